@@ -1,0 +1,43 @@
+#include "plait/core/error.h"
+
+namespace plait {
+
+std::string_view name_of(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::shape: return "ShapeError";
+    case ErrorKind::type: return "TypeError";
+    case ErrorKind::value: return "ValueError";
+    case ErrorKind::index: return "IndexError";
+    case ErrorKind::key: return "KeyError";
+    case ErrorKind::memory: return "MemoryError";
+    case ErrorKind::device: return "DeviceError";
+    case ErrorKind::parse: return "ParseError";
+    case ErrorKind::io: return "IoError";
+    case ErrorKind::dist: return "DistError";
+    case ErrorKind::compile: return "CompileError";
+    case ErrorKind::check: return "CheckError";
+  }
+  return "Error";
+}
+
+Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {
+  compose();
+}
+
+void Error::set_hint(std::string hint) {
+  hint_ = std::move(hint);
+  compose();
+}
+
+void Error::set_location(Location location) {
+  location_ = location;
+  compose();
+}
+
+void Error::compose() {
+  what_ = fmt::format("{}: {}", name_of(kind_), message_);
+  if (location_.known()) what_ += ", at " + location_.text();
+  if (!hint_.empty()) what_ += "\n  hint: " + hint_;
+}
+
+}  // namespace plait

@@ -1,0 +1,85 @@
+// The one exception type of Plait: what was wrong, where in the user's code, and what to do about it.
+#pragma once
+
+#include <exception>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "plait/core/location.h"
+
+namespace plait {
+
+enum class ErrorKind {
+  shape,    // sizes do not fit each other
+  type,     // a dtype or a kind of value that the operation does not take
+  value,    // an argument outside its range
+  index,    // an index out of range
+  key,      // a name that is not there
+  memory,   // more memory asked for than there is
+  device,   // a device is missing or failed
+  parse,    // malformed text or file
+  io,       // the operating system refused
+  dist,     // processes disagree or one is gone
+  compile,  // a program that breaks a rule of the IR, or cannot be compiled
+  check,    // a check that the user wrote did not hold
+};
+
+// "ShapeError", as users and Python know it.
+std::string_view name_of(ErrorKind kind);
+
+class Error : public std::exception {
+ public:
+  Error(ErrorKind kind, std::string message);
+
+  const char* what() const noexcept override { return what_.c_str(); }
+  ErrorKind kind() const { return kind_; }
+  const std::string& message() const { return message_; }
+  const std::string& hint() const { return hint_; }
+  Location location() const { return location_; }
+
+  void set_hint(std::string hint);
+  void set_location(Location location);
+
+ private:
+  void compose();
+
+  ErrorKind kind_;
+  std::string message_, hint_, what_;
+  Location location_;
+};
+
+// One type a kind, so that each can be caught by name:
+//   throw ShapeError("matmul: inner sizes differ: {} · {}", a, b).at(where).hint("transpose one of them");
+template <ErrorKind kind_value>
+class ErrorOf : public Error {
+ public:
+  template <class... Arguments>
+  explicit ErrorOf(fmt::format_string<Arguments...> format, Arguments&&... arguments)
+      : Error(kind_value, fmt::format(format, std::forward<Arguments>(arguments)...)) {}
+
+  ErrorOf&& at(Location location) && {
+    set_location(location);
+    return std::move(*this);
+  }
+  ErrorOf&& hint(std::string text) && {
+    set_hint(std::move(text));
+    return std::move(*this);
+  }
+};
+
+using ShapeError = ErrorOf<ErrorKind::shape>;
+using TypeError = ErrorOf<ErrorKind::type>;
+using ValueError = ErrorOf<ErrorKind::value>;
+using IndexError = ErrorOf<ErrorKind::index>;
+using KeyError = ErrorOf<ErrorKind::key>;
+using MemoryError = ErrorOf<ErrorKind::memory>;
+using DeviceError = ErrorOf<ErrorKind::device>;
+using ParseError = ErrorOf<ErrorKind::parse>;
+using IoError = ErrorOf<ErrorKind::io>;
+using DistError = ErrorOf<ErrorKind::dist>;
+using CompileError = ErrorOf<ErrorKind::compile>;
+using CheckError = ErrorOf<ErrorKind::check>;
+
+}  // namespace plait

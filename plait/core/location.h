@@ -1,0 +1,30 @@
+// A place in the user's source. Eight bytes; noting one costs nothing, reading one may be slow.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace plait {
+
+class Location {
+ public:
+  Location() = default;
+
+  // A file and line, as written in a program's text or told by Python.
+  static Location of(std::string_view file, int64_t line);
+  // A return address in machine code, made readable (through debug information) only when asked.
+  static Location of_address(const void* address);
+
+  bool known() const { return word_ != 0; }
+  // "model.cpp:14"; "" when unknown; "program+0x1f3a" when there is no debug information.
+  std::string text() const;
+
+  friend bool operator==(Location, Location) = default;
+
+ private:
+  explicit Location(uint64_t word) : word_(word) {}
+  uint64_t word_ = 0;  // 0: unknown; low bit 1: index of an interned file and line; else an address << 1
+};
+
+}  // namespace plait
