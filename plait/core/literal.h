@@ -1,0 +1,54 @@
+// A constant array: dtype, sizes, and counted bytes in row-major order, never written to after creation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plait/core/dtype.h"
+
+namespace plait {
+
+class Literal {
+ public:
+  Literal() = default;                                        // f64 scalar 0
+  static Literal scalar(DType dtype, double value);           // rounded as a cast would
+  // Takes the bytes over; ValueError when their number is not product(sizes) * size_of(dtype).
+  static Literal of_bytes(DType dtype, std::vector<int64_t> sizes, std::vector<std::byte> bytes);
+  // Borrows: the owner is kept alive for as long as any copy of the literal.
+  static Literal borrow(DType dtype, std::vector<int64_t> sizes, std::span<const std::byte> bytes,
+                        std::shared_ptr<const void> owner);
+  // The same element everywhere, stored once.
+  static Literal splat(std::vector<int64_t> sizes, const Literal& scalar);
+
+  DType dtype() const { return dtype_; }
+  const std::vector<int64_t>& sizes() const { return sizes_; }
+  int64_t element_count() const;
+  bool is_splat() const { return splat_; }
+  std::span<const std::byte> bytes() const { return bytes_; }  // one element only when is_splat()
+
+  double as_double(int64_t index) const;                      // real part for complex; ValueError for key
+  // f32[2, 2](1, 2, 3.5, nan); f32[1000](0 ...) for a splat; f32[1000](0x…) past 64 elements.
+  std::string text() const;
+
+  uint64_t content_hash() const;                              // the same in every process
+  friend bool operator==(const Literal& a, const Literal& b); // dtype, sizes and content (bitwise)
+  const void* identity() const { return bytes_.data(); }      // the buffer that it shares with its copies
+
+ private:
+  DType dtype_ = DType::f64;
+  bool splat_ = false;
+  std::vector<int64_t> sizes_;
+  std::span<const std::byte> bytes_;
+  std::shared_ptr<const void> owner_;
+};
+
+// Reads the form that text() writes, starting at text[position]. ParseError with the column; sizes that
+// the text cannot back with elements are refused before memory is asked for.
+Literal parse_literal(std::string_view text, size_t& position);
+
+}  // namespace plait
