@@ -1,0 +1,116 @@
+#include "plait/core/location.h"
+
+#include <algorithm>
+#include <deque>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include "plait/core/immortal.h"
+#include "plait/core/source_line.h"
+
+namespace plait {
+namespace {
+
+std::string_view last_component(std::string_view path) {
+  const size_t slash = path.rfind('/');
+  return slash == std::string_view::npos || slash + 1 == path.size() ? path
+                                                                     : path.substr(slash + 1);
+}
+
+// Lines count from 1; what is below stands for "somewhere in this file".
+std::string text_of(std::string_view file, int64_t line) {
+  const std::string_view name = last_component(file);
+  return line < 1 ? std::string(name) : fmt::format("{}:{}", name, line);
+}
+
+// Every file and line named so far, in the order of naming.
+class PlaceTable {
+ public:
+  uint64_t index_of(std::string_view file, int64_t line) {
+    std::string key = fmt::format("{}:{}", file, line);
+    const std::lock_guard lock(mutex_);
+    const auto [place, is_new] = indices_.try_emplace(std::move(key), texts_.size());
+    if (is_new) {
+      try {
+        texts_.push_back(text_of(file, line));
+      } catch (...) {
+        indices_.erase(place);
+        throw;
+      }
+    }
+    return place->second;
+  }
+
+  std::string text(uint64_t index) {
+    const std::shared_lock lock(mutex_);
+    return texts_[index];
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<std::string, uint64_t> indices_;
+  std::deque<std::string> texts_;
+};
+
+PlaceTable& places() {
+  static Immortal<PlaceTable> table;
+  return *table;
+}
+
+// The call itself lies just before the address that it returns to, which may be on another line.
+std::string describe_return_address(uintptr_t return_address) {
+  const uintptr_t call = return_address - 1;
+  if (const auto source = source_line_of(call)) return text_of(source->file, source->line);
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(call), &info) == 0 || info.dli_fname == nullptr) {
+    return fmt::format("{:#x}", call);
+  }
+  return fmt::format("{}+{:#x}", last_component(info.dli_fname),
+                     call - reinterpret_cast<uintptr_t>(info.dli_fbase));
+}
+
+// Reading debug information is slow, and a program names the same lines again and again.
+class AddressTexts {
+ public:
+  std::string text(uintptr_t address) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto known = texts_.find(address); known != texts_.end()) return known->second;
+    }
+    std::string text = describe_return_address(address);
+    const std::lock_guard lock(mutex_);
+    return texts_.try_emplace(address, std::move(text)).first->second;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<uintptr_t, std::string> texts_;
+};
+
+}  // namespace
+
+Location Location::of(std::string_view file, int64_t line) {
+  if (file.empty()) return {};
+  return Location(places().index_of(file, std::max<int64_t>(line, 0)) << 1 | 1);
+}
+
+Location Location::of_address(const void* address) {
+  return Location(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address)) << 1);
+}
+
+std::string Location::text() const {
+  if (!known()) return {};
+  try {
+    if ((word_ & 1) != 0) return places().text(word_ >> 1);
+    static Immortal<AddressTexts> addresses;
+    return addresses->text(static_cast<uintptr_t>(word_ >> 1));
+  } catch (...) {
+    return {};  // an error message without its place is better than none
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,150 @@
+#include "plait/core/source_line.h"
+
+#ifdef PLAIT_HAVE_LIBDW
+
+#include <cstdlib>
+#include <memory>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+#include <dwarf.h>
+#include <elfutils/libdwfl.h>
+#include <unistd.h>
+
+#include "plait/core/immortal.h"
+
+namespace plait {
+namespace {
+
+// The folder of Plait's own sources, "…/plait/", or "" when this file was compiled by a relative
+// path, from which it cannot be told.
+std::string_view own_sources() {
+  constexpr std::string_view this_file = __FILE__;
+  constexpr std::string_view below = "core/source_line.cpp";
+  if (!this_file.starts_with('/') || !this_file.ends_with(below)) return {};
+  return this_file.substr(0, this_file.size() - below.size());
+}
+
+bool belongs_to_plait(std::string_view file) {
+  const std::string_view own = own_sources();
+  return (!own.empty() && file.starts_with(own)) ||
+         file.find("/include/plait/") != std::string_view::npos;
+}
+
+int no_separate_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
+                           GElf_Word, char**) {
+  return -1;
+}
+
+constexpr Dwfl_Callbacks kCallbacks = {.find_elf = dwfl_linux_proc_find_elf,
+                                       .find_debuginfo = no_separate_debug_file,
+                                       .section_address = nullptr,
+                                       .debuginfo_path = nullptr};
+
+struct EndSession {
+  void operator()(Dwfl* session) const { dwfl_end(session); }
+};
+struct Free {
+  void operator()(Dwarf_Die* dies) const { std::free(dies); }
+};
+
+// The scopes that the instruction lies in, innermost first, as they are nested in machine code.
+std::vector<Dwarf_Die> scopes_at(Dwarf_Die* unit, Dwarf_Addr address) {
+  Dwarf_Die* raw = nullptr;
+  if (dwarf_getscopes(unit, address, &raw) <= 0) return {};
+  const std::unique_ptr<Dwarf_Die, Free> innermost(raw);
+  raw = nullptr;
+  const int count = dwarf_getscopes_die(innermost.get(), &raw);
+  if (count <= 0) return {};
+  const std::unique_ptr<Dwarf_Die, Free> scopes(raw);
+  return {scopes.get(), scopes.get() + count};
+}
+
+// Where the inlined function `scope` was called from.
+std::optional<SourceLine> call_site(Dwarf_Die* unit, Dwarf_Die* scope) {
+  Dwarf_Attribute attribute;
+  Dwarf_Word file = 0, line = 0;
+  if (dwarf_formudata(dwarf_attr(scope, DW_AT_call_file, &attribute), &file) != 0 ||
+      dwarf_formudata(dwarf_attr(scope, DW_AT_call_line, &attribute), &line) != 0) {
+    return std::nullopt;
+  }
+  Dwarf_Files* files = nullptr;
+  size_t count = 0;
+  if (dwarf_getsrcfiles(unit, &files, &count) != 0 || file >= count) return std::nullopt;
+  const char* name = dwarf_filesrc(files, file, nullptr, nullptr);
+  if (name == nullptr) return std::nullopt;
+  return SourceLine{name, static_cast<int64_t>(line)};
+}
+
+std::optional<SourceLine> innermost_line(Dwfl_Module* module, Dwarf_Addr address) {
+  Dwfl_Line* found = dwfl_module_getsrc(module, address);
+  if (found == nullptr) return std::nullopt;
+  int line = 0;
+  const char* file = dwfl_lineinfo(found, nullptr, &line, nullptr, nullptr, nullptr);
+  if (file == nullptr) return std::nullopt;
+  return SourceLine{file, line};
+}
+
+// One walk over the files that this process has loaded. The library is not thread-safe.
+class DebugInformation {
+ public:
+  std::optional<SourceLine> line_of(uintptr_t address) {
+    const std::lock_guard lock(mutex_);
+    Dwfl_Module* module = module_of(address);
+    if (module == nullptr) return std::nullopt;
+    const std::optional<SourceLine> innermost = innermost_line(module, address);
+    if (!innermost || !belongs_to_plait(innermost->file)) return innermost;
+
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
+    if (unit == nullptr) return innermost;
+    for (Dwarf_Die& scope : scopes_at(unit, address - bias)) {
+      if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) continue;
+      std::optional<SourceLine> caller = call_site(unit, &scope);
+      if (caller && !belongs_to_plait(caller->file)) return caller;
+    }
+    return innermost;
+  }
+
+ private:
+  Dwfl_Module* module_of(uintptr_t address) {
+    if (!session_) {
+      session_.reset(dwfl_begin(&kCallbacks));
+      if (!session_) return nullptr;
+    } else if (Dwfl_Module* known = dwfl_addrmodule(session_.get(), address)) {
+      return known;
+    }
+    // The file may have been loaded since the list was last made.
+    dwfl_report_begin(session_.get());
+    const bool listed = dwfl_linux_proc_report(session_.get(), getpid()) == 0;
+    dwfl_report_end(session_.get(), nullptr, nullptr);
+    return listed ? dwfl_addrmodule(session_.get(), address) : nullptr;
+  }
+
+  std::mutex mutex_;
+  std::unique_ptr<Dwfl, EndSession> session_;
+};
+
+}  // namespace
+
+bool can_read_source_lines() { return true; }
+
+std::optional<SourceLine> source_line_of(uintptr_t address) {
+  static Immortal<DebugInformation> information;
+  return information->line_of(address);
+}
+
+}  // namespace plait
+
+#else
+
+namespace plait {
+
+bool can_read_source_lines() { return false; }
+
+std::optional<SourceLine> source_line_of(uintptr_t) { return std::nullopt; }
+
+}  // namespace plait
+
+#endif

@@ -1,0 +1,154 @@
+#include "plait/core/location.h"
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <unordered_set>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gnu/libc-version.h>
+#include <gtest/gtest.h>
+
+#include "plait/core/source_line.h"
+
+namespace plait {
+namespace {
+
+struct Noted {
+  Location location;
+  int line;
+};
+
+// Optimisers must keep the call: its return address is what the tests read.
+[[gnu::noinline]] Location note_caller() {
+  const Location location = Location::of_address(__builtin_return_address(0));
+  asm volatile("");
+  return location;
+}
+
+[[gnu::noinline]] Noted note_here() {
+  const Noted noted{note_caller(), __LINE__};
+  asm volatile("");
+  return noted;
+}
+
+TEST(Location, IsUnknownByDefault) {
+  EXPECT_FALSE(Location().known());
+  EXPECT_EQ(Location().text(), "");
+}
+
+TEST(Location, TellsFileAndLine) {
+  const Location location = Location::of("model.cpp", 14);
+  EXPECT_TRUE(location.known());
+  EXPECT_EQ(location.text(), "model.cpp:14");
+}
+
+TEST(Location, KeepsTheLastComponentOfThePath) {
+  EXPECT_EQ(Location::of("/home/ada/models/vit.cpp", 42).text(), "vit.cpp:42");
+  EXPECT_EQ(Location::of("models/vit.cpp", 42).text(), "vit.cpp:42");
+  EXPECT_EQ(Location::of("models/", 42).text(), "models/:42");
+}
+
+TEST(Location, WithoutALineIsTheFile) {
+  EXPECT_EQ(Location::of("models/vit.cpp", -1).text(), "vit.cpp");
+  EXPECT_EQ(Location::of("vit.cpp", 0).text(), "vit.cpp");
+  EXPECT_EQ(Location::of("vit.cpp", INT64_MIN), Location::of("vit.cpp", 0));
+  EXPECT_EQ(Location::of("vit.cpp", INT64_MAX).text(), "vit.cpp:9223372036854775807");
+}
+
+TEST(Location, WithoutAFileIsUnknown) {
+  EXPECT_FALSE(Location::of("", 7).known());
+  EXPECT_EQ(Location::of("", 7).text(), "");
+}
+
+TEST(Location, IsInterned) {
+  const Location first = Location::of("interned.cpp", 3);
+  EXPECT_EQ(Location::of(std::string("interned") + ".cpp", 3), first);
+  EXPECT_NE(Location::of("interned.cpp", 4), first);
+  EXPECT_NE(Location::of("other.cpp", 3), first);
+  EXPECT_NE(Location::of("folder/interned.cpp", 3), first);
+  EXPECT_NE(Location(), first);
+}
+
+TEST(Location, DoesNotConfuseFileNamesThatLookLikeLines) {
+  EXPECT_NE(Location::of("a:1", 2), Location::of("a", 12));
+  EXPECT_EQ(Location::of("a:1", 2).text(), "a:1:2");
+  EXPECT_EQ(Location::of("a", 1).text(), "a:1");
+  EXPECT_EQ(Location::of("a:1", 0).text(), "a:1");
+  EXPECT_NE(Location::of("a", 1), Location::of("a:1", 0));
+}
+
+TEST(Location, IsInternedAlikeByManyThreads) {
+  constexpr int kThreads = 8, kLines = 500;
+  std::vector<std::vector<Location>> seen(kThreads);
+  std::vector<std::thread> threads;
+  for (int thread = 0; thread < kThreads; ++thread) {
+    threads.emplace_back([&seen, thread] {
+      for (int line = 1; line <= kLines; ++line) {
+        seen[thread].push_back(Location::of("shared.cpp", line));
+        EXPECT_EQ(seen[thread].back().text(), fmt::format("shared.cpp:{}", line));
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  std::unordered_set<std::string> texts;
+  for (int line = 0; line < kLines; ++line) {
+    for (int thread = 1; thread < kThreads; ++thread) {
+      EXPECT_EQ(seen[thread][line], seen[0][line]);
+    }
+    texts.insert(seen[0][line].text());
+  }
+  EXPECT_EQ(texts.size(), kLines);
+}
+
+TEST(Location, OfNoAddressIsUnknown) { EXPECT_FALSE(Location::of_address(nullptr).known()); }
+
+TEST(Location, OfAnAddressTellsTheLineOfTheCall) {
+  const Noted noted = note_here();
+  EXPECT_TRUE(noted.location.known());
+  if (!can_read_source_lines()) GTEST_SKIP() << "this build reads no debug information";
+  EXPECT_EQ(noted.location.text(), fmt::format("location_test.cpp:{}", noted.line));
+  EXPECT_EQ(noted.location.text(), noted.location.text());
+}
+
+// What follows seems to stand in an installed header of Plait, as an inlined operator would.
+#line 900 "/opt/include/plait/core/inlined_for_test.h"
+[[gnu::always_inline]] inline Location note_through_plait() {
+  const Location location = note_caller();
+  asm volatile("");
+  return location;
+}
+[[gnu::noinline]] Location note_within_plait() { return note_through_plait(); }
+#line 124 "location_test.cpp"
+
+[[gnu::noinline]] Noted note_through_inlined_code() {
+  const Noted noted{note_through_plait(), __LINE__};
+  asm volatile("");
+  return noted;
+}
+
+TEST(Location, OfInlinedCodeIsTheInnermostLineOutsidePlait) {
+  if (!can_read_source_lines()) GTEST_SKIP() << "this build reads no debug information";
+  const Noted noted = note_through_inlined_code();
+  EXPECT_EQ(noted.location.text(), fmt::format("location_test.cpp:{}", noted.line));
+}
+
+TEST(Location, WithinPlaitIsTheInnermostLine) {
+  if (!can_read_source_lines()) GTEST_SKIP() << "this build reads no debug information";
+  EXPECT_EQ(note_within_plait().text(), "inlined_for_test.h:901");
+}
+
+TEST(Location, OfAnAddressWithoutDebugInformationNamesTheLoadedFile) {
+  const auto* libc_function = reinterpret_cast<const char*>(&::gnu_get_libc_version);
+  const std::string text = Location::of_address(libc_function + 1).text();
+  EXPECT_TRUE(text.starts_with("libc")) << text;
+  EXPECT_NE(text.find("+0x"), std::string::npos) << text;
+}
+
+TEST(Location, OfAnAddressOutsideAllCodeIsTheNumber) {
+  EXPECT_EQ(Location::of_address(reinterpret_cast<const void*>(0x11)).text(), "0x10");
+}
+
+}  // namespace
+}  // namespace plait
