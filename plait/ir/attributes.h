@@ -1,0 +1,103 @@
+// The attributes of an instruction: a plain struct that its primitive declares once. Equality, hash, text and
+// binary form, and the sizes inside are derived from the struct's fields.
+//
+//   struct ReduceAttributes { std::vector<int64_t> axes; bool keepdims = false; };
+//   Attributes::of(ReduceAttributes{.axes = {0}})      prints as {axes = [0]}
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <vector>
+
+#include "plait/core/reflect.h"
+#include "plait/ir/attribute_values.h"
+
+namespace plait::ir {
+
+struct AttributeField {
+  std::string_view name;
+  size_t offset;
+  const AttributeValueOps* ops;
+
+  void* in(void* attributes) const { return static_cast<std::byte*>(attributes) + offset; }
+  const void* in(const void* attributes) const {
+    return static_cast<const std::byte*>(attributes) + offset;
+  }
+};
+
+// What is known of one attribute struct. One object a struct, for the life of the process.
+struct AttributeSchema {
+  std::string_view name;
+  std::vector<AttributeField> fields;
+  std::function<std::shared_ptr<void>()> make;                    // with default values
+  std::function<std::shared_ptr<void>(const void*)> copy;
+
+  const AttributeField* find(std::string_view field) const;
+};
+
+namespace detail {
+// Fields are found in an object of their own struct, whose address gives their offsets.
+template <class T>
+AttributeSchema make_schema(std::string_view name) {
+  AttributeSchema schema{name, {}, [] { return std::make_shared<T>(); },
+                         [](const void* from) { return std::make_shared<T>(*static_cast<const T*>(from)); }};
+  T sample{};
+  reflect::for_each_field(sample, [&](std::string_view field_name, auto& field) {
+    using Field = std::remove_cvref_t<decltype(field)>;
+    size_t offset = reinterpret_cast<const std::byte*>(&field) - reinterpret_cast<const std::byte*>(&sample);
+    schema.fields.push_back({field_name, offset, &attribute_value_ops<Field>()});
+  });
+  return schema;
+}
+}  // namespace detail
+
+template <class T>
+const AttributeSchema& schema_of() {
+  static const AttributeSchema schema = detail::make_schema<T>(typeid(T).name());
+  return schema;
+}
+
+// Immutable and shared; empty for a primitive that declares none.
+class Attributes {
+ public:
+  Attributes() = default;
+  template <class T>
+  static Attributes of(T value) {
+    return Attributes(&schema_of<T>(), std::make_shared<const T>(std::move(value)));
+  }
+  static Attributes defaults(const AttributeSchema* schema);  // nullptr gives the empty attributes
+
+  const AttributeSchema* schema() const { return schema_; }
+  explicit operator bool() const { return schema_ != nullptr; }
+
+  template <class T>
+  const T& as() const {
+    if (schema_ != &schema_of<T>()) wrong_struct(schema_of<T>());
+    return *static_cast<const T*>(value_.get());
+  }
+
+  // Text without the braces; fields that have their default value are left out.
+  std::string text() const;
+  static Attributes parse(const AttributeSchema* schema, TextReader& reader);  // after the opening brace
+  void write(ByteWriter& writer) const;
+  static Attributes read(const AttributeSchema* schema, ByteReader& reader);
+
+  Attributes map_sizes(const std::function<Dim(Dim)>& map) const;  // shares the value if nothing changes
+  void for_each_dim(const std::function<void(Dim)>& visit) const;
+
+  friend bool operator==(const Attributes& a, const Attributes& b);
+
+ private:
+  Attributes(const AttributeSchema* schema, std::shared_ptr<const void> value)
+      : schema_(schema), value_(std::move(value)) {}
+  [[noreturn]] void wrong_struct(const AttributeSchema& wanted) const;
+
+  const AttributeSchema* schema_ = nullptr;
+  std::shared_ptr<const void> value_;
+};
+
+}  // namespace plait::ir

@@ -1,0 +1,102 @@
+// Builds functions and programs. Each instruction's type rule is applied as it is added, so a mistake is
+// reported where it is made.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "plait/ir/function.h"
+#include "plait/ir/inference.h"
+#include "plait/ir/primitive.h"
+#include "plait/ir/program.h"
+
+namespace plait::ir {
+
+// An instruction to be added. Spans are read during the call only.
+struct NewInstruction {
+  const Primitive& primitive;
+  std::span<const ValueId> operands = {};
+  Attributes attributes = {};                   // the declared defaults when empty
+  std::span<const Callee> callees = {};
+  std::span<const Dim> size_arguments = {};
+  std::span<const std::string> size_names = {}; // for sizes that are born here; made up when missing
+  std::span<const Type> stated_types = {};      // required where the type rule can't tell, else checked
+  Location location = {};
+};
+
+// What an instruction gave: its values and the sizes born with them.
+struct Added {
+  ValueId first = 0;
+  uint32_t count = 0;
+  uint32_t instruction = 0;
+  ValueId operator[](size_t i) const { return first + static_cast<ValueId>(i); }
+  operator ValueId() const { return first; }  // NOLINT: most instructions have one result
+};
+
+class FunctionBuilder {
+ public:
+  FunctionBuilder(std::string name, const Declarations& declarations);
+
+  Dim size_parameter(std::string_view name);                       // ValueError when the name is taken
+  ValueId parameter(Type type, std::string_view label = {});
+  void axis(std::string name, Dim size);
+  void require(SizeFact fact);                                     // checked on entry
+  void set_location(Location location) { function_->location_ = location; }
+  // Declares all that a signature says, for a function whose callers were told it before.
+  void declare(const Signature& signature, std::span<const std::string> labels = {});
+
+  Added add(const NewInstruction& instruction);
+  Added add(const Primitive& primitive, std::initializer_list<ValueId> operands = {},
+            Attributes attributes = {});
+  Added add(std::string_view primitive, std::initializer_list<ValueId> operands = {},
+            Attributes attributes = {});
+  Added call(std::string_view function, std::span<const Dim> sizes, std::span<const ValueId> operands);
+  Added call(std::string_view function, std::initializer_list<ValueId> operands);
+  ValueId literal(Literal value);
+  void label(ValueId value, std::string_view label);               // made unique within the function
+
+  const Type& type_of(ValueId value) const { return function_->value_types_[value]; }
+  const Function& so_far() const { return *function_; }            // readable while it grows
+  Dim fresh_size(std::string_view hint);                           // a name not used here yet
+
+  // `result_sizes` names the born sizes in the result types, and `size_values` says what they are here.
+  // The result types are those of the values, unless declared before: then they must agree.
+  std::shared_ptr<const Function> finish(std::span<const ValueId> results,
+                                         std::span<const Dim> size_values = {});
+  std::shared_ptr<const Function> finish(std::initializer_list<ValueId> results);
+
+ private:
+  void check_counts(const NewInstruction& instruction) const;
+  Signature signature_of_results(std::span<const ValueId> results, std::span<const Dim> size_values);
+
+  std::shared_ptr<Function> function_;
+  const Declarations& declarations_;
+  std::unordered_set<std::string> labels_, size_names_;
+  bool declared_ = false;
+};
+
+// Collects functions and records. Functions may call one another before they are finished, when their
+// signatures were declared.
+class ProgramBuilder {
+ public:
+  const Declarations& declarations() const { return declarations_; }
+  void record(RecordType record);
+  void declare(std::string_view name, Signature signature);
+  FunctionBuilder function(std::string name) { return FunctionBuilder(std::move(name), declarations_); }
+  void add(std::shared_ptr<const Function> function);
+  void add_all(const Program& program);   // its functions and records; equal ones once
+  Program finish();                       // the first function added is the entry
+
+ private:
+  Declarations declarations_;
+  std::vector<std::shared_ptr<const Function>> functions_;
+  std::vector<RecordType> records_;
+};
+
+}  // namespace plait::ir

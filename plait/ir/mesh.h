@@ -1,0 +1,60 @@
+// Named axes, of a mesh of processes or of a vmap, and how a value is laid over them. Plain data.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plait/core/dim.h"
+
+namespace plait::ir {
+
+// A sorted set of axis names. Nearly always empty.
+class AxisSet {
+ public:
+  AxisSet() = default;
+  AxisSet(std::initializer_list<std::string_view> names);
+
+  void insert(std::string_view name);
+  void insert(const AxisSet& other);
+  void erase(std::string_view name);
+  bool contains(std::string_view name) const;
+  bool contains(const AxisSet& other) const;
+  bool intersects(const AxisSet& other) const;
+  bool empty() const { return names_.empty(); }
+  size_t size() const { return names_.size(); }
+  auto begin() const { return names_.begin(); }
+  auto end() const { return names_.end(); }
+  std::string text() const;  // "{data, model}"
+
+  friend bool operator==(const AxisSet&, const AxisSet&) = default;
+
+ private:
+  std::vector<std::string> names_;
+};
+
+// The axes that a function may name, each with its size.
+struct Mesh {
+  struct Axis {
+    std::string name;
+    Dim size;
+    friend bool operator==(const Axis&, const Axis&) = default;
+  };
+  std::vector<Axis> axes;
+
+  const Axis* find(std::string_view name) const;
+  friend bool operator==(const Mesh&, const Mesh&) = default;
+};
+
+// Which axes split each dimension (major axis first), and over which axes the value is a partial sum.
+// Part of an array's type as an annotation: it says where the parts lie, not what the value is.
+struct Sharding {
+  std::vector<std::vector<std::string>> splits;  // one list a dimension; empty when nothing was said
+  AxisSet partial;
+
+  bool said() const { return !splits.empty() || !partial.empty(); }
+  friend bool operator==(const Sharding&, const Sharding&) = default;
+};
+
+}  // namespace plait::ir

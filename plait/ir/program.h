@@ -1,0 +1,47 @@
+// A program: functions that call each other by name, and the records they use. A value: immutable and shared.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plait/ir/function.h"
+
+namespace plait::ir {
+
+class Program {
+ public:
+  Program();  // no functions
+
+  // The first function is where a program begins. CompileError when a name is taken or a callee missing.
+  static Program of(std::vector<std::shared_ptr<const Function>> functions,
+                    std::vector<RecordType> records = {});
+
+  bool empty() const { return functions().empty(); }
+  std::span<const std::shared_ptr<const Function>> functions() const;
+  const Function& function(size_t i) const { return *functions()[i]; }
+  const Function& entry() const;                          // ValueError when there is none
+  const Function* find(std::string_view name) const;      // nullptr when absent
+  const Function& function(std::string_view name) const;  // KeyError
+  size_t index_of(std::string_view name) const;           // KeyError
+
+  std::span<const RecordType> records() const;
+  const RecordType* find_record(std::string_view name) const;
+
+  // Which of functions() the callees of an instruction are, in their order.
+  std::span<const uint32_t> callees_of(size_t function, const Instruction& instruction) const;
+
+  std::string text() const;                          // print.h has options
+  static Program parse(std::string_view text);       // verified
+  std::string bytes() const;                         // the binary form
+  static Program from_bytes(std::string_view bytes); // verified
+
+ private:
+  struct Data;
+  std::shared_ptr<const Data> data_;
+};
+
+}  // namespace plait::ir
