@@ -77,13 +77,24 @@ std::optional<SourceLine> call_site(Dwarf_Die* unit, Dwarf_Die* scope) {
   return SourceLine{name, static_cast<int64_t>(line)};
 }
 
-std::optional<SourceLine> innermost_line(Dwfl_Module* module, Dwarf_Addr address) {
-  Dwfl_Line* found = dwfl_module_getsrc(module, address);
-  if (found == nullptr) return std::nullopt;
+std::optional<SourceLine> innermost_line(Dwarf_Die* unit, Dwarf_Addr address) {
+  Dwarf_Line* found = dwarf_getsrc_die(unit, address);
   int line = 0;
-  const char* file = dwfl_lineinfo(found, nullptr, &line, nullptr, nullptr, nullptr);
+  if (found == nullptr || dwarf_lineno(found, &line) != 0) return std::nullopt;
+  const char* file = dwarf_linesrc(found, nullptr, nullptr);
   if (file == nullptr) return std::nullopt;
   return SourceLine{file, line};
+}
+
+// The compilation unit that the instruction belongs to. Not every compiler writes the table that
+// leads from addresses to units; without it each unit is asked.
+Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr* bias) {
+  if (Dwarf_Die* unit = dwfl_module_addrdie(module, address, bias)) return unit;
+  Dwarf_Die* unit = nullptr;
+  while ((unit = dwfl_module_nextcu(module, unit, bias)) != nullptr) {
+    if (dwarf_haspc(unit, address - *bias) > 0) return unit;
+  }
+  return nullptr;
 }
 
 // One walk over the files that this process has loaded. The library is not thread-safe.
@@ -93,12 +104,12 @@ class DebugInformation {
     const std::lock_guard lock(mutex_);
     Dwfl_Module* module = module_of(address);
     if (module == nullptr) return std::nullopt;
-    const std::optional<SourceLine> innermost = innermost_line(module, address);
+    Dwarf_Addr bias = 0;
+    Dwarf_Die* unit = unit_at(module, address, &bias);
+    if (unit == nullptr) return std::nullopt;
+    const std::optional<SourceLine> innermost = innermost_line(unit, address - bias);
     if (!innermost || !belongs_to_plait(innermost->file)) return innermost;
 
-    Dwarf_Addr bias = 0;
-    Dwarf_Die* unit = dwfl_module_addrdie(module, address, &bias);
-    if (unit == nullptr) return innermost;
     for (Dwarf_Die& scope : scopes_at(unit, address - bias)) {
       if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) continue;
       std::optional<SourceLine> caller = call_site(unit, &scope);
