@@ -31,6 +31,12 @@ class Reader {
     read_accesses(out_.results, "|");
     skip_space();
     if (position_ < text_.size()) out_.reduction = read_reduction();
+    std::vector<bool> reduced = out_.reduced();
+    auto first = std::find(reduced.begin(), reduced.end(), true);
+    if (first != reduced.end() && out_.reduction == Reduction::none) {
+      fail("`| sum` or another reduction, since `" + out_.indices[first - reduced.begin()] +
+           "` stands in no result");
+    }
     return std::move(out_);
   }
 
