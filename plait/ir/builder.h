@@ -73,6 +73,8 @@ class FunctionBuilder {
 
  private:
   void check_counts(const NewInstruction& instruction) const;
+  Added append(const NewInstruction& instruction, Attributes attributes, Inference& inference);
+  void check_declared_results(std::span<const ValueId> results, std::span<const Dim> size_values) const;
   Signature signature_of_results(std::span<const ValueId> results, std::span<const Dim> size_values);
 
   std::shared_ptr<Function> function_;
@@ -90,7 +92,7 @@ class ProgramBuilder {
   void declare(std::string_view name, Signature signature);
   FunctionBuilder function(std::string name) { return FunctionBuilder(std::move(name), declarations_); }
   void add(std::shared_ptr<const Function> function);
-  void add_all(const Program& program);   // its functions and records; equal ones once
+  void add_all(const Program& program);   // its functions and records; those already here once
   Program finish();                       // the first function added is the entry
 
  private:

@@ -1,0 +1,168 @@
+#include "plait/ir/inference.h"
+
+#include "plait/ir/primitive.h"
+
+namespace plait::ir {
+
+namespace {
+
+SymbolMap<Dim> map_of(std::span<const Dim> names, std::span<const Dim> values) {
+  SymbolMap<Dim> map;
+  for (size_t i = 0; i < names.size(); ++i) map.set(names[i], values[i]);
+  return map;
+}
+
+bool same_signature(const Signature& a, const Signature& b) {
+  return a.size_parameters == b.size_parameters && a.parameters == b.parameters &&
+         a.result_sizes == b.result_sizes && a.results == b.results && a.axes == b.axes;
+}
+
+// The rule of a primitive that declares no other: all operands of one dtype, shapes by the index signature.
+void infer_from_signature(Inference& inference) {
+  std::vector<Shape> shapes;
+  for (const Type& operand : inference.operands) {
+    if (operand.dtype() != inference.operands[0].dtype()) {
+      inference.fail("operands of different dtypes: {} and {}", inference.operands[0].text(),
+                     operand.text());
+    }
+    shapes.push_back(operand.shape());
+  }
+  IndexSpace space =
+      solve(inference.primitive.signature(inference), shapes, inference.primitive.name);
+  for (Shape& shape : space.result_shapes) {
+    inference.give(Type::array(inference.operands[0].dtype(), std::move(shape)));
+  }
+}
+
+void agree_on_axes(Inference& inference) {
+  AxisSet axes;
+  for (size_t i = 0; i < inference.operands.size(); ++i) {
+    AxisSet here = inference.operands[i].all_varying();
+    if (i > 0 && here != axes) {
+      throw TypeError("{}: operand 0 varies along {}, operand {} along {}", inference.primitive.name,
+                      axes.text(), i, here.text())
+          .at(inference.location)
+          .hint("`vary` says that a value varies along more axes");
+    }
+    axes = std::move(here);
+  }
+  if (axes.empty()) return;
+  for (Type& result : inference.results) result = result.with_varying(axes);
+}
+
+void agree_with_stated(Inference& inference) {
+  if (inference.stated.empty()) return;
+  if (inference.stated.size() != inference.results.size()) {
+    inference.fail("gives {} values, but {} types were stated", inference.results.size(),
+                   inference.stated.size());
+  }
+  for (size_t i = 0; i < inference.results.size(); ++i) {
+    inference.expect_same(inference.stated[i], inference.results[i],
+                          fmt::format("the stated type of result {}", i));
+    inference.results[i] = inference.stated[i];  // keeps its shardings
+  }
+}
+
+}  // namespace
+
+void Declarations::add(std::string_view function, Signature signature) {
+  auto [place, added] = functions_.emplace(function, signature);
+  if (!added && !same_signature(place->second, signature)) {
+    throw CompileError("@{} was declared before with another signature", function);
+  }
+}
+
+void Declarations::add(RecordType record) {
+  std::string name = record.name;
+  auto [place, added] = records_.emplace(name, record);
+  if (!added && place->second.text() != record.text()) {
+    throw CompileError("@{} was declared before as `{}`", name, place->second.text());
+  }
+}
+
+const Signature* Declarations::find_function(std::string_view name) const {
+  auto place = functions_.find(std::string(name));
+  return place == functions_.end() ? nullptr : &place->second;
+}
+
+const RecordType* Declarations::find_record(std::string_view name) const {
+  auto place = records_.find(std::string(name));
+  return place == records_.end() ? nullptr : &place->second;
+}
+
+Dim Inference::born(std::string_view hint) {
+  size_results.push_back(name_size(hint));
+  return size_results.back();
+}
+
+const Signature& Inference::callee(size_t i) const {
+  const Signature* signature = declarations.find_function(callees[i].name);
+  if (!signature) {
+    throw KeyError("{}: there is no function @{}", primitive.name, callees[i].name).at(location);
+  }
+  return *signature;
+}
+
+Signature Inference::callee_at(size_t i, std::span<const Dim> sizes) const {
+  const Signature& declared = callee(i);
+  if (declared.size_parameters.size() != sizes.size()) {
+    fail("@{} takes {} sizes, not {}", callees[i].name, declared.size_parameters.size(), sizes.size());
+  }
+  SymbolMap<Dim> map = map_of(declared.size_parameters, sizes);
+  Signature at;
+  at.axes = declared.axes;
+  at.result_sizes = declared.result_sizes;
+  at.parameters.reserve(declared.parameters.size());
+  for (const Type& type : declared.parameters) at.parameters.push_back(type.substitute(map));
+  at.results = declared.results;  // with names bound: see callee_results
+  return at;
+}
+
+std::vector<Type> Inference::callee_results(size_t i, std::span<const Dim> sizes,
+                                            std::span<const Dim> result_sizes) const {
+  const Signature& declared = callee(i);
+  SymbolMap<Dim> map = map_of(declared.size_parameters, sizes);
+  for (size_t k = 0; k < declared.result_sizes.size(); ++k) {
+    map.set(declared.result_sizes[k], result_sizes[k]);
+  }
+  std::vector<Type> types;
+  types.reserve(declared.results.size());
+  for (const Type& type : declared.results) types.push_back(type.substitute(map));
+  return types;
+}
+
+const RecordType& Inference::record(const Type& type) const {
+  const RecordType* found = declarations.find_record(type.record_name());
+  if (!found) {
+    throw KeyError("{}: there is no record @{}", primitive.name, type.record_name()).at(location);
+  }
+  return *found;
+}
+
+const Type& Inference::stated_result(size_t i) const {
+  if (i >= stated.size()) fail("its result type must be stated: it can't be told from its operands");
+  return stated[i];
+}
+
+void Inference::expect_operand(size_t i, const Type& wanted, std::string_view what) const {
+  if (fits(operands[i], wanted)) return;
+  fail("operand {}{}{} is {}, expected {}", i, what.empty() ? "" : ", ", what, operands[i].text(),
+       wanted.text());
+}
+
+void Inference::expect_same(const Type& given, const Type& wanted, std::string_view what) const {
+  if (!fits(given, wanted)) fail("{} is {}, expected {}", what, given.text(), wanted.text());
+}
+
+void Inference::fail_with(const std::string& message) const {
+  throw TypeError("{}: {}", primitive.name, message).at(location);
+}
+
+void Inference::run() {
+  if (primitive.infer) primitive.infer(*this);
+  else infer_from_signature(*this);
+  if (!primitive.infers_axes) agree_on_axes(*this);
+  agree_with_stated(*this);
+}
+
+}  // namespace plait::ir

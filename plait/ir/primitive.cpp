@@ -1,0 +1,108 @@
+#include "plait/ir/primitive.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <mutex>
+#include <shared_mutex>
+#include <unordered_map>
+
+#include "plait/core/error.h"
+#include "plait/ir/structure.h"
+
+namespace plait::ir {
+
+namespace {
+
+constexpr size_t kStructureCount = static_cast<size_t>(Structure::custom_jvp) + 1;
+
+struct Table {
+  std::shared_mutex mutex;
+  std::deque<Primitive> primitives;  // addresses stay
+  std::unordered_map<std::string_view, const Primitive*> by_name;
+  std::array<const Primitive*, kStructureCount> by_structure{};
+
+  Table() {
+    for (Primitive& p : data_primitives()) add(std::move(p));
+    for (Primitive& p : control_primitives()) add(std::move(p));
+  }
+
+  const Primitive& add(Primitive primitive) {
+    if (by_name.contains(primitive.name)) {
+      throw ValueError("a primitive called `{}` is registered already", primitive.name);
+    }
+    const Primitive& kept = primitives.emplace_back(std::move(primitive));
+    by_name.emplace(kept.name, &kept);
+    if (kept.structure != Structure::machine) {
+      by_structure[static_cast<size_t>(kept.structure)] = &kept;
+    }
+    return kept;
+  }
+};
+
+Table& table() {
+  static Table instance;
+  return instance;
+}
+
+// How many letters must be inserted, removed or replaced to turn one name into the other.
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row.back();
+}
+
+std::string near_misses(std::string_view name) {
+  std::string out;
+  for (const Primitive* candidate : primitives()) {
+    if (edit_distance(name, candidate->name) > std::max<size_t>(1, name.size() / 3)) continue;
+    out += (out.empty() ? "did you mean " : ", ") + candidate->name;
+  }
+  return out.empty() ? "`plait-ir primitives` lists them" : out + "?";
+}
+
+}  // namespace
+
+const Primitive& register_primitive(Primitive primitive) {
+  Table& t = table();
+  std::unique_lock lock(t.mutex);
+  return t.add(std::move(primitive));
+}
+
+const Primitive* find_primitive(std::string_view name) {
+  Table& t = table();
+  std::shared_lock lock(t.mutex);
+  auto place = t.by_name.find(name);
+  return place == t.by_name.end() ? nullptr : place->second;
+}
+
+const Primitive& primitive(std::string_view name) {
+  if (const Primitive* found = find_primitive(name)) return *found;
+  throw KeyError("there is no primitive called `{}`", name).hint(near_misses(name));
+}
+
+std::vector<const Primitive*> primitives() {
+  Table& t = table();
+  std::shared_lock lock(t.mutex);
+  std::vector<const Primitive*> all;
+  for (const Primitive& p : t.primitives) all.push_back(&p);
+  std::sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->name < b->name; });
+  return all;
+}
+
+const Primitive& primitive(Structure structure) {
+  const Primitive* found = table().by_structure[static_cast<size_t>(structure)];
+  if (!found) throw ValueError("Structure::machine is not one primitive");
+  return *found;
+}
+
+}  // namespace plait::ir

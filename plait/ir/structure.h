@@ -1,0 +1,52 @@
+// The instructions of the IR itself: their attributes, and their declarations (docs/ir.md says what they mean).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plait/ir/primitive.h"
+
+namespace plait::ir {
+
+struct LiteralAttributes {
+  Literal value;
+};
+struct SizeAttributes {
+  Dim value = 0;
+  DType dtype = DType::i64;
+};
+struct SizeGuardAttributes {
+  SizeFact fact;
+};
+struct GuardAttributes {
+  bool expect = true;
+};
+struct VaryAttributes {
+  AxisSet axes;
+};
+struct ElementAttributes {
+  int64_t index = 0;
+};
+struct WhileAttributes {
+  int64_t constants = 0;
+};
+struct ScanAttributes {
+  int64_t constants = 0;
+  int64_t carries = 0;
+  Dim length = 0;
+  bool reverse = false;
+};
+struct RematAttributes {
+  std::string policy = "nothing";   // what is saved: nothing, everything, dots, names
+  std::vector<std::string> names;   // for the policy `names`
+};
+
+// Whether a value of this type has a tangent: it holds floating-point or complex numbers somewhere.
+bool has_tangent(const Type& type);
+
+// Sizes, literals, tuples, records, optional values: structure_data.cpp. Control: structure_control.cpp.
+std::vector<Primitive> data_primitives();
+std::vector<Primitive> control_primitives();
+
+}  // namespace plait::ir

@@ -1,0 +1,253 @@
+// Literals, sizes, guards, tuples, records and optional values.
+#include "plait/ir/inference.h"
+#include "plait/ir/structure.h"
+
+namespace plait::ir {
+
+namespace {
+
+void infer_literal(Inference& in) {
+  const Literal& value = in.attributes_as<LiteralAttributes>().value;
+  std::vector<Dim> dims(value.sizes().begin(), value.sizes().end());
+  in.give(Type::array(value.dtype(), Shape(dims)));
+}
+
+void infer_size(Inference& in) {
+  DType dtype = in.attributes_as<SizeAttributes>().dtype;
+  if (!is_integer(dtype)) in.fail("a size is a whole number, not {}", name_of(dtype));
+  in.give(Type::scalar(dtype));
+}
+
+void infer_as_size(Inference& in) {
+  const Type& count = in.operands[0];
+  if (!count.is_array() || count.rank() != 0 || !is_integer(count.dtype())) {
+    in.fail("takes one whole number, not {}", count.text());
+  }
+  if (!count.varying().empty()) {
+    throw TypeError("as_size: the number varies along {}, and a size must not", count.varying().text())
+        .at(in.location)
+        .hint("use the padded form: a fixed size and a count of the entries that are there");
+  }
+  in.born("k");
+}
+
+// Whether two types are the same but for their sizes.
+bool same_but_sizes(const Type& a, const Type& b) {
+  if (a.kind() != b.kind()) return false;
+  switch (a.kind()) {
+    case Type::Kind::none: return true;
+    case Type::Kind::array:
+      return a.dtype() == b.dtype() && a.rank() == b.rank() && a.varying() == b.varying();
+    case Type::Kind::tuple:
+      return std::equal(a.elements().begin(), a.elements().end(), b.elements().begin(),
+                        b.elements().end(), same_but_sizes);
+    case Type::Kind::record: return a.record_name() == b.record_name();
+    case Type::Kind::optional: return same_but_sizes(a.element(), b.element());
+  }
+  return false;
+}
+
+void infer_refine(Inference& in) {
+  const Type& wanted = in.stated_result(0);
+  if (!same_but_sizes(in.operands[0], wanted)) {
+    in.fail("changes sizes only: {} can't become {}", in.operands[0].text(), wanted.text());
+  }
+  in.give(wanted);
+}
+
+void infer_nothing(Inference&) {}
+
+void infer_guard(Inference& in) {
+  const Type& predicate = in.operands[0];
+  if (!predicate.is_array() || predicate.rank() != 0 || predicate.dtype() != DType::boolean) {
+    in.fail("takes a bool[], not {}", predicate.text());
+  }
+}
+
+void infer_vary(Inference& in) {
+  const AxisSet& added = in.attributes_as<VaryAttributes>().axes;
+  AxisSet axes = in.operands[0].all_varying();
+  if (axes.intersects(added)) in.fail("{} varies along these already", in.operands[0].text());
+  for (const std::string& axis : added) {
+    if (!in.axes.find(axis)) in.fail("the function names no axis `{}`", axis);
+  }
+  axes.insert(added);
+  in.give(in.operands[0].with_varying(axes));
+}
+
+void infer_tuple(Inference& in) {
+  in.give(Type::tuple(std::vector<Type>(in.operands.begin(), in.operands.end())));
+}
+
+void infer_element(Inference& in) {
+  if (!in.operands[0].is_tuple()) in.fail("takes a tuple, not {}", in.operands[0].text());
+  const std::vector<Type>& elements = in.operands[0].elements();
+  int64_t index = in.attributes_as<ElementAttributes>().index;
+  if (index < 0 || index >= static_cast<int64_t>(elements.size())) {
+    throw IndexError("element: index {} in a tuple of {}", index, elements.size()).at(in.location);
+  }
+  in.give(elements[index]);
+}
+
+void infer_pack(Inference& in) {
+  const Type& type = in.stated_result(0);
+  if (!type.is_record()) in.fail("makes a record, not {}", type.text());
+  const RecordType& record = in.record(type);
+  if (in.size_arguments.size() != record.held.size()) {
+    in.fail("@{} holds {} sizes, {} are given", record.name, record.held.size(), in.size_arguments.size());
+  }
+  std::vector<Type> fields = record.fields_of(type.record_arguments(), in.size_arguments);
+  if (fields.size() != in.operands.size()) {
+    in.fail("@{} has {} fields, {} values are given", record.name, fields.size(), in.operands.size());
+  }
+  for (size_t i = 0; i < fields.size(); ++i) in.expect_operand(i, fields[i]);
+  in.give(type);
+}
+
+void infer_unpack(Inference& in) {
+  const Type& type = in.operands[0];
+  if (!type.is_record()) in.fail("takes a record, not {}", type.text());
+  const RecordType& record = in.record(type);
+  std::vector<Dim> held;
+  for (Dim size : record.held) held.push_back(in.born(size.name()));
+  for (Type& field : record.fields_of(type.record_arguments(), held)) in.give(std::move(field));
+}
+
+void infer_absent(Inference& in) {
+  const Type& type = in.stated_result(0);
+  if (!type.is_optional()) in.fail("makes an optional value, not {}", type.text());
+  in.give(type);
+}
+
+void infer_present(Inference& in) { in.give(Type::optional(in.operands[0])); }
+
+const Type& expect_optional(Inference& in) {
+  if (!in.operands[0].is_optional()) in.fail("takes an optional value, not {}", in.operands[0].text());
+  return in.operands[0].element();
+}
+
+void infer_is_present(Inference& in) {
+  const Type& element = expect_optional(in);
+  in.give(Type::array(DType::boolean, {}, element.all_varying()));
+}
+
+void infer_unwrap(Inference& in) { in.give(expect_optional(in)); }
+
+Effects observable(const Instruction&) { return {.observable = true}; }
+Effects may_fail(const Instruction&) { return {.may_fail = true}; }
+Effects guarded(const Instruction& instruction) {
+  return {.observable = true, .guarded = instruction.operand_type(0).varying()};
+}
+
+}  // namespace
+
+bool has_tangent(const Type& type) {
+  switch (type.kind()) {
+    case Type::Kind::none: return false;
+    case Type::Kind::array: return is_inexact(type.dtype());
+    case Type::Kind::tuple:
+      return std::any_of(type.elements().begin(), type.elements().end(), has_tangent);
+    case Type::Kind::record: return true;
+    case Type::Kind::optional: return has_tangent(type.element());
+  }
+  return false;
+}
+
+std::vector<Primitive> data_primitives() {
+  return {
+      {.name = "literal",
+       .summary = "A constant.",
+       .structure = Structure::literal,
+       .attributes = &schema_of<LiteralAttributes>(),
+       .infer = infer_literal},
+      {.name = "size",
+       .summary = "A size as a value.",
+       .structure = Structure::size,
+       .attributes = &schema_of<SizeAttributes>(),
+       .infer = infer_size},
+      {.name = "as_size",
+       .summary = "A whole number as a new size.",
+       .structure = Structure::as_size,
+       .operands = exactly(1),
+       .infer = infer_as_size,
+       .effects = may_fail},
+      {.name = "refine",
+       .summary = "The same value under sizes that are found equal when it runs.",
+       .structure = Structure::refine,
+       .operands = exactly(1),
+       .infer = infer_refine,
+       .infers_axes = true,
+       .effects = may_fail},
+      {.name = "size_guard",
+       .summary = "A fact about sizes that held when this was traced.",
+       .structure = Structure::size_guard,
+       .attributes = &schema_of<SizeGuardAttributes>(),
+       .infer = infer_nothing,
+       .effects = observable},
+      {.name = "guard",
+       .summary = "A condition that came out so when this was traced.",
+       .structure = Structure::guard,
+       .attributes = &schema_of<GuardAttributes>(),
+       .operands = exactly(1),
+       .infer = infer_guard,
+       .effects = guarded},
+      {.name = "vary",
+       .summary = "The same value, said to vary along more axes.",
+       .structure = Structure::vary,
+       .attributes = &schema_of<VaryAttributes>(),
+       .operands = exactly(1),
+       .infer = infer_vary,
+       .infers_axes = true},
+      {.name = "tuple",
+       .summary = "Several values as one.",
+       .structure = Structure::tuple,
+       .operands = at_least(0),
+       .infer = infer_tuple,
+       .infers_axes = true},
+      {.name = "element",
+       .summary = "One value of a tuple.",
+       .structure = Structure::element,
+       .attributes = &schema_of<ElementAttributes>(),
+       .operands = exactly(1),
+       .infer = infer_element,
+       .infers_axes = true},
+      {.name = "pack",
+       .summary = "A record from its fields.",
+       .structure = Structure::pack,
+       .operands = at_least(0),
+       .size_arguments = at_least(0),
+       .infer = infer_pack,
+       .infers_axes = true},
+      {.name = "unpack",
+       .summary = "The fields of a record.",
+       .structure = Structure::unpack,
+       .operands = exactly(1),
+       .infer = infer_unpack,
+       .infers_axes = true},
+      {.name = "absent",
+       .summary = "The optional value that is not there; it means zero.",
+       .structure = Structure::absent,
+       .infer = infer_absent},
+      {.name = "present",
+       .summary = "An optional value that is there.",
+       .structure = Structure::present,
+       .operands = exactly(1),
+       .infer = infer_present,
+       .infers_axes = true},
+      {.name = "is_present",
+       .summary = "Whether an optional value is there.",
+       .structure = Structure::is_present,
+       .operands = exactly(1),
+       .infer = infer_is_present,
+       .infers_axes = true},
+      {.name = "unwrap",
+       .summary = "An optional value that must be there.",
+       .structure = Structure::unwrap,
+       .operands = exactly(1),
+       .infer = infer_unwrap,
+       .infers_axes = true,
+       .effects = may_fail},
+  };
+}
+
+}  // namespace plait::ir
