@@ -4,6 +4,32 @@
 #include "plait/ir/parser.h"
 
 namespace plait::ir {
+namespace {
+
+Type map_type(const Type& type, const SizeMap& map) {
+  switch (type.kind()) {
+    case Type::Kind::none: return type;
+    case Type::Kind::array: {
+      std::vector<Dim> sizes(type.shape().begin(), type.shape().end());
+      for (Dim& size : sizes) size = map(size);
+      return Type::array(type.dtype(), Shape(sizes), type.varying(), type.sharding());
+    }
+    case Type::Kind::tuple: {
+      std::vector<Type> elements = type.elements();
+      for (Type& element : elements) element = map_type(element, map);
+      return Type::tuple(std::move(elements));
+    }
+    case Type::Kind::record: {
+      std::vector<Dim> arguments = type.record_arguments();
+      for (Dim& argument : arguments) argument = map(argument);
+      return Type::record(type.record_name(), std::move(arguments));
+    }
+    case Type::Kind::optional: return Type::optional(map_type(type.element(), map));
+  }
+  return type;
+}
+
+}  // namespace
 
 void print_value(std::string& out, bool value) { out += value ? "true" : "false"; }
 void print_value(std::string& out, int64_t value) { print_number(out, value); }
@@ -91,7 +117,7 @@ void read_value(ByteReader& reader, AxisSet& value) {
 }
 
 void map_sizes(Dim& value, const SizeMap& map) { value = map(value); }
-void map_sizes(Type& value, const SizeMap& map) { value = value.map_dims(map); }
+void map_sizes(Type& value, const SizeMap& map) { value = map_type(value, map); }
 void map_sizes(SizeFact& value, const SizeMap& map) {
   value.left = map(value.left);
   value.right = map(value.right);
