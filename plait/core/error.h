@@ -59,6 +59,8 @@ class ErrorOf : public Error {
   explicit ErrorOf(fmt::format_string<Arguments...> format, Arguments&&... arguments)
       : Error(kind_value, fmt::format(format, std::forward<Arguments>(arguments)...)) {}
 
+  using Error::hint;
+
   ErrorOf&& at(Location location) && {
     set_location(location);
     return std::move(*this);
