@@ -161,7 +161,7 @@ void Findings::add_to_function(const Function& function, std::string message) {
 void Findings::add_to_instruction(const Instruction& instruction, std::string message) {
   found_.push_back({.rule = rule_,
                     .function = instruction.function().name(),
-                    .instruction = print(instruction, {.locations = false}),
+                    .instruction = print(instruction),
                     .message = std::move(message),
                     .location = instruction.location()});
 }

@@ -18,10 +18,10 @@ namespace plait::ir {
 
 struct Violation {
   std::string_view rule;
-  std::string function;     // "" when it is the program's
-  std::string instruction;  // as text; "" when it is the function's
-  std::string message;
-  Location location;
+  std::string function = {};     // "" when it is the program's
+  std::string instruction = {};  // as text; "" when it is the function's
+  std::string message = {};
+  Location location = {};
 
   // "rule `scope`: @f: %y = add %x, %x : f32[m]: size m is not known here"
   std::string text() const;
