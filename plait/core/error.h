@@ -41,6 +41,8 @@ class Error : public std::exception {
 
   void set_hint(std::string hint);
   void set_location(Location location);
+  // Says what the message is about, before it: "line 3: ".
+  void prepend(std::string_view context);
 
  private:
   void compose();

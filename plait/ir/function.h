@@ -81,6 +81,8 @@ class Function {
   std::optional<Instruction> definition(ValueId value) const;
   // The label a person gave the value; "" when it has none.
   std::string_view label(ValueId value) const;
+  // All values that have one, in order.
+  std::span<const std::pair<ValueId, std::string>> labels() const { return labels_; }
 
   size_t size() const { return nodes_.size(); }  // instructions
   Instruction instruction(size_t i) const { return {*this, static_cast<uint32_t>(i)}; }
