@@ -1,18 +1,19 @@
-// Functions of a million instructions: nothing takes a deep stack, and work grows with size, not faster. Work is
-// counted in heap allocations, which are the same on every run.
-#include <gtest/gtest.h>
-#include <pthread.h>
-
+// Functions of a million instructions: nothing takes a deep stack, and work grows with size, not
+// faster. Work is counted in heap allocations, which are the same on every run.
 #include <atomic>
 #include <cstdlib>
 #include <functional>
 #include <new>
+
+#include <gtest/gtest.h>
+#include <pthread.h>
 
 #include "plait/ir/builder.h"
 #include "plait/ir/identity.h"
 #include "plait/ir/prune.h"
 #include "plait/ir/rewrite.h"
 #include "plait/ir/verify.h"
+
 #include "tests/support/scalar_ops.h"
 
 namespace {
@@ -47,17 +48,18 @@ void on_small_stack(const std::function<void()>& work) {
     std::exception_ptr& error;
   } job{work, error};
   pthread_t thread;
-  ASSERT_EQ(pthread_create(&thread, &attributes,
-                           [](void* argument) -> void* {
-                             Job& here = *static_cast<Job*>(argument);
-                             try {
-                               here.work();
-                             } catch (...) {
-                               here.error = std::current_exception();
-                             }
-                             return nullptr;
-                           },
-                           &job),
+  ASSERT_EQ(pthread_create(
+                &thread, &attributes,
+                [](void* argument) -> void* {
+                  Job& here = *static_cast<Job*>(argument);
+                  try {
+                    here.work();
+                  } catch (...) {
+                    here.error = std::current_exception();
+                  }
+                  return nullptr;
+                },
+                &job),
             0);
   pthread_join(thread, nullptr);
   pthread_attr_destroy(&attributes);
@@ -78,7 +80,8 @@ Program chain(size_t length) {
 // A chain of functions, each calling the next.
 Program calls(size_t length) {
   ProgramBuilder program;
-  Signature signature{.parameters = {Type::scalar(DType::f64)}, .results = {Type::scalar(DType::f64)}};
+  Signature signature{.parameters = {Type::scalar(DType::f64)},
+                      .results = {Type::scalar(DType::f64)}};
   for (size_t i = 0; i <= length; ++i) program.declare(fmt::format("f{}", i), signature);
   for (size_t i = 0; i <= length; ++i) {
     FunctionBuilder f = program.function(fmt::format("f{}", i));
@@ -101,7 +104,8 @@ void expect_linear(const char* what, Make make, Work work, size_t size) {
   auto small = make(size / 8), large = make(size);
   work(small);  // what is set up once does not count
   int64_t few = allocations_of([&] { work(small); }), many = allocations_of([&] { work(large); });
-  EXPECT_LE(many, 9 * few + 2000) << what << ": " << few << " allocations for an eighth of the size";
+  EXPECT_LE(many, 9 * few + 2000) << what << ": " << few
+                                  << " allocations for an eighth of the size";
 }
 
 class Million : public testing::Test {
@@ -121,7 +125,8 @@ TEST_F(Million, Verifies) {
 TEST_F(Million, PrintsAndParses) {
   auto text_of = [](size_t n) { return chain(n).text(); };
   expect_linear("print", chain, [](const Program& p) { return p.text(); }, kMany);
-  expect_linear("parse", text_of, [](const std::string& text) { return Program::parse(text); }, kMany);
+  expect_linear(
+      "parse", text_of, [](const std::string& text) { return Program::parse(text); }, kMany);
   std::string text = text_of(kMany);
   EXPECT_TRUE(Program::parse(text).text() == text);
 }
@@ -129,14 +134,16 @@ TEST_F(Million, PrintsAndParses) {
 TEST_F(Million, WritesAndReadsBytes) {
   auto bytes_of = [](size_t n) { return chain(n).bytes(); };
   expect_linear("write", chain, [](const Program& p) { return p.bytes(); }, kMany);
-  expect_linear("read", bytes_of, [](const std::string& bytes) { return Program::from_bytes(bytes); }, kMany);
+  expect_linear(
+      "read", bytes_of, [](const std::string& bytes) { return Program::from_bytes(bytes); }, kMany);
   std::string bytes = bytes_of(kMany);
   EXPECT_TRUE(Program::from_bytes(bytes).bytes() == bytes);
 }
 
 TEST_F(Million, HasAnIdentity) {
   expect_linear("identity", chain, [](const Program& p) { return identities(p); }, kMany);
-  expect_linear("identity of calls", calls, [](const Program& p) { return identities(p); }, kMany / 20);
+  expect_linear(
+      "identity of calls", calls, [](const Program& p) { return identities(p); }, kMany / 20);
 }
 
 TEST_F(Million, IsPruned) {

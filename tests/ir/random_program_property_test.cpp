@@ -1,8 +1,9 @@
-// Random programs: whatever form they take on the way, they stay the same program and give the same results.
+// Random programs: whatever form they take on the way, they stay the same program and give the same
+// results.
+#include <cstring>
+
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
-
-#include <cstring>
 
 #include "plait/ir/evaluator.h"
 #include "plait/ir/identity.h"
@@ -10,6 +11,7 @@
 #include "plait/ir/prune.h"
 #include "plait/ir/rewrite.h"
 #include "plait/ir/verify.h"
+
 #include "tests/support/random_program.h"
 #include "tests/support/scalar_machine.h"
 

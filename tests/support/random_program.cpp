@@ -4,6 +4,7 @@
 
 #include "plait/ir/builder.h"
 #include "plait/ir/structure.h"
+
 #include "tests/support/scalar_ops.h"
 
 namespace plait::ir {
@@ -11,7 +12,6 @@ namespace plait::ir {
 namespace {
 
 const Type kScalar = Type::scalar(DType::f64), kBool = Type::scalar(DType::boolean);
-
 
 class Generator {
  public:
@@ -43,7 +43,9 @@ class Generator {
     Dim n = 0;
     std::vector<ValueId> scalars, vectors, booleans;
   };
-  ValueId any(const std::vector<ValueId>& values) { return values[below(static_cast<int>(values.size()))]; }
+  ValueId any(const std::vector<ValueId>& values) {
+    return values[below(static_cast<int>(values.size()))];
+  }
 
   std::shared_ptr<const Function> scalar_map(std::string name) {
     Scope scope{FunctionBuilder(std::move(name), declarations_)};
@@ -103,10 +105,15 @@ class Generator {
 
   void grow(Scope& scope) {
     switch (below(10)) {
-      case 0: scope.scalars.push_back(scope.builder.literal(Literal::scalar(DType::f64, below(7) - 3))); break;
+      case 0:
+        scope.scalars.push_back(scope.builder.literal(Literal::scalar(DType::f64, below(7) - 3)));
+        break;
       case 1: binary(scope, scope.scalars); break;
       case 2: scope.scalars.push_back(scope.builder.add(unary(), {any(scope.scalars)})); break;
-      case 3: scope.booleans.push_back(scope.builder.add("less", {any(scope.scalars), any(scope.scalars)})); break;
+      case 3:
+        scope.booleans.push_back(
+            scope.builder.add("less", {any(scope.scalars), any(scope.scalars)}));
+        break;
       case 4: vectors(scope); break;
       case 5: calls(scope); break;
       case 6: branches(scope); break;
@@ -139,7 +146,8 @@ class Generator {
     if (helpers_ == 0) return;
     int which = below(helpers_);
     if (scope.vectors.empty() || below(2)) {
-      scope.scalars.push_back(scope.builder.call(fmt::format("scalar_{}", which), {any(scope.scalars)}));
+      scope.scalars.push_back(
+          scope.builder.call(fmt::format("scalar_{}", which), {any(scope.scalars)}));
       return;
     }
     ValueId operands[] = {any(scope.scalars), any(scope.vectors)};
@@ -197,8 +205,8 @@ class Generator {
 
   void select(Scope& scope) {
     if (scope.booleans.empty()) return;
-    scope.scalars.push_back(scope.builder.add(
-        "select", {any(scope.booleans), any(scope.scalars), any(scope.scalars)}));
+    scope.scalars.push_back(
+        scope.builder.add("select", {any(scope.booleans), any(scope.scalars), any(scope.scalars)}));
   }
 
   std::mt19937_64 random_;

@@ -7,8 +7,9 @@
 
 namespace plait::ir {
 
-// The entry function takes a scalar f64[], a vector f64[n] and a bool[], and gives a scalar and a vector.
-// The same seed gives the same program; `size` is about the number of instructions of each function.
+// The entry function takes a scalar f64[], a vector f64[n] and a bool[], and gives a scalar and a
+// vector. The same seed gives the same program; `size` is about the number of instructions of each
+// function.
 Program random_program(uint64_t seed, int size);
 
 }  // namespace plait::ir
