@@ -1,0 +1,142 @@
+// The text of a literal, and back.
+#include <limits>
+
+#include "plait/core/element_text.h"
+#include "plait/core/error.h"
+#include "plait/core/literal.h"
+
+namespace plait {
+
+namespace {
+
+DType read_dtype(TextReader& reader) {
+  reader.skip_spaces();
+  const std::string_view rest = reader.rest();
+  const size_t end = rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789");
+  const std::optional<DType> dtype = parse_dtype(rest.substr(0, end));
+  if (!dtype) reader.fail_expected("a dtype");
+  reader.advance(name_of(*dtype).size());
+  return *dtype;
+}
+
+int64_t read_size(TextReader& reader) {
+  reader.skip_spaces();
+  if (reader.next() < '0' || reader.next() > '9') reader.fail_expected("a size");
+  const size_t start = reader.position();
+  int64_t size = 0;
+  for (; reader.next() >= '0' && reader.next() <= '9'; reader.advance(1)) {
+    const int digit = reader.next() - '0';
+    if (size > (std::numeric_limits<int64_t>::max() - digit) / 10) {
+      TextReader::fail_at(start, "a size that 64 bits cannot hold");
+    }
+    size = size * 10 + digit;
+  }
+  return size;
+}
+
+std::vector<int64_t> read_sizes(TextReader& reader) {
+  std::vector<int64_t> sizes;
+  reader.expect("[");
+  if (reader.accept("]")) return sizes;
+  do {
+    sizes.push_back(read_size(reader));
+  } while (reader.accept(","));
+  reader.expect("]");
+  return sizes;
+}
+
+std::vector<std::byte> read_one(TextReader& reader, DType dtype) {
+  std::vector<std::byte> element(static_cast<size_t>(size_of(dtype)));
+  read_element(reader, dtype, element.data());
+  return element;
+}
+
+// The elements after the first, which has been read. Memory grows with the text, not with the count
+// that the sizes promise.
+std::vector<std::byte> read_others(TextReader& reader, DType dtype, int64_t count,
+                                   std::vector<std::byte> bytes) {
+  const auto size = static_cast<size_t>(size_of(dtype));
+  for (int64_t i = 1; i < count; ++i) {
+    if (!reader.accept(",")) {
+      reader.skip_spaces();
+      reader.fail_expected(fmt::format("',' and element {} of {}", i + 1, count));
+    }
+    bytes.resize(bytes.size() + size);
+    read_element(reader, dtype, bytes.data() + bytes.size() - size);
+  }
+  return bytes;
+}
+
+bool is_in_hex(TextReader& reader, DType dtype, int64_t count) {
+  reader.skip_spaces();
+  return reader.rest().starts_with("0x") && (!is_key(dtype) || count > kMaxElementsInText);
+}
+
+std::vector<std::byte> read_all_in_hex(TextReader& reader, int64_t byte_count) {
+  reader.expect("0x");
+  const size_t digits = count_hex_digits(reader);
+  if (digits % 2 != 0 || digits / 2 != static_cast<uint64_t>(byte_count)) {
+    reader.fail(fmt::format("expected two hexadecimal digits for each of {} bytes, found {}",
+                            byte_count, digits));
+  }
+  std::vector<std::byte> bytes(static_cast<size_t>(byte_count));
+  read_hex(reader, bytes);
+  return bytes;
+}
+
+Literal read_elements(TextReader& reader, DType dtype, std::vector<int64_t> sizes) {
+  // A splat takes no memory for its elements, and checks the sizes.
+  const Literal zero =
+      Literal::of_bytes(dtype, {}, std::vector<std::byte>(static_cast<size_t>(size_of(dtype))));
+  const int64_t count = Literal::splat(sizes, zero).element_count();
+  if (count == 0) return Literal::of_bytes(dtype, std::move(sizes), {});
+  if (is_in_hex(reader, dtype, count)) {
+    return Literal::of_bytes(dtype, std::move(sizes),
+                             read_all_in_hex(reader, count * size_of(dtype)));
+  }
+  std::vector<std::byte> first = read_one(reader, dtype);
+  if (reader.accept("...")) {
+    return Literal::splat(std::move(sizes), Literal::of_bytes(dtype, {}, std::move(first)));
+  }
+  return Literal::of_bytes(dtype, std::move(sizes),
+                           read_others(reader, dtype, count, std::move(first)));
+}
+
+}  // namespace
+
+std::string Literal::text() const {
+  std::string text = fmt::format("{}[{}](", name_of(dtype_), fmt::join(sizes_, ", "));
+  if (splat_) {
+    append_element_text(text, dtype_, bytes_.data());
+    text += " ...";
+  } else if (element_count_ > kMaxElementsInText) {
+    text += "0x";
+    append_hex(text, bytes_);
+  } else {
+    for (int64_t i = 0; i < element_count_; ++i) {
+      if (i > 0) text += ", ";
+      append_element_text(text, dtype_, element_bytes(i).data());
+    }
+  }
+  return text + ")";
+}
+
+Literal parse_literal(std::string_view text, size_t& position) {
+  TextReader reader(text, position);
+  reader.skip_spaces();
+  const size_t start = reader.position();
+  const DType dtype = read_dtype(reader);
+  std::vector<int64_t> sizes = read_sizes(reader);
+  reader.expect("(");
+  Literal result;
+  try {
+    result = read_elements(reader, dtype, std::move(sizes));
+  } catch (const ValueError& error) {
+    TextReader::fail_at(start, error.message());
+  }
+  reader.expect(")");
+  position = reader.position();
+  return result;
+}
+
+}  // namespace plait
