@@ -111,6 +111,17 @@ bool TextReader::next_in_line_is(std::string_view symbol) {
   return text_.substr(at).starts_with(symbol);
 }
 
+bool TextReader::next_adjacent_is(std::string_view symbol) const {
+  return text_.substr(position_).starts_with(symbol);
+}
+
+std::string_view TextReader::rest_of_line() const {
+  size_t end = position_;
+  while (end < text_.size() && text_[end] != '\n' && text_[end] != ';') ++end;
+  while (end > position_ && is_blank(text_[end - 1])) --end;
+  return text_.substr(position_, end - position_);
+}
+
 bool TextReader::accept(std::string_view symbol) {
   const size_t start = position_;
   skip_space();
@@ -185,8 +196,7 @@ void TextReader::skip_quoted() {
   position_ = text_.size();
 }
 
-void TextReader::skip_braces() {
-  const size_t opening = position_ - 1;
+void TextReader::skip_braces(size_t opening) {
   size_t open = 1;
   while ((position_ = std::min(text_.find_first_of("{}\";", position_), text_.size())) <
          text_.size()) {

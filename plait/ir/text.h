@@ -24,7 +24,9 @@ class TextReader {
   bool accept(std::string_view symbol);  // takes the symbol if it is next: punctuation
   void expect(std::string_view symbol);
   bool next_is(std::string_view symbol);
-  bool next_in_line_is(std::string_view symbol);  // before the line ends
+  bool next_in_line_is(std::string_view symbol);   // before the line ends
+  bool next_adjacent_is(std::string_view symbol) const;  // without space before it
+  std::string_view rest_of_line() const;           // up to a comment, without blanks at the end
   bool accept_word(std::string_view word);  // a whole name, not the beginning of a longer one
   bool next_is_word(std::string_view word);
 
@@ -32,8 +34,8 @@ class TextReader {
   std::string_view value_label();        // a name or a number, after %
   bool next_is_name();
   void skip_to_token() { skip_space(); }  // so that position() is where the next token begins
-  // Past the closing brace of what an opening brace, just read, began; names and numbers are not looked at.
-  void skip_braces();
+  // Past the '}' that belongs to the '{' at `opening`; what is between is not looked at.
+  void skip_braces(size_t opening);
   int64_t integer();
   double real();                         // any form that print_real writes
   std::string quoted();                  // "text" with \" \\ \n \t \xHH
