@@ -296,6 +296,13 @@ consteval auto name_of_pointee() {  // auto: gcc would append what std::string_v
 }
 
 template <class T>
+constexpr auto type_name() {  // "Point", "std::vector<int>"; spelt as the compiler likes
+  const std::string_view text = __PRETTY_FUNCTION__;  // ... [T = Point] or ... [with T = Point]
+  const size_t begin = text.find("T = ") + 4;
+  return text.substr(begin, text.size() - 1 - begin);
+}
+
+template <class T>
 consteval auto names_of_fields();
 
 template <class T>
