@@ -66,6 +66,7 @@ class FunctionBuilder {
   const Type& type_of(ValueId value) const { return function_->value_types_[value]; }
   const Function& so_far() const { return *function_; }  // readable while it grows
   Dim fresh_size(std::string_view hint);                 // a name not used here yet
+  bool has_size(const std::string& name) const { return size_names_.contains(name); }
 
   // `result_sizes` names the born sizes in the result types, and `size_values` says what they are
   // here. The result types are those of the values, unless declared before: then they must agree.

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "plait/core/error.h"
+#include "plait/ir/copy.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/verify_rules.h"
 
@@ -92,17 +93,6 @@ constexpr Rule kRules[] = {
          "What decides whether a collective runs does not vary along the collective's axes.",
      .check_program = check_collectives},
 };
-
-Declarations declarations_of(std::span<const std::shared_ptr<const Function>> functions,
-                             std::span<const RecordType> records) {
-  Declarations declarations;
-  for (const auto& function : functions)
-    if (!declarations.find_function(function->name()))
-      declarations.add(function->name(), function->signature());
-  for (const RecordType& record : records)
-    if (!declarations.find_record(record.name)) declarations.add(record);
-  return declarations;
-}
 
 // Runs the rules of a stage; functions that broke a rule of an earlier stage are left out, and if
 // there are any (or the program did), so are rules about the whole program.
