@@ -41,16 +41,21 @@ void append_number(std::string& text, Number value) {
   text.append(buffer, end);
 }
 
-// The value rounded to the fewest decimal digits that still stand for the same bits.
+// The decimal of the fewest digits that is read as the same bits: for each number of digits the
+// nearest one, then the next larger, which may fit alone where the steps of the format double.
 double shortest_decimal(double value, FloatFormat format) {
   const uint32_t bits = encode_float(value, format);
-  char buffer[32];
   for (int digits = 1; digits < 17; ++digits) {
+    char buffer[32];
     const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value,
                                             std::chars_format::scientific, digits - 1);
-    double candidate = 0;
-    std::from_chars(buffer, end, candidate);
-    if (encode_float(candidate, format) == bits) return candidate;
+    char& last_digit = *(std::find(buffer, end, 'e') - 1);
+    for (int attempt = 0; attempt < 2; ++attempt, ++last_digit) {
+      double candidate = 0;
+      std::from_chars(buffer, end, candidate);
+      if (encode_float(candidate, format) == bits) return candidate;
+      if (last_digit == '9') break;  // the next larger has fewer digits and was tried
+    }
   }
   return value;
 }

@@ -39,6 +39,11 @@ void Error::set_context(std::string context) {
   compose();
 }
 
+void Error::prepend(std::string_view context) {
+  message_.insert(0, context);
+  compose();
+}
+
 void Error::compose() {
   what_ = fmt::format("{}: {}", name_of(kind_), message_);
   if (location_.known()) what_ += ", at " + location_.text();

@@ -44,6 +44,8 @@ class Error : public std::exception {
   void set_hint(std::string hint);
   void set_location(Location location);
   void set_context(std::string context);
+  // Says what the message is about, before it: "line 3: ".
+  void prepend(std::string_view context);
 
  private:
   void compose();
