@@ -302,6 +302,11 @@ func @unsure(%x: f32[]^{data}) -> (bool[]^{data}) over {data: 4} {
   %0 = less %x, %x
   return %0
 }
+func @unsure_sum(%x: f32[]^{data}) -> (bool[]^{data}) over {data: 4} {
+  %y = call @sums(%x)
+  %0 = less %x, %y
+  return %0
+}
 func @sure(%x: f32[]^{data}) -> (bool[]) over {data: 4} {
   %s = all_reduce_sum %x {axes = {data}}
   %0 = less %s, %s
@@ -331,6 +336,7 @@ std::vector<Decision> decisions() {
       {"PrintThatRunsSomewhere", "cond @prints, @skips(%p, %q)\n%y = call @sums(%x)", true},
       {"WhileTest", "%y = while @unsure, @sums(%x)"},
       {"WhileTestInvariant", "%y = while @sure, @sums(%x)", true},
+      {"WhileTestThatSums", "%y = while @unsure_sum, @keeps(%x)"},
       {"WhileWithoutCollective", "%y = while @unsure, @keeps(%x)", true},
       {"GuardAtTheEndOfAStep", "%y = scan @late_guard(%x, %xs) {carries = 1, length = 3}"},
       {"GuardAtTheEndOfACall", "%y = call @late_guard(%x, %x)", true},
