@@ -69,8 +69,26 @@ void read_value(ByteReader& reader, AxisSet& value);
 void map_sizes(Dim& value, const SizeMap& map);
 void map_sizes(Type& value, const SizeMap& map);
 void map_sizes(SizeFact& value, const SizeMap& map);
+
+// Whether there are sizes in a T, and with that an overload of map_sizes.
 template <class T>
-void map_sizes(T&, const SizeMap&) {}  // no sizes in it
+inline constexpr bool kHoldsSizes =
+    std::is_same_v<T, Dim> || std::is_same_v<T, Type> || std::is_same_v<T, SizeFact>;
+template <class T>
+inline constexpr bool kHoldsSizes<std::vector<T>> = kHoldsSizes<T>;
+template <class T>
+inline constexpr bool kHoldsSizes<std::optional<T>> = kHoldsSizes<T>;
+
+// Lists and values that may be missing, of any of these and nested: declared before they are defined, so
+// that each finds the other.
+template <class T>
+void print_value(std::string& out, const std::vector<T>& values);
+template <class T>
+void print_value(std::string& out, const std::optional<T>& value);
+template <class T>
+void map_sizes(std::vector<T>& values, const SizeMap& map);
+template <class T>
+void map_sizes(std::optional<T>& value, const SizeMap& map);
 
 // An enumeration names its enumerators: `std::span<const std::string_view> names_of(Relation)` found by ADL.
 template <class E>
@@ -172,13 +190,15 @@ struct AttributeValueOps {
   void (*parse)(TextReader& reader, void* value);
   void (*write)(ByteWriter& writer, const void* value);
   void (*read)(ByteReader& reader, void* value);
-  void (*map_sizes)(void* value, const SizeMap& map);
+  void (*map_sizes)(void* value, const SizeMap& map);  // null where there are none
 };
 
 // Bitwise for floating-point numbers: an attribute is its own text, NaN and −0 included.
 inline bool same_value(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
 template <class T>
 bool same_value(const T& a, const T& b) { return a == b; }
+template <class T>
+bool same_value(const std::optional<T>& a, const std::optional<T>& b);
 template <class T>
 bool same_value(const std::vector<T>& a, const std::vector<T>& b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
@@ -190,6 +210,15 @@ bool same_value(const std::optional<T>& a, const std::optional<T>& b) {
 }
 
 template <class T>
+constexpr auto size_mapper() -> void (*)(void*, const SizeMap&) {
+  if constexpr (kHoldsSizes<T>) {
+    return [](void* value, const SizeMap& map) { map_sizes(*static_cast<T*>(value), map); };
+  } else {
+    return nullptr;
+  }
+}
+
+template <class T>
 const AttributeValueOps& attribute_value_ops() {
   static constexpr AttributeValueOps ops{
       [](const void* a, const void* b) { return same_value(*static_cast<const T*>(a), *static_cast<const T*>(b)); },
@@ -197,7 +226,7 @@ const AttributeValueOps& attribute_value_ops() {
       [](TextReader& reader, void* value) { parse_value(reader, *static_cast<T*>(value)); },
       [](ByteWriter& writer, const void* value) { write_value(writer, *static_cast<const T*>(value)); },
       [](ByteReader& reader, void* value) { read_value(reader, *static_cast<T*>(value)); },
-      [](void* value, const SizeMap& map) { map_sizes(*static_cast<T*>(value), map); },
+      size_mapper<T>(),
   };
   return ops;
 }

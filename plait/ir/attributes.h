@@ -35,6 +35,7 @@ struct AttributeSchema {
   std::vector<AttributeField> fields;
   std::function<std::shared_ptr<void>()> make;                    // with default values
   std::function<std::shared_ptr<void>(const void*)> copy;
+  std::shared_ptr<const void> defaults;                           // what make() gives, made once
 
   const AttributeField* find(std::string_view field) const;
 };
@@ -43,8 +44,12 @@ namespace detail {
 // Fields are found in an object of their own struct, whose address gives their offsets.
 template <class T>
 AttributeSchema make_schema(std::string_view name) {
-  AttributeSchema schema{name, {}, [] { return std::make_shared<T>(); },
-                         [](const void* from) { return std::make_shared<T>(*static_cast<const T*>(from)); }};
+  AttributeSchema schema{
+      .name = name,
+      .fields = {},
+      .make = [] { return std::make_shared<T>(); },
+      .copy = [](const void* from) { return std::make_shared<T>(*static_cast<const T*>(from)); },
+      .defaults = std::make_shared<const T>()};
   T sample{};
   reflect::for_each_field(sample, [&](std::string_view field_name, auto& field) {
     using Field = std::remove_cvref_t<decltype(field)>;
@@ -79,6 +84,11 @@ class Attributes {
     if (schema_ != &schema_of<T>()) wrong_struct(schema_of<T>());
     return *static_cast<const T*>(value_.get());
   }
+
+  // Calls visit(field, value) for each field that has another value than its default.
+  void for_each_stated(
+      const std::function<void(const AttributeField& field, const void* value)>& visit) const;
+  bool all_default() const;
 
   // Text without the braces; fields that have their default value are left out.
   std::string text() const;

@@ -14,7 +14,8 @@ std::string printable_label(std::string_view label) {
   for (char& c : out) {
     if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.') c = '_';
   }
-  if (!out.empty() && !std::isalpha(static_cast<unsigned char>(out[0])) && out[0] != '_') out = "_" + out;
+  if (!out.empty() && !std::isalpha(static_cast<unsigned char>(out[0])) && out[0] != '_')
+    out = "_" + out;
   return out;
 }
 
@@ -25,13 +26,15 @@ std::string claim(std::unordered_set<std::string>& taken, std::string_view wante
   return name;
 }
 
-void check_count(const NewInstruction& in, const Count& count, size_t given, std::string_view what) {
+void check_count(const NewInstruction& in, const Count& count, size_t given,
+                 std::string_view what) {
   if (count.holds(given)) return;
   const std::string& name = in.primitive.name;
   if (count.least == count.most) {
     throw TypeError("{}: takes {} {}, {} given", name, count.least, what, given).at(in.location);
   }
-  throw TypeError("{}: takes at least {} {}, {} given", name, count.least, what, given).at(in.location);
+  throw TypeError("{}: takes at least {} {}, {} given", name, count.least, what, given)
+      .at(in.location);
 }
 
 }  // namespace
@@ -89,11 +92,14 @@ Dim FunctionBuilder::fresh_size(std::string_view hint) {
 
 void FunctionBuilder::label(ValueId value, std::string_view text) {
   auto& labels = function_->labels_;
-  auto place = std::lower_bound(labels.begin(), labels.end(), value,
-                                [](const auto& entry, ValueId wanted) { return entry.first < wanted; });
+  auto place =
+      std::lower_bound(labels.begin(), labels.end(), value,
+                       [](const auto& entry, ValueId wanted) { return entry.first < wanted; });
   std::string unique = claim(labels_, printable_label(text));
-  if (place != labels.end() && place->first == value) place->second = std::move(unique);
-  else labels.insert(place, {value, std::move(unique)});
+  if (place != labels.end() && place->first == value)
+    place->second = std::move(unique);
+  else
+    labels.insert(place, {value, std::move(unique)});
 }
 
 void FunctionBuilder::check_counts(const NewInstruction& in) const {
@@ -115,7 +121,8 @@ void FunctionBuilder::check_counts(const NewInstruction& in) const {
 Added FunctionBuilder::add(const NewInstruction& in) {
   check_counts(in);
   Function& f = *function_;
-  Attributes attributes = in.attributes ? in.attributes : Attributes::defaults(in.primitive.attributes);
+  Attributes attributes =
+      in.attributes ? in.attributes : Attributes::defaults(in.primitive.attributes);
   std::vector<Type> operand_types;
   operand_types.reserve(in.operands.size());
   for (ValueId operand : in.operands) operand_types.push_back(f.value_types_[operand]);
@@ -125,7 +132,8 @@ Added FunctionBuilder::add(const NewInstruction& in) {
     if (names_used >= in.size_names.size()) return fresh_size(hint);
     const std::string& name = in.size_names[names_used++];
     if (!size_names_.insert(name).second) {
-      throw ValueError("{}: a size called `{}` is there already", in.primitive.name, name).at(in.location);
+      throw ValueError("{}: a size called `{}` is there already", in.primitive.name, name)
+          .at(in.location);
     }
     return Dim::symbol(name);
   };
@@ -141,15 +149,18 @@ Added FunctionBuilder::add(const NewInstruction& in) {
                       .location = in.location};
   inference.run();
   if (names_used < in.size_names.size()) {
-    inference.fail("brings {} sizes into being, {} names are given", names_used, in.size_names.size());
+    inference.fail("brings {} sizes into being, {} names are given", names_used,
+                   in.size_names.size());
   }
   return append(in, std::move(attributes), inference);
 }
 
-Added FunctionBuilder::append(const NewInstruction& in, Attributes attributes, Inference& inference) {
+Added FunctionBuilder::append(const NewInstruction& in, Attributes attributes,
+                              Inference& inference) {
   Function& f = *function_;
   Added added{static_cast<ValueId>(f.value_types_.size()),
-              static_cast<uint32_t>(inference.results.size()), static_cast<uint32_t>(f.nodes_.size())};
+              static_cast<uint32_t>(inference.results.size()),
+              static_cast<uint32_t>(f.nodes_.size())};
   Function::Node node{.primitive = &in.primitive,
                       .location = in.location,
                       .attributes = 0,
@@ -191,7 +202,8 @@ Added FunctionBuilder::add(std::string_view name, std::initializer_list<ValueId>
 Added FunctionBuilder::call(std::string_view function, std::span<const Dim> sizes,
                             std::span<const ValueId> operands) {
   Callee callee{std::string(function), std::vector<Dim>(sizes.begin(), sizes.end())};
-  return add({.primitive = primitive(Structure::call), .operands = operands, .callees = {&callee, 1}});
+  return add(
+      {.primitive = primitive(Structure::call), .operands = operands, .callees = {&callee, 1}});
 }
 
 Added FunctionBuilder::call(std::string_view function, std::initializer_list<ValueId> operands) {
@@ -199,16 +211,19 @@ Added FunctionBuilder::call(std::string_view function, std::initializer_list<Val
 }
 
 ValueId FunctionBuilder::literal(Literal value) {
-  return add(primitive(Structure::literal), {}, Attributes::of(LiteralAttributes{std::move(value)}));
+  return add(primitive(Structure::literal), {},
+             Attributes::of(LiteralAttributes{std::move(value)}));
 }
 
-// Born sizes that stand in the result types become result sizes; each must be a name of its own here.
+// Born sizes that stand in the result types become result sizes; each must be a name of its own
+// here.
 Signature FunctionBuilder::signature_of_results(std::span<const ValueId> results,
                                                 std::span<const Dim> size_values) {
   Signature signature = function_->signature_;
   for (Dim size : size_values) {
     if (!size.is_symbol()) {
-      throw ValueError("@{}: gives back the size {}, which is not a name", function_->name_, size.text())
+      throw ValueError("@{}: gives back the size {}, which is not a name", function_->name_,
+                       size.text())
           .hint("declare the function's signature first, with a name for that size");
     }
   }
@@ -252,13 +267,15 @@ std::shared_ptr<const Function> FunctionBuilder::finish(std::span<const ValueId>
 void FunctionBuilder::check_declared_results(std::span<const ValueId> results,
                                              std::span<const Dim> size_values) const {
   const Signature& signature = function_->signature_;
-  if (results.size() != signature.results.size() || size_values.size() != signature.result_sizes.size()) {
-    throw TypeError("@{}: declared to give {} sizes and {} values, but gives {} and {}", function_->name_,
-                    signature.result_sizes.size(), signature.results.size(), size_values.size(),
-                    results.size());
+  if (results.size() != signature.results.size() ||
+      size_values.size() != signature.result_sizes.size()) {
+    throw TypeError("@{}: declared to give {} sizes and {} values, but gives {} and {}",
+                    function_->name_, signature.result_sizes.size(), signature.results.size(),
+                    size_values.size(), results.size());
   }
   SymbolMap<Dim> sizes;
-  for (size_t i = 0; i < size_values.size(); ++i) sizes.set(signature.result_sizes[i], size_values[i]);
+  for (size_t i = 0; i < size_values.size(); ++i)
+    sizes.set(signature.result_sizes[i], size_values[i]);
   for (size_t i = 0; i < results.size(); ++i) {
     Type wanted = signature.results[i].substitute(sizes);
     if (fits(type_of(results[i]), wanted)) continue;
@@ -290,7 +307,8 @@ void ProgramBuilder::add(std::shared_ptr<const Function> function) {
 void ProgramBuilder::add_all(const Program& program) {
   for (const RecordType& r : program.records()) record(r);
   for (const auto& function : program.functions()) {
-    if (std::find(functions_.begin(), functions_.end(), function) == functions_.end()) add(function);
+    if (std::find(functions_.begin(), functions_.end(), function) == functions_.end())
+      add(function);
   }
 }
 

@@ -1,5 +1,5 @@
-// Builds functions and programs. Each instruction's type rule is applied as it is added, so a mistake is
-// reported where it is made.
+// Builds functions and programs. Each instruction's type rule is applied as it is added, so a
+// mistake is reported where it is made.
 #pragma once
 
 #include <functional>
@@ -22,11 +22,12 @@ namespace plait::ir {
 struct NewInstruction {
   const Primitive& primitive;
   std::span<const ValueId> operands = {};
-  Attributes attributes = {};                   // the declared defaults when empty
+  Attributes attributes = {};  // the declared defaults when empty
   std::span<const Callee> callees = {};
   std::span<const Dim> size_arguments = {};
-  std::span<const std::string> size_names = {}; // for sizes that are born here; made up when missing
-  std::span<const Type> stated_types = {};      // required where the type rule can't tell, else checked
+  std::span<const std::string> size_names =
+      {};                                   // for sizes that are born here; made up when missing
+  std::span<const Type> stated_types = {};  // required where the type rule can't tell, else checked
   Location location = {};
 };
 
@@ -43,10 +44,10 @@ class FunctionBuilder {
  public:
   FunctionBuilder(std::string name, const Declarations& declarations);
 
-  Dim size_parameter(std::string_view name);                       // ValueError when the name is taken
+  Dim size_parameter(std::string_view name);  // ValueError when the name is taken
   ValueId parameter(Type type, std::string_view label = {});
   void axis(std::string name, Dim size);
-  void require(SizeFact fact);                                     // checked on entry
+  void require(SizeFact fact);  // checked on entry
   void set_location(Location location) { function_->location_ = location; }
   // Declares all that a signature says, for a function whose callers were told it before.
   void declare(const Signature& signature, std::span<const std::string> labels = {});
@@ -56,17 +57,19 @@ class FunctionBuilder {
             Attributes attributes = {});
   Added add(std::string_view primitive, std::initializer_list<ValueId> operands = {},
             Attributes attributes = {});
-  Added call(std::string_view function, std::span<const Dim> sizes, std::span<const ValueId> operands);
+  Added call(std::string_view function, std::span<const Dim> sizes,
+             std::span<const ValueId> operands);
   Added call(std::string_view function, std::initializer_list<ValueId> operands);
   ValueId literal(Literal value);
-  void label(ValueId value, std::string_view label);               // made unique within the function
+  void label(ValueId value, std::string_view label);  // made unique within the function
 
   const Type& type_of(ValueId value) const { return function_->value_types_[value]; }
-  const Function& so_far() const { return *function_; }            // readable while it grows
-  Dim fresh_size(std::string_view hint);                           // a name not used here yet
+  const Function& so_far() const { return *function_; }  // readable while it grows
+  Dim fresh_size(std::string_view hint);                 // a name not used here yet
+  bool has_size(const std::string& name) const { return size_names_.contains(name); }
 
-  // `result_sizes` names the born sizes in the result types, and `size_values` says what they are here.
-  // The result types are those of the values, unless declared before: then they must agree.
+  // `result_sizes` names the born sizes in the result types, and `size_values` says what they are
+  // here. The result types are those of the values, unless declared before: then they must agree.
   std::shared_ptr<const Function> finish(std::span<const ValueId> results,
                                          std::span<const Dim> size_values = {});
   std::shared_ptr<const Function> finish(std::initializer_list<ValueId> results);
@@ -74,8 +77,10 @@ class FunctionBuilder {
  private:
   void check_counts(const NewInstruction& instruction) const;
   Added append(const NewInstruction& instruction, Attributes attributes, Inference& inference);
-  void check_declared_results(std::span<const ValueId> results, std::span<const Dim> size_values) const;
-  Signature signature_of_results(std::span<const ValueId> results, std::span<const Dim> size_values);
+  void check_declared_results(std::span<const ValueId> results,
+                              std::span<const Dim> size_values) const;
+  Signature signature_of_results(std::span<const ValueId> results,
+                                 std::span<const Dim> size_values);
 
   std::shared_ptr<Function> function_;
   const Declarations& declarations_;
@@ -83,17 +88,19 @@ class FunctionBuilder {
   bool declared_ = false;
 };
 
-// Collects functions and records. Functions may call one another before they are finished, when their
-// signatures were declared.
+// Collects functions and records. Functions may call one another before they are finished, when
+// their signatures were declared.
 class ProgramBuilder {
  public:
   const Declarations& declarations() const { return declarations_; }
   void record(RecordType record);
   void declare(std::string_view name, Signature signature);
-  FunctionBuilder function(std::string name) { return FunctionBuilder(std::move(name), declarations_); }
+  FunctionBuilder function(std::string name) {
+    return FunctionBuilder(std::move(name), declarations_);
+  }
   void add(std::shared_ptr<const Function> function);
-  void add_all(const Program& program);   // its functions and records; those already here once
-  Program finish();                       // the first function added is the entry
+  void add_all(const Program& program);  // its functions and records; those already here once
+  Program finish();                      // the first function added is the entry
 
  private:
   Declarations declarations_;

@@ -36,6 +36,8 @@ class ByteWriter {
   bool literals_by_identity = false;
 
  private:
+  void array_type(const Type& value);
+
   std::string bytes_;
   std::unordered_map<std::string, uint64_t> strings_;
   std::unordered_map<Dim, uint64_t> dims_;
@@ -52,10 +54,12 @@ class ByteReader {
   uint64_t number();
   int64_t signed_number();
   double real();
-  std::string_view string();  // valid while the reader lives
+  std::string_view string();  // valid while the bytes are
+  std::string_view name();    // a string that the text form could read: letters, digits, `_` and `.`
   Dim dim();
   Type type();
   Literal literal();
+  size_t position() const { return position_; }
   // A count of things that take at least `least_bytes` each.
   size_t count(size_t least_bytes = 1);
 
@@ -63,7 +67,11 @@ class ByteReader {
   [[noreturn]] void fail(std::string_view message) const;
 
  private:
+  template <class T, class ReadNew>
+  T entry(std::vector<T>& known, ReadNew read_new);
   Type new_type();
+  Type array_type();
+  Type part_of_type();
   std::string_view raw(size_t count);
 
   std::string_view bytes_;

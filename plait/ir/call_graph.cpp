@@ -80,7 +80,8 @@ class ComponentFinder {
 };
 
 NumberLists reversed(const NumberLists& successors) {
-  std::vector<uint32_t> place(successors.size() + 1, 0);  // where each node's list of sources begins
+  std::vector<uint32_t> place(successors.size() + 1,
+                              0);  // where each node's list of sources begins
   for (size_t node = 0; node < successors.size(); ++node)
     for (uint32_t successor : successors[node]) ++place[successor + 1];
   for (size_t node = 0; node < successors.size(); ++node) place[node + 1] += place[node];

@@ -9,8 +9,8 @@
 
 namespace plait::ir {
 
-// The one walk over callees: visit(instruction, i, callee) for the i-th callee of each instruction of a
-// function, in order; `callee` is an index into program.functions().
+// The one walk over callees: visit(instruction, i, callee) for the i-th callee of each instruction
+// of a function, in order; `callee` is an index into program.functions().
 template <class Visit>
 void for_each_callee(const Program& program, size_t function, Visit&& visit) {
   for (Instruction instruction : program.function(function).instructions()) {
@@ -20,8 +20,8 @@ void for_each_callee(const Program& program, size_t function, Visit&& visit) {
   }
 }
 
-// Lists of numbers, one list after the other: the successors of each node of a graph, the members of each
-// of its components.
+// Lists of numbers, one list after the other: the successors of each node of a graph, the members
+// of each of its components.
 class NumberLists {
  public:
   size_t size() const { return ends_.size(); }
@@ -37,8 +37,8 @@ class NumberLists {
   std::vector<size_t> ends_;
 };
 
-// The strongly connected components of the graph in which node i points to successors[i]; each component
-// stands after those that it points to. Linear, without recursion.
+// The strongly connected components of the graph in which node i points to successors[i]; each
+// component stands after those that it points to. Linear, without recursion.
 NumberLists strongly_connected_components(const NumberLists& successors);
 
 class CallGraph {

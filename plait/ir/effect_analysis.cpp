@@ -1,6 +1,5 @@
 #include "plait/ir/effect_analysis.h"
 
-
 #include "plait/ir/primitive.h"
 
 namespace plait::ir {
@@ -12,18 +11,20 @@ struct Use {
   AxisSet deciding;
 };
 
-// The ways in which each function is run, each once: several calls that nothing decides count as one.
+// The ways in which each function is run; calls in a row that nothing tells apart count as one.
 std::vector<std::vector<Use>> uses_of_functions(const Program& program) {
   std::vector<std::vector<Use>> uses(program.functions().size());
   for (uint32_t caller = 0; caller < uses.size(); ++caller) {
-    for_each_callee(program, caller, [&](const Instruction& instruction, size_t i, uint32_t callee) {
-      if (i >= running_callee_count(instruction)) return;
-      Use use{caller, deciding_axes(program, caller, instruction)};
-      std::vector<Use>& known = uses[callee];
-      if (!known.empty() && known.back().caller == caller && known.back().deciding == use.deciding)
-        return;
-      known.push_back(std::move(use));
-    });
+    for_each_callee(program, caller,
+                    [&](const Instruction& instruction, size_t i, uint32_t callee) {
+                      if (i >= running_callee_count(instruction)) return;
+                      Use use{caller, deciding_axes(program, caller, instruction)};
+                      std::vector<Use>& known = uses[callee];
+                      if (!known.empty() && known.back().caller == caller &&
+                          known.back().deciding == use.deciding)
+                        return;
+                      known.push_back(std::move(use));
+                    });
   }
   return uses;
 }
@@ -68,8 +69,6 @@ EffectAnalysis::Summary EffectAnalysis::own(const Instruction& instruction) {
   const Primitive& primitive = instruction.primitive();
   if (primitive.effects) summary.effects = primitive.effects(instruction);
   summary.has_guard = is_guard(instruction);
-  if (primitive.structure == Structure::guard)
-    summary.effects.guarded.insert(instruction.operand_type(0).all_varying());
   return summary;
 }
 
@@ -79,8 +78,8 @@ void EffectAnalysis::include(Summary& caller, const Summary& callee, const AxisS
   if (callee.has_guard) caller.effects.guarded.insert(deciding);
 }
 
-// What a function turns out to do is told to its callers until nothing changes. A summary can only grow, a
-// bit or an axis at a time, so each use is looked at a bounded number of times.
+// What a function turns out to do is told to its callers until nothing changes. A summary can only
+// grow, a bit or an axis at a time, so each use is looked at a bounded number of times.
 void EffectAnalysis::solve(const CallGraph& graph) {
   std::vector<std::vector<Use>> uses = uses_of_functions(program_);
   std::vector<uint32_t> changed;

@@ -8,8 +8,8 @@ namespace plait::ir {
 struct Effects {
   bool observable = false;  // print, check, guard, read, draw: in order, never removed or repeated
   bool may_fail = false;    // removable, but never hoisted out of a branch
-  AxisSet collective;       // communicates along these: ordered, alike on all ranks
-  AxisSet guarded;          // whether what follows runs at all varies along these
+  AxisSet collective = {};  // communicates along these: ordered, alike on all ranks
+  AxisSet guarded = {};     // whether what follows runs at all varies along these
 
   bool pure() const { return !observable && !may_fail && collective.empty(); }
   bool removable() const { return !observable && collective.empty(); }

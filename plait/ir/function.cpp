@@ -11,8 +11,9 @@ std::optional<Instruction> Function::definition(ValueId value) const {
 }
 
 std::string_view Function::label(ValueId value) const {
-  auto place = std::lower_bound(labels_.begin(), labels_.end(), value,
-                                [](const auto& entry, ValueId wanted) { return entry.first < wanted; });
+  auto place =
+      std::lower_bound(labels_.begin(), labels_.end(), value,
+                       [](const auto& entry, ValueId wanted) { return entry.first < wanted; });
   return place != labels_.end() && place->first == value ? std::string_view(place->second) : "";
 }
 

@@ -1,4 +1,5 @@
-// A function: a flat list of instructions in order, in SSA form. Built once (builder.h), never changed.
+// A function: a flat list of instructions in order, in SSA form. Built once (builder.h), never
+// changed.
 #pragma once
 
 #include <cstdint>
@@ -30,17 +31,19 @@ struct Callee {
   friend bool operator==(const Callee&, const Callee&) = default;
 };
 
-// What callers need to know of a function: func @f<n>(f32[n]) -> <k> (f32[k]) over {data: 4} where n%8 == 0
+// What callers need to know of a function: func @f<n>(f32[n]) -> <k> (f32[k]) over {data: 4} where
+// n%8 == 0
 struct Signature {
-  std::vector<Dim> size_parameters;
-  std::vector<Type> parameters;
-  std::vector<Dim> result_sizes;   // names born in the results, bound within result types
-  std::vector<Type> results;
-  Mesh axes;                       // the axes that it may name
-  std::vector<SizeFact> facts;     // checked on entry, known inside
+  std::vector<Dim> size_parameters = {};
+  std::vector<Type> parameters = {};
+  std::vector<Dim> result_sizes = {};  // names born in the results, bound within result types
+  std::vector<Type> results = {};
+  Mesh axes = {};                    // the axes that it may name
+  std::vector<SizeFact> facts = {};  // checked on entry, known inside
 };
 
-// One instruction of a function: a view, as cheap to copy as a pointer; valid while the function lives.
+// One instruction of a function: a view, as cheap to copy as a pointer; valid while the function
+// lives.
 class Instruction {
  public:
   Instruction(const Function& function, uint32_t index) : function_(&function), index_(index) {}
@@ -81,6 +84,8 @@ class Function {
   std::optional<Instruction> definition(ValueId value) const;
   // The label a person gave the value; "" when it has none.
   std::string_view label(ValueId value) const;
+  // All values that have one, in order.
+  std::span<const std::pair<ValueId, std::string>> labels() const { return labels_; }
 
   size_t size() const { return nodes_.size(); }  // instructions
   Instruction instruction(size_t i) const { return {*this, static_cast<uint32_t>(i)}; }
@@ -89,11 +94,14 @@ class Function {
   Range instructions() const;  // for (Instruction i : function.instructions())
 
   std::span<const ValueId> results() const { return results_; }
-  std::span<const Dim> result_sizes() const { return result_sizes_; }  // what the born sizes are, in the body
+  std::span<const Dim> result_sizes() const {
+    return result_sizes_;
+  }  // what the born sizes are, in the body
 
  private:
   friend class FunctionBuilder;
   friend class Instruction;
+  friend class FunctionSurgeon;  // tests: makes what no builder makes
 
   struct Node {
     const Primitive* primitive;
@@ -101,7 +109,8 @@ class Function {
     uint32_t attributes;  // index into attributes_; 0 is the empty one
     uint32_t first_operand, first_callee, first_size, first_result;
     uint32_t operand_count, callee_count;
-    uint32_t size_argument_count, size_result_count, result_count;  // sizes: arguments, then results
+    uint32_t size_argument_count, size_result_count,
+        result_count;  // sizes: arguments, then results
   };
 
   std::string name_;

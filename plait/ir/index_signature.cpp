@@ -19,14 +19,16 @@ bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
 
 class Reader {
  public:
-  Reader(std::string_view text, std::span<const int64_t> ranks, const std::map<std::string, Dim>& numbers)
+  Reader(std::string_view text, std::span<const int64_t> ranks,
+         const std::map<std::string, Dim>& numbers)
       : text_(text), ranks_(ranks), numbers_(numbers) {}
 
   IndexSignature read() {
     find_ellipsis_length();
     read_accesses(out_.operands, "->");
     if (out_.operands.size() != ranks_.size()) {
-      throw ShapeError("`{}` has {} operands, {} are given", text_, out_.operands.size(), ranks_.size());
+      throw ShapeError("`{}` has {} operands, {} are given", text_, out_.operands.size(),
+                       ranks_.size());
     }
     read_accesses(out_.results, "|");
     skip_space();
@@ -68,7 +70,8 @@ class Reader {
   }
 
   [[noreturn]] void wrong_rank(size_t operand) const {
-    throw ShapeError("operand {} has rank {}, which does not fit `{}`", operand, ranks_[operand], text_);
+    throw ShapeError("operand {} has rank {}, which does not fit `{}`", operand, ranks_[operand],
+                     text_);
   }
 
   void read_accesses(std::vector<Access>& accesses, std::string_view end) {
@@ -81,7 +84,8 @@ class Reader {
         wrong_rank(index);
       }
     } while (accept(","));
-    if (!accept(end) && (operand_side || position_ < text_.size())) fail("`" + std::string(end) + "`");
+    if (!accept(end) && (operand_side || position_ < text_.size()))
+      fail("`" + std::string(end) + "`");
   }
 
   Access read_access() {
@@ -141,12 +145,17 @@ class Reader {
       }
       std::string factor = name();
       auto number = numbers_.find(factor);
-      if (number != numbers_.end()) coefficient = coefficient * number->second;
-      else if (which) fail("one index a term");
-      else which = index(factor);
+      if (number != numbers_.end())
+        coefficient = coefficient * number->second;
+      else if (which)
+        fail("one index a term");
+      else
+        which = index(factor);
     } while (accept("*"));
-    if (which) affine.terms.push_back({*which, coefficient});
-    else affine.offset = affine.offset + coefficient;
+    if (which)
+      affine.terms.push_back({*which, coefficient});
+    else
+      affine.offset = affine.offset + coefficient;
   }
 
   Reduction read_reduction() {
@@ -167,7 +176,8 @@ class Reader {
   std::string name() {
     skip_space();
     size_t start = position_;
-    while (position_ < text_.size() && (is_letter(text_[position_]) || is_digit(text_[position_]))) {
+    while (position_ < text_.size() &&
+           (is_letter(text_[position_]) || is_digit(text_[position_]))) {
       ++position_;
     }
     if (start == position_ || is_digit(text_[start])) fail("a name");
@@ -195,7 +205,8 @@ class Reader {
   }
 
   [[noreturn]] void fail(std::string_view expected) const {
-    throw ParseError("index signature `{}`, column {}: expected {}", text_, position_ + 1, expected);
+    throw ParseError("index signature `{}`, column {}: expected {}", text_, position_ + 1,
+                     expected);
   }
 
   std::string_view text_;
@@ -241,7 +252,10 @@ class Solver {
  public:
   Solver(const IndexSignature& signature, std::span<const Shape> shapes, std::string_view operation,
          const std::map<std::string, Dim>& known)
-      : signature_(signature), shapes_(shapes), operation_(operation), sizes_(signature.indices.size()) {
+      : signature_(signature),
+        shapes_(shapes),
+        operation_(operation),
+        sizes_(signature.indices.size()) {
     for (size_t i = 0; i < sizes_.size(); ++i) {
       auto place = known.find(signature.indices[i]);
       if (place != known.end()) sizes_[i] = place->second;
@@ -311,8 +325,8 @@ class Solver {
     Dim product = 1;
     for (const Affine& part : dimension.parts) product = product * size_of(part.terms[0].index);
     if (product != size) {
-      throw ShapeError("{}: {} does not split into parts of {} in `{}`: {}", operation_, size.text(),
-                       product.text(), signature_.text(), shapes_text());
+      throw ShapeError("{}: {} does not split into parts of {} in `{}`: {}", operation_,
+                       size.text(), product.text(), signature_.text(), shapes_text());
     }
   }
 
@@ -338,8 +352,10 @@ class Solver {
       std::vector<Dim> dims;
       for (const Dimension& dimension : result.dimensions) {
         Dim size = 1;
-        if (dimension.parts.size() == 1) size = extent(dimension.parts[0]) + 1;
-        else for (const Affine& part : dimension.parts) size = size * size_of(part.terms[0].index);
+        if (dimension.parts.size() == 1)
+          size = extent(dimension.parts[0]) + 1;
+        else
+          for (const Affine& part : dimension.parts) size = size * size_of(part.terms[0].index);
         dims.push_back(size);
       }
       space.result_shapes.emplace_back(dims);
@@ -354,8 +370,8 @@ class Solver {
   }
 
   [[noreturn]] void differ(uint32_t index, Dim a, Dim b) const {
-    throw ShapeError("{}: sizes of `{}` differ: {} ({} ≠ {})", operation_, signature_.indices[index],
-                     shapes_text(), a.text(), b.text());
+    throw ShapeError("{}: sizes of `{}` differ: {} ({} ≠ {})", operation_,
+                     signature_.indices[index], shapes_text(), a.text(), b.text());
   }
 
   const IndexSignature& signature_;
@@ -414,7 +430,9 @@ IndexSignature IndexSignature::batched(const std::vector<bool>& operands_batched
   while (std::find(indices.begin(), indices.end(), name) != indices.end()) name += '_';
   Dimension batch{{{{{static_cast<uint32_t>(indices.size())}}}}};
   out.indices.push_back(name);
-  auto prepend = [&](Access& access) { access.dimensions.insert(access.dimensions.begin(), batch); };
+  auto prepend = [&](Access& access) {
+    access.dimensions.insert(access.dimensions.begin(), batch);
+  };
   for (size_t i = 0; i < operands.size(); ++i) {
     if (operands_batched[i]) prepend(out.operands[i]);
   }

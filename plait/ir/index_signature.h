@@ -1,15 +1,16 @@
-// The loop nest behind an operation, as text: which element of each operand meets which element of the result.
+// The loop nest behind an operation, as text: which element of each operand meets which element of
+// the result.
 //
 //   "b i k, b k j -> b i j | sum"       a matrix product: k stands in no result, so it is reduced
 //   "... i -> ... | maximum"            a reduction along the last dimension, of any rank
 //   "... -> ..., ..."                   elementwise, two results
 //   "(a b) -> a b"                      a reshape: one dimension made of two, row-major
 //   "n (s*h+i) c, i c o -> n h o | sum" a convolution; s is given when the text is read
-//   "(i-1)? -> i"                       a guarded domain: what lies outside is not read (pad, concat)
-//   "i -> 1"                            a dimension of size one
+//   "(i-1)? -> i"                       a guarded domain: what lies outside is not read (pad,
+//   concat) "i -> 1"                            a dimension of size one
 //
-// The type rule, the batching rule, the sharding rule, the count of operations and the reference loops are
-// read off it.
+// The type rule, the batching rule, the sharding rule, the count of operations and the reference
+// loops are read off it.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +39,13 @@ struct IndexSignature {
     std::vector<Term> terms;
     Dim offset = 0;
 
-    bool is_index() const { return terms.size() == 1 && terms[0].coefficient == Dim(1) && offset == Dim(0); }
+    bool is_index() const {
+      return terms.size() == 1 && terms[0].coefficient == Dim(1) && offset == Dim(0);
+    }
     friend bool operator==(const Affine&, const Affine&) = default;
   };
-  // One dimension of an operand: several parts are one dimension in row-major order; none has size one.
+  // One dimension of an operand: several parts are one dimension in row-major order; none has size
+  // one.
   struct Dimension {
     std::vector<Affine> parts;
     friend bool operator==(const Dimension&, const Dimension&) = default;
@@ -57,15 +61,16 @@ struct IndexSignature {
   std::vector<Access> results;
   Reduction reduction = Reduction::none;
 
-  // `ranks` of the operands say how many dimensions "..." stands for; `numbers` gives names their values.
-  // ParseError with the column; ShapeError when a rank does not fit.
+  // `ranks` of the operands say how many dimensions "..." stands for; `numbers` gives names their
+  // values. ParseError with the column; ShapeError when a rank does not fit.
   static IndexSignature parse(std::string_view text, std::span<const int64_t> ranks,
                               const std::map<std::string, Dim>& numbers = {});
 
   std::vector<bool> reduced() const;  // of each index: it stands in no result
   std::string text() const;
 
-  // The same operation done for each value of one more index, in front of the operands named and of all results.
+  // The same operation done for each value of one more index, in front of the operands named and of
+  // all results.
   IndexSignature batched(const std::vector<bool>& operands_batched) const;
 
   friend bool operator==(const IndexSignature&, const IndexSignature&) = default;
@@ -73,13 +78,13 @@ struct IndexSignature {
 
 // A signature whose indices have their sizes.
 struct IndexSpace {
-  std::vector<Dim> sizes;           // of each index
+  std::vector<Dim> sizes;  // of each index
   std::vector<Shape> result_shapes;
-  Dim points() const;               // how many times the body is computed
+  Dim points() const;  // how many times the body is computed
 };
 
-// Finds the sizes from the operands' shapes; `known` gives those that shapes do not tell. ShapeError names the
-// operation, the shapes and the sizes that differ.
+// Finds the sizes from the operands' shapes; `known` gives those that shapes do not tell.
+// ShapeError names the operation, the shapes and the sizes that differ.
 IndexSpace solve(const IndexSignature& signature, std::span<const Shape> operands,
                  std::string_view operation, const std::map<std::string, Dim>& known = {});
 

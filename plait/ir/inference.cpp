@@ -17,7 +17,8 @@ bool same_signature(const Signature& a, const Signature& b) {
          a.result_sizes == b.result_sizes && a.results == b.results && a.axes == b.axes;
 }
 
-// The rule of a primitive that declares no other: all operands of one dtype, shapes by the index signature.
+// The rule of a primitive that declares no other: all operands of one dtype, shapes by the index
+// signature.
 void infer_from_signature(Inference& inference) {
   std::vector<Shape> shapes;
   for (const Type& operand : inference.operands) {
@@ -39,8 +40,8 @@ void agree_on_axes(Inference& inference) {
   for (size_t i = 0; i < inference.operands.size(); ++i) {
     AxisSet here = inference.operands[i].all_varying();
     if (i > 0 && here != axes) {
-      throw TypeError("{}: operand 0 varies along {}, operand {} along {}", inference.primitive.name,
-                      axes.text(), i, here.text())
+      throw TypeError("{}: operand 0 varies along {}, operand {} along {}",
+                      inference.primitive.name, axes.text(), i, here.text())
           .at(inference.location)
           .hint("`vary` says that a value varies along more axes");
     }
@@ -106,7 +107,8 @@ const Signature& Inference::callee(size_t i) const {
 Signature Inference::callee_at(size_t i, std::span<const Dim> sizes) const {
   const Signature& declared = callee(i);
   if (declared.size_parameters.size() != sizes.size()) {
-    fail("@{} takes {} sizes, not {}", callees[i].name, declared.size_parameters.size(), sizes.size());
+    fail("@{} takes {} sizes, not {}", callees[i].name, declared.size_parameters.size(),
+         sizes.size());
   }
   SymbolMap<Dim> map = map_of(declared.size_parameters, sizes);
   Signature at;
@@ -140,7 +142,8 @@ const RecordType& Inference::record(const Type& type) const {
 }
 
 const Type& Inference::stated_result(size_t i) const {
-  if (i >= stated.size()) fail("its result type must be stated: it can't be told from its operands");
+  if (i >= stated.size())
+    fail("its result type must be stated: it can't be told from its operands");
   return stated[i];
 }
 
@@ -159,8 +162,10 @@ void Inference::fail_with(const std::string& message) const {
 }
 
 void Inference::run() {
-  if (primitive.infer) primitive.infer(*this);
-  else infer_from_signature(*this);
+  if (primitive.infer)
+    primitive.infer(*this);
+  else
+    infer_from_signature(*this);
   if (!primitive.infers_axes) agree_on_axes(*this);
   agree_with_stated(*this);
 }

@@ -35,14 +35,15 @@ class Inference {
   const Attributes& attributes;
   std::span<const Callee> callees;
   std::span<const Dim> size_arguments;
-  std::span<const Type> stated;        // the result types as written; empty when none were
+  std::span<const Type> stated;  // the result types as written; empty when none were
   const Declarations& declarations;
-  const Mesh& axes;                    // of the function that the instruction is in
-  std::function<Dim(std::string_view hint)> name_size;  // gives sizes that are born here their names
+  const Mesh& axes;  // of the function that the instruction is in
+  std::function<Dim(std::string_view hint)>
+      name_size;  // gives sizes that are born here their names
   Location location = {};
 
-  std::vector<Type> results;           // what the rule adds
-  std::vector<Dim> size_results;       // what born() gave
+  std::vector<Type> results = {};      // what the rule adds
+  std::vector<Dim> size_results = {};  // what born() gave
 
   template <class T>
   const T& attributes_as() const {
@@ -52,8 +53,8 @@ class Inference {
   Dim born(std::string_view hint);
   void give(Type type) { results.push_back(std::move(type)); }
 
-  // A callee's signature in terms of the caller's sizes. `leading` are sizes that the instruction itself
-  // provides before those written at the callee (unwind). KeyError when it is unknown.
+  // A callee's signature in terms of the caller's sizes. `leading` are sizes that the instruction
+  // itself provides before those written at the callee (unwind). KeyError when it is unknown.
   const Signature& callee(size_t i) const;
   Signature callee_at(size_t i, std::span<const Dim> sizes) const;
   // Its result types where the sizes in them are called `result_sizes`.
@@ -71,7 +72,8 @@ class Inference {
   }
   [[noreturn]] void fail_with(const std::string& message) const;  // a TypeError
 
-  // Runs the primitive's rule (or its index signature's), then the rules that hold for all: axes, stated types.
+  // Runs the primitive's rule (or its index signature's), then the rules that hold for all: axes,
+  // stated types.
   void run();
 };
 

@@ -43,7 +43,8 @@ std::string AxisSet::text() const {
 }
 
 const Mesh::Axis* Mesh::find(std::string_view name) const {
-  auto place = std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.name == name; });
+  auto place =
+      std::find_if(axes.begin(), axes.end(), [&](const Axis& a) { return a.name == name; });
   return place == axes.end() ? nullptr : &*place;
 }
 

@@ -47,10 +47,12 @@ struct Mesh {
   friend bool operator==(const Mesh&, const Mesh&) = default;
 };
 
-// Which axes split each dimension (major axis first), and over which axes the value is a partial sum.
-// Part of an array's type as an annotation: it says where the parts lie, not what the value is.
+// Which axes split each dimension (major axis first), and over which axes the value is a partial
+// sum. Part of an array's type as an annotation: it says where the parts lie, not what the value
+// is.
 struct Sharding {
-  std::vector<std::vector<std::string>> splits;  // one list a dimension; empty when nothing was said
+  std::vector<std::vector<std::string>>
+      splits;  // one list a dimension; empty when nothing was said
   AxisSet partial;
 
   bool said() const { return !splits.empty() || !partial.empty(); }

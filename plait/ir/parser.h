@@ -27,6 +27,7 @@ struct FunctionHead {
   std::vector<std::string> labels;  // of the parameters, as written
   std::vector<size_t> label_positions;
   Location location;
+  size_t brace = 0;  // where the opening brace is
 };
 FunctionHead parse_function_head(TextReader& reader);  // after "func"
 

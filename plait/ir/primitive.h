@@ -1,5 +1,6 @@
-// A primitive: one declaration of an operation. What it is called, what it takes, the type of what it gives,
-// and what it does besides. Derivatives and batching are declared in the tensor room, kernels in the backends.
+// A primitive: one declaration of an operation. What it is called, what it takes, the type of what
+// it gives, and what it does besides. Derivatives and batching are declared in the tensor room,
+// kernels in the backends.
 #pragma once
 
 #include <complex>
@@ -17,13 +18,34 @@
 
 namespace plait::ir {
 
-// The instructions that the IR itself gives meaning to. Everything else is `machine`: the evaluator hands
-// it to the Machine, the compiler to a backend.
+// The instructions that the IR itself gives meaning to. Everything else is `machine`: the evaluator
+// hands it to the Machine, the compiler to a backend.
 enum class Structure : uint8_t {
   machine,
-  literal, size, as_size, refine, size_guard, guard, vary,
-  tuple, element, pack, unpack, absent, present, is_present, unwrap,
-  call, cond, switch_, while_, scan, unwind, remat, custom_vjp, custom_jvp,
+  literal,
+  size,
+  as_size,
+  refine,
+  size_guard,
+  guard,
+  vary,
+  tuple,
+  element,
+  pack,
+  unpack,
+  absent,
+  present,
+  is_present,
+  unwrap,
+  call,
+  cond,
+  switch_,
+  while_,
+  scan,
+  unwind,
+  remat,
+  custom_vjp,
+  custom_jvp,
 };
 
 struct Count {
@@ -35,7 +57,8 @@ struct Count {
 inline constexpr Count exactly(uint32_t n) { return {n, n}; }
 inline constexpr Count at_least(uint32_t n) { return {n, Count::kAny}; }
 
-// What is computed at one point of the index space, in the widest type of each kind; null where undefined.
+// What is computed at one point of the index space, in the widest type of each kind; null where
+// undefined.
 struct ScalarBody {
   double (*real)(std::span<const double>) = nullptr;
   int64_t (*integer)(std::span<const int64_t>) = nullptr;
@@ -46,32 +69,34 @@ class Inference;
 
 struct Primitive {
   std::string name;
-  std::string summary;  // one sentence, for documentation
+  std::string summary = {};  // one sentence, for documentation
   Structure structure = Structure::machine;
   const AttributeSchema* attributes = nullptr;
-  Count operands;
-  Count callees;
-  Count size_arguments;
+  Count operands = {};
+  Count callees = {};
+  Count size_arguments = {};
 
-  // The type rule: reads what is in `inference`, adds the result types to it, or fails with a clear error.
-  // Null where the index signature gives it.
+  // The type rule: reads what is in `inference`, adds the result types to it, or fails with a clear
+  // error. Null where the index signature gives it.
   void (*infer)(Inference& inference) = nullptr;
-  // The operands of an ordinary primitive vary along the same axes, and its results along those; a primitive
-  // for which this is not so says true here and its type rule gives the axes.
+  // The operands of an ordinary primitive vary along the same axes, and its results along those; a
+  // primitive for which this is not so says true here and its type rule gives the axes.
   bool infers_axes = false;
   // Its own effects, without its callees'. Null: pure.
   Effects (*effects)(const Instruction& instruction) = nullptr;
 
-  // For primitives that are described by loops: which element meets which, and what is computed there.
-  std::function<IndexSignature(const Inference& inference)> signature;
-  ScalarBody body;
+  // For primitives that are described by loops: which element meets which, and what is computed
+  // there.
+  std::function<IndexSignature(const Inference& inference)> signature = {};
+  ScalarBody body = {};
 };
 
-// The primitives of this process, by name. Registered before programs are built; the addresses stay.
-const Primitive& register_primitive(Primitive primitive);   // ValueError when the name is taken
+// The primitives of this process, by name. Registered before programs are built; the addresses
+// stay.
+const Primitive& register_primitive(Primitive primitive);  // ValueError when the name is taken
 const Primitive* find_primitive(std::string_view name);
-const Primitive& primitive(std::string_view name);          // KeyError names near misses
-std::vector<const Primitive*> primitives();                 // sorted by name
+const Primitive& primitive(std::string_view name);  // KeyError names near misses
+std::vector<const Primitive*> primitives();         // sorted by name
 
 // The structural primitives (plait/ir/structure.h). Registered with the first use of the table.
 const Primitive& primitive(Structure structure);

@@ -44,7 +44,8 @@ void Program::Data::link(const Function& function) {
     for (const Callee& callee : instruction.callees()) {
       auto place = function_index.find(callee.name);
       if (place == function_index.end()) {
-        throw CompileError("@{} uses @{}, which the program does not have", function.name(), callee.name)
+        throw CompileError("@{} uses @{}, which the program does not have", function.name(),
+                           callee.name)
             .at(instruction.location());
       }
       links_here.targets.push_back(place->second);
@@ -99,7 +100,8 @@ const RecordType* Program::find_record(std::string_view name) const {
   return place == data_->record_index.end() ? nullptr : &data_->records[place->second];
 }
 
-std::span<const uint32_t> Program::callees_of(size_t function, const Instruction& instruction) const {
+std::span<const uint32_t> Program::callees_of(size_t function,
+                                              const Instruction& instruction) const {
   size_t count = instruction.callees().size();
   if (count == 0) return {};
   const Data::Links& links = data_->links[function];

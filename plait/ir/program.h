@@ -1,4 +1,5 @@
-// A program: functions that call each other by name, and the records they use. A value: immutable and shared.
+// A program: functions that call each other by name, and the records they use. A value: immutable
+// and shared.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ class Program {
  public:
   Program();  // no functions
 
-  // The first function is where a program begins. CompileError when a name is taken or a callee missing.
+  // The first function is where a program begins. CompileError when a name is taken or a callee
+  // missing.
   static Program of(std::vector<std::shared_ptr<const Function>> functions,
                     std::vector<RecordType> records = {});
 
@@ -34,10 +36,10 @@ class Program {
   // Which of functions() the callees of an instruction are, in their order.
   std::span<const uint32_t> callees_of(size_t function, const Instruction& instruction) const;
 
-  std::string text() const;                          // print.h has options
-  static Program parse(std::string_view text);       // verified
-  std::string bytes() const;                         // the binary form
-  static Program from_bytes(std::string_view bytes); // verified
+  std::string text() const;                           // print.h has options
+  static Program parse(std::string_view text);        // verified
+  std::string bytes() const;                          // the binary form
+  static Program from_bytes(std::string_view bytes);  // verified
 
  private:
   struct Data;

@@ -1,4 +1,5 @@
-// The instructions of the IR itself: their attributes, and their declarations (docs/ir.md says what they mean).
+// The instructions of the IR itself: their attributes, and their declarations (docs/ir.md says what
+// they mean).
 #pragma once
 
 #include <cstdint>
@@ -10,20 +11,20 @@
 namespace plait::ir {
 
 struct LiteralAttributes {
-  Literal value;
+  Literal value = {};
 };
 struct SizeAttributes {
   Dim value = 0;
   DType dtype = DType::i64;
 };
 struct SizeGuardAttributes {
-  SizeFact fact;
+  SizeFact fact = {};
 };
 struct GuardAttributes {
   bool expect = true;
 };
 struct VaryAttributes {
-  AxisSet axes;
+  AxisSet axes = {};
 };
 struct ElementAttributes {
   int64_t index = 0;
@@ -38,14 +39,15 @@ struct ScanAttributes {
   bool reverse = false;
 };
 struct RematAttributes {
-  std::string policy = "nothing";   // what is saved: nothing, everything, dots, names
-  std::vector<std::string> names;   // for the policy `names`
+  std::string policy = "nothing";       // what is saved: nothing, everything, dots, names
+  std::vector<std::string> names = {};  // for the policy `names`
 };
 
 // Whether a value of this type has a tangent: it holds floating-point or complex numbers somewhere.
 bool has_tangent(const Type& type);
 
-// Sizes, literals, tuples, records, optional values: structure_data.cpp. Control: structure_control.cpp.
+// Sizes, literals, tuples, records, optional values: structure_data.cpp. Control:
+// structure_control.cpp.
 std::vector<Primitive> data_primitives();
 std::vector<Primitive> control_primitives();
 

@@ -12,18 +12,20 @@ std::vector<Dim> born_like(Inference& in, std::span<const Dim> names) {
   return sizes;
 }
 
-void expect_operands(const Inference& in, size_t first, const std::vector<Type>& parameters, size_t callee) {
+void expect_operands(const Inference& in, size_t first, const std::vector<Type>& parameters,
+                     size_t callee) {
   size_t given = in.operands.size() - first;
   if (given != parameters.size()) {
     in.fail("@{} takes {} values, {} are given", in.callees[callee].name, parameters.size(), given);
   }
   for (size_t i = 0; i < given; ++i) {
-    in.expect_operand(first + i, parameters[i], fmt::format("parameter {} of @{}", i, in.callees[callee].name));
+    in.expect_operand(first + i, parameters[i],
+                      fmt::format("parameter {} of @{}", i, in.callees[callee].name));
   }
 }
 
-void expect_types(const Inference& in, const std::vector<Type>& given, const std::vector<Type>& wanted,
-                  std::string_view what) {
+void expect_types(const Inference& in, const std::vector<Type>& given,
+                  const std::vector<Type>& wanted, std::string_view what) {
   if (given.size() != wanted.size()) {
     in.fail("{}: {} values, expected {}", what, given.size(), wanted.size());
   }
@@ -51,8 +53,8 @@ void expect_chosen_by(const Inference& in, const AxisSet& predicate, std::span<c
   }
   for (size_t i = 0; i < in.results.size(); ++i) {
     if (in.results[i].all_varying().contains(predicate)) continue;
-    in.fail("the predicate varies along {}, so result {} ({}) must vary along it too", predicate.text(), i,
-            in.results[i].text());
+    in.fail("the predicate varies along {}, so result {} ({}) must vary along it too",
+            predicate.text(), i, in.results[i].text());
   }
 }
 
@@ -75,8 +77,11 @@ void infer_branches(Inference& in) {
               branch.result_sizes.size());
     }
     std::vector<Type> results = in.callee_results(i, in.callees[i].sizes, born);
-    if (i == 0) in.results = std::move(results);
-    else expect_types(in, results, in.results, fmt::format("@{} against @{}", name, in.callees[0].name));
+    if (i == 0)
+      in.results = std::move(results);
+    else
+      expect_types(in, results, in.results,
+                   fmt::format("@{} against @{}", name, in.callees[0].name));
   }
   expect_chosen_by(in, in.operands[0].varying(), born);
 }
@@ -104,16 +109,18 @@ size_t checked_count(const Inference& in, int64_t count, std::string_view what, 
   return static_cast<size_t>(count);
 }
 
-// A body in its own sizes: what it gives must be what it takes, where the sizes that it gives back stand for
-// its first size parameters; and what stays constant must not depend on those.
+// A body in its own sizes: what it gives must be what it takes, where the sizes that it gives back
+// stand for its first size parameters; and what stays constant must not depend on those.
 void expect_loop_invariant(const Inference& in, const Signature& body, size_t constants) {
   size_t carried_sizes = body.result_sizes.size();
   SymbolMap<Dim> next;
-  for (size_t i = 0; i < carried_sizes; ++i) next.set(body.result_sizes[i], body.size_parameters[i]);
+  for (size_t i = 0; i < carried_sizes; ++i)
+    next.set(body.result_sizes[i], body.size_parameters[i]);
   std::vector<Type> given;
   for (const Type& type : body.results) given.push_back(type.substitute(next));
   std::vector<Type> wanted(body.parameters.begin() + constants, body.parameters.end());
-  expect_types(in, given, wanted, fmt::format("what @{} gives and what it takes", in.callees[1].name));
+  expect_types(in, given, wanted,
+               fmt::format("what @{} gives and what it takes", in.callees[1].name));
   for (size_t i = 0; i < constants; ++i) {
     body.parameters[i].for_each_dim([&](Dim dim) {
       dim.for_each_symbol([&](Dim symbol) {
@@ -131,8 +138,8 @@ void infer_while(Inference& in) {
   expect_same_sizes(in);
   const std::vector<Dim>& sizes = in.callees[0].sizes;
   const Signature& body = in.callee(1);
-  size_t constants =
-      checked_count(in, in.attributes_as<WhileAttributes>().constants, "constants", in.operands.size());
+  size_t constants = checked_count(in, in.attributes_as<WhileAttributes>().constants, "constants",
+                                   in.operands.size());
   expect_operands(in, 0, in.callee_at(1, sizes).parameters, 1);
   if (body.result_sizes.size() > body.size_parameters.size()) {
     in.fail("@{} gives {} sizes back but takes {}", in.callees[1].name, body.result_sizes.size(),
@@ -147,7 +154,8 @@ void infer_while(Inference& in) {
     in.fail("@{} must give one bool[]", in.callees[0].name);
   }
   std::vector<Dim> final_sizes = sizes;
-  for (size_t i = 0; i < body.result_sizes.size(); ++i) final_sizes[i] = in.born(body.result_sizes[i].name());
+  for (size_t i = 0; i < body.result_sizes.size(); ++i)
+    final_sizes[i] = in.born(body.result_sizes[i].name());
   Signature at_end = in.callee_at(1, final_sizes);
   in.results.assign(at_end.parameters.begin() + constants, at_end.parameters.end());
   expect_chosen_by(in, test.results[0].varying(), in.size_results);
@@ -183,7 +191,8 @@ void infer_scan(Inference& in) {
   expect_types(in, taken, body.parameters, fmt::format("what @{} takes", in.callees[0].name));
   std::vector<Type> given = in.callee_results(0, in.callees[0].sizes, {});
   if (given.size() < carries) {
-    in.fail("@{} gives {} values, fewer than the {} carries", in.callees[0].name, given.size(), carries);
+    in.fail("@{} gives {} values, fewer than the {} carries", in.callees[0].name, given.size(),
+            carries);
   }
   for (size_t i = 0; i < given.size(); ++i) {
     if (i >= carries) {
@@ -201,7 +210,8 @@ void infer_unwind(Inference& in) {
     in.fail("takes a list of records, not {}", list.text());
   }
   const RecordType& record = in.record(list.element());
-  std::vector<Dim> sizes;  // of the body: the node's held sizes under names of their own, then the given ones
+  std::vector<Dim>
+      sizes;  // of the body: the node's held sizes under names of their own, then the given ones
   for (Dim held : record.held) sizes.push_back(Dim::symbol(fmt::format("held.{}", held.name())));
   std::vector<Type> wanted = record.fields_of(list.element().record_arguments(), sizes);
   if (wanted.empty() || !fits(wanted.back(), list)) {
@@ -240,7 +250,8 @@ void infer_custom_vjp(Inference& in) {
   given.resize(in.results.size());
   expect_types(in, given, in.results, fmt::format("results of @{}", in.callees[1].name));
   append_tangents(residuals, in.results);
-  expect_types(in, backward.parameters, residuals, fmt::format("what @{} takes", in.callees[2].name));
+  expect_types(in, backward.parameters, residuals,
+               fmt::format("what @{} takes", in.callees[2].name));
   std::vector<Type> cotangents;
   append_tangents(cotangents, std::vector<Type>(in.operands.begin(), in.operands.end()));
   expect_types(in, in.callee_results(2, sizes, {}), cotangents,
@@ -258,13 +269,14 @@ void infer_custom_jvp(Inference& in) {
                fmt::format("what @{} takes", in.callees[1].name));
   std::vector<Type> given = in.results;
   append_tangents(given, in.results);
-  expect_types(in, in.callee_results(1, sizes, {}), given, fmt::format("what @{} gives", in.callees[1].name));
+  expect_types(in, in.callee_results(1, sizes, {}), given,
+               fmt::format("what @{} gives", in.callees[1].name));
 }
 
 Effects may_fail(const Instruction&) { return {.may_fail = true}; }
 
-Primitive control(std::string name, std::string summary, Structure structure, Count operands, Count callees,
-                  void (*infer)(Inference&)) {
+Primitive control(std::string name, std::string summary, Structure structure, Count operands,
+                  Count callees, void (*infer)(Inference&)) {
   return {.name = std::move(name),
           .summary = std::move(summary),
           .structure = structure,
@@ -286,21 +298,23 @@ std::vector<Primitive> control_primitives() {
                                        Structure::switch_, at_least(1), at_least(1), infer_switch);
   switch_primitive.effects = may_fail;
   return {
-      control("call", "A function's results.", Structure::call, at_least(0), exactly(1), infer_call),
+      control("call", "A function's results.", Structure::call, at_least(0), exactly(1),
+              infer_call),
       control("cond", "One of two functions, chosen by a condition.", Structure::cond, at_least(1),
               exactly(2), infer_cond),
       std::move(switch_primitive),
-      with_attributes(control("while", "A function repeated while another says so.", Structure::while_,
-                              at_least(0), exactly(2), infer_while),
+      with_attributes(control("while", "A function repeated while another says so.",
+                              Structure::while_, at_least(0), exactly(2), infer_while),
                       schema_of<WhileAttributes>()),
       with_attributes(control("scan", "A function for each slice of its stacked operands.",
                               Structure::scan, at_least(0), exactly(1), infer_scan),
                       schema_of<ScanAttributes>()),
       control("unwind", "A function for each node of a list, from its head on.", Structure::unwind,
               at_least(1), exactly(1), infer_unwind),
-      with_attributes(control("remat", "A call whose inner values are computed again when differentiated.",
-                              Structure::remat, at_least(0), exactly(1), infer_call),
-                      schema_of<RematAttributes>()),
+      with_attributes(
+          control("remat", "A call whose inner values are computed again when differentiated.",
+                  Structure::remat, at_least(0), exactly(1), infer_call),
+          schema_of<RematAttributes>()),
       control("custom_vjp", "A call whose reverse derivative is given.", Structure::custom_vjp,
               at_least(0), exactly(3), infer_custom_vjp),
       control("custom_jvp", "A call whose forward derivative is given.", Structure::custom_jvp,

@@ -24,7 +24,8 @@ void infer_as_size(Inference& in) {
     in.fail("takes one whole number, not {}", count.text());
   }
   if (!count.varying().empty()) {
-    throw TypeError("as_size: the number varies along {}, and a size must not", count.varying().text())
+    throw TypeError("as_size: the number varies along {}, and a size must not",
+                    count.varying().text())
         .at(in.location)
         .hint("use the padded form: a fixed size and a count of the entries that are there");
   }
@@ -94,11 +95,13 @@ void infer_pack(Inference& in) {
   if (!type.is_record()) in.fail("makes a record, not {}", type.text());
   const RecordType& record = in.record(type);
   if (in.size_arguments.size() != record.held.size()) {
-    in.fail("@{} holds {} sizes, {} are given", record.name, record.held.size(), in.size_arguments.size());
+    in.fail("@{} holds {} sizes, {} are given", record.name, record.held.size(),
+            in.size_arguments.size());
   }
   std::vector<Type> fields = record.fields_of(type.record_arguments(), in.size_arguments);
   if (fields.size() != in.operands.size()) {
-    in.fail("@{} has {} fields, {} values are given", record.name, fields.size(), in.operands.size());
+    in.fail("@{} has {} fields, {} values are given", record.name, fields.size(),
+            in.operands.size());
   }
   for (size_t i = 0; i < fields.size(); ++i) in.expect_operand(i, fields[i]);
   in.give(type);
@@ -122,7 +125,8 @@ void infer_absent(Inference& in) {
 void infer_present(Inference& in) { in.give(Type::optional(in.operands[0])); }
 
 const Type& expect_optional(Inference& in) {
-  if (!in.operands[0].is_optional()) in.fail("takes an optional value, not {}", in.operands[0].text());
+  if (!in.operands[0].is_optional())
+    in.fail("takes an optional value, not {}", in.operands[0].text());
   return in.operands[0].element();
 }
 

@@ -102,8 +102,10 @@ Type Type::with_dtype(DType dtype) const {
 Type Type::with_varying(AxisSet varying) const {
   if (!node_ || node_->kind == Kind::record) return *this;
   Node node = *node_;
-  if (node.kind == Kind::array) node.varying = std::move(varying);
-  else for (Type& element : node.elements) element = element.with_varying(varying);
+  if (node.kind == Kind::array)
+    node.varying = std::move(varying);
+  else
+    for (Type& element : node.elements) element = element.with_varying(varying);
   return Type(std::move(node));
 }
 
@@ -177,7 +179,8 @@ size_t Type::hash() const {
   for (Dim dim : node_->shape) seed = combine(seed, std::hash<Dim>()(dim));
   for (Dim dim : node_->arguments) seed = combine(seed, std::hash<Dim>()(dim));
   for (const Type& element : node_->elements) seed = combine(seed, element.hash());
-  for (const std::string& axis : node_->varying) seed = combine(seed, std::hash<std::string>()(axis));
+  for (const std::string& axis : node_->varying)
+    seed = combine(seed, std::hash<std::string>()(axis));
   return combine(seed, std::hash<std::string>()(node_->name));
 }
 

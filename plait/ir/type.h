@@ -1,4 +1,5 @@
-// The type of a value in the IR. A small handle to a shared, immutable node; equality is structural.
+// The type of a value in the IR. A small handle to a shared, immutable node; equality is
+// structural.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +17,8 @@ namespace plait::ir {
 
 //   f32[n, 784]                an array
 //   f32[n, 784]^{data}         one that varies along the named axis `data`
-//   f32[n @data, 784]+{model}  one laid out over a mesh: split along `data`, a partial sum along `model`
-//   (f32[n], i64[])            a tuple
+//   f32[n @data, 784]+{model}  one laid out over a mesh: split along `data`, a partial sum along
+//   `model` (f32[n], i64[])            a tuple
 //   @tape<n>                   a record, declared by name in the program
 //   f32[n]?                    an optional value; absent means zero
 class Type {
@@ -52,9 +53,9 @@ class Type {
 
   Type with_shape(Shape shape) const;
   Type with_dtype(DType dtype) const;
-  Type with_varying(AxisSet varying) const;   // every array inside, for tuples and optionals
+  Type with_varying(AxisSet varying) const;  // every array inside, for tuples and optionals
   Type without_sharding() const;
-  AxisSet all_varying() const;                // of every array inside
+  AxisSet all_varying() const;  // of every array inside
 
   Type substitute(const SymbolMap<Dim>& sizes) const;
   void for_each_dim(const std::function<void(Dim)>& visit) const;
@@ -67,12 +68,12 @@ class Type {
   struct Node {
     Kind kind;
     DType dtype = DType::f32;
-    Shape shape;
-    AxisSet varying;
-    Sharding sharding;
-    std::vector<Type> elements;
-    std::string name;
-    std::vector<Dim> arguments;
+    Shape shape = {};
+    AxisSet varying = {};
+    Sharding sharding = {};
+    std::vector<Type> elements = {};
+    std::string name = {};
+    std::vector<Dim> arguments = {};
   };
   explicit Type(Node node) : node_(std::make_shared<const Node>(std::move(node))) {}
   const Node& expect(Kind kind) const;
@@ -83,8 +84,8 @@ class Type {
 // Whether a value of type `given` may stand where `wanted` is asked for: equal but for shardings.
 bool fits(const Type& given, const Type& wanted);
 
-// A record: `type @tape<n> = <k> {f32[n, k], @tape<n>?}`. `n` is an argument of the type, `k` is held: each
-// value brings its own.
+// A record: `type @tape<n> = <k> {f32[n, k], @tape<n>?}`. `n` is an argument of the type, `k` is
+// held: each value brings its own.
 struct RecordType {
   std::string name;
   std::vector<Dim> parameters;
@@ -92,7 +93,8 @@ struct RecordType {
   std::vector<Type> fields;
 
   // The fields' types in a record of these arguments whose held sizes are known by these names.
-  std::vector<Type> fields_of(std::span<const Dim> arguments, std::span<const Dim> held_sizes) const;
+  std::vector<Type> fields_of(std::span<const Dim> arguments,
+                              std::span<const Dim> held_sizes) const;
   std::string text() const;
 };
 

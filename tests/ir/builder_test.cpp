@@ -6,6 +6,7 @@
 #include "plait/ir/printer.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/verify.h"
+
 #include "tests/support/scalar_ops.h"
 
 namespace plait::ir {

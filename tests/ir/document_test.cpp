@@ -1,13 +1,15 @@
-// The examples of docs/ir.md: each parses, verifies, prints and parses back; each instruction of the IR has one.
-#include <gtest/gtest.h>
-
+// The examples of docs/ir.md: each parses, verifies, prints and parses back; each instruction of
+// the IR has one.
 #include <fstream>
 #include <set>
 #include <sstream>
 
+#include <gtest/gtest.h>
+
+#include "plait/ir/primitive.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/program.h"
-#include "plait/ir/primitive.h"
+
 #include "tests/support/scalar_ops.h"
 
 namespace plait::ir {

@@ -38,7 +38,8 @@ TEST_P(Solved, GivesShapesAndPoints) {
 TEST_P(Solved, ReadsBackWhatItPrints) {
   IndexSignature signature = read(GetParam());
   std::vector<int64_t> ranks;
-  for (const Shape& shape : GetParam().operands) ranks.push_back(static_cast<int64_t>(shape.rank()));
+  for (const Shape& shape : GetParam().operands)
+    ranks.push_back(static_cast<int64_t>(shape.rank()));
   std::map<std::string, Dim> symbols{{"n", n}, {"m", m}};
   EXPECT_EQ(IndexSignature::parse(signature.text(), ranks, symbols).text(), signature.text());
 }
@@ -51,14 +52,16 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"... i -> ... | maximum", {{4}}, {"[]"}, "4"},
         Case{"..., ... -> ...", {{n, 2}, {n, 2}}, {"[n, 2]"}, "2*n"},
         Case{"... -> ..., ...", {{}}, {"[]", "[]"}, "1"},
-        Case{"i j -> j i", {{n, m}}, {"[m, n]"}, "m*n"},
-        Case{"i i -> i", {{n, n}}, {"[n]"}, "n"},
-        Case{"i -> 1 i", {{n}}, {"[1, n]"}, "n"},
-        Case{"1 i -> i", {{1, n}}, {"[n]"}, "n"},
+        Case{"i j -> j i", {{n, m}}, {"[m, n]"}, "m*n"}, Case{"i i -> i", {{n, n}}, {"[n]"}, "n"},
+        Case{"i -> 1 i", {{n}}, {"[1, n]"}, "n"}, Case{"1 i -> i", {{1, n}}, {"[n]"}, "n"},
         Case{"(a b) -> a b", {{12}}, {"[3, 4]"}, "12", {}, {{"b", 4}}},
         Case{"(a b) -> a b", {{4 * n}}, {"[n, 4]"}, "4*n", {}, {{"b", 4}}},
         Case{"a b -> (a b)", {{n, 4}}, {"[4*n]"}, "4*n"},
-        Case{"n (s*h+i) c, i c o -> n h o | sum", {{8, 11, 3}, {3, 3, 16}}, {"[8, 5, 16]"}, "5760", {{"s", 2}}},
+        Case{"n (s*h+i) c, i c o -> n h o | sum",
+             {{8, 11, 3}, {3, 3, 16}},
+             {"[8, 5, 16]"},
+             "5760",
+             {{"s", 2}}},
         Case{"x (h+i), i -> x h | sum", {{m, n}, {3}}, {"[m, n - 2]"}, "3*m*n - 6*m"},
         Case{"(i-2)? -> i", {{5}}, {"[9]"}, "9", {}, {{"i", 9}}},
         Case{"(2*i+1) -> i", {{10}}, {"[5]"}, "5"}));
@@ -81,8 +84,9 @@ TEST(IndexSignature, ErrorsNameOperationShapesAndSizes) {
 }
 
 TEST(IndexSignature, MalformedTextIsAParseError) {
-  for (std::string_view text : {"i", "i ->  %", "(i -> i", "i - j -> i", "(i*j) -> i", "i -> i | plenty",
-                                "i k -> i", "i -> ...", "(3*) -> i", "i -> i | sum extra", "(+) -> i"}) {
+  for (std::string_view text :
+       {"i", "i ->  %", "(i -> i", "i - j -> i", "(i*j) -> i", "i -> i | plenty", "i k -> i",
+        "i -> ...", "(3*) -> i", "i -> i | sum extra", "(+) -> i"}) {
     std::vector<int64_t> ranks{text == "i k -> i" ? 2 : 1};
     EXPECT_THROW(IndexSignature::parse(text, ranks), ParseError) << text;
   }

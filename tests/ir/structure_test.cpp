@@ -3,13 +3,14 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/program.h"
+
 #include "tests/support/scalar_ops.h"
 
 namespace plait::ir {
 namespace {
 
 struct Refusal {
-  std::string name;     // of the test
+  std::string name;  // of the test
   ErrorKind kind;
   std::string message;  // stands somewhere in the error's message
   std::string body;     // of @main
@@ -46,7 +47,8 @@ func @either(%x: f32[]^{data}) -> (f32[]) over {data: 4} {
 )";
 
 std::string program_of(const Refusal& refusal) {
-  return "func @main<n, m>(%x: f32[], %v: f32[n], %w: f32[m], %p: bool[], %i: i64[], %list: @list?, "
+  return "func @main<n, m>(%x: f32[], %v: f32[n], %w: f32[m], %p: bool[], %i: i64[], %list: "
+         "@list?, "
          "%d: f32[]^{data}, %q: bool[]^{data}, %j: i64[]^{data}) -> () over {data: 4} {\n" +
          refusal.body + "\nreturn\n}\n" + std::string(kHelpers) + refusal.others;
 }
@@ -60,7 +62,8 @@ TEST_P(Refused, WithAClearError) {
     FAIL() << "accepted:\n" << program_of(GetParam());
   } catch (const Error& error) {
     EXPECT_EQ(name_of(error.kind()), name_of(GetParam().kind)) << error.what();
-    EXPECT_NE(std::string(error.what()).find(GetParam().message), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find(GetParam().message), std::string::npos)
+        << error.what();
   }
 }
 
@@ -80,7 +83,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"VaryUnknown", kType, "names no axis", "%0 = vary %x {axes = {model}}"},
         Refusal{"MixedAxes", kType, "varies along", "%0 = add %x, %d"},
         Refusal{"ElementOfArray", kType, "takes a tuple", "%0 = element %x"},
-        Refusal{"ElementRange", kIndex, "index 2 in a tuple of 1", "%t = tuple %x\n%0 = element %t {index = 2}"},
+        Refusal{"ElementRange", kIndex, "index 2 in a tuple of 1",
+                "%t = tuple %x\n%0 = element %t {index = 2}"},
         Refusal{"PackUnstated", kType, "must be stated", "%0 = pack<n> %v, %list"},
         Refusal{"PackUnknown", kKey, "no record @nothing", "%0 = pack %x : @nothing"},
         Refusal{"PackHeld", kType, "holds 1 sizes", "%0 = pack %v, %list : @list"},
@@ -105,35 +109,44 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"CallSizeDiffers", kType, "expected f32[m]", "%0 = call @sized<m>(%v)"},
         Refusal{"CondPredicate", kType, "expected bool[]", "%0 = cond @same, @same(%x, %x)"},
         Refusal{"CondResults", kType, "@two against @same", "%0 = cond @same, @two(%p, %x)"},
-        Refusal{"CondOperands", kType, "parameter 0 of @same64", "%0 = cond @same, @same64(%p, %x)"},
+        Refusal{"CondOperands", kType, "parameter 0 of @same64",
+                "%0 = cond @same, @same64(%p, %x)"},
         Refusal{"CondVaryingResult", kType, "must vary along it", "%0 = cond @same, @same(%q, %x)"},
-        Refusal{"CondVaryingSize", kType, "padded form", "<k> %0 = cond @grow<n>, @grow<n>(%q, %v)"},
+        Refusal{"CondVaryingSize", kType, "padded form",
+                "<k> %0 = cond @grow<n>, @grow<n>(%q, %v)"},
         Refusal{"CondOneBranch", kType, "takes 2 functions", "%0 = cond @same(%p, %x)"},
         Refusal{"SwitchIndex", kType, "whole number", "%0 = switch @same, @same(%x, %x)"},
-        Refusal{"SwitchSizes", kType, "gives 1 sizes",
-                "%0 = switch @sized<n>, @grow<n>(%i, %v)"},
+        Refusal{"SwitchSizes", kType, "gives 1 sizes", "%0 = switch @sized<n>, @grow<n>(%i, %v)"},
         Refusal{"WhileTest", kType, "must give one bool[]", "%0 = while @same, @same(%x)"},
         Refusal{"WhileBody", kType, "gives and what it takes", "%0 = while @yes, @two(%x)"},
         Refusal{"WhileSizes", kType, "the same sizes", "<k> %0 = while @more<n>, @grow<m>(%v)"},
-        Refusal{"WhileConstants", kType, "constants = 3", "%0 = while @yes, @same(%x) {constants = 3}"},
+        Refusal{"WhileConstants", kType, "constants = 3",
+                "%0 = while @yes, @same(%x) {constants = 3}"},
         Refusal{"WhileSizedConstant", kType, "changes from step to step",
                 "<k> %0 = while @more2<n>, @keep<n>(%v, %v) {constants = 1}",
-                "func @more2<n>(%c: f32[n], %x: f32[n]) -> (bool[]) {\n%0 = call @more<n>(%x)\nreturn %0\n}\n"
-                "func @keep<n>(%c: f32[n], %x: f32[n]) -> <m> (f32[m]) {\n%y = halve %x\nreturn <n//2> %y\n}\n"},
-        Refusal{"WhileVaryingTest", kType, "must vary along it", "%0 = while @test2, @body2(%d, %x) {constants = 1}",
-                "func @test2(%d: f32[]^{data}, %x: f32[]) -> (bool[]^{data}) over {data: 4} {\n"
-                "%0 = less %d, %d\nreturn %0\n}\n"
-                "func @body2(%d: f32[]^{data}, %x: f32[]) -> (f32[]) over {data: 4} { return %x }\n"},
+                "func @more2<n>(%c: f32[n], %x: f32[n]) -> (bool[]) {\n%0 = call "
+                "@more<n>(%x)\nreturn %0\n}\n"
+                "func @keep<n>(%c: f32[n], %x: f32[n]) -> <m> (f32[m]) {\n%y = halve %x\nreturn "
+                "<n//2> %y\n}\n"},
+        Refusal{
+            "WhileVaryingTest", kType, "must vary along it",
+            "%0 = while @test2, @body2(%d, %x) {constants = 1}",
+            "func @test2(%d: f32[]^{data}, %x: f32[]) -> (bool[]^{data}) over {data: 4} {\n"
+            "%0 = less %d, %d\nreturn %0\n}\n"
+            "func @body2(%d: f32[]^{data}, %x: f32[]) -> (f32[]) over {data: 4} { return %x }\n"},
         Refusal{"ScanLength", kType, "whose first size is m",
                 "%0, %1 = scan @row(%x, %v) {carries = 1, length = m}"},
         Refusal{"ScanScalar", kType, "an array whose first size",
                 "%0, %1 = scan @row(%x, %x) {carries = 1, length = n}"},
-        Refusal{"ScanCarries", kType, "carries = 9", "%0 = scan @row(%x, %v) {carries = 9, length = n}"},
-        Refusal{"ScanFewResults", kType, "fewer than", "%1 = scan @drop(%x) {carries = 1, length = n}",
+        Refusal{"ScanCarries", kType, "carries = 9",
+                "%0 = scan @row(%x, %v) {carries = 9, length = n}"},
+        Refusal{"ScanFewResults", kType, "fewer than",
+                "%1 = scan @drop(%x) {carries = 1, length = n}",
                 "func @drop(%x: f32[]) -> () { return }\n"},
         Refusal{"UnwindArray", kType, "a list of records", "%0 = unwind @same(%x)"},
         Refusal{"UnwindBody", kType, "what @same takes", "%0 = unwind @same(%list, %x)"},
-        Refusal{"VjpSizes", kType, "the same sizes", "%0 = custom_vjp @sized<n>, @sized<m>, @sized<n>(%v)"},
+        Refusal{"VjpSizes", kType, "the same sizes",
+                "%0 = custom_vjp @sized<n>, @sized<m>, @sized<n>(%v)"},
         Refusal{"VjpBackward", kType, "what @none takes", "%0 = custom_vjp @same, @two, @none(%x)"},
         Refusal{"JvpRule", kType, "what @same takes", "%0 = custom_jvp @same, @same(%x)"}),
     [](const auto& info) { return info.param.name; });

@@ -43,7 +43,8 @@ TEST(Type, ShardingsDoNotKeepTypesFromFitting) {
 }
 
 TEST(Type, SubstitutesSizesSimultaneously) {
-  Type type = Type::tuple({Type::array(DType::f32, {n, m}), Type::optional(Type::record("r", {n}))});
+  Type type =
+      Type::tuple({Type::array(DType::f32, {n, m}), Type::optional(Type::record("r", {n}))});
   EXPECT_EQ(type.substitute({{n, m}, {m, n}}).text(), "(f32[m, n], @r<m>?)");
   EXPECT_EQ(type.substitute({{n, 3}}).text(), "(f32[3, m], @r<3>?)");
 }
@@ -65,7 +66,10 @@ TEST(Type, VaryingReachesEveryArrayInside) {
 }
 
 TEST(RecordType, GivesItsFieldsForArgumentsAndHeldSizes) {
-  RecordType tape{"tape", {n}, {k}, {Type::array(DType::f32, {n, k}), Type::optional(Type::record("tape", {n}))}};
+  RecordType tape{"tape",
+                  {n},
+                  {k},
+                  {Type::array(DType::f32, {n, k}), Type::optional(Type::record("tape", {n}))}};
   EXPECT_EQ(tape.text(), "type @tape<n> = <k> {f32[n, k], @tape<n>?}");
   std::vector<Type> fields = tape.fields_of(std::vector<Dim>{m}, std::vector<Dim>{n});
   EXPECT_EQ(fields[0].text(), "f32[m, n]");

@@ -1,0 +1,113 @@
+// The settings of the process. Each is declared once, in the table in settings.cpp, and comes from
+// the program, else from the environment variable PLAIT_<NAME>, else from its default.
+//   setting::kThreads.set(4);
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+namespace plait {
+
+enum class SettingId : uint8_t { threads, log, verify, dump, print_locations };
+inline constexpr int kSettingCount = 5;
+
+enum class SettingType : uint8_t { boolean, integer, text, choice };
+enum class SettingOrigin : uint8_t { standard, environment, api };
+
+std::string_view name_of(SettingType type);      // "bool", "int", "string", "choice"
+std::string_view name_of(SettingOrigin origin);  // "default", "environment", "api"
+
+struct SettingState {
+  std::string name;
+  std::string environment_variable;
+  std::string description;
+  SettingType type;
+  std::string choices;  // "off or on", "a whole number from 0 to 1024"
+  std::string default_value;
+  std::string value;
+  SettingOrigin origin;
+  std::string problem;  // why the value in the environment cannot be taken; else empty
+};
+
+std::vector<SettingState> settings();
+
+// By name, as a command line does. KeyError for a name that is none; ValueError for a bad value,
+// which names the setting, the value and the choices and changes nothing.
+void set_setting(std::string_view name, std::string_view value);
+void reset_setting(std::string_view name);  // back to the environment or the default
+
+namespace settings_detail {
+
+// A number, the index of a choice, or the address of a string that is kept for ever; kUnread before
+// the setting is first read.
+inline constexpr int64_t kUnread = std::numeric_limits<int64_t>::min();
+extern std::array<std::atomic<int64_t>, kSettingCount> words;
+
+int64_t read_word(SettingId id);
+void set_word(SettingId id, int64_t word);
+void set_text(SettingId id, std::string_view text);
+void reset(SettingId id);
+
+inline int64_t word_of(SettingId id) {
+  const int64_t word = words[static_cast<size_t>(id)].load(std::memory_order_acquire);
+  return word != kUnread ? word : read_word(id);
+}
+
+}  // namespace settings_detail
+
+// T is bool, int64_t, std::string, or an enumeration whose enumerators are the choices in their
+// order.
+template <class T>
+class Setting {
+ public:
+  static constexpr bool kIsText = std::is_same_v<T, std::string>;
+  static constexpr SettingType kType = std::is_same_v<T, bool> ? SettingType::boolean
+                                       : std::is_enum_v<T>     ? SettingType::choice
+                                       : std::is_integral_v<T> ? SettingType::integer
+                                                               : SettingType::text;
+  using Value = std::conditional_t<kIsText, const std::string&, T>;  // a text stays for ever
+
+  explicit constexpr Setting(SettingId id) : id_(id) {}
+  constexpr SettingId id() const { return id_; }
+
+  // One atomic load. The first read may find that the environment holds a bad value, a ValueError.
+  Value get() const {
+    const int64_t word = settings_detail::word_of(id_);
+    if constexpr (kIsText) {
+      return *reinterpret_cast<const std::string*>(word);
+    } else {
+      return static_cast<T>(word);
+    }
+  }
+  void set(const T& value) const {
+    if constexpr (kIsText) {
+      settings_detail::set_text(id_, value);
+    } else {
+      settings_detail::set_word(id_, static_cast<int64_t>(value));
+    }
+  }
+  void reset() const { settings_detail::reset(id_); }
+
+ private:
+  SettingId id_;
+};
+
+enum class Verify : uint8_t { off, on };
+
+namespace setting {
+
+inline constexpr Setting<int64_t> kThreads{SettingId::threads};
+inline constexpr Setting<std::string> kLog{SettingId::log};
+inline constexpr Setting<Verify> kVerify{SettingId::verify};
+inline constexpr Setting<std::string> kDump{SettingId::dump};
+inline constexpr Setting<bool> kPrintLocations{SettingId::print_locations};
+
+}  // namespace setting
+
+}  // namespace plait

@@ -1,0 +1,274 @@
+#include "plait/ir/bytes.h"
+
+#include <bit>
+
+#include "plait/core/error.h"
+#include "plait/ir/attribute_values.h"
+
+namespace plait::ir {
+namespace {
+
+constexpr int kDeepest = 200;
+// A literal that is not larger than this is always written by its content.
+constexpr size_t kSmallLiteral = 16;
+
+// Writes the number that stands for `key`, and says whether it stands for the first time.
+template <class Map, class Key>
+bool is_new_entry(ByteWriter& writer, Map& known, const Key& key) {
+  const auto [place, is_new] = known.try_emplace(key, known.size());
+  writer.number(place->second);
+  return is_new;
+}
+
+uint64_t zigzag(int64_t value) {
+  return static_cast<uint64_t>(value) << 1 ^ static_cast<uint64_t>(value >> 63);
+}
+int64_t from_zigzag(uint64_t value) { return static_cast<int64_t>(value >> 1 ^ -(value & 1)); }
+
+}  // namespace
+
+// ---- Writing.
+
+void ByteWriter::number(uint64_t value) {
+  for (; value >= 0x80; value >>= 7) byte(static_cast<uint8_t>(value | 0x80));
+  byte(static_cast<uint8_t>(value));
+}
+
+void ByteWriter::signed_number(int64_t value) { number(zigzag(value)); }
+
+void ByteWriter::real(double value) {
+  const auto bits = std::bit_cast<uint64_t>(value);
+  for (int shift = 0; shift < 64; shift += 8) byte(static_cast<uint8_t>(bits >> shift));
+}
+
+void ByteWriter::string(std::string_view value) {
+  if (!is_new_entry(*this, strings_, std::string(value))) return;
+  number(value.size());
+  bytes_ += value;
+}
+
+void ByteWriter::dim(Dim value) {
+  if (rename_size) value = rename_size(value);
+  if (!is_new_entry(*this, dims_, value)) return;
+  const std::string text = value.text();
+  number(text.size());
+  bytes_ += text;
+}
+
+void ByteWriter::type(const Type& value) {
+  if (!is_new_entry(*this, types_, value)) return;
+  byte(static_cast<uint8_t>(value.kind()));
+  switch (value.kind()) {
+    case Type::Kind::none: break;
+    case Type::Kind::array: array_type(value); break;
+    case Type::Kind::tuple:
+      number(value.elements().size());
+      for (const Type& element : value.elements()) type(element);
+      break;
+    case Type::Kind::record:
+      string(value.record_name());
+      write_value(*this, value.record_arguments());
+      break;
+    case Type::Kind::optional: type(value.element()); break;
+  }
+}
+
+void ByteWriter::array_type(const Type& value) {
+  byte(static_cast<uint8_t>(value.dtype()));
+  number(static_cast<uint64_t>(value.rank()));
+  for (const Dim size : value.shape()) dim(size);
+  write_value(*this, value.varying());
+  const Sharding& sharding = value.sharding();
+  byte(sharding.said() ? 1 : 0);
+  if (!sharding.said()) return;
+  write_value(*this, sharding.splits);
+  write_value(*this, sharding.partial);
+}
+
+void ByteWriter::literal(const Literal& value) {
+  byte(static_cast<uint8_t>(value.dtype()));
+  byte(value.is_splat() ? 1 : 0);
+  number(value.sizes().size());
+  for (const int64_t size : value.sizes()) number(static_cast<uint64_t>(size));
+  const bool by_identity = literals_by_identity && value.bytes().size() > kSmallLiteral;
+  number(value.bytes().size());
+  if (by_identity) {
+    number(reinterpret_cast<uintptr_t>(value.identity()));
+  } else {
+    bytes_.append(reinterpret_cast<const char*>(value.bytes().data()), value.bytes().size());
+  }
+}
+
+// ---- Reading.
+
+void ByteReader::fail(std::string_view message) const {
+  throw ParseError("byte {}: {}", position_, message);
+}
+
+std::string_view ByteReader::raw(size_t count) {
+  if (count > bytes_.size() - position_) {
+    fail(fmt::format("{} bytes were expected, {} are left", count, bytes_.size() - position_));
+  }
+  const std::string_view taken = bytes_.substr(position_, count);
+  position_ += count;
+  return taken;
+}
+
+uint8_t ByteReader::byte() { return static_cast<uint8_t>(raw(1)[0]); }
+
+uint64_t ByteReader::number() {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 64; shift += 7) {
+    const uint64_t part = byte();
+    if (shift == 63 && part > 1) break;
+    value |= (part & 0x7f) << shift;
+    if (part < 0x80) return value;
+  }
+  fail("a number of more than 64 bits");
+}
+
+int64_t ByteReader::signed_number() { return from_zigzag(number()); }
+
+double ByteReader::real() {
+  uint64_t bits = 0;
+  int shift = 0;
+  for (const char c : raw(sizeof(double))) {
+    bits |= static_cast<uint64_t>(static_cast<uint8_t>(c)) << shift;
+    shift += 8;
+  }
+  return std::bit_cast<double>(bits);
+}
+
+size_t ByteReader::count(size_t least_bytes) {
+  const uint64_t value = number();
+  if (value > (bytes_.size() - position_) / least_bytes) {
+    fail(fmt::format("a count of {}, but {} bytes are left", value, bytes_.size() - position_));
+  }
+  return value;
+}
+
+// The number of an entry that was read before, or of the next one, which then follows.
+template <class T, class ReadNew>
+T ByteReader::entry(std::vector<T>& known, ReadNew read_new) {
+  const uint64_t number_of_entry = number();
+  if (number_of_entry < known.size()) return known[number_of_entry];
+  if (number_of_entry > known.size()) {
+    fail(fmt::format("entry {} is referred to, {} were read", number_of_entry, known.size()));
+  }
+  return read_new();
+}
+
+std::string_view ByteReader::string() {
+  return entry(strings_, [&] { return strings_.emplace_back(raw(count())); });
+}
+
+std::string_view ByteReader::name() {
+  const std::string_view text = string();
+  if (!is_name(text)) {
+    std::string quoted;
+    print_quoted(quoted, text);
+    fail(quoted + " is not a name");
+  }
+  return text;
+}
+
+Dim ByteReader::dim() {
+  return entry(dims_, [&] {
+    const std::string_view text = raw(count());
+    try {
+      size_t end = 0;
+      const Dim value = parse_dim(text, end);
+      if (end == text.size()) return dims_.emplace_back(value);
+    } catch (const Error& error) {
+      fail(error.message());
+    }
+    fail("a size goes on after its end");
+  });
+}
+
+// An entry gets its number before its parts get theirs, as in writing.
+Type ByteReader::type() {
+  return entry(types_, [&] {
+    if (depth_ >= kDeepest) fail(fmt::format("types nested deeper than {} levels", kDeepest));
+    ++depth_;
+    const size_t place = types_.size();
+    types_.emplace_back();
+    try {
+      types_[place] = new_type();
+    } catch (const ParseError&) {
+      throw;
+    } catch (const Error& error) {
+      fail(error.message());
+    }
+    --depth_;
+    return types_[place];
+  });
+}
+
+Type ByteReader::new_type() {
+  const uint8_t kind = byte();
+  switch (static_cast<Type::Kind>(kind)) {
+    case Type::Kind::array: return array_type();
+    case Type::Kind::tuple: {
+      std::vector<Type> elements;
+      for (size_t n = count(); n > 0; --n) elements.push_back(part_of_type());
+      return Type::tuple(std::move(elements));
+    }
+    case Type::Kind::record: {
+      std::string record(name());
+      std::vector<Dim> arguments;
+      read_value(*this, arguments);
+      return Type::record(std::move(record), std::move(arguments));
+    }
+    case Type::Kind::optional: return Type::optional(part_of_type());
+    case Type::Kind::none: break;
+  }
+  fail(fmt::format("{} is not a kind of type", kind));
+}
+
+// A type that is still being read has no value yet: none can be a part of itself.
+Type ByteReader::part_of_type() {
+  Type part = type();
+  if (!part) fail("a type is a part of itself");
+  return part;
+}
+
+Type ByteReader::array_type() {
+  DType dtype{};
+  read_value(*this, dtype);
+  std::vector<Dim> sizes;
+  read_value(*this, sizes);
+  AxisSet varying;
+  read_value(*this, varying);
+  Sharding sharding;
+  bool said = false;
+  read_value(*this, said);
+  if (said) {
+    sharding.splits.resize(count());
+    for (std::vector<std::string>& axes : sharding.splits) {
+      for (size_t n = count(); n > 0; --n) axes.emplace_back(name());
+    }
+    read_value(*this, sharding.partial);
+  }
+  return Type::array(dtype, Shape(sizes), std::move(varying), std::move(sharding));
+}
+
+Literal ByteReader::literal() {
+  DType dtype{};
+  read_value(*this, dtype);
+  bool is_splat = false;
+  read_value(*this, is_splat);
+  std::vector<int64_t> sizes;
+  for (size_t n = count(); n > 0; --n) sizes.push_back(static_cast<int64_t>(number()));
+  const std::string_view content = raw(count());
+  const auto* data = reinterpret_cast<const std::byte*>(content.data());
+  std::vector<std::byte> bytes(data, data + content.size());
+  try {
+    if (!is_splat) return Literal::of_bytes(dtype, std::move(sizes), std::move(bytes));
+    return Literal::splat(std::move(sizes), Literal::of_bytes(dtype, {}, std::move(bytes)));
+  } catch (const Error& error) {
+    fail(error.message());
+  }
+}
+
+}  // namespace plait::ir

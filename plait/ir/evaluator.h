@@ -1,0 +1,55 @@
+// Evaluates programs: the meaning of the IR's own instructions (docs/ir.md), over the values of any
+// machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plait/ir/machine.h"
+#include "plait/ir/program.h"
+
+namespace plait::ir {
+
+// A guard or a size_guard whose condition came out otherwise than when the program was traced.
+struct FailedGuard {
+  Instruction instruction;
+  const SymbolMap<int64_t>& sizes;  // of the function that it is in
+  std::string message;
+};
+enum class GuardAnswer : uint8_t { fail, go_on };
+
+#ifdef NDEBUG
+inline constexpr bool kCheckTypesByDefault = false;
+#else
+inline constexpr bool kCheckTypesByDefault = true;
+#endif
+
+struct EvaluatorOptions {
+  size_t max_depth = 4'000'000;  // functions that are being evaluated at a time
+  bool check_types =
+      kCheckTypesByDefault;       // compare what the machine gives with each instruction's types
+  SymbolMap<int64_t> sizes = {};  // of the first function, where its arguments do not show them
+  // Asked about each guard that fails; a CheckError follows when it answers `fail`, or when there
+  // is none.
+  std::function<GuardAnswer(const FailedGuard&)> on_guard = {};
+};
+
+struct Evaluated {
+  std::vector<Value> results;
+  std::vector<int64_t> sizes;  // those that the function gives back
+};
+
+// The program must be verified; one that is not gives errors, but less clear ones. Recursion is as
+// deep as max_depth and memory allow: calls use no stack. What an error is about is in its hint:
+// the function and those that called it.
+std::vector<Value> evaluate(const Program& program, Machine& machine,
+                            std::span<const Value> arguments, const EvaluatorOptions& options = {});
+Evaluated evaluate_function(const Program& program, std::string_view function, Machine& machine,
+                            std::span<const Value> arguments, const EvaluatorOptions& options = {});
+
+}  // namespace plait::ir

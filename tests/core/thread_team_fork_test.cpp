@@ -1,0 +1,234 @@
+// The thread team over the ends of processes: fork() and exit() at awkward moments.
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "plait/core/error.h"
+#include "plait/core/thread_team.h"
+
+namespace plait {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kGood = 42;
+constexpr unsigned kSecondsToLive = 60;
+
+class ThreadTeamProcess : public testing::Test {
+ protected:
+  ThreadTeamProcess() { set_thread_count(3); }
+  ~ThreadTeamProcess() override { set_thread_count(count_); }
+
+ private:
+  int count_ = thread_count();
+};
+
+// How a child ended: its exit status, or minus the signal that killed it.
+int status_of(pid_t child) {
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+}
+
+// Forks a child that lives for a minute at most.
+pid_t fork_briefly() {
+  const pid_t child = fork();
+  if (child == 0) alarm(kSecondsToLive);
+  return child;
+}
+
+template <class Body>
+int status_of_child(Body body) {
+  const pid_t child = fork_briefly();
+  if (child == 0) {
+    body();
+    _exit(1);
+  }
+  return status_of(child);
+}
+
+bool team_works() {
+  std::vector<int> visits(1000);
+  parallel_for(1000, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++visits[i];
+  });
+  return visits == std::vector<int>(1000, 1);
+}
+
+// Whether all three threads meet: then the team has both its workers.
+bool team_has_workers() {
+  std::atomic<int> arrived = 0;
+  std::atomic<bool> all_met = true;
+  parallel_chunks(3, [&](int64_t) {
+    ++arrived;
+    for (int i = 0; arrived < 3; ++i) {
+      std::this_thread::sleep_for(100us);
+      if (i == 100000) all_met = false;
+      if (!all_met) return;
+    }
+  });
+  return all_met;
+}
+
+// Waits until a worker is inside of a chunk, in which it stays until `release`.
+void hold_worker(std::atomic<bool>& held, const std::atomic<bool>& release) {
+  if (thread_index() != 0) {
+    held = true;
+    while (!release) std::this_thread::sleep_for(100us);
+  } else {
+    while (!held) std::this_thread::sleep_for(100us);
+  }
+}
+
+TEST_F(ThreadTeamProcess, WorksInAChild) {
+  ASSERT_TRUE(team_has_workers());
+  const auto child = [] { _exit(team_works() && team_has_workers() ? kGood : 2); };
+  EXPECT_EQ(status_of_child(child), kGood);
+  EXPECT_TRUE(team_has_workers());
+}
+
+TEST_F(ThreadTeamProcess, WorksInAGrandchild) {
+  ASSERT_TRUE(team_has_workers());
+  const auto child = [] {
+    if (!team_has_workers()) _exit(2);
+    _exit(status_of_child([] { _exit(team_has_workers() ? kGood : 3); }));
+  };
+  EXPECT_EQ(status_of_child(child), kGood);
+}
+
+TEST_F(ThreadTeamProcess, WorksInChildrenForkedWhileOthersWork) {
+  std::atomic<bool> stop = false;
+  std::vector<std::thread> hosts;
+  for (int host = 0; host < 3; ++host) {
+    hosts.emplace_back([&stop, host] {
+      for (int run = 0; !stop; ++run) {
+        EXPECT_TRUE(team_works());
+        if (host == 2) set_thread_count(2 + run % 3);
+        parallel_chunks(5, [](int64_t) { parallel_chunks(3, [](int64_t) {}); });
+      }
+    });
+  }
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_EQ(status_of_child([] {
+                for (int run = 0; run < 5; ++run) {
+                  if (!team_works()) _exit(2);
+                }
+                set_thread_count(3);
+                _exit(team_has_workers() ? kGood : 3);
+              }),
+              kGood);
+  }
+  stop = true;
+  for (std::thread& host : hosts) host.join();
+}
+
+TEST_F(ThreadTeamProcess, TellsTheChildOfALoopThatItsHelpersAreLost) {
+  std::atomic<bool> held = false, release = false;
+  pid_t child = -1;
+  try {
+    parallel_chunks(2, [&](int64_t) {
+      hold_worker(held, release);
+      if (thread_index() != 0) return;
+      child = fork_briefly();
+      release = true;
+    });
+    if (child == 0) _exit(2);
+  } catch (const DeviceError& error) {
+    if (child == 0) _exit(team_works() && team_has_workers() ? kGood : 3);
+    ADD_FAILURE() << error.what();
+  }
+  EXPECT_EQ(status_of(child), kGood);
+  EXPECT_TRUE(team_has_workers());
+}
+
+TEST_F(ThreadTeamProcess, LetsTheChildFinishALoopThatLostNobody) {
+  std::atomic<int> arrived = 0;
+  std::atomic<bool> release = false;
+  std::thread host([&] {  // keeps both workers away from the loop below
+    parallel_chunks(3, [&](int64_t) {
+      ++arrived;
+      while (!release) std::this_thread::sleep_for(100us);
+    });
+  });
+  while (arrived < 3) std::this_thread::sleep_for(100us);
+
+  std::vector<int> visits(10);
+  pid_t child = -1;
+  parallel_chunks(10, [&](int64_t chunk) {
+    ++visits[chunk];
+    if (chunk == 3) child = fork_briefly();
+  });
+  if (child == 0) _exit(visits == std::vector<int>(10, 1) ? kGood : 2);
+  EXPECT_EQ(status_of(child), kGood);
+  EXPECT_EQ(visits, std::vector<int>(10, 1));
+  release = true;
+  host.join();
+}
+
+TEST_F(ThreadTeamProcess, WorksInAChildThatAWorkerForked) {
+  std::atomic<bool> held = false, release = true;
+  pid_t child = -1;
+  parallel_chunks(2, [&](int64_t) {
+    hold_worker(held, release);
+    if (thread_index() == 0) return;
+    child = fork_briefly();
+    if (child == 0) _exit(team_works() && team_has_workers() ? kGood : 2);
+  });
+  EXPECT_EQ(status_of(child), kGood);
+}
+
+TEST_F(ThreadTeamProcess, EndsAChildThatAWorkerForkedWithTheBody) {
+  std::atomic<bool> held = false, release = true;
+  pid_t child = -1;
+  parallel_chunks(2, [&](int64_t) {
+    hold_worker(held, release);
+    if (thread_index() != 0) child = fork_briefly();
+  });
+  EXPECT_EQ(status_of(child), 0);
+  EXPECT_TRUE(team_has_workers());
+}
+
+TEST_F(ThreadTeamProcess, ExitsFromAWorker) {
+  EXPECT_EQ(status_of_child([] {
+              std::atomic<bool> held = false, release = true;
+              parallel_chunks(2, [&](int64_t) {
+                hold_worker(held, release);
+                if (thread_index() != 0) std::exit(kGood);
+                std::this_thread::sleep_for(1h);
+              });
+            }),
+            kGood);
+}
+
+TEST_F(ThreadTeamProcess, ExitsFromAnyThreadWhileOthersWork) {
+  EXPECT_EQ(status_of_child([] {
+              for (int host = 0; host < 3; ++host) {
+                std::thread([] {
+                  while (team_works()) {
+                  }
+                }).detach();
+              }
+              std::thread([] {
+                team_has_workers();
+                std::exit(kGood);
+              }).join();
+            }),
+            kGood);
+}
+
+TEST_F(ThreadTeamProcess, WorksWhileTheProcessExits) {
+  EXPECT_EQ(status_of_child([] {
+              std::atexit([] { _exit(team_works() && team_has_workers() ? kGood : 2); });
+              std::exit(3);
+            }),
+            kGood);
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,38 @@
+// The tests' own primitives: enough to write any program with, small enough to be read at a glance.
+//
+//   add subtract multiply divide negate maximum exp log sin cos sqrt less equal select elementwise
+//   convert {dtype}            the same numbers in another dtype
+//   sum                        over the first dimension
+//   iota {size}                i64[size](0, 1, 2, …)
+//   halve {second}             the first half of a vector, which is the shorter one, or the second
+//   concat, append, take       two vectors in a row, one more element, the element at an index
+//   <k> nonzero                where a vector is not 0
+//   print {label}, tick        observable: a line printed; how many ticks there were before
+//   all_reduce_sum {axes}      collective
+#pragma once
+
+#include <string>
+
+#include "plait/ir/primitive.h"
+
+namespace plait::ir {
+
+struct ConvertAttributes {
+  DType dtype = DType::f32;
+};
+struct IotaAttributes {
+  Dim size = 0;
+};
+struct HalveAttributes {
+  bool second = false;
+};
+struct PrintAttributes {
+  std::string label;
+};
+struct AllReduceAttributes {
+  AxisSet axes;
+};
+
+void register_scalar_ops();  // again: nothing happens
+
+}  // namespace plait::ir
