@@ -34,6 +34,11 @@ void Error::set_location(Location location) {
   compose();
 }
 
+void Error::set_context(std::string context) {
+  context_ = std::move(context);
+  compose();
+}
+
 void Error::prepend(std::string_view context) {
   message_.insert(0, context);
   compose();
@@ -42,6 +47,7 @@ void Error::prepend(std::string_view context) {
 void Error::compose() {
   what_ = fmt::format("{}: {}", name_of(kind_), message_);
   if (location_.known()) what_ += ", at " + location_.text();
+  if (!context_.empty()) what_ += "\n  " + context_;
   if (!hint_.empty()) what_ += "\n  hint: " + hint_;
 }
 

@@ -38,9 +38,12 @@ class Error : public std::exception {
   const std::string& message() const { return message_; }
   const std::string& hint() const { return hint_; }
   Location location() const { return location_; }
+  // What was going on: "in @f, called by @g". Empty when nobody said.
+  const std::string& context() const { return context_; }
 
   void set_hint(std::string hint);
   void set_location(Location location);
+  void set_context(std::string context);
   // Says what the message is about, before it: "line 3: ".
   void prepend(std::string_view context);
 
@@ -48,7 +51,7 @@ class Error : public std::exception {
   void compose();
 
   ErrorKind kind_;
-  std::string message_, hint_, what_;
+  std::string message_, hint_, context_, what_;
   Location location_;
 };
 
