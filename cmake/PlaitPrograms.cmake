@@ -41,15 +41,11 @@ endif()
 
 # bench/<room>/*.cpp is one program a room.
 if(PLAIT_BENCH)
-  add_custom_target(plait_benches)
   foreach(room IN LISTS PLAIT_ROOMS)
     file(GLOB sources CONFIGURE_DEPENDS "bench/${room}/*.cpp")
     if(sources)
       plait_add_program(plait_bench_${room} ${sources})
       target_link_libraries(plait_bench_${room} PRIVATE benchmark::benchmark benchmark::benchmark_main)
-      set_target_properties(plait_bench_${room} PROPERTIES
-                            RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bench")
-      add_dependencies(plait_benches plait_bench_${room})
     endif()
   endforeach()
 endif()
