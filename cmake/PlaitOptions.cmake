@@ -3,18 +3,38 @@ if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
 
-find_program(PLAIT_CCACHE ccache)
-if(PLAIT_CCACHE AND PROJECT_IS_TOP_LEVEL)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${PLAIT_CCACHE}")
+if(PROJECT_IS_TOP_LEVEL)
+  find_program(PLAIT_CCACHE ccache)
+  if(PLAIT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+    # Objects differ from build folder to build folder only in the folder that debug information names.
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 ${PLAIT_CCACHE})
+  endif()
 endif()
 
 function(plait_set_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  target_compile_options(${target} PRIVATE -Wall -Wextra $<$<BOOL:${PLAIT_WERROR}>:-Werror>)
+  # Designated initialisers leave fields out on purpose; GCC 12 sees overlaps in string + string that
+  # are none (GCC bug 105651).
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers
+                                           $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                                           $<$<BOOL:${PLAIT_WERROR}>:-Werror>)
   if(PLAIT_SANITIZE)
     target_compile_options(${target} PRIVATE -fsanitize=${PLAIT_SANITIZE} -fno-omit-frame-pointer
                                              -fno-sanitize-recover=all)
     target_link_options(${target} PUBLIC -fsanitize=${PLAIT_SANITIZE})
+  endif()
+  if(PLAIT_FUZZ)
+    target_compile_options(${target} PRIVATE -fsanitize=fuzzer-no-link)
+  endif()
+endfunction()
+
+# plait_add_program(<target> <source>...): an executable that may use the tests' own primitives.
+function(plait_add_program target)
+  add_executable(${target} ${ARGN})
+  plait_set_options(${target})
+  target_link_libraries(${target} PRIVATE plait)
+  if(TARGET plait_test_support)
+    target_link_libraries(${target} PRIVATE plait_test_support)
   endif()
 endfunction()

@@ -91,3 +91,8 @@ struct std::hash<plait::Dim> {
     return static_cast<size_t>((d.word() >> 1) * 0x9e3779b97f4a7c15ull);
   }
 };
+// STUB-BEGIN
+namespace plait {
+template <class T> void SymbolMap<T>::set(Dim s, T v){ for(auto&e:entries_) if(e.first==s){e.second=v;return;} entries_.push_back({s,std::move(v)});}
+template <class T> const T* SymbolMap<T>::find(Dim s) const{ for(auto&e:entries_) if(e.first==s) return &e.second; return nullptr;}
+}

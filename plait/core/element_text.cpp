@@ -35,10 +35,10 @@ uint64_t default_nan(FloatFormat format) {
 }
 
 template <class Number>
-void append_number(std::string& text, Number value) {
+std::string number_text(Number value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
-  text.append(buffer, end);
+  return {buffer, end};
 }
 
 // The decimal of the fewest digits that is read as the same bits: for each number of digits the
@@ -71,9 +71,13 @@ void append_float(std::string& text, const std::byte* element) {
     const FloatFormat format = info_of(kDTypeOf<T>).format;
     if (word != default_nan(format)) text += fmt::format(":0x{:0{}x}", word, 2 * sizeof(T));
   } else if constexpr (kIsPackedFloat<T>) {
-    append_number(text, shortest_decimal(number, T::kFormat));
+    // The exact number where it is no longer, as std::to_chars has it for the other formats: 448,
+    // not 450.
+    const std::string exact = number_text(number);
+    const std::string shortest = number_text(shortest_decimal(number, T::kFormat));
+    text += exact.size() <= shortest.size() ? exact : shortest;
   } else {
-    append_number(text, value);
+    text += number_text(value);
   }
 }
 
@@ -224,7 +228,7 @@ void append_element_text(std::string& text, DType dtype, const std::byte* elemen
     } else if constexpr (std::is_integral_v<T>) {
       T value;
       std::memcpy(&value, element, sizeof(T));
-      append_number(text, value);
+      text += number_text(value);
     } else if constexpr (kIsComplex<T>) {
       append_complex<typename T::value_type>(text, element);
     } else {

@@ -10,8 +10,8 @@
 
 namespace plait {
 
-// Numbers in the fewest digits that read back; nan, inf, -inf, -0; a NaN with other bits than the
-// default one as nan:0x7fc00001; complex as (1+2j); true and false; a key as 0x and 32 digits.
+// Numbers in the fewest characters that read back; nan, inf, -inf, -0; a NaN with other bits than
+// the default one as nan:0x7fc00001; complex as (1+2j); true and false; a key as 0x and 32 digits.
 void append_element_text(std::string& text, DType dtype, const std::byte* element);
 
 // Reads what append_element_text writes into `element`. ParseError with the column, also for a

@@ -8,6 +8,7 @@
 
 #include "plait/core/element.h"
 #include "plait/core/error.h"
+#include "plait/core/hash.h"
 
 namespace plait {
 
@@ -45,30 +46,6 @@ void check_bools(std::span<const std::byte> bytes) {
   throw ValueError("literal bool: element {} is the byte {}; a bool is 0 or 1", bad - bytes.begin(),
                    std::to_integer<int>(*bad));
 }
-
-// A quick hash of long byte strings; its constants are those of the splitmix64 generator.
-class ContentHash {
- public:
-  void add(uint64_t word) {
-    state_ = (state_ ^ word) * 0xbf58476d1ce4e5b9ull;
-    state_ ^= state_ >> 32;
-  }
-  void add(std::span<const std::byte> bytes) {
-    add(bytes.size());
-    for (; !bytes.empty(); bytes = bytes.subspan(std::min<size_t>(8, bytes.size()))) {
-      uint64_t word = 0;
-      std::memcpy(&word, bytes.data(), std::min<size_t>(8, bytes.size()));
-      add(word);
-    }
-  }
-  uint64_t finish() {
-    add(0x94d049bb133111ebull);
-    return state_;
-  }
-
- private:
-  uint64_t state_ = 0x9e3779b97f4a7c15ull;
-};
 
 }  // namespace
 
@@ -154,13 +131,14 @@ std::span<const std::byte> Literal::uniform_element() const {
 }
 
 uint64_t Literal::content_hash() const {
-  ContentHash hash;
-  hash.add(static_cast<uint64_t>(dtype_));
-  hash.add(std::as_bytes(std::span(sizes_)));
+  Hasher hasher;
+  hasher.update(name_of(dtype_));
+  hasher.update(sizes_.size());
+  for (const int64_t size : sizes_) hasher.update(static_cast<uint64_t>(size));
   // A splat and the same elements written out are equal, so their hashes must be.
   const std::span<const std::byte> element = uniform_element();
-  hash.add(element.empty() ? bytes_ : element);
-  return hash.finish();
+  hasher.update(element.empty() ? bytes_ : element);
+  return hasher.finish().low;
 }
 
 bool operator==(const Literal& a, const Literal& b) {

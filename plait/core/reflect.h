@@ -44,30 +44,27 @@ struct FieldList {
 
 // ---- How many fields an aggregate has: the most initialisers that it can take.
 
-#if defined(__clang__)  // about conversions that no code ever calls
-#pragma clang diagnostic push
-#pragma clang diagnostic ignored "-Wundefined-internal"
-#endif
-
-// Stands for an initialiser of any field of T. const makes it the worse match where a field's type
-// has a constructor from everything (std::any, std::optional), which would be ambiguous otherwise.
+// Stands for an initialiser of any field of T. None is ever converted, but clang asks for a body
+// where a constructor of the field's type is to convert it. const makes it the worse match where a
+// field's type has a constructor from everything (std::any, std::optional), which would be
+// ambiguous otherwise.
 template <class T>
 struct AnyField {
   template <class Field>
     requires(!std::same_as<Field, T>)
-  operator Field() const;  // NOLINT(google-explicit-constructor): the purpose
+  operator Field() const {  // NOLINT(google-explicit-constructor): the purpose
+    __builtin_unreachable();
+  }
 };
 
 template <class T>
 struct AnyBase {
   template <class Base>
     requires(std::is_base_of_v<Base, T> && !std::same_as<Base, T>)
-  operator Base() const;  // NOLINT(google-explicit-constructor): the purpose
+  operator Base() const {  // NOLINT(google-explicit-constructor): the purpose
+    __builtin_unreachable();
+  }
 };
-
-#if defined(__clang__)
-#pragma clang diagnostic pop
-#endif
 
 struct NoField {};
 
@@ -293,6 +290,13 @@ consteval auto name_of_pointee() {  // auto: gcc would append what std::string_v
   size_t begin = text.size();
   while (is_letter(text[begin - 1])) --begin;
   return text.substr(begin);
+}
+
+template <class T>
+constexpr auto type_name() {  // "Point", "std::vector<int>"; spelt as the compiler likes
+  const std::string_view text = __PRETTY_FUNCTION__;  // ... [T = Point] or ... [with T = Point]
+  const size_t begin = text.find("T = ") + 4;
+  return text.substr(begin, text.size() - 1 - begin);
 }
 
 template <class T>

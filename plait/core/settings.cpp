@@ -10,6 +10,7 @@
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/core/log.h"
+#include "plait/core/thread_team.h"
 
 namespace plait {
 
@@ -38,7 +39,7 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .type = SettingType::integer,
      .standard = "0",
      .description = "threads that compute; 0 is every core that the process may use",
-     .range = {0, 4096}},
+     .range = {0, kMaxThreadCount}},
     {.name = "log",
      .type = SettingType::text,
      .standard = "",
@@ -60,6 +61,16 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .standard = "false",
      .description = "whether printed programs show the source line of each instruction"},
 }};
+
+template <class T>
+constexpr bool is_declared_as(Setting<T> setting, std::string_view name) {
+  const Declaration& declaration = kDeclarations[static_cast<size_t>(setting.id())];
+  return declaration.name == name && declaration.type == Setting<T>::kType;
+}
+static_assert(is_declared_as(setting::kThreads, "threads") &&
+              is_declared_as(setting::kLog, "log") && is_declared_as(setting::kVerify, "verify") &&
+              is_declared_as(setting::kDump, "dump") &&
+              is_declared_as(setting::kPrintLocations, "print_locations"));
 
 const Declaration& declaration_of(SettingId id) {
   const auto index = static_cast<size_t>(id);

@@ -28,7 +28,7 @@ struct SettingState {
   std::string environment_variable;
   std::string description;
   SettingType type;
-  std::string choices;  // "off or on", "a whole number from 0 to 4096"
+  std::string choices;  // "off or on", "a whole number from 0 to 1024"
   std::string default_value;
   std::string value;
   SettingOrigin origin;
@@ -67,9 +67,14 @@ template <class T>
 class Setting {
  public:
   static constexpr bool kIsText = std::is_same_v<T, std::string>;
+  static constexpr SettingType kType = std::is_same_v<T, bool> ? SettingType::boolean
+                                       : std::is_enum_v<T>     ? SettingType::choice
+                                       : std::is_integral_v<T> ? SettingType::integer
+                                                               : SettingType::text;
   using Value = std::conditional_t<kIsText, const std::string&, T>;  // a text stays for ever
 
   explicit constexpr Setting(SettingId id) : id_(id) {}
+  constexpr SettingId id() const { return id_; }
 
   // One atomic load. The first read may find that the environment holds a bad value, a ValueError.
   Value get() const {

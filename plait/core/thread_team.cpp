@@ -165,7 +165,7 @@ class Team {
   std::atomic<int> size_ = 0;  // 0: the settings were not read yet
   std::atomic<int> spin_time_ = 0;
   std::atomic<int> cpus_ = 0;
-  std::atomic<int> staffed_for_ = 1;  // workers were started for a team of this size
+  std::atomic<int> staffed_for_ = 0;  // workers were started for a team of this size
   std::mutex control_;                // held to start and retire workers, and over a fork
   std::array<bool, kMaxThreadCount> is_alive_ = {};
   std::atomic<int> forks_ = 0;  // how many forks lie between the first process and this one
@@ -200,6 +200,7 @@ void Team::set_size(int size) {
   read_settings();
   const std::lock_guard lock(control_);
   size_.store(size);
+  staffed_for_.store(0);  // workers may leave before the next call
   news_.fetch_add(1);
   news_.notify_all();
 }
@@ -389,7 +390,7 @@ void Team::after_fork_in_child() {
   watching_.store(0);
   sleeping_.store(0);
   is_alive_.fill(false);
-  staffed_for_.store(1);
+  staffed_for_.store(0);
   forks_.fetch_add(1);
   control_.unlock();
 }

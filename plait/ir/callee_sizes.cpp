@@ -61,11 +61,9 @@ Arguments arguments_of(const NewInstruction& instruction, std::span<const Type> 
 void match(const Type& parameter, const Type& argument, SymbolMap<Dim>& sizes) {
   if (parameter.kind() != argument.kind()) return;
   const auto match_sizes = [&](const auto& names, const auto& values) {
-    if (std::size(names) != std::size(values)) return;
     auto value = values.begin();
-    for (const Dim name : names) {
-      if (name.is_symbol() && !sizes.find(name)) sizes.set(name, *value);
-      ++value;
+    for (auto name = names.begin(); name != names.end() && value != values.end(); ++name, ++value) {
+      if (name->is_symbol() && !sizes.find(*name)) sizes.set(*name, *value);
     }
   };
   const auto match_all = [&](const std::vector<Type>& parameters, const std::vector<Type>& arguments) {

@@ -101,6 +101,7 @@ class Function {
  private:
   friend class FunctionBuilder;
   friend class Instruction;
+  friend class FunctionSurgeon;  // tests: makes what no builder makes
 
   struct Node {
     const Primitive* primitive;

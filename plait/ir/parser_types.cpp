@@ -205,7 +205,7 @@ FunctionHead parse_function_head(TextReader& reader) {
 
 bool stands_for_no_label(std::string_view written, size_t parameter) {
   while (written.ends_with('_')) written.remove_suffix(1);
-  return written == "p" + std::to_string(parameter);
+  return written == fmt::format("p{}", parameter);
 }
 
 }  // namespace plait::ir

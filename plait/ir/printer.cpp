@@ -41,7 +41,7 @@ class ValueNames {
         for (const auto& [labelled, label] : function_.labels()) taken.insert(label);
       }
       std::string& name = parameters_[value];
-      name = "p" + std::to_string(value);
+      name = fmt::format("p{}", value);
       while (taken.contains(name)) name += '_';
     }
   }

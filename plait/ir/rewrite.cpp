@@ -4,6 +4,8 @@
 #include <unordered_map>
 
 #include "plait/core/error.h"
+#include "plait/ir/inference.h"
+#include "plait/ir/primitive.h"
 #include "plait/ir/printer.h"
 
 namespace plait::ir {
@@ -30,6 +32,26 @@ ValueId Replacement::resolve(const Value& value, std::span<const Given> given,
     throw ValueError("uses result {} of its instruction {}, which is not there", value.result_,
                      value.index_);
   return given[value.index_].values[value.result_];
+}
+
+std::vector<Type> Candidate::result_types() const {
+  if (!instruction.stated_types.empty()) return instruction.stated_types;
+  std::vector<Type> operands;
+  for (ValueId operand : instruction.operands) operands.push_back(function.type_of(operand));
+  Inference inference{.primitive = *instruction.primitive,
+                      .operands = operands,
+                      .attributes = instruction.attributes,
+                      .callees = instruction.callees,
+                      .size_arguments = instruction.size_arguments,
+                      .stated = {},
+                      .declarations = declarations,
+                      .axes = function.signature().axes,
+                      .name_size = [](std::string_view hint) { return Dim::symbol(hint); },
+                      .location = instruction.location,
+                      .results = {},
+                      .size_results = {}};
+  inference.run();
+  return std::move(inference.results);
 }
 
 // The rules, and those of them that may fire at each primitive.
@@ -134,7 +156,11 @@ class Expansion {
 class Rewriter::Pass {
  public:
   Pass(State& state, const Function& from, const Declarations& declarations)
-      : state_(state), from_(from), builder_(from.name(), declarations), copier_(from, builder_) {
+      : state_(state),
+        from_(from),
+        declarations_(declarations),
+        builder_(from.name(), declarations),
+        copier_(from, builder_) {
     builder_.declare(from.signature(), parameter_labels(from));
     builder_.set_location(from.location());
     copier_.set_parameters();
@@ -185,7 +211,7 @@ class Rewriter::Pass {
   // Whether a rule fires: then its replacement is to be written next.
   bool expand(Draft& draft) {
     ++state_.statistics.candidates;
-    Candidate candidate{draft, builder_.so_far()};
+    Candidate candidate{draft, builder_.so_far(), declarations_};
     for (const RewriteRule* rule : state_.rules_at(draft.primitive)) {
       auto replacement = blame(*rule, [&] { return rule->apply(candidate); });
       if (!replacement) continue;
@@ -215,6 +241,7 @@ class Rewriter::Pass {
 
   State& state_;
   const Function& from_;
+  const Declarations& declarations_;
   FunctionBuilder builder_;
   Copier copier_;
   size_t source_ = 0;  // the instruction that is being rewritten

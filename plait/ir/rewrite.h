@@ -68,11 +68,14 @@ class Replacement {
 struct Candidate {
   const Draft& instruction;
   const Function& function;
+  const Declarations& declarations;
 
   const Type& operand_type(size_t i) const { return function.type_of(instruction.operands[i]); }
   std::optional<Instruction> definition(size_t operand) const {
     return function.definition(instruction.operands[operand]);
   }
+  // As stated, or as the type rule gives them. An Error when the instruction breaks the rule.
+  std::vector<Type> result_types() const;
 };
 
 struct RewriteRule {

@@ -1,5 +1,7 @@
 #include "plait/ir/type.h"
 
+#include <algorithm>
+
 #include "plait/core/error.h"
 
 namespace plait::ir {
@@ -48,6 +50,21 @@ void append_dimensions(std::string& out, const Shape& shape, const Sharding& sha
 }
 
 }  // namespace
+
+Type::Type(Node node) {
+  node.depth = node.parts = 1;
+  for (const Type& element : node.elements) {
+    if (!element) throw TypeError("a part of a type is missing");
+    node.depth = std::max(node.depth, element.node_->depth + 1);
+    node.parts += element.node_->parts;
+  }
+  if (node.depth > kDeepest || node.parts > kMostParts) {
+    throw TypeError("a type of {} levels and {} parts; at most {} and {} are allowed", node.depth,
+                    node.parts, kDeepest, kMostParts)
+        .hint("a record gives a type a name");
+  }
+  node_ = std::make_shared<const Node>(std::move(node));
+}
 
 Type Type::array(DType dtype, Shape shape, AxisSet varying, Sharding sharding) {
   if (!sharding.splits.empty() && sharding.splits.size() != static_cast<size_t>(shape.rank())) {

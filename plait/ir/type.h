@@ -25,6 +25,10 @@ class Type {
  public:
   enum class Kind : uint8_t { none, array, tuple, record, optional };
 
+  // Beyond these a type is refused with a TypeError: its text would be as large, and walks as deep.
+  static constexpr int64_t kDeepest = 200;
+  static constexpr int64_t kMostParts = 1 << 16;
+
   Type() = default;  // Kind::none, the type of nothing
   static Type array(DType dtype, Shape shape, AxisSet varying = {}, Sharding sharding = {});
   static Type scalar(DType dtype) { return array(dtype, {}); }
@@ -74,8 +78,10 @@ class Type {
     std::vector<Type> elements = {};
     std::string name = {};
     std::vector<Dim> arguments = {};
+    int64_t depth = 1;  // levels, and types inside, each as often as it stands in the text
+    int64_t parts = 1;
   };
-  explicit Type(Node node) : node_(std::make_shared<const Node>(std::move(node))) {}
+  explicit Type(Node node);
   const Node& expect(Kind kind) const;
 
   std::shared_ptr<const Node> node_;

@@ -61,14 +61,19 @@ bool team_works() {
   return visits == std::vector<int>(1000, 1);
 }
 
-// All three threads meet, so the team has workers.
+// Whether all three threads meet: then the team has both its workers.
 bool team_has_workers() {
   std::atomic<int> arrived = 0;
+  std::atomic<bool> all_met = true;
   parallel_chunks(3, [&](int64_t) {
     ++arrived;
-    for (int i = 0; i < 20000 && arrived < 3; ++i) std::this_thread::sleep_for(1ms);
+    for (int i = 0; arrived < 3; ++i) {
+      std::this_thread::sleep_for(100us);
+      if (i == 100000) all_met = false;
+      if (!all_met) return;
+    }
   });
-  return arrived == 3;
+  return all_met;
 }
 
 // Waits until a worker is inside of a chunk, in which it stays until `release`.
@@ -123,26 +128,6 @@ TEST_F(ThreadTeamProcess, WorksInChildrenForkedWhileOthersWork) {
   for (std::thread& host : hosts) host.join();
 }
 
-TEST_F(ThreadTeamProcess, EndsALoopThatForkedWithoutHelpers) {
-  std::vector<int> visits(10);
-  pid_t child = -1;
-  const ThreadLimit limit(2);
-  parallel_chunks(1, [&](int64_t) {
-    parallel_chunks(10, [&](int64_t chunk) {
-      ++visits[chunk];
-      const ThreadLimit alone(1);
-      if (chunk == 4) {
-        parallel_chunks(10, [&](int64_t inner) {
-          if (inner == 3) child = fork_briefly();
-        });
-      }
-    });
-  });
-  (void)child;
-  if (child == 0) _exit(kGood);
-  EXPECT_EQ(visits, std::vector<int>(10, 1));
-}
-
 TEST_F(ThreadTeamProcess, TellsTheChildOfALoopThatItsHelpersAreLost) {
   std::atomic<bool> held = false, release = false;
   pid_t child = -1;
@@ -163,19 +148,27 @@ TEST_F(ThreadTeamProcess, TellsTheChildOfALoopThatItsHelpersAreLost) {
 }
 
 TEST_F(ThreadTeamProcess, LetsTheChildFinishALoopThatLostNobody) {
+  std::atomic<int> arrived = 0;
+  std::atomic<bool> release = false;
+  std::thread host([&] {  // keeps both workers away from the loop below
+    parallel_chunks(3, [&](int64_t) {
+      ++arrived;
+      while (!release) std::this_thread::sleep_for(100us);
+    });
+  });
+  while (arrived < 3) std::this_thread::sleep_for(100us);
+
   std::vector<int> visits(10);
-  std::atomic<bool> worker_left = false;
-  std::atomic<bool> held = false;
   pid_t child = -1;
   parallel_chunks(10, [&](int64_t chunk) {
     ++visits[chunk];
-    if (chunk != 0) return;
-    child = fork_briefly();
+    if (chunk == 3) child = fork_briefly();
   });
   if (child == 0) _exit(visits == std::vector<int>(10, 1) ? kGood : 2);
-  (void)worker_left;
-  (void)held;
   EXPECT_EQ(status_of(child), kGood);
+  EXPECT_EQ(visits, std::vector<int>(10, 1));
+  release = true;
+  host.join();
 }
 
 TEST_F(ThreadTeamProcess, WorksInAChildThatAWorkerForked) {

@@ -256,9 +256,9 @@ TEST_F(ThreadTeam, NestsToAnyDepth) {
 
 TEST_F(ThreadTeam, LendsIdleWorkersToNestedCalls) {
   set_thread_count(3);
-  Meeting meeting(3);
+  Meeting meeting(2);  // the outer caller, when it is not the inner one, waits for its own loop
   parallel_chunks(2, [&](int64_t chunk) {
-    if (chunk == 0) parallel_chunks(3, [&](int64_t) { EXPECT_TRUE(meeting.wait()); });
+    if (chunk == 0) parallel_chunks(2, [&](int64_t) { EXPECT_TRUE(meeting.wait()); });
   });
 }
 
@@ -358,7 +358,9 @@ TEST_F(ThreadTeam, KeepsToALimit) {
 
 TEST_F(ThreadTeam, EndsALimitWithItsScope) {
   set_thread_count(3);
-  { const ThreadLimit limit(1); }
+  {
+    const ThreadLimit limit(1);
+  }
   Meeting meeting(3);
   parallel_chunks(3, [&](int64_t) { EXPECT_TRUE(meeting.wait()); });
 }
@@ -394,6 +396,16 @@ TEST_F(ThreadTeam, HasNoMoreWorkersThanItsSize) {
   EXPECT_EQ(ranges_of(100, 1).size(), 8u);
   set_thread_count(1);
   EXPECT_TRUE(soon([] { return worker_count() == 0; })) << worker_count() << " workers";
+}
+
+TEST_F(ThreadTeam, StartsWorkersAgainThatLeft) {
+  for (int run = 0; run < 5; ++run) {
+    set_thread_count(3);
+    Meeting meeting(3);
+    parallel_chunks(3, [&](int64_t) { EXPECT_TRUE(meeting.wait()); });
+    set_thread_count(2);
+    ASSERT_TRUE(soon([] { return worker_count() == 1; }));
+  }
 }
 
 TEST_F(ThreadTeam, ChangesItsSizeFromWithinABody) {

@@ -1,0 +1,80 @@
+# Everything one does here, each with whatever set-up it lacks. `make help` lists it.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PREFIX ?= /usr/local
+
+STEP := . scripts/common.sh && step
+PACKAGES := $(STEP) 'Debian packages' scripts/setup.sh
+PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_environment.sh
+
+.PHONY: help demo test build bench format lint asan tsan clang bare fuzz fresh check-all install docs clean
+
+help: ## list these commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+demo: ## build Plait and run a first program
+	@$(PACKAGES) build
+	@scripts/demo.sh
+
+test: ## build everything and run all tests
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/test.sh release
+
+build: ## build the library, the tools and the examples, optimised (build/release)
+	@$(PACKAGES) build
+	@$(STEP) 'Building in build/release' build_release
+
+bench: ## build and run the benchmarks
+	@$(PACKAGES) build bench
+	@scripts/bench.sh
+
+format: ## format the sources
+	@$(PACKAGES) lint
+	@$(STEP) 'Formatting' scripts/format.sh -i
+
+lint: ## check format, tidiness, rooms, links and scripts
+	@$(PACKAGES) build test clang lint
+	@scripts/lint.sh
+
+asan: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/test.sh asan
+
+tsan: ## run the tests under ThreadSanitizer
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/test.sh tsan
+
+clang: ## run the tests built by clang
+	@$(PACKAGES) build test clang
+	@$(PYTHON_PACKAGES)
+	@scripts/test.sh clang
+
+bare: ## run the tests of a build that uses only what scripts/carry.sh copied
+	@$(PACKAGES) build test carry
+	@$(PYTHON_PACKAGES)
+	@$(STEP) 'Copying the dependencies to carried/' scripts/carry.sh
+	@scripts/test.sh bare
+
+fuzz: ## fuzz each target for FUZZ_SECONDS (60)
+	@$(PACKAGES) build fuzz
+	@scripts/fuzz.sh
+
+fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
+	@$(PACKAGES) fresh
+	@scripts/fresh.sh
+
+check-all: ## run the tests, the checks and every variant of the build
+	@scripts/check.sh test lint asan tsan clang bare fuzz
+
+install: build ## install to PREFIX (/usr/local)
+	@$(STEP) 'Installing to $(PREFIX)' cmake --install build/release --prefix '$(PREFIX)'
+
+docs: ## check the links of the manual (docs/)
+	@$(STEP) 'Checking links' scripts/check_links.py
+
+clean: ## remove what the builds made (not .venv)
+	@rm -rf build carried .setup

@@ -1,0 +1,74 @@
+# Finds what Plait builds on, here or in carried/ (PLAIT_CARRIED), and says what is left out.
+find_package(Threads REQUIRED)
+
+# carried/<name>/include, as a path; fails with the way out when it is not there.
+function(plait_carried_headers name result)
+  set(folder "${PROJECT_SOURCE_DIR}/carried/${name}/include")
+  if(NOT EXISTS "${folder}")
+    message(FATAL_ERROR "PLAIT_CARRIED: ${folder} is missing. Run scripts/carry.sh on a machine that "
+                        "has the Debian packages, and copy carried/ here.")
+  endif()
+  set(${result} "${folder}" PARENT_SCOPE)
+endfunction()
+
+# fmt is part of the public headers. Carried, it is header-only and installed beside them.
+if(NOT PLAIT_CARRIED)
+  find_package(fmt 9 REQUIRED)
+endif()
+function(plait_link_fmt target)
+  if(NOT PLAIT_CARRIED)
+    target_link_libraries(${target} PUBLIC fmt::fmt)
+    return()
+  endif()
+  plait_carried_headers(fmt headers)
+  target_compile_definitions(${target} PUBLIC FMT_HEADER_ONLY=1)
+  target_include_directories(${target} SYSTEM PUBLIC
+                             $<BUILD_INTERFACE:${headers}>
+                             $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/plait/carried>)
+endfunction()
+
+# With libdw the addresses in error messages become files and lines.
+if(NOT PLAIT_CARRIED)
+  find_package(PkgConfig QUIET)
+  if(PkgConfig_FOUND)
+    pkg_check_modules(LIBDW QUIET IMPORTED_TARGET libdw)
+  endif()
+endif()
+if(NOT TARGET PkgConfig::LIBDW)
+  message(STATUS "Plait: no libdw; messages will name addresses instead of source lines")
+endif()
+
+if(PLAIT_TOOLS)
+  add_library(plait_cli11 INTERFACE)
+  if(PLAIT_CARRIED)
+    plait_carried_headers(CLI11 headers)
+    target_include_directories(plait_cli11 SYSTEM INTERFACE "${headers}")
+  else()
+    find_package(CLI11 REQUIRED)
+    target_link_libraries(plait_cli11 INTERFACE CLI11::CLI11)
+  endif()
+endif()
+
+if(PLAIT_TESTS)
+  if(PLAIT_CARRIED)
+    if(NOT EXISTS "${PROJECT_SOURCE_DIR}/carried/googletest/CMakeLists.txt")
+      message(FATAL_ERROR "PLAIT_CARRIED: carried/googletest is missing. Run scripts/carry.sh, "
+                          "or configure with -DPLAIT_TESTS=OFF.")
+    endif()
+    set(BUILD_GMOCK OFF)
+    set(INSTALL_GTEST OFF)
+    set(CMAKE_SUPPRESS_DEVELOPER_WARNINGS ON)
+    add_subdirectory(carried/googletest EXCLUDE_FROM_ALL SYSTEM)
+    unset(CMAKE_SUPPRESS_DEVELOPER_WARNINGS)
+  else()
+    find_package(GTest REQUIRED)
+    find_package(rapidcheck QUIET)
+  endif()
+  if(NOT rapidcheck_FOUND)
+    message(STATUS "Plait: no rapidcheck; property tests are left out")
+  endif()
+endif()
+
+if(PLAIT_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Checks the rooms: which may include which, and that <plait/plait.h> has every public header."""
+
+import pathlib
+import re
+import sys
+
+# A room may include itself and the rooms in the rows above it, not its neighbours in the same row.
+ROWS = [
+    ["core"],
+    ["ir"],
+    ["tensor"],
+    ["ops"],
+    ["transform"],
+    ["compile"],
+    ["cpu", "cuda"],
+    ["dist"],
+    ["nn", "optim", "data", "io", "serve"],
+]
+
+# Headers that the umbrella leaves out: they are for the sources of Plait only.
+INSIDE = {
+    "plait/core/element_text.h",
+    "plait/core/immortal.h",
+    "plait/core/job_slot.h",
+    "plait/core/reflect_bindings.h",
+    "plait/core/source_line.h",
+    "plait/core/text_reader.h",
+}
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+UMBRELLA = "plait/plait.h"
+INCLUDE = re.compile(r'^\s*#\s*include\s*[<"]([^>"]+)[>"]')
+
+
+def row_of(room):
+    return next((number for number, row in enumerate(ROWS) if room in row), None)
+
+
+def includes_of(file):
+    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
+        if match := INCLUDE.match(line):
+            yield number, match.group(1)
+
+
+def problem_with(room, included):
+    """Why a source of `room` may not include `included`; None when it may."""
+    if included.startswith(("tests/", "tools/", "examples/", "bench/")):
+        return f"the library does not include {included}"
+    if not included.startswith("plait/"):
+        return None
+    if included == UMBRELLA:
+        return "the umbrella is for users; include what is used"
+    if not (ROOT / included).exists():
+        return f"{included} is not there"
+    other = included.split("/")[1]
+    if other == room or row_of(other) < row_of(room):
+        return None
+    return f"room {room} may not include {included}: {other} is not above it"
+
+
+def room_problems():
+    for folder in sorted(path for path in (ROOT / "plait").iterdir() if path.is_dir()):
+        if row_of(folder.name) is None:
+            yield f"plait/{folder.name}: no such room (ROWS in scripts/check_rooms.py lists them)"
+            continue
+        for file in sorted([*folder.rglob("*.h"), *folder.rglob("*.cpp")]):
+            for number, included in includes_of(file):
+                if problem := problem_with(folder.name, included):
+                    yield f"{file.relative_to(ROOT)}:{number}: {problem}"
+
+
+def umbrella_problems():
+    headers = {str(file.relative_to(ROOT)) for file in (ROOT / "plait").glob("*/*.h")}
+    listed = {included for _, included in includes_of(ROOT / UMBRELLA)}
+    for header in sorted(headers - listed - INSIDE):
+        yield f"{UMBRELLA}: {header} is missing (or belongs into INSIDE of scripts/check_rooms.py)"
+    for header in sorted(INSIDE - headers):
+        yield f"scripts/check_rooms.py: INSIDE names {header}, which is not there"
+    for header in sorted(listed & INSIDE):
+        yield f"{UMBRELLA}: {header} is for the inside only"
+
+
+def main():
+    problems = [*room_problems(), *umbrella_problems()]
+    print("\n".join(problems) if problems else "   every include leads to a room above")
+    return 1 if problems else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

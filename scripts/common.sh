@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# Sourced by the scripts of this folder: they run from the root of the repository.
+cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
+
+# An outer make's flags are not for the builds that the scripts start.
+unset MAKEFLAGS MFLAGS MAKELEVEL
+
+say() { printf '%s\n' "$*"; }
+die() {
+  printf '%s\n' "$*" >&2
+  exit 1
+}
+
+# step TITLE COMMAND...: says what runs, and how long it took.
+step() {
+  local title=$1 start=$SECONDS
+  shift
+  say "== $title"
+  if "$@"; then
+    say "   done in $((SECONDS - start)) s"
+  else
+    local status=$?
+    say "   FAILED after $((SECONDS - start)) s: $title"
+    return "$status"
+  fi
+}
+
+# As many jobs as there are cores, but at least 1.5 GiB of memory for each.
+job_count() {
+  local cores memory_kib jobs
+  cores=$(nproc)
+  memory_kib=$(awk '/^MemAvailable:/ {print $2}' /proc/meminfo)
+  jobs=$((memory_kib / (1536 * 1024)))
+  ((jobs < cores)) || jobs=$cores
+  ((jobs > 1)) || jobs=1
+  say "$jobs"
+}
+
+# build PRESET [CMAKE_ARGUMENT... [-- TARGET...]]: configures quietly, then builds.
+build() {
+  local preset=$1 log
+  shift
+  local arguments=()
+  while (($#)) && [[ $1 != -- ]]; do
+    arguments+=("$1")
+    shift
+  done
+  (($# == 0)) || shift
+  mkdir -p "build/$preset"
+  log="build/$preset/configure.log"
+  if ! cmake --preset "$preset" "${arguments[@]}" >"$log" 2>&1; then
+    cat "$log"
+    return 1
+  fi
+  grep '^-- Plait:' "$log" || true
+  (($# == 0)) || set -- --target "$@"
+  cmake --build "build/$preset" --parallel "$(job_count)" "$@"
+}
+
+# build_release [TARGET...]: a new build folder is made without tests, which need more packages; one
+# that has them keeps them.
+build_release() {
+  local without_tests=()
+  [[ -f build/release/CMakeCache.txt ]] || without_tests=(-DPLAIT_TESTS=OFF)
+  build release "${without_tests[@]}" -- "$@"
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Every check that needs no run of the program. All are made, whatever the first ones find.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
+
+status=0
+check() { step "$@" || status=1; }
+
+tidy() {
+  cmake --preset clang -DPLAIT_TESTS=ON >/dev/null
+  scripts/tidy.py build/clang
+}
+headers_stand_alone() {
+  build release -DPLAIT_TESTS=ON -- all_verify_interface_header_sets
+}
+
+check "Format" scripts/format.sh -n
+check "Rooms" scripts/check_rooms.py
+check "Links" scripts/check_links.py
+check "Shell scripts" shellcheck --external-sources scripts/*.sh .ci/run
+check "Every header stands alone" headers_stand_alone
+check "clang-tidy" tidy
+exit "$status"

@@ -1,0 +1,25 @@
+#!/usr/bin/env bash
+# test.sh PRESET [CTEST_ARGUMENT...]: builds a preset with its tests, runs them and sums up.
+# All of ctest's output goes to build/PRESET/tests.log, its results to build/PRESET/tests.xml.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
+
+preset=$1
+shift
+folder=build/$preset
+rm -f "$folder/tests.xml"
+step "Building $preset in $folder" build "$preset" -DPLAIT_TESTS=ON
+
+run_tests() {
+  local status=0 progress=(--quiet)
+  [[ -t 1 ]] && progress=(--progress)
+  ctest --test-dir "$folder" --parallel "$(job_count)" --output-on-failure --no-tests=error \
+    "${progress[@]}" --output-log "$PWD/$folder/tests.log" --output-junit tests.xml "$@" || status=$?
+  python3 scripts/totals.py --failures "$folder/tests.xml"
+  return "$status"
+}
+status=0
+step "Running the tests of $preset" run_tests "$@" || status=$?
+say "$preset: $(python3 scripts/totals.py "$folder/tests.xml"), all output in $folder/tests.log"
+exit "$status"

@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <cstdint>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "plait/core/thread_team.h"
+
+namespace plait {
+namespace {
+
+using Range = std::pair<int64_t, int64_t>;
+
+class SizeForATest {
+ public:
+  explicit SizeForATest(int size) { set_thread_count(size); }
+  ~SizeForATest() { set_thread_count(before_); }
+
+ private:
+  int before_ = thread_count();
+};
+
+std::vector<Range> ranges_of(int64_t count, int64_t grain) {
+  std::mutex mutex;
+  std::vector<Range> ranges;
+  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    const std::lock_guard lock(mutex);
+    ranges.emplace_back(begin, end);
+  });
+  std::sort(ranges.begin(), ranges.end());
+  return ranges;
+}
+
+RC_GTEST_PROP(ThreadTeamProperty, RangesTileTheCountInWholeGrains, ()) {
+  const SizeForATest size(*rc::gen::inRange(1, 9));
+  const int64_t count =
+      *rc::gen::oneOf(rc::gen::inRange<int64_t>(0, 300), rc::gen::inRange<int64_t>(0, INT64_MAX));
+  const int64_t grain =
+      *rc::gen::oneOf(rc::gen::inRange<int64_t>(1, 40), rc::gen::inRange<int64_t>(1, INT64_MAX));
+  const std::vector<Range> ranges = ranges_of(count, grain);
+  int64_t next = 0, least = INT64_MAX, most = 0;
+  for (const auto& [begin, end] : ranges) {
+    RC_ASSERT(begin == next);
+    RC_ASSERT(end > begin);
+    RC_ASSERT(end == count || end % grain == 0);
+    next = end;
+    const int64_t grains = (end - begin - 1) / grain + 1;
+    least = std::min(least, grains);
+    most = std::max(most, grains);
+  }
+  RC_ASSERT(next == count);
+  RC_ASSERT(ranges.empty() || most - least <= 1);
+  RC_ASSERT(count > grain || ranges.size() <= 1);
+
+  const ThreadLimit limit(*rc::gen::inRange(1, 9));
+  RC_ASSERT(ranges_of(count, grain) == ranges);
+}
+
+RC_GTEST_PROP(ThreadTeamProperty, TheLowestFailureIsThrown, (std::vector<bool> fails)) {
+  const SizeForATest size(*rc::gen::inRange(1, 5));
+  const auto first = std::find(fails.begin(), fails.end(), true);
+  int64_t thrown = static_cast<int64_t>(fails.size());
+  try {
+    parallel_chunks(thrown, [&](int64_t chunk) {
+      if (fails[chunk]) throw chunk;
+    });
+  } catch (int64_t chunk) {
+    thrown = chunk;
+  }
+  RC_ASSERT(thrown == first - fails.begin());
+}
+
+}  // namespace
+}  // namespace plait
