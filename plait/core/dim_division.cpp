@@ -41,7 +41,8 @@ struct Split {
 // within (-b, b).
 Split split_by_number(Dim a, int64_t b) {
   Polynomial quotient, rest;
-  for (const Term& term : Polynomial(a).terms()) {
+  const Polynomial sum(a);
+  for (const Term& term : sum.terms()) {
     const int64_t part =
         term.base.is_number() ? floor_quotient(term.coefficient, b) : term.coefficient / b;
     quotient.add(term.base, part);
