@@ -1,0 +1,229 @@
+#include "commands.h"
+
+#include <memory>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "plait/ir/effect_analysis.h"
+#include "plait/ir/graph.h"
+#include "plait/ir/identity.h"
+#include "plait/ir/pattern.h"
+#include "plait/ir/primitive.h"
+#include "plait/ir/printer.h"
+#include "plait/ir/prune.h"
+#include "plait/ir/rewrite.h"
+#include "plait/ir/verify.h"
+
+#include "files.h"
+#include "run.h"
+
+using namespace plait::ir;
+
+namespace {
+
+// What the command line says; each subcommand reads its part.
+struct Options {
+  std::string input, output;
+  bool no_locations = false, prune = false, instructions = false;
+  std::string form;
+  std::vector<std::string> rules;
+  RunOptions run;
+};
+
+class Commands {
+ public:
+  Commands(CLI::App& app, std::function<void()>& chosen)
+      : app_(app), chosen_(chosen), options_(std::make_shared<Options>()) {}
+
+  void add_all() {
+    add_form_commands();
+    add_transforming_commands();
+    add_telling_commands();
+    add_run();
+  }
+
+ private:
+  using Action = void (*)(const Options& options);
+
+  CLI::App& add(std::string name, std::string description, std::string example, Action action) {
+    CLI::App& command = *app_.add_subcommand(std::move(name), std::move(description));
+    command.footer("Example: " + example);
+    command.callback([this_chosen = &chosen_, options = options_, action] {
+      *this_chosen = [options, action] { action(*options); };
+    });
+    return command;
+  }
+  CLI::App& add_reading(std::string name, std::string description, std::string example,
+                        Action action) {
+    CLI::App& command = add(std::move(name), std::move(description), std::move(example), action);
+    command.add_option("FILE", options_->input, "A program, as text or bytes; - is standard input")
+        ->required();
+    command.add_option("-o,--output", options_->output,
+                       "Where to write; standard output if not given");
+    return command;
+  }
+
+  void add_form_commands();
+  void add_transforming_commands();
+  void add_telling_commands();
+  void add_run();
+
+  CLI::App& app_;
+  std::function<void()>& chosen_;
+  std::shared_ptr<Options> options_;
+};
+
+void print_program(const Options& options) {
+  write_all(options.output,
+            print(read_program(options.input), {.locations = !options.no_locations}));
+}
+
+void verify_program(const Options& options) {
+  Program program = read_program(options.input);
+  size_t instructions = 0;
+  for (const auto& function : program.functions()) instructions += function->size();
+  write_all(options.output,
+            fmt::format("kept: all {} rules, by {} functions of {} instructions\n",
+                        verifier_rules().size(), program.functions().size(), instructions));
+}
+
+void convert(const Options& options) {
+  Program program = read_program(options.input);
+  write_all(options.output, options.form == "bytes" ? program.bytes() : program.text());
+}
+
+void Commands::add_form_commands() {
+  add_reading("print", "Prints a program in the canonical text form.",
+              "plait-ir print model.plait --no-locations", print_program)
+      .add_flag("--no-locations", options_->no_locations, "Leave the source locations out");
+  add_reading("verify", "Checks every rule that programs must keep.", "plait-ir verify model.plait",
+              verify_program);
+  add_reading("convert", "Writes a program in the other form.",
+              "plait-ir convert model.plait --to bytes -o model.plir", convert)
+      .add_option("--to", options_->form, "text or bytes")
+      ->required()
+      ->check(CLI::IsMember({"text", "bytes"}));
+}
+
+void rewrite_program(const Options& options) {
+  std::vector<RewriteRule> rules;
+  for (const std::string& rule : options.rules) rules.push_back(parse_rule(rule));
+  Program program = Rewriter(std::move(rules)).rewrite(read_program(options.input));
+  if (options.prune) program = prune(program);
+  verify(program, "rewrite");
+  write_all(options.output, program.text());
+}
+
+void prune_program(const Options& options) {
+  Program program = prune(read_program(options.input));
+  verify(program, "prune");
+  write_all(options.output, program.text());
+}
+
+void Commands::add_transforming_commands() {
+  CLI::App& rewriting =
+      add_reading("rewrite", "Applies rewriting rules until none fits.",
+                  "plait-ir rewrite model.plait --rule 'add(?x, negate(?y)) => subtract(?x, ?y)'",
+                  rewrite_program);
+  rewriting
+      .add_option("--rule", options_->rules, "A rule; may be given several times, tried in order")
+      ->required()
+      ->allow_extra_args(false);
+  rewriting.add_flag("--prune", options_->prune, "Remove afterwards what nothing uses");
+  add_reading("prune", "Removes instructions and functions that nothing uses.",
+              "plait-ir prune model.plait", prune_program);
+}
+
+void draw_dot(const Options& options) {
+  write_all(options.output, dot(read_program(options.input)));
+}
+
+void draw_svg(const Options& options) {
+  write_all(options.output, svg_of(dot(read_program(options.input))));
+}
+
+void tell_identities(const Options& options) {
+  Program program = read_program(options.input);
+  std::vector<Identity> found = identities(program);
+  std::string out;
+  for (size_t i = 0; i < found.size(); ++i)
+    out += fmt::format("{} @{}\n", found[i].text(), program.function(i).name());
+  write_all(options.output, out);
+}
+
+std::string text_of(const Effects& effects) {
+  std::string out;
+  auto say = [&](std::string_view what) { out.append(out.empty() ? "" : ", ").append(what); };
+  if (effects.observable) say("observable");
+  if (effects.may_fail) say("may fail");
+  if (!effects.collective.empty()) say("collective along " + effects.collective.text());
+  if (!effects.guarded.empty()) say("guarded along " + effects.guarded.text());
+  return out.empty() ? "pure" : out;
+}
+
+void tell_effects(const Options& options) {
+  EffectAnalysis effects(read_program(options.input));
+  std::string out;
+  for (size_t i = 0; i < effects.program().functions().size(); ++i) {
+    const Function& function = effects.program().function(i);
+    out += fmt::format("@{}: {}\n", function.name(), text_of(effects.of(i)));
+    if (!options.instructions) continue;
+    for (Instruction instruction : function.instructions())
+      out += fmt::format("  {}: {}\n", print(instruction), text_of(effects.of(i, instruction)));
+  }
+  write_all(options.output, out);
+}
+
+void list_primitives(const Options&) {
+  std::string out;
+  for (const Primitive* each : primitives())
+    out += fmt::format("{:16}{}\n", each->name, each->summary);
+  write_all("", out);
+}
+
+void list_rules(const Options&) {
+  std::string out;
+  for (const RuleStatement& rule : verifier_rules())
+    out += fmt::format("{:16}{}\n", rule.name, rule.statement);
+  write_all("", out);
+}
+
+void Commands::add_telling_commands() {
+  add_reading("dot", "Draws a program as a graph, in Graphviz's language.",
+              "plait-ir dot model.plait", draw_dot);
+  add_reading("svg", "Draws a program as a picture; needs Graphviz.",
+              "plait-ir svg model.plait -o model.svg", draw_svg);
+  add_reading("identity", "Tells each function's identity: a hash of what it does, names left out.",
+              "plait-ir identity model.plait", tell_identities);
+  add_reading("effects", "Tells what each function does besides computing results.",
+              "plait-ir effects model.plait --instructions", tell_effects)
+      .add_flag("--instructions", options_->instructions, "And each instruction");
+  add("primitives", "Lists the operations that programs are made of.", "plait-ir primitives",
+      list_primitives);
+  add("rules", "Lists the rules that programs must keep.", "plait-ir rules", list_rules);
+}
+
+void run_program(const Options& options) {
+  write_all(options.output, run(read_program(options.input), options.run));
+}
+
+void Commands::add_run() {
+  CLI::App& command =
+      add_reading("run", "Evaluates a function on one process, slowly.",
+                  "plait-ir run model.plait 3 '[1, 2.5]' 'f32[2, 1](1, 2)' -- -4", run_program);
+  command.add_option(
+      "VALUE", options_->run.arguments,
+      "An argument: a number, true or false, a list, a literal as in programs, or absent");
+  command.add_option("--function", options_->run.function,
+                     "Which function; the first if not given");
+  command
+      .add_option(
+          "--size", options_->run.sizes,
+          "A size that the arguments do not show, as name=number; may be given several times")
+      ->allow_extra_args(false);
+}
+
+}  // namespace
+
+void add_commands(CLI::App& app, std::function<void()>& chosen) { Commands(app, chosen).add_all(); }

@@ -1,0 +1,42 @@
+// plait-ir: reads programs, and prints, checks, rewrites, draws and evaluates them.
+#include <cstdio>
+#include <exception>
+
+#include "plait/core/error.h"
+
+#include "commands.h"
+#include "tests/support/scalar_ops.h"
+
+namespace {
+
+constexpr int kFailure = 1, kWrongUse = 2;
+
+int parse_and_run(int count, char** arguments) {
+  CLI::App app("Reads programs of the IR, and prints, checks, rewrites, draws and evaluates them.",
+               "plait-ir");
+  app.require_subcommand(1);
+  app.footer(
+      "`plait-ir COMMAND --help` tells more of each command.\nExample: plait-ir verify "
+      "model.plait");
+  std::function<void()> chosen;
+  add_commands(app, chosen);
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : kWrongUse;
+  }
+  chosen();
+  return 0;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  try {
+    plait::ir::register_scalar_ops();
+    return parse_and_run(count, arguments);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "plait-ir: %s\n", error.what());
+    return kFailure;
+  }
+}

@@ -1,0 +1,16 @@
+// Evaluates programs from the command line.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plait/ir/program.h"
+
+struct RunOptions {
+  std::string function;                // "" is the first
+  std::vector<std::string> arguments;  // as text, one a parameter
+  std::vector<std::string> sizes;      // "n=3"
+};
+
+// The lines that were printed, the sizes given back, and the results, one a line.
+std::string run(const plait::ir::Program& program, const RunOptions& options);
