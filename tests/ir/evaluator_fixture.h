@@ -1,0 +1,65 @@
+// What the evaluator's tests share: programs as text, run on the machine of the tests with all
+// types checked.
+#pragma once
+
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/ir/evaluator.h"
+
+#include "tests/support/scalar_machine.h"
+
+namespace plait::ir {
+
+class Evaluator : public testing::Test {
+ protected:
+  // Texts may leave out what all of them need: these primitives are registered by the machine.
+  std::vector<Value> run(std::string_view text, std::initializer_list<Value> arguments = {}) {
+    return evaluate(Program::parse(text), machine, {arguments.begin(), arguments.size()}, options);
+  }
+  double number(std::string_view text, std::initializer_list<Value> arguments = {}) {
+    return ScalarMachine::number(run(text, arguments).at(0));
+  }
+  std::vector<double> vector(std::string_view text, std::initializer_list<Value> arguments = {}) {
+    return ScalarMachine::elements(run(text, arguments).at(0));
+  }
+  Value f64(double value) { return machine.scalar(DType::f64, value); }
+  Value i64(double value) { return machine.scalar(DType::i64, value); }
+  Value boolean(bool value) { return machine.from_boolean(value); }
+  Value f64s(std::vector<double> elements) {
+    return machine.vector(DType::f64, std::move(elements));
+  }
+
+  // The whole message of the error of this kind that a program gives.
+  template <class E>
+  std::string error(std::string_view text, std::initializer_list<Value> arguments = {}) {
+    Program program = Program::parse(text);
+    try {
+      evaluate(program, machine, {arguments.begin(), arguments.size()}, options);
+    } catch (const E& error) {
+      return error.what();
+    } catch (const Error& error) {
+      ADD_FAILURE() << "another error: " << error.what();
+      return "";
+    }
+    ADD_FAILURE() << "no error";
+    return "";
+  }
+
+  ScalarMachine machine;
+  EvaluatorOptions options{.check_types = true};
+};
+
+inline void expect_contains(const std::string& text,
+                            std::initializer_list<std::string_view> parts) {
+  for (std::string_view part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << "`" << part << "` is not in: " << text;
+  }
+}
+
+}  // namespace plait::ir
