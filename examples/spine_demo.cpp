@@ -10,6 +10,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "plait/core/error.h"
 #include "plait/ir/evaluator.h"
 
 #include "tests/support/scalar_machine.h"

@@ -20,12 +20,24 @@ ROWS = [
 
 # Headers that the umbrella leaves out: they are for the sources of Plait only.
 INSIDE = {
+    "plait/core/dim_node.h",
+    "plait/core/dim_polynomial.h",
     "plait/core/element_text.h",
     "plait/core/immortal.h",
+    "plait/core/interval.h",
     "plait/core/job_slot.h",
     "plait/core/reflect_bindings.h",
+    "plait/core/size_proof.h",
     "plait/core/source_line.h",
     "plait/core/text_reader.h",
+    "plait/core/whole_numbers.h",
+    "plait/ir/binary_format.h",
+    "plait/ir/callee_sizes.h",
+    "plait/ir/evaluation.h",
+    "plait/ir/frame_layout.h",
+    "plait/ir/type_walk.h",
+    "plait/ir/value_check.h",
+    "plait/ir/verify_rules.h",
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -1,34 +1,43 @@
 // A size: a number, or an expression over named sizes. One machine word, trivially copied.
 #pragma once
 
-#include <compare>
 #include <cstdint>
 #include <functional>
-#include <optional>
-#include <span>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 namespace plait {
 
 template <class T>
 class SymbolMap;
 
-// Expressions are kept in a canonical form and interned for the life of the process, so equal words mean
-// equal expressions, and `a == b` is a word comparison. (Expressions that are equal for all sizes but that
-// the canonical form does not bring together compare unequal; see SizeFacts::prove.)
+// Expressions are kept in a canonical form and interned for the life of the process, so equal words
+// mean equal expressions, and `a == b` is a word comparison. (Expressions that are equal for all
+// sizes but that the canonical form does not bring together compare unequal; see SizeFacts::prove.)
+//
+// The canonical form is a sum of products of symbols, quotients, maxima and minima. It holds for
+// all symbols ≥ 0, so what replaces a symbol must be ≥ 0 too. A remainder a % b is a - b*(a//b),
+// shown as a % b again by text(). A simplification may give a value where the original divides by
+// zero (n//m - n//m is 0), but never the other way round. Numbers and the values of expressions lie
+// in
+// [-2^62, 2^62); an expression has at most kMaxParts symbols and numbers in it.
 class Dim {
  public:
-  Dim() = default;                 // 0
-  Dim(int64_t number);             // NOLINT: a number is a size; ValueError beyond ±2^62
-  static Dim symbol(std::string_view name);   // [A-Za-z_][A-Za-z0-9_.]*; else ValueError
+  static constexpr int64_t kMaxParts = 4096;
+
+  Dim() = default;                           // 0
+  Dim(int64_t number);                       // NOLINT: a number is a size; ValueError beyond ±2^62
+  static Dim symbol(std::string_view name);  // [A-Za-z_][A-Za-z0-9_.]*; else ValueError
 
   bool is_number() const { return (word_ & 1) == 0; }
   bool is_symbol() const;
   int64_t number() const { return static_cast<int64_t>(word_) >> 1; }  // when is_number()
-  std::string_view name() const;   // when is_symbol()
+  std::string_view name() const;  // ValueError unless is_symbol()
 
   friend Dim operator+(Dim a, Dim b);
   friend Dim operator-(Dim a, Dim b);
@@ -40,17 +49,37 @@ class Dim {
   void for_each_symbol(const std::function<void(Dim symbol)>& visit) const;
   // Simultaneous replacement; symbols not in the map stay.
   Dim substitute(const SymbolMap<Dim>& replacements) const;
-  // The value where each symbol has one; KeyError names a symbol that has none. A divisor of 0 or an
-  // overflow is a ValueError.
+  // The value where each symbol has one; KeyError names a symbol that has none. A divisor of 0 or
+  // an overflow is a ValueError.
   int64_t evaluate(const SymbolMap<int64_t>& sizes) const;
 
-  std::string text() const;        // "n", "2*n + 1", "(n + 3)//4", "max(n, m)"; parses back to the same Dim
-  uint64_t hash() const;           // depends on the text only: the same in every process
+  // "n", "2*n + 1", "(n + 3)//4", "max(m, n)"; parses back to the same Dim. Names go by the
+  // alphabet.
+  std::string text() const;
+  uint64_t hash() const;  // depends on the text only: the same in every process
   uint64_t word() const { return word_; }
 
  private:
   friend class DimTable;
+  friend Dim floor_div(Dim a, Dim b);
+  friend Dim mod(Dim a, Dim b);
+  friend Dim max(Dim a, Dim b);
+  friend Dim min(Dim a, Dim b);
+
   explicit constexpr Dim(uint64_t word, int) : word_(word) {}
+  static bool are_numbers(Dim a, Dim b) { return ((a.word_ | b.word_) & 1) == 0; }
+  int64_t signed_word() const { return static_cast<int64_t>(word_); }
+  [[noreturn]] static void refuse(int64_t number);
+
+  // What the operators do where it takes more than arithmetic on two numbers that goes well.
+  static Dim add(Dim a, Dim b);
+  static Dim subtract(Dim a, Dim b);
+  static Dim multiply(Dim a, Dim b);
+  static Dim divide(Dim a, Dim b);
+  static Dim remainder(Dim a, Dim b);
+  static Dim greatest(Dim a, Dim b);
+  static Dim least(Dim a, Dim b);
+
   uint64_t word_ = 0;  // a number n as n << 1, or the address of an interned expression | 1
 };
 
@@ -59,8 +88,9 @@ Dim mod(Dim a, Dim b);        // sign of the divisor: a == b * floor_div(a, b) +
 Dim max(Dim a, Dim b);
 Dim min(Dim a, Dim b);
 
-// Reads the longest expression that starts at text[position] and moves position past it.
-// ParseError with the column on malformed text; nesting is bounded (ParseError past 200 levels).
+// Reads the longest expression that starts at text[position], after any space, and moves position
+// past its last character. ParseError with the column on malformed text, which leaves position
+// where it was; nesting is bounded (ParseError past 200 levels).
 Dim parse_dim(std::string_view text, size_t& position);
 
 // What each of a function's symbols stands for. Few symbols: linear; many: hashed.
@@ -71,7 +101,7 @@ class SymbolMap {
   SymbolMap(std::initializer_list<std::pair<Dim, T>> entries) {
     for (const auto& [symbol, value] : entries) set(symbol, value);
   }
-  void set(Dim symbol, T value);
+  void set(Dim symbol, T value);    // replaces an earlier value; ValueError when it is no symbol
   const T* find(Dim symbol) const;  // nullptr when absent
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
@@ -79,8 +109,15 @@ class SymbolMap {
   auto end() const { return entries_.end(); }
 
  private:
+  static constexpr size_t kLinearSize = 12;
+
+  size_t index_of(Dim symbol) const;  // in entries_; their number when absent
+  size_t slot_of(Dim symbol) const;   // in table_: where it is, or the free place where it would be
+  void grow_table();
+
   std::vector<std::pair<Dim, T>> entries_;
-  std::vector<uint32_t> table_;  // open addressing over entries_, used past a dozen entries
+  // Open addressing: 1 + the index in entries_, 0 where free. Used past kLinearSize entries.
+  std::vector<uint32_t> table_;
 };
 
 }  // namespace plait
@@ -91,8 +128,122 @@ struct std::hash<plait::Dim> {
     return static_cast<size_t>((d.word() >> 1) * 0x9e3779b97f4a7c15ull);
   }
 };
-// STUB-BEGIN
+
+template <>
+struct fmt::formatter<plait::Dim> : fmt::formatter<std::string_view> {
+  template <class Context>
+  auto format(plait::Dim dim, Context& context) const {
+    return fmt::formatter<std::string_view>::format(dim.text(), context);
+  }
+};
+
 namespace plait {
-template <class T> void SymbolMap<T>::set(Dim s, T v){ for(auto&e:entries_) if(e.first==s){e.second=v;return;} entries_.push_back({s,std::move(v)});}
-template <class T> const T* SymbolMap<T>::find(Dim s) const{ for(auto&e:entries_) if(e.first==s) return &e.second; return nullptr;}
+
+inline Dim::Dim(int64_t number) : word_(static_cast<uint64_t>(number) << 1) {
+  if (this->number() != number) refuse(number);
 }
+
+// Words of numbers are twice the number, so a word overflows exactly where the number leaves its
+// range.
+inline Dim operator+(Dim a, Dim b) {
+  int64_t word;
+  if (Dim::are_numbers(a, b) && !__builtin_add_overflow(a.signed_word(), b.signed_word(), &word)) {
+    return Dim(static_cast<uint64_t>(word), 0);
+  }
+  return Dim::add(a, b);
+}
+
+inline Dim operator-(Dim a, Dim b) {
+  int64_t word;
+  if (Dim::are_numbers(a, b) && !__builtin_sub_overflow(a.signed_word(), b.signed_word(), &word)) {
+    return Dim(static_cast<uint64_t>(word), 0);
+  }
+  return Dim::subtract(a, b);
+}
+
+inline Dim operator-(Dim a) { return Dim() - a; }
+
+inline Dim operator*(Dim a, Dim b) {
+  int64_t word;
+  if (Dim::are_numbers(a, b) && !__builtin_mul_overflow(a.signed_word(), b.number(), &word)) {
+    return Dim(static_cast<uint64_t>(word), 0);
+  }
+  return Dim::multiply(a, b);
+}
+
+inline Dim floor_div(Dim a, Dim b) {
+  if (Dim::are_numbers(a, b) && a.signed_word() >= 0 && b.signed_word() > 0) {
+    return Dim((a.word_ / b.word_) << 1, 0);
+  }
+  return Dim::divide(a, b);
+}
+
+inline Dim mod(Dim a, Dim b) {
+  if (Dim::are_numbers(a, b) && a.signed_word() >= 0 && b.signed_word() > 0) {
+    return Dim(a.word_ % b.word_, 0);
+  }
+  return Dim::remainder(a, b);
+}
+
+inline Dim max(Dim a, Dim b) {
+  if (Dim::are_numbers(a, b)) return a.signed_word() < b.signed_word() ? b : a;
+  return Dim::greatest(a, b);
+}
+
+inline Dim min(Dim a, Dim b) {
+  if (Dim::are_numbers(a, b)) return a.signed_word() < b.signed_word() ? a : b;
+  return Dim::least(a, b);
+}
+
+void require_symbol(Dim dim);  // ValueError for anything else
+
+template <class T>
+size_t SymbolMap<T>::slot_of(Dim symbol) const {
+  const size_t mask = table_.size() - 1;
+  size_t slot = std::hash<Dim>()(symbol) >> 16 & mask;
+  while (table_[slot] != 0 && entries_[table_[slot] - 1].first != symbol) slot = (slot + 1) & mask;
+  return slot;
+}
+
+template <class T>
+size_t SymbolMap<T>::index_of(Dim symbol) const {
+  if (!table_.empty()) {
+    const uint32_t place = table_[slot_of(symbol)];
+    return place == 0 ? entries_.size() : place - 1;
+  }
+  size_t i = 0;
+  while (i < entries_.size() && entries_[i].first != symbol) ++i;
+  return i;
+}
+
+template <class T>
+void SymbolMap<T>::grow_table() {
+  table_.assign(table_.empty() ? 8 * kLinearSize / 3 : 2 * table_.size(), 0);
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    table_[slot_of(entries_[i].first)] = static_cast<uint32_t>(i + 1);
+  }
+}
+
+template <class T>
+void SymbolMap<T>::set(Dim symbol, T value) {
+  require_symbol(symbol);
+  const size_t i = index_of(symbol);
+  if (i < entries_.size()) {
+    entries_[i].second = std::move(value);
+    return;
+  }
+  entries_.emplace_back(symbol, std::move(value));
+  if (entries_.size() <= kLinearSize) return;
+  if (2 * entries_.size() > table_.size())
+    grow_table();
+  else
+    table_[slot_of(symbol)] = static_cast<uint32_t>(i + 1);
+}
+
+template <class T>
+const T* SymbolMap<T>::find(Dim symbol) const {
+  const size_t i = index_of(symbol);
+  return i < entries_.size() ? &entries_[i].second : nullptr;
+}
+
+}  // namespace plait

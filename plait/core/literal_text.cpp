@@ -67,9 +67,11 @@ std::vector<std::byte> read_others(TextReader& reader, DType dtype, int64_t coun
   return bytes;
 }
 
-bool is_in_hex(TextReader& reader, DType dtype, int64_t count) {
-  reader.skip_spaces();
-  return reader.rest().starts_with("0x") && (!is_key(dtype) || count > kMaxElementsInText);
+// Whether the bytes of all elements follow, and not a first key, which looks alike but for its
+// length.
+bool is_in_hex(TextReader reader, DType dtype) {
+  if (!reader.accept("0x")) return false;
+  return !is_key(dtype) || count_hex_digits(reader) != 2 * static_cast<size_t>(size_of(dtype));
 }
 
 std::vector<std::byte> read_all_in_hex(TextReader& reader, int64_t byte_count) {
@@ -90,7 +92,7 @@ Literal read_elements(TextReader& reader, DType dtype, std::vector<int64_t> size
       Literal::of_bytes(dtype, {}, std::vector<std::byte>(static_cast<size_t>(size_of(dtype))));
   const int64_t count = Literal::splat(sizes, zero).element_count();
   if (count == 0) return Literal::of_bytes(dtype, std::move(sizes), {});
-  if (is_in_hex(reader, dtype, count)) {
+  if (is_in_hex(reader, dtype)) {
     return Literal::of_bytes(dtype, std::move(sizes),
                              read_all_in_hex(reader, count * size_of(dtype)));
   }

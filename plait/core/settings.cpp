@@ -39,7 +39,14 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .type = SettingType::integer,
      .standard = "0",
      .description = "threads that compute; 0 is every core that the process may use",
-     .range = {0, kMaxThreadCount}},
+     .range = {0, kMaxThreadCount},
+     .changed = refresh_thread_team},
+    {.name = "spin_microseconds",
+     .type = SettingType::integer,
+     .standard = "30",
+     .description = "how long a thread with nothing to do watches for work before it sleeps",
+     .range = {0, kMostSpinMicroseconds},
+     .changed = refresh_thread_team},
     {.name = "log",
      .type = SettingType::text,
      .standard = "",
@@ -68,6 +75,7 @@ constexpr bool is_declared_as(Setting<T> setting, std::string_view name) {
   return declaration.name == name && declaration.type == Setting<T>::kType;
 }
 static_assert(is_declared_as(setting::kThreads, "threads") &&
+              is_declared_as(setting::kSpinMicroseconds, "spin_microseconds") &&
               is_declared_as(setting::kLog, "log") && is_declared_as(setting::kVerify, "verify") &&
               is_declared_as(setting::kDump, "dump") &&
               is_declared_as(setting::kPrintLocations, "print_locations"));
@@ -265,7 +273,7 @@ SettingState state_of(SettingId id) {
 namespace settings_detail {
 
 constinit std::array<std::atomic<int64_t>, kSettingCount> words = {kUnread, kUnread, kUnread,
-                                                                   kUnread, kUnread};
+                                                                   kUnread, kUnread, kUnread};
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());

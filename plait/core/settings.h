@@ -14,8 +14,8 @@
 
 namespace plait {
 
-enum class SettingId : uint8_t { threads, log, verify, dump, print_locations };
-inline constexpr int kSettingCount = 5;
+enum class SettingId : uint8_t { threads, spin_microseconds, log, verify, dump, print_locations };
+inline constexpr int kSettingCount = 6;
 
 enum class SettingType : uint8_t { boolean, integer, text, choice };
 enum class SettingOrigin : uint8_t { standard, environment, api };
@@ -103,6 +103,7 @@ enum class Verify : uint8_t { off, on };
 namespace setting {
 
 inline constexpr Setting<int64_t> kThreads{SettingId::threads};
+inline constexpr Setting<int64_t> kSpinMicroseconds{SettingId::spin_microseconds};
 inline constexpr Setting<std::string> kLog{SettingId::log};
 inline constexpr Setting<Verify> kVerify{SettingId::verify};
 inline constexpr Setting<std::string> kDump{SettingId::dump};

@@ -4,14 +4,10 @@
 #include <array>
 #include <atomic>
 #include <bit>
-#include <charconv>
-#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <mutex>
 #include <optional>
-#include <string_view>
-#include <system_error>
 #include <thread>
 
 #include <pthread.h>
@@ -20,6 +16,7 @@
 #include "plait/core/cpu_count.h"
 #include "plait/core/error.h"
 #include "plait/core/job_slot.h"
+#include "plait/core/settings.h"
 
 namespace plait {
 namespace {
@@ -27,7 +24,6 @@ namespace {
 using std::chrono::microseconds;
 using std::chrono::steady_clock;
 
-constexpr int kMostSpinTime = 1000000;  // in microseconds
 constexpr int kUnlimited = std::numeric_limits<int>::max();
 
 // More ranges than threads even out their speeds; each costs its claim, some tens of nanoseconds.
@@ -92,21 +88,6 @@ bool watch_until(Ready ready, microseconds time) {
   }
 }
 
-// A setting in the environment: a whole number from `least` to `most`.
-int number_from_environment(const char* name, int least, int most, int otherwise) {
-  const char* text = std::getenv(name);
-  if (text == nullptr || *text == '\0') return otherwise;
-  const std::string_view digits(text);
-  const char* last = digits.data() + digits.size();
-  int number = 0;
-  const auto [end, error] = std::from_chars(digits.data(), last, number);
-  if (error != std::errc() || end != last || number < least || number > most) {
-    throw ValueError("the environment variable {} is '{}'", name, digits)
-        .hint(fmt::format("set it to a whole number from {} to {}, or unset it", least, most));
-  }
-  return number;
-}
-
 void run_alone(int64_t chunks, FunctionRef<void(int64_t)> body) {
   const Role role(0, state.limit);
   for (int64_t chunk = 0; chunk < chunks; ++chunk) body(chunk);
@@ -133,19 +114,19 @@ class Team {
     read_settings();
     return microseconds(spin_time_.load(std::memory_order_relaxed));
   }
-  void set_size(int size);
-  void set_spin_time(int microseconds);
+  void refresh() { settings_version_.fetch_add(1); }
   void run(int64_t chunks, int size, FunctionRef<void(int64_t)> body);
 
   void before_fork() { control_.lock(); }
   void after_fork_in_parent() { control_.unlock(); }
   void after_fork_in_child();
 
+  void read_settings();
+
  private:
   static constexpr int kSlots = 64;
   static constexpr uint64_t bit(int slot) { return uint64_t{1} << slot; }
 
-  void read_settings();
   microseconds patience() const;
 
   void start_workers(int size);
@@ -162,7 +143,9 @@ class Team {
   void run_as_owner(Job& job, JobSlot& slot);
   void settle(Job& job, JobSlot& slot, int64_t chunk, std::exception_ptr failure);
 
-  std::atomic<int> size_ = 0;  // 0: the settings were not read yet
+  std::atomic<uint32_t> settings_version_ = 1;  // counts changes of the settings
+  std::atomic<uint32_t> version_read_ = 0;
+  std::atomic<int> size_ = 0;
   std::atomic<int> spin_time_ = 0;
   std::atomic<int> cpus_ = 0;
   std::atomic<int> staffed_for_ = 0;  // workers were started for a team of this size
@@ -186,28 +169,19 @@ constinit Team team;
 // Settings
 
 void Team::read_settings() {
-  if (size_.load(std::memory_order_acquire) > 0) return;
-  const std::lock_guard lock(control_);
-  if (size_.load(std::memory_order_relaxed) > 0) return;
+  const uint32_t version = settings_version_.load(std::memory_order_acquire);
+  if (version_read_.load(std::memory_order_acquire) == version) return;
   const int cpus = std::min(available_cpu_count(), kMaxThreadCount);
-  const int size = number_from_environment("PLAIT_THREADS", 1, kMaxThreadCount, cpus);
-  spin_time_.store(number_from_environment("PLAIT_SPIN_MICROSECONDS", 0, kMostSpinTime, 30));
-  cpus_.store(cpus);
-  size_.store(size, std::memory_order_release);
-}
-
-void Team::set_size(int size) {
-  read_settings();
+  const auto threads = static_cast<int>(setting::kThreads.get());
+  const auto spin_time = static_cast<int>(setting::kSpinMicroseconds.get());
   const std::lock_guard lock(control_);
-  size_.store(size);
+  spin_time_.store(spin_time, std::memory_order_relaxed);
+  cpus_.store(cpus);
+  size_.store(threads > 0 ? threads : cpus, std::memory_order_release);
+  version_read_.store(version, std::memory_order_release);
   staffed_for_.store(0);  // workers may leave before the next call
   news_.fetch_add(1);
   news_.notify_all();
-}
-
-void Team::set_spin_time(int microseconds) {
-  read_settings();
-  spin_time_.store(microseconds, std::memory_order_relaxed);
 }
 
 microseconds Team::patience() const {
@@ -445,7 +419,8 @@ void set_thread_count(int count) {
     throw ValueError("set_thread_count: {} threads", count)
         .hint(fmt::format("ask for 1 to {}", kMaxThreadCount));
   }
-  team.set_size(count);
+  setting::kThreads.set(count);
+  team.read_settings();  // workers too many leave now
 }
 
 int thread_index() { return state.index; }
@@ -462,11 +437,13 @@ ThreadLimit::~ThreadLimit() { state.limit = outer_; }
 microseconds spin_time() { return team.spin_time(); }
 
 void set_spin_time(microseconds time) {
-  if (time.count() < 0 || time.count() > kMostSpinTime) {
+  if (time.count() < 0 || time.count() > kMostSpinMicroseconds) {
     throw ValueError("set_spin_time: {} microseconds", time.count())
-        .hint(fmt::format("take 0 to {}", kMostSpinTime));
+        .hint(fmt::format("take 0 to {}", kMostSpinMicroseconds));
   }
-  team.set_spin_time(static_cast<int>(time.count()));
+  setting::kSpinMicroseconds.set(time.count());
 }
+
+void refresh_thread_team() { team.refresh(); }
 
 }  // namespace plait

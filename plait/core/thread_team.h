@@ -15,6 +15,7 @@
 namespace plait {
 
 inline constexpr int kMaxThreadCount = 1024;
+inline constexpr int kMostSpinMicroseconds = 1'000'000;
 
 // Calls body(begin, end) for ranges that together cover [0, count) once, on several threads, and
 // returns when all are done. Every begin is a multiple of `grain`, the least work worth a thread,
@@ -28,8 +29,8 @@ void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_
 // Calls body(chunk) for each chunk in [0, chunks), handing out one at a time in ascending order.
 void parallel_chunks(int64_t chunks, FunctionRef<void(int64_t)> body);
 
-// The size of the team, its caller included. At first the environment's PLAIT_THREADS, else
-// available_cpu_count().
+// The size of the team, its caller included: the setting `threads`, or available_cpu_count() when
+// that is 0.
 int thread_count();
 
 // Changes the size for calls that begin later, also from within a body; those under way go on.
@@ -55,10 +56,13 @@ class ThreadLimit {
 };
 
 // How long a thread with nothing to do watches for work before it sleeps. Watching makes loops that
-// follow each other closely start several times faster, and burns a CPU meanwhile. At first the
-// environment's PLAIT_SPIN_MICROSECONDS, else 30. A thread that finds itself displaced by others
+// follow each other closely start several times faster, and burns a CPU meanwhile. This is the
+// setting `spin_microseconds`. A thread that finds itself displaced by others
 // while watching, or a team larger than the CPUs at hand, does not watch.
 std::chrono::microseconds spin_time();
 void set_spin_time(std::chrono::microseconds time);
+
+// Called when one of the two settings has changed.
+void refresh_thread_team();
 
 }  // namespace plait

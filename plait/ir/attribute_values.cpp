@@ -37,9 +37,12 @@ void print_value(std::string& out, double value) { print_real(out, value); }
 void print_value(std::string& out, const std::string& value) { print_quoted(out, value); }
 void print_value(std::string& out, DType value) { out += name_of(value); }
 void print_value(std::string& out, Dim value) {
-  if (value.is_number()) print_number(out, value.number());
-  else if (value.is_symbol()) out += value.name();
-  else out += value.text();
+  if (value.is_number())
+    print_number(out, value.number());
+  else if (value.is_symbol())
+    out += value.name();
+  else
+    out += value.text();
 }
 void print_value(std::string& out, const Type& value) { out += value.text(); }
 void print_value(std::string& out, const Literal& value) { out += value.text(); }
@@ -47,9 +50,12 @@ void print_value(std::string& out, const SizeFact& value) { out += value.text();
 void print_value(std::string& out, const AxisSet& value) { out += value.text(); }
 
 void parse_value(TextReader& reader, bool& value) {
-  if (reader.accept_word("true")) value = true;
-  else if (reader.accept_word("false")) value = false;
-  else reader.fail_expecting("true or false");
+  if (reader.accept_word("true"))
+    value = true;
+  else if (reader.accept_word("false"))
+    value = false;
+  else
+    reader.fail_expecting("true or false");
 }
 void parse_value(TextReader& reader, int64_t& value) { value = reader.integer(); }
 void parse_value(TextReader& reader, double& value) { value = reader.real(); }

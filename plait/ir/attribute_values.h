@@ -1,5 +1,5 @@
-// What an attribute may hold, and how each kind of value is printed, parsed, written, read and searched for
-// sizes. A new kind is one more set of overloads.
+// What an attribute may hold, and how each kind of value is printed, parsed, written, read and
+// searched for sizes. A new kind is one more set of overloads.
 #pragma once
 
 #include <algorithm>
@@ -79,8 +79,8 @@ inline constexpr bool kHoldsSizes<std::vector<T>> = kHoldsSizes<T>;
 template <class T>
 inline constexpr bool kHoldsSizes<std::optional<T>> = kHoldsSizes<T>;
 
-// Lists and values that may be missing, of any of these and nested: declared before they are defined, so
-// that each finds the other.
+// Lists and values that may be missing, of any of these and nested: declared before they are
+// defined, so that each finds the other.
 template <class T>
 void print_value(std::string& out, const std::vector<T>& values);
 template <class T>
@@ -90,7 +90,8 @@ void map_sizes(std::vector<T>& values, const SizeMap& map);
 template <class T>
 void map_sizes(std::optional<T>& value, const SizeMap& map);
 
-// An enumeration names its enumerators: `std::span<const std::string_view> names_of(Relation)` found by ADL.
+// An enumeration names its enumerators: `std::span<const std::string_view> names_of(Relation)`
+// found by ADL.
 template <class E>
 concept NamedEnum = std::is_enum_v<E> && requires(E e) {
   { enumerator_names(e) } -> std::convertible_to<std::span<const std::string_view>>;
@@ -158,8 +159,10 @@ void map_sizes(std::vector<T>& values, const SizeMap& map) {
 
 template <class T>
 void print_value(std::string& out, const std::optional<T>& value) {
-  if (value) print_value(out, *value);
-  else out += "none";
+  if (value)
+    print_value(out, *value);
+  else
+    out += "none";
 }
 template <class T>
 void parse_value(TextReader& reader, std::optional<T>& value) {
@@ -194,9 +197,13 @@ struct AttributeValueOps {
 };
 
 // Bitwise for floating-point numbers: an attribute is its own text, NaN and −0 included.
-inline bool same_value(double a, double b) { return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b); }
+inline bool same_value(double a, double b) {
+  return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
+}
 template <class T>
-bool same_value(const T& a, const T& b) { return a == b; }
+bool same_value(const T& a, const T& b) {
+  return a == b;
+}
 template <class T>
 bool same_value(const std::optional<T>& a, const std::optional<T>& b);
 template <class T>
@@ -221,10 +228,14 @@ constexpr auto size_mapper() -> void (*)(void*, const SizeMap&) {
 template <class T>
 const AttributeValueOps& attribute_value_ops() {
   static constexpr AttributeValueOps ops{
-      [](const void* a, const void* b) { return same_value(*static_cast<const T*>(a), *static_cast<const T*>(b)); },
+      [](const void* a, const void* b) {
+        return same_value(*static_cast<const T*>(a), *static_cast<const T*>(b));
+      },
       [](std::string& out, const void* value) { print_value(out, *static_cast<const T*>(value)); },
       [](TextReader& reader, void* value) { parse_value(reader, *static_cast<T*>(value)); },
-      [](ByteWriter& writer, const void* value) { write_value(writer, *static_cast<const T*>(value)); },
+      [](ByteWriter& writer, const void* value) {
+        write_value(writer, *static_cast<const T*>(value));
+      },
       [](ByteReader& reader, void* value) { read_value(reader, *static_cast<T*>(value)); },
       size_mapper<T>(),
   };

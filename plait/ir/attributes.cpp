@@ -126,7 +126,9 @@ Attributes Attributes::map_sizes(const std::function<Dim(Dim)>& map) const {
 
 void Attributes::for_each_dim(const std::function<void(Dim)>& visit) const {
   if (!schema_) return;
-  const auto holds_sizes = [](const AttributeField& field) { return field.ops->map_sizes != nullptr; };
+  const auto holds_sizes = [](const AttributeField& field) {
+    return field.ops->map_sizes != nullptr;
+  };
   if (std::none_of(schema_->fields.begin(), schema_->fields.end(), holds_sizes)) return;
   // Visiting is mapping each size to itself, in a copy.
   const std::shared_ptr<void> copy = schema_->copy(value_.get());

@@ -1,5 +1,5 @@
-// The attributes of an instruction: a plain struct that its primitive declares once. Equality, hash, text and
-// binary form, and the sizes inside are derived from the struct's fields.
+// The attributes of an instruction: a plain struct that its primitive declares once. Equality,
+// hash, text and binary form, and the sizes inside are derived from the struct's fields.
 //
 //   struct ReduceAttributes { std::vector<int64_t> axes; bool keepdims = false; };
 //   Attributes::of(ReduceAttributes{.axes = {0}})      prints as {axes = [0]}
@@ -33,9 +33,9 @@ struct AttributeField {
 struct AttributeSchema {
   std::string_view name;
   std::vector<AttributeField> fields;
-  std::function<std::shared_ptr<void>()> make;                    // with default values
+  std::function<std::shared_ptr<void>()> make;  // with default values
   std::function<std::shared_ptr<void>(const void*)> copy;
-  std::shared_ptr<const void> defaults;                           // what make() gives, made once
+  std::shared_ptr<const void> defaults;  // what make() gives, made once
 
   const AttributeField* find(std::string_view field) const;
 };
@@ -53,7 +53,8 @@ AttributeSchema make_schema(std::string_view name) {
   T sample{};
   reflect::for_each_field(sample, [&](std::string_view field_name, auto& field) {
     using Field = std::remove_cvref_t<decltype(field)>;
-    size_t offset = reinterpret_cast<const std::byte*>(&field) - reinterpret_cast<const std::byte*>(&sample);
+    size_t offset =
+        reinterpret_cast<const std::byte*>(&field) - reinterpret_cast<const std::byte*>(&sample);
     schema.fields.push_back({field_name, offset, &attribute_value_ops<Field>()});
   });
   return schema;
@@ -92,11 +93,13 @@ class Attributes {
 
   // Text without the braces; fields that have their default value are left out.
   std::string text() const;
-  static Attributes parse(const AttributeSchema* schema, TextReader& reader);  // after the opening brace
+  static Attributes parse(const AttributeSchema* schema,
+                          TextReader& reader);  // after the opening brace
   void write(ByteWriter& writer) const;
   static Attributes read(const AttributeSchema* schema, ByteReader& reader);
 
-  Attributes map_sizes(const std::function<Dim(Dim)>& map) const;  // shares the value if nothing changes
+  Attributes map_sizes(
+      const std::function<Dim(Dim)>& map) const;  // shares the value if nothing changes
   void for_each_dim(const std::function<void(Dim)>& visit) const;
 
   friend bool operator==(const Attributes& a, const Attributes& b);

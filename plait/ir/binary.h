@@ -1,4 +1,5 @@
-// The binary form of a function's parts, for programs in files and for content hashes: one walk for both.
+// The binary form of a function's parts, for programs in files and for content hashes: one walk for
+// both.
 #pragma once
 
 #include <functional>
@@ -11,7 +12,8 @@ namespace plait::ir {
 struct BodyOptions {
   // Labels of values and locations. Sizes keep the names that ByteWriter::rename_size gives them.
   bool names = true;
-  // Writes what stands for a callee's name; null writes the name. The sizes it is given always follow.
+  // Writes what stands for a callee's name; null writes the name. The sizes it is given always
+  // follow.
   std::function<void(ByteWriter& writer, const Callee& callee)> write_callee;
 };
 

@@ -85,8 +85,8 @@ void ProgramReader::read_prologue() {
   }
   const uint64_t version = reader_.number();
   if (version == kBinaryVersion) return;
-  reader_.fail(fmt::format("version {} of the binary form is not known; this build reads {}", version,
-                           kBinaryVersion));
+  reader_.fail(fmt::format("version {} of the binary form is not known; this build reads {}",
+                           version, kBinaryVersion));
 }
 
 std::vector<Dim> ProgramReader::read_dims() {
@@ -100,7 +100,8 @@ std::vector<Dim> ProgramReader::read_size_names() {
   std::unordered_set<Dim> seen;
   for (const Dim name : names) {
     if (!name.is_symbol()) reader_.fail(fmt::format("{} is not the name of a size", name.text()));
-    if (!seen.insert(name).second) reader_.fail(fmt::format("the size {} is there twice", name.name()));
+    if (!seen.insert(name).second)
+      reader_.fail(fmt::format("the size {} is there twice", name.name()));
   }
   return names;
 }

@@ -1,4 +1,5 @@
-// Layout: "PLIR", version, records (name, content), function heads (name, signature), bodies in the same order.
+// Layout: "PLIR", version, records (name, content), function heads (name, signature), bodies in the
+// same order.
 #include "plait/ir/attribute_values.h"
 #include "plait/ir/binary.h"
 #include "plait/ir/binary_format.h"
@@ -19,7 +20,8 @@ void write_label(ByteWriter& writer, const Function& function, ValueId value,
   if (options.names) writer.string(function.label(value));
 }
 
-// An operand is written as how far back it was defined: small, and the same wherever the lines stand.
+// An operand is written as how far back it was defined: small, and the same wherever the lines
+// stand.
 void write_values(ByteWriter& writer, std::span<const ValueId> values, size_t defined) {
   writer.number(values.size());
   for (const ValueId value : values) writer.number(defined - value);
@@ -37,8 +39,10 @@ void write_instruction(ByteWriter& writer, const Instruction& instruction, size_
   write_dims(writer, instruction.size_arguments());
   writer.number(instruction.callees().size());
   for (const Callee& callee : instruction.callees()) {
-    if (options.write_callee) options.write_callee(writer, callee);
-    else writer.string(callee.name);
+    if (options.write_callee)
+      options.write_callee(writer, callee);
+    else
+      writer.string(callee.name);
     write_dims(writer, callee.sizes);
   }
   write_values(writer, instruction.operands(), defined);

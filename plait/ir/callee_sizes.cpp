@@ -31,14 +31,16 @@ Arguments arguments_of_scan(const NewInstruction& instruction, std::span<const T
   return arguments;
 }
 
-// The head's fields but for the rest of the list, then what is carried. Held sizes keep the names that the
-// record gives them: they only meet size parameters that the instruction provides.
+// The head's fields but for the rest of the list, then what is carried. Held sizes keep the names
+// that the record gives them: they only meet size parameters that the instruction provides.
 Arguments arguments_of_unwind(std::span<const Type> operands, const Declarations& declarations) {
-  if (operands.empty() || !operands[0].is_optional() || !operands[0].element().is_record()) return {};
+  if (operands.empty() || !operands[0].is_optional() || !operands[0].element().is_record())
+    return {};
   const Type& list = operands[0].element();
   const RecordType* record = declarations.find_record(list.record_name());
   if (!record || record->parameters.size() != list.record_arguments().size()) return {};
-  Arguments arguments{record->fields_of(list.record_arguments(), record->held), record->held.size()};
+  Arguments arguments{record->fields_of(list.record_arguments(), record->held),
+                      record->held.size()};
   if (!arguments.types.empty()) arguments.types.pop_back();
   arguments.types.insert(arguments.types.end(), operands.begin() + 1, operands.end());
   return arguments;
@@ -66,7 +68,8 @@ void match(const Type& parameter, const Type& argument, SymbolMap<Dim>& sizes) {
       if (name->is_symbol() && !sizes.find(*name)) sizes.set(*name, *value);
     }
   };
-  const auto match_all = [&](const std::vector<Type>& parameters, const std::vector<Type>& arguments) {
+  const auto match_all = [&](const std::vector<Type>& parameters,
+                             const std::vector<Type>& arguments) {
     const size_t count = std::min(parameters.size(), arguments.size());
     for (size_t i = 0; i < count; ++i) match(parameters[i], arguments[i], sizes);
   };
@@ -90,7 +93,8 @@ std::vector<Dim> sizes_shown_to(size_t callee, const NewInstruction& instruction
       structure == Structure::custom_vjp || structure == Structure::custom_jvp;
   const std::string& name = instruction.callees[same_for_all ? 0 : callee].name;
   const Signature* signature = declarations.find_function(name);
-  if (!signature || signature->size_parameters.empty()) return {};  // the type rule reports the former
+  if (!signature || signature->size_parameters.empty())
+    return {};  // the type rule reports the former
 
   const Arguments arguments = arguments_of(instruction, operands, declarations);
   SymbolMap<Dim> sizes;
@@ -102,8 +106,8 @@ std::vector<Dim> sizes_shown_to(size_t callee, const NewInstruction& instruction
     const Dim size = signature->size_parameters[i];
     const Dim* value = sizes.find(size);
     if (!value) {
-      throw TypeError("{}: the size {} of @{} does not follow from the operands", instruction.primitive.name,
-                      size.name(), name)
+      throw TypeError("{}: the size {} of @{} does not follow from the operands",
+                      instruction.primitive.name, size.name(), name)
           .hint(fmt::format("write the sizes behind the function's name: @{}<…>", name));
     }
     shown.push_back(*value);

@@ -42,7 +42,7 @@ Copier::Copier(const Function& from, FunctionBuilder& into, CalleeNames callees)
       into_(into),
       callees_(std::move(callees)),
       values_(from.value_count(), kNotCopied),
-      named_until_(into.so_far().value_count()) {}
+      named_until_(into.so_far().size()) {}
 
 void Copier::set_size(Dim from, Dim to) {
   if (from != to || !sizes_.empty()) sizes_.set(from, to);
@@ -52,12 +52,14 @@ void Copier::set_results(const Instruction& from, const Given& to) {
   for (size_t i = 0; i < from.result_count(); ++i) {
     set(from.result(i), to.values[i]);
     std::string_view label = from_.label(from.result(i));
-    bool is_new = to.values[i] >= named_until_;  // an older value keeps the name that it has
-    if (!label.empty() && is_new) into_.label(to.values[i], label);
+    if (label.empty()) continue;
+    auto definition = into_.so_far().definition(to.values[i]);
+    bool is_new = definition && definition->index() >= named_until_;
+    if (is_new) into_.label(to.values[i], label);  // an older value keeps the name that it has
   }
   for (size_t i = 0; i < from.size_results().size(); ++i)
     set_size(from.size_results()[i], to.sizes[i]);
-  named_until_ = into_.so_far().value_count();
+  named_until_ = into_.so_far().size();
 }
 
 ValueId Copier::value(ValueId from) const {

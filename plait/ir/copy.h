@@ -75,7 +75,7 @@ class Copier {
   CalleeNames callees_;
   std::vector<ValueId> values_;
   SymbolMap<Dim> sizes_;
-  size_t named_until_;  // values of `into_` before this one have their labels
+  size_t named_until_;  // what earlier instructions of `into_` give has its labels
 };
 
 struct CopyOptions {

@@ -218,14 +218,17 @@ class Reader {
 };
 
 void print(std::string& out, const Affine& affine, const std::vector<std::string>& names) {
-  bool first = true;
+  std::string text;
+  auto append = [&](const std::string& part) {
+    if (!text.empty() && !part.starts_with('-')) text += '+';
+    text += part;
+  };
   for (const Affine::Term& term : affine.terms) {
-    if (!first) out += "+";
-    first = false;
-    if (term.coefficient != Dim(1)) out += term.coefficient.text() + "*";
-    out += names[term.index];
+    bool plain = term.coefficient == Dim(1);
+    append(plain ? names[term.index] : term.coefficient.text() + "*" + names[term.index]);
   }
-  if (affine.offset != Dim(0) || first) out += (first ? "" : "+") + affine.offset.text();
+  if (affine.offset != Dim(0) || text.empty()) append(affine.offset.text());
+  out += text;
 }
 
 void print(std::string& out, const Access& access, const std::vector<std::string>& names) {

@@ -26,7 +26,8 @@ class ValueTable {
   // False when the name is taken.
   bool define(std::string_view name, ValueId value) {
     const uint32_t number = number_of(name);
-    if (number > values_by_number_.size() + kMostSkipped) return values_by_name_.try_emplace(name, value).second;
+    if (number > values_by_number_.size() + kMostSkipped)
+      return values_by_name_.try_emplace(name, value).second;
     if (number >= values_by_number_.size()) values_by_number_.resize(number + 1, kNone);
     if (values_by_number_[number] != kNone || values_by_name_.contains(name)) return false;
     values_by_number_[number] = value;
@@ -45,7 +46,8 @@ class ValueTable {
 
  private:
   static constexpr ValueId kNone = ~ValueId{0};
-  // Numbers mostly come in order; those far ahead are kept like names, so that no number asks for much memory.
+  // Numbers mostly come in order; those far ahead are kept like names, so that no number asks for
+  // much memory.
   static constexpr uint32_t kMostSkipped = 64;
 
   static uint32_t number_of(std::string_view name) {
@@ -116,6 +118,8 @@ template <class Action>
 auto BodyParser::telling_place(size_t position, Location location, Action action) {
   try {
     return action();
+  } catch (const ParseError&) {
+    throw;
   } catch (Error& error) {
     if (location.known() && !error.location().known()) error.set_location(location);
     error.prepend(reader_.line_and_column(position) + ": ");
@@ -150,14 +154,12 @@ void BodyParser::parse_instruction() {
   parse_results();
   const Primitive& primitive = parse_primitive();
   sizes_.clear();
-  if (reader_.next_adjacent_is("<")) {
-    reader_.expect("<");
-    sizes_ = parse_dims(reader_);
-  }
+  if (reader_.next_adjacent_is("<") && reader_.accept("<")) sizes_ = parse_dims(reader_);
   parse_callees();
   parse_operands(!callees_.empty());
   NewInstruction instruction{.primitive = primitive};
-  if (reader_.accept("{")) instruction.attributes = Attributes::parse(primitive.attributes, reader_);
+  if (reader_.accept("{"))
+    instruction.attributes = Attributes::parse(primitive.attributes, reader_);
   parse_stated_types();
   instruction.location = reader_.trailing_location();
   instruction.operands = operands_;
@@ -212,13 +214,16 @@ void BodyParser::parse_callees() {
   do {
     reader_.expect("@");
     Callee callee{std::string(reader_.name()), {}};
-    if (reader_.accept("<")) callee.sizes = parse_dims(reader_);
-    else incomplete_callees_.push_back(callees_.size());
+    if (reader_.accept("<"))
+      callee.sizes = parse_dims(reader_);
+    else
+      incomplete_callees_.push_back(callees_.size());
     callees_.push_back(std::move(callee));
   } while (reader_.accept(","));
 }
 
-// Bare operands begin on the line of the instruction: what begins the next line is the next instruction.
+// Bare operands begin on the line of the instruction: what begins the next line is the next
+// instruction.
 void BodyParser::parse_operands(bool in_parentheses) {
   operands_.clear();
   if (in_parentheses) reader_.expect("(");
@@ -279,7 +284,8 @@ void BodyParser::add(const NewInstruction& instruction) {
     throw TypeError("{}: gives {} values, {} are named", primitive, added.count, results_.size());
   }
   if (born.size() != born_.size()) {
-    throw TypeError("{}: brings {} sizes into being, {} are named", primitive, born.size(), born_.size());
+    throw TypeError("{}: brings {} sizes into being, {} are named", primitive, born.size(),
+                    born_.size());
   }
   for (size_t i = 0; i < results_.size(); ++i) {
     define(results_[i], added[i]);
@@ -322,8 +328,9 @@ class ProgramParser {
     const size_t position = reader_.position();
     const int64_t version = reader_.integer();
     if (version == kVersion) return;
-    reader_.fail_at(position, fmt::format("version {} of the text is not known; this build reads {}",
-                                          version, kVersion));
+    reader_.fail_at(
+        position,
+        fmt::format("version {} of the text is not known; this build reads {}", version, kVersion));
   }
 
   void parse_declaration() {

@@ -1,4 +1,5 @@
-// What the text form is made of, for whoever reads a part of it. Program::parse reads a whole program.
+// What the text form is made of, for whoever reads a part of it. Program::parse reads a whole
+// program.
 #pragma once
 
 #include <string>
@@ -14,10 +15,10 @@ namespace plait::ir {
 
 Type parse_type(TextReader& reader);
 SizeFact parse_fact(TextReader& reader);
-AxisSet parse_axes(TextReader& reader);           // {data, model}
-std::vector<Dim> parse_dims(TextReader& reader);  // after "<", up to and past ">"
+AxisSet parse_axes(TextReader& reader);                 // {data, model}
+std::vector<Dim> parse_dims(TextReader& reader);        // after "<", up to and past ">"
 std::vector<Dim> parse_size_names(TextReader& reader);  // likewise, names only
-RecordType parse_record(TextReader& reader);      // after "type"
+RecordType parse_record(TextReader& reader);            // after "type"
 
 // The head of a function, from its name to the opening brace and its location.
 struct FunctionHead {
@@ -31,7 +32,8 @@ struct FunctionHead {
 };
 FunctionHead parse_function_head(TextReader& reader);  // after "func"
 
-// Unnamed parameters print as %p0, %p1, …, with underscores behind where a label is in the way.
+// Parameters without a label print as %p0, %p1, …, with underscores behind where a label is in the
+// way; what looks like this in its place is no label.
 bool stands_for_no_label(std::string_view written, size_t parameter);
 
 }  // namespace plait::ir

@@ -55,7 +55,7 @@ Type parse_without_suffix(TextReader& reader) {
   if (reader.accept("@")) {
     std::string name(reader.name());
     std::vector<Dim> arguments;
-    if (reader.accept("<")) arguments = parse_dims(reader);
+    if (reader.next_adjacent_is("<") && reader.accept("<")) arguments = parse_dims(reader);
     return Type::record(std::move(name), std::move(arguments));
   }
   if (!reader.next_is_name()) reader.fail_expecting("a type");
@@ -122,11 +122,16 @@ Type parse_type(TextReader& reader) {
 SizeFact parse_fact(TextReader& reader) {
   SizeFact fact;
   fact.left = reader.dim();
-  if (reader.accept("==")) fact.relation = SizeFact::equal;
-  else if (reader.accept("!=")) fact.relation = SizeFact::not_equal;
-  else if (reader.accept("<=")) fact.relation = SizeFact::less_equal;
-  else if (reader.accept("<")) fact.relation = SizeFact::less;
-  else reader.fail_expecting("==, !=, <= or <");
+  if (reader.accept("=="))
+    fact.relation = SizeFact::equal;
+  else if (reader.accept("!="))
+    fact.relation = SizeFact::not_equal;
+  else if (reader.accept("<="))
+    fact.relation = SizeFact::less_equal;
+  else if (reader.accept("<"))
+    fact.relation = SizeFact::less;
+  else
+    reader.fail_expecting("==, !=, <= or <");
   fact.right = reader.dim();
   return fact;
 }

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "plait/ir/parser.h"
 #include "plait/ir/primitive.h"
 
 namespace plait::ir {
@@ -25,29 +26,42 @@ class ValueNames {
 
   void print(std::string& out, ValueId value) const {
     out += '%';
+    if (value < parameters_.size()) {
+      out += parameters_[value];
+      return;
+    }
     const std::string_view label = labels_.empty() ? function_.label(value) : labels_[value];
-    if (!label.empty()) out += label;
-    else if (value < parameters_.size()) out += parameters_[value];
-    else print_number(out, static_cast<int64_t>(value) - static_cast<int64_t>(parameters_.size()));
+    if (label.empty())
+      print_number(out, static_cast<int64_t>(value - parameters_.size()));
+    else
+      out += label;
   }
 
  private:
+  // A label that would read back as none counts as none.
+  bool counts(ValueId value, std::string_view label) const {
+    return !label.empty() && !(value < parameters_.size() && stands_for_no_label(label, value));
+  }
+
   void name_parameters() {
     parameters_.resize(function_.parameter_count());
     std::unordered_set<std::string_view> taken;
     for (ValueId value = 0; value < parameters_.size(); ++value) {
-      if (!function_.label(value).empty()) continue;
-      if (taken.empty()) {
-        for (const auto& [labelled, label] : function_.labels()) taken.insert(label);
-      }
       std::string& name = parameters_[value];
+      name = function_.label(value);
+      if (counts(value, name)) continue;
+      if (taken.empty()) {
+        for (const auto& [labelled, label] : function_.labels()) {
+          if (counts(labelled, label)) taken.insert(label);
+        }
+      }
       name = fmt::format("p{}", value);
       while (taken.contains(name)) name += '_';
     }
   }
 
   const Function& function_;
-  std::vector<std::string> parameters_;  // for those without a label
+  std::vector<std::string> parameters_;
   std::vector<std::string_view> labels_;
 };
 

@@ -69,7 +69,7 @@ Program Program::of(std::vector<std::shared_ptr<const Function>> functions,
   return program;
 }
 
-std::span<const std::shared_ptr<const Function>> Program::functions() const {
+std::span<const std::shared_ptr<const Function>> Program::functions() const& {
   return data_->functions;
 }
 

@@ -23,7 +23,8 @@ class Program {
                     std::vector<RecordType> records = {});
 
   bool empty() const { return functions().empty(); }
-  std::span<const std::shared_ptr<const Function>> functions() const;
+  std::span<const std::shared_ptr<const Function>> functions() const&;
+  std::span<const std::shared_ptr<const Function>> functions() const&& = delete;  // would dangle
   const Function& function(size_t i) const { return *functions()[i]; }
   const Function& entry() const;                          // ValueError when there is none
   const Function* find(std::string_view name) const;      // nullptr when absent

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "plait/ir/copy.h"
+#include "plait/ir/verify.h"
 
 namespace plait::ir {
 namespace {
@@ -101,7 +102,9 @@ Program prune(const Program& program) {
   Program pruned = Program::of(std::move(functions), records);
   std::vector<std::shared_ptr<const Function>> reached;
   for (uint32_t i : CallGraph(pruned).reachable_from(0)) reached.push_back(pruned.functions()[i]);
-  return Program::of(std::move(reached), std::move(records));
+  pruned = Program::of(std::move(reached), std::move(records));
+  verify_pass(pruned, "prune");
+  return pruned;
 }
 
 }  // namespace plait::ir

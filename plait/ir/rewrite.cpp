@@ -7,6 +7,7 @@
 #include "plait/ir/inference.h"
 #include "plait/ir/primitive.h"
 #include "plait/ir/printer.h"
+#include "plait/ir/verify.h"
 
 namespace plait::ir {
 
@@ -269,7 +270,10 @@ Program Rewriter::rewrite(const Program& program) {
     std::shared_ptr<const Function> rewritten = rewrite(*function, declarations);
     functions.push_back(state_->statistics.firings == before ? function : std::move(rewritten));
   }
-  return Program::of(std::move(functions), {program.records().begin(), program.records().end()});
+  Program rewritten =
+      Program::of(std::move(functions), {program.records().begin(), program.records().end()});
+  verify_pass(rewritten, "rewrite");
+  return rewritten;
 }
 
 const RewriteStatistics& Rewriter::statistics() const { return state_->statistics; }

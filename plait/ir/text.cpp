@@ -32,9 +32,9 @@ std::string_view trim(std::string_view text) {
 
 // What may stand in a comment as it is, and be found again.
 bool is_plain_file(std::string_view file) {
-  return !file.empty() && file.front() != '"' &&
-         std::all_of(file.begin(), file.end(),
-                     [](char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f'; });
+  return !file.empty() && file.front() != '"' && std::all_of(file.begin(), file.end(), [](char c) {
+    return static_cast<unsigned char>(c) > ' ' && c != '\x7f';
+  });
 }
 
 struct FileAndLine {
@@ -246,8 +246,7 @@ double TextReader::real() {
   constexpr size_t kDigits = 16;
   skip_space();
   if (accept("nan:0x")) {
-    const double value =
-        std::bit_cast<double>(hexadecimal(text_.substr(position_, kDigits)));
+    const double value = std::bit_cast<double>(hexadecimal(text_.substr(position_, kDigits)));
     if (!std::isnan(value)) fail("these are not the bits of a nan");
     position_ += kDigits;
     return value;
@@ -280,7 +279,8 @@ std::string TextReader::quoted() {
     } else if (position_ < text_.size() && text_[position_] == 'x') {
       out += static_cast<char>(hexadecimal(text_.substr(position_ + 1, 2)));
       position_ += 3;
-    } else if (const char letter = position_ < text_.size() ? letter_of_escape(text_[position_]) : 0) {
+    } else if (const char letter =
+                   position_ < text_.size() ? letter_of_escape(text_[position_]) : 0) {
       out += letter;
       ++position_;
     } else {
@@ -290,7 +290,8 @@ std::string TextReader::quoted() {
   fail_at(opening, "this string does not end on its line");
 }
 
-// Runs a parser that tells the column in the text it is given; on failure once more, on this line alone.
+// Runs a parser that tells the column in the text it is given; on failure once more, on this line
+// alone.
 template <class Parse>
 auto TextReader::parse_with(Parse parse) {
   skip_space();
@@ -310,7 +311,8 @@ auto TextReader::parse_with(Parse parse) {
     parse(text_.substr(begin, length), place);
   } catch (Error& error) {
     if (!error.message().starts_with("column")) fail_at(position_, error.message());
-    const auto line = 1 + std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(begin), '\n');
+    const auto line =
+        1 + std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(begin), '\n');
     error.prepend(fmt::format("line {}, ", line));
     throw;
   }
@@ -318,7 +320,8 @@ auto TextReader::parse_with(Parse parse) {
 }
 
 Dim TextReader::dim() {
-  return parse_with([](std::string_view text, size_t& position) { return parse_dim(text, position); });
+  return parse_with(
+      [](std::string_view text, size_t& position) { return parse_dim(text, position); });
 }
 
 Literal TextReader::literal() {
@@ -341,8 +344,10 @@ Location TextReader::trailing_location() {
 std::string TextReader::line_and_column(size_t position) const {
   const std::string_view before = text_.substr(0, position);
   const size_t newline = before.rfind('\n');
-  const size_t column = newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
-  return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'), column);
+  const size_t column =
+      newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
+  return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'),
+                     column);
 }
 
 void TextReader::fail_at(size_t position, std::string_view message) const {
@@ -358,7 +363,8 @@ std::string TextReader::found() {
   constexpr size_t kMost = 40;
   if (at_end()) return "the end of the text";
   const size_t end = end_of_name(text_, position_);
-  const std::string_view token = text_.substr(position_, std::clamp<size_t>(end - position_, 1, kMost));
+  const std::string_view token =
+      text_.substr(position_, std::clamp<size_t>(end - position_, 1, kMost));
   std::string out;
   print_quoted(out, token);
   out.front() = out.back() = '\'';

@@ -1,5 +1,5 @@
-// A cursor over program text: skips space and comments, reads the small things that programs are made of, and
-// reports what is wrong by line and column.
+// A cursor over program text: skips space and comments, reads the small things that programs are
+// made of, and reports what is wrong by line and column.
 #pragma once
 
 #include <cstdint>
@@ -24,21 +24,21 @@ class TextReader {
   bool accept(std::string_view symbol);  // takes the symbol if it is next: punctuation
   void expect(std::string_view symbol);
   bool next_is(std::string_view symbol);
-  bool next_in_line_is(std::string_view symbol);   // before the line ends
+  bool next_in_line_is(std::string_view symbol);         // before the line ends
   bool next_adjacent_is(std::string_view symbol) const;  // without space before it
-  std::string_view rest_of_line() const;           // up to a comment, without blanks at the end
+  std::string_view rest_of_line() const;    // up to a comment, without blanks at the end
   bool accept_word(std::string_view word);  // a whole name, not the beginning of a longer one
   bool next_is_word(std::string_view word);
 
-  std::string_view name();               // [A-Za-z_][A-Za-z0-9_.]*
-  std::string_view value_label();        // a name or a number, after %
+  std::string_view name();         // [A-Za-z_][A-Za-z0-9_.]*
+  std::string_view value_label();  // a name or a number, after %
   bool next_is_name();
   void skip_to_token() { skip_space(); }  // so that position() is where the next token begins
   // Past the '}' that belongs to the '{' at `opening`; what is between is not looked at.
   void skip_braces(size_t opening);
   int64_t integer();
-  double real();                         // any form that print_real writes
-  std::string quoted();                  // "text" with \" \\ \n \t \xHH
+  double real();         // any form that print_real writes
+  std::string quoted();  // "text" with \" \\ \n \t \xHH
   Dim dim();
   Literal literal();
 
@@ -81,18 +81,20 @@ class TextReader {
   std::string_view text_;
   size_t position_ = 0;
   int depth_ = 0;
-  std::unordered_map<std::string_view, Location> places_;  // read before: most lines are named often
+  std::unordered_map<std::string_view, Location>
+      places_;  // read before: most lines are named often
 };
 
 bool is_name(std::string_view text);  // [A-Za-z_][A-Za-z0-9_.]*
 
-// A location as a comment says it: "model.cpp:14", "\"my model.cpp\":14", or "program+0x1f3a" where nothing
-// better is known. Any other text is no location.
+// A location as a comment says it: "model.cpp:14", "\"my model.cpp\":14", or "program+0x1f3a" where
+// nothing better is known. Any other text is no location.
 void print_location(std::string& out, Location location);
 Location parse_location(std::string_view text);
 
 void print_quoted(std::string& out, std::string_view text);
-void print_real(std::string& out, double value);  // shortest form that reads back, nan, inf, nan:0x7ff8000000000001
+void print_real(std::string& out,
+                double value);  // shortest form that reads back, nan, inf, nan:0x7ff8000000000001
 void print_number(std::string& out, int64_t value);
 
 }  // namespace plait::ir

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "plait/core/error.h"
+#include "plait/core/settings.h"
 #include "plait/ir/copy.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/verify_rules.h"
@@ -185,6 +186,10 @@ void verify(const Program& program, std::string_view pass) {
     text += (i ? "\n  " : "") + found[i].text();
   if (found.size() > kMostShown) text += fmt::format("\n  and {} more", found.size() - kMostShown);
   throw CompileError("{}", text).at(found[0].location);
+}
+
+void verify_pass(const Program& program, std::string_view pass) {
+  if (setting::kVerify.get() == Verify::on) verify(program, pass);
 }
 
 }  // namespace plait::ir

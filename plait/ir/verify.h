@@ -43,5 +43,7 @@ std::vector<Violation> violations(std::span<const std::shared_ptr<const Function
 
 // CompileError with the violations, where there are any; `pass` is what made the program.
 void verify(const Program& program, std::string_view pass = "");
+// The same if the setting `verify` is on: what each pass does with what it made.
+void verify_pass(const Program& program, std::string_view pass);
 
 }  // namespace plait::ir

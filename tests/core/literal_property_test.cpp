@@ -15,7 +15,7 @@ DType any_dtype() { return static_cast<DType>(*rc::gen::inRange(0, kDTypeCount))
 Literal any_literal() {
   const DType dtype = any_dtype();
   auto sizes =
-      *rc::gen::resize(3, rc::gen::container<std::vector<int64_t>>(rc::gen::inRange(0, 6)));
+      *rc::gen::resize(3, rc::gen::container<std::vector<int64_t>>(rc::gen::inRange(0, 10)));
   int64_t count = 1;
   for (const int64_t size : sizes) count *= size;
   const bool splat = *rc::gen::weightedElement<bool>({{3, false}, {1, true}});

@@ -59,6 +59,7 @@ TEST(LiteralText, ReadsAndWritesTheSame) {
            "c64[3, 3]((1-1j) ...)",
            "bool[2](true ...)",
            "key[2](0x000102030405060708090a0b0c0d0e0f ...)",
+           "key[1000](0x000102030405060708090a0b0c0d0e0f ...)",
        }) {
     EXPECT_EQ(parsed(text).text(), text);
   }
@@ -149,7 +150,9 @@ TEST(LiteralText, FailuresNameTheColumn) {
       {"bool[](1)", "column 8: expected true or false, found '1)'"},
       {"c64[]((1))", "column 9: expected '+', found '))'"},
       {"c64[]((1+-2j))", "column 10: expected a number without a sign, found '-2j))'"},
-      {"key[](0x12)", "column 9: expected 32 hexadecimal digits, found 2"},
+      {"key[](0x12)", "column 9: expected two hexadecimal digits for each of 16 bytes, found 2"},
+      {"key[2](0x000102030405060708090a0b0c0d0e0f, 0x12)",
+       "column 46: expected 32 hexadecimal digits, found 2"},
       {"f32[](nan:0x7f800000)", "column 13: expected the 8 hexadecimal digits of a NaN of f32"},
       {"f32[](nan:0x7fc0)", "column 13: expected the 8 hexadecimal digits of a NaN of f32"},
       {"i16[2](0x010002)",

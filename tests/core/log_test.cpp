@@ -160,8 +160,15 @@ TEST_F(Log, LinesOfManyThreadsAreWhole) {
 }
 
 TEST_F(Log, OneThreadAtATimeIsInTheSink) {
-  int count = 0;  // not atomic: the sink is called by one thread at a time
-  set_log_sink([&](const LogLine&) { ++count; });
+  int count = 0;
+  int meetings = 0;
+  std::atomic<bool> is_inside = false;
+  set_log_sink([&](const LogLine&) {
+    if (is_inside.exchange(true)) ++meetings;
+    std::this_thread::yield();
+    ++count;
+    is_inside = false;
+  });
   std::vector<std::thread> threads;
   for (int id = 0; id < 4; ++id) {
     threads.emplace_back([] {
@@ -170,6 +177,7 @@ TEST_F(Log, OneThreadAtATimeIsInTheSink) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(count, 2000);
+  EXPECT_EQ(meetings, 0);
 }
 
 TEST_F(Log, ASinkMayLogThrowAndReplaceItself) {

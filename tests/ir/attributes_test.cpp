@@ -20,21 +20,21 @@ struct Everything {
   bool flag = false;
   int64_t count = 0;
   double rate = 0;
-  std::string name;
+  std::string name = {};
   DType dtype = DType::f32;
   Dim size = 0;
   Type type = Type::scalar(DType::f32);
-  Literal value;
+  Literal value = {};
   SizeFact fact{0, SizeFact::equal, 0};
-  AxisSet axes;
+  AxisSet axes = {};
   Padding padding = Padding::zero;
-  std::vector<int64_t> counts;
-  std::vector<bool> flags;
-  std::vector<std::string> names;
-  std::vector<std::vector<Dim>> groups;
-  std::vector<std::optional<double>> rates;
-  std::optional<std::vector<Dim>> shape;
-  std::optional<std::string> note;
+  std::vector<int64_t> counts = {};
+  std::vector<bool> flags = {};
+  std::vector<std::string> names = {};
+  std::vector<std::vector<Dim>> groups = {};
+  std::vector<std::optional<double>> rates = {};
+  std::optional<std::vector<Dim>> shape = {};
+  std::optional<std::string> note = {};
 };
 
 struct Nothing {};
@@ -154,15 +154,19 @@ TEST(Attributes, VisitAndMapTheirSizes) {
 }
 
 TEST(Attributes, RefuseMalformedText) {
-  EXPECT_EQ(parse_error("flag = maybe}"), "line 1, column 8: expected true or false, found 'maybe'");
-  EXPECT_EQ(parse_error("flag = true, flag = true}"), "line 1, column 14: the attribute flag is there twice");
-  EXPECT_TRUE(parse_error("flog = true}").starts_with(
-      "line 1, column 1: there is no attribute flog; there are: flag, count,"));
-  EXPECT_EQ(parse_error("count = 1.5}"), "line 1, column 10: expected '}', found '.'");
+  EXPECT_EQ(parse_error("flag = maybe}"),
+            "line 1, column 8: expected true or false, found 'maybe'");
+  EXPECT_EQ(parse_error("flag = true, flag = true}"),
+            "line 1, column 14: the attribute flag is there twice");
+  EXPECT_TRUE(
+      parse_error("flog = true}")
+          .starts_with("line 1, column 1: there is no attribute flog; there are: flag, count,"));
+  EXPECT_EQ(parse_error("count = 1.5}"), "line 1, column 10: expected '}', found '.5'");
   EXPECT_EQ(parse_error("count 1}"), "line 1, column 7: expected '=', found '1'");
   EXPECT_EQ(parse_error("count = 1"), "line 1, column 10: expected '}', found the end of the text");
   EXPECT_EQ(parse_error("dtype = f33}"), "line 1, column 9: f33 is not a dtype");
-  EXPECT_EQ(parse_error("padding = hole}"), "line 1, column 11: hole is not one of zero, edge, wrap");
+  EXPECT_EQ(parse_error("padding = hole}"),
+            "line 1, column 11: hole is not one of zero, edge, wrap");
   EXPECT_EQ(parse_error("fact = n > 2}"), "line 1, column 10: expected ==, !=, <= or <, found '>'");
   EXPECT_EQ(parse_error("counts = 1}"), "line 1, column 10: expected '[', found '1'");
   EXPECT_EQ(parse_error("axes = {1}}"), "line 1, column 9: expected a name, found '1'");

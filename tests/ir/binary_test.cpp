@@ -32,8 +32,8 @@ std::string reading_error(std::string_view bytes) {
 TEST_F(Binary, NumbersReadBack) {
   ByteWriter writer;
   const uint64_t numbers[] = {0, 1, 127, 128, 300, uint64_t{1} << 62, ~uint64_t{0}};
-  const int64_t signed_numbers[] = {0, -1, 1, -64, 64, std::numeric_limits<int64_t>::min(),
-                                    std::numeric_limits<int64_t>::max()};
+  const int64_t signed_numbers[] = {
+      0, -1, 1, -64, 64, std::numeric_limits<int64_t>::min(), std::numeric_limits<int64_t>::max()};
   for (const uint64_t value : numbers) writer.number(value);
   for (const int64_t value : signed_numbers) writer.signed_number(value);
   writer.real(-0.0);
@@ -100,15 +100,15 @@ TEST_F(Binary, AnAnonymousBodyHoldsNoNames) {
   const auto content = [](std::string_view text) {
     const Program program = Program::parse(text);
     ByteWriter writer;
-    const BodyOptions options{.names = false, .write_callee = [](ByteWriter& out, const Callee&) {
-                                out.byte(7);
-                              }};
+    const BodyOptions options{.names = false,
+                              .write_callee = [](ByteWriter& out, const Callee&) { out.byte(7); }};
     write_signature(writer, program.entry(), options);
     write_body(writer, program.entry(), options);
     return writer.take();
   };
-  const std::string plain = content("func @f(%x: f32[]) -> (f32[]) { %0 = call @g(%x) return %0 }"
-                                    "func @g(%x: f32[]) -> (f32[]) { return %x }");
+  const std::string plain = content(
+      "func @f(%x: f32[]) -> (f32[]) { %0 = call @g(%x) return %0 }"
+      "func @g(%x: f32[]) -> (f32[]) { return %x }");
   EXPECT_EQ(plain, content("func @other(%y: f32[]) -> (f32[]) { ; a.cpp:1\n"
                            "%z = call @callee(%y) ; a.cpp:2\n return %z }"
                            "func @callee(%x: f32[]) -> (f32[]) { return %x }"));
@@ -130,10 +130,14 @@ TEST_F(Binary, WhatIsNoProgramIsRefused) {
             "byte 15: a number of more than 64 bits");
   EXPECT_EQ(reading_error(std::string("PLIR\x01\x01\x05", 7)),
             "byte 7: entry 5 is referred to, 0 were read");
-  EXPECT_EQ(reading_error(std::string("PLIR\x01\x01\0\x02" "1a", 10)), "byte 10: \"1a\" is not a name");
+  EXPECT_EQ(reading_error(std::string("PLIR\x01\x01\0\x02"
+                                      "1a",
+                                      10)),
+            "byte 10: \"1a\" is not a name");
 }
 
-// An optional of an optional of …, each referring to the one before, nests without nesting the bytes.
+// An optional of an optional of …, each referring to the one before, nests without nesting the
+// bytes.
 TEST_F(Binary, TypesThatReferToTypesNestNoDeeperThanAllowed) {
   ByteWriter writer;
   writer.type(Type::scalar(DType::f32));
@@ -176,7 +180,8 @@ TEST_F(Binary, TruncatedAnywhere) {
   for (const std::string& text : form_examples()) {
     const std::string bytes = Program::parse(text).bytes();
     for (size_t length = 0; length < bytes.size(); ++length) {
-      EXPECT_THROW(Program::from_bytes(std::string_view(bytes).substr(0, length)), ParseError) << text;
+      EXPECT_THROW(Program::from_bytes(std::string_view(bytes).substr(0, length)), ParseError)
+          << text;
     }
   }
 }

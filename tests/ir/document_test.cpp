@@ -50,7 +50,8 @@ TEST(IrDocument, EveryInstructionHasAnExample) {
   register_scalar_ops();
   std::set<std::string> shown;
   for (const std::string& example : examples_of(kDocument)) {
-    for (const auto& function : Program::parse(example).functions()) {
+    Program program = Program::parse(example);
+    for (const auto& function : program.functions()) {
       for (Instruction i : function->instructions()) shown.insert(i.primitive().name);
     }
   }

@@ -51,8 +51,8 @@ std::string changed(std::string_view from, std::string_view to) {
 TEST_F(IdentityOf, NamesAndPlacesDoNotCount) {
   constexpr std::string_view renamed = R"(
 type @list<rows> = <columns> {f32[rows, columns], @list<rows>?}
-func @start<size>(%first: f32[size], %2: i64[], %3: @list<size>?) -> <w> (f32[size], f32[w]) where 1 <= size {
-  <a> = as_size %2            ; elsewhere.py:7
+func @start<size>(%first: f32[size], %second: i64[], %third: @list<size>?) -> <w> (f32[size], f32[w]) where 1 <= size {
+  <a> = as_size %second            ; elsewhere.py:7
   %4 = refine %first : f32[a]
   %5 = call @double<size>(%first)
   %6 = subtract %5, %first

@@ -41,10 +41,13 @@ constexpr ErrorKind kParse = ErrorKind::parse;
 
 TEST_F(ParserErrors, OutsideFunctions) {
   for (const Malformed& malformed : std::vector<Malformed>{
-           {"plait 2", kParse, "line 1, column 7: version 2 of the text is not known; this build reads 1"},
-           {"plait", kParse, "line 1, column 6: expected a whole number, found the end of the text"},
+           {"plait 2", kParse,
+            "line 1, column 7: version 2 of the text is not known; this build reads 1"},
+           {"plait", kParse,
+            "line 1, column 6: expected a whole number, found the end of the text"},
            {"plait 1 1", kParse, "line 1, column 9: expected func or type, found '1'"},
-           {"fun @f() -> () { return }", kParse, "line 1, column 1: expected func or type, found 'fun'"},
+           {"fun @f() -> () { return }", kParse,
+            "line 1, column 1: expected func or type, found 'fun'"},
            {"\n\n  }", kParse, "line 3, column 3: expected func or type, found '}'"},
            {"\xff", kParse, "line 1, column 1: expected func or type"},
        }) {
@@ -57,17 +60,27 @@ TEST_F(ParserErrors, HeadsOfFunctions) {
            {"func f() -> () { return }", kParse, "line 1, column 6: expected '@', found 'f'"},
            {"func @1() -> () { return }", kParse, "line 1, column 7: expected a name, found '1'"},
            {"func @f -> () { return }", kParse, "line 1, column 9: expected '(', found '-'"},
-           {"func @f(x: f32[]) -> () { return }", kParse, "line 1, column 9: expected '%', found 'x'"},
-           {"func @f(%0: f32[]) -> () { return }", kParse, "line 1, column 10: expected a name, found '0'"},
-           {"func @f(%x f32[]) -> () { return }", kParse, "line 1, column 12: expected ':', found 'f32'"},
-           {"func @f(%x: f32[],) -> () { return }", kParse, "line 1, column 19: expected '%', found ')'"},
-           {"func @f(%x: f32[]\n-> () { return }", kParse, "line 2, column 1: expected ')', found '-'"},
-           {"func @f(%x: f32[], %x: f32[]) -> () { return }", kParse, "line 1, column 20: %x is there already"},
+           {"func @f(x: f32[]) -> () { return }", kParse,
+            "line 1, column 9: expected '%', found 'x'"},
+           {"func @f(%0: f32[]) -> () { return }", kParse,
+            "line 1, column 10: expected a name, found '0'"},
+           {"func @f(%x f32[]) -> () { return }", kParse,
+            "line 1, column 12: expected ':', found 'f32'"},
+           {"func @f(%x: f32[],) -> () { return }", kParse,
+            "line 1, column 19: expected '%', found ')'"},
+           {"func @f(%x: f32[]\n-> () { return }", kParse,
+            "line 2, column 1: expected ')', found '-'"},
+           {"func @f(%x: f32[], %x: f32[]) -> () { return }", kParse,
+            "line 1, column 20: %x is there already"},
            {"func @f() { return }", kParse, "line 1, column 11: expected '->', found '{'"},
-           {"func @f() -> f32[] { return }", kParse, "line 1, column 14: expected '(', found 'f32'"},
-           {"func @f<n, n>(%x: f32[n]) -> () { return }", kParse, "line 1, column 12: the size n is there twice"},
-           {"func @f<2>(%x: f32[2]) -> () { return }", kParse, "line 1, column 9: expected a name, found '2'"},
-           {"func @f() -> () over {} { return }", kParse, "line 1, column 23: expected a name, found '}'"},
+           {"func @f() -> f32[] { return }", kParse,
+            "line 1, column 14: expected '(', found 'f32'"},
+           {"func @f<n, n>(%x: f32[n]) -> () { return }", kParse,
+            "line 1, column 12: the size n is there twice"},
+           {"func @f<2>(%x: f32[2]) -> () { return }", kParse,
+            "line 1, column 9: expected a name, found '2'"},
+           {"func @f() -> () over {} { return }", kParse,
+            "line 1, column 23: expected a name, found '}'"},
            {"func @f() -> () over {a: 1, a: 2} { return }", kParse,
             "line 1, column 29: the axis a is there twice"},
            {"func @f<n>(%x: f32[n]) -> () where n { return }", kParse,
@@ -75,7 +88,8 @@ TEST_F(ParserErrors, HeadsOfFunctions) {
            {"func @f() -> () { return }\nfunc @f() -> () { return }", kParse,
             "line 2, column 6: there is another function @f"},
            {"func @f() -> () {\n return", kParse, "line 1, column 17: this '{' has no '}'"},
-           {"func @f() -> ()", kParse, "line 1, column 16: expected '{', found the end of the text"},
+           {"func @f() -> ()", kParse,
+            "line 1, column 16: expected '{', found the end of the text"},
        }) {
     expect_error(malformed);
   }
@@ -99,9 +113,12 @@ TEST_F(ParserErrors, Types) {
            {with_type("f32[2 @(a]"), kParse, "line 1, column 22: expected ')', found ']'"},
            {with_type("f32[]^a"), kParse, "line 1, column 19: expected '{', found 'a'"},
            {with_type("f32[]+{a"), kParse, "line 1, column 21: expected '}', found ')'"},
-           {with_type("f32[]" + std::string(300, '?')), kParse, "line 1, column 13: a type of 201 levels"},
-           {with_type(std::string(300, '(')), kParse, "line 1, column 212: nested deeper than 200 levels"},
-           {"type @r = {f32[]", kParse, "line 1, column 17: expected '}', found the end of the text"},
+           {with_type("f32[]" + std::string(300, '?')), kParse,
+            "line 1, column 13: a type of 201 levels"},
+           {with_type(std::string(300, '(')), kParse,
+            "line 1, column 213: nested deeper than 200 levels"},
+           {"type @r = {f32[]", kParse,
+            "line 1, column 17: expected '}', found the end of the text"},
            {"type @r {f32[]}", kParse, "line 1, column 9: expected '=', found '{'"},
            {"type r = {}", kParse, "line 1, column 6: expected '@', found 'r'"},
            {"type @r = {}\ntype @r = {}", kParse, "line 2, column 6: there is another record @r"},
@@ -119,26 +136,37 @@ TEST_F(ParserErrors, Instructions) {
             "line 2, column 12: %0 is not defined before this"},
            {with_body("%0 = add %x, %x\n  %0 = add %x, %x\n  return %0"), kParse,
             "line 3, column 3: %0 is there already"},
-           {with_body("%x = add %x, %x\n  return %x"), kParse, "line 2, column 3: %x is there already"},
+           {with_body("%x = add %x, %x\n  return %x"), kParse,
+            "line 2, column 3: %x is there already"},
            {with_body("%01 = add %x, %x\n  return %x"), kParse,
             "line 2, column 4: expected a value's name or number after %, found '01'"},
-           {with_body("%0 add %x, %x\n  return %0"), kParse, "line 2, column 6: expected '=', found 'add'"},
-           {with_body("%0 = \n  }"), kParse, "line 3, column 3: expected an instruction, found '}'"},
-           {with_body("%0 = add %x %x\n  return %0"), kParse, "line 2, column 15: expected '=', found"},
-           {with_body("%0 = add %x,\n  return %0"), kParse, "line 3, column 3: expected '%', found 'return'"},
-           {with_body("%0 = add %x, %x :\n  return %0"), kParse, "line 3, column 9: expected '[', found '%'"},
+           {with_body("%0 add %x, %x\n  return %0"), kParse,
+            "line 2, column 6: expected '=', found 'add'"},
+           {with_body("%0 ="), kParse, "line 3, column 1: expected an instruction, found '}'"},
+           {with_body("%0 = add %x, %x %x\n  return %0"), kParse,
+            "line 3, column 3: expected '=', found 'return'"},
+           {with_body("%0 = add %x,\n  return %0"), kParse,
+            "line 3, column 3: expected '%', found 'return'"},
+           {with_body("%0 = add %x, %x :\n  return %0"), kParse,
+            "line 3, column 3: return is not a dtype"},
            {with_body("%0 = add %x, %x : f32[n], f32[n]\n  return %0"), kParse,
             "line 2, column 3: 1 values are named, 2 types are stated"},
            {with_body("%0 = size {valu = n}\n  return %x"), kParse,
             "line 2, column 14: there is no attribute valu; there are: value, dtype"},
            {with_body("%0 = tick {a = 1}\n  return %x"), kParse,
             "line 2, column 14: there is no attribute a; there are: none"},
-           {with_body("%0 = call @g %x\n  return %0"), kParse, "line 2, column 16: expected '(', found '%'"},
-           {with_body("%0 = call @g(%x\n  return %0"), kParse, "line 3, column 3: expected ')', found 'return'"},
-           {with_body("%0 = call @g<n(%x)\n  return %0"), kParse, "line 2, column 17: expected '>', found '('"},
-           {with_body("<k = nonzero %x\n  return %0"), kParse, "line 2, column 6: expected '>', found '='"},
-           {with_body(""), kParse, "line 3, column 1: expected an instruction or return, found '}'"},
-           {with_body("return %x\n  return %x"), kParse, "line 3, column 3: expected '}', found 'return'"},
+           {with_body("%0 = call @g %x\n  return %0"), kParse,
+            "line 2, column 16: expected '(', found '%'"},
+           {with_body("%0 = call @g(%x\n  return %0"), kParse,
+            "line 3, column 3: expected ')', found 'return'"},
+           {with_body("%0 = call @g<n(%x)\n  return %0"), kParse,
+            "line 2, column 17: expected '>', found '('"},
+           {with_body("<k = nonzero %x\n  return %0"), kParse,
+            "line 2, column 6: expected '>', found '='"},
+           {with_body(""), kParse,
+            "line 3, column 1: expected an instruction or return, found '}'"},
+           {with_body("return %x\n  return %x"), kParse,
+            "line 3, column 3: expected '}', found 'return'"},
            {with_body("return"), ErrorKind::type, "line 2, column 9: @f: "},
        }) {
     expect_error(malformed);
@@ -147,8 +175,9 @@ TEST_F(ParserErrors, Instructions) {
 
 TEST_F(ParserErrors, TypeRulesKeepTheirKindAndTellThePlace) {
   for (const Malformed& malformed : std::vector<Malformed>{
-           {with_body("%0 = add %x, %s\n  return %0"), ErrorKind::type, "line 2, column 3: add: "},
-           {with_body("%0 = add %x\n  return %0"), ErrorKind::type, "line 2, column 3: add: takes 2 operands, 1 given"},
+           {with_body("%0 = add %x, %s\n  return %0"), ErrorKind::shape, "line 2, column 3: add: "},
+           {with_body("%0 = add %x\n  return %0"), ErrorKind::type,
+            "line 2, column 3: add: takes 2 operands, 1 given"},
            {with_body("%0 = add %x, %x : f32[7]\n  return %0"), ErrorKind::type,
             "line 2, column 3: add: the stated type of result 0 is f32[7], expected f32[n]"},
            {with_body("%0, %1 = add %x, %x\n  return %0"), ErrorKind::type,
@@ -157,14 +186,17 @@ TEST_F(ParserErrors, TypeRulesKeepTheirKindAndTellThePlace) {
             "line 2, column 3: add: gives 1 values, 0 are named"},
            {with_body("%0 = nonzero %x\n  return %x"), ErrorKind::type,
             "line 2, column 3: nonzero: brings 1 sizes into being, 0 are named"},
-           {with_body("<a, b> %0 = nonzero %x\n  return %x"), ErrorKind::type, "line 2, column 3: nonzero: "},
-           {with_body("<n> %0 = nonzero %x\n  return %x"), ErrorKind::value, "line 2, column 3: nonzero: "},
+           {with_body("<a, b> %0 = nonzero %x\n  return %x"), ErrorKind::type,
+            "line 2, column 3: nonzero: "},
+           {with_body("<n> %0 = nonzero %x\n  return %x"), ErrorKind::value,
+            "line 2, column 3: nonzero: "},
            {with_body("%0 = call @g(%x)\n  return %0"), ErrorKind::key,
             "line 2, column 3: call: there is no function @g"},
            {with_body("%0 = call @f<n, n>(%x, %s)\n  return %0"), ErrorKind::type,
             "line 2, column 3: call: @f takes 1 sizes, not 2"},
            {with_body("%0 = call @g(%s)\n  return %x") + "func @g<n>(%s: f32[]) -> () { return }",
-            ErrorKind::type, "line 2, column 3: call: the size n of @g does not follow from the operands"},
+            ErrorKind::type,
+            "line 2, column 3: call: the size n of @g does not follow from the operands"},
            {with_body("%0 = absent\n  return %x"), ErrorKind::type, "line 2, column 3: absent: "},
            {with_body("return %s"), ErrorKind::type, "line 2, column 9: @f: "},
            {with_body("return <n> %x"), ErrorKind::type, "line 2, column 9: @f: "},
@@ -179,7 +211,7 @@ TEST_F(ParserErrors, TypeRulesTellTheLocationWhereThereIsOne) {
   try {
     Program::parse(with_body("%0 = add %x, %s ; model.cpp:14\n  return %0"));
     FAIL();
-  } catch (const TypeError& error) {  // by its own type, not only by its kind
+  } catch (const ShapeError& error) {  // by its own type, not only by its kind
     EXPECT_EQ(error.location().text(), "model.cpp:14");
     EXPECT_TRUE(error.message().starts_with("line 2, column 3: add: ")) << error.message();
   }
@@ -187,7 +219,8 @@ TEST_F(ParserErrors, TypeRulesTellTheLocationWhereThereIsOne) {
 
 TEST_F(ParserErrors, WhatTheVerifierFindsIsReported) {
   EXPECT_THROW(Program::parse("func @f(%x: f32[2*n]) -> () { return }"), CompileError);
-  EXPECT_THROW(Program::parse("type @r = {@r}\nfunc @f(%x: @r) -> (@r) { return %x }"), CompileError);
+  EXPECT_THROW(Program::parse("type @r = {@r}\nfunc @f(%x: @r) -> (@r) { return %x }"),
+               CompileError);
 }
 
 TEST_F(ParserErrors, AnUnknownPrimitiveNamesNearMisses) {
@@ -200,7 +233,8 @@ TEST_F(ParserErrors, AnUnknownPrimitiveNamesNearMisses) {
 }
 
 TEST_F(ParserErrors, MalformedFilesOfTheCorpus) {
-  for (const std::string& text : malformed_forms()) EXPECT_THROW(Program::parse(text), Error) << text;
+  for (const std::string& text : malformed_forms())
+    EXPECT_THROW(Program::parse(text), Error) << text;
 }
 
 // Nothing but an error or a program comes of a text that breaks off or has one other character.

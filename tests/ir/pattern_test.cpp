@@ -39,9 +39,9 @@ TEST_F(Matching, Operations) {
 }
 
 TEST_F(Matching, AVariableIsOneValue) {
-  constexpr std::string_view rule = "subtract(?a, ?a) => multiply(?a, 0)";
+  constexpr std::string_view rule = "subtract(?a, ?a) => multiply(?a, 3)";
   EXPECT_EQ(applied(rule, "%r = subtract %x, %x"),
-            "  %0 = literal {value = f64[](0)} : f64[]\n  %r = multiply %x, %0 : f64[]\n");
+            "  %0 = literal {value = f64[](3)} : f64[]\n  %r = multiply %x, %0 : f64[]\n");
   EXPECT_EQ(applied(rule, "%r = subtract %x, %y"), "  %r = subtract %x, %y : f64[]\n");
 }
 
@@ -68,8 +68,8 @@ TEST_F(Matching, ZeroHasASign) {
 TEST_F(Matching, NumbersOnTheRightTakeTheDtypeOfTheResult) {
   EXPECT_EQ(applied("add(?a, ?a) => multiply(?a, 2)", "%r = add %i, %i", "i64[]"),
             "  %0 = literal {value = i64[](2)} : i64[]\n  %r = multiply %i, %0 : i64[]\n");
-  EXPECT_EQ(applied("subtract(?a, ?a) => 0", "%r = subtract %x, %x"),
-            "  %r = literal {value = f64[](0)} : f64[]\n");
+  EXPECT_EQ(applied("subtract(?a, ?a) => -0.5", "%r = subtract %x, %x"),
+            "  %r = literal {value = f64[](-0.5)} : f64[]\n");
   EXPECT_EQ(applied("add(?a, ?a) => multiply(?a, 2)", "%r = add %d, %d", "f64[]^{data}"),
             "  %0 = literal {value = f64[](2)} : f64[]\n"
             "  %1 = vary %0 {axes = {data}} : f64[]^{data}\n"

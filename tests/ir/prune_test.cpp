@@ -116,7 +116,8 @@ func @sized<n>() -> (i64[]) {{
 
 TEST_F(Pruned, NothingToDoSharesTheFunction) {
   Program program = Program::parse("func @main(%x: f32[]) -> (f32[]) { %y = exp %x return %y }");
-  EXPECT_EQ(prune(program).functions()[0], program.functions()[0]);
+  Program pruned = prune(program);
+  EXPECT_EQ(pruned.functions()[0], program.functions()[0]);
   EXPECT_TRUE(prune(Program()).empty());
 }
 

@@ -54,8 +54,8 @@ func @main<n>(%x: f32[n], %p1: i64[], %b: @box<n>) -> <m> (f32[m], f32[n, m]) ov
   return <k> %v, %f
 }
 
-func @sub<m>(%0: f32[m]) -> (f32[m]) {
-  return %0
+func @sub<m>(%p0: f32[m]) -> (f32[m]) {
+  return %p0
 }
 )";
 

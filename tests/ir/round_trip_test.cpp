@@ -48,7 +48,8 @@ void expect_same_functions(const Function& a, const Function& b) {
 
 void expect_same_programs(const Program& a, const Program& b) {
   ASSERT_EQ(a.functions().size(), b.functions().size());
-  for (size_t i = 0; i < a.functions().size(); ++i) expect_same_functions(a.function(i), b.function(i));
+  for (size_t i = 0; i < a.functions().size(); ++i)
+    expect_same_functions(a.function(i), b.function(i));
   ASSERT_EQ(a.records().size(), b.records().size());
   for (size_t i = 0; i < a.records().size(); ++i) {
     EXPECT_EQ(a.records()[i].text(), b.records()[i].text());
@@ -102,7 +103,8 @@ TEST_F(RoundTrip, TheEmptyProgram) {
 TEST_F(RoundTrip, NumbersOfValuesArePlacesAndAnyOrderIsRead) {
   const Program program = Program::parse(
       "func @f(%x: f32[]) -> (f32[]) {\n"
-      "  %9 = add %x, %x\n %y = add %9, %9\n %0 = add %y, %9\n  %100000 = add %0, %0\n return %100000\n}");
+      "  %9 = add %x, %x\n %y = add %9, %9\n %0 = add %y, %9\n  %100000 = add %0, %0\n return "
+      "%100000\n}");
   EXPECT_EQ(print(program.entry()),
             "func @f(%x: f32[]) -> (f32[]) {\n"
             "  %0 = add %x, %x : f32[]\n"
@@ -125,7 +127,8 @@ Program unlabelled_parameters(std::string_view other_label) {
 TEST_F(RoundTrip, ParametersWithoutLabels) {
   EXPECT_NE(unlabelled_parameters("y").text().find("(%p0: f32[], %y: f32[])"), std::string::npos);
   EXPECT_NE(unlabelled_parameters("").text().find("(%p0: f32[], %p1: f32[])"), std::string::npos);
-  EXPECT_NE(unlabelled_parameters("p0").text().find("(%p0_: f32[], %p0: f32[])"), std::string::npos);
+  EXPECT_NE(unlabelled_parameters("p0").text().find("(%p0_: f32[], %p0: f32[])"),
+            std::string::npos);
   for (const char* label : {"y", "", "p0", "p0_"}) expect_round_trip(unlabelled_parameters(label));
 }
 
@@ -146,7 +149,8 @@ TEST_F(RoundTrip, OneLineForMessages) {
 // Where the types of a callee's parameters show its sizes, they need not be written.
 TEST_F(RoundTrip, SizesOfCalleesAreCompleted) {
   const auto completed = [](std::string_view body, std::string_view callees) {
-    const std::string text = fmt::format("type @list = <k> {{f32[k], @list?}}\n{}\n{}", body, callees);
+    const std::string text =
+        fmt::format("type @list = <k> {{f32[k], @list?}}\n{}\n{}", body, callees);
     std::string printed = Program::parse(text).text();
     const size_t at = printed.find('@', printed.find("  %0"));
     return printed.substr(at, printed.find('(', at) - at);
@@ -154,20 +158,25 @@ TEST_F(RoundTrip, SizesOfCalleesAreCompleted) {
   EXPECT_EQ(completed("func @main<n>(%x: f32[2*n]) -> (f32[2*n]) { %0 = call @f(%x) return %0 }",
                       "func @f(%x: f32[m]) -> (f32[m]) { return %x }"),
             "@f<2*n>");
-  EXPECT_EQ(completed("func @main(%p: bool[], %x: f32[n]) -> (f32[n]) { %0 = cond @f, @f(%p, %x) return %0 }",
-                      "func @f(%x: f32[m]) -> (f32[m]) { return %x }"),
-            "@f<n>, @f<n>");
-  EXPECT_EQ(completed("func @main(%t: (f32[n], f32[m]?)) -> (f32[m]?) { %0 = call @f(%t) return %0 }",
-                      "func @f<b, a>(%t: (f32[a], f32[b]?)) -> (f32[b]?) "
-                      "{ %0 = element %t {index = 1} return %0 }"),
-            "@f<m, n>");
+  EXPECT_EQ(
+      completed(
+          "func @main(%p: bool[], %x: f32[n]) -> (f32[n]) { %0 = cond @f, @f(%p, %x) return %0 }",
+          "func @f(%x: f32[m]) -> (f32[m]) { return %x }"),
+      "@f<n>, @f<n>");
+  EXPECT_EQ(
+      completed("func @main(%t: (f32[n], f32[m]?)) -> (f32[m]?) { %0 = call @f(%t) return %0 }",
+                "func @f<b, a>(%t: (f32[a], f32[b]?)) -> (f32[b]?) "
+                "{ %0 = element %t {index = 1} return %0 }"),
+      "@f<m, n>");
   EXPECT_EQ(completed("func @main(%c: f32[m], %x: f32[n, m]) -> (f32[m]) "
                       "{ %0 = scan @f(%c, %x) {carries = 1, length = n} return %0 }",
                       "func @f(%c: f32[k], %x: f32[k]) -> (f32[k]) { %0 = add %c, %x return %0 }"),
             "@f<m>");
-  EXPECT_EQ(completed("func @main(%l: @list?, %c: f32[m]) -> (f32[m]) { %0 = unwind @f(%l, %c) return %0 }",
-                      "func @f(%x: f32[k], %c: f32[j]) -> (f32[j]) { return %c }"),
-            "@f<m>");
+  EXPECT_EQ(
+      completed(
+          "func @main(%l: @list?, %c: f32[m]) -> (f32[m]) { %0 = unwind @f(%l, %c) return %0 }",
+          "func @f(%x: f32[k], %c: f32[j]) -> (f32[j]) { return %c }"),
+      "@f<m>");
 }
 
 TEST_F(RoundTrip, LiteralsOfEveryLength) {

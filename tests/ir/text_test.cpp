@@ -105,7 +105,8 @@ TEST(TextReader, RealNumbersReadBackBitForBit) {
   EXPECT_EQ(real_text(NAN), "nan");
   EXPECT_EQ(real_text(std::bit_cast<double>(uint64_t{0x7ff8000000000001})),
             "nan:0x7ff8000000000001");
-  for (const char* text : {"1e999", "nan:0x7ff0000000000000", "nan:0x12", "+1", ".5", "-nan", "x", "-"}) {
+  for (const char* text :
+       {"1e999", "nan:0x7ff0000000000000", "nan:0x12", "+1", ".5", "-nan", "x", "-"}) {
     EXPECT_THROW(TextReader(text).real(), ParseError) << text;
   }
 }
@@ -120,8 +121,7 @@ TEST(TextReader, StringsKeepEveryByte) {
   EXPECT_EQ(TextReader(R"("a\"\\\n\t\x41")").quoted(), "a\"\\\n\tA");
   const auto read = [](TextReader& reader) { reader.quoted(); };
   EXPECT_EQ(message_of("\"a\nb\"", read), "line 1, column 1: this string does not end on its line");
-  EXPECT_EQ(message_of(R"("a\q")", read),
-            R"(line 1, column 3: expected \n, \t, \", \\ or \xHH)");
+  EXPECT_EQ(message_of(R"("a\q")", read), R"(line 1, column 3: expected \n, \t, \", \\ or \xHH)");
   EXPECT_EQ(message_of(R"("\x4")", read), "line 1, column 3: expected 2 hexadecimal digits");
   EXPECT_EQ(message_of(R"("\)", read), R"(line 1, column 2: expected \n, \t, \", \\ or \xHH)");
 }
@@ -182,8 +182,9 @@ std::string location_text(Location location) {
 
 TEST(LocationText, ReadsBack) {
   for (const auto& [file, line, text] :
-       {std::tuple{"model.cpp", 14, "model.cpp:14"}, std::tuple{"my model.cpp", 3, "\"my model.cpp\":3"},
-        std::tuple{"a:7", 9, "a:7:9"}, std::tuple{"a\nb", 2, "\"a\\nb\":2"}, std::tuple{"bare", 0, "bare:0"},
+       {std::tuple{"model.cpp", 14, "model.cpp:14"},
+        std::tuple{"my model.cpp", 3, "\"my model.cpp\":3"}, std::tuple{"a:7", 9, "a:7:9"},
+        std::tuple{"a\nb", 2, "\"a\\nb\":2"}, std::tuple{"bare", 0, "bare:0"},
         std::tuple{"program+0x1f3a", 0, "program+0x1f3a"}, std::tuple{"\"", 1, "\"\\\"\":1"}}) {
     const Location location = Location::of(file, line);
     EXPECT_EQ(location_text(location), text);
@@ -192,8 +193,8 @@ TEST(LocationText, ReadsBack) {
 }
 
 TEST(LocationText, OrdinaryCommentsAreNoLocations) {
-  for (const char* text : {"", "a remark", "the ratio is 3:14", "x:", ":14", "x:1y", "word", "+0x1", "a+0xg",
-                           "\"a\"b:1", "\"a:1", "x:1234567890123456789"}) {
+  for (const char* text : {"", "a remark", "the ratio is 3:14", "x:", ":14", "x:1y", "word", "+0x1",
+                           "a+0xg", "\"a\"b:1", "\"a:1", "x:1234567890123456789"}) {
     EXPECT_FALSE(parse_location(text).known()) << text;
   }
 }

@@ -280,6 +280,11 @@ func @sums(%x: f32[]^{data}) -> (f32[]^{data}) over {data: 4} {
   %v = vary %s {axes = {data}}
   return %v
 }
+func @reduces(%x: f32[]^{data}) -> () over {data: 4} {
+  %s = all_reduce_sum %x {axes = {data}}
+  return
+}
+func @nothing(%x: f32[]^{data}) -> () over {data: 4} { return }
 func @keeps(%x: f32[]^{data}) -> (f32[]^{data}) over {data: 4} { return %x }
 func @deep(%x: f32[]^{data}) -> (f32[]^{data}) over {data: 4} {
   %y = call @sums(%x)
@@ -324,7 +329,8 @@ std::vector<Decision> decisions() {
   return {
       {"CondVarying", "%y = cond @sums, @keeps(%p, %x)"},
       {"CondInvariant", "%y = cond @sums, @keeps(%q, %x)", true},
-      {"CondVaryingAlongAnother", "%y = cond @sums, @keeps(%m, %x)", true},
+      {"CondVaryingWithoutResults", "cond @reduces, @nothing(%p, %x)"},
+      {"CondVaryingAlongAnother", "cond @reduces, @nothing(%m, %x)", true},
       {"CondThroughACall", "%y = cond @deep, @keeps(%p, %x)"},
       {"CondWithoutCollective", "%y = cond @keeps, @keeps(%p, %x)", true},
       {"Switch", "%y = switch @keeps, @sums(%i, %x)"},

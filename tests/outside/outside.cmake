@@ -11,8 +11,8 @@ endfunction()
 # build(<source> <binary> <option>...)
 function(build from to)
   run("${CMAKE_COMMAND}" -S "${from}" -B "${to}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}"
-      "-DCMAKE_CXX_COMPILER_LAUNCHER=${LAUNCHER}" "-DCMAKE_CXX_FLAGS=${FLAGS}"
-      "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}" "-DPLAIT_CARRIED=${CARRIED}" ${ARGN})
+      "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}"
+      "-DPLAIT_CARRIED=${CARRIED}" ${ARGN})
   run("${CMAKE_COMMAND}" --build "${to}" --parallel 2)
 endfunction()
 
@@ -21,6 +21,12 @@ function(install from)
   run("${CMAKE_COMMAND}" --install "${from}" --prefix "${WORK}/made")
   file(RENAME "${WORK}/made" "${WORK}/moved")
 endfunction()
+
+# The library is compiled as in the build under test, so ccache need not compile it again.
+if(CCACHE)
+  set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${CCACHE}")
+  set(ENV{CCACHE_NOHASHDIR} 1)
+endif()
 
 file(REMOVE_RECURSE "${WORK}")
 file(MAKE_DIRECTORY "${WORK}")

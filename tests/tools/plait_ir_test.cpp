@@ -168,11 +168,11 @@ TEST_F(PlaitIr, SaysThatGraphvizIsMissing) {
 }
 
 TEST_F(PlaitIr, Evaluates) {
-  Outcome sum = run("run " + file("a.plait", kProgram) + " 5 1.5");
+  Outcome sum = run("run " + file("a.plait", kProgram) + " -i 5 --input 1.5");
   EXPECT_EQ(sum.status, 0) << sum.errors;
   EXPECT_NE(sum.output.find("3.5"), std::string::npos) << sum.output;
-  EXPECT_NE(run("run " + path("a.plait") + " -- 5 -1.5").output.find("6.5"), std::string::npos);
-  EXPECT_NE(run("run " + path("a.plait") + " --function unused 7").output.find("7"),
+  EXPECT_NE(run("run " + path("a.plait") + " -i 5 -i -1.5").output.find("6.5"), std::string::npos);
+  EXPECT_NE(run("run " + path("a.plait") + " --function unused -i 7").output.find("7"),
             std::string::npos);
   file("b.plait", R"(
 func @main<n, m>(%x: f32[n], %o: bool[]?, %i: i64[2]) -> <k> (f32[k], bool[]?, i64[2], i64[]) {
@@ -182,7 +182,7 @@ func @main<n, m>(%x: f32[n], %o: bool[]?, %i: i64[2]) -> <k> (f32[k], bool[]?, i
 }
 )");
   Outcome sizes =
-      run("run " + path("b.plait") + " '[1, 2.5, 3, 4]' true 'i64[2](8, 9)' --size m=10");
+      run("run " + path("b.plait") + " -i '[1, 2.5, 3, 4]' -i true -i 'i64[2](8, 9)' --size m=10");
   EXPECT_EQ(sizes.status, 0) << sizes.errors;
   EXPECT_NE(sizes.output.find("k = 2\n"), std::string::npos) << sizes.output;
   EXPECT_NE(sizes.output.find("2.5"), std::string::npos) << sizes.output;
@@ -192,8 +192,8 @@ func @main<n, m>(%x: f32[n], %o: bool[]?, %i: i64[2]) -> <k> (f32[k], bool[]?, i
 TEST_F(PlaitIr, RefusesArgumentsThatDoNotFit) {
   file("a.plait", "func @main(%x: i64[2]) -> (i64[2]) { return %x }");
   for (std::string arguments :
-       {"", "1 2", "'[1, 2.5]'", "'[1, 2'", "'[1, 2] 3'", "'[1, 2, 3]'", "'f32[2](1, 2)'",
-        "'[1, 2]' --size m", "'[1, 2]' --function nowhere"}) {
+       {"", "-i 1 -i 2", "-i '[1, 2.5]'", "-i '[1, 2'", "-i '[1, 2] 3'", "-i '[1, 2, 3]'",
+        "-i 'f32[2](1, 2)'", "-i '[1, 2]' --size m", "-i '[1, 2]' --function nowhere"}) {
     Outcome wrong = run("run " + path("a.plait") + " " + arguments);
     EXPECT_EQ(wrong.status, 1) << arguments << "\n" << wrong.output;
     EXPECT_TRUE(wrong.errors.starts_with("plait-ir: ")) << arguments << "\n" << wrong.errors;

@@ -211,10 +211,12 @@ void run_program(const Options& options) {
 void Commands::add_run() {
   CLI::App& command =
       add_reading("run", "Evaluates a function on one process, slowly.",
-                  "plait-ir run model.plait 3 '[1, 2.5]' 'f32[2, 1](1, 2)' -- -4", run_program);
-  command.add_option(
-      "VALUE", options_->run.arguments,
-      "An argument: a number, true or false, a list, a literal as in programs, or absent");
+                  "plait-ir run model.plait -i -3 -i '[1, 2.5]' -i 'f32[2, 1](1, 2)'", run_program);
+  command
+      .add_option("-i,--input", options_->run.arguments,
+                  "An argument, once for each parameter: a number, true or false, a list, a "
+                  "literal as in programs, or absent")
+      ->allow_extra_args(false);
   command.add_option("--function", options_->run.function,
                      "Which function; the first if not given");
   command

@@ -1,0 +1,23 @@
+// Whole-number arithmetic that rounds and overflows as sizes do.
+#pragma once
+
+#include <cstdint>
+
+namespace plait {
+
+using WideInt = __int128;  // holds the product of any two sizes
+
+// Rounds towards −∞; b is not 0.
+template <class Int>
+constexpr Int floor_quotient(Int a, Int b) {
+  const Int quotient = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
+}
+
+inline constexpr int64_t kLeastSize = -(int64_t{1} << 62);
+inline constexpr int64_t kGreatestSize = (int64_t{1} << 62) - 1;
+constexpr bool fits_a_size(WideInt number) {
+  return kLeastSize <= number && number <= kGreatestSize;
+}
+
+}  // namespace plait

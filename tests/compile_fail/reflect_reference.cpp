@@ -1,0 +1,7 @@
+// expect: cannot count the fields of this struct
+#include "plait/core/reflect.h"
+
+struct Borrows {
+  int& number;
+};
+constexpr size_t count = plait::reflect::kFieldCount<Borrows>;

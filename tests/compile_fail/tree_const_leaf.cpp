@@ -1,0 +1,11 @@
+// expect: this leaf cannot be replaced
+#include "plait/core/tree.h"
+
+struct Leaf {};
+template <>
+inline constexpr bool plait::is_tree_leaf<Leaf> = true;
+
+struct Model {
+  const Leaf leaf;
+};
+auto model = plait::map_leaves(Model{}, [](const Leaf& leaf) { return leaf; });

@@ -1,0 +1,11 @@
+// expect: a tree owns its parts by value
+#include "plait/core/tree.h"
+
+struct Leaf {};
+template <>
+inline constexpr bool plait::is_tree_leaf<Leaf> = true;
+
+struct Model {
+  std::unique_ptr<Leaf> leaf;
+};
+size_t count = plait::leaf_count(Model{});
