@@ -72,7 +72,7 @@ double combined(Reduction reduction, double a, double b) {
 }
 
 // The next point in row-major order; false after the last.
-bool advance(std::vector<int64_t>& point, Point extents) {
+bool next_point(std::vector<int64_t>& point, Point extents) {
   for (size_t i = point.size(); i-- > 0;) {
     if (++point[i] < extents[i]) return true;
     point[i] = 0;
@@ -116,7 +116,7 @@ LoopArray run_loops(const IndexSignature& signature, std::string_view operation,
     size_t target = *offset_in(signature.results[0], result.sizes, point, extents);
     double& element = result.elements[target];
     element = body.rounded(combined(signature.reduction, element, body.at_point(elements)));
-  } while (advance(point, extents));
+  } while (next_point(point, extents));
   return result;
 }
 

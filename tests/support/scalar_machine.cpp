@@ -196,9 +196,10 @@ using Run = Value (*)(ScalarMachine&, PrimitiveCall&);
 
 Run find_run(std::string_view name) {
   static const std::unordered_map<std::string_view, Run> runs{
-      {"sum", run_sum},     {"convert", run_convert}, {"iota", run_iota},
-      {"halve", run_halve}, {"concat", run_concat},   {"append", run_concat},
-      {"take", run_take},   {"nonzero", run_nonzero}, {"all_reduce_sum", run_all_reduce_sum},
+      {"convert", run_convert}, {"iota", run_iota},
+      {"halve", run_halve},     {"concat", run_concat},
+      {"append", run_concat},   {"take", run_take},
+      {"nonzero", run_nonzero}, {"all_reduce_sum", run_all_reduce_sum},
   };
   auto place = runs.find(name);
   return place == runs.end() ? nullptr : place->second;
