@@ -66,7 +66,10 @@ func @sort_halves<n>(%x: f64[n]) -> <k> (f64[k]) {
   <b> %sorted_right = call @sort<n - n//2>(%right) : f64[b]
   %nothing = literal {value = f64[0]()}
   %zero = literal {value = i64[](0)}
-  <m> %merged, %used_left, %used_right = while @more<0, a, b>, @take_next<0, a, b>(%sorted_left, %sorted_right, %nothing, %zero, %zero) {constants = 2} : f64[m], i64[], i64[]
+  <m> %merged, %used_left, %used_right =
+      while @more<0, a, b>, @take_next<0, a, b>
+            (%sorted_left, %sorted_right, %nothing, %zero, %zero)
+            {constants = 2} : f64[m], i64[], i64[]
   return <m> %merged
 }
 func @more<m, a, b>(%x: f64[a], %y: f64[b], %merged: f64[m], %i: i64[], %j: i64[]) -> (bool[]) {
@@ -75,7 +78,8 @@ func @more<m, a, b>(%x: f64[a], %y: f64[b], %merged: f64[m], %i: i64[], %j: i64[
   %0 = less %have, %all
   return %0
 }
-func @take_next<m, a, b>(%x: f64[a], %y: f64[b], %merged: f64[m], %i: i64[], %j: i64[]) -> <k> (f64[k], i64[], i64[]) {
+func @take_next<m, a, b>(%x: f64[a], %y: f64[b], %merged: f64[m], %i: i64[], %j: i64[])
+    -> <k> (f64[k], i64[], i64[]) {
   %a = size {value = a}
   %left_over = less %i, %a
   %from_left = cond @right_is_not_less<a, b>, @never<a, b>(%left_over, %x, %y, %i, %j)
