@@ -9,10 +9,11 @@ step "Building the fuzz targets in build/fuzz" build fuzz
 
 # fuzz PROGRAM NAME: new inputs of interest go to build/fuzz/corpus/NAME.
 fuzz() {
-  local log=build/fuzz/$2.log status=0
-  mkdir -p "build/fuzz/corpus/$2"
+  local log=build/fuzz/$2.log status=0 corpora=("build/fuzz/corpus/$2")
+  mkdir -p "${corpora[0]}"
+  [[ ! -d tests/fuzz/corpus/$2 ]] || corpora+=("tests/fuzz/corpus/$2")
   "$1" -max_total_time="$seconds" -timeout=10 -artifact_prefix="build/fuzz/$2-" \
-    "build/fuzz/corpus/$2" "tests/fuzz/corpus/$2" >"$log" 2>&1 || status=$?
+    "${corpora[@]}" >"$log" 2>&1 || status=$?
   tail -n $((status == 0 ? 1 : 40)) "$log"
   return "$status"
 }

@@ -27,7 +27,7 @@ fi
 as_root=()
 if ((EUID != 0)); then
   if ! command -v sudo >/dev/null; then
-    die "   ${#missing[@]} packages are missing, and there is neither root nor sudo. As root, run:
+    die "   Debian packages are missing, and there is neither root nor sudo. As root, run:
      apt-get update && apt-get install --no-install-recommends ${missing[*]}"
   fi
   as_root=(sudo)

@@ -1,10 +1,11 @@
 // Building, verifying and dropping a function of a million instructions.
-#include <benchmark/benchmark.h>
-
 #include <optional>
+
+#include <benchmark/benchmark.h>
 
 #include "plait/ir/builder.h"
 #include "plait/ir/verify.h"
+
 #include "tests/support/scalar_ops.h"
 
 namespace plait::ir {

@@ -33,6 +33,15 @@ Dim divided_by_content(const Polynomial& sum, int64_t divisor) {
   return result.dim();
 }
 
+// Whether it reads better with the opposite sign.
+bool is_mostly_negative(const Polynomial& sum) {
+  int64_t balance = 0;
+  for (const Term& term : sum.terms()) {
+    if (!term.base.is_number()) balance += term.coefficient < 0 ? -1 : 1;
+  }
+  return balance < 0;
+}
+
 struct Split {
   Dim quotient, rest;
 };
@@ -76,7 +85,7 @@ Dim divide_by_number(Dim a, int64_t b) {
   if (rest.is_number()) return quotient;
   const Polynomial sum(rest);
   // floor(a/b) = -ceil(-a/b) = -floor((-a + b - 1)/b)
-  if (sum.terms().front().coefficient < 0) {
+  if (is_mostly_negative(sum)) {
     return quotient - divide_by_number(Dim(b - 1) - rest, b);
   }
   // floor((g*x + r)/(g*c)) = floor((x + floor(r/g))/c)
@@ -131,7 +140,7 @@ bool is_never_zero(Dim dim) { return !bounds_of(dim).contains(0); }
 
 Dim divide_by_expression(Dim a, Dim b) {
   const Polynomial divisor(b);
-  if (divisor.terms().front().coefficient < 0) return divide_by_expression(-a, -b);
+  if (is_mostly_negative(divisor)) return divide_by_expression(-a, -b);
   const Polynomial sum(a);
   const int64_t common = std::gcd(std::gcd(content_of(sum), sum.constant()),
                                   std::gcd(content_of(divisor), divisor.constant()));

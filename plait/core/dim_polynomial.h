@@ -15,7 +15,8 @@ class Polynomial {
   Polynomial() = default;
   explicit Polynomial(Dim dim);
 
-  std::span<const Term> terms() const { return terms_; }
+  std::span<const Term> terms() const& { return terms_; }
+  std::span<const Term> terms() const&& = delete;
   bool is_zero() const { return terms_.empty(); }
   bool is_number() const { return is_zero() || terms_.front().base.is_number(); }
   int64_t constant() const;  // the coefficient of 1

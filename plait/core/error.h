@@ -1,4 +1,5 @@
-// The one exception type of Plait: what was wrong, where in the user's code, and what to do about it.
+// The one exception type of Plait: what was wrong, where in the user's code, and what to do about
+// it.
 #pragma once
 
 #include <exception>
@@ -56,7 +57,8 @@ class Error : public std::exception {
 };
 
 // One type a kind, so that each can be caught by name:
-//   throw ShapeError("matmul: inner sizes differ: {} · {}", a, b).at(where).hint("transpose one of them");
+//   throw ShapeError("matmul: inner sizes differ: {} · {}", a, b).at(where).hint("transpose one of
+//   them");
 template <ErrorKind kind_value>
 class ErrorOf : public Error {
  public:

@@ -24,7 +24,8 @@ class Location {
 
  private:
   explicit Location(uint64_t word) : word_(word) {}
-  uint64_t word_ = 0;  // 0: unknown; low bit 1: index of an interned file and line; else an address << 1
+  uint64_t word_ =
+      0;  // 0: unknown; low bit 1: index of an interned file and line; else an address << 1
 };
 
 }  // namespace plait

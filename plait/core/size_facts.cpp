@@ -88,7 +88,8 @@ class Derivation {
 
   // c*(a%b) + r = 0 makes b a divisor of a + r/c.
   void note_divisible(Dim zero) {
-    const std::vector<Term> terms = with_remainders(Polynomial(zero).terms());
+    const Polynomial sum(zero);
+    const std::vector<Term> terms = with_remainders(sum.terms());
     if (terms.empty() || terms.size() > 2 || !is_kind(terms[0].base, DimKind::mod)) return;
     const int64_t constant = terms.size() == 2 ? terms[1].coefficient : 0;
     if (terms.size() == 2 && !terms[1].base.is_number()) return;

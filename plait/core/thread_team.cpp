@@ -114,18 +114,19 @@ class Team {
     read_settings();
     return microseconds(spin_time_.load(std::memory_order_relaxed));
   }
-  void refresh();
+  void refresh() { settings_version_.fetch_add(1); }
   void run(int64_t chunks, int size, FunctionRef<void(int64_t)> body);
 
   void before_fork() { control_.lock(); }
   void after_fork_in_parent() { control_.unlock(); }
   void after_fork_in_child();
 
+  void read_settings();
+
  private:
   static constexpr int kSlots = 64;
   static constexpr uint64_t bit(int slot) { return uint64_t{1} << slot; }
 
-  void read_settings();
   microseconds patience() const;
 
   void start_workers(int size);
@@ -142,7 +143,9 @@ class Team {
   void run_as_owner(Job& job, JobSlot& slot);
   void settle(Job& job, JobSlot& slot, int64_t chunk, std::exception_ptr failure);
 
-  std::atomic<int> size_ = 0;  // 0: the settings were not read yet
+  std::atomic<uint32_t> settings_version_ = 1;  // counts changes of the settings
+  std::atomic<uint32_t> version_read_ = 0;
+  std::atomic<int> size_ = 0;
   std::atomic<int> spin_time_ = 0;
   std::atomic<int> cpus_ = 0;
   std::atomic<int> staffed_for_ = 0;  // workers were started for a team of this size
@@ -166,10 +169,8 @@ constinit Team team;
 // Settings
 
 void Team::read_settings() {
-  if (size_.load(std::memory_order_acquire) == 0) refresh();
-}
-
-void Team::refresh() {
+  const uint32_t version = settings_version_.load(std::memory_order_acquire);
+  if (version_read_.load(std::memory_order_acquire) == version) return;
   const int cpus = std::min(available_cpu_count(), kMaxThreadCount);
   const auto threads = static_cast<int>(setting::kThreads.get());
   const auto spin_time = static_cast<int>(setting::kSpinMicroseconds.get());
@@ -177,6 +178,7 @@ void Team::refresh() {
   spin_time_.store(spin_time, std::memory_order_relaxed);
   cpus_.store(cpus);
   size_.store(threads > 0 ? threads : cpus, std::memory_order_release);
+  version_read_.store(version, std::memory_order_release);
   staffed_for_.store(0);  // workers may leave before the next call
   news_.fetch_add(1);
   news_.notify_all();
@@ -418,6 +420,7 @@ void set_thread_count(int count) {
         .hint(fmt::format("ask for 1 to {}", kMaxThreadCount));
   }
   setting::kThreads.set(count);
+  team.read_settings();  // workers too many leave now
 }
 
 int thread_index() { return state.index; }

@@ -71,7 +71,7 @@ void parse_value(TextReader& reader, DType& value) {
 void parse_value(TextReader& reader, Dim& value) { value = reader.dim(); }
 void parse_value(TextReader& reader, Type& value) { value = parse_type(reader); }
 void parse_value(TextReader& reader, Literal& value) { value = reader.literal(); }
-void parse_value(TextReader& reader, SizeFact& value) { value = parse_fact(reader); }
+void parse_value(TextReader& reader, SizeFact& value) { value = reader.size_fact(); }
 void parse_value(TextReader& reader, AxisSet& value) { value = parse_axes(reader); }
 
 void write_value(ByteWriter& writer, bool value) { writer.byte(value ? 1 : 0); }

@@ -95,7 +95,12 @@ bool EntrySizes::solve_for_one(const Equation& equation) {
   int64_t slope = dim.evaluate({{unknown[0], 1}}) - at_zero;
   bool linear = dim == Dim(slope) * unknown[0] + Dim(at_zero);
   if (!linear || slope == 0 || (equation.size - at_zero) % slope != 0) return false;
-  sizes_.set(unknown[0], (equation.size - at_zero) / slope);
+  int64_t size = (equation.size - at_zero) / slope;
+  if (size < 0) {
+    throw ShapeError("@{}: a size of {} for {} would make {} negative", function_.name(),
+                     equation.size, equation.dim.text(), unknown[0].text());
+  }
+  sizes_.set(unknown[0], size);
   return true;
 }
 

@@ -34,7 +34,7 @@ SymbolMap<int64_t> name_sizes(const Function& function, std::span<const int64_t>
 
 void check_facts(const Function& function, const SymbolMap<int64_t>& sizes) {
   for (const SizeFact& fact : function.signature().facts) {
-    if (holds(fact, sizes)) continue;
+    if (fact.evaluate(sizes)) continue;
     Dim sides[] = {fact.left, fact.right};
     throw ShapeError("@{}: requires {}, but {}", function.name(), fact.text(),
                      sizes_text(sides, sizes));
@@ -42,17 +42,6 @@ void check_facts(const Function& function, const SymbolMap<int64_t>& sizes) {
 }
 
 }  // namespace
-
-bool holds(const SizeFact& fact, const SymbolMap<int64_t>& sizes) {
-  int64_t left = fact.left.evaluate(sizes), right = fact.right.evaluate(sizes);
-  switch (fact.relation) {
-    case SizeFact::equal: return left == right;
-    case SizeFact::not_equal: return left != right;
-    case SizeFact::less_equal: return left <= right;
-    case SizeFact::less: return left < right;
-  }
-  return false;
-}
 
 Evaluation::Evaluation(const Program& program, Machine& machine, const EvaluatorOptions& options)
     : program_(program),

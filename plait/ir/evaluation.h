@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/core/size_facts.h"
 #include "plait/ir/evaluator.h"
 #include "plait/ir/frame_layout.h"
 #include "plait/ir/primitive.h"
@@ -106,7 +105,5 @@ class Evaluation {
   std::vector<Value> slots_;
   std::vector<Value> operands_;
 };
-
-bool holds(const SizeFact& fact, const SymbolMap<int64_t>& sizes);
 
 }  // namespace plait::ir

@@ -92,7 +92,7 @@ void Evaluation::fail_guard(const Instruction& instruction, std::string message)
 void Evaluation::check_size_guard(const Instruction& instruction) {
   const SizeFact& fact = instruction.attributes_as<SizeGuardAttributes>().fact;
   const SymbolMap<int64_t>& sizes = frames_.back().sizes;
-  if (holds(fact, sizes)) return;
+  if (fact.evaluate(sizes)) return;
   Dim sides[] = {fact.left, fact.right};
   fail_guard(instruction, fmt::format("size_guard: {} does not hold: {}", fact.text(),
                                       sizes_text(sides, sizes)));

@@ -14,7 +14,6 @@
 namespace plait::ir {
 
 Type parse_type(TextReader& reader);
-SizeFact parse_fact(TextReader& reader);
 AxisSet parse_axes(TextReader& reader);                 // {data, model}
 std::vector<Dim> parse_dims(TextReader& reader);        // after "<", up to and past ">"
 std::vector<Dim> parse_size_names(TextReader& reader);  // likewise, names only

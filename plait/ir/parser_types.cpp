@@ -119,23 +119,6 @@ Type parse_type(TextReader& reader) {
   }
 }
 
-SizeFact parse_fact(TextReader& reader) {
-  SizeFact fact;
-  fact.left = reader.dim();
-  if (reader.accept("=="))
-    fact.relation = SizeFact::equal;
-  else if (reader.accept("!="))
-    fact.relation = SizeFact::not_equal;
-  else if (reader.accept("<="))
-    fact.relation = SizeFact::less_equal;
-  else if (reader.accept("<"))
-    fact.relation = SizeFact::less;
-  else
-    reader.fail_expecting("==, !=, <= or <");
-  fact.right = reader.dim();
-  return fact;
-}
-
 AxisSet parse_axes(TextReader& reader) {
   AxisSet axes;
   reader.expect("{");
@@ -199,7 +182,7 @@ FunctionHead parse_function_head(TextReader& reader) {
   signature.results = parse_types_until(reader, ")");
   if (reader.accept_word("over")) signature.axes = parse_mesh(reader);
   if (reader.accept_word("where")) {
-    do signature.facts.push_back(parse_fact(reader));
+    do signature.facts.push_back(reader.size_fact());
     while (reader.accept(","));
   }
   reader.expect("{");

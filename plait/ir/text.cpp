@@ -324,6 +324,11 @@ Dim TextReader::dim() {
       [](std::string_view text, size_t& position) { return parse_dim(text, position); });
 }
 
+SizeFact TextReader::size_fact() {
+  return parse_with(
+      [](std::string_view text, size_t& position) { return SizeFact::parse(text, position); });
+}
+
 Literal TextReader::literal() {
   return parse_with(
       [](std::string_view text, size_t& position) { return parse_literal(text, position); });

@@ -13,6 +13,7 @@
 #include "plait/core/dtype.h"
 #include "plait/core/literal.h"
 #include "plait/core/location.h"
+#include "plait/core/size_facts.h"
 
 namespace plait::ir {
 
@@ -40,6 +41,7 @@ class TextReader {
   double real();         // any form that print_real writes
   std::string quoted();  // "text" with \" \\ \n \t \xHH
   Dim dim();
+  SizeFact size_fact();  // n == m, n%8 == 0, 1 <= n
   Literal literal();
 
   // The place noted in the rest of this line: "; model.cpp:14". Unknown when there is none.

@@ -144,9 +144,10 @@ TEST_F(Settings, BadLogLevelsNameWhatIsWrong) {
 }
 
 TEST_F(Settings, UnknownNamesAreKeyErrors) {
-  EXPECT_EQ(what_of([] { set_setting("thread", "1"); }),
-            "KeyError: there is no setting 'thread'\n"
-            "  hint: the settings are threads, log, verify, dump, print_locations");
+  EXPECT_EQ(
+      what_of([] { set_setting("thread", "1"); }),
+      "KeyError: there is no setting 'thread'\n"
+      "  hint: the settings are threads, spin_microseconds, log, verify, dump, print_locations");
   EXPECT_THROW(reset_setting(""), KeyError);
 }
 

@@ -17,6 +17,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/core/cpu_count.h"
 #include "plait/core/error.h"
 
 namespace plait {
@@ -491,6 +492,7 @@ TEST_F(ThreadTeamEnvironment, GivesTheFirstSize) {
   };
   EXPECT_EXIT(exit_with_count("3"), testing::ExitedWithCode(3), "");
   EXPECT_EXIT(exit_with_count("1"), testing::ExitedWithCode(1), "");
+  EXPECT_EXIT(exit_with_count("0"), testing::ExitedWithCode(available_cpu_count()), "");
 }
 
 TEST_F(ThreadTeamEnvironment, GivesTheSpinTime) {
@@ -509,14 +511,14 @@ TEST_F(ThreadTeamEnvironment, IsRefusedWhenItIsNoCount) {
         thread_count();
         std::_Exit(1);
       } catch (const ValueError& error) {
-        const std::string wanted = fmt::format("PLAIT_THREADS is '{}'", text);
+        const std::string wanted = fmt::format("setting threads: '{}' is not", text);
         if (error.message().find(wanted) == std::string::npos) std::_Exit(2);
       }
     }
     unsetenv("PLAIT_THREADS");
     std::_Exit(thread_count() >= 1 ? 50 : 3);
   };
-  for (const char* text : {"0", "-2", "two", "4x", "1025", "99999999999999999999", " 4"}) {
+  for (const char* text : {"-2", "two", "4x", "1025", "99999999999999999999", " 4"}) {
     EXPECT_EXIT(exit_refused(text), testing::ExitedWithCode(50), "") << text;
   }
 }
