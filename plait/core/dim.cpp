@@ -6,6 +6,7 @@
 #include "plait/core/dim_node.h"
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
+#include "plait/core/hash.h"
 #include "plait/core/whole_numbers.h"
 
 namespace plait {
@@ -100,7 +101,7 @@ class Evaluation {
     const DimNode& node = DimTable::node(dim);
     switch (node.kind) {
       case DimKind::symbol: return size_of(dim);
-      case DimKind::sum: return sum(node.shown);
+      case DimKind::sum: return sum(node.shown());
       case DimKind::product: return product(1, node.operands);
       case DimKind::floor_div: return floor_quotient(value(node.operands[0]), divisor(node));
       case DimKind::mod: {
@@ -224,9 +225,7 @@ std::string Dim::text() const {
 }
 
 uint64_t Dim::hash() const {
-  if (!is_number()) return DimTable::node(*this).hash;
-  const uint64_t mixed = static_cast<uint64_t>(number()) * 0x9e3779b97f4a7c15ull;
-  return mixed ^ mixed >> 32;
+  return is_number() ? mix_bits(static_cast<uint64_t>(number())) : DimTable::node(*this).hash;
 }
 
 }  // namespace plait

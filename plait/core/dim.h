@@ -28,7 +28,7 @@ class SymbolMap;
 // [-2^62, 2^62); an expression has at most kMaxParts symbols and numbers in it.
 class Dim {
  public:
-  static constexpr int64_t kMaxParts = 4096;
+  static constexpr int64_t kMaxParts = 1024;
 
   Dim() = default;                           // 0
   Dim(int64_t number);                       // NOLINT: a number is a size; ValueError beyond ±2^62

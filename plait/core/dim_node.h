@@ -17,7 +17,7 @@ enum class DimKind : uint8_t {
   product,    // of two or more atoms in order, repeated for powers
   sum,        // of terms in order
   floor_div,  // of two
-  mod,        // of two; only in `shown`, since canonical forms spell remainders out
+  mod,        // of two; only in shown(), since canonical forms spell remainders out
   max,        // of two or more, in order
   min,
 };
@@ -32,16 +32,19 @@ struct Term {
 
 struct DimNode {
   DimKind kind;
-  std::vector<Dim> operands;  // of all kinds but symbol and sum
-  std::vector<Term> terms;    // of a sum
-  std::vector<Term> shown;    // of a sum: the same value, with a - b*(a//b) gathered to a % b
-  std::vector<Dim> symbols;   // each symbol in it once, by name
-  int64_t parts;              // symbols and numbers in it
-  int depth;                  // quotients, maxima and minima within each other
-  Interval bounds;            // of its values, for all symbols ≥ 0
+  std::vector<Dim> operands;   // of all kinds but symbol and sum
+  std::vector<Term> terms;     // of a sum
+  std::vector<Term> gathered;  // of a sum: see shown(); empty where those are the terms
+  std::vector<Dim> symbols;    // each symbol in it once, by name
+  int64_t parts;               // symbols and numbers in it
+  int depth;                   // quotients, maxima and minima within each other
+  Interval bounds;             // of its values, for all symbols ≥ 0
   std::string text;
   uint64_t hash;
   uint64_t table_hash;  // of the parts' addresses
+
+  // The terms of a sum where a - b*(a//b) is gathered to a % b.
+  std::span<const Term> shown() const { return gathered.empty() ? terms : gathered; }
 };
 
 class DimTable {

@@ -8,6 +8,7 @@
 #include "plait/core/dim_node.h"
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
+#include "plait/core/hash.h"
 #include "plait/core/immortal.h"
 
 namespace plait {
@@ -15,11 +16,6 @@ namespace plait {
 namespace {
 
 constexpr int kMaxDepth = 90;  // its text nests at most twice as deep, which parse_dim takes
-
-uint64_t mixed(uint64_t hash, uint64_t value) {
-  hash = (hash ^ value) * 0x9e3779b97f4a7c15ull;
-  return hash ^ hash >> 29;
-}
 
 struct Key {
   DimKind kind;
@@ -29,10 +25,11 @@ struct Key {
   uint64_t hash = 0;
 
   uint64_t hash_of_parts() const {
-    uint64_t result = mixed(static_cast<uint64_t>(kind), std::hash<std::string_view>()(name));
-    for (const Dim operand : operands) result = mixed(result, operand.word());
+    uint64_t result = hash_combine(static_cast<uint64_t>(kind), hash_bytes(name));
+    for (const Dim operand : operands) result = hash_combine(result, operand.word());
     for (const Term& term : terms) {
-      result = mixed(mixed(result, term.base.word()), static_cast<uint64_t>(term.coefficient));
+      result = hash_combine(hash_combine(result, term.base.word()),
+                            static_cast<uint64_t>(term.coefficient));
     }
     return result;
   }
@@ -72,17 +69,11 @@ Shard& shard_of(const Key& key) {
   return (*shards)[key.hash >> 60];
 }
 
-uint64_t stable_hash(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325ull;
-  for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3ull;
-  return mixed(hash, text.size());
-}
-
 void note_depth(DimNode& node, Dim part) {
   if (!part.is_number()) node.depth = std::max(node.depth, DimTable::node(part).depth);
 }
 
-// Adds what a part of the node brings with it: its size, depth and symbols.
+// Adds what a part of the node brings with it.
 void note_part(DimNode& node, Dim part) {
   note_depth(node, part);
   if (part.is_number()) {
@@ -91,10 +82,14 @@ void note_part(DimNode& node, Dim part) {
   }
   const DimNode& other = DimTable::node(part);
   node.parts += other.parts;
-  std::vector<Dim> symbols;
-  std::ranges::set_union(node.symbols, other.symbols, std::back_inserter(symbols),
-                         text_comes_before);
-  node.symbols = std::move(symbols);
+  node.symbols.insert(node.symbols.end(), other.symbols.begin(), other.symbols.end());
+}
+
+void keep_each_symbol_once(DimNode& node) {
+  std::ranges::sort(node.symbols, text_comes_before);
+  const auto again = std::ranges::unique(node.symbols);
+  node.symbols.erase(again.begin(), again.end());
+  node.symbols.shrink_to_fit();
 }
 
 void refuse_excess(const DimNode& node) {
@@ -117,7 +112,7 @@ Interval bounds_of_node(const DimNode& node) {
     }
     case DimKind::sum: {
       const Interval plain = bounds_of_terms(node.terms, bounds_of);
-      return intersect(plain, bounds_of_terms(node.shown, bounds_of));
+      return intersect(plain, bounds_of_terms(node.shown(), bounds_of));
     }
     case DimKind::floor_div:
       return floor_div(bounds_of(node.operands[0]), bounds_of(node.operands[1]));
@@ -137,7 +132,7 @@ DimNode made_node(const Key& key) {
   DimNode node{.kind = key.kind,
                .operands = {key.operands.begin(), key.operands.end()},
                .terms = {key.terms.begin(), key.terms.end()},
-               .shown = {},
+               .gathered = {},
                .symbols = {},
                .parts = key.kind == DimKind::symbol,
                .depth = 0,
@@ -150,13 +145,15 @@ DimNode made_node(const Key& key) {
     note_part(node, term.base);
     node.parts += term.coefficient != 1 && !term.base.is_number();
   }
-  node.shown = with_remainders(node.terms);
-  for (const Term& term : node.shown) note_depth(node, term.base);
+  keep_each_symbol_once(node);
+  auto shown = with_remainders(node.terms);
+  if (shown != node.terms) node.gathered = std::move(shown);
+  for (const Term& term : node.gathered) note_depth(node, term.base);
   if (key.kind != DimKind::sum && key.kind != DimKind::product) ++node.depth;
   refuse_excess(node);
   node.bounds = bounds_of_node(node);
   node.text = key.kind == DimKind::symbol ? std::string(key.name) : text_of_node(node);
-  node.hash = stable_hash(node.text);
+  node.hash = hash_bytes(node.text);
   return node;
 }
 

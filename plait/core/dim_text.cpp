@@ -77,7 +77,7 @@ std::string text_of_node(const DimNode& node) {
   switch (node.kind) {
     case DimKind::symbol: return node.text;
     case DimKind::product: return text_of_product(node.operands);
-    case DimKind::sum: return text_of_sum(node.shown);
+    case DimKind::sum: return text_of_sum(node.shown());
     case DimKind::floor_div: return on_both_sides_of("//");
     case DimKind::mod: return on_both_sides_of("%");
     case DimKind::max: return text_of_call("max", node.operands);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "plait/core/error.h"
+#include "plait/core/hash.h"
 #include "plait/core/size_facts.h"
 
 namespace plait {
@@ -96,8 +97,8 @@ std::string Shape::text() const {
 
 uint64_t Shape::hash() const {
   uint64_t hash = rank_;
-  for (const Dim dim : dims()) hash = (hash ^ dim.hash()) * 0x9e3779b97f4a7c15ull + 1;
-  return hash ^ hash >> 32;
+  for (const Dim dim : dims()) hash = hash_combine(hash, dim.hash());
+  return hash;
 }
 
 bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.dims(), b.dims()); }
@@ -199,6 +200,6 @@ Shape broadcast(const Shape& a, const Shape& b, SizeContext& context) {
 
 size_t std::hash<plait::Shape>::operator()(const plait::Shape& shape) const noexcept {
   uint64_t hash = shape.rank();
-  for (const plait::Dim dim : shape) hash = (hash ^ dim.word()) * 0x9e3779b97f4a7c15ull + 1;
-  return hash ^ hash >> 32;
+  for (const plait::Dim dim : shape) hash = plait::hash_combine(hash, dim.word());
+  return hash;
 }

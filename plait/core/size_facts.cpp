@@ -6,6 +6,7 @@
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
 #include "plait/core/size_proof.h"
+#include "plait/core/text_reader.h"
 
 namespace plait {
 
@@ -142,9 +143,6 @@ std::string SizeFact::text() const {
 }
 
 SizeFact SizeFact::parse(std::string_view text, size_t& position) {
-  size_t next = position;
-  const Dim left = parse_dim(text, next);
-  while (next < text.size() && (text[next] == ' ' || text[next] == '\t')) ++next;
   struct Sign {
     std::string_view text;
     Relation relation;
@@ -153,13 +151,13 @@ SizeFact SizeFact::parse(std::string_view text, size_t& position) {
   static constexpr Sign kSigns[] = {{"==", equal, false},      {"!=", not_equal, false},
                                     {"<=", less_equal, false}, {">=", less_equal, true},
                                     {"<", less, false},        {">", less, true}};
-  const auto rest = text.substr(next);
+  size_t next = position;
+  const Dim left = parse_dim(text, next);
+  TextReader reader(text, next);
   const auto sign =
-      std::ranges::find_if(kSigns, [&](const Sign& sign) { return rest.starts_with(sign.text); });
-  if (sign == std::end(kSigns)) {
-    throw ParseError("column {}: expected ==, !=, <=, <, >= or >", next + 1);
-  }
-  next += sign->text.size();
+      std::ranges::find_if(kSigns, [&](const Sign& sign) { return reader.accept(sign.text); });
+  if (sign == std::end(kSigns)) reader.fail_expected("==, !=, <=, <, >= or >");
+  next = reader.position();
   const Dim right = parse_dim(text, next);
   position = next;
   return sign->exchanged ? SizeFact{right, sign->relation, left}

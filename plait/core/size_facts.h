@@ -55,7 +55,8 @@ class SizeFacts {
   const std::vector<SizeFact>& facts() const { return facts_; }  // as added, each once
 
   // Whether the fact holds: none where these means do not tell. They are the canonical form of the
-  // difference, bounds, divisibility, and sums of up to three of the facts.
+  // difference, equalities, bounds, divisibility, and up to three steps of adding a fact, choosing
+  // a member of a maximum or minimum, or rounding a quotient.
   std::optional<bool> prove(const SizeFact& fact) const;
   Interval bounds(Dim dim) const;
   bool divisible_by(Dim dim, int64_t divisor) const;  // ValueError for a divisor below 1

@@ -10,7 +10,7 @@ namespace plait {
 
 namespace {
 
-constexpr int kFactsToUse = 3;  // in one sum
+constexpr int kSteps = 3;  // from what is asked to what bounds tell
 
 Polynomial without_constant(const Polynomial& sum) {
   Polynomial rest = sum;
@@ -139,21 +139,65 @@ Interval SizeProof::bounds_of_atom(Dim atom) {
   }
 }
 
-bool SizeProof::is_at_least_zero(Dim dim) { return is_at_least_zero(Polynomial(dim), kFactsToUse); }
+bool SizeProof::is_at_least_zero(Dim dim) { return is_at_least_zero(Polynomial(dim), kSteps); }
+
+bool SizeProof::is_at_least_zero(const Polynomial& sum, int steps) {
+  if (bounds_of_sum(sum).low.value_or(-1) >= 0) return true;
+  if (steps == 0 || --attempts_left_ < 0) return false;
+  return is_at_least_zero_by_facts(sum, steps) || is_at_least_zero_by_atoms(sum, steps);
+}
 
 // Facts say that other sums are ≥ 0: taking those away must leave something ≥ 0.
-bool SizeProof::is_at_least_zero(const Polynomial& sum, int facts_to_use) {
-  if (bounds_of_sum(sum).low.value_or(-1) >= 0) return true;
-  if (facts_to_use == 0) return false;
-  for (const Dim fact : known_.at_least_zero) {
+bool SizeProof::is_at_least_zero_by_facts(const Polynomial& sum, int steps) {
+  return std::ranges::any_of(known_.at_least_zero, [&](Dim fact) {
     const Polynomial stated(fact);
     const int64_t times = shared_times(sum, stated);
-    if (times <= 0) continue;
-    if (--attempts_left_ < 0) return false;
     Polynomial rest = sum;
-    if (rest.add(stated, -times) && is_at_least_zero(rest, facts_to_use - 1)) return true;
-  }
-  return false;
+    return times > 0 && rest.add(stated, -times) && is_at_least_zero(rest, steps - 1);
+  });
+}
+
+bool SizeProof::is_at_least_zero_by_atoms(const Polynomial& sum, int steps) {
+  return std::ranges::any_of(sum.terms(), [&](const Term& term) {
+    if (term.base.is_number()) return false;
+    const DimNode& node = DimTable::node(term.base);
+    switch (node.kind) {
+      case DimKind::floor_div: return is_at_least_zero_by_quotient(sum, term, steps);
+      case DimKind::max: return is_at_least_zero_by_members(sum, term, term.coefficient > 0, steps);
+      case DimKind::min: return is_at_least_zero_by_members(sum, term, term.coefficient < 0, steps);
+      default: return false;
+    }
+  });
+}
+
+// A maximum is one of its members, and no less than any. So where it adds to the sum, the sum is ≥
+// 0 if it is with some member in its place; elsewhere if it is with each. Minima the other way
+// round.
+bool SizeProof::is_at_least_zero_by_members(const Polynomial& sum, const Term& extremum, bool some,
+                                            int steps) {
+  const auto holds_with = [&](Dim member) {
+    Polynomial with_member = sum;
+    return with_member.add(extremum.base, -extremum.coefficient) &&
+           with_member.add(Polynomial(member), extremum.coefficient) &&
+           is_at_least_zero(with_member, steps - 1);
+  };
+  const auto& members = DimTable::node(extremum.base).operands;
+  return some ? std::ranges::any_of(members, holds_with) : std::ranges::all_of(members, holds_with);
+}
+
+// For b > 0, b*(a//b) = a - r where 0 ≤ r < b, so
+//   b*(c*(a//b) + rest) ≥ c*a + b*rest - max(c, 0)*(b - 1),
+// and whole numbers above -1 are ≥ 0, so that it is enough for this to be ≥ -(b - 1).
+bool SizeProof::is_at_least_zero_by_quotient(const Polynomial& sum, const Term& quotient,
+                                             int steps) {
+  const auto& operands = DimTable::node(quotient.base).operands;
+  if (!operands[1].is_number()) return false;
+  const int64_t b = operands[1].number(), c = quotient.coefficient;
+  const WideInt slack = WideInt{b - 1} * (1 - std::max<int64_t>(c, 0));
+  Polynomial rest = sum, scaled;
+  return fits_a_size(slack) && rest.add(quotient.base, -c) && scaled.add(rest, b) &&
+         scaled.add(Polynomial(operands[0]), c) && scaled.add(1, static_cast<int64_t>(slack)) &&
+         is_at_least_zero(scaled, steps - 1);
 }
 
 bool SizeProof::is_stated_not_zero(Dim dim) const {

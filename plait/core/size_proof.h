@@ -25,7 +25,13 @@ class SizeProof {
   Interval bounds_of_base(Dim base);
   Interval bounds_of_atom(Dim atom);
   Interval stated_bounds(const Polynomial& sum) const;
-  bool is_at_least_zero(const Polynomial& sum, int facts_to_use);
+  // In so many steps, each of which asks the same of another sum.
+  bool is_at_least_zero(const Polynomial& sum, int steps);
+  bool is_at_least_zero_by_facts(const Polynomial& sum, int steps);
+  bool is_at_least_zero_by_atoms(const Polynomial& sum, int steps);
+  bool is_at_least_zero_by_members(const Polynomial& sum, const Term& extremum, bool some,
+                                   int steps);
+  bool is_at_least_zero_by_quotient(const Polynomial& sum, const Term& quotient, int steps);
   bool is_stated_not_zero(Dim dim) const;
   int64_t divisor_by_structure(std::span<const Term> terms);
   int64_t divisor_by_facts(const Polynomial& sum, int64_t divisor);
@@ -33,7 +39,7 @@ class SizeProof {
   int64_t divisor_of_parts(Dim atom);
 
   const SizeKnowledge& known_;
-  int attempts_left_ = 2000;  // at sums of facts
+  int attempts_left_ = 2000;  // at proofs in steps
   std::unordered_map<Dim, Interval> bounds_;
   std::unordered_map<Dim, int64_t> divisors_;
 };

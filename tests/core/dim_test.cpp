@@ -129,6 +129,9 @@ TEST(Dim, IsWrittenInItsCanonicalForm) {
       {mod(n, 4) * mod(m, 4), "(m%4)*(n%4)"},
       {mod(n, m), "n%m"},
       {floor_div(-5, m), "(-5)//m"},
+      {floor_div(n - k, 2) + 1, "(n - k)//2 + 1"},
+      {n - 8 * floor_div(n, 4), "n%4 - 4*(n//4)"},
+      {n + mod(n, 4), "n + n%4"},
       {Dim(-5), "-5"},
   };
   for (const auto& [dim, text] : cases) {
@@ -228,16 +231,16 @@ TEST(Dim, ReadsTheLongestExpression) {
 
 TEST(Dim, MalformedTextIsAParseErrorWithItsColumn) {
   const std::pair<std::string, std::string> cases[] = {
-      {"", "column 1: expected a size, found the end"},
-      {"n + ", "column 5: expected a size, found the end"},
-      {"n + ]", "column 5: expected a size, found \"]\""},
-      {"(n", "column 3: expected ), found the end"},
-      {"max(n;", "column 6: expected ), found \";\""},
-      {"max()", "column 5: expected a size, found \")\""},
-      {"99999999999999999999", "column 1: a number beyond ±2^62, found \"99999999999999999999\""},
-      {"1 + 4611686018427387904",
-       "column 5: 4611686018427387904 is beyond ±2^62, found \"4611686018427387904\""},
-      {"n // 0", "column 5: n // 0: a size is divided by zero, found \" 0\""},
+      {"", "column 1: expected a size, found the end of the text"},
+      {"n + ", "column 5: expected a size, found the end of the text"},
+      {"n + ]", "column 5: expected a size, found ']'"},
+      {"(n", "column 3: expected ')', found the end of the text"},
+      {"max(n;", "column 6: expected ')', found ';'"},
+      {"max()", "column 5: expected a size, found ')'"},
+      {"99999999999999999999", "column 1: a number beyond ±2^62"},
+      {"1 + 4611686018427387904", "column 5: 4611686018427387904 is beyond ±2^62"},
+      {"4611686018427387903 + 1", "column 22: a number in this sum is beyond ±2^62"},
+      {"n // 0", "column 6: n // 0: a size is divided by zero"},
   };
   for (const auto& [text, message] : cases) {
     size_t position = 0;
@@ -273,7 +276,7 @@ TEST(Dim, DepthIsBoundedAndWhatIsAllowedReadsBack) {
 TEST(Dim, SizeIsBounded) {
   Dim sum = 1, product = 1, tower = n;
   EXPECT_THROW(
-      for (int i = 0; i < 5000; ++i) sum = sum + Dim::symbol("s" + std::to_string(i % 4500)),
+      for (int i = 0; i < 1500; ++i) sum = sum + Dim::symbol("s" + std::to_string(i % 1400)),
       ValueError);
   EXPECT_THROW(
       for (int i = 0; i < 40; ++i) product = product * (n + Dim::symbol("p" + std::to_string(i))),
@@ -335,9 +338,9 @@ TEST(Dim, HashesDependOnTheTextOnly) {
   EXPECT_NE((n + 1).hash(), (n + 2).hash());
   EXPECT_NE(Dim(1).hash(), Dim(2).hash());
   // Kept on disk by users of hash(): these must not change from process to process.
-  EXPECT_EQ(n.hash(), 0u);
-  EXPECT_EQ((2 * n + 1).hash(), 0u);
-  EXPECT_EQ(Dim(3).hash(), 0u);
+  EXPECT_EQ(n.hash(), 14206030553881694822u);
+  EXPECT_EQ((2 * n + 1).hash(), 5988435064895716335u);
+  EXPECT_EQ(Dim(3).hash(), 2185194620014831856u);
 }
 
 TEST(Dim, FormatsItself) { EXPECT_EQ(fmt::format("[{:>7}]", n + 1), "[  n + 1]"); }
