@@ -9,7 +9,7 @@ check() { step "$@" || status=1; }
 
 tidy() {
   cmake --preset clang -DPLAIT_TESTS=ON >/dev/null
-  scripts/tidy.py build/clang
+  scripts/tidy.py build/clang plait/ tools/ examples/ tests/support/
 }
 headers_stand_alone() {
   build release -DPLAIT_TESTS=ON -- all_verify_interface_header_sets

@@ -20,7 +20,7 @@ class FunctionRef<Result(Arguments...)> {
     requires(!std::same_as<std::remove_cvref_t<Callable>, FunctionRef> &&
              !std::is_function_v<std::remove_reference_t<Callable>> &&
              std::is_invocable_r_v<Result, Callable&, Arguments...>)
-  FunctionRef(Callable&& callable)
+  FunctionRef(Callable&& callable)  // NOLINT(google-explicit-constructor): any callable is one
       : object_(const_cast<void*>(static_cast<const void*>(std::addressof(callable)))),
         call_(&call_object<std::remove_reference_t<Callable>>) {}
 

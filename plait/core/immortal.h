@@ -24,7 +24,7 @@ class Immortal {
 
  private:
   union {
-    T value_;
+    T value_;  // NOLINT(readability-identifier-naming): private, in a union
   };
 };
 

@@ -17,6 +17,14 @@ Evaluated evaluate_at(const Program& program, uint32_t function, Machine& machin
 
 }  // namespace
 
+bool checks_types_by_default() {
+#ifdef NDEBUG
+  return false;
+#else
+  return true;
+#endif
+}
+
 std::vector<Value> evaluate(const Program& program, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options) {
   program.entry();  // there is one, or a clear error

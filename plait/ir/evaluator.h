@@ -23,16 +23,12 @@ struct FailedGuard {
 };
 enum class GuardAnswer : uint8_t { fail, go_on };
 
-#ifdef NDEBUG
-inline constexpr bool kCheckTypesByDefault = false;
-#else
-inline constexpr bool kCheckTypesByDefault = true;
-#endif
+bool checks_types_by_default();  // in debug builds of this library
 
 struct EvaluatorOptions {
   size_t max_depth = 4'000'000;  // functions that are being evaluated at a time
-  bool check_types =
-      kCheckTypesByDefault;       // compare what the machine gives with each instruction's types
+  // Compare what the machine gives with each instruction's types.
+  bool check_types = checks_types_by_default();
   SymbolMap<int64_t> sizes = {};  // of the first function, where its arguments do not show them
   // Asked about each guard that fails; a CheckError follows when it answers `fail`, or when there
   // is none.
@@ -45,8 +41,8 @@ struct Evaluated {
 };
 
 // The program must be verified; one that is not gives errors, but less clear ones. Recursion is as
-// deep as max_depth and memory allow: calls use no stack. What an error is about is in its hint:
-// the function and those that called it.
+// deep as max_depth and memory allow: calls use no stack. An error says where in the program it
+// came up, in which function, and who called that.
 std::vector<Value> evaluate(const Program& program, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options = {});
 Evaluated evaluate_function(const Program& program, std::string_view function, Machine& machine,

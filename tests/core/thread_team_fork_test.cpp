@@ -219,6 +219,28 @@ TEST_F(ThreadTeamProcess, EndsAChildThatAWorkerForkedWithTheBody) {
   EXPECT_TRUE(team_has_workers());
 }
 
+TEST_F(ThreadTeamProcess, LeavesTheLoopOfAnotherThreadAloneInAChildThatAWorkerForked) {
+  std::atomic<bool> held = false, release = true;
+  pid_t child = -1;
+  parallel_chunks(2, [&](int64_t) {
+    hold_worker(held, release);
+    if (thread_index() == 0) return;
+    child = fork_briefly();
+    if (child != 0) return;
+    std::atomic<bool>* const begun = &held;  // the child's own copy
+    *begun = false;
+    std::thread([begun] {
+      parallel_chunks(4, [begun](int64_t) {
+        *begun = true;
+        std::this_thread::sleep_for(20ms);  // the worker leaves its body meanwhile
+      });
+      _exit(team_works() ? kGood : 2);
+    }).detach();
+    while (!*begun) std::this_thread::sleep_for(100us);
+  });
+  EXPECT_EQ(status_of(child), kGood);
+}
+
 TEST_F(ThreadTeamProcess, ExitsFromAWorker) {
   EXPECT_EQ(status_of_child([] {
               std::atomic<bool> held = false, release = true;

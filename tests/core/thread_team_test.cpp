@@ -216,7 +216,9 @@ TEST_F(ThreadTeam, NumbersTheThreadsOfTheInnermostCall) {
   set_thread_count(3);
   const std::thread::id caller = std::this_thread::get_id();
   EXPECT_EQ(thread_index(), 0);
-  parallel_chunks(50, [&](int64_t) {
+  Meeting meeting(3);
+  parallel_chunks(3, [&](int64_t) {
+    EXPECT_TRUE(meeting.wait());
     const int outer = thread_index();
     EXPECT_EQ(outer == 0, std::this_thread::get_id() == caller);
     EXPECT_LT(outer, 3);

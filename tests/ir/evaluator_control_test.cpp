@@ -1,9 +1,11 @@
 // Calls, branches, loops, recursion.
+#include <algorithm>
 #include <cmath>
 
 #include "plait/ir/builder.h"
 
 #include "tests/ir/evaluator_fixture.h"
+#include "tests/support/sample_programs.h"
 
 namespace plait::ir {
 namespace {
@@ -392,27 +394,26 @@ TEST_F(Evaluator, RecursionAMillionDeep) {
   EXPECT_LE(machine.peak(), before + 8);  // what is dead while a callee runs is freed before
 }
 
-constexpr std::string_view kFactorial = R"(func @factorial(%n: f64[]) -> (f64[]) {
-  %one = literal {value = f64[](1)}
-  %more = less %one, %n
-  %0 = cond @times_rest, @is_one(%more, %n, %one)
-  return %0
-}
-func @is_one(%n: f64[], %one: f64[]) -> (f64[]) {
-  return %one
-}
-func @times_rest(%n: f64[], %one: f64[]) -> (f64[]) {
-  %less = subtract %n, %one
-  %rest = call @factorial(%less)  ; factorial.cpp:3
-  %0 = multiply %n, %rest
-  return %0
-})";
-
 TEST_F(Evaluator, Factorial) {
   EXPECT_EQ(number(kFactorial, {f64(10)}), 3628800);
   EXPECT_EQ(number(kFactorial, {f64(0)}), 1);
   options.check_types = false;
   EXPECT_EQ(number(kFactorial, {f64(500'000)}), INFINITY);  // a million functions at a time
+}
+
+TEST_F(Evaluator, CollatzStops) {
+  EXPECT_EQ(number(kCollatz, {i64(1)}), 0);
+  EXPECT_EQ(number(kCollatz, {i64(27)}), 111);
+}
+
+TEST_F(Evaluator, MergeSortByRecursionOnHalves) {
+  EXPECT_EQ(vector(kSort, {f64s({})}), Elements{});
+  EXPECT_EQ(vector(kSort, {f64s({2, 1})}), (Elements{1, 2}));
+  Elements elements;
+  for (int i = 0; i < 101; ++i) elements.push_back((i * 37) % 101 - 0.5 * (i % 3));
+  Elements sorted = elements;
+  std::sort(sorted.begin(), sorted.end());
+  EXPECT_EQ(vector(kSort, {f64s(elements)}), sorted);
 }
 
 TEST_F(Evaluator, TooDeepRecursionIsAnError) {

@@ -349,6 +349,30 @@ TEST_F(Evaluator, WhatAMachineGivesIsCheckedAgainstTheTypes) {
   EXPECT_NO_THROW(evaluate(wrong, faulty, {&x, 1}, options));
 }
 
+TEST_F(Evaluator, IndexSignaturesSayTheSameAsElementwiseLoops) {
+  constexpr std::string_view text =
+      R"(func @main<n>(%x: f64[n, 3], %i: i32[n]) -> (f64[n, 3], i32[n], f64[3], i32[]) {
+    %0 = exp %x
+    %1 = less %0, %x
+    %2 = maximum %x, %0
+    %3 = select %1, %x, %2
+    %4 = multiply %i, %i
+    %5 = negate %4
+    %6 = sum %3
+    %7 = sum %5
+    return %3, %5, %6, %7
+  })";
+  Value x = machine.array(DType::f64, {2, 3}, {1, -2, 0.5, 4, 0, -0.25});
+  Value i = machine.vector(DType::i32, {65536, 3});
+  std::vector<Value> direct = run(text, {x, i});
+  machine.compute_by_loops(true);
+  std::vector<Value> by_loops = run(text, {x, i});
+  for (size_t k = 0; k < direct.size(); ++k) {
+    EXPECT_EQ(ScalarMachine::text(direct[k]), ScalarMachine::text(by_loops[k]));
+  }
+  EXPECT_EQ(ScalarMachine::number(direct[3]), -9);  // 65536 squared wraps around to 0
+}
+
 TEST_F(Evaluator, ErrorsSayWhereInTheProgram) {
   std::string message = error<IndexError>(R"(func @main(%x: f64[3]) -> (f64[]) {
     %0 = call @inner(%x)  ; model.cpp:4

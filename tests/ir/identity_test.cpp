@@ -187,6 +187,14 @@ TEST_F(IdentityOf, MutualRecursionInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+// All alike but for what the last one does: they differ in how far away it is.
+TEST_F(IdentityOf, DifferencesTravelRoundTheRing) {
+  std::string text = ring({"a", "b", "c", "d"});
+  text.replace(text.rfind("call @a"), 7, "remat @a");
+  std::vector<Identity> found = identities(Program::parse(text));
+  EXPECT_EQ(std::set<Identity>(found.begin(), found.end()).size(), 4u);
+}
+
 // A copy of even and odd that falls into the original after one round; and one that almost does.
 TEST_F(IdentityOf, ComponentsThatRepeatOneThatTheyCall) {
   std::string copy = R"(

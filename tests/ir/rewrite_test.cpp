@@ -109,6 +109,22 @@ TEST_F(Rewriting, AReplacementMayBeAValue) {
   EXPECT_NE(text.find("call @sub<n>(%x)"), std::string::npos) << text;
 }
 
+TEST_F(Rewriting, AnEarlierValueKeepsItsLabel) {
+  constexpr std::string_view kText = R"(
+func @main(%x: f32[]) -> (f32[], f32[]) {
+  %first = exp %x
+  %second = negate %first
+  %0 = cos %x
+  %third = negate %0
+  return %second, %third
+}
+)";
+  std::string text = rewritten(kText, {parse_rule("negate(?x) => ?x")});
+  EXPECT_NE(text.find("%first = exp"), std::string::npos) << text;
+  EXPECT_NE(text.find("%1 = cos"), std::string::npos) << text;
+  EXPECT_NE(text.find("return %first, %1"), std::string::npos) << text;
+}
+
 TEST_F(Rewriting, EarlierRulesGoFirst) {
   constexpr std::string_view kText = "func @main(%x: f32[]) -> (f32[]) { %0 = exp %x return %0 }";
   RewriteRule to_sin = parse_rule("exp(?x) => sin(?x)"), to_cos = parse_rule("exp(?x) => cos(?x)");

@@ -8,28 +8,29 @@
 
 #include "plait/core/element.h"
 #include "plait/core/error.h"
+#include "plait/ir/inference.h"
 #include "plait/ir/primitive.h"
 
+#include "tests/support/reference_loops.h"
 #include "tests/support/scalar_ops.h"
 
 namespace plait::ir {
 
 struct ScalarArray {
-  ScalarArray(std::shared_ptr<ScalarMachine::Counts> counts, ArraySizes type,
-              std::vector<double> elements)
-      : counts_(std::move(counts)), type(std::move(type)), elements(std::move(elements)) {
-    int64_t live = ++counts_->live, peak = counts_->peak;
-    while (live > peak && !counts_->peak.compare_exchange_weak(peak, live)) {
+  ScalarArray(std::shared_ptr<ScalarMachine::Counts> counted_by, ArraySizes array_type,
+              std::vector<double> array_elements)
+      : counts(std::move(counted_by)),
+        type(std::move(array_type)),
+        elements(std::move(array_elements)) {
+    int64_t live = ++counts->live, peak = counts->peak;
+    while (live > peak && !counts->peak.compare_exchange_weak(peak, live)) {
     }
   }
   ScalarArray(const ScalarArray&) = delete;
   ScalarArray& operator=(const ScalarArray&) = delete;
-  ~ScalarArray() { --counts_->live; }
+  ~ScalarArray() { --counts->live; }
 
- private:
-  std::shared_ptr<ScalarMachine::Counts> counts_;
-
- public:
+  const std::shared_ptr<ScalarMachine::Counts> counts;
   const ArraySizes type;
   const std::vector<double> elements;
 };
@@ -100,15 +101,35 @@ Value run_elementwise(ScalarMachine& machine, PrimitiveCall& call) {
   return machine.array(result, last.type.sizes, std::move(elements));
 }
 
-Value run_sum(ScalarMachine& machine, PrimitiveCall& call) {
-  const ScalarArray& x = array_of(call.operands[0]);
-  std::vector<int64_t> sizes(x.type.sizes.begin() + 1, x.type.sizes.end());
-  std::vector<double> sums(product(sizes));
-  for (size_t i = 0; i < x.elements.size(); ++i) {
-    double& sum = sums[i % sums.size()];
-    sum = rounded(x.type.dtype, sum + x.elements[i]);
+// From the declaration alone: the index signature's loops around the body.
+Value run_by_loops(ScalarMachine& machine, const PrimitiveCall& call) {
+  const Primitive& primitive = call.instruction.primitive();
+  std::vector<Type> types;
+  std::vector<LoopArray> operands;
+  for (size_t i = 0; i < call.operands.size(); ++i) {
+    const ScalarArray& array = array_of(call.operands[i]);
+    types.push_back(call.instruction.operand_type(i));
+    operands.push_back({array.type.sizes, array.elements});
   }
-  return machine.array(x.type.dtype, std::move(sizes), std::move(sums));
+  static const Declarations kNoDeclarations;
+  static const Mesh kNoAxes;
+  Inference inference{.primitive = primitive,
+                      .operands = types,
+                      .attributes = call.instruction.attributes(),
+                      .callees = {},
+                      .size_arguments = {},
+                      .stated = {},
+                      .declarations = kNoDeclarations,
+                      .axes = kNoAxes,
+                      .name_size = {}};
+  DType operand = types.back().dtype(), result = call.instruction.result_types()[0].dtype();
+  auto compute = [&](std::span<const double> x) {
+    return at_point(primitive.body, operand, result, x);
+  };
+  auto round = [&](double value) { return rounded(result, value); };
+  LoopArray computed =
+      run_loops(primitive.signature(inference), primitive.name, operands, {compute, round});
+  return machine.array(result, std::move(computed.sizes), std::move(computed.elements));
 }
 
 Value run_convert(ScalarMachine& machine, PrimitiveCall& call) {
@@ -175,9 +196,10 @@ using Run = Value (*)(ScalarMachine&, PrimitiveCall&);
 
 Run find_run(std::string_view name) {
   static const std::unordered_map<std::string_view, Run> runs{
-      {"sum", run_sum},     {"convert", run_convert}, {"iota", run_iota},
-      {"halve", run_halve}, {"concat", run_concat},   {"append", run_concat},
-      {"take", run_take},   {"nonzero", run_nonzero}, {"all_reduce_sum", run_all_reduce_sum},
+      {"convert", run_convert}, {"iota", run_iota},
+      {"halve", run_halve},     {"concat", run_concat},
+      {"append", run_concat},   {"take", run_take},
+      {"nonzero", run_nonzero}, {"all_reduce_sum", run_all_reduce_sum},
   };
   auto place = runs.find(name);
   return place == runs.end() ? nullptr : place->second;
@@ -242,6 +264,8 @@ void ScalarMachine::run(PrimitiveCall& call) {
     call.results[0] = scalar(DType::i64, static_cast<double>(ticks_++));
   } else if (Run run = find_run(primitive.name)) {
     call.results[0] = run(*this, call);
+  } else if (primitive.signature && (by_loops_ || primitive.name == "sum")) {
+    call.results[0] = run_by_loops(*this, call);
   } else if (primitive.body.real || primitive.body.integer) {
     call.results[0] = run_elementwise(*this, call);
   } else {

@@ -33,6 +33,10 @@ class ScalarMachine : public Machine {
   Value slice(const Value& stacked, int64_t index) override;
   Value stack(std::span<const Value> slices, const ArraySizes& each) override;
 
+  // Computes elementwise primitives too by the loops of their index signatures, instead of in one
+  // pass.
+  void compute_by_loops(bool by_loops) { by_loops_ = by_loops; }
+
   const std::vector<std::string>& printed() const { return printed_; }
   int64_t ticks() const { return ticks_; }
   int64_t live() const { return counts_->live; }  // arrays that exist
@@ -48,6 +52,7 @@ class ScalarMachine : public Machine {
   std::shared_ptr<Counts> counts_;
   std::vector<std::string> printed_;
   int64_t ticks_ = 0;
+  bool by_loops_ = false;
 };
 
 }  // namespace plait::ir

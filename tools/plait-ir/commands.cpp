@@ -46,7 +46,8 @@ class Commands {
  private:
   using Action = void (*)(const Options& options);
 
-  CLI::App& add(std::string name, std::string description, std::string example, Action action) {
+  CLI::App& add(std::string name, std::string description, const std::string& example,
+                Action action) {
     CLI::App& command = *app_.add_subcommand(std::move(name), std::move(description));
     command.footer("Example: " + example);
     command.callback([this_chosen = &chosen_, options = options_, action] {
@@ -54,9 +55,9 @@ class Commands {
     });
     return command;
   }
-  CLI::App& add_reading(std::string name, std::string description, std::string example,
+  CLI::App& add_reading(std::string name, std::string description, const std::string& example,
                         Action action) {
-    CLI::App& command = add(std::move(name), std::move(description), std::move(example), action);
+    CLI::App& command = add(std::move(name), std::move(description), example, action);
     command.add_option("FILE", options_->input, "A program, as text or bytes; - is standard input")
         ->required();
     command.add_option("-o,--output", options_->output,

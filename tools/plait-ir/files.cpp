@@ -14,8 +14,6 @@
 
 #include "plait/core/error.h"
 
-extern char** environ;
-
 namespace {
 
 using plait::IoError;
