@@ -130,6 +130,10 @@ TEST_F(RoundTrip, ParametersWithoutLabels) {
   EXPECT_NE(unlabelled_parameters("p0").text().find("(%p0_: f32[], %p0: f32[])"),
             std::string::npos);
   for (const char* label : {"y", "", "p0", "p0_"}) expect_round_trip(unlabelled_parameters(label));
+  // What would read back as no label is printed as none.
+  const Program in_its_place = unlabelled_parameters("p1_");
+  EXPECT_NE(in_its_place.text().find("(%p0: f32[], %p1: f32[])"), std::string::npos);
+  EXPECT_EQ(Program::parse(in_its_place.text()).text(), in_its_place.text());
 }
 
 TEST_F(RoundTrip, OneLineForMessages) {
