@@ -89,6 +89,10 @@ func @main<n, m>(%x: f32[n], %p1: f32[m]) -> <k> (f32[k], (f32[n], i64[])) over 
   %3 = tuple %0, %c : (f32[n], i64[])
   return <k> %y, %3
 }
+
+func @types<n, m>(%a: f32[n @data, m @(model, x)]^{y}+{z}, %b: (@list?, (), key[2])??, %c: @pair<n + 1>) -> (@pair<n + 1>) over {data: 2, model: n, x: 1, y: 4, z: 4} {
+  return %c
+}
 )";
   EXPECT_EQ(Program::parse(text).text(), text);
 }
