@@ -5,14 +5,14 @@ set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
-rm -rf carried.new
-mkdir -p carried.new/{fmt,CLI11}/include carried.new/googletest
-cp -r /usr/include/fmt carried.new/fmt/include/
-cp -r /usr/include/CLI carried.new/CLI11/include/
-cp -r /usr/src/googletest/{CMakeLists.txt,googletest} carried.new/googletest/
+rm -rf .setup/carried
+mkdir -p .setup/carried/{fmt,CLI11}/include .setup/carried/googletest
+cp -r /usr/include/fmt .setup/carried/fmt/include/
+cp -r /usr/include/CLI .setup/carried/CLI11/include/
+cp -r /usr/src/googletest/{CMakeLists.txt,googletest} .setup/carried/googletest/
 for package in libfmt-dev libcli11-dev googletest; do
-  cp "/usr/share/doc/$package/copyright" "carried.new/$package.copyright"
+  cp "/usr/share/doc/$package/copyright" ".setup/carried/$package.copyright"
 done
 rm -rf carried
-mv carried.new carried
+mv .setup/carried carried
 say "   carried/ holds fmt, CLI11 and GoogleTest ($(du -sh carried | cut -f1))"

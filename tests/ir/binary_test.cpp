@@ -136,6 +136,25 @@ TEST_F(Binary, WhatIsNoProgramIsRefused) {
             "byte 10: \"1a\" is not a name");
 }
 
+TEST_F(Binary, AValueThatIsNotDefinedIsRefused) {
+  // A function without instructions that returns one value.
+  EXPECT_EQ(reading_error(std::string("PLIR\x01\0\x01\0\x01"
+                                      "f\0\0\0\0\0\0\x01\0\0\0\x01\x01",
+                                      22)),
+            "byte 22: a value 1 places back, where 0 are defined");
+}
+
+TEST_F(Binary, DeepTypesAreRefusedBeforeTheyAreRead) {
+  constexpr uint64_t kLevels = 200'000;
+  ByteWriter writer;
+  for (uint64_t i = 0; i < kLevels; ++i) {
+    writer.number(i);
+    writer.byte(static_cast<uint8_t>(Type::Kind::optional));
+  }
+  ByteReader reader(writer.bytes());
+  EXPECT_THROW(reader.type(), ParseError);
+}
+
 // An optional of an optional of …, each referring to the one before, nests without nesting the
 // bytes.
 TEST_F(Binary, TypesThatReferToTypesNestNoDeeperThanAllowed) {

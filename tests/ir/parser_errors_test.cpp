@@ -208,13 +208,19 @@ TEST_F(ParserErrors, TypeRulesKeepTheirKindAndTellThePlace) {
 }
 
 TEST_F(ParserErrors, TypeRulesTellTheLocationWhereThereIsOne) {
-  try {
-    Program::parse(with_body("%0 = add %x, %s ; model.cpp:14\n  return %0"));
-    FAIL();
-  } catch (const ShapeError& error) {  // by its own type, not only by its kind
-    EXPECT_EQ(error.location().text(), "model.cpp:14");
-    EXPECT_TRUE(error.message().starts_with("line 2, column 3: add: ")) << error.message();
+  for (const char* instruction : {"%0 = add %x, %s", "%0, %1 = add %x, %x", "%0 = tuple : f32[]"}) {
+    try {
+      Program::parse(with_body(fmt::format("{} ; model.cpp:14\n  return %0", instruction)));
+      ADD_FAILURE() << instruction;
+    } catch (const ParseError& error) {
+      ADD_FAILURE() << error.what();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.location().text(), "model.cpp:14") << instruction;
+      EXPECT_TRUE(error.message().starts_with("line 2, column 3: ")) << error.message();
+    }
   }
+  // By its own type, not only by its kind.
+  EXPECT_THROW(Program::parse(with_body("%0 = add %x, %s\n  return %0")), ShapeError);
 }
 
 TEST_F(ParserErrors, WhatTheVerifierFindsIsReported) {

@@ -110,6 +110,8 @@ func @sized<n>() -> (i64[]) {{
             "@main: nonzero call\n@sized: size\n");
   EXPECT_EQ(with("<m> (f32[m])", "%s = refine %x : f32[k]\nreturn <k> %s"),
             "@main: nonzero refine\n");
+  EXPECT_EQ(with("(f32[])", "%r = refine %x : f32[k]\n%s = sum %r\nreturn %s"),
+            "@main: nonzero refine sum\n");
   EXPECT_EQ(with("<m> ()", "return <k>"), "@main: nonzero\n");
   EXPECT_EQ(with("(i64[])", "%l = literal {value = i64[](1)}\nreturn %l"), "@main: literal\n");
 }

@@ -89,6 +89,10 @@ func @main<n, m>(%x: f32[n], %p1: f32[m]) -> <k> (f32[k], (f32[n], i64[])) over 
   %3 = tuple %0, %c : (f32[n], i64[])
   return <k> %y, %3
 }
+
+func @types<n, m>(%a: f32[n @data, m @(model, x)]^{y}+{z}, %b: (@list?, (), key[2])??, %c: @pair<n + 1>) -> (@pair<n + 1>) over {data: 2, model: n, x: 1, y: 4, z: 4} {
+  return %c
+}
 )";
   EXPECT_EQ(Program::parse(text).text(), text);
 }
@@ -130,6 +134,10 @@ TEST_F(RoundTrip, ParametersWithoutLabels) {
   EXPECT_NE(unlabelled_parameters("p0").text().find("(%p0_: f32[], %p0: f32[])"),
             std::string::npos);
   for (const char* label : {"y", "", "p0", "p0_"}) expect_round_trip(unlabelled_parameters(label));
+  // What would read back as no label is printed as none.
+  const Program in_its_place = unlabelled_parameters("p1_");
+  EXPECT_NE(in_its_place.text().find("(%p0: f32[], %p1: f32[])"), std::string::npos);
+  EXPECT_EQ(Program::parse(in_its_place.text()).text(), in_its_place.text());
 }
 
 TEST_F(RoundTrip, OneLineForMessages) {
