@@ -47,11 +47,10 @@ Attributes Attributes::defaults(const AttributeSchema* schema) {
 
 void Attributes::for_each_stated(
     const std::function<void(const AttributeField& field, const void* value)>& visit) const {
-  if (!schema_) return;
+  if (!schema_ || value_ == schema_->defaults) return;
   for (const AttributeField& field : schema_->fields) {
     const void* value = field.in(value_.get());
-    if (field.always_printed || !field.ops->equal(value, field.in(schema_->defaults.get())))
-      visit(field, value);
+    if (!field.ops->equal(value, field.in(schema_->defaults.get()))) visit(field, value);
   }
 }
 

@@ -22,7 +22,6 @@ struct AttributeField {
   std::string_view name;
   size_t offset;
   const AttributeValueOps* ops;
-  bool always_printed;  // a constant or a size says what the instruction is, whatever its default
 
   void* in(void* attributes) const { return static_cast<std::byte*>(attributes) + offset; }
   const void* in(const void* attributes) const {
@@ -56,8 +55,7 @@ AttributeSchema make_schema(std::string_view name) {
     using Field = std::remove_cvref_t<decltype(field)>;
     size_t offset =
         reinterpret_cast<const std::byte*>(&field) - reinterpret_cast<const std::byte*>(&sample);
-    schema.fields.push_back({field_name, offset, &attribute_value_ops<Field>(),
-                             std::same_as<Field, Literal> || std::same_as<Field, Dim>});
+    schema.fields.push_back({field_name, offset, &attribute_value_ops<Field>()});
   });
   return schema;
 }
