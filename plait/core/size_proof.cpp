@@ -254,12 +254,11 @@ int64_t SizeProof::divisor_by_facts(const Polynomial& sum, int64_t divisor) {
 }
 
 int64_t SizeProof::divisor_of_atom(Dim atom) {
-  if (const auto found = divisors_.find(atom); found != divisors_.end()) return found->second;
-  int64_t divisor = divisor_of_parts(atom);
-  divisors_.emplace(atom, divisor);  // also ends the search where a fact leads back to the atom
-  divisor = divisor_by_facts(Polynomial(atom), divisor);
-  divisors_[atom] = divisor;
-  return divisor;
+  // 1 until more is known, where a fact leads back to the atom.
+  const auto [place, is_new] = divisors_.emplace(atom, 1);
+  if (!is_new) return place->second;
+  const int64_t divisor = divisor_by_facts(Polynomial(atom), divisor_of_parts(atom));
+  return divisors_[atom] = divisor;
 }
 
 int64_t SizeProof::divisor_of_parts(Dim atom) {

@@ -175,6 +175,12 @@ TEST(SizeFacts, ProveFromDivisibility) {
                   {{"n%4 == 0", "n%6 == 0"}, "n%12 == 0", true}});
 }
 
+TEST(SizeFacts, FactsThatLeadBackToThemselvesEnd) {
+  expect_answers({{{"(n + n//2)%4 == 0"}, "(n//2)%2 == 0", unknown},
+                  {{"(n + n//2)%4 == 0"}, "(n + n//2)%2 == 0", true},
+                  {{"n == m + n//2", "n <= m//2 + 3"}, "n <= 3", unknown}});
+}
+
 TEST(SizeFacts, ProveFromDifference) {
   expect_answers({{{"n != 1"}, "n == 1", false},
                   {{"n != 0"}, "1 <= n", true},
