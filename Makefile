@@ -8,7 +8,7 @@ STEP := . scripts/common.sh && step
 PACKAGES := $(STEP) 'Debian packages' scripts/setup.sh
 PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_environment.sh
 
-.PHONY: help demo test build bench format lint asan tsan clang bare fuzz fresh check-all install docs clean
+.PHONY: help demo test build bench format lint tidy asan tsan clang bare fuzz fresh check-all install docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -34,9 +34,13 @@ format: ## format the sources
 	@$(PACKAGES) lint
 	@$(STEP) 'Formatting' scripts/format.sh -i
 
-lint: ## check format, tidiness, rooms, links and scripts
+lint: ## check format, rooms, links, scripts and that headers stand alone
 	@$(PACKAGES) build test clang lint
 	@scripts/lint.sh
+
+tidy: ## run clang-tidy
+	@$(PACKAGES) build test clang lint
+	@$(STEP) 'clang-tidy' scripts/tidy.sh
 
 asan: ## run the tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(PACKAGES) build test
@@ -68,7 +72,7 @@ fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
 	@scripts/fresh.sh
 
 check-all: ## run the tests, the checks and every variant of the build
-	@scripts/check.sh test lint asan tsan clang bare fuzz
+	@scripts/check.sh test lint tidy asan tsan clang bare fuzz
 
 install: build ## install to PREFIX (/usr/local)
 	@$(STEP) 'Installing to $(PREFIX)' cmake --install build/release --prefix '$(PREFIX)'

@@ -7,10 +7,6 @@ source "$(dirname "$0")/common.sh"
 status=0
 check() { step "$@" || status=1; }
 
-tidy() {
-  cmake --preset clang -DPLAIT_TESTS=ON >/dev/null
-  scripts/tidy.py build/clang plait/ tools/ examples/ tests/support/
-}
 headers_stand_alone() {
   build release -DPLAIT_TESTS=ON -- all_verify_interface_header_sets
 }
@@ -20,5 +16,4 @@ check "Rooms" scripts/check_rooms.py
 check "Links" scripts/check_links.py
 check "Shell scripts" shellcheck --external-sources scripts/*.sh .ci/run
 check "Every header stands alone" headers_stand_alone
-check "clang-tidy" tidy
 exit "$status"

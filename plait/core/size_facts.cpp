@@ -156,10 +156,7 @@ SizeFact SizeFact::parse(std::string_view text, size_t& position) {
   TextReader reader(text, next);
   const auto sign =
       std::ranges::find_if(kSigns, [&](const Sign& sign) { return reader.accept(sign.text); });
-  if (sign == std::end(kSigns)) {
-    reader.skip_spaces();
-    reader.fail_expected("==, !=, <=, <, >= or >");
-  }
+  if (sign == std::end(kSigns)) reader.fail_expected("==, !=, <=, <, >= or >");
   next = reader.position();
   const Dim right = parse_dim(text, next);
   position = next;

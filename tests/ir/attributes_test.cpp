@@ -167,7 +167,8 @@ TEST(Attributes, RefuseMalformedText) {
   EXPECT_EQ(parse_error("dtype = f33}"), "line 1, column 9: f33 is not a dtype");
   EXPECT_EQ(parse_error("padding = hole}"),
             "line 1, column 11: hole is not one of zero, edge, wrap");
-  EXPECT_EQ(parse_error("fact = n 2}"), "line 1, column 10: expected ==, !=, <=, <, >= or >");
+  EXPECT_EQ(parse_error("fact = n 2}"),
+            "line 1, column 9: expected ==, !=, <=, <, >= or >, found ' 2}'");
   EXPECT_EQ(parse_error("counts = 1}"), "line 1, column 10: expected '[', found '1'");
   EXPECT_EQ(parse_error("axes = {1}}"), "line 1, column 9: expected a name, found '1'");
 }
