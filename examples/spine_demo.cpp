@@ -32,7 +32,7 @@ void show_factorial(ScalarMachine& machine) {
       program.text());
   for (double n : {1.0, 5.0, 10.0, 170.0}) {
     Value result = first_result(program, machine, machine.scalar(DType::f64, n));
-    fmt::print("  factorial({}) = {}    ({} calls deep)\n", n, ScalarMachine::number(result),
+    fmt::print("  factorial({}) = {}    (calls nested {} deep)\n", n, ScalarMachine::number(result),
                2 * n - 1);
   }
   Value n = machine.scalar(DType::f64, 500'000);

@@ -157,8 +157,10 @@ TEST_F(Evaluator, CarriedValuesMayShrink) {
 }
 
 constexpr std::string_view kScan =
-    R"(func @main<n>(%decay: f64[], %start: f64[], %xs: f64[n], %ys: f64[n, 2]) -> (f64[], f64[n], f64[n, 2], i64[n]) {
-  %last, %all, %rows, %counts = scan @step(%decay, %start, %xs, %ys) {constants = 1, carries = 1, length = n, reverse = REVERSE}
+    R"(func @main<n>(%decay: f64[], %start: f64[], %xs: f64[n], %ys: f64[n, 2])
+    -> (f64[], f64[n], f64[n, 2], i64[n]) {
+  %last, %all, %rows, %counts = scan @step(%decay, %start, %xs, %ys)
+      {constants = 1, carries = 1, length = n, reverse = REVERSE}
   return %last, %all, %rows, %counts
 }
 func @step(%decay: f64[], %state: f64[], %x: f64[], %y: f64[2]) -> (f64[], f64[], f64[2], i64[]) {
