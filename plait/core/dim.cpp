@@ -7,6 +7,7 @@
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
+#include "plait/core/text.h"
 #include "plait/core/whole_numbers.h"
 
 namespace plait {
@@ -163,7 +164,7 @@ class Evaluation {
 }  // namespace
 
 Dim Dim::symbol(std::string_view name) {
-  if (name.empty() || !begins_name(name[0]) || !std::ranges::all_of(name, continues_name)) {
+  if (!is_name(name)) {
     throw ValueError("\"{}\" cannot name a size", name)
         .hint("a name is letters, digits, _ and ., and begins with a letter or _");
   }

@@ -13,6 +13,8 @@
 
 namespace plait {
 
+class TextReader;
+
 template <class T>
 class SymbolMap;
 
@@ -88,10 +90,9 @@ Dim mod(Dim a, Dim b);        // sign of the divisor: a == b * floor_div(a, b) +
 Dim max(Dim a, Dim b);
 Dim min(Dim a, Dim b);
 
-// Reads the longest expression that starts at text[position], after any space, and moves position
-// past its last character. ParseError with the column on malformed text, which leaves position
-// where it was; nesting is bounded (ParseError past 200 levels).
-Dim parse_dim(std::string_view text, size_t& position);
+// Reads the longest expression that is next. ParseError on malformed text, and past 200 levels of
+// nesting.
+Dim parse_dim(TextReader& reader);
 
 // What each of a function's symbols stands for. Few symbols: linear; many: hashed.
 template <class T>

@@ -62,11 +62,6 @@ class DimTable {
   }
 };
 
-inline bool begins_name(char c) {
-  return ('a' <= c && c <= 'z') || ('A' <= c && c <= 'Z') || c == '_';
-}
-inline bool continues_name(char c) { return begins_name(c) || ('0' <= c && c <= '9') || c == '.'; }
-
 inline bool is_kind(Dim dim, DimKind kind) {
   return !dim.is_number() && DimTable::node(dim).kind == kind;
 }

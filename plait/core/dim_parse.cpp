@@ -2,18 +2,15 @@
 #include <charconv>
 
 #include "plait/core/dim.h"
-#include "plait/core/dim_node.h"
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
-#include "plait/core/text_reader.h"
+#include "plait/core/text.h"
 
 namespace plait {
 
 namespace {
 
 constexpr int kMaxNesting = 200;
-
-bool is_digit(char c) { return '0' <= c && c <= '9'; }
 
 // sum     := product (("+" | "-") product)*
 // product := unary (("*" | "//" | "%") unary)*
@@ -24,13 +21,13 @@ class DimParser {
 
   Dim sum() {
     const size_t begin = reader_.position();
-    if (++nesting_ > kMaxNesting) reader_.fail("more than 200 levels of nesting");
+    if (++nesting_ > kMaxNesting) reader_.fail("more than {} levels of nesting", kMaxNesting);
     Polynomial total(product());
     bool minus = false;
     while ((minus = reader_.accept("-")) || reader_.accept("+")) {
       const size_t place = reader_.position();
       if (!total.add(Polynomial(product()), minus ? -1 : 1)) {
-        TextReader::fail_at(place, "a number in this sum is beyond ±2^62");
+        reader_.fail_at(place, "a number in this sum is beyond ±2^62");
       }
     }
     --nesting_;
@@ -53,7 +50,7 @@ class DimParser {
   }
 
   void combine(Dim& left, Dim (*operation)(Dim, Dim)) {
-    reader_.skip_spaces();
+    reader_.skip_space();
     const size_t place = reader_.position();
     const Dim right = unary();
     left = at(place, [&] { return operation(left, right); });
@@ -62,7 +59,7 @@ class DimParser {
   Dim unary() {
     bool negative = false;
     while (reader_.accept("-")) negative = !negative;
-    reader_.skip_spaces();
+    reader_.skip_space();
     if (is_digit(reader_.next())) return number(negative);
     const size_t place = reader_.position();
     const Dim result = primary();
@@ -85,8 +82,8 @@ class DimParser {
 
   Dim primary() {
     if (reader_.accept("(")) return closed(sum());
-    if (!begins_name(reader_.next())) reader_.fail_expected("a size");
-    const std::string_view name = this->name();
+    if (!reader_.next_is_name()) reader_.fail_expecting("a size");
+    const std::string_view name = reader_.name();
     if (name == "max" && reader_.accept("(")) {
       return call([](Dim a, Dim b) { return max(a, b); });
     }
@@ -94,14 +91,6 @@ class DimParser {
       return call([](Dim a, Dim b) { return min(a, b); });
     }
     return Dim::symbol(name);
-  }
-
-  std::string_view name() {
-    const std::string_view rest = reader_.rest();
-    size_t length = 0;
-    while (length < rest.size() && continues_name(rest[length])) ++length;
-    reader_.advance(length);
-    return rest.substr(0, length);
   }
 
   Dim call(Dim (*operation)(Dim, Dim)) {
@@ -121,11 +110,11 @@ class DimParser {
 
   // What is wrong with a value, such as a division by zero, is wrong with the text.
   template <class Make>
-  static Dim at(size_t place, Make make) {
+  Dim at(size_t place, Make make) {
     try {
       return make();
     } catch (const ValueError& error) {
-      TextReader::fail_at(place, error.message());
+      reader_.fail_at(place, error.message());
     }
   }
 
@@ -135,11 +124,6 @@ class DimParser {
 
 }  // namespace
 
-Dim parse_dim(std::string_view text, size_t& position) {
-  TextReader reader(text, position);
-  const Dim result = DimParser(reader).sum();
-  position = reader.position();
-  return result;
-}
+Dim parse_dim(TextReader& reader) { return DimParser(reader).sum(); }
 
 }  // namespace plait

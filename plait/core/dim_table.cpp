@@ -49,7 +49,7 @@ struct KeyHash {
 
 struct KeyEqual {
   using is_transparent = void;
-  static const Key& key(const Key& key) { return key; }
+  static Key key(const Key& key) { return key; }
   static Key key(const std::unique_ptr<const DimNode>& node) { return key_of(*node); }
   template <class A, class B>
   bool operator()(const A& a, const B& b) const {

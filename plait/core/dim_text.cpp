@@ -35,7 +35,7 @@ std::string text_of_product(std::span<const Dim> atoms) {
 // Without its sign, which is written between terms. Unary minus binds like * does, so a quotient
 // after it needs parentheses.
 std::string text_of_term(const Term& term, bool after_unary_minus) {
-  const std::string number = fmt::to_string(term.coefficient).substr(term.coefficient < 0);
+  std::string number = fmt::to_string(term.coefficient).substr(term.coefficient < 0);
   if (term.base.is_number()) return number;
   const bool bare = !is_quotient(term.base) || (number == "1" && !after_unary_minus);
   const std::string base = in_parentheses_unless(bare, term.base);

@@ -98,19 +98,19 @@ int hex_value(char digit) {
   return -1;
 }
 
-[[noreturn]] void fail_range(size_t start, std::string_view number, DType dtype) {
-  const std::string range =
-      is_integer(dtype)
-          ? fmt::format("{} to {}", integer_limits(dtype).min, integer_limits(dtype).max)
-          : fmt::format("{} to {}", -float_limits(dtype).max, float_limits(dtype).max);
-  TextReader::fail_at(start, fmt::format("{} is a number that {} cannot hold (it holds {})",
-                                         excerpt(number), name_of(dtype), range));
-}
-
 // The part of the text that looks like a number, for messages.
 std::string_view number_at(const TextReader& reader) {
   const std::string_view rest = reader.rest();
   return rest.substr(0, rest.find_first_not_of("0123456789+-.eE"));
+}
+
+[[noreturn]] void fail_range(const TextReader& reader, DType dtype) {
+  const std::string range =
+      is_integer(dtype)
+          ? fmt::format("{} to {}", integer_limits(dtype).min, integer_limits(dtype).max)
+          : fmt::format("{} to {}", -float_limits(dtype).max, float_limits(dtype).max);
+  reader.fail("{} is a number that {} cannot hold (it holds {})", number_at(reader), name_of(dtype),
+              range);
 }
 
 // After "nan": the default one, or the one whose bits follow.
@@ -122,33 +122,32 @@ T read_nan(TextReader& reader) {
     return std::bit_cast<T>(static_cast<Word>(default_nan(format)));
   }
   reader.advance(3);
-  const size_t start = reader.position();
   const size_t digits = count_hex_digits(reader);
   uint64_t word = 0;
   if (digits == 2 * sizeof(T)) {
-    std::from_chars(reader.rest().data(), reader.rest().data() + digits, word, 16);
+    const std::string_view text = reader.rest().substr(0, digits);
+    std::from_chars(text.data(), text.data() + text.size(), word, 16);
     const T value = std::bit_cast<T>(static_cast<Word>(word));
-    reader.advance(digits);
-    if (std::isnan(static_cast<double>(value))) return value;
+    if (std::isnan(static_cast<double>(value))) {
+      reader.advance(digits);
+      return value;
+    }
   }
-  TextReader::fail_at(start, fmt::format("expected the {} hexadecimal digits of a NaN of {}",
-                                         2 * sizeof(T), name_of(kDTypeOf<T>)));
+  reader.fail("expected the {} hexadecimal digits of a NaN of {}", 2 * sizeof(T),
+              name_of(kDTypeOf<T>));
 }
 
 template <class T>
 T read_finite(TextReader& reader) {
   using Read = std::conditional_t<kIsPackedFloat<T>, double, T>;
-  const size_t start = reader.position();
   const std::string_view rest = reader.rest();
   Read read = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), read);
-  if (error == std::errc::invalid_argument) reader.fail_expected("a number");
+  if (error == std::errc::invalid_argument) reader.fail_expecting("a number");
   const auto value = static_cast<T>(read);
   const auto number = static_cast<double>(value);
   const bool vanished = number == 0 && read != 0;
-  if (error != std::errc() || !std::isfinite(number) || vanished) {
-    fail_range(start, number_at(reader), kDTypeOf<T>);
-  }
+  if (error != std::errc() || !std::isfinite(number) || vanished) fail_range(reader, kDTypeOf<T>);
   reader.advance(static_cast<size_t>(end - rest.data()));
   return value;
 }
@@ -163,24 +162,24 @@ T read_float(TextReader& reader) {
   const bool negative = rest.starts_with('-');
   if (rest.substr(negative).starts_with("inf")) {
     if (!info_of(kDTypeOf<T>).format.has_infinity) {
-      reader.fail(fmt::format("{} has no infinity", name_of(kDTypeOf<T>)));
+      reader.fail("{} has no infinity", name_of(kDTypeOf<T>));
     }
     reader.advance(negative ? 4 : 3);
     return static_cast<T>(negative ? -INFINITY : INFINITY);
   }
   const char first = rest.size() > negative ? rest[negative] : '\0';
-  if (first != '.' && (first < '0' || first > '9')) reader.fail_expected("a number");
+  if (first != '.' && !is_digit(first)) reader.fail_expecting("a number");
   return read_finite<T>(reader);
 }
 
 template <class T>
 std::complex<T> read_complex(TextReader& reader) {
   reader.expect("(");
-  reader.skip_spaces();
+  reader.skip_space();
   const T real = read_float<T>(reader);
   if (reader.next() != '-') {
     reader.expect("+");
-    if (reader.next() == '-') reader.fail_expected("a number without a sign");
+    if (reader.next() == '-') reader.fail_expecting("a number without a sign");
   }
   const T imaginary = read_float<T>(reader);
   reader.expect("j");
@@ -190,15 +189,14 @@ std::complex<T> read_complex(TextReader& reader) {
 
 template <class T>
 T read_integer(TextReader& reader) {
-  const size_t start = reader.position();
   const std::string_view rest = reader.rest();
   T value = 0;
   const auto [end, error] = std::from_chars(rest.data(), rest.data() + rest.size(), value);
   const bool negative_unsigned = std::is_unsigned_v<T> && rest.starts_with('-');
   if (error == std::errc::result_out_of_range || (negative_unsigned && number_at(reader) != "-")) {
-    fail_range(start, number_at(reader), kDTypeOf<T>);
+    fail_range(reader, kDTypeOf<T>);
   }
-  if (error != std::errc()) reader.fail_expected("an integer");
+  if (error != std::errc()) reader.fail_expecting("an integer");
   reader.advance(static_cast<size_t>(end - rest.data()));
   return value;
 }
@@ -206,7 +204,7 @@ T read_integer(TextReader& reader) {
 bool read_bool(TextReader& reader) {
   if (reader.accept("true")) return true;
   if (reader.accept("false")) return false;
-  reader.fail_expected("true or false");
+  reader.fail_expecting("true or false");
 }
 
 KeyBits read_key(TextReader& reader) {
@@ -238,7 +236,7 @@ void append_element_text(std::string& text, DType dtype, const std::byte* elemen
 }
 
 void read_element(TextReader& reader, DType dtype, std::byte* element) {
-  reader.skip_spaces();
+  reader.skip_space();
   with_element_type(dtype, [&]<class T>(std::type_identity<T>) {
     T value;
     if constexpr (std::is_same_v<T, bool>) {
@@ -256,6 +254,15 @@ void read_element(TextReader& reader, DType dtype, std::byte* element) {
   });
 }
 
+void append_real(std::string& text, double value) {
+  append_element_text(text, DType::f64, reinterpret_cast<const std::byte*>(&value));
+}
+
+double read_real(TextReader& reader) {
+  reader.skip_space();
+  return read_float<double>(reader);
+}
+
 void append_hex(std::string& text, std::span<const std::byte> bytes) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   text.reserve(text.size() + 2 * bytes.size());
@@ -268,7 +275,7 @@ void append_hex(std::string& text, std::span<const std::byte> bytes) {
 void read_hex(TextReader& reader, std::span<std::byte> bytes) {
   const size_t digits = count_hex_digits(reader);
   if (digits != 2 * bytes.size()) {
-    reader.fail(fmt::format("expected {} hexadecimal digits, found {}", 2 * bytes.size(), digits));
+    reader.fail("expected {} hexadecimal digits, found {}", 2 * bytes.size(), digits);
   }
   const std::string_view text = reader.rest();
   for (size_t i = 0; i < bytes.size(); ++i) {

@@ -15,6 +15,8 @@
 
 namespace plait {
 
+class TextReader;
+
 class Literal {
  public:
   Literal() = default;  // f64 scalar 0
@@ -69,9 +71,8 @@ class Literal {
 // Past this many elements, text() writes the bytes in hexadecimal.
 inline constexpr int64_t kMaxElementsInText = 64;
 
-// Reads the form that text() writes, starting at text[position], and moves position past it.
-// ParseError with the column; sizes that the text cannot back with elements are refused before
-// memory is asked for.
-Literal parse_literal(std::string_view text, size_t& position);
+// Reads the form that text() writes. Sizes that the text cannot back with elements are refused
+// before memory is asked for.
+Literal parse_literal(TextReader& reader);
 
 }  // namespace plait

@@ -1,37 +1,27 @@
 // The text of a literal, and back.
-#include <limits>
-
 #include "plait/core/element_text.h"
 #include "plait/core/error.h"
 #include "plait/core/literal.h"
+#include "plait/core/text.h"
 
 namespace plait {
 
 namespace {
 
 DType read_dtype(TextReader& reader) {
-  reader.skip_spaces();
-  const std::string_view rest = reader.rest();
-  const size_t end = rest.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789");
-  const std::optional<DType> dtype = parse_dtype(rest.substr(0, end));
-  if (!dtype) reader.fail_expected("a dtype");
-  reader.advance(name_of(*dtype).size());
-  return *dtype;
+  reader.skip_space();
+  const size_t start = reader.position();
+  const std::optional<DType> dtype =
+      reader.next_is_name() ? parse_dtype(reader.name()) : std::nullopt;
+  if (dtype) return *dtype;
+  reader.seek(start);
+  reader.fail_expecting("a dtype");
 }
 
 int64_t read_size(TextReader& reader) {
-  reader.skip_spaces();
-  if (reader.next() < '0' || reader.next() > '9') reader.fail_expected("a size");
-  const size_t start = reader.position();
-  int64_t size = 0;
-  for (; reader.next() >= '0' && reader.next() <= '9'; reader.advance(1)) {
-    const int digit = reader.next() - '0';
-    if (size > (std::numeric_limits<int64_t>::max() - digit) / 10) {
-      TextReader::fail_at(start, "a size that 64 bits cannot hold");
-    }
-    size = size * 10 + digit;
-  }
-  return size;
+  reader.skip_space();
+  if (!is_digit(reader.next())) reader.fail_expecting("a size");
+  return reader.integer();
 }
 
 std::vector<int64_t> read_sizes(TextReader& reader) {
@@ -58,8 +48,7 @@ std::vector<std::byte> read_others(TextReader& reader, DType dtype, int64_t coun
   const auto size = static_cast<size_t>(size_of(dtype));
   for (int64_t i = 1; i < count; ++i) {
     if (!reader.accept(",")) {
-      reader.skip_spaces();
-      reader.fail_expected(fmt::format("',' and element {} of {}", i + 1, count));
+      reader.fail_expecting(fmt::format("',' and element {} of {}", i + 1, count));
     }
     bytes.resize(bytes.size() + size);
     read_element(reader, dtype, bytes.data() + bytes.size() - size);
@@ -78,8 +67,8 @@ std::vector<std::byte> read_all_in_hex(TextReader& reader, int64_t byte_count) {
   reader.expect("0x");
   const size_t digits = count_hex_digits(reader);
   if (digits % 2 != 0 || digits / 2 != static_cast<uint64_t>(byte_count)) {
-    reader.fail(fmt::format("expected two hexadecimal digits for each of {} bytes, found {}",
-                            byte_count, digits));
+    reader.fail("expected two hexadecimal digits for each of {} bytes, found {}", byte_count,
+                digits);
   }
   std::vector<std::byte> bytes(static_cast<size_t>(byte_count));
   read_hex(reader, bytes);
@@ -123,9 +112,8 @@ std::string Literal::text() const {
   return text + ")";
 }
 
-Literal parse_literal(std::string_view text, size_t& position) {
-  TextReader reader(text, position);
-  reader.skip_spaces();
+Literal parse_literal(TextReader& reader) {
+  reader.skip_space();
   const size_t start = reader.position();
   const DType dtype = read_dtype(reader);
   std::vector<int64_t> sizes = read_sizes(reader);
@@ -134,10 +122,9 @@ Literal parse_literal(std::string_view text, size_t& position) {
   try {
     result = read_elements(reader, dtype, std::move(sizes));
   } catch (const ValueError& error) {
-    TextReader::fail_at(start, error.message());
+    reader.fail_at(start, error.message());
   }
   reader.expect(")");
-  position = reader.position();
   return result;
 }
 

@@ -1,13 +1,16 @@
 #include "plait/core/location.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
+#include <span>
 #include <unordered_map>
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <unwind.h>
 
 #include "plait/core/immortal.h"
 #include "plait/core/source_line.h"
@@ -91,23 +94,103 @@ class AddressTexts {
   std::unordered_map<uintptr_t, std::string> texts_;
 };
 
+// The return addresses of a call, from the innermost outwards.
+class CallStack {
+ public:
+  static CallStack here() {
+    CallStack stack;
+    _Unwind_Backtrace(
+        [](_Unwind_Context* context, void* data) {
+          auto& found = *static_cast<CallStack*>(data);
+          found.addresses_[found.size_++] = _Unwind_GetIP(context);
+          return found.size_ < kMost ? _URC_NO_REASON : _URC_END_OF_STACK;
+        },
+        &stack);
+    return stack;
+  }
+
+  std::span<const uintptr_t> addresses() const { return std::span(addresses_).first(size_); }
+  friend bool operator==(const CallStack& a, const CallStack& b) {
+    return std::ranges::equal(a.addresses(), b.addresses());
+  }
+
+ private:
+  static constexpr size_t kMost = 48;
+  std::array<uintptr_t, kMost> addresses_;
+  size_t size_ = 0;
+};
+
+struct CallStackHash {
+  size_t operator()(const CallStack& stack) const {
+    const auto bytes = std::as_bytes(stack.addresses());
+    return std::hash<std::string_view>()(
+        {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  }
+};
+
+bool is_in_system_library(uintptr_t address) {
+  Dl_info info{};
+  if (dladdr(reinterpret_cast<const void*>(address), &info) == 0 || !info.dli_fname) return false;
+  const std::string_view file = info.dli_fname;
+  return file.starts_with("/lib") || file.starts_with("/usr/lib");
+}
+
+// Every call stack that was noted so far.
+class StackTable {
+ public:
+  uint64_t index_of(const CallStack& stack) {
+    const std::lock_guard lock(mutex_);
+    const auto [place, is_new] = indices_.try_emplace(stack, stacks_.size());
+    if (is_new) stacks_.push_back(&place->first);
+    return place->second;
+  }
+
+  // The return address of the user's call; 0 when there is none on the stack.
+  uintptr_t caller(uint64_t index) {
+    const std::lock_guard lock(mutex_);
+    for (const uintptr_t address : stacks_[index]->addresses()) {
+      const auto source = source_line_of(address - 1);
+      if (source ? !is_inside(source->file) : !is_in_system_library(address)) return address;
+    }
+    return 0;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::unordered_map<CallStack, uint64_t, CallStackHash> indices_;
+  std::deque<const CallStack*> stacks_;
+};
+
+StackTable& stacks() {
+  static Immortal<StackTable> table;
+  return *table;
+}
+
+std::string text_of_address(uintptr_t address) {
+  static Immortal<AddressTexts> texts;
+  return texts->text(address);
+}
+
 }  // namespace
 
 Location Location::of(std::string_view file, int64_t line) {
   if (file.empty()) return {};
-  return Location(places().index_of(file, std::max<int64_t>(line, 0)) << 1 | 1);
+  return Location(places().index_of(file, std::max<int64_t>(line, 0)) << 2 | 1);
 }
 
 Location Location::of_address(const void* address) {
   return Location(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address)) << 1);
 }
 
+Location Location::of_caller() { return Location(stacks().index_of(CallStack::here()) << 2 | 3); }
+
 std::string Location::text() const {
   if (!known()) return {};
   try {
-    if ((word_ & 1) != 0) return places().text(word_ >> 1);
-    static Immortal<AddressTexts> addresses;
-    return addresses->text(static_cast<uintptr_t>(word_ >> 1));
+    if ((word_ & 1) == 0) return text_of_address(static_cast<uintptr_t>(word_ >> 1));
+    if ((word_ & 2) == 0) return places().text(word_ >> 2);
+    const uintptr_t caller = stacks().caller(word_ >> 2);
+    return caller == 0 ? std::string() : text_of_address(caller);
   } catch (...) {
     return {};  // an error message without its place is better than none
   }

@@ -15,6 +15,10 @@ class Location {
   static Location of(std::string_view file, int64_t line);
   // A return address in machine code, made readable (through debug information) only when asked.
   static Location of_address(const void* address);
+  // Where the user's code called into Plait: the first place on the call stack, from here outwards,
+  // that is neither Plait's own source nor the standard library's. Notes addresses now, reads debug
+  // information only when asked.
+  static Location of_caller();
 
   bool known() const { return word_ != 0; }
   // "model.cpp:14"; "" when unknown; "program+0x1f3a" when there is no debug information.
@@ -24,8 +28,8 @@ class Location {
 
  private:
   explicit Location(uint64_t word) : word_(word) {}
-  uint64_t word_ =
-      0;  // 0: unknown; low bit 1: index of an interned file and line; else an address << 1
+  uint64_t word_ = 0;  // 0: unknown; low bit 0: an address << 1; low bits 01: the index of an
+                       // interned file and line << 2; 11: that of an interned call stack
 };
 
 }  // namespace plait

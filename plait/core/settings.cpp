@@ -67,6 +67,16 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .type = SettingType::boolean,
      .standard = "false",
      .description = "whether printed programs show the source line of each instruction"},
+    {.name = "memory_limit",
+     .type = SettingType::integer,
+     .standard = "0",
+     .description = "bytes that arrays may take together; 0 is as much as there is",
+     .range = {0, int64_t{1} << 62}},
+    {.name = "cpu",
+     .type = SettingType::choice,
+     .standard = "best",
+     .description = "the most capable instructions that kernels use",
+     .choices = {"best", "sse4", "avx2", "avx512"}},
 }};
 
 template <class T>
@@ -78,7 +88,9 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
               is_declared_as(setting::kSpinMicroseconds, "spin_microseconds") &&
               is_declared_as(setting::kLog, "log") && is_declared_as(setting::kVerify, "verify") &&
               is_declared_as(setting::kDump, "dump") &&
-              is_declared_as(setting::kPrintLocations, "print_locations"));
+              is_declared_as(setting::kPrintLocations, "print_locations") &&
+              is_declared_as(setting::kMemoryLimit, "memory_limit") &&
+              is_declared_as(setting::kCpu, "cpu"));
 
 const Declaration& declaration_of(SettingId id) {
   const auto index = static_cast<size_t>(id);
@@ -272,8 +284,9 @@ SettingState state_of(SettingId id) {
 
 namespace settings_detail {
 
-constinit std::array<std::atomic<int64_t>, kSettingCount> words = {kUnread, kUnread, kUnread,
-                                                                   kUnread, kUnread, kUnread};
+constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
+    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
+static_assert(kSettingCount == 8, "each word begins as kUnread");
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());

@@ -14,8 +14,17 @@
 
 namespace plait {
 
-enum class SettingId : uint8_t { threads, spin_microseconds, log, verify, dump, print_locations };
-inline constexpr int kSettingCount = 6;
+enum class SettingId : uint8_t {
+  threads,
+  spin_microseconds,
+  log,
+  verify,
+  dump,
+  print_locations,
+  memory_limit,
+  cpu,
+};
+inline constexpr int kSettingCount = 8;
 
 enum class SettingType : uint8_t { boolean, integer, text, choice };
 enum class SettingOrigin : uint8_t { standard, environment, api };
@@ -99,6 +108,7 @@ class Setting {
 };
 
 enum class Verify : uint8_t { off, on };
+enum class CpuLevel : uint8_t { best, sse4, avx2, avx512 };
 
 namespace setting {
 
@@ -108,6 +118,8 @@ inline constexpr Setting<std::string> kLog{SettingId::log};
 inline constexpr Setting<Verify> kVerify{SettingId::verify};
 inline constexpr Setting<std::string> kDump{SettingId::dump};
 inline constexpr Setting<bool> kPrintLocations{SettingId::print_locations};
+inline constexpr Setting<int64_t> kMemoryLimit{SettingId::memory_limit};
+inline constexpr Setting<CpuLevel> kCpu{SettingId::cpu};
 
 }  // namespace setting
 

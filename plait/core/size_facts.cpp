@@ -6,7 +6,7 @@
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
 #include "plait/core/size_proof.h"
-#include "plait/core/text_reader.h"
+#include "plait/core/text.h"
 
 namespace plait {
 
@@ -142,7 +142,7 @@ std::string SizeFact::text() const {
   return fmt::format("{} {} {}", left, kRelations[relation], right);
 }
 
-SizeFact SizeFact::parse(std::string_view text, size_t& position) {
+SizeFact SizeFact::parse(TextReader& reader) {
   struct Sign {
     std::string_view text;
     Relation relation;
@@ -151,15 +151,11 @@ SizeFact SizeFact::parse(std::string_view text, size_t& position) {
   static constexpr Sign kSigns[] = {{"==", equal, false},      {"!=", not_equal, false},
                                     {"<=", less_equal, false}, {">=", less_equal, true},
                                     {"<", less, false},        {">", less, true}};
-  size_t next = position;
-  const Dim left = parse_dim(text, next);
-  TextReader reader(text, next);
+  const Dim left = parse_dim(reader);
   const auto sign =
       std::ranges::find_if(kSigns, [&](const Sign& sign) { return reader.accept(sign.text); });
-  if (sign == std::end(kSigns)) reader.fail_expected("==, !=, <=, <, >= or >");
-  next = reader.position();
-  const Dim right = parse_dim(text, next);
-  position = next;
+  if (sign == std::end(kSigns)) reader.fail_expecting("==, !=, <=, <, >= or >");
+  const Dim right = parse_dim(reader);
   return sign->exchanged ? SizeFact{right, sign->relation, left}
                          : SizeFact{left, sign->relation, right};
 }
@@ -181,7 +177,6 @@ void SizeFacts::add(const SizeFact& fact) {
 }
 
 std::optional<bool> SizeFacts::prove(const SizeFact& fact) const {
-  // Where an expression divides by something that is known to be 0, it has no value.
   try {
     const Dim left = fact.left.substitute(knowledge_.replacements);
     const Dim right = fact.right.substitute(knowledge_.replacements);
@@ -201,6 +196,7 @@ std::optional<bool> SizeFacts::prove(const SizeFact& fact) const {
       case SizeFact::less: return compare(right - left - 1, left - right);
     }
   } catch (const ValueError&) {
+    return std::nullopt;  // it divides by something that is known to be 0: it has no value
   }
   return std::nullopt;
 }

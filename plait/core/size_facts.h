@@ -27,7 +27,7 @@ struct SizeFact {
   SizeFact substitute(const SymbolMap<Dim>& replacements) const;
   std::string text() const;
   // Reads as parse_dim does. ">=" and ">" are read as "<=" and "<" with the sides exchanged.
-  static SizeFact parse(std::string_view text, size_t& position);
+  static SizeFact parse(TextReader& reader);
   friend bool operator==(const SizeFact&, const SizeFact&) = default;
 };
 

@@ -1,5 +1,28 @@
 #include "plait/core/source_line.h"
 
+namespace plait {
+namespace {
+
+// The folder of Plait's own sources, "…/plait/", or "" when this file was compiled by a relative
+// path, from which it cannot be told.
+std::string_view own_sources() {
+  constexpr std::string_view this_file = __FILE__;
+  constexpr std::string_view below = "core/source_line.cpp";
+  if (!this_file.starts_with('/') || !this_file.ends_with(below)) return {};
+  return this_file.substr(0, this_file.size() - below.size());
+}
+
+}  // namespace
+
+bool is_inside(std::string_view file) {
+  const std::string_view own = own_sources();
+  return (!own.empty() && file.starts_with(own)) ||
+         file.find("/include/plait/") != std::string_view::npos ||
+         file.find("/include/c++/") != std::string_view::npos;
+}
+
+}  // namespace plait
+
 #ifdef PLAIT_HAVE_LIBDW
 
 #include <cstdlib>
@@ -16,21 +39,6 @@
 
 namespace plait {
 namespace {
-
-// The folder of Plait's own sources, "…/plait/", or "" when this file was compiled by a relative
-// path, from which it cannot be told.
-std::string_view own_sources() {
-  constexpr std::string_view this_file = __FILE__;
-  constexpr std::string_view below = "core/source_line.cpp";
-  if (!this_file.starts_with('/') || !this_file.ends_with(below)) return {};
-  return this_file.substr(0, this_file.size() - below.size());
-}
-
-bool belongs_to_plait(std::string_view file) {
-  const std::string_view own = own_sources();
-  return (!own.empty() && file.starts_with(own)) ||
-         file.find("/include/plait/") != std::string_view::npos;
-}
 
 int no_separate_debug_file(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
                            GElf_Word, char**) {
@@ -107,13 +115,13 @@ class DebugInformation {
     Dwarf_Addr bias = 0;
     Dwarf_Die* unit = unit_at(module, address, &bias);
     if (unit == nullptr) return std::nullopt;
-    const std::optional<SourceLine> innermost = innermost_line(unit, address - bias);
-    if (!innermost || !belongs_to_plait(innermost->file)) return innermost;
+    std::optional<SourceLine> innermost = innermost_line(unit, address - bias);
+    if (!innermost || !is_inside(innermost->file)) return innermost;
 
     for (Dwarf_Die& scope : scopes_at(unit, address - bias)) {
       if (dwarf_tag(&scope) != DW_TAG_inlined_subroutine) continue;
       std::optional<SourceLine> caller = call_site(unit, &scope);
-      if (caller && !belongs_to_plait(caller->file)) return caller;
+      if (caller && !is_inside(caller->file)) return caller;
     }
     return innermost;
   }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 namespace plait {
 
@@ -19,5 +20,8 @@ bool can_read_source_lines();
 // each other, the innermost line outside Plait's own sources: what the user wrote. Reads only the
 // debug information inside the loaded files themselves: no search for more, on disk or elsewhere.
 std::optional<SourceLine> source_line_of(uintptr_t address);
+
+// Whether a file is one of Plait's own or of the standard library: not where a user's program is.
+bool is_inside(std::string_view file);
 
 }  // namespace plait

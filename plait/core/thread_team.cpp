@@ -11,7 +11,7 @@
 #include <thread>
 
 #include <pthread.h>
-#include <signal.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): pthread_sigmask is POSIX
 
 #include "plait/core/cpu_count.h"
 #include "plait/core/error.h"

@@ -46,7 +46,7 @@ std::string plural(uint64_t count, std::string_view one, std::string_view many) 
 size_t TreePath::push(std::string_view name) {
   const size_t length = text_.size();
   if (length != 0) text_ += '.';
-  if (name.empty() || name.find_first_of(".\"\\") != name.npos) {
+  if (name.empty() || name.find_first_of(".\"\\") != std::string_view::npos) {
     text_ += quoted(name);
   } else {
     text_ += name;

@@ -1,34 +1,17 @@
 #include "plait/core/cpu_count.h"
 
-#include <filesystem>
-#include <fstream>
 #include <string>
 
 #include <gtest/gtest.h>
 #include <sched.h>
-#include <unistd.h>
+
+#include "tests/core/fake_root.h"
 
 namespace plait {
 namespace {
 
-namespace fs = std::filesystem;
-
-// A folder that stands for "/", with the files that a test puts there.
-class CpuQuota : public testing::Test {
+class CpuQuota : public FakeRoot {
  protected:
-  CpuQuota() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    root_ = fs::temp_directory_path() /
-            ("plait-" + std::string(test->name()) + "-" + std::to_string(getpid()));
-    fs::create_directories(root_);
-  }
-  ~CpuQuota() override { fs::remove_all(root_); }
-
-  void write(const std::string& path, const std::string& text) {
-    const fs::path file = root_ / path;
-    fs::create_directories(file.parent_path());
-    std::ofstream(file) << text;
-  }
   void mount_version_2(const std::string& group = "/") {
     write("proc/self/mountinfo",
           "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n30 22 0:26 " + group +
@@ -39,10 +22,7 @@ class CpuQuota : public testing::Test {
           "31 23 0:27 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n32 23 0:28 " + group +
               " /sys/fs/cgroup/cpu rw - cgroup cgroup rw,cpu,cpuacct\n");
   }
-  std::optional<int> quota() const { return cpu_quota(root_.string()); }
-
- private:
-  fs::path root_;
+  std::optional<int> quota() const { return cpu_quota(root()); }
 };
 
 TEST_F(CpuQuota, IsNoneWithoutControlGroups) {

@@ -9,6 +9,7 @@
 #include "plait/core/dim.h"
 #include "plait/core/error.h"
 #include "plait/core/size_facts.h"
+#include "plait/core/text.h"
 
 #include "tests/core/size_program.h"
 
@@ -100,13 +101,11 @@ TEST(DimProperty, LargeSizesEvaluateExactlyOrNotAtAll) {
 TEST(DimProperty, TextReadsBackToTheSameWord) {
   check_rounds([] {
     const Dim dim = any_dim();
-    size_t position = 0;
     const std::string text = dim.text();
     RC_LOG() << text << '\n';
     // Quotients nested many times over may read back to another canonical form of the same size.
     if (text.size() > 60) return;
-    RC_ASSERT(parse_dim(text, position) == dim);
-    RC_ASSERT(position == text.size());
+    RC_ASSERT(parse_whole(text, parse_dim) == dim);
   });
 }
 
@@ -201,7 +200,7 @@ TEST(DimProperty, BoundsContainTheValue) {
     const ThreeSizes sizes = *rc::gen::arbitrary<bool>() ? any_small_sizes() : any_large_sizes();
     const auto value = program.value(sizes);
     RC_LOG() << dim->text() << " for " << rc::toString(sizes) << '\n';
-    RC_ASSERT(!value || bounds.contains(*value));
+    RC_ASSERT((!value || bounds.contains(*value)));
   });
 }
 
@@ -212,16 +211,15 @@ TEST(DimProperty, AnyTextIsReadOrRefused) {
     std::string text;
     for (const std::string& next : *rc::gen::container<std::vector<std::string>>(piece))
       text += next;
-    size_t position = 0;
+    TextReader reader(text);
+    Dim dim = 0;
     try {
-      const Dim dim = parse_dim(text, position);
-      RC_ASSERT(position > 0u);
-      size_t end = 0;
-      RC_ASSERT(parse_dim(text.substr(0, position), end) == dim);
-      RC_ASSERT(end == position);
+      dim = parse_dim(reader);
     } catch (const ParseError&) {
-      RC_ASSERT(position == 0u);
+      return;
     }
+    RC_ASSERT(reader.position() > 0u);
+    RC_ASSERT(parse_whole(text.substr(0, reader.position()), parse_dim) == dim);
   }));
 }
 

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/core/text.h"
 
 namespace plait {
 namespace {
@@ -14,12 +15,7 @@ namespace {
 constexpr int64_t kGreatest = (int64_t{1} << 62) - 1;
 constexpr int64_t kLeast = -(int64_t{1} << 62);
 
-Dim parsed(std::string_view text) {
-  size_t position = 0;
-  const Dim dim = parse_dim(text, position);
-  EXPECT_EQ(position, text.size()) << text;
-  return dim;
-}
+Dim parsed(std::string_view text) { return parse_whole(text, parse_dim); }
 
 // What an error of type E says; fails when there is none.
 template <class E, class Action>
@@ -217,9 +213,9 @@ TEST(Dim, ReadsOrdinaryArithmetic) {
 
 TEST(Dim, ReadsTheLongestExpression) {
   const auto stops_at = [](std::string_view text, Dim wanted, size_t begin = 0) {
-    size_t position = begin;
-    EXPECT_EQ(parse_dim(text, position), wanted) << text;
-    return position;
+    TextReader reader(text, begin);
+    EXPECT_EQ(parse_dim(reader), wanted) << text;
+    return reader.position();
   };
   EXPECT_EQ(stops_at("n, m", n), 1u);
   EXPECT_EQ(stops_at("n @data", n), 1u);
@@ -235,7 +231,7 @@ TEST(Dim, MalformedTextIsAParseErrorWithItsColumn) {
       {"n + ", "column 5: expected a size, found the end of the text"},
       {"n + ]", "column 5: expected a size, found ']'"},
       {"(n", "column 3: expected ')', found the end of the text"},
-      {"max(n;", "column 6: expected ')', found ';'"},
+      {"max(n ;", "column 8: expected ')', found the end of the text"},
       {"max()", "column 5: expected a size, found ')'"},
       {"99999999999999999999", "column 1: a number beyond ±2^62"},
       {"1 + 4611686018427387904", "column 5: 4611686018427387904 is beyond ±2^62"},
@@ -243,12 +239,8 @@ TEST(Dim, MalformedTextIsAParseErrorWithItsColumn) {
       {"n // 0", "column 6: n // 0: a size is divided by zero"},
   };
   for (const auto& [text, message] : cases) {
-    size_t position = 0;
-    EXPECT_EQ(message_of<ParseError>([&] { parse_dim(text, position); }), message);
-    EXPECT_EQ(position, 0u);
+    EXPECT_EQ(message_of<ParseError>([&] { parsed(text); }), "line 1, " + message);
   }
-  size_t beyond = 2;
-  EXPECT_THROW(parse_dim("n", beyond), ParseError);
 }
 
 TEST(Dim, NestingIsBounded) {
@@ -256,9 +248,8 @@ TEST(Dim, NestingIsBounded) {
     return std::string(levels, '(') + "n" + std::string(levels, ')');
   };
   EXPECT_EQ(parsed(nested(199)), n);
-  size_t position = 0;
-  EXPECT_THROW(parse_dim(nested(200), position), ParseError);
-  EXPECT_THROW(parse_dim(nested(1000000), position), ParseError);
+  EXPECT_THROW(parsed(nested(200)), ParseError);
+  EXPECT_THROW(parsed(nested(1000000)), ParseError);
   EXPECT_EQ(parsed(std::string(1000000, '-') + "n"), n);
 }
 

@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/literal.h"
+#include "plait/core/text.h"
 
 namespace plait {
 namespace {
@@ -33,12 +34,10 @@ TEST(LiteralProperty, TextReadsBack) {
   EXPECT_TRUE(rc::check([] {
     const Literal literal = any_literal();
     const std::string text = literal.text();
-    size_t position = 0;
-    const Literal back = parse_literal(text, position);
+    const Literal back = parse_whole(text, parse_literal);
     RC_ASSERT(back == literal);
     RC_ASSERT(back.text() == text);
     RC_ASSERT(back.content_hash() == literal.content_hash());
-    RC_ASSERT(position == text.size());
   }));
 }
 
@@ -72,15 +71,15 @@ TEST(LiteralProperty, DamagedTextIsReadOrRefused) {
                                         rc::gen::elementOf(std::string("0129.-+:jxe[](), ")));
       text[at] = with;
     }
-    size_t position = 0;
+    Literal literal;
     try {
-      const Literal literal = parse_literal(text, position);
-      RC_ASSERT(position <= text.size());
-      size_t again = 0;
-      RC_ASSERT(parse_literal(literal.text(), again) == literal);
+      TextReader reader(text);
+      literal = parse_literal(reader);
+      RC_ASSERT(reader.position() <= text.size());
     } catch (const ParseError&) {
-      RC_ASSERT(position == 0u);
+      return;
     }
+    RC_ASSERT(parse_whole(literal.text(), parse_literal) == literal);
   }));
 }
 

@@ -6,23 +6,17 @@
 
 #include "plait/core/error.h"
 #include "plait/core/literal.h"
+#include "plait/core/text.h"
 
 namespace plait {
 namespace {
 
-Literal parsed(std::string_view text) {
-  size_t position = 0;
-  Literal result = parse_literal(text, position);
-  EXPECT_EQ(position, text.size()) << text;
-  return result;
-}
+Literal parsed(std::string_view text) { return parse_whole(text, parse_literal); }
 
 std::string parse_failure(std::string_view text) {
-  size_t position = 0;
   try {
-    parse_literal(text, position);
+    parsed(text);
   } catch (const ParseError& error) {
-    EXPECT_EQ(position, 0u) << text;
     return error.message();
   }
   return "no error";
@@ -120,56 +114,58 @@ TEST(LiteralText, SmallLiteralsMayBeInHexadecimalOrSpaced) {
 
 TEST(LiteralText, StartsAndEndsWithinAText) {
   const std::string text = "constant f32[](1) : f32[]";
-  size_t position = 9;
-  EXPECT_EQ(parse_literal(text, position).text(), "f32[](1)");
-  EXPECT_EQ(position, 17u);
-  position = 1000;
-  EXPECT_THROW(parse_literal(text, position), ParseError);
-  EXPECT_EQ(position, 1000u);
+  TextReader reader(text, 9);
+  EXPECT_EQ(parse_literal(reader).text(), "f32[](1)");
+  EXPECT_EQ(reader.position(), 17u);
+  reader = TextReader(text, 1000);
+  EXPECT_THROW(parse_literal(reader), ParseError);
 }
 
 TEST(LiteralText, FailuresNameTheColumn) {
   const std::vector<std::array<std::string, 2>> cases = {
-      {"", "column 1: expected a dtype, found the end of the text"},
-      {"f33[](1)", "column 1: expected a dtype, found 'f33[](1)'"},
-      {"f32", "column 4: expected '[', found the end of the text"},
-      {"f32[x](1)", "column 5: expected a size, found 'x](1)'"},
-      {"f32[-1](1)", "column 5: expected a size, found '-1](1)'"},
-      {"f32[2,](1)", "column 7: expected a size, found '](1)'"},
-      {"f32[2](1)", "column 9: expected ',' and element 2 of 2, found ')'"},
-      {"f32[1](1, 2)", "column 9: expected ')', found ', 2)'"},
-      {"f32[](1", "column 8: expected ')', found the end of the text"},
-      {"f32[](one)", "column 7: expected a number, found 'one)'"},
-      {"f32[](--1)", "column 7: expected a number, found '--1)'"},
-      {"f32[](-nan)", "column 7: expected a number, found '-nan)'"},
-      {"f32[](.)", "column 7: expected a number, found '.)'"},
-      {"f32[](infinity)", "column 10: expected ')', found 'inity)'"},
-      {"f8e4m3[](inf)", "column 10: f8e4m3 has no infinity"},
-      {"i8[](1.5)", "column 7: expected ')', found '.5)'"},
-      {"i8[](x)", "column 6: expected an integer, found 'x)'"},
-      {"bool[](1)", "column 8: expected true or false, found '1)'"},
-      {"c64[]((1))", "column 9: expected '+', found '))'"},
-      {"c64[]((1+-2j))", "column 10: expected a number without a sign, found '-2j))'"},
-      {"key[](0x12)", "column 9: expected two hexadecimal digits for each of 16 bytes, found 2"},
+      {"", "line 1, column 1: expected a dtype, found the end of the text"},
+      {"f33[](1)", "line 1, column 1: expected a dtype, found 'f33'"},
+      {"f32", "line 1, column 4: expected '[', found the end of the text"},
+      {"f32[x](1)", "line 1, column 5: expected a size, found 'x'"},
+      {"f32[-1](1)", "line 1, column 5: expected a size, found '-'"},
+      {"f32[2,](1)", "line 1, column 7: expected a size, found ']'"},
+      {"f32[2](1)", "line 1, column 9: expected ',' and element 2 of 2, found ')'"},
+      {"f32[1](1, 2)", "line 1, column 9: expected ')', found ','"},
+      {"f32[](1", "line 1, column 8: expected ')', found the end of the text"},
+      {"f32[](one)", "line 1, column 7: expected a number, found 'one'"},
+      {"f32[](--1)", "line 1, column 7: expected a number, found '-'"},
+      {"f32[](-nan)", "line 1, column 7: expected a number, found '-'"},
+      {"f32[](.)", "line 1, column 7: expected a number, found '.'"},
+      {"f32[](infinity)", "line 1, column 10: expected ')', found 'inity'"},
+      {"f8e4m3[](inf)", "line 1, column 10: f8e4m3 has no infinity"},
+      {"i8[](1.5)", "line 1, column 7: expected ')', found '.5'"},
+      {"i8[](x)", "line 1, column 6: expected an integer, found 'x'"},
+      {"bool[](1)", "line 1, column 8: expected true or false, found '1'"},
+      {"c64[]((1))", "line 1, column 9: expected '+', found ')'"},
+      {"c64[]((1+-2j))", "line 1, column 10: expected a number without a sign, found '-'"},
+      {"key[](0x12)",
+       "line 1, column 9: expected two hexadecimal digits for each of 16 bytes, found 2"},
       {"key[2](0x000102030405060708090a0b0c0d0e0f, 0x12)",
-       "column 46: expected 32 hexadecimal digits, found 2"},
-      {"f32[](nan:0x7f800000)", "column 13: expected the 8 hexadecimal digits of a NaN of f32"},
-      {"f32[](nan:0x7fc0)", "column 13: expected the 8 hexadecimal digits of a NaN of f32"},
+       "line 1, column 46: expected 32 hexadecimal digits, found 2"},
+      {"f32[](nan:0x7f800000)",
+       "line 1, column 13: expected the 8 hexadecimal digits of a NaN of f32"},
+      {"f32[](nan:0x7fc0)", "line 1, column 13: expected the 8 hexadecimal digits of a NaN of f32"},
       {"i16[2](0x010002)",
-       "column 10: expected two hexadecimal digits for each of 4 bytes, found 6"},
-      {"bool[2](0x0102)", "column 1: literal bool: element 1 is the byte 2; a bool is 0 or 1"},
-      {"f32[]\xff\x01", "column 6: expected '(', found '\\xff\\x01'"},
+       "line 1, column 10: expected two hexadecimal digits for each of 4 bytes, found 6"},
+      {"bool[2](0x0102)",
+       "line 1, column 1: literal bool: element 1 is the byte 2; a bool is 0 or 1"},
+      {"f32[]\xff\x01", "line 1, column 6: expected '(', found '\xff'"},
   };
   for (const auto& [text, message] : cases) EXPECT_EQ(parse_failure(text), message);
 }
 
 TEST(LiteralText, NumbersThatTheDTypeCannotHoldAreRefused) {
   EXPECT_EQ(parse_failure("i8[](128)"),
-            "column 6: '128' is a number that i8 cannot hold (it holds -128 to 127)");
+            "line 1, column 6: 128 is a number that i8 cannot hold (it holds -128 to 127)");
   EXPECT_EQ(parse_failure("u8[2](3, -1)"),
-            "column 10: '-1' is a number that u8 cannot hold (it holds 0 to 255)");
+            "line 1, column 10: -1 is a number that u8 cannot hold (it holds 0 to 255)");
   EXPECT_EQ(parse_failure("f8e4m3[](1000)"),
-            "column 10: '1000' is a number that f8e4m3 cannot hold (it holds -448 to 448)");
+            "line 1, column 10: 1000 is a number that f8e4m3 cannot hold (it holds -448 to 448)");
   for (const char* text :
        {"i64[](9223372036854775808)", "u64[](18446744073709551616)", "f64[](1e400)", "f32[](1e39)",
         "f16[](65520)", "f64[](1e-400)", "f32[](1e-60)", "f16[](1e-9)", "bf16[](1e-60)"}) {
@@ -180,14 +176,15 @@ TEST(LiteralText, NumbersThatTheDTypeCannotHoldAreRefused) {
 
 TEST(LiteralText, HugeSizesAreRefusedBeforeMemoryIsAskedFor) {
   EXPECT_EQ(parse_failure("f32[1000000000000](1, 2)"),
-            "column 24: expected ',' and element 3 of 1000000000000, found ')'");
+            "line 1, column 24: expected ',' and element 3 of 1000000000000, found ')'");
   EXPECT_EQ(parse_failure("f32[1000000000000](0x00)"),
-            "column 22: expected two hexadecimal digits for each of 4000000000000 bytes, found 2");
+            "line 1, column 22: expected two hexadecimal digits for each of 4000000000000 bytes, "
+            "found 2");
   EXPECT_EQ(parse_failure("f32[99999999999999999999](1)"),
-            "column 5: a size that 64 bits cannot hold");
-  EXPECT_EQ(
-      parse_failure("f32[4294967296, 4294967296](0 ...)"),
-      "column 1: literal f32[4294967296, 4294967296]: more bytes than a 64-bit number counts");
+            "line 1, column 5: 99999999999999999999 is beyond 64 bits");
+  EXPECT_EQ(parse_failure("f32[4294967296, 4294967296](0 ...)"),
+            "line 1, column 1: literal f32[4294967296, 4294967296]: more bytes than a 64-bit "
+            "number counts");
 }
 
 }  // namespace

@@ -36,12 +36,21 @@ class Settings : public testing::Test {
   void TearDown() override { reset_all(); }
 
   static void reset_all() {
-    for (const char* name : {"THREADS", "LOG", "VERIFY", "DUMP", "PRINT_LOCATIONS"}) {
+    for (const char* name : {"THREADS", "LOG", "VERIFY", "DUMP", "PRINT_LOCATIONS", "CPU"}) {
       unsetenv(("PLAIT_" + std::string(name)).c_str());
     }
     for (const SettingState& state : settings()) reset_setting(state.name);
   }
 };
+
+// In a process of its own, where nothing has been read or reset.
+TEST(SettingsAtStart, TheLastOneComesFromTheEnvironmentToo) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  setenv("PLAIT_CPU", "avx2", 1);
+  EXPECT_EXIT(std::exit(setting::kCpu.get() == CpuLevel::avx2 ? 0 : 1), testing::ExitedWithCode(0),
+              "");
+  unsetenv("PLAIT_CPU");
+}
 
 TEST_F(Settings, StartWithTheirDefaults) {
   EXPECT_EQ(setting::kThreads.get(), 0);
@@ -147,7 +156,8 @@ TEST_F(Settings, UnknownNamesAreKeyErrors) {
   EXPECT_EQ(
       what_of([] { set_setting("thread", "1"); }),
       "KeyError: there is no setting 'thread'\n"
-      "  hint: the settings are threads, spin_microseconds, log, verify, dump, print_locations");
+      "  hint: the settings are threads, spin_microseconds, log, verify, dump, print_locations, "
+      "memory_limit, cpu");
   EXPECT_THROW(reset_setting(""), KeyError);
 }
 

@@ -51,7 +51,7 @@ TEST(ShapeProperty, BroadcastAgreesWithNumPyOnTheActualSizes) {
       RC_LOG() << a.text() << " and " << b.text() << '\n';
       try {
         const Shape result = broadcast(a, b, context);
-        RC_ASSERT(wanted && result.evaluate(sizes) == *wanted);
+        RC_ASSERT((wanted && result.evaluate(sizes) == *wanted));
       } catch (const ShapeError&) {
         RC_ASSERT(!wanted);
       }

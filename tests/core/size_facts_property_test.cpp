@@ -96,7 +96,7 @@ TEST(SizeFactsProperty, WhatIsProvedIsTrue) {
         const auto proved = facts.prove(asked);
         ++(proved ? proved_count : unknown_count);
         RC_LOG() << "asked: " << asked.text() << '\n';
-        RC_ASSERT(!proved || *proved == asked.evaluate(size_map(sizes)));
+        RC_ASSERT((!proved || *proved == asked.evaluate(size_map(sizes))));
       }
     }
   }));

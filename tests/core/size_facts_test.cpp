@@ -6,18 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/core/text.h"
 
 namespace plait {
 namespace {
 
 const Dim k = Dim::symbol("k"), m = Dim::symbol("m"), n = Dim::symbol("n");
 
-SizeFact fact(std::string_view text) {
-  size_t position = 0;
-  const SizeFact result = SizeFact::parse(text, position);
-  EXPECT_EQ(position, text.size()) << text;
-  return result;
-}
+SizeFact fact(std::string_view text) { return parse_whole(text, SizeFact::parse); }
 
 SizeFacts facts(std::initializer_list<std::string_view> texts) {
   SizeFacts result;
@@ -43,18 +39,16 @@ TEST(SizeFact, IsReadAndWritten) {
   EXPECT_EQ(fact("n >= m").text(), "m <= n");
   EXPECT_EQ(fact("n>m").text(), "m < n");
   EXPECT_EQ(fmt::format("{}", fact("n==m")), "n == m");
-  size_t position = 6;
-  SizeFact::parse("where n == m, k", position);
-  EXPECT_EQ(position, 12u);
+  TextReader reader("where n == m, k", 6);
+  SizeFact::parse(reader);
+  EXPECT_EQ(reader.position(), 12u);
 }
 
 TEST(SizeFact, MalformedTextIsAParseError) {
-  size_t position = 0;
-  EXPECT_EQ(message_of<ParseError>([&] { SizeFact::parse("n = m", position); }),
-            "column 2: expected ==, !=, <=, <, >= or >, found ' = m'");
-  EXPECT_THROW(SizeFact::parse("n ==", position), ParseError);
-  EXPECT_THROW(SizeFact::parse("== n", position), ParseError);
-  EXPECT_EQ(position, 0u);
+  EXPECT_EQ(message_of<ParseError>([] { fact("n = m"); }),
+            "line 1, column 3: expected ==, !=, <=, <, >= or >, found '='");
+  EXPECT_THROW(fact("n =="), ParseError);
+  EXPECT_THROW(fact("== n"), ParseError);
 }
 
 TEST(SizeFact, NegatesAndEvaluates) {

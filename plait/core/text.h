@@ -1,0 +1,97 @@
+// Reading and writing the small things that texts are made of: words, numbers, quoted strings. What
+// is wrong with a text is told by line and column.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <fmt/format.h>
+
+namespace plait {
+
+// A position in a text. Space, and comments from ';' to the end of the line, may stand before
+// anything that is read, unless it says otherwise.
+class TextReader {
+ public:
+  explicit TextReader(std::string_view text, size_t position = 0)
+      : text_(text), position_(position < text.size() ? position : text.size()) {}
+
+  std::string_view text() const { return text_; }
+  size_t position() const { return position_; }
+  void seek(size_t position) { position_ = position; }
+  void skip_space();  // to where the next token begins
+  bool at_end();
+
+  // Of the very next characters.
+  char next() const { return position_ < text_.size() ? text_[position_] : '\0'; }  // 0 at the end
+  std::string_view rest() const { return text_.substr(position_); }
+  std::string_view rest_of_line() const;  // up to a comment, without blanks at the end
+  void advance(size_t count) { position_ += count; }
+  bool next_adjacent_is(std::string_view symbol) const { return rest().starts_with(symbol); }
+
+  bool accept(std::string_view symbol);  // takes the symbol if it is next: punctuation
+  void expect(std::string_view symbol);
+  bool next_is(std::string_view symbol);
+  bool next_in_line_is(std::string_view symbol) const;  // before the line ends
+  bool accept_word(std::string_view word);  // a whole name, not the beginning of a longer one
+  bool next_is_word(std::string_view word);
+  bool next_is_name();
+
+  std::string_view name();  // [A-Za-z_][A-Za-z0-9_.]*
+  int64_t integer();
+  std::string quoted();        // "text" with \" \\ \n \t \xHH
+  std::string_view comment();  // what the rest of this line says after ';', read to its end
+  // Past the '}' that belongs to the '{' at `opening`; what is between is not looked at.
+  void skip_braces(size_t opening);
+
+  // Guards against nesting that would exhaust the stack: hold one while reading something nested.
+  class Nesting {
+   public:
+    explicit Nesting(TextReader& reader);
+    ~Nesting() { --reader_.depth_; }
+    Nesting(const Nesting&) = delete;
+    Nesting& operator=(const Nesting&) = delete;
+
+   private:
+    TextReader& reader_;
+  };
+
+  // A ParseError each: "line 3, column 7: <message>".
+  template <class... Arguments>
+  [[noreturn]] void fail(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
+    fail_at(position_, fmt::format(format, std::forward<Arguments>(arguments)...));
+  }
+  [[noreturn]] void fail_at(size_t position, std::string_view message) const;
+  [[noreturn]] void fail_expecting(std::string_view what);  // "expected …, found …"
+  std::string line_and_column(size_t position) const;       // "line 3, column 7"
+  std::string found();                                      // the next token, for messages
+
+ private:
+  void skip_quoted();
+  uint64_t hexadecimal(std::string_view digits) const;
+
+  std::string_view text_;
+  size_t position_;
+  int depth_ = 0;
+};
+
+// All of a text by `parse`, which takes a reader: what stands after that is an error.
+template <class Parse>
+auto parse_whole(std::string_view text, Parse parse) {
+  TextReader reader(text);
+  auto result = parse(reader);
+  if (!reader.at_end()) reader.fail_expecting("the end of the text");
+  return result;
+}
+
+bool is_digit(char c);
+bool begins_name(char c);
+bool continues_name(char c);
+bool is_name(std::string_view text);
+
+void print_quoted(std::string& out, std::string_view text);
+void print_number(std::string& out, int64_t value);
+
+}  // namespace plait
