@@ -1,5 +1,6 @@
 #include "plait/ir/attribute_values.h"
 
+#include "plait/core/element_text.h"
 #include "plait/core/error.h"
 #include "plait/ir/parser.h"
 
@@ -33,7 +34,7 @@ Type map_type(const Type& type, const SizeMap& map) {
 
 void print_value(std::string& out, bool value) { out += value ? "true" : "false"; }
 void print_value(std::string& out, int64_t value) { print_number(out, value); }
-void print_value(std::string& out, double value) { print_real(out, value); }
+void print_value(std::string& out, double value) { append_real(out, value); }
 void print_value(std::string& out, const std::string& value) { print_quoted(out, value); }
 void print_value(std::string& out, DType value) { out += name_of(value); }
 void print_value(std::string& out, Dim value) {
@@ -58,20 +59,20 @@ void parse_value(TextReader& reader, bool& value) {
     reader.fail_expecting("true or false");
 }
 void parse_value(TextReader& reader, int64_t& value) { value = reader.integer(); }
-void parse_value(TextReader& reader, double& value) { value = reader.real(); }
+void parse_value(TextReader& reader, double& value) { value = read_real(reader); }
 void parse_value(TextReader& reader, std::string& value) { value = reader.quoted(); }
 void parse_value(TextReader& reader, DType& value) {
-  reader.skip_to_token();
+  reader.skip_space();
   const size_t begin = reader.position();
   const std::string_view name = reader.name();
   const std::optional<DType> dtype = parse_dtype(name);
   if (!dtype) reader.fail_at(begin, fmt::format("{} is not a dtype", name));
   value = *dtype;
 }
-void parse_value(TextReader& reader, Dim& value) { value = reader.dim(); }
+void parse_value(TextReader& reader, Dim& value) { value = parse_dim(reader); }
 void parse_value(TextReader& reader, Type& value) { value = parse_type(reader); }
-void parse_value(TextReader& reader, Literal& value) { value = reader.literal(); }
-void parse_value(TextReader& reader, SizeFact& value) { value = reader.size_fact(); }
+void parse_value(TextReader& reader, Literal& value) { value = parse_literal(reader); }
+void parse_value(TextReader& reader, SizeFact& value) { value = SizeFact::parse(reader); }
 void parse_value(TextReader& reader, AxisSet& value) { value = parse_axes(reader); }
 
 void write_value(ByteWriter& writer, bool value) { writer.byte(value ? 1 : 0); }
@@ -130,7 +131,7 @@ void map_sizes(SizeFact& value, const SizeMap& map) {
 }
 
 size_t parse_enumerator(TextReader& reader, std::span<const std::string_view> names) {
-  reader.skip_to_token();
+  reader.skip_space();
   const size_t begin = reader.position();
   const std::string_view name = reader.name();
   const auto place = std::find(names.begin(), names.end(), name);

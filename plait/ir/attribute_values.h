@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "plait/core/size_facts.h"
+#include "plait/core/text.h"
 #include "plait/ir/bytes.h"
-#include "plait/ir/text.h"
 #include "plait/ir/type.h"
 
 namespace plait::ir {
@@ -87,6 +87,12 @@ template <class T>
 void print_value(std::string& out, const std::optional<T>& value);
 template <class T>
 void map_sizes(std::vector<T>& values, const SizeMap& map);
+template <class T>
+void parse_value(TextReader& reader, std::optional<T>& value);
+template <class T>
+void write_value(ByteWriter& writer, const std::optional<T>& value);
+template <class T>
+void read_value(ByteReader& reader, std::optional<T>& value);
 template <class T>
 void map_sizes(std::optional<T>& value, const SizeMap& map);
 

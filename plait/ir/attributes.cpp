@@ -33,6 +33,10 @@ std::string why_not(const AttributeSchema* schema, std::string_view name) {
                      schema ? names_of_fields(*schema) : "none");
 }
 
+std::string why_missing(const AttributeField& field) {
+  return fmt::format("the attribute {} is missing", field.name);
+}
+
 }  // namespace
 
 const AttributeField* AttributeSchema::find(std::string_view field) const {
@@ -41,20 +45,29 @@ const AttributeField* AttributeSchema::find(std::string_view field) const {
   return place == fields.end() ? nullptr : &*place;
 }
 
+const AttributeField* AttributeSchema::missing(const std::vector<bool>& given) const {
+  for (size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].required && !(i < given.size() && given[i])) return &fields[i];
+  }
+  return nullptr;
+}
+
 Attributes Attributes::defaults(const AttributeSchema* schema) {
   return schema ? Attributes(schema, schema->defaults) : Attributes();
 }
 
 void Attributes::for_each_stated(
     const std::function<void(const AttributeField& field, const void* value)>& visit) const {
-  if (!schema_ || value_ == schema_->defaults) return;
+  if (!schema_) return;
   for (const AttributeField& field : schema_->fields) {
     const void* value = field.in(value_.get());
-    if (!field.ops->equal(value, field.in(schema_->defaults.get()))) visit(field, value);
+    if (field.required || !field.ops->equal(value, field.in(schema_->defaults.get()))) {
+      visit(field, value);
+    }
   }
 }
 
-bool Attributes::all_default() const {
+bool Attributes::says_nothing() const {
   bool none = true;
   for_each_stated([&](const AttributeField&, const void*) { none = false; });
   return none;
@@ -72,19 +85,24 @@ std::string Attributes::text() const {
 }
 
 Attributes Attributes::parse(const AttributeSchema* schema, TextReader& reader) {
-  if (reader.accept("}")) return defaults(schema);
+  const size_t start = reader.position();
   std::vector<bool> seen(schema ? schema->fields.size() : 0);
   std::shared_ptr<void> value = schema ? schema->make() : nullptr;
-  do {
-    reader.skip_to_token();
-    const size_t begin = reader.position();
-    const std::string_view name = reader.name();
-    const AttributeField* field = find_new(schema, name, seen);
-    if (!field) reader.fail_at(begin, why_not(schema, name));
-    reader.expect("=");
-    field->ops->parse(reader, field->in(value.get()));
-  } while (reader.accept(","));
-  reader.expect("}");
+  if (!reader.accept("}")) {
+    do {
+      reader.skip_space();
+      const size_t begin = reader.position();
+      const std::string_view name = reader.name();
+      const AttributeField* field = find_new(schema, name, seen);
+      if (!field) reader.fail_at(begin, why_not(schema, name));
+      reader.expect("=");
+      field->ops->parse(reader, field->in(value.get()));
+    } while (reader.accept(","));
+    reader.expect("}");
+  }
+  if (const AttributeField* field = schema ? schema->missing(seen) : nullptr) {
+    reader.fail_at(start, why_missing(*field));
+  }
   return Attributes(schema, std::move(value));
 }
 
@@ -99,15 +117,16 @@ void Attributes::write(ByteWriter& writer) const {
 }
 
 Attributes Attributes::read(const AttributeSchema* schema, ByteReader& reader) {
-  size_t count = reader.count();
-  if (count == 0) return defaults(schema);
   std::vector<bool> seen(schema ? schema->fields.size() : 0);
   std::shared_ptr<void> value = schema ? schema->make() : nullptr;
-  for (; count > 0; --count) {
+  for (size_t count = reader.count(); count > 0; --count) {
     const std::string_view name = reader.string();
     const AttributeField* field = find_new(schema, name, seen);
     if (!field) reader.fail(why_not(schema, name));
     field->ops->read(reader, field->in(value.get()));
+  }
+  if (const AttributeField* field = schema ? schema->missing(seen) : nullptr) {
+    reader.fail(why_missing(*field));
   }
   return Attributes(schema, std::move(value));
 }

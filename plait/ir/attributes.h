@@ -3,6 +3,13 @@
 //
 //   struct ReduceAttributes { std::vector<int64_t> axes; bool keepdims = false; };
 //   Attributes::of(ReduceAttributes{.axes = {0}})      prints as {axes = [0]}
+//
+// A field that has no sensible default is named in the struct, must be given, and always prints:
+//
+//   struct CastAttributes {
+//     DType dtype = DType::f32;
+//     static constexpr std::string_view kRequired[] = {"dtype"};
+//   };
 #pragma once
 
 #include <cstddef>
@@ -22,6 +29,7 @@ struct AttributeField {
   std::string_view name;
   size_t offset;
   const AttributeValueOps* ops;
+  bool required;
 
   void* in(void* attributes) const { return static_cast<std::byte*>(attributes) + offset; }
   const void* in(const void* attributes) const {
@@ -38,9 +46,20 @@ struct AttributeSchema {
   std::shared_ptr<const void> defaults;  // what make() gives, made once
 
   const AttributeField* find(std::string_view field) const;
+  // A required field that `given` does not mark; nullptr when there is none.
+  const AttributeField* missing(const std::vector<bool>& given = {}) const;
 };
 
 namespace detail {
+template <class T>
+bool is_required(std::string_view field) {
+  if constexpr (requires { T::kRequired; }) {
+    return std::ranges::find(T::kRequired, field) != std::end(T::kRequired);
+  } else {
+    return false;
+  }
+}
+
 // Fields are found in an object of their own struct, whose address gives their offsets.
 template <class T>
 AttributeSchema make_schema(std::string_view name) {
@@ -55,7 +74,8 @@ AttributeSchema make_schema(std::string_view name) {
     using Field = std::remove_cvref_t<decltype(field)>;
     size_t offset =
         reinterpret_cast<const std::byte*>(&field) - reinterpret_cast<const std::byte*>(&sample);
-    schema.fields.push_back({field_name, offset, &attribute_value_ops<Field>()});
+    schema.fields.push_back(
+        {field_name, offset, &attribute_value_ops<Field>(), is_required<T>(field_name)});
   });
   return schema;
 }
@@ -86,12 +106,13 @@ class Attributes {
     return *static_cast<const T*>(value_.get());
   }
 
-  // Calls visit(field, value) for each field that has another value than its default.
+  // Calls visit(field, value) for each field that is required or has another value than its
+  // default.
   void for_each_stated(
       const std::function<void(const AttributeField& field, const void* value)>& visit) const;
-  bool all_default() const;
+  bool says_nothing() const;  // no field is stated
 
-  // Text without the braces; fields that have their default value are left out.
+  // Text without the braces, of the stated fields.
   std::string text() const;
   static Attributes parse(const AttributeSchema* schema,
                           TextReader& reader);  // after the opening brace

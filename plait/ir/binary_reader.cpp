@@ -2,10 +2,11 @@
 #include <unordered_set>
 
 #include "plait/core/error.h"
+#include "plait/core/text.h"
 #include "plait/ir/attribute_values.h"
 #include "plait/ir/binary_format.h"
 #include "plait/ir/builder.h"
-#include "plait/ir/text.h"
+#include "plait/ir/location_text.h"
 #include "plait/ir/verify.h"
 
 namespace plait::ir {
@@ -47,7 +48,7 @@ class ProgramReader {
   ProgramBuilder builder_;
   std::vector<FunctionHead> heads_;
   std::unordered_set<std::string> function_names_, record_names_;
-  std::unordered_map<std::string_view, Location> places_;
+  LocationsRead locations_;
   std::unordered_map<std::string_view, const Primitive*> primitives_;
 
   // Of the instruction that is being read.
@@ -112,12 +113,7 @@ std::string ProgramReader::read_label() {
   return std::string(text);
 }
 
-Location ProgramReader::read_location() {
-  const std::string_view text = reader_.string();
-  const auto [place, is_new] = places_.try_emplace(text);
-  if (is_new) place->second = parse_location(text);
-  return place->second;
-}
+Location ProgramReader::read_location() { return locations_.parse(reader_.string()); }
 
 void ProgramReader::read_record() {
   RecordType record;

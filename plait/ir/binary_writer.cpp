@@ -3,6 +3,7 @@
 #include "plait/ir/attribute_values.h"
 #include "plait/ir/binary.h"
 #include "plait/ir/binary_format.h"
+#include "plait/ir/location_text.h"
 #include "plait/ir/primitive.h"
 #include "plait/ir/program.h"
 

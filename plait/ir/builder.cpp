@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/core/text.h"
 #include "plait/ir/structure.h"
 
 namespace plait::ir {
@@ -12,18 +13,10 @@ namespace {
 std::string printable_label(std::string_view label) {
   std::string out(label);
   for (char& c : out) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.') c = '_';
+    if (!continues_name(c)) c = '_';
   }
-  if (!out.empty() && !std::isalpha(static_cast<unsigned char>(out[0])) && out[0] != '_')
-    out = "_" + out;
+  if (!out.empty() && !begins_name(out[0])) out = "_" + out;
   return out;
-}
-
-// `wanted`, or wanted.1, wanted.2, … if that is taken; it is taken afterwards.
-std::string claim(std::unordered_set<std::string>& taken, std::string_view wanted) {
-  std::string name(wanted);
-  for (int i = 1; !taken.insert(name).second; ++i) name = fmt::format("{}.{}", wanted, i);
-  return name;
 }
 
 void check_count(const NewInstruction& in, const Count& count, size_t given,
@@ -40,7 +33,9 @@ void check_count(const NewInstruction& in, const Count& count, size_t given,
 }  // namespace
 
 FunctionBuilder::FunctionBuilder(std::string name, const Declarations& declarations)
-    : function_(std::make_shared<Function>()), declarations_(declarations) {
+    : function_(std::make_shared<Function>()),
+      labels_(function_->labels_),
+      declarations_(declarations) {
   function_->name_ = std::move(name);
 }
 
@@ -73,9 +68,7 @@ void FunctionBuilder::axis(std::string name, Dim size) {
   function_->signature_.axes.axes.push_back({std::move(name), size});
 }
 
-void FunctionBuilder::require(SizeFact fact) {
-  function_->signature_.facts.push_back(std::move(fact));
-}
+void FunctionBuilder::require(SizeFact fact) { function_->signature_.facts.push_back(fact); }
 
 void FunctionBuilder::declare(const Signature& signature, std::span<const std::string> labels) {
   for (Dim size : signature.size_parameters) size_parameter(size.name());
@@ -87,19 +80,16 @@ void FunctionBuilder::declare(const Signature& signature, std::span<const std::s
 }
 
 Dim FunctionBuilder::fresh_size(std::string_view hint) {
-  return Dim::symbol(claim(size_names_, hint));
+  std::string name(hint);
+  for (int i = 1; !size_names_.insert(name).second; ++i) name = fmt::format("{}.{}", hint, i);
+  return Dim::symbol(name);
 }
 
 void FunctionBuilder::label(ValueId value, std::string_view text) {
-  auto& labels = function_->labels_;
-  auto place =
-      std::lower_bound(labels.begin(), labels.end(), value,
-                       [](const auto& entry, ValueId wanted) { return entry.first < wanted; });
-  std::string unique = claim(labels_, printable_label(text));
-  if (place != labels.end() && place->first == value)
-    place->second = std::move(unique);
+  if (is_name(text))
+    labels_.set(value, text);
   else
-    labels.insert(place, {value, std::move(unique)});
+    labels_.set(value, printable_label(text));
 }
 
 void FunctionBuilder::check_counts(const NewInstruction& in) const {
@@ -108,6 +98,11 @@ void FunctionBuilder::check_counts(const NewInstruction& in) const {
   check_count(in, in.primitive.size_arguments, in.size_arguments.size(), "sizes");
   if (in.attributes && in.attributes.schema() != in.primitive.attributes) {
     throw TypeError("{}: these are not its attributes", in.primitive.name).at(in.location);
+  }
+  const AttributeSchema* schema = in.primitive.attributes;
+  if (const AttributeField* field = !in.attributes && schema ? schema->missing() : nullptr) {
+    throw TypeError("{}: the attribute {} must be given", in.primitive.name, field->name)
+        .at(in.location);
   }
   for (ValueId operand : in.operands) {
     if (operand >= function_->value_types_.size()) {
@@ -295,8 +290,8 @@ void ProgramBuilder::record(RecordType record) {
   if (!there) records_.push_back(std::move(record));
 }
 
-void ProgramBuilder::declare(std::string_view name, Signature signature) {
-  declarations_.add(name, std::move(signature));
+void ProgramBuilder::declare(std::string_view name, const Signature& signature) {
+  declarations_.add(name, signature);
 }
 
 void ProgramBuilder::add(std::shared_ptr<const Function> function) {

@@ -62,6 +62,7 @@ class FunctionBuilder {
   Added call(std::string_view function, std::initializer_list<ValueId> operands);
   ValueId literal(Literal value);
   void label(ValueId value, std::string_view label);  // made unique within the function
+  std::optional<ValueId> labelled(std::string_view label) const { return labels_.find(label); }
 
   const Type& type_of(ValueId value) const { return function_->value_types_[value]; }
   const Function& so_far() const { return *function_; }  // readable while it grows
@@ -83,8 +84,9 @@ class FunctionBuilder {
                                  std::span<const Dim> size_values);
 
   std::shared_ptr<Function> function_;
+  LabelIndex labels_;
   const Declarations& declarations_;
-  std::unordered_set<std::string> labels_, size_names_;
+  std::unordered_set<std::string> size_names_;
   bool declared_ = false;
 };
 
@@ -94,7 +96,7 @@ class ProgramBuilder {
  public:
   const Declarations& declarations() const { return declarations_; }
   void record(RecordType record);
-  void declare(std::string_view name, Signature signature);
+  void declare(std::string_view name, const Signature& signature);
   FunctionBuilder function(std::string name) {
     return FunctionBuilder(std::move(name), declarations_);
   }

@@ -176,13 +176,10 @@ Dim ByteReader::dim() {
   return entry(dims_, [&] {
     const std::string_view text = raw(count());
     try {
-      size_t end = 0;
-      const Dim value = parse_dim(text, end);
-      if (end == text.size()) return dims_.emplace_back(value);
+      return dims_.emplace_back(parse_whole(text, parse_dim));
     } catch (const Error& error) {
       fail(error.message());
     }
-    fail("a size goes on after its end");
   });
 }
 

@@ -33,7 +33,7 @@ void expect_given(const Evaluation& evaluation, std::string_view body, size_t va
 // Alternates between the test, which sees copies, and the body, which takes what is carried.
 class WhileLoop : public Loop {
  public:
-  WhileLoop(const LoopStart& start)
+  explicit WhileLoop(const LoopStart& start)
       : test_(start.callees[0]),
         body_(start.callees[1]),
         constants_(checked_count(start.instruction.attributes_as<WhileAttributes>().constants,
@@ -178,7 +178,7 @@ class ScanLoop : public Loop {
 // From a list's head on. A node that nobody else has is freed as the walk leaves it.
 class UnwindLoop : public Loop {
  public:
-  UnwindLoop(const LoopStart& start) : body_(start.callees[0]), sizes_(start.sizes) {
+  explicit UnwindLoop(const LoopStart& start) : body_(start.callees[0]), sizes_(start.sizes) {
     if (start.operands.empty()) fail_unverified("unwind: no list is given");
     list_ = std::move(start.operands[0]);
     append(carried_, start.operands.subspan(1));

@@ -14,15 +14,13 @@
 #include "plait/core/size_facts.h"
 #include "plait/ir/attributes.h"
 #include "plait/ir/effects.h"
+#include "plait/ir/labels.h"
 #include "plait/ir/type.h"
 
 namespace plait::ir {
 
 struct Primitive;
 class Function;
-
-// A value: the parameters first, then each instruction's results in order.
-using ValueId = uint32_t;
 
 // A function used by an instruction, with the sizes it is given: @f<n//2>.
 struct Callee {
@@ -83,9 +81,8 @@ class Function {
   // The instruction that defines a value; nothing for a parameter.
   std::optional<Instruction> definition(ValueId value) const;
   // The label a person gave the value; "" when it has none.
-  std::string_view label(ValueId value) const;
-  // All values that have one, in order.
-  std::span<const std::pair<ValueId, std::string>> labels() const { return labels_; }
+  std::string_view label(ValueId value) const { return labels_.of(value); }
+  const Labels& labels() const { return labels_; }
 
   size_t size() const { return nodes_.size(); }  // instructions
   Instruction instruction(size_t i) const { return {*this, static_cast<uint32_t>(i)}; }
@@ -123,7 +120,7 @@ class Function {
   std::vector<Dim> sizes_;
   std::vector<Type> value_types_;
   std::vector<uint32_t> definitions_;  // of each value: instruction index + 1, 0 for parameters
-  std::vector<std::pair<ValueId, std::string>> labels_;  // sorted by value
+  Labels labels_;
   std::vector<ValueId> results_;
   std::vector<Dim> result_sizes_;
 };

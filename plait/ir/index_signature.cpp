@@ -48,7 +48,7 @@ class Reader {
     std::string_view operands = text_.substr(0, text_.find("->"));
     for (size_t operand = 0; operand < ranks_.size(); ++operand) {
       std::string_view access = operands.substr(0, operands.find(','));
-      if (access.find("...") != access.npos) {
+      if (access.find("...") != std::string_view::npos) {
         int64_t length = ranks_[operand] - explicit_rank(access);
         if (length < 0 || (ellipsis_ && *ellipsis_ != length)) wrong_rank(operand);
         ellipsis_ = length;
@@ -112,10 +112,10 @@ class Reader {
 
   Dimension read_parenthesis() {
     size_t close = text_.find(')', position_);
-    if (close == text_.npos) fail("`)`");
+    if (close == std::string_view::npos) fail("`)`");
     std::string_view inside = text_.substr(position_, close - position_);
     Dimension dimension;
-    if (inside.find_first_of("+-*") != inside.npos) {
+    if (inside.find_first_of("+-*") != std::string_view::npos) {
       dimension.parts.push_back(read_affine());
     } else {
       while (skip_space(), position_ < close) dimension.parts.push_back({{{index(name())}}});
@@ -266,13 +266,13 @@ class Solver {
   }
 
   IndexSpace solve() {
-    for_each_dimension([this](auto... place) { take_plain(place...); });
+    for_each_dimension([this](const auto&... place) { take_plain(place...); });
     // Each round finds at least one size or is the last.
     for (found_ = true; found_;) {
       found_ = false;
-      for_each_dimension([this](auto... place) { take_compound(place...); });
+      for_each_dimension([this](const auto&... place) { take_compound(place...); });
     }
-    for_each_dimension([this](auto... place) { check(place...); });
+    for_each_dimension([this](const auto&... place) { check(place...); });
     return finish();
   }
 

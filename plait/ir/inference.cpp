@@ -17,6 +17,17 @@ bool same_signature(const Signature& a, const Signature& b) {
          a.result_sizes == b.result_sizes && a.results == b.results && a.axes == b.axes;
 }
 
+void infer_elementwise(Inference& inference) {
+  inference.expect_array(0, inference.primitive.takes);
+  const Type& first = inference.operands[0];
+  for (size_t i = 1; i < inference.operands.size(); ++i) {
+    inference.expect_array(i, inference.primitive.takes);
+    inference.expect_alike(first, inference.operands[i]);
+  }
+  const DType dtype = elementwise_result(inference.primitive.elementwise, first.dtype());
+  inference.give(first.without_sharding().with_dtype(dtype));
+}
+
 // The rule of a primitive that declares no other: all operands of one dtype, shapes by the index
 // signature.
 void infer_from_signature(Inference& inference) {
@@ -28,8 +39,7 @@ void infer_from_signature(Inference& inference) {
     }
     shapes.push_back(operand.shape());
   }
-  IndexSpace space =
-      solve(inference.primitive.signature(inference), shapes, inference.primitive.name);
+  IndexSpace space = solve(signature_of(inference), shapes, inference.primitive.name);
   for (Shape& shape : space.result_shapes) {
     inference.give(Type::array(inference.operands[0].dtype(), std::move(shape)));
   }
@@ -66,18 +76,17 @@ void agree_with_stated(Inference& inference) {
 
 }  // namespace
 
-void Declarations::add(std::string_view function, Signature signature) {
-  auto [place, added] = functions_.emplace(function, signature);
+void Declarations::add(std::string_view function, const Signature& signature) {
+  auto [place, added] = functions_.try_emplace(std::string(function), signature);
   if (!added && !same_signature(place->second, signature)) {
     throw CompileError("@{} was declared before with another signature", function);
   }
 }
 
-void Declarations::add(RecordType record) {
-  std::string name = record.name;
-  auto [place, added] = records_.emplace(name, record);
+void Declarations::add(const RecordType& record) {
+  auto [place, added] = records_.try_emplace(record.name, record);
   if (!added && place->second.text() != record.text()) {
-    throw CompileError("@{} was declared before as `{}`", name, place->second.text());
+    throw CompileError("@{} was declared before as `{}`", record.name, place->second.text());
   }
 }
 
@@ -153,6 +162,21 @@ void Inference::expect_operand(size_t i, const Type& wanted, std::string_view wh
        wanted.text());
 }
 
+void Inference::expect_array(size_t i, DTypeSet dtypes) const {
+  const Type& given = operands[i];
+  if (!given.is_array()) fail("operand {} is {}, not an array", i, given.text());
+  if (dtypes.contains(given.dtype())) return;
+  fail("operand {} is {}; its dtype must be one of: {}", i, given.text(), dtypes.text());
+}
+
+void Inference::expect_alike(const Type& a, const Type& b) const {
+  if (a.dtype() != b.dtype()) {
+    fail("operands of different dtypes: {} and {}", a.text(), b.text());
+  }
+  if (a.shape() == b.shape()) return;
+  throw ShapeError("{}: sizes differ: {} and {}", primitive.name, a.text(), b.text()).at(location);
+}
+
 void Inference::expect_same(const Type& given, const Type& wanted, std::string_view what) const {
   if (!fits(given, wanted)) fail("{} is {}, expected {}", what, given.text(), wanted.text());
 }
@@ -164,6 +188,8 @@ void Inference::fail_with(const std::string& message) const {
 void Inference::run() {
   if (primitive.infer)
     primitive.infer(*this);
+  else if (primitive.elementwise != Elementwise::no)
+    infer_elementwise(*this);
   else
     infer_from_signature(*this);
   if (!primitive.infers_axes) agree_on_axes(*this);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "plait/core/dtype_set.h"
 #include "plait/core/error.h"
 #include "plait/ir/function.h"
 
@@ -18,8 +19,8 @@ struct Primitive;
 // The signatures and records that a function may refer to.
 class Declarations {
  public:
-  void add(std::string_view function, Signature signature);  // again with the same one: fine
-  void add(RecordType record);
+  void add(std::string_view function, const Signature& signature);  // again with the same one: fine
+  void add(const RecordType& record);
   const Signature* find_function(std::string_view name) const;
   const RecordType* find_record(std::string_view name) const;
 
@@ -65,6 +66,8 @@ class Inference {
 
   // "add: operand 1 is f32[3], expected f32[n]" and so on, at the instruction's location.
   void expect_operand(size_t i, const Type& wanted, std::string_view what = {}) const;
+  void expect_array(size_t i, DTypeSet dtypes) const;
+  void expect_alike(const Type& a, const Type& b) const;  // in dtype and sizes; ShapeError
   void expect_same(const Type& given, const Type& wanted, std::string_view what) const;
   template <class... Arguments>
   [[noreturn]] void fail(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {

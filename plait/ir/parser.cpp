@@ -7,6 +7,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/builder.h"
 #include "plait/ir/callee_sizes.h"
+#include "plait/ir/location_text.h"
 #include "plait/ir/verify.h"
 
 namespace plait::ir {
@@ -18,20 +19,21 @@ constexpr int64_t kVersion = 1;
 struct Remembered {
   std::unordered_map<std::string_view, const Primitive*> primitives;
   std::unordered_map<std::string_view, std::vector<Type>> types;
+  LocationsRead locations;
 };
 
-// The values of a function, by what the text calls them.
-class ValueTable {
+// The values of a function whose names in the text are no labels: %0, %1, …, and %p0 of a
+// parameter.
+class UnlabelledValues {
  public:
-  // False when the name is taken.
-  bool define(std::string_view name, ValueId value) {
+  void define(std::string_view name, ValueId value) {
     const uint32_t number = number_of(name);
-    if (number > values_by_number_.size() + kMostSkipped)
-      return values_by_name_.try_emplace(name, value).second;
+    if (number > values_by_number_.size() + kMostSkipped) {
+      values_by_name_.emplace(name, value);
+      return;
+    }
     if (number >= values_by_number_.size()) values_by_number_.resize(number + 1, kNone);
-    if (values_by_number_[number] != kNone || values_by_name_.contains(name)) return false;
     values_by_number_[number] = value;
-    return true;
   }
 
   std::optional<ValueId> find(std::string_view name) const {
@@ -39,6 +41,7 @@ class ValueTable {
     if (number < values_by_number_.size() && values_by_number_[number] != kNone) {
       return values_by_number_[number];
     }
+    if (values_by_name_.empty()) return std::nullopt;
     const auto place = values_by_name_.find(name);
     if (place == values_by_name_.end()) return std::nullopt;
     return place->second;
@@ -71,6 +74,7 @@ class BodyParser {
         builder_(head.name, declarations) {}
 
   std::shared_ptr<const Function> parse();
+  std::vector<size_t> take_positions() { return std::move(positions_); }  // of the instructions
 
  private:
   struct Name {
@@ -87,7 +91,10 @@ class BodyParser {
   void parse_stated_types();
   void complete_callees(const NewInstruction& instruction);
   void add(const NewInstruction& instruction);
+  std::optional<ValueId> find(std::string_view name) const;
   void define(const Name& name, ValueId value);
+  [[noreturn]] void fail_taken(const Name& name) const;
+  std::string_view parse_value_name();
   ValueId parse_value_use();
   std::shared_ptr<const Function> parse_return();
 
@@ -99,7 +106,8 @@ class BodyParser {
   const Declarations& declarations_;
   Remembered& remembered_;
   FunctionBuilder builder_;
-  ValueTable values_;
+  UnlabelledValues unlabelled_;
+  std::vector<size_t> positions_;
 
   // Of the instruction that is being read.
   size_t begin_ = 0;
@@ -136,21 +144,55 @@ std::shared_ptr<const Function> BodyParser::parse() {
 void BodyParser::declare() {
   std::vector<std::string> labels = head_.labels;
   for (size_t i = 0; i < labels.size(); ++i) {
-    define({head_.labels[i], head_.label_positions[i]}, static_cast<ValueId>(i));
     if (stands_for_no_label(labels[i], i)) labels[i].clear();
   }
   builder_.declare(head_.signature, labels);
+  for (size_t i = 0; i < labels.size(); ++i) {
+    const auto value = static_cast<ValueId>(i);
+    const std::string& name = head_.labels[i];
+    const bool is_taken = labels[i].empty() ? find(name).has_value() : find(name) != value;
+    if (is_taken) fail_taken({name, head_.label_positions[i]});
+    if (labels[i].empty()) unlabelled_.define(name, value);
+  }
   builder_.set_location(head_.location);
 }
 
+std::optional<ValueId> BodyParser::find(std::string_view name) const {
+  if (begins_name(name[0])) {
+    if (const auto value = builder_.labelled(name)) return value;
+  }
+  return unlabelled_.find(name);
+}
+
 void BodyParser::define(const Name& name, ValueId value) {
-  if (values_.define(name.text, value)) return;
+  if (find(name.text)) fail_taken(name);
+  if (is_name(name.text))
+    builder_.label(value, name.text);
+  else
+    unlabelled_.define(name.text, value);
+}
+
+void BodyParser::fail_taken(const Name& name) const {
   reader_.fail_at(name.position, fmt::format("%{} is there already", name.text));
 }
 
+// What stands after %: a name, or a number as the printer writes it.
+std::string_view BodyParser::parse_value_name() {
+  if (begins_name(reader_.next())) return reader_.name();
+  const std::string_view rest = reader_.rest();
+  const size_t size = std::min(rest.find_first_not_of("0123456789"), rest.size());
+  const bool is_number = size > 0 && (rest[0] != '0' || size == 1);
+  if (!is_number || (size < rest.size() && continues_name(rest[size]))) {
+    reader_.fail_expecting("a value's name or number after %");
+  }
+  reader_.advance(size);
+  return rest.substr(0, size);
+}
+
 void BodyParser::parse_instruction() {
-  reader_.skip_to_token();
+  reader_.skip_space();
   begin_ = reader_.position();
+  positions_.push_back(begin_);
   parse_results();
   const Primitive& primitive = parse_primitive();
   sizes_.clear();
@@ -161,7 +203,7 @@ void BodyParser::parse_instruction() {
   if (reader_.accept("{"))
     instruction.attributes = Attributes::parse(primitive.attributes, reader_);
   parse_stated_types();
-  instruction.location = reader_.trailing_location();
+  instruction.location = remembered_.locations.parse(reader_.comment());
   instruction.operands = operands_;
   instruction.callees = callees_;
   instruction.size_arguments = sizes_;
@@ -183,7 +225,7 @@ void BodyParser::parse_results() {
     do {
       reader_.expect("%");
       const size_t position = reader_.position() - 1;
-      results_.push_back({reader_.value_label(), position});
+      results_.push_back({parse_value_name(), position});
     } while (reader_.accept(","));
   }
   if (!born_.empty() || !results_.empty()) reader_.expect("=");
@@ -237,8 +279,8 @@ void BodyParser::parse_operands(bool in_parentheses) {
 ValueId BodyParser::parse_value_use() {
   reader_.expect("%");
   const size_t position = reader_.position() - 1;
-  const std::string_view name = reader_.value_label();
-  const std::optional<ValueId> value = values_.find(name);
+  const std::string_view name = parse_value_name();
+  const std::optional<ValueId> value = find(name);
   if (!value) reader_.fail_at(position, fmt::format("%{} is not defined before this", name));
   return *value;
 }
@@ -247,7 +289,7 @@ ValueId BodyParser::parse_value_use() {
 void BodyParser::parse_stated_types() {
   stated_ = {};
   if (!reader_.accept(":")) return;
-  reader_.skip_to_token();
+  reader_.skip_space();
   const std::string_view rest = reader_.rest_of_line();
   const auto known = remembered_.types.find(rest);
   if (known != remembered_.types.end()) {
@@ -287,10 +329,7 @@ void BodyParser::add(const NewInstruction& instruction) {
     throw TypeError("{}: brings {} sizes into being, {} are named", primitive, born.size(),
                     born_.size());
   }
-  for (size_t i = 0; i < results_.size(); ++i) {
-    define(results_[i], added[i]);
-    if (is_name(results_[i].text)) builder_.label(added[i], results_[i].text);
-  }
+  for (size_t i = 0; i < results_.size(); ++i) define(results_[i], added[i]);
 }
 
 std::shared_ptr<const Function> BodyParser::parse_return() {
@@ -316,15 +355,32 @@ class ProgramParser {
     while (!reader_.at_end()) parse_declaration();
     for (const FunctionHead& head : heads_) {
       reader_.seek(head.brace + 1);
-      builder_.add(BodyParser(reader_, head, builder_.declarations(), remembered_).parse());
+      BodyParser body(reader_, head, builder_.declarations(), remembered_);
+      builder_.add(body.parse());
+      positions_.push_back(body.take_positions());
     }
-    return builder_.finish();
+    Program program = builder_.finish();
+    if (std::vector<Violation> found = violations(program); !found.empty()) {
+      for (Violation& violation : found) violation.place = place_of(violation);
+      refuse(found);
+    }
+    return program;
   }
 
  private:
+  // Where in the text an instruction or a function is; "" of the program as a whole.
+  std::string place_of(const Violation& violation) const {
+    for (size_t i = 0; i < heads_.size(); ++i) {
+      if (heads_[i].name != violation.function) continue;
+      return reader_.line_and_column(violation.index ? positions_[i][*violation.index]
+                                                     : heads_[i].name_position);
+    }
+    return "";
+  }
+
   void parse_version() {
     if (!reader_.accept_word("plait")) return;
-    reader_.skip_to_token();
+    reader_.skip_space();
     const size_t position = reader_.position();
     const int64_t version = reader_.integer();
     if (version == kVersion) return;
@@ -346,7 +402,7 @@ class ProgramParser {
   }
 
   void parse_record_declaration() {
-    reader_.skip_to_token();
+    reader_.skip_space();
     const size_t position = reader_.position();
     RecordType record = parse_record(reader_);
     if (!record_names_.insert(record.name).second) {
@@ -359,15 +415,12 @@ class ProgramParser {
   ProgramBuilder builder_;
   Remembered remembered_;
   std::vector<FunctionHead> heads_;
+  std::vector<std::vector<size_t>> positions_;  // of the instructions of each function
   std::unordered_set<std::string> function_names_, record_names_;
 };
 
 }  // namespace
 
-Program Program::parse(std::string_view text) {
-  Program program = ProgramParser(text).parse();
-  verify(program);
-  return program;
-}
+Program Program::parse(std::string_view text) { return ProgramParser(text).parse(); }
 
 }  // namespace plait::ir

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "plait/core/location.h"
+#include "plait/core/text.h"
 #include "plait/ir/function.h"
-#include "plait/ir/text.h"
 #include "plait/ir/type.h"
 
 namespace plait::ir {

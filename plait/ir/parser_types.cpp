@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ir/location_text.h"
 #include "plait/ir/parser.h"
 
 namespace plait::ir {
@@ -26,7 +27,7 @@ Type parse_array(TextReader& reader) {
   reader.expect("[");
   if (!reader.accept("]")) {
     do {
-      sizes.push_back(reader.dim());
+      sizes.push_back(parse_dim(reader));
       sharding.splits.emplace_back();
       if (!reader.accept("@")) continue;
       sharding.splits.back() = parse_split(reader);
@@ -91,12 +92,12 @@ Mesh parse_mesh(TextReader& reader) {
   Mesh mesh;
   reader.expect("{");
   do {
-    reader.skip_to_token();
+    reader.skip_space();
     const size_t begin = reader.position();
     const std::string_view name = reader.name();
     if (mesh.find(name)) reader.fail_at(begin, fmt::format("the axis {} is there twice", name));
     reader.expect(":");
-    mesh.axes.push_back({std::string(name), reader.dim()});
+    mesh.axes.push_back({std::string(name), parse_dim(reader)});
   } while (reader.accept(","));
   reader.expect("}");
   return mesh;
@@ -106,7 +107,7 @@ Mesh parse_mesh(TextReader& reader) {
 
 Type parse_type(TextReader& reader) {
   const TextReader::Nesting nesting(reader);
-  reader.skip_to_token();
+  reader.skip_space();
   const size_t begin = reader.position();
   try {
     Type type = parse_without_suffix(reader);
@@ -132,7 +133,7 @@ AxisSet parse_axes(TextReader& reader) {
 std::vector<Dim> parse_dims(TextReader& reader) {
   std::vector<Dim> dims;
   if (reader.accept(">")) return dims;
-  do dims.push_back(reader.dim());
+  do dims.push_back(parse_dim(reader));
   while (reader.accept(","));
   reader.expect(">");
   return dims;
@@ -142,7 +143,7 @@ std::vector<Dim> parse_size_names(TextReader& reader) {
   std::vector<Dim> names;
   if (reader.accept(">")) return names;
   do {
-    reader.skip_to_token();
+    reader.skip_space();
     const size_t begin = reader.position();
     const Dim name = Dim::symbol(reader.name());
     if (std::find(names.begin(), names.end(), name) != names.end()) {
@@ -182,12 +183,12 @@ FunctionHead parse_function_head(TextReader& reader) {
   signature.results = parse_types_until(reader, ")");
   if (reader.accept_word("over")) signature.axes = parse_mesh(reader);
   if (reader.accept_word("where")) {
-    do signature.facts.push_back(reader.size_fact());
+    do signature.facts.push_back(SizeFact::parse(reader));
     while (reader.accept(","));
   }
   reader.expect("{");
   head.brace = reader.position() - 1;
-  head.location = reader.trailing_location();
+  head.location = parse_location(reader.comment());
   return head;
 }
 

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/element_text.h"
 #include "plait/core/error.h"
 #include "plait/ir/primitive.h"
 #include "plait/ir/structure.h"
-#include "plait/ir/text.h"
 
 namespace plait::ir {
 namespace {
@@ -51,7 +51,7 @@ class PatternReader {
 
  private:
   size_t here() {
-    reader_.skip_to_token();
+    reader_.skip_space();
     return reader_.position();
   }
 
@@ -65,7 +65,7 @@ class PatternReader {
       read_operation(term, terms, may_name);
     } else {
       term.kind = Term::Kind::number;
-      term.number = reader_.real();
+      term.number = read_real(reader_);
     }
     terms.push_back(std::move(term));
     return static_cast<uint32_t>(terms.size() - 1);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "plait/core/error.h"
+#include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 
 namespace plait::ir {
@@ -31,6 +32,7 @@ struct Table {
     if (by_name.contains(primitive.name)) {
       throw ValueError("a primitive called `{}` is registered already", primitive.name);
     }
+    primitive.number = static_cast<uint32_t>(primitives.size());
     const Primitive& kept = primitives.emplace_back(std::move(primitive));
     by_name.emplace(kept.name, &kept);
     if (kept.structure != Structure::machine) {
@@ -97,6 +99,28 @@ std::vector<const Primitive*> primitives() {
   for (const Primitive& p : t.primitives) all.push_back(&p);
   std::sort(all.begin(), all.end(), [](auto* a, auto* b) { return a->name < b->name; });
   return all;
+}
+
+IndexSignature signature_of(const Inference& inference) {
+  const Primitive& primitive = inference.primitive;
+  if (primitive.signature) return primitive.signature(inference);
+  if (primitive.elementwise == Elementwise::no) {
+    throw ValueError("{} declares no index signature", primitive.name);
+  }
+  IndexSignature signature;
+  IndexSignature::Access access;
+  for (int64_t axis = 0; axis < inference.operands[0].rank(); ++axis) {
+    signature.indices.push_back(fmt::format("i{}", axis));
+    access.dimensions.push_back({{{{{static_cast<uint32_t>(axis)}}}}});
+  }
+  signature.operands.assign(inference.operands.size(), access);
+  signature.results.assign(1, access);
+  return signature;
+}
+
+DType elementwise_result(Elementwise elementwise, DType operands) {
+  if (elementwise == Elementwise::truth) return DType::boolean;
+  return elementwise == Elementwise::real ? real_dtype(operands) : operands;
 }
 
 const Primitive& primitive(Structure structure) {

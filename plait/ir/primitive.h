@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "plait/core/dtype_set.h"
 #include "plait/ir/attributes.h"
 #include "plait/ir/effects.h"
 #include "plait/ir/function.h"
@@ -61,8 +62,18 @@ inline constexpr Count at_least(uint32_t n) { return {n, Count::kAny}; }
 // undefined.
 struct ScalarBody {
   double (*real)(std::span<const double>) = nullptr;
-  int64_t (*integer)(std::span<const int64_t>) = nullptr;
+  int64_t (*integer)(std::span<const int64_t>) = nullptr;    // of bool too, as 0 and 1
+  uint64_t (*natural)(std::span<const uint64_t>) = nullptr;  // of u64; `integer` serves otherwise
   std::complex<double> (*complex)(std::span<const std::complex<double>>) = nullptr;
+};
+
+// Whether each element of the result is made of the elements at the same place in the operands,
+// which are alike in sizes and dtype; and the dtype of the result.
+enum class Elementwise : uint8_t {
+  no,
+  same,   // that of the operands
+  truth,  // bool
+  real,   // of the parts, where the operands are complex
 };
 
 class Inference;
@@ -75,6 +86,10 @@ struct Primitive {
   Count operands = {};
   Count callees = {};
   Count size_arguments = {};
+
+  DTypeSet takes = kAllDTypes;  // the dtypes of its array operands
+  // Gives the type rule and the index signature.
+  Elementwise elementwise = Elementwise::no;
 
   // The type rule: reads what is in `inference`, adds the result types to it, or fails with a clear
   // error. Null where the index signature gives it.
@@ -89,7 +104,15 @@ struct Primitive {
   // there.
   std::function<IndexSignature(const Inference& inference)> signature = {};
   ScalarBody body = {};
+
+  uint32_t number = 0;  // counts the primitives of this process, in order of registration
 };
+
+// "... , ... -> ..." for an elementwise primitive, else what it declares; ValueError where it
+// declares none.
+IndexSignature signature_of(const Inference& inference);
+// The dtype of an elementwise primitive's result.
+DType elementwise_result(Elementwise elementwise, DType operands);
 
 // The primitives of this process, by name. Registered before programs are built; the addresses
 // stay.

@@ -4,6 +4,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "plait/ir/location_text.h"
 #include "plait/ir/parser.h"
 #include "plait/ir/primitive.h"
 
@@ -21,7 +22,8 @@ class ValueNames {
   void prepare_all() {
     if (function_.labels().empty()) return;
     labels_.resize(function_.value_count());
-    for (const auto& [value, label] : function_.labels()) labels_[value] = label;
+    function_.labels().for_each(
+        [&](ValueId value, std::string_view label) { labels_[value] = label; });
   }
 
   void print(std::string& out, ValueId value) const {
@@ -51,9 +53,9 @@ class ValueNames {
       name = function_.label(value);
       if (counts(value, name)) continue;
       if (taken.empty()) {
-        for (const auto& [labelled, label] : function_.labels()) {
+        function_.labels().for_each([&](ValueId labelled, std::string_view label) {
           if (counts(labelled, label)) taken.insert(label);
-        }
+        });
       }
       name = fmt::format("p{}", value);
       while (taken.contains(name)) name += '_';

@@ -268,7 +268,8 @@ Program Rewriter::rewrite(const Program& program) {
   for (const auto& function : program.functions()) {
     uint64_t before = state_->statistics.firings;
     std::shared_ptr<const Function> rewritten = rewrite(*function, declarations);
-    functions.push_back(state_->statistics.firings == before ? function : std::move(rewritten));
+    const bool is_same = state_->statistics.firings == before;
+    functions.push_back(is_same ? function : rewritten);
   }
   Program rewritten =
       Program::of(std::move(functions), {program.records().begin(), program.records().end()});

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plait/ir/primitive.h"
@@ -12,22 +13,27 @@ namespace plait::ir {
 
 struct LiteralAttributes {
   Literal value = {};
+  static constexpr std::string_view kRequired[] = {"value"};
 };
 struct SizeAttributes {
   Dim value = 0;
   DType dtype = DType::i64;
+  static constexpr std::string_view kRequired[] = {"value"};
 };
 struct SizeGuardAttributes {
   SizeFact fact = {};
+  static constexpr std::string_view kRequired[] = {"fact"};
 };
 struct GuardAttributes {
   bool expect = true;
 };
 struct VaryAttributes {
   AxisSet axes = {};
+  static constexpr std::string_view kRequired[] = {"axes"};
 };
 struct ElementAttributes {
   int64_t index = 0;
+  static constexpr std::string_view kRequired[] = {"index"};
 };
 struct WhileAttributes {
   int64_t constants = 0;
@@ -37,6 +43,7 @@ struct ScanAttributes {
   int64_t carries = 0;
   Dim length = 0;
   bool reverse = false;
+  static constexpr std::string_view kRequired[] = {"length"};
 };
 struct RematAttributes {
   std::string policy = "nothing";       // what is saved: nothing, everything, dots, names

@@ -132,7 +132,8 @@ class Verification {
 }  // namespace
 
 std::string Violation::text() const {
-  std::string out = fmt::format("rule `{}`: ", rule);
+  std::string out = place.empty() ? "" : place + ": ";
+  out += fmt::format("rule `{}`: ", rule);
   if (!function.empty()) out += fmt::format("@{}: ", function);
   if (!instruction.empty()) out += fmt::format("{}: ", instruction);
   return out + message;
@@ -154,7 +155,8 @@ void Findings::add_to_instruction(const Instruction& instruction, std::string me
                     .function = instruction.function().name(),
                     .instruction = print(instruction),
                     .message = std::move(message),
-                    .location = instruction.location()});
+                    .location = instruction.location(),
+                    .index = instruction.index()});
 }
 
 std::vector<RuleStatement> verifier_rules() {
@@ -177,15 +179,18 @@ std::vector<Violation> violations(const Program& program) {
   return violations(program.functions(), program.records());
 }
 
-void verify(const Program& program, std::string_view pass) {
+void refuse(std::span<const Violation> found, std::string_view pass) {
   constexpr size_t kMostShown = 10;
-  std::vector<Violation> found = violations(program);
-  if (found.empty()) return;
   std::string text = pass.empty() ? "" : fmt::format("after {}: ", pass);
   for (size_t i = 0; i < std::min(found.size(), kMostShown); ++i)
     text += (i ? "\n  " : "") + found[i].text();
   if (found.size() > kMostShown) text += fmt::format("\n  and {} more", found.size() - kMostShown);
   throw CompileError("{}", text).at(found[0].location);
+}
+
+void verify(const Program& program, std::string_view pass) {
+  const std::vector<Violation> found = violations(program);
+  if (!found.empty()) refuse(found, pass);
 }
 
 void verify_pass(const Program& program, std::string_view pass) {

@@ -22,8 +22,10 @@ struct Violation {
   std::string instruction = {};  // as text; "" when it is the function's
   std::string message = {};
   Location location = {};
+  std::optional<uint32_t> index = {};  // of the instruction in its function
+  std::string place = {};              // in the text that the program came as: "line 3, column 5"
 
-  // "rule `scope`: @f: %y = add %x, %x : f32[m]: size m is not known here"
+  // "rule `scope`: @f: %y = add %x, %x : f32[m]: size m is not known here", after the place
   std::string text() const;
 };
 
@@ -41,7 +43,10 @@ std::vector<Violation> violations(const Program& program);
 std::vector<Violation> violations(std::span<const std::shared_ptr<const Function>> functions,
                                   std::span<const RecordType> records);
 
-// CompileError with the violations, where there are any; `pass` is what made the program.
+// CompileError with the violations, of which there is one at least; `pass` is what made the
+// program.
+[[noreturn]] void refuse(std::span<const Violation> violations, std::string_view pass = "");
+// The same where a program has violations.
 void verify(const Program& program, std::string_view pass = "");
 // The same if the setting `verify` is on: what each pass does with what it made.
 void verify_pass(const Program& program, std::string_view pass);

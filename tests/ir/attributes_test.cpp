@@ -120,12 +120,38 @@ TEST(Attributes, DifferByEachField) {
 
 TEST(Attributes, LeaveDefaultsOut) {
   EXPECT_EQ(Attributes::of(Everything{}).text(), "");
-  EXPECT_TRUE(Attributes::of(Everything{}).all_default());
-  EXPECT_FALSE(Attributes::of(Everything{.flag = true}).all_default());
+  EXPECT_TRUE(Attributes::of(Everything{}).says_nothing());
+  EXPECT_FALSE(Attributes::of(Everything{.flag = true}).says_nothing());
   EXPECT_EQ(Attributes::of(Everything{.flag = true, .count = 2}).text(), "flag = true, count = 2");
   EXPECT_EQ(parse(schema_of<Everything>(), "}"), Attributes::of(Everything{}));
   EXPECT_EQ(parse(schema_of<Nothing>(), "}").text(), "");
   EXPECT_EQ(Attributes::defaults(nullptr), Attributes());
+}
+
+struct Needed {
+  int64_t index = 0;
+  bool flag = false;
+  static constexpr std::string_view kRequired[] = {"index"};
+};
+
+TEST(Attributes, RequiredOnesAreAlwaysStated) {
+  const AttributeSchema& schema = schema_of<Needed>();
+  EXPECT_EQ(Attributes::of(Needed{}).text(), "index = 0");
+  EXPECT_EQ(schema.missing()->name, "index");
+  EXPECT_EQ(schema.missing({true, false}), nullptr);
+  EXPECT_EQ(parse(schema, "flag = true, index = 0}"), Attributes::of(Needed{.flag = true}));
+  for (const char* text : {"}", "flag = true}"}) {
+    try {
+      parse(schema, text);
+      FAIL() << text;
+    } catch (const ParseError& error) {
+      EXPECT_EQ(error.message(), "line 1, column 1: the attribute index is missing");
+    }
+  }
+  ByteWriter writer;
+  writer.number(0);
+  ByteReader reader(writer.bytes());
+  EXPECT_THROW(Attributes::read(&schema, reader), ParseError);
 }
 
 TEST(Attributes, AreReadAsTheStructTheyAre) {
@@ -168,7 +194,7 @@ TEST(Attributes, RefuseMalformedText) {
   EXPECT_EQ(parse_error("padding = hole}"),
             "line 1, column 11: hole is not one of zero, edge, wrap");
   EXPECT_EQ(parse_error("fact = n 2}"),
-            "line 1, column 9: expected ==, !=, <=, <, >= or >, found ' 2}'");
+            "line 1, column 10: expected ==, !=, <=, <, >= or >, found '2'");
   EXPECT_EQ(parse_error("counts = 1}"), "line 1, column 10: expected '[', found '1'");
   EXPECT_EQ(parse_error("axes = {1}}"), "line 1, column 9: expected a name, found '1'");
 }

@@ -43,7 +43,7 @@ TEST_F(Evaluator, SizesAreValues) {
       run(R"(func @main<n, m>(%x: f64[n, m]) -> (i64[], f32[m + 1], i32[]) {
     %0 = size {value = 2*n + m//2}
     %1 = iota {size = m + 1}
-    %2 = convert %1 : f32[m + 1]
+    %2 = convert %1 {dtype = f32} : f32[m + 1]
     %3 = size {value = 7, dtype = i32}
     return %0, %2, %3
   })",
@@ -257,7 +257,7 @@ TEST_F(Evaluator, ArgumentsAreCheckedAgainstParameters) {
 TEST_F(Evaluator, PartsOfArgumentsAreChecked) {
   constexpr std::string_view text = R"(type @list = <k> {f64[k], @list?}
   func @main(%pair: (f64[], @list?)) -> (f64[]) {
-    %0 = element %pair
+    %0 = element %pair {index = 0}
     return %0
   })";
   auto node = [&](Elements elements, int64_t held, Value rest) {
@@ -455,7 +455,7 @@ TEST_F(Evaluator, AnErrorLeavesNothingBehind) {
       %t = tuple %x, %y
       %i = literal {value = i64[](3)}
       %0 = take %y, %i
-      %1 = element %t
+      %1 = element %t {index = 0}
       %2 = take %1, %i
       return %2
     })");

@@ -84,7 +84,7 @@ TEST_F(ParserErrors, HeadsOfFunctions) {
            {"func @f() -> () over {a: 1, a: 2} { return }", kParse,
             "line 1, column 29: the axis a is there twice"},
            {"func @f<n>(%x: f32[n]) -> () where n { return }", kParse,
-            "line 1, column 37: expected ==, !=, <=, <, >= or >"},
+            "line 1, column 38: expected ==, !=, <=, <, >= or >"},
            {"func @f() -> () { return }\nfunc @f() -> () { return }", kParse,
             "line 2, column 6: there is another function @f"},
            {"func @f() -> () {\n return", kParse, "line 1, column 17: this '{' has no '}'"},

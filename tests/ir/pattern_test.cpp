@@ -103,9 +103,6 @@ TEST_F(Matching, Attributes) {
   EXPECT_EQ(applied("element(tuple(?a, ?b)) {index = 1} => ?b", second), "");
   EXPECT_NE(applied("element(tuple(?a, ?b)) {index = 1} => ?b", first), "");
   EXPECT_EQ(applied("element(tuple(?a, ?b)) {index = 0} => ?a", first), "");
-  EXPECT_EQ(applied("element(tuple(?a, ?b)) {} => ?a", first), "")
-      << "what is not written is the default";
-  EXPECT_NE(applied("element(tuple(?a, ?b)) {} => ?a", second), "");
   EXPECT_EQ(applied("add(?a, ?a) => element(tuple(?a, negate(?a))) {index = 1}", "%r = add %x, %x"),
             "  %0 = negate %x : f64[]\n  %1 = tuple %x, %0 : (f64[], f64[])\n"
             "  %r = element %1 {index = 1} : f64[]\n");

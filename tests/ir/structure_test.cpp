@@ -82,7 +82,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"VaryTwice", kType, "already", "%0 = vary %d {axes = {data}}"},
         Refusal{"VaryUnknown", kType, "names no axis", "%0 = vary %x {axes = {model}}"},
         Refusal{"MixedAxes", kType, "varies along", "%0 = add %x, %d"},
-        Refusal{"ElementOfArray", kType, "takes a tuple", "%0 = element %x"},
+        Refusal{"ElementOfArray", kType, "takes a tuple", "%0 = element %x {index = 0}"},
         Refusal{"ElementRange", kIndex, "index 2 in a tuple of 1",
                 "%t = tuple %x\n%0 = element %t {index = 2}"},
         Refusal{"PackUnstated", kType, "must be stated", "%0 = pack<n> %v, %list"},

@@ -51,7 +51,8 @@ TEST(Value, CopiesShareWhatAMachinePutIn) {
     value = Value();
     EXPECT_FALSE(moved.shared());
     EXPECT_EQ(alive, 1);
-    moved = moved;  // NOLINT: to itself
+    Value& itself = moved;
+    moved = itself;
     EXPECT_EQ(alive, 1);
     EXPECT_TRUE(moved.is_machine());
   }

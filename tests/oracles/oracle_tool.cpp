@@ -1,5 +1,5 @@
-// Shows what Plait's dtypes do, for the oracles (*_oracle.py), which compare it with other
-// libraries.
+// Shows what Plait's dtypes and files do, for the oracles (*_oracle.py), which compare it with
+// other libraries.
 //   oracle_tool dtypes            name, long name, kind and size of each
 //   oracle_tool limits            the limits of each dtype that has some, floats in hexadecimal
 //   oracle_tool promotions        dtype, dtype, result; "-" where there is none
@@ -7,6 +7,8 @@
 //   oracle_tool convert FROM TO   elements from standard input to standard output
 //   oracle_tool text DTYPE        elements from standard input, one text a line
 //   oracle_tool parse DTYPE       texts from standard input, one a line, to elements
+//   oracle_tool npy FROM TO       the array of one .npy file to another
+//   oracle_tool npz FROM TO       the arrays of one .npz file to another; also npz_compressed
 #include <array>
 #include <iostream>
 #include <iterator>
@@ -17,6 +19,9 @@
 #include "plait/core/error.h"
 #include "plait/core/literal.h"
 #include "plait/core/promotion.h"
+#include "plait/core/text.h"
+#include "plait/io/npy.h"
+#include "plait/io/npz.h"
 
 namespace plait {
 namespace {
@@ -104,8 +109,8 @@ void print_texts(DType dtype) {
 void parse_input(DType dtype) {
   std::vector<std::byte> output;
   for (std::string line; std::getline(std::cin, line);) {
-    size_t position = 0;
-    const Literal literal = parse_literal(fmt::format("{}[]({})", name_of(dtype), line), position);
+    const Literal literal =
+        parse_whole(fmt::format("{}[]({})", name_of(dtype), line), parse_literal);
     output.insert(output.end(), literal.bytes().begin(), literal.bytes().end());
   }
   write_output(output);
@@ -122,6 +127,10 @@ void run(const std::vector<std::string>& words) {
   }
   if (command == "text" && words.size() == 2) return print_texts(dtype_named(words[1]));
   if (command == "parse" && words.size() == 2) return parse_input(dtype_named(words[1]));
+  if (command == "npy" && words.size() == 3) return save_npy(words[2], load_npy(words[1]));
+  if ((command == "npz" || command == "npz_compressed") && words.size() == 3) {
+    return save_npz(words[2], load_npz(words[1]), command == "npz_compressed");
+  }
   throw ValueError("unknown command; the first lines of oracle_tool.cpp list them");
 }
 

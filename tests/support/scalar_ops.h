@@ -19,9 +19,11 @@ namespace plait::ir {
 
 struct ConvertAttributes {
   DType dtype = DType::f32;
+  static constexpr std::string_view kRequired[] = {"dtype"};
 };
 struct IotaAttributes {
   Dim size = 0;
+  static constexpr std::string_view kRequired[] = {"size"};
 };
 struct HalveAttributes {
   bool second = false;
@@ -31,6 +33,7 @@ struct PrintAttributes {
 };
 struct AllReduceAttributes {
   AxisSet axes;
+  static constexpr std::string_view kRequired[] = {"axes"};
 };
 
 void register_scalar_ops();  // again: nothing happens

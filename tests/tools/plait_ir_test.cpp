@@ -92,7 +92,7 @@ func @main(%x: f32[]^{data}, %p: bool[]^{data}) -> (f32[]) over {data: 2} {
 )"));
   EXPECT_EQ(bad.status, 1);
   EXPECT_EQ(bad.output, "");
-  EXPECT_NE(bad.errors.find("CompileError: rule `collectives`: @main: %s = all_reduce_sum %x"),
+  EXPECT_NE(bad.errors.find("column 3: rule `collectives`: @main: %s = all_reduce_sum %x"),
             std::string::npos)
       << bad.errors;
   EXPECT_NE(bad.errors.find("model.cpp:8"), std::string::npos) << bad.errors;

@@ -2,9 +2,9 @@
 
 #include <charconv>
 
+#include "plait/core/element_text.h"
 #include "plait/core/error.h"
 #include "plait/ir/evaluator.h"
-#include "plait/ir/text.h"
 
 #include "tests/support/scalar_machine.h"
 
@@ -19,7 +19,7 @@ double read_element(TextReader& reader, DType dtype) {
     if (reader.accept_word("false")) return 0;
     reader.fail("expected true or false, found {}", reader.found());
   }
-  return is_integer(dtype) ? static_cast<double>(reader.integer()) : reader.real();
+  return is_integer(dtype) ? static_cast<double>(reader.integer()) : read_real(reader);
 }
 
 Value read_array(TextReader& reader, const Type& type, ScalarMachine& machine) {
@@ -35,7 +35,7 @@ Value read_array(TextReader& reader, const Type& type, ScalarMachine& machine) {
   bool is_literal = reader.next_is_name() && !reader.next_is_word("true") &&
                     !reader.next_is_word("false") && !reader.next_is_word("inf") &&
                     !reader.next_is_word("nan");
-  if (is_literal) return machine.literal(reader.literal());
+  if (is_literal) return machine.literal(parse_literal(reader));
   return machine.scalar(type.dtype(), read_element(reader, type.dtype()));
 }
 
