@@ -1,0 +1,27 @@
+// The one gateway: every operation on tensors goes through here. While a trace is open on this
+// thread, the operation becomes an instruction of it; otherwise it runs now.
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <vector>
+
+#include "plait/ir/primitive.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Tensor> operands,
+                              const ir::Attributes& attributes = {});
+// Of a primitive with one result.
+Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
+             const ir::Attributes& attributes = {});
+inline Tensor apply(const ir::Primitive& primitive, std::initializer_list<Tensor> operands,
+                    const ir::Attributes& attributes = {}) {
+  return apply(primitive, std::span(operands.begin(), operands.size()), attributes);
+}
+
+// A number as a tensor without dimensions; an instruction inside a trace.
+Tensor scalar_tensor(const Scalar& value, DType dtype);
+
+}  // namespace plait

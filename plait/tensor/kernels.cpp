@@ -1,0 +1,66 @@
+#include "plait/tensor/kernels.h"
+
+#include <array>
+#include <atomic>
+#include <deque>
+#include <mutex>
+
+#include "plait/core/error.h"
+#include "plait/core/immortal.h"
+
+namespace plait {
+namespace {
+
+constexpr size_t kMostPrimitives = 4096;
+
+// By the primitive's number. What is replaced stays, since somebody may be using it.
+struct Table {
+  std::mutex mutex;
+  std::deque<Kernel> kernels;
+  std::array<std::atomic<const Kernel*>, kMostPrimitives> by_number{};
+};
+Table& table() {
+  static Immortal<Table> table;
+  return *table;
+}
+
+bool has_loops(const ir::Primitive& primitive) {
+  const ir::ScalarBody& body = primitive.body;
+  return (primitive.signature || primitive.elementwise != ir::Elementwise::no) &&
+         (body.real || body.integer || body.natural || body.complex);
+}
+
+}  // namespace
+
+Array& KernelCall::make_result(size_t i) {
+  const ArrayType& type = types[i];
+  for (Array& operand : operands) {
+    if (operand && operand.dtype() == type.dtype && operand.sizes() == type.sizes &&
+        operand.is_writable() && operand.is_contiguous()) {
+      return results[i] = operand;
+    }
+  }
+  return results[i] = Array::empty(type.dtype, type.sizes);
+}
+
+void register_kernel(const ir::Primitive& primitive, const Kernel& kernel) {
+  if (primitive.number >= kMostPrimitives) {
+    throw ValueError("more than {} primitives", kMostPrimitives);
+  }
+  const std::lock_guard lock(table().mutex);
+  table().by_number[primitive.number] = &table().kernels.emplace_back(kernel);
+}
+
+const Kernel& kernel_of(const ir::Primitive& primitive) {
+  static const bool are_registered = (register_cpu_kernels(), true);
+  (void)are_registered;
+  if (primitive.number < kMostPrimitives) {
+    const Kernel* kernel = table().by_number[primitive.number].load(std::memory_order_acquire);
+    if (kernel != nullptr) return *kernel;
+  }
+  static constexpr Kernel kLoops{.run = run_reference_loops};
+  if (has_loops(primitive)) return kLoops;
+  throw KeyError("nothing in this build computes {}", primitive.name);
+}
+
+}  // namespace plait

@@ -1,0 +1,110 @@
+#include "plait/tensor/machine.h"
+
+#include "plait/core/error.h"
+#include "plait/ir/evaluator.h"
+#include "plait/tensor/kernels.h"
+
+namespace plait {
+namespace {
+
+// Sizes that this instruction brings into being count as -1.
+ArrayType type_of(const ir::Type& type, const ir::PrimitiveCall& call) {
+  ArrayType result{type.dtype(), Sizes(type.shape().rank())};
+  const auto born = call.instruction.size_results();
+  for (size_t i = 0; i < result.sizes.size(); ++i) {
+    const Dim dim = type.shape()[i];
+    const bool is_born = std::ranges::find(born, dim) != born.end();
+    result.sizes[i] = is_born ? -1 : call.size(dim);
+  }
+  return result;
+}
+
+ir::Attributes with_numbers(const ir::PrimitiveCall& call) {
+  return call.instruction.attributes().map_sizes([&](Dim dim) { return Dim(call.size(dim)); });
+}
+
+// The born sizes are read off the results that bear them.
+void find_born_sizes(ir::PrimitiveCall& call, std::span<const Array> results) {
+  const auto born = call.instruction.size_results();
+  for (size_t k = 0; k < born.size(); ++k) {
+    for (size_t r = 0; r < results.size(); ++r) {
+      const Shape& shape = call.instruction.result_types()[r].shape();
+      for (size_t i = 0; i < shape.rank(); ++i) {
+        if (shape[i] == born[k]) call.size_results[k] = results[r].sizes()[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void TensorMachine::run(ir::PrimitiveCall& call) {
+  const ir::Primitive& primitive = call.instruction.primitive();
+  std::vector<Array> operands;
+  operands.reserve(call.operands.size());
+  for (ir::Value& value : call.operands) {
+    operands.push_back(array_of(value));
+    value = {};  // so that memory which nobody else needs may be used again
+  }
+  std::vector<ArrayType> types;
+  for (const ir::Type& type : call.instruction.result_types()) types.push_back(type_of(type, call));
+  std::vector<Array> results(types.size());
+  const ir::Attributes attributes = with_numbers(call);
+  KernelCall kernel_call{primitive, operands, attributes, types, results};
+  const Kernel& kernel = kernel_of(primitive);
+  kernel.run(kernel_call, kernel.data);
+  find_born_sizes(call, results);
+  for (size_t i = 0; i < results.size(); ++i) call.results[i] = value_of(std::move(results[i]));
+}
+
+ir::Value TensorMachine::literal(const Literal& literal) { return value_of(Array::of(literal)); }
+
+ir::Value TensorMachine::from_size(int64_t size, DType dtype) {
+  return value_of(Array::filled(dtype, {}, Element::of_signed(size)));
+}
+
+ir::Value TensorMachine::from_boolean(bool truth) { return value_of(Array::of(truth)); }
+
+int64_t TensorMachine::to_integer(const ir::Value& scalar) {
+  return static_cast<int64_t>(array_of(scalar).element().integer);
+}
+
+bool TensorMachine::to_boolean(const ir::Value& scalar) {
+  return array_of(scalar).element().integer != 0;
+}
+
+ir::ArraySizes TensorMachine::sizes_of(const ir::Value& array) {
+  const Array& numbers = array_of(array);
+  return {numbers.dtype(), {numbers.sizes().begin(), numbers.sizes().end()}};
+}
+
+ir::Value TensorMachine::slice(const ir::Value& stacked, int64_t index) {
+  const Array& array = array_of(stacked);
+  return value_of(array.view(array.layout().picked(0, index)));
+}
+
+ir::Value TensorMachine::stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) {
+  Sizes sizes(each.sizes);
+  sizes.insert(0, static_cast<int64_t>(slices.size()));
+  Array stacked = Array::empty(each.dtype, std::move(sizes));
+  for (size_t i = 0; i < slices.size(); ++i) {
+    Array place = stacked.view(stacked.layout().picked(0, static_cast<int64_t>(i)));
+    copy_elements(array_of(slices[i]), place);
+  }
+  return value_of(std::move(stacked));
+}
+
+std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments) {
+  TensorMachine machine;
+  std::vector<ir::Value> values;
+  for (const Tensor& argument : arguments) {
+    values.push_back(TensorMachine::value_of(argument.array()));
+  }
+  std::vector<Tensor> results;
+  for (const ir::Value& value : ir::evaluate(program, machine, values)) {
+    results.push_back(Tensor(TensorMachine::array_of(value)));
+  }
+  return results;
+}
+
+}  // namespace plait

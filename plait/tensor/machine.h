@@ -1,0 +1,30 @@
+// Evaluates programs on arrays: the evaluator's machine (ir/machine.h), which runs a kernel for
+// each instruction.
+#pragma once
+
+#include "plait/ir/machine.h"
+#include "plait/ir/program.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+class TensorMachine : public ir::Machine {
+ public:
+  static ir::Value value_of(Array array) { return ir::Value::of(std::move(array)); }
+  static const Array& array_of(const ir::Value& value) { return value.as<Array>(); }
+
+  void run(ir::PrimitiveCall& call) override;
+  ir::Value literal(const Literal& literal) override;
+  ir::Value from_size(int64_t size, DType dtype) override;
+  ir::Value from_boolean(bool truth) override;
+  int64_t to_integer(const ir::Value& scalar) override;
+  bool to_boolean(const ir::Value& scalar) override;
+  ir::ArraySizes sizes_of(const ir::Value& array) override;
+  ir::Value slice(const ir::Value& stacked, int64_t index) override;
+  ir::Value stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) override;
+};
+
+// Evaluates a program whose parameters and results are arrays.
+std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments);
+
+}  // namespace plait

@@ -1,0 +1,33 @@
+#include "plait/tensor/rules.h"
+
+#include <mutex>
+#include <unordered_map>
+
+#include "plait/core/immortal.h"
+
+namespace plait {
+namespace {
+
+struct Table {
+  std::mutex mutex;
+  std::unordered_map<const ir::Primitive*, Rules> rules;
+};
+Table& table() {
+  static Immortal<Table> table;
+  return *table;
+}
+
+}  // namespace
+
+void register_rules(const ir::Primitive& primitive, Rules rules) {
+  const std::lock_guard lock(table().mutex);
+  table().rules.insert_or_assign(&primitive, std::move(rules));
+}
+
+const Rules* find_rules(const ir::Primitive& primitive) {
+  const std::lock_guard lock(table().mutex);
+  const auto place = table().rules.find(&primitive);
+  return place == table().rules.end() ? nullptr : &place->second;
+}
+
+}  // namespace plait

@@ -1,0 +1,73 @@
+// What transforms need to know of a primitive, written as ordinary Tensor code, so that it serves
+// eager and traced alike.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plait/ir/primitive.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+// What a rule looks at. Operands and results that it does not read are empty tensors.
+struct RuleContext {
+  const ir::Attributes& attributes;
+  std::span<const Tensor> operands;
+  std::span<const Tensor> results;
+  std::span<const ir::Type> operand_types;
+
+  const Tensor& operand(size_t i) const { return operands[i]; }
+  const Tensor& result(size_t i = 0) const { return results[i]; }
+};
+
+// Which operands and results a rule reads: only those are kept until it runs.
+struct Reads {
+  uint32_t operands = 0;  // a bit each
+  uint32_t results = 0;
+
+  static constexpr Reads nothing() { return {}; }
+  static constexpr Reads operand(uint32_t i) { return {1U << i, 0}; }
+  static constexpr Reads result(uint32_t i = 0) { return {0, 1U << i}; }
+  friend constexpr Reads operator|(Reads a, Reads b) {
+    return {a.operands | b.operands, a.results | b.results};
+  }
+};
+
+// The derivative of each element of an elementwise primitive's result with respect to the element
+// of one operand.
+struct Partial {
+  enum class Kind : uint8_t { zero, one, minus_one, given };
+  Kind kind = Kind::zero;
+  Reads reads = {};
+  Tensor (*value)(const RuleContext& context) = nullptr;
+
+  static constexpr Partial zero() { return {}; }
+  static constexpr Partial one() { return {.kind = Kind::one}; }
+  static constexpr Partial minus_one() { return {.kind = Kind::minus_one}; }
+  static constexpr Partial of(Reads reads, Tensor (*value)(const RuleContext&)) {
+    return {Kind::given, reads, value};
+  }
+};
+
+// Of a primitive that is linear in one operand (the others held): what the cotangent of its result
+// means for that operand.
+struct Transpose {
+  Reads reads = {};
+  Tensor (*of)(const RuleContext& context, const Tensor& cotangent, size_t operand) = nullptr;
+};
+
+struct Rules {
+  std::vector<Partial> partials = {};  // of an elementwise primitive, one an operand
+  // Of a primitive that is linear, one an operand; the last one serves all further operands.
+  std::vector<Transpose> transposes = {};
+  // Why the primitive has no derivative, such as "gives integers"; a rule is missing where this and
+  // the above are empty.
+  std::string not_differentiable = {};
+};
+
+void register_rules(const ir::Primitive& primitive, Rules rules);
+const Rules* find_rules(const ir::Primitive& primitive);  // null when none were registered
+
+}  // namespace plait

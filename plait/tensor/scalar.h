@@ -1,0 +1,41 @@
+// A number without a dtype of its own, as written in the source: the 2 of `x * 2` takes the dtype
+// of x where it can.
+#pragma once
+
+#include <complex>
+#include <concepts>
+#include <cstdint>
+
+#include "plait/core/dim.h"
+#include "plait/core/element.h"
+#include "plait/core/promotion.h"
+
+namespace plait {
+
+class Scalar {
+ public:
+  Scalar(bool value) : kind_(ScalarKind::boolean), integer_(value) {}  // NOLINT: all implicit
+  template <std::integral T>
+  Scalar(T value) : kind_(ScalarKind::integer), integer_(static_cast<int64_t>(value)) {}  // NOLINT
+  template <std::floating_point T>
+  Scalar(T value) : kind_(ScalarKind::floating), number_(static_cast<double>(value)) {}  // NOLINT
+  Scalar(std::complex<double> value) : kind_(ScalarKind::complex), number_(value) {}     // NOLINT
+  // A size stays symbolic: 1. / x.shape(0) is right for each.
+  Scalar(Dim size) : kind_(ScalarKind::integer), size_(size), is_size_(true) {}  // NOLINT
+
+  ScalarKind kind() const { return kind_; }
+  // The size where it is symbolic: no number is known.
+  bool is_symbolic() const { return is_size_ && !size_.is_number(); }
+  Dim size() const { return is_size_ ? size_ : Dim(integer_); }
+  // ValueError where it is symbolic.
+  Element element() const;
+
+ private:
+  ScalarKind kind_;
+  int64_t integer_ = 0;
+  std::complex<double> number_;
+  Dim size_ = 0;
+  bool is_size_ = false;
+};
+
+}  // namespace plait

@@ -1,0 +1,62 @@
+#include "plait/tensor/tensor.h"
+
+#include "plait/core/error.h"
+
+namespace plait {
+
+Element Scalar::element() const {
+  if (is_symbolic()) throw ValueError("the size {} has no value while it is traced", size_.text());
+  switch (kind_) {
+    case ScalarKind::boolean: return Element::of(integer_ != 0);
+    case ScalarKind::integer: return Element::of_signed(is_size_ ? size_.number() : integer_);
+    case ScalarKind::floating: return Element::of(number_.real());
+    case ScalarKind::complex: return Element::of(number_);
+  }
+  return {};
+}
+
+Tensor::Tensor(TracedValue value) : node_(new Node(std::move(value))) {}
+
+void Tensor::refuse_empty() {
+  throw ValueError("this tensor was never given a value")
+      .hint("Tensor() holds nothing; assign a tensor to it first");
+}
+
+DType Tensor::dtype() const { return is_traced() ? traced().type.dtype() : node_->array.dtype(); }
+
+Shape Tensor::shape() const {
+  return is_traced() ? traced().type.shape() : Shape::of_sizes(node_->array.sizes());
+}
+
+Dim Tensor::shape(int64_t axis) const {
+  if (is_traced()) return traced().type.shape().at(axis);
+  const Sizes& sizes = node_->array.sizes();
+  return sizes[axis_of(axis, sizes.size())];
+}
+
+size_t Tensor::rank() const {
+  return is_traced() ? traced().type.shape().rank() : node_->array.rank();
+}
+
+ir::Type Tensor::type() const {
+  return is_traced() ? traced().type : ir::Type::array(dtype(), shape());
+}
+
+const Array& Tensor::array() const {
+  if (!is_traced()) return node_->array;
+  throw ValueError("a {} has no value while {} is traced", traced().type.text(),
+                   traced().scope->name)
+      .hint("compute with tensors only, or give the value back and read it outside");
+}
+
+Array Tensor::take_array() && {
+  array();
+  if (node_->owners.load(std::memory_order_acquire) == 1) return std::move(node_->array);
+  return node_->array;
+}
+
+std::string Tensor::text() const {
+  return is_traced() ? fmt::format("traced : {}", traced().type.text()) : text_of(array());
+}
+
+}  // namespace plait

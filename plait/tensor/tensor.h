@@ -1,0 +1,97 @@
+// The value that users compute with. Either concrete, an array in memory, or traced: the result of
+// an instruction in a function that is being recorded (trace.h). Copies are cheap and share what
+// they hold; nobody changes it.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "plait/core/shape.h"
+#include "plait/core/tree.h"
+#include "plait/ir/type.h"
+#include "plait/tensor/array.h"
+#include "plait/tensor/scalar.h"
+
+namespace plait {
+
+class Trace;
+
+// What a trace calls a value of its own. Outlives the trace, so that late use is noticed.
+struct TraceScope {
+  Trace* trace;  // null when the trace has ended
+  std::string name;
+};
+struct TracedValue {
+  std::shared_ptr<TraceScope> scope;
+  uint32_t value = 0;
+  ir::Type type;
+};
+
+class Tensor {
+ public:
+  Tensor() = default;  // no tensor yet: good for being assigned to
+  explicit Tensor(Array array) : node_(new Node(std::move(array))) {}
+  explicit Tensor(TracedValue value);
+
+  Tensor(const Tensor& other) : node_(other.node_) {
+    if (node_) node_->owners.fetch_add(1, std::memory_order_relaxed);
+  }
+  Tensor(Tensor&& other) noexcept : node_(std::exchange(other.node_, nullptr)) {}
+  Tensor& operator=(Tensor other) noexcept {
+    std::swap(node_, other.node_);
+    return *this;
+  }
+  ~Tensor() {
+    if (node_ && node_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
+  }
+
+  explicit operator bool() const { return node_ != nullptr; }
+  bool is_traced() const { return node().traced != nullptr; }
+  const void* identity() const { return node_; }  // equal for copies
+
+  DType dtype() const;
+  Shape shape() const;
+  Dim shape(int64_t axis) const;  // negative: from the end
+  size_t rank() const;
+  ir::Type type() const;
+
+  // The numbers. ValueError for a traced tensor, which has none yet.
+  const Array& array() const;
+  const TracedValue& traced() const { return *node().traced; }
+  // The array moved out where this is its only owner, so that its memory may be used again.
+  Array take_array() &&;
+
+  // Of one element; converted as a cast does.
+  template <class T>
+  T item() const {
+    T value;
+    store_element(kDTypeOf<T>, array().element(), reinterpret_cast<std::byte*>(&value));
+    return value;
+  }
+  std::string text() const;  // the numbers, as NumPy prints them, and the type
+
+ private:
+  struct Node {
+    explicit Node(Array numbers) : array(std::move(numbers)) {}
+    explicit Node(TracedValue value) : traced(std::make_unique<TracedValue>(std::move(value))) {}
+
+    std::atomic<uint32_t> owners{1};
+    Array array;
+    std::unique_ptr<TracedValue> traced;
+  };
+  const Node& node() const {
+    if (!node_) refuse_empty();
+    return *node_;
+  }
+  [[noreturn]] static void refuse_empty();
+
+  Node* node_ = nullptr;
+};
+
+template <>
+inline constexpr bool is_tree_leaf<Tensor> = true;
+
+}  // namespace plait

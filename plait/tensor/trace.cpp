@@ -1,0 +1,150 @@
+#include "plait/tensor/trace.h"
+
+#include "plait/core/error.h"
+#include "plait/ir/copy.h"
+#include "plait/ir/inference.h"
+#include "plait/ir/structure.h"
+#include "plait/ir/verify.h"
+
+namespace plait {
+namespace {
+
+thread_local Trace* current_trace = nullptr;
+
+// Stands for a captured value until the function is whole: parameters come before instructions, and
+// what is captured is known only afterwards. Never part of a finished function.
+const ir::Primitive& capture_primitive() {
+  static const ir::Primitive& primitive = ir::register_primitive(
+      {.name = "capture",
+       .summary = "A value of an outer trace, while a function is being recorded.",
+       .infer = [](ir::Inference& inference) { inference.give(inference.stated_result(0)); },
+       .infers_axes = true});
+  return primitive;
+}
+
+}  // namespace
+
+Trace::Trace(std::string name)
+    : outer_(current_trace),
+      scope_(std::make_shared<TraceScope>(TraceScope{this, name})),
+      program_(outer_ ? outer_->program_ : std::make_shared<ir::ProgramBuilder>()),
+      builder_(program_->function(std::move(name))) {
+  builder_.set_location(Location::of_caller());
+  current_trace = this;
+}
+
+Trace::~Trace() { close(); }
+
+void Trace::close() {
+  if (!scope_->trace) return;
+  scope_->trace = nullptr;
+  current_trace = outer_;
+}
+
+Trace* Trace::current() { return current_trace; }
+
+void Trace::declare_sizes(const ir::Type& type) {
+  type.for_each_dim([&](Dim dim) {
+    dim.for_each_symbol([&](Dim symbol) {
+      if (!builder_.has_size(std::string(symbol.name()))) builder_.size_parameter(symbol.name());
+    });
+  });
+}
+
+Tensor Trace::parameter(const ir::Type& type, std::string_view label) {
+  declare_sizes(type);
+  return Tensor(TracedValue{scope_, builder_.parameter(type, label), type});
+}
+
+ir::ValueId Trace::value_of(const Tensor& tensor) {
+  if (tensor.is_traced()) {
+    const TracedValue& traced = tensor.traced();
+    if (traced.scope == scope_) return traced.value;
+    if (!traced.scope->trace) {
+      throw ValueError("a {} of the trace of {} is used after that trace has ended",
+                       traced.type.text(), traced.scope->name)
+          .at(Location::of_caller())
+          .hint("give it back from the traced function instead of keeping it elsewhere");
+    }
+  }
+  const auto [place, is_new] = captured_.try_emplace(tensor.identity(), 0);
+  if (is_new) {
+    const ir::Type type = tensor.type();
+    place->second = builder_.add({.primitive = capture_primitive(), .stated_types = {&type, 1}});
+    captures_.push_back(tensor);
+    capture_values_.push_back(place->second);
+  }
+  return place->second;
+}
+
+std::vector<Tensor> Trace::tensors_of(const ir::Added& added) {
+  std::vector<Tensor> results;
+  results.reserve(added.count);
+  for (size_t i = 0; i < added.count; ++i) {
+    results.push_back(Tensor(TracedValue{scope_, added[i], builder_.type_of(added[i])}));
+  }
+  return results;
+}
+
+std::vector<Tensor> Trace::record(const TracedInstruction& instruction) {
+  std::vector<ir::ValueId> operands;
+  operands.reserve(instruction.operands.size());
+  for (const Tensor& operand : instruction.operands) operands.push_back(value_of(operand));
+  return tensors_of(builder_.add({.primitive = instruction.primitive,
+                                  .operands = operands,
+                                  .attributes = instruction.attributes,
+                                  .callees = instruction.callees,
+                                  .size_arguments = instruction.size_arguments,
+                                  .location = Location::of_caller()}));
+}
+
+Tensor Trace::constant(Literal literal) {
+  return record({.primitive = ir::primitive(ir::Structure::literal),
+                 .attributes = ir::Attributes::of(ir::LiteralAttributes{std::move(literal)})})[0];
+}
+
+Tensor Trace::size(Dim size, DType dtype) {
+  return record({.primitive = ir::primitive(ir::Structure::size),
+                 .attributes = ir::Attributes::of(ir::SizeAttributes{size, dtype})})[0];
+}
+
+// The recorded function once more, with a parameter for each capture in place of its stand-in.
+std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& recorded) const {
+  ir::FunctionBuilder builder = program_->function(recorded.name());
+  builder.set_location(recorded.location());
+  for (const Dim size : recorded.signature().size_parameters) builder.size_parameter(size.name());
+  for (const SizeFact& fact : recorded.signature().facts) builder.require(fact);
+  ir::Copier copier(recorded, builder);
+  for (ir::ValueId value = 0; value < recorded.parameter_count(); ++value) {
+    copier.set(value, builder.parameter(recorded.type_of(value), recorded.label(value)));
+  }
+  for (const ir::ValueId value : capture_values_) {
+    copier.set(value, builder.parameter(recorded.type_of(value)));
+  }
+  for (const ir::Instruction instruction : recorded.instructions()) {
+    if (&instruction.primitive() != &capture_primitive()) copier.copy(instruction);
+  }
+  return copier.finish();
+}
+
+RecordedFunction Trace::finish(std::span<const Tensor> results) {
+  std::vector<ir::ValueId> values;
+  for (const Tensor& result : results) values.push_back(value_of(result));
+  close();
+  for (const SizeFact& fact : sizes_.guards()) builder_.require(fact);
+  std::shared_ptr<const ir::Function> function = builder_.finish(values);
+  if (!captures_.empty()) function = with_captures(*function);
+  if (outer_) program_->add(function);
+  return {std::move(function), std::move(captures_)};
+}
+
+ir::Program Trace::program(const RecordedFunction& entry) {
+  ir::ProgramBuilder whole;
+  whole.add(entry.function);
+  whole.add_all(program_->finish());
+  ir::Program program = whole.finish();
+  ir::verify(program);
+  return program;
+}
+
+}  // namespace plait

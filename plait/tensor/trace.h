@@ -1,0 +1,78 @@
+// Records what a computation does, as a function of the IR. While a trace is open on a thread,
+// every operation there becomes one of its instructions; traces nest.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "plait/core/size_facts.h"
+#include "plait/ir/builder.h"
+#include "plait/ir/program.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+struct RecordedFunction {
+  std::shared_ptr<const ir::Function> function;
+  // What the function takes beyond its declared parameters, in order: tensors of traces further
+  // out, and concrete ones.
+  std::vector<Tensor> captures;
+};
+
+// An instruction to be recorded, as ir::NewInstruction, with tensors for operands.
+struct TracedInstruction {
+  const ir::Primitive& primitive;
+  std::span<const Tensor> operands = {};
+  ir::Attributes attributes = {};
+  std::span<const ir::Callee> callees = {};
+  std::span<const Dim> size_arguments = {};
+};
+
+class Trace {
+ public:
+  // Opens a trace of a function on this thread, within the one that is open now. A trace within
+  // another adds its function to the same program.
+  explicit Trace(std::string name);
+  ~Trace();  // closes it, also where it was not finished
+  Trace(const Trace&) = delete;
+  Trace& operator=(const Trace&) = delete;
+
+  // The innermost one of this thread; null when none is open.
+  static Trace* current();
+
+  // Before any instruction. Sizes that are symbols become size parameters of the function.
+  Tensor parameter(const ir::Type& type, std::string_view label = {});
+  std::vector<Tensor> record(const TracedInstruction& instruction);
+  Tensor constant(Literal literal);
+  Tensor size(Dim size, DType dtype);
+
+  // Decisions about sizes; what they take for granted is checked when the function is entered.
+  SizeContext& sizes() { return sizes_; }
+
+  // The function so far, which gives these; the trace is closed.
+  RecordedFunction finish(std::span<const Tensor> results);
+  // Of the outermost trace: its function as the entry, and those that traces within it recorded.
+  ir::Program program(const RecordedFunction& entry);
+
+ private:
+  ir::ValueId value_of(const Tensor& tensor);  // captured where it is none of this trace
+  std::vector<Tensor> tensors_of(const ir::Added& added);
+  std::shared_ptr<const ir::Function> with_captures(const ir::Function& recorded) const;
+  void declare_sizes(const ir::Type& type);
+  void close();
+
+  Trace* outer_;
+  std::shared_ptr<TraceScope> scope_;
+  std::shared_ptr<ir::ProgramBuilder> program_;  // shared with the outer trace
+  ir::FunctionBuilder builder_;
+  SizeContext sizes_;
+  std::vector<Tensor> captures_;
+  std::vector<ir::ValueId> capture_values_;                // where each was first met
+  std::unordered_map<const void*, ir::ValueId> captured_;  // by identity
+};
+
+}  // namespace plait
