@@ -1,0 +1,120 @@
+#include "plait/ops/create.h"
+
+#include <cmath>
+
+#include "plait/core/error.h"
+#include "plait/ir/inference.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+namespace plait {
+
+struct IotaAttributes {
+  Dim size = 0;
+  DType dtype = DType::i64;
+  static constexpr std::string_view kRequired[] = {"size"};
+};
+
+namespace {
+
+void infer_iota(ir::Inference& in) {
+  const auto& a = in.attributes_as<IotaAttributes>();
+  if (!kNumbers.contains(a.dtype)) in.fail("{} does not count", name_of(a.dtype));
+  if (a.size.is_number() && a.size.number() < 0) {
+    throw ShapeError("iota: a negative size: {}", a.size).at(in.location);
+  }
+  in.give(ir::Type::array(a.dtype, {a.size}));
+}
+
+void iota_now(KernelCall& call, const void*) {
+  const ArrayType& type = call.types[0];
+  Array counted = Array::empty(DType::i64, type.sizes);
+  int64_t next = 0;
+  for (int64_t& element : counted.writable_elements<int64_t>()) element = next++;
+  call.results[0] = counted.converted(type.dtype);
+}
+
+struct Table {
+  const ir::Primitive& iota = declare({.primitive = {.name = "iota",
+                                                     .summary = "0, 1, 2, … as a vector.",
+                                                     .attributes = &ir::schema_of<IotaAttributes>(),
+                                                     .operands = ir::exactly(0),
+                                                     .infer = infer_iota},
+                                       .rules = {.not_differentiable = "has no operands"},
+                                       .evaluator = iota_now});
+};
+const Table& ops() {
+  static const Table table;
+  return table;
+}
+
+Tensor iota(Dim size, DType dtype) {
+  return plait::apply(ops().iota, {}, ir::Attributes::of(IotaAttributes{size, dtype}));
+}
+
+bool is_whole(const Scalar& scalar) { return scalar.kind() <= ScalarKind::integer; }
+double number_of(const Scalar& scalar) {
+  double number = 0;
+  store_element(DType::f64, scalar.element(), reinterpret_cast<std::byte*>(&number));
+  return number;
+}
+
+// How many of start, start + step, … come before stop.
+Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
+  if (is_whole(start) && is_whole(stop) && is_whole(step)) {
+    const Dim by = step.size();
+    if (!by.is_number() || by == Dim(0)) throw ValueError("arange: a step of {}", by);
+    const int64_t stride = by.number();
+    const Dim distance = stride > 0 ? stop.size() - start.size() : start.size() - stop.size();
+    return max(floor_div(distance + (std::abs(stride) - 1), std::abs(stride)), Dim(0));
+  }
+  const double count = std::ceil((number_of(stop) - number_of(start)) / number_of(step));
+  if (!std::isfinite(count) || count >= 0x1p62) {
+    throw ValueError("arange: from {} to {} by {}", number_of(start), number_of(stop),
+                     number_of(step));
+  }
+  return static_cast<int64_t>(std::max(count, 0.0));
+}
+
+}  // namespace
+
+Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
+  return broadcast_to(scalar_tensor(value, dtype), shape);
+}
+Tensor full(const Shape& shape, const Scalar& value) {
+  return full(shape, value, default_dtype(value.kind()));
+}
+Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
+Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
+Tensor full_like(const Tensor& x, const Scalar& value) { return full(x.shape(), value, x.dtype()); }
+Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
+Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
+
+Tensor arange(const Scalar& stop) { return arange(0, stop); }
+
+Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step) {
+  const bool whole = is_whole(start) && is_whole(stop) && is_whole(step);
+  const DType dtype = default_dtype(whole ? ScalarKind::integer : ScalarKind::floating);
+  const Tensor counted = iota(count_of(start, stop, step), whole ? dtype : DType::f64);
+  return astype(counted * step + start, dtype);
+}
+
+Tensor linspace(double start, double stop, int64_t count, DType dtype) {
+  if (count < 0) throw ValueError("linspace: {} numbers", count);
+  const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
+  const Tensor counted = iota(count, DType::f64);
+  // The last one is `stop` itself, whatever was lost on the way.
+  return astype(where(equal(counted, count - 1) & (count > 1), stop, counted * step + start),
+                dtype);
+}
+
+Tensor eye(int64_t rows, int64_t columns, DType dtype) {
+  if (columns < 0) columns = rows;
+  return astype(equal(expand_dims(iota(rows, DType::i64), 1), iota(columns, DType::i64)), dtype);
+}
+
+void register_create_ops() { ops(); }
+
+}  // namespace plait

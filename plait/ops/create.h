@@ -1,0 +1,41 @@
+// Tensors out of nothing.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plait/ops/operand.h"
+
+namespace plait {
+
+Tensor zeros(const Shape& shape, DType dtype = DType::f32);
+Tensor ones(const Shape& shape, DType dtype = DType::f32);
+Tensor full(const Shape& shape, const Scalar& value);  // of the default dtype of its kind
+Tensor full(const Shape& shape, const Scalar& value, DType dtype);
+Tensor zeros_like(const Tensor& x);
+Tensor ones_like(const Tensor& x);
+Tensor full_like(const Tensor& x, const Scalar& value);
+// start, start + step, … before stop; whole numbers give i64, others f32.
+Tensor arange(const Scalar& stop);
+Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step = 1);
+Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::f32);
+Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = DType::f32);  // -1: as many
+
+// From the numbers of the host, in row-major order.
+template <class T>
+Tensor tensor(std::span<const T> values, const Sizes& sizes) {
+  return Tensor(Array::of(values, sizes));
+}
+template <class T>
+Tensor tensor(const std::vector<T>& values, const Sizes& sizes) {
+  return tensor(std::span<const T>(values), sizes);
+}
+template <class T>
+Tensor tensor(std::initializer_list<T> values) {
+  return tensor(std::span<const T>(values.begin(), values.size()),
+                {static_cast<int64_t>(values.size())});
+}
+
+void register_create_ops();
+
+}  // namespace plait

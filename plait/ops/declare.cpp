@@ -1,0 +1,30 @@
+#include "plait/ops/declare.h"
+
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+
+namespace plait {
+
+const ir::Primitive& declare(Declaration declaration) {
+  const ir::Primitive& primitive = ir::register_primitive(std::move(declaration.primitive));
+  register_rules(primitive, std::move(declaration.rules));
+  if (declaration.evaluator != nullptr) {
+    register_kernel(primitive,
+                    {.run = declaration.evaluator, .finds_types = declaration.finds_types});
+  }
+  return primitive;
+}
+
+void register_all() {
+  register_unary_ops();
+  register_binary_ops();
+  register_shape_ops();
+  register_reduce_ops();
+  register_linear_ops();
+  register_create_ops();
+}
+
+}  // namespace plait

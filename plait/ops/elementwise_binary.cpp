@@ -1,0 +1,396 @@
+// Elementwise functions of two and three operands: an entry of the table each, and a line below it.
+#include <cmath>
+#include <complex>
+
+#include "plait/core/error.h"
+#include "plait/ir/inference.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+namespace plait {
+namespace {
+
+using Reals = std::span<const double>;
+using Integers = std::span<const int64_t>;
+using Naturals = std::span<const uint64_t>;
+using Complexes = std::span<const std::complex<double>>;
+using Number = std::complex<double>;
+using Context = RuleContext;
+
+int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
+
+struct Binary {
+  const char* name;
+  const char* summary;
+  DTypeSet takes;
+  ir::ScalarBody body;
+  Partial by_first = Partial::zero();
+  Partial by_second = Partial::zero();
+};
+
+const ir::Primitive& binary(const Binary& declared, Rules rules = {}) {
+  if (rules.not_differentiable.empty()) rules.partials = {declared.by_first, declared.by_second};
+  return declare({.primitive = {.name = declared.name,
+                                .summary = declared.summary,
+                                .operands = ir::exactly(2),
+                                .takes = declared.takes,
+                                .elementwise = ir::Elementwise::same,
+                                .body = declared.body},
+                  .rules = std::move(rules)});
+}
+
+const ir::Primitive& bits_of(const char* name, const char* summary, DTypeSet takes,
+                             const ir::ScalarBody& body) {
+  return binary({name, summary, takes, body}, {.not_differentiable = "takes no real numbers"});
+}
+
+const ir::Primitive& comparison(const char* name, const char* summary, DTypeSet takes,
+                                const ir::ScalarBody& body) {
+  return declare({.primitive = {.name = name,
+                                .summary = summary,
+                                .operands = ir::exactly(2),
+                                .takes = takes,
+                                .elementwise = ir::Elementwise::truth,
+                                .body = body},
+                  .rules = {.not_differentiable = "gives truth values"}});
+}
+
+int64_t floor_quotient(Integers x) {
+  if (x[1] == 0) return 0;
+  if (x[1] == -1) return wrapped(0 - bits(x[0]));
+  const int64_t quotient = x[0] / x[1];
+  return quotient - (x[0] % x[1] != 0 && (x[0] < 0) != (x[1] < 0));
+}
+
+int64_t remainder_of(Integers x) {
+  if (x[1] == 0 || x[1] == -1) return 0;
+  const int64_t rest = x[0] % x[1];
+  return rest != 0 && (rest < 0) != (x[1] < 0) ? rest + x[1] : rest;
+}
+
+double remainder_of(Reals x) {
+  const double rest = std::fmod(x[0], x[1]);
+  if (rest == 0) return std::copysign(0.0, x[1]);
+  return (rest < 0) != (x[1] < 0) ? rest + x[1] : rest;
+}
+
+double floor_quotient(Reals x) {
+  if (x[1] == 0) return x[0] / x[1];
+  const double quotient = (x[0] - remainder_of(x)) / x[1];
+  return quotient == 0 ? std::copysign(0.0, x[0] / x[1]) : std::round(quotient);
+}
+
+int64_t power_of(Integers x) {
+  if (x[1] < 0) return x[0] == 1 ? 1 : x[0] == -1 ? (x[1] % 2 == 0 ? 1 : -1) : 0;
+  uint64_t result = 1, base = bits(x[0]);
+  for (uint64_t exponent = bits(x[1]); exponent != 0; exponent >>= 1, base *= base) {
+    if (exponent & 1) result *= base;
+  }
+  return wrapped(result);
+}
+
+// Half of the derivative goes to each where the two are equal.
+Tensor share_of_greater(const Tensor& a, const Tensor& b) {
+  return where(equal(a, b), 0.5, where(greater(a, b), 1.0, 0.0));
+}
+
+void infer_select(ir::Inference& in) {
+  in.expect_array(0, kBoolean);
+  in.expect_array(1, kAllDTypes);
+  in.expect_array(2, kAllDTypes);
+  in.expect_alike(in.operands[1], in.operands[2]);
+  in.expect_alike(in.operands[0].with_dtype(in.operands[1].dtype()), in.operands[1]);
+  in.give(in.operands[1].without_sharding());
+}
+
+constexpr Reads kFirst = Reads::operand(0), kSecond = Reads::operand(1);
+constexpr Reads kThird = Reads::operand(2), kResult = Reads::result();
+
+struct Table {
+  const ir::Primitive& add =
+      binary({"add",
+              "a + b; integers wrap.",
+              kNumbers,
+              {.real = [](Reals x) { return x[0] + x[1]; },
+               .integer = [](Integers x) { return wrapped(bits(x[0]) + bits(x[1])); },
+               .complex = [](Complexes x) { return x[0] + x[1]; }},
+              Partial::one(),
+              Partial::one()});
+  const ir::Primitive& subtract =
+      binary({"subtract",
+              "a − b; integers wrap.",
+              kNumbers,
+              {.real = [](Reals x) { return x[0] - x[1]; },
+               .integer = [](Integers x) { return wrapped(bits(x[0]) - bits(x[1])); },
+               .complex = [](Complexes x) { return x[0] - x[1]; }},
+              Partial::one(),
+              Partial::minus_one()});
+  const ir::Primitive& multiply =
+      binary({"multiply",
+              "a · b; integers wrap.",
+              kNumbers,
+              {.real = [](Reals x) { return x[0] * x[1]; },
+               .integer = [](Integers x) { return wrapped(bits(x[0]) * bits(x[1])); },
+               .complex = [](Complexes x) { return x[0] * x[1]; }},
+              Partial::of(kSecond, [](const Context& c) { return c.operand(1); }),
+              Partial::of(kFirst, [](const Context& c) { return c.operand(0); })});
+  const ir::Primitive& divide =
+      binary({"divide",
+              "a / b.",
+              kInexacts,
+              {.real = [](Reals x) { return x[0] / x[1]; },
+               .complex = [](Complexes x) { return x[0] / x[1]; }},
+              Partial::of(kSecond, [](const Context& c) { return reciprocal(c.operand(1)); }),
+              Partial::of(kSecond | kResult,
+                          [](const Context& c) { return -(c.result() / c.operand(1)); })});
+  const ir::Primitive& floor_divide =
+      binary({"floor_divide",
+              "The greatest whole number not above a / b; integers by 0 give 0.",
+              kReals,
+              {.real = [](Reals x) { return floor_quotient(x); },
+               .integer = [](Integers x) { return floor_quotient(x); },
+               .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] / x[1]; }}});
+  const ir::Primitive& remainder =
+      binary({"remainder",
+              "What floor_divide leaves: has the sign of b; integers by 0 give 0.",
+              kReals,
+              {.real = [](Reals x) { return remainder_of(x); },
+               .integer = [](Integers x) { return remainder_of(x); },
+               .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] % x[1]; }},
+              Partial::one(),
+              Partial::of(kFirst | kSecond, [](const Context& c) {
+                return -plait::floor_divide(c.operand(0), c.operand(1));
+              })});
+  const ir::Primitive& power = binary(
+      {"power",
+       "a to the power of b; of integers, 1/a^−b towards 0 for b < 0, and 0 for a = 0.",
+       kNumbers,
+       {.real = [](Reals x) { return std::pow(x[0], x[1]); },
+        .integer = power_of,
+        .complex = [](Complexes x) { return x[1] == 0.0 ? Number(1) : std::pow(x[0], x[1]); }},
+       Partial::of(kFirst | kSecond,
+                   [](const Context& c) {
+                     const Tensor slope =
+                         c.operand(1) * plait::power(c.operand(0), c.operand(1) - 1);
+                     return where(plait::equal(c.operand(1), 0), 0, slope);
+                   }),
+       Partial::of(kFirst | kSecond | kResult, [](const Context& c) {
+         const Tensor base = where(plait::equal(c.operand(0), 0), 1, c.operand(0));
+         return c.result() * log(base);
+       })});
+  const ir::Primitive& maximum = binary(
+      {"maximum",
+       "The greater of two; NaN where either is.",
+       kOrdered,
+       {.real = [](Reals x) { return std::isnan(x[0]) || x[0] >= x[1] ? x[0] : x[1]; },
+        .integer = [](Integers x) { return std::max(x[0], x[1]); },
+        .natural = [](Naturals x) { return std::max(x[0], x[1]); }},
+       Partial::of(kFirst | kSecond,
+                   [](const Context& c) { return share_of_greater(c.operand(0), c.operand(1)); }),
+       Partial::of(kFirst | kSecond,
+                   [](const Context& c) { return share_of_greater(c.operand(1), c.operand(0)); })});
+  const ir::Primitive& minimum = binary(
+      {"minimum",
+       "The less of two; NaN where either is.",
+       kOrdered,
+       {.real = [](Reals x) { return std::isnan(x[0]) || x[0] <= x[1] ? x[0] : x[1]; },
+        .integer = [](Integers x) { return std::min(x[0], x[1]); },
+        .natural = [](Naturals x) { return std::min(x[0], x[1]); }},
+       Partial::of(kFirst | kSecond,
+                   [](const Context& c) { return share_of_greater(c.operand(1), c.operand(0)); }),
+       Partial::of(kFirst | kSecond,
+                   [](const Context& c) { return share_of_greater(c.operand(0), c.operand(1)); })});
+  const ir::Primitive& atan2 =
+      binary({"atan2",
+              "The angle of the point (x, y), for y and x in this order.",
+              kFloatings,
+              {.real = [](Reals x) { return std::atan2(x[0], x[1]); }},
+              Partial::of(kFirst | kSecond,
+                          [](const Context& c) {
+                            return c.operand(1) / (square(c.operand(0)) + square(c.operand(1)));
+                          }),
+              Partial::of(kFirst | kSecond, [](const Context& c) {
+                return -(c.operand(0) / (square(c.operand(0)) + square(c.operand(1))));
+              })});
+  const ir::Primitive& hypot = binary(
+      {"hypot",
+       "√(a² + b²), without overflow on the way.",
+       kFloatings,
+       {.real = [](Reals x) { return std::hypot(x[0], x[1]); }},
+       Partial::of(kFirst | kResult, [](const Context& c) { return c.operand(0) / c.result(); }),
+       Partial::of(kSecond | kResult, [](const Context& c) { return c.operand(1) / c.result(); })});
+  const ir::Primitive& copysign =
+      binary({"copysign",
+              "The first number with the sign of the second.",
+              kFloatings,
+              {.real = [](Reals x) { return std::copysign(x[0], x[1]); }},
+              Partial::of(kFirst | kSecond, [](const Context& c) {
+                return sign(c.operand(0)) * plait::copysign(1.0, c.operand(1));
+              })});
+  const ir::Primitive& equal =
+      comparison("equal", "Whether a = b.", kAllButKeys,
+                 {.real = [](Reals x) { return x[0] == x[1] ? 1. : 0.; },
+                  .integer = [](Integers x) { return int64_t{x[0] == x[1]}; },
+                  .complex = [](Complexes x) { return Number(x[0] == x[1] ? 1 : 0); }});
+  const ir::Primitive& not_equal =
+      comparison("not_equal", "Whether a ≠ b.", kAllButKeys,
+                 {.real = [](Reals x) { return x[0] != x[1] ? 1. : 0.; },
+                  .integer = [](Integers x) { return int64_t{x[0] != x[1]}; },
+                  .complex = [](Complexes x) { return Number(x[0] != x[1] ? 1 : 0); }});
+  const ir::Primitive& less =
+      comparison("less", "Whether a < b.", kOrdered,
+                 {.real = [](Reals x) { return x[0] < x[1] ? 1. : 0.; },
+                  .integer = [](Integers x) { return int64_t{x[0] < x[1]}; },
+                  .natural = [](Naturals x) { return uint64_t{x[0] < x[1]}; }});
+  const ir::Primitive& less_equal =
+      comparison("less_equal", "Whether a ≤ b.", kOrdered,
+                 {.real = [](Reals x) { return x[0] <= x[1] ? 1. : 0.; },
+                  .integer = [](Integers x) { return int64_t{x[0] <= x[1]}; },
+                  .natural = [](Naturals x) { return uint64_t{x[0] <= x[1]}; }});
+  const ir::Primitive& bitwise_and =
+      bits_of("bitwise_and", "The bits that both have; of bool: both.", kIntegers | kBoolean,
+              {.integer = [](Integers x) { return x[0] & x[1]; }});
+  const ir::Primitive& bitwise_or =
+      bits_of("bitwise_or", "The bits that either has; of bool: either.", kIntegers | kBoolean,
+              {.integer = [](Integers x) { return x[0] | x[1]; }});
+  const ir::Primitive& bitwise_xor =
+      bits_of("bitwise_xor", "The bits that one of two has; of bool: one of them.",
+              kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] ^ x[1]; }});
+  const ir::Primitive& left_shift = bits_of(
+      "left_shift", "a · 2^b; 0 for b of the width or more, or below 0.", kIntegers,
+      {.integer =
+           [](Integers x) { return x[1] < 0 || x[1] > 63 ? 0 : wrapped(bits(x[0]) << x[1]); },
+       .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] << x[1]; }});
+  const ir::Primitive& right_shift = bits_of(
+      "right_shift", "a / 2^b towards −∞; the sign alone for b of the width or more, or below 0.",
+      kIntegers,
+      {.integer = [](Integers x) { return x[0] >> (x[1] < 0 || x[1] > 63 ? 63 : x[1]); },
+       .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] >> x[1]; }});
+  const ir::Primitive& select = declare(
+      {.primitive = {.name = "select",
+                     .summary = "The second operand where the first is true, else the third.",
+                     .operands = ir::exactly(3),
+                     .elementwise = ir::Elementwise::same,
+                     .infer = infer_select,
+                     .body = {.real = [](Reals x) { return x[0] != 0 ? x[1] : x[2]; },
+                              .integer = [](Integers x) { return x[0] != 0 ? x[1] : x[2]; },
+                              .natural = [](Naturals x) { return x[0] != 0 ? x[1] : x[2]; },
+                              .complex = [](Complexes x) { return x[0] != 0.0 ? x[1] : x[2]; }}},
+       .rules = {.partials = {Partial::zero(),
+                              Partial::of(kFirst,
+                                          [](const Context& c) {
+                                            return astype(c.operand(0), c.operand_types[1].dtype());
+                                          }),
+                              Partial::of(kFirst, [](const Context& c) {
+                                return astype(logical_not(c.operand(0)),
+                                              c.operand_types[1].dtype());
+                              })}}});
+  const ir::Primitive& clamp = declare(
+      {.primitive =
+           {.name = "clamp",
+            .summary = "x, but not below `low` nor above `high`; operands low, x, high.",
+            .operands = ir::exactly(3),
+            .takes = kReals,
+            .elementwise = ir::Elementwise::same,
+            .body = {.real =
+                         [](Reals x) {
+                           const double above = x[1] < x[0] ? x[0] : x[1];
+                           return above > x[2] ? x[2] : above;
+                         },
+                     .integer = [](Integers x) { return std::min(std::max(x[1], x[0]), x[2]); },
+                     .natural = [](Naturals x) { return std::min(std::max(x[1], x[0]), x[2]); }}},
+       .rules = {.partials = {
+                     Partial::of(kFirst | kSecond | kThird,
+                                 [](const Context& c) {
+                                   return where(plait::less(c.operand(1), c.operand(0)) &
+                                                    plait::less_equal(c.operand(0), c.operand(2)),
+                                                1.0, 0.0);
+                                 }),
+                     Partial::of(kFirst | kSecond | kThird,
+                                 [](const Context& c) {
+                                   return where(plait::less_equal(c.operand(0), c.operand(1)) &
+                                                    plait::less_equal(c.operand(1), c.operand(2)),
+                                                1.0, 0.0);
+                                 }),
+                     Partial::of(kFirst | kSecond | kThird, [](const Context& c) {
+                       return where(
+                           plait::less(c.operand(2), plait::maximum(c.operand(0), c.operand(1))),
+                           1.0, 0.0);
+                     })}}});
+};
+const Table& ops() {
+  static const Table table;
+  return table;
+}
+
+Tensor apply_to(const ir::Primitive& primitive, const Operand& a, const Operand& b, DType dtype) {
+  const Tensor both[] = {a.as(dtype), b.as(dtype)};
+  if (are_alike(both[0], both[1])) return plait::apply(primitive, both);
+  return plait::apply(primitive, broadcast_together(primitive.name, {both[0], both[1]}));
+}
+
+Tensor promoted(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+  return apply_to(primitive, a, b, common_dtype(a, b));
+}
+
+Tensor inexactly(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+  return apply_to(primitive, a, b, inexact(common_dtype(a, b)));
+}
+
+Tensor of_truth(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+  return apply_to(primitive, a, b, DType::boolean);
+}
+
+}  // namespace
+
+Tensor add(const Operand& a, const Operand& b) { return promoted(ops().add, a, b); }
+Tensor subtract(const Operand& a, const Operand& b) { return promoted(ops().subtract, a, b); }
+Tensor multiply(const Operand& a, const Operand& b) { return promoted(ops().multiply, a, b); }
+Tensor divide(const Operand& a, const Operand& b) { return inexactly(ops().divide, a, b); }
+Tensor floor_divide(const Operand& a, const Operand& b) {
+  return promoted(ops().floor_divide, a, b);
+}
+Tensor remainder(const Operand& a, const Operand& b) { return promoted(ops().remainder, a, b); }
+Tensor power(const Operand& a, const Operand& b) { return promoted(ops().power, a, b); }
+Tensor maximum(const Operand& a, const Operand& b) { return promoted(ops().maximum, a, b); }
+Tensor minimum(const Operand& a, const Operand& b) { return promoted(ops().minimum, a, b); }
+Tensor atan2(const Operand& y, const Operand& x) { return inexactly(ops().atan2, y, x); }
+Tensor hypot(const Operand& a, const Operand& b) { return inexactly(ops().hypot, a, b); }
+Tensor copysign(const Operand& magnitude, const Operand& sign) {
+  return inexactly(ops().copysign, magnitude, sign);
+}
+Tensor equal(const Operand& a, const Operand& b) { return promoted(ops().equal, a, b); }
+Tensor not_equal(const Operand& a, const Operand& b) { return promoted(ops().not_equal, a, b); }
+Tensor less(const Operand& a, const Operand& b) { return promoted(ops().less, a, b); }
+Tensor less_equal(const Operand& a, const Operand& b) { return promoted(ops().less_equal, a, b); }
+Tensor greater(const Operand& a, const Operand& b) { return promoted(ops().less, b, a); }
+Tensor greater_equal(const Operand& a, const Operand& b) {
+  return promoted(ops().less_equal, b, a);
+}
+Tensor bitwise_and(const Operand& a, const Operand& b) { return promoted(ops().bitwise_and, a, b); }
+Tensor bitwise_or(const Operand& a, const Operand& b) { return promoted(ops().bitwise_or, a, b); }
+Tensor bitwise_xor(const Operand& a, const Operand& b) { return promoted(ops().bitwise_xor, a, b); }
+Tensor left_shift(const Operand& a, const Operand& b) { return promoted(ops().left_shift, a, b); }
+Tensor right_shift(const Operand& a, const Operand& b) { return promoted(ops().right_shift, a, b); }
+Tensor logical_and(const Operand& a, const Operand& b) { return of_truth(ops().bitwise_and, a, b); }
+Tensor logical_or(const Operand& a, const Operand& b) { return of_truth(ops().bitwise_or, a, b); }
+Tensor logical_xor(const Operand& a, const Operand& b) { return of_truth(ops().bitwise_xor, a, b); }
+
+Tensor where(const Tensor& condition, const Operand& yes, const Operand& no) {
+  const DType dtype = common_dtype(yes, no);
+  return plait::apply(ops().select, broadcast_together("where", {astype(condition, DType::boolean),
+                                                                 yes.as(dtype), no.as(dtype)}));
+}
+
+Tensor clip(const Operand& x, const Operand& low, const Operand& high) {
+  const DType dtype = common_dtype({&x, &low, &high});
+  return plait::apply(ops().clamp,
+                      broadcast_together("clip", {low.as(dtype), x.as(dtype), high.as(dtype)}));
+}
+
+void register_binary_ops() { ops(); }
+
+}  // namespace plait

@@ -1,0 +1,405 @@
+// Elementwise functions of one operand: an entry of the table each, and a line below it.
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+namespace plait {
+namespace {
+
+using Reals = std::span<const double>;
+using Integers = std::span<const int64_t>;
+using Naturals = std::span<const uint64_t>;
+using Complexes = std::span<const std::complex<double>>;
+using Number = std::complex<double>;
+
+struct Unary {
+  const char* name;
+  const char* summary;
+  DTypeSet takes;
+  ir::ScalarBody body;
+  Partial partial;
+  ir::Elementwise result = ir::Elementwise::same;
+};
+
+const ir::Primitive& unary(const Unary& declared) {
+  const bool gives_truth = declared.result == ir::Elementwise::truth;
+  return declare({.primitive = {.name = declared.name,
+                                .summary = declared.summary,
+                                .operands = ir::exactly(1),
+                                .takes = declared.takes,
+                                .elementwise = declared.result,
+                                .body = declared.body},
+                  .rules = {.partials = {declared.partial},
+                            .not_differentiable = gives_truth ? "gives truth values" : ""}});
+}
+
+constexpr Reads kOperand = Reads::operand(0), kResult = Reads::result();
+using Context = RuleContext;
+
+int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
+
+struct Table {
+  const ir::Primitive& negative =
+      unary({"negative",
+             "−x; integers wrap.",
+             kNumbers,
+             {.real = [](Reals x) { return -x[0]; },
+              .integer = [](Integers x) { return wrapped(0 - bits(x[0])); },
+              .complex = [](Complexes x) { return -x[0]; }},
+             Partial::minus_one()});
+  const ir::Primitive& absolute =
+      unary({"absolute",
+             "|x|; that of a complex number is real.",
+             kNumbers,
+             {.real = [](Reals x) { return std::abs(x[0]); },
+              .integer = [](Integers x) { return x[0] < 0 ? wrapped(0 - bits(x[0])) : x[0]; },
+              .natural = [](Naturals x) { return x[0]; },
+              .complex = [](Complexes x) { return Number(std::abs(x[0])); }},
+             Partial::of(kOperand, [](const Context& c) { return plait::sign(c.operand(0)); }),
+             ir::Elementwise::real});
+  const ir::Primitive& sign = unary(
+      {"sign",
+       "−1, 0 or 1 by the sign of x; x/|x| for complex numbers.",
+       kNumbers,
+       {.real = [](Reals x) { return x[0] > 0   ? 1
+                                     : x[0] < 0 ? -1
+                                                : x[0]; },
+        .integer = [](Integers x) { return int64_t{x[0] > 0} - (x[0] < 0); },
+        .natural = [](Naturals x) { return uint64_t{x[0] > 0}; },
+        .complex = [](Complexes x) { return x[0] == 0.0 ? Number() : x[0] / std::abs(x[0]); }},
+       Partial::zero()});
+  const ir::Primitive& square =
+      unary({"square",
+             "x².",
+             kNumbers,
+             {.real = [](Reals x) { return x[0] * x[0]; },
+              .integer = [](Integers x) { return wrapped(bits(x[0]) * bits(x[0])); },
+              .complex = [](Complexes x) { return x[0] * x[0]; }},
+             Partial::of(kOperand, [](const Context& c) { return 2 * c.operand(0); })});
+  const ir::Primitive& reciprocal =
+      unary({"reciprocal",
+             "1/x.",
+             kInexacts,
+             {.real = [](Reals x) { return 1 / x[0]; },
+              .complex = [](Complexes x) { return 1.0 / x[0]; }},
+             Partial::of(kResult, [](const Context& c) { return -plait::square(c.result()); })});
+  const ir::Primitive& sqrt =
+      unary({"sqrt",
+             "The square root; NaN of negative numbers.",
+             kInexacts,
+             {.real = [](Reals x) { return std::sqrt(x[0]); },
+              .complex = [](Complexes x) { return std::sqrt(x[0]); }},
+             Partial::of(kResult, [](const Context& c) { return 0.5 / c.result(); })});
+  const ir::Primitive& rsqrt =
+      unary({"rsqrt",
+             "1/√x.",
+             kInexacts,
+             {.real = [](Reals x) { return 1 / std::sqrt(x[0]); },
+              .complex = [](Complexes x) { return 1.0 / std::sqrt(x[0]); }},
+             Partial::of(kOperand | kResult,
+                         [](const Context& c) { return -0.5 * (c.result() / c.operand(0)); })});
+  const ir::Primitive& exp =
+      unary({"exp",
+             "e to the power of x.",
+             kInexacts,
+             {.real = [](Reals x) { return std::exp(x[0]); },
+              .complex = [](Complexes x) { return std::exp(x[0]); }},
+             Partial::of(kResult, [](const Context& c) { return c.result(); })});
+  const ir::Primitive& exp2 = unary(
+      {"exp2",
+       "2 to the power of x.",
+       kFloatings,
+       {.real = [](Reals x) { return std::exp2(x[0]); }},
+       Partial::of(kResult, [](const Context& c) { return std::numbers::ln2 * c.result(); })});
+  const ir::Primitive& expm1 =
+      unary({"expm1",
+             "e^x − 1, accurate near 0.",
+             kFloatings,
+             {.real = [](Reals x) { return std::expm1(x[0]); }},
+             Partial::of(kResult, [](const Context& c) { return c.result() + 1; })});
+  const ir::Primitive& log = unary(
+      {"log",
+       "The natural logarithm.",
+       kInexacts,
+       {.real = [](Reals x) { return std::log(x[0]); },
+        .complex = [](Complexes x) { return std::log(x[0]); }},
+       Partial::of(kOperand, [](const Context& c) { return plait::reciprocal(c.operand(0)); })});
+  const ir::Primitive& log2 = unary({"log2",
+                                     "The logarithm to the base of 2.",
+                                     kFloatings,
+                                     {.real = [](Reals x) { return std::log2(x[0]); }},
+                                     Partial::of(kOperand, [](const Context& c) {
+                                       return 1 / (std::numbers::ln2 * c.operand(0));
+                                     })});
+  const ir::Primitive& log10 = unary({"log10",
+                                      "The logarithm to the base of 10.",
+                                      kFloatings,
+                                      {.real = [](Reals x) { return std::log10(x[0]); }},
+                                      Partial::of(kOperand, [](const Context& c) {
+                                        return 1 / (std::numbers::ln10 * c.operand(0));
+                                      })});
+  const ir::Primitive& log1p =
+      unary({"log1p",
+             "log(1 + x), accurate near 0.",
+             kFloatings,
+             {.real = [](Reals x) { return std::log1p(x[0]); }},
+             Partial::of(kOperand, [](const Context& c) { return 1 / (c.operand(0) + 1); })});
+  const ir::Primitive& sin =
+      unary({"sin",
+             "The sine.",
+             kInexacts,
+             {.real = [](Reals x) { return std::sin(x[0]); },
+              .complex = [](Complexes x) { return std::sin(x[0]); }},
+             Partial::of(kOperand, [](const Context& c) { return plait::cos(c.operand(0)); })});
+  const ir::Primitive& cos =
+      unary({"cos",
+             "The cosine.",
+             kInexacts,
+             {.real = [](Reals x) { return std::cos(x[0]); },
+              .complex = [](Complexes x) { return std::cos(x[0]); }},
+             Partial::of(kOperand, [](const Context& c) { return -plait::sin(c.operand(0)); })});
+  const ir::Primitive& tan =
+      unary({"tan",
+             "The tangent.",
+             kInexacts,
+             {.real = [](Reals x) { return std::tan(x[0]); },
+              .complex = [](Complexes x) { return std::tan(x[0]); }},
+             Partial::of(kResult, [](const Context& c) { return plait::square(c.result()) + 1; })});
+  const ir::Primitive& asin = unary({"asin",
+                                     "The angle whose sine is x.",
+                                     kInexacts,
+                                     {.real = [](Reals x) { return std::asin(x[0]); },
+                                      .complex = [](Complexes x) { return std::asin(x[0]); }},
+                                     Partial::of(kOperand, [](const Context& c) {
+                                       return plait::rsqrt(1 - plait::square(c.operand(0)));
+                                     })});
+  const ir::Primitive& acos = unary({"acos",
+                                     "The angle whose cosine is x.",
+                                     kInexacts,
+                                     {.real = [](Reals x) { return std::acos(x[0]); },
+                                      .complex = [](Complexes x) { return std::acos(x[0]); }},
+                                     Partial::of(kOperand, [](const Context& c) {
+                                       return -plait::rsqrt(1 - plait::square(c.operand(0)));
+                                     })});
+  const ir::Primitive& atan = unary({"atan",
+                                     "The angle whose tangent is x.",
+                                     kInexacts,
+                                     {.real = [](Reals x) { return std::atan(x[0]); },
+                                      .complex = [](Complexes x) { return std::atan(x[0]); }},
+                                     Partial::of(kOperand, [](const Context& c) {
+                                       return plait::reciprocal(plait::square(c.operand(0)) + 1);
+                                     })});
+  const ir::Primitive& sinh =
+      unary({"sinh",
+             "The hyperbolic sine.",
+             kInexacts,
+             {.real = [](Reals x) { return std::sinh(x[0]); },
+              .complex = [](Complexes x) { return std::sinh(x[0]); }},
+             Partial::of(kOperand, [](const Context& c) { return plait::cosh(c.operand(0)); })});
+  const ir::Primitive& cosh =
+      unary({"cosh",
+             "The hyperbolic cosine.",
+             kInexacts,
+             {.real = [](Reals x) { return std::cosh(x[0]); },
+              .complex = [](Complexes x) { return std::cosh(x[0]); }},
+             Partial::of(kOperand, [](const Context& c) { return plait::sinh(c.operand(0)); })});
+  const ir::Primitive& tanh =
+      unary({"tanh",
+             "The hyperbolic tangent.",
+             kInexacts,
+             {.real = [](Reals x) { return std::tanh(x[0]); },
+              .complex = [](Complexes x) { return std::tanh(x[0]); }},
+             Partial::of(kResult, [](const Context& c) { return 1 - plait::square(c.result()); })});
+  const ir::Primitive& asinh = unary({"asinh",
+                                      "The inverse of sinh.",
+                                      kInexacts,
+                                      {.real = [](Reals x) { return std::asinh(x[0]); },
+                                       .complex = [](Complexes x) { return std::asinh(x[0]); }},
+                                      Partial::of(kOperand, [](const Context& c) {
+                                        return plait::rsqrt(plait::square(c.operand(0)) + 1);
+                                      })});
+  const ir::Primitive& acosh =
+      unary({"acosh",
+             "The inverse of cosh; NaN below 1.",
+             kInexacts,
+             {.real = [](Reals x) { return std::acosh(x[0]); },
+              .complex = [](Complexes x) { return std::acosh(x[0]); }},
+             Partial::of(kOperand, [](const Context& c) {
+               return plait::rsqrt(c.operand(0) - 1) * plait::rsqrt(c.operand(0) + 1);
+             })});
+  const ir::Primitive& atanh = unary({"atanh",
+                                      "The inverse of tanh.",
+                                      kInexacts,
+                                      {.real = [](Reals x) { return std::atanh(x[0]); },
+                                       .complex = [](Complexes x) { return std::atanh(x[0]); }},
+                                      Partial::of(kOperand, [](const Context& c) {
+                                        return plait::reciprocal(1 - plait::square(c.operand(0)));
+                                      })});
+  const ir::Primitive& sigmoid =
+      unary({"sigmoid",
+             "1/(1 + e^−x).",
+             kFloatings,
+             {.real =
+                  [](Reals x) {
+                    const double e = std::exp(-std::abs(x[0]));
+                    return (x[0] < 0 ? e : 1) / (1 + e);
+                  }},
+             Partial::of(kResult, [](const Context& c) { return c.result() * (1 - c.result()); })});
+  const ir::Primitive& erf =
+      unary({"erf",
+             "The error function.",
+             kFloatings,
+             {.real = [](Reals x) { return std::erf(x[0]); }},
+             Partial::of(kOperand, [](const Context& c) {
+               return 2 * std::numbers::inv_sqrtpi * plait::exp(-plait::square(c.operand(0)));
+             })});
+  const ir::Primitive& floor = unary({"floor",
+                                      "The greatest whole number that is not above x.",
+                                      kFloatings,
+                                      {.real = [](Reals x) { return std::floor(x[0]); }},
+                                      Partial::zero()});
+  const ir::Primitive& ceil = unary({"ceil",
+                                     "The least whole number that is not below x.",
+                                     kFloatings,
+                                     {.real = [](Reals x) { return std::ceil(x[0]); }},
+                                     Partial::zero()});
+  const ir::Primitive& round = unary({"round",
+                                      "The nearest whole number, halves to even.",
+                                      kFloatings,
+                                      {.real = [](Reals x) { return std::nearbyint(x[0]); }},
+                                      Partial::zero()});
+  const ir::Primitive& trunc = unary({"trunc",
+                                      "The whole part.",
+                                      kFloatings,
+                                      {.real = [](Reals x) { return std::trunc(x[0]); }},
+                                      Partial::zero()});
+  const ir::Primitive& is_nan =
+      unary({"is_nan",
+             "Whether x is not a number.",
+             kInexacts,
+             {.real = [](Reals x) { return std::isnan(x[0]) ? 1. : 0.; },
+              .complex =
+                  [](Complexes x) {
+                    return Number(std::isnan(x[0].real()) || std::isnan(x[0].imag()) ? 1 : 0);
+                  }},
+             Partial::zero(),
+             ir::Elementwise::truth});
+  const ir::Primitive& is_infinite =
+      unary({"is_infinite",
+             "Whether x is ∞ or −∞.",
+             kInexacts,
+             {.real = [](Reals x) { return std::isinf(x[0]) ? 1. : 0.; },
+              .complex =
+                  [](Complexes x) {
+                    return Number(std::isinf(x[0].real()) || std::isinf(x[0].imag()) ? 1 : 0);
+                  }},
+             Partial::zero(),
+             ir::Elementwise::truth});
+  const ir::Primitive& is_finite =
+      unary({"is_finite",
+             "Whether x is neither infinite nor NaN.",
+             kInexacts,
+             {.real = [](Reals x) { return std::isfinite(x[0]) ? 1. : 0.; },
+              .complex =
+                  [](Complexes x) {
+                    return Number(std::isfinite(x[0].real()) && std::isfinite(x[0].imag()) ? 1 : 0);
+                  }},
+             Partial::zero(),
+             ir::Elementwise::truth});
+  const ir::Primitive& bitwise_not = unary({"bitwise_not",
+                                            "Every bit turned; of bool: not x.",
+                                            kIntegers,
+                                            {.integer = [](Integers x) { return ~x[0]; }},
+                                            Partial::zero()});
+  const ir::Primitive& logical_not =
+      unary({"logical_not",
+             "Whether x is false.",
+             kBoolean,
+             {.integer = [](Integers x) { return int64_t{x[0] == 0}; }},
+             Partial::zero(),
+             ir::Elementwise::truth});
+};
+const Table& ops() {
+  static const Table table;
+  return table;
+}
+
+Tensor tensor_of(const Operand& x) {
+  return x.is_tensor() ? x.tensor() : x.as(default_dtype(x.scalar().kind()));
+}
+
+Tensor of_any(const ir::Primitive& primitive, const Operand& x) {
+  return apply(primitive, {tensor_of(x)});
+}
+
+Tensor of_inexact(const ir::Primitive& primitive, const Operand& x) {
+  const Tensor tensor = tensor_of(x);
+  return apply(primitive, {astype(tensor, inexact(tensor.dtype()))});
+}
+
+// Whole numbers are what they are.
+Tensor rounded(const ir::Primitive& primitive, const Operand& x) {
+  const Tensor tensor = tensor_of(x);
+  return is_inexact(tensor.dtype()) ? apply(primitive, {tensor}) : tensor;
+}
+
+// Whole numbers are finite.
+Tensor classified(const ir::Primitive& primitive, const Operand& x, bool whole_numbers) {
+  const Tensor tensor = tensor_of(x);
+  if (is_inexact(tensor.dtype())) return apply(primitive, {tensor});
+  return broadcast_to(scalar_tensor(whole_numbers, DType::boolean), tensor.shape());
+}
+
+}  // namespace
+
+Tensor negative(const Operand& x) { return of_any(ops().negative, x); }
+Tensor absolute(const Operand& x) { return of_any(ops().absolute, x); }
+Tensor sign(const Operand& x) { return of_any(ops().sign, x); }
+Tensor square(const Operand& x) { return of_any(ops().square, x); }
+Tensor reciprocal(const Operand& x) { return of_inexact(ops().reciprocal, x); }
+Tensor sqrt(const Operand& x) { return of_inexact(ops().sqrt, x); }
+Tensor rsqrt(const Operand& x) { return of_inexact(ops().rsqrt, x); }
+Tensor exp(const Operand& x) { return of_inexact(ops().exp, x); }
+Tensor exp2(const Operand& x) { return of_inexact(ops().exp2, x); }
+Tensor expm1(const Operand& x) { return of_inexact(ops().expm1, x); }
+Tensor log(const Operand& x) { return of_inexact(ops().log, x); }
+Tensor log2(const Operand& x) { return of_inexact(ops().log2, x); }
+Tensor log10(const Operand& x) { return of_inexact(ops().log10, x); }
+Tensor log1p(const Operand& x) { return of_inexact(ops().log1p, x); }
+Tensor sin(const Operand& x) { return of_inexact(ops().sin, x); }
+Tensor cos(const Operand& x) { return of_inexact(ops().cos, x); }
+Tensor tan(const Operand& x) { return of_inexact(ops().tan, x); }
+Tensor asin(const Operand& x) { return of_inexact(ops().asin, x); }
+Tensor acos(const Operand& x) { return of_inexact(ops().acos, x); }
+Tensor atan(const Operand& x) { return of_inexact(ops().atan, x); }
+Tensor sinh(const Operand& x) { return of_inexact(ops().sinh, x); }
+Tensor cosh(const Operand& x) { return of_inexact(ops().cosh, x); }
+Tensor tanh(const Operand& x) { return of_inexact(ops().tanh, x); }
+Tensor asinh(const Operand& x) { return of_inexact(ops().asinh, x); }
+Tensor acosh(const Operand& x) { return of_inexact(ops().acosh, x); }
+Tensor atanh(const Operand& x) { return of_inexact(ops().atanh, x); }
+Tensor sigmoid(const Operand& x) { return of_inexact(ops().sigmoid, x); }
+Tensor erf(const Operand& x) { return of_inexact(ops().erf, x); }
+Tensor floor(const Operand& x) { return rounded(ops().floor, x); }
+Tensor ceil(const Operand& x) { return rounded(ops().ceil, x); }
+Tensor round(const Operand& x) { return rounded(ops().round, x); }
+Tensor trunc(const Operand& x) { return rounded(ops().trunc, x); }
+Tensor isnan(const Operand& x) { return classified(ops().is_nan, x, false); }
+Tensor isinf(const Operand& x) { return classified(ops().is_infinite, x, false); }
+Tensor isfinite(const Operand& x) { return classified(ops().is_finite, x, true); }
+Tensor bitwise_not(const Operand& x) {
+  return is_boolean(tensor_of(x).dtype()) ? logical_not(x) : of_any(ops().bitwise_not, x);
+}
+Tensor logical_not(const Operand& x) {
+  return apply(ops().logical_not, {astype(tensor_of(x), DType::boolean)});
+}
+
+void register_unary_ops() { ops(); }
+
+}  // namespace plait

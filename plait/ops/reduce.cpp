@@ -1,0 +1,161 @@
+#include "plait/ops/reduce.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "plait/core/error.h"
+#include "plait/ir/inference.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+namespace plait {
+
+namespace {
+
+using ir::IndexSignature;
+using ir::Reduction;
+
+// "i j k -> i k" without the axes.
+IndexSignature signature_without_axes(const ir::Inference& in, Reduction reduction) {
+  in.expect_array(0, in.primitive.takes);
+  const auto& axes = in.attributes_as<ReduceAttributes>().axes;
+  const int64_t rank = in.operands[0].rank();
+  for (size_t i = 0; i < axes.size(); ++i) {
+    if (axes[i] >= 0 && axes[i] < rank && (i == 0 || axes[i - 1] < axes[i])) continue;
+    in.fail("[{}] are no axes of {}, in ascending order", fmt::join(axes, ", "),
+            in.operands[0].text());
+  }
+  IndexSignature signature{.reduction = reduction};
+  IndexSignature::Access from, to;
+  for (int64_t axis = 0; axis < rank; ++axis) {
+    signature.indices.push_back(fmt::format("i{}", axis));
+    from.dimensions.push_back({{{{{static_cast<uint32_t>(axis)}}}}});
+    if (!std::ranges::binary_search(axes, axis)) to.dimensions.push_back(from.dimensions.back());
+  }
+  signature.operands = {from};
+  signature.results = {to};
+  return signature;
+}
+
+const ir::Primitive& reduction(const char* name, const char* summary, DTypeSet takes,
+                               Reduction kind, Rules rules) {
+  return declare(
+      {.primitive = {.name = name,
+                     .summary = summary,
+                     .attributes = &ir::schema_of<ReduceAttributes>(),
+                     .operands = ir::exactly(1),
+                     .takes = takes,
+                     .signature =
+                         [kind](const ir::Inference& in) {
+                           return signature_without_axes(in, kind);
+                         },
+                     .body = {
+                         .real = [](std::span<const double> x) { return x[0]; },
+                         .integer = [](std::span<const int64_t> x) { return x[0]; },
+                         .natural = [](std::span<const uint64_t> x) { return x[0]; },
+                         .complex = [](std::span<const std::complex<double>> x) { return x[0]; }}},
+       .rules = std::move(rules)});
+}
+
+// The sizes of `shape` with 1 along the axes.
+Shape with_ones(Shape shape, std::span<const int64_t> axes) {
+  for (const int64_t axis : axes) shape.set(axis, 1);
+  return shape;
+}
+
+Tensor transpose_sum(const RuleContext& c, const Tensor& cotangent, size_t) {
+  const Shape& shape = c.operand_types[0].shape();
+  const auto& axes = c.attributes.as<ReduceAttributes>().axes;
+  return broadcast_to(reshape(cotangent, with_ones(shape, axes)), shape);
+}
+
+struct Table {
+  const ir::Primitive& sum =
+      reduction("reduce_sum", "The sum along the axes; 0 of nothing.", kNumbers, Reduction::sum,
+                {.transposes = {{{}, transpose_sum}}});
+  const ir::Primitive& product =
+      reduction("reduce_product", "The product along the axes; 1 of nothing.", kNumbers,
+                Reduction::product, {});
+  const ir::Primitive& maximum =
+      reduction("reduce_maximum", "The greatest along the axes; NaN where one is.", kOrdered,
+                Reduction::maximum, {});
+  const ir::Primitive& minimum =
+      reduction("reduce_minimum", "The least along the axes; NaN where one is.", kOrdered,
+                Reduction::minimum, {});
+  const ir::Primitive& all =
+      reduction("reduce_all", "Whether all are true; so of nothing.", kBoolean, Reduction::all,
+                {.not_differentiable = "gives truth values"});
+  const ir::Primitive& any =
+      reduction("reduce_any", "Whether one is true; not so of nothing.", kBoolean, Reduction::any,
+                {.not_differentiable = "gives truth values"});
+};
+const Table& ops() {
+  static const Table table;
+  return table;
+}
+
+Tensor reduce(const ir::Primitive& primitive, const Tensor& x, const Axes& given, bool keepdims) {
+  const std::vector<int64_t> axes = given.within(x.rank());
+  const Tensor reduced = apply(primitive, {x}, ir::Attributes::of(ReduceAttributes{axes}));
+  return keepdims ? reshape(reduced, with_ones(x.shape(), axes)) : reduced;
+}
+
+// The greatest and the least of nothing are no numbers.
+void refuse_nothing(std::string_view function, const Tensor& x, const Axes& given) {
+  for (const int64_t axis : given.within(x.rank())) {
+    if (x.shape(axis) == Dim(0)) {
+      throw ValueError("{}: {} has nothing along axis {}", function, x.type().text(), axis);
+    }
+  }
+}
+
+Tensor widened(const Tensor& x) {
+  if (is_boolean(x.dtype())) return astype(x, DType::i64);
+  if (!is_integer(x.dtype())) return x;
+  return astype(x, is_signed(x.dtype()) ? DType::i64 : DType::u64);
+}
+
+}  // namespace
+
+std::vector<int64_t> Axes::within(size_t rank) const {
+  std::vector<int64_t> axes(is_all_ ? rank : 0);
+  std::iota(axes.begin(), axes.end(), 0);
+  for (const int64_t axis : axes_) axes.push_back(static_cast<int64_t>(axis_of(axis, rank)));
+  std::ranges::sort(axes);
+  const auto twice = std::ranges::adjacent_find(axes);
+  if (twice != axes.end()) throw ValueError("axis {} is there twice", *twice);
+  return axes;
+}
+
+Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
+  return reduce(ops().sum, widened(x), axes, keepdims);
+}
+Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
+  return reduce(ops().product, widened(x), axes, keepdims);
+}
+Tensor max(const Tensor& x, const Axes& axes, bool keepdims) {
+  refuse_nothing("max", x, axes);
+  return reduce(ops().maximum, x, axes, keepdims);
+}
+Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
+  refuse_nothing("min", x, axes);
+  return reduce(ops().minimum, x, axes, keepdims);
+}
+Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
+  return reduce(ops().all, astype(x, DType::boolean), axes, keepdims);
+}
+Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
+  return reduce(ops().any, astype(x, DType::boolean), axes, keepdims);
+}
+Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Tensor numbers = astype(x, inexact(x.dtype()));
+  Dim count = 1;
+  for (const int64_t axis : axes.within(x.rank())) count = count * x.shape(axis);
+  return sum(numbers, axes, keepdims) / count;
+}
+
+void register_reduce_ops() { ops(); }
+
+}  // namespace plait

@@ -1,0 +1,31 @@
+// Looking at a tensor otherwise: other dtypes, sizes and orders of the same numbers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plait/tensor/layout.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+Tensor astype(const Tensor& x, DType dtype);
+Tensor broadcast_to(const Tensor& x, const Shape& shape);
+Tensor reshape(const Tensor& x, const Shape& shape);  // one size may be -1: what remains
+Tensor permute_dims(const Tensor& x, std::span<const int64_t> axes);
+Tensor permute_dims(const Tensor& x, std::initializer_list<int64_t> axes);
+Tensor matrix_transpose(const Tensor& x);  // of the last two dimensions
+Tensor swapaxes(const Tensor& x, int64_t a, int64_t b);
+Tensor moveaxis(const Tensor& x, int64_t from, int64_t to);
+Tensor expand_dims(const Tensor& x, int64_t axis);
+Tensor squeeze(const Tensor& x, int64_t axis);
+Tensor flatten(const Tensor& x);
+Tensor slice(const Tensor& x, int64_t axis, const Slice& range);
+Tensor flip(const Tensor& x, int64_t axis);
+Tensor concat(std::span<const Tensor> tensors, int64_t axis = 0);
+Tensor stack(std::span<const Tensor> tensors, int64_t axis = 0);
+
+void register_shape_ops();
+
+}  // namespace plait
