@@ -1,0 +1,25 @@
+# plait_choose_cpu_sources(<sources> <headers>): takes out of the two lists what this processor or the
+# lack of a library rules out, and gives the files of one instruction set their options.
+function(plait_choose_cpu_sources sources headers)
+  set(left_out)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
+    list(APPEND left_out "_portable\\.cpp$")
+    set_source_files_properties(plait/cpu/product_kernels_avx2.cpp PROPERTIES
+                                COMPILE_OPTIONS "-mavx2;-mfma")
+    set_source_files_properties(plait/cpu/product_kernels_avx512.cpp PROPERTIES
+                                COMPILE_OPTIONS "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma")
+  else()
+    list(APPEND left_out "_x86\\.cpp$" "_avx2\\.cpp$" "_avx512\\.cpp$")
+  endif()
+  if(TARGET plait_onednn)
+    list(APPEND left_out "/library_without\\.cpp$")
+  else()
+    list(APPEND left_out "/onednn_[^/]*$")
+  endif()
+  foreach(pattern IN LISTS left_out)
+    list(FILTER ${sources} EXCLUDE REGEX "${pattern}")
+    list(FILTER ${headers} EXCLUDE REGEX "${pattern}")
+  endforeach()
+  set(${sources} "${${sources}}" PARENT_SCOPE)
+  set(${headers} "${${headers}}" PARENT_SCOPE)
+endfunction()

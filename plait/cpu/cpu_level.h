@@ -1,0 +1,16 @@
+// Which instructions the kernels of this process use.
+#pragma once
+
+#include "plait/core/settings.h"
+
+namespace plait {
+
+inline constexpr int kCpuLevelCount = 3;  // sse4, avx2, avx512
+
+// The most capable level that this machine has; never `best`. DeviceError when it has none.
+CpuLevel best_cpu_level();
+
+// The level in use: the best one, unless the setting `cpu` caps it. Never `best`.
+CpuLevel cpu_level();
+
+}  // namespace plait

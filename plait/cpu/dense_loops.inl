@@ -1,0 +1,94 @@
+// Loops over dense elements, from what is to be done with one or with a vector of them.
+#include "plait/core/element.h"
+#include "plait/cpu/kernels.h"
+#include "plait/cpu/lanes.inl"
+
+HWY_BEFORE_NAMESPACE();
+namespace plait::cpu {
+namespace HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Op::of(a, ...) is what is done with one element of each operand.
+template <class Op, class Out, class A>
+void unary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
+  const auto* a = reinterpret_cast<const A*>(in[0]);
+  auto* to = reinterpret_cast<Out*>(out);
+  PLAIT_VECTORISE
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(Op::of(a[i]));
+}
+
+template <class Op, class Out, class A>
+void binary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
+  const auto* a = reinterpret_cast<const A*>(in[0]);
+  const auto* b = reinterpret_cast<const A*>(in[1]);
+  auto* to = reinterpret_cast<Out*>(out);
+  PLAIT_VECTORISE
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(Op::of(a[i], b[i]));
+}
+
+template <class Op, class Out, class A, class B>
+void ternary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
+  const auto* a = reinterpret_cast<const A*>(in[0]);
+  const auto* b = reinterpret_cast<const B*>(in[1]);
+  const auto* c = reinterpret_cast<const B*>(in[2]);
+  auto* to = reinterpret_cast<Out*>(out);
+  PLAIT_VECTORISE
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(Op::of(a[i], b[i], c[i]));
+}
+
+// Op::of(d, x, ...) is what is done with vectors of tag d. What is left at the end goes through a
+// vector of its own.
+template <class Op, class T, int arity>
+void vector_loop(std::byte* out, const std::byte* const* in, int64_t count) {
+  const typename Op::template Tag<T> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(typename Op::template Tag<T>()));
+  const auto* a = reinterpret_cast<const T*>(in[0]);
+  const auto* b = reinterpret_cast<const T*>(in[arity - 1]);
+  auto* to = reinterpret_cast<T*>(out);
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) Op::step(d, a + i, b + i, to + i);
+  if (i == count) return;
+  T rest_a[kLanes] = {}, rest_b[kLanes] = {}, rest[kLanes];
+  for (int64_t j = i; j < count; ++j) {
+    rest_a[j - i] = a[j];
+    rest_b[j - i] = b[j];
+  }
+  Op::step(d, rest_a, rest_b, rest);
+  for (int64_t j = i; j < count; ++j) to[j] = rest[j - i];
+}
+
+// A step of a vector_loop for functions of one operand that are computed with T itself.
+template <class Op>
+struct WithSame {
+  template <class T>
+  using Tag = hn::ScalableTag<T>;
+  template <class D, class T>
+  static HWY_INLINE void step(D d, const T* a, const T*, T* to) {
+    hn::StoreU(Op::of(d, hn::LoadU(d, a)), d, to);
+  }
+};
+
+// A step for functions of f32 that are computed with f64, and rounded at the end.
+template <class Op>
+struct WithDouble {
+  template <class T>
+  using Tag = hn::ScalableTag<double>;
+  template <class D>
+  static HWY_INLINE auto load(D d, const float* from) {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<float, D>(), from));
+  }
+  template <class D>
+  static HWY_INLINE void step(D d, const float* a, const float* b, float* to) {
+    const hn::Rebind<float, D> single;
+    if constexpr (Op::kArity == 1) {
+      hn::StoreU(hn::DemoteTo(single, Op::of(d, load(d, a))), single, to);
+    } else {
+      hn::StoreU(hn::DemoteTo(single, Op::of(d, load(d, a), load(d, b))), single, to);
+    }
+  }
+};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plait::cpu
+HWY_AFTER_NAMESPACE();

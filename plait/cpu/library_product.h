@@ -1,0 +1,34 @@
+// Matrix products by a library (oneDNN), prepared once for given sizes and then run by any threads
+// at once, each run in the thread that calls. A build without the library prepares nothing.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "plait/core/dtype.h"
+
+namespace plait {
+
+struct ProductShape {
+  DType dtype;
+  int64_t rows, columns, steps;
+  // One stride of each operand is 1; the other is not less than the extent of that dimension.
+  int64_t a_row, a_step;
+  int64_t b_step, b_column;
+  int64_t out_row;  // the columns of out lie side by side
+
+  friend bool operator==(const ProductShape&, const ProductShape&) = default;
+};
+
+class LibraryProduct {
+ public:
+  virtual ~LibraryProduct() = default;
+  virtual void run(const std::byte* a, const std::byte* b, std::byte* out) = 0;
+};
+
+// Whether it is worth asking for products of the dtype.
+bool library_has_product(DType dtype);
+// Null when the library cannot, or not well.
+std::shared_ptr<LibraryProduct> library_product(const ProductShape& shape);
+
+}  // namespace plait

@@ -1,0 +1,16 @@
+// In place of onednn_*.cpp where oneDNN is missing: our own loops do everything.
+#include "plait/cpu/library_convolution.h"
+#include "plait/cpu/library_product.h"
+
+namespace plait {
+
+bool library_has_product(DType) { return false; }
+std::shared_ptr<LibraryProduct> library_product(const ProductShape&) { return nullptr; }
+
+bool library_has_convolution(const ConvolutionShape&) { return false; }
+std::shared_ptr<LibraryConvolution> library_convolution(ConvolutionKind, const ConvolutionShape&,
+                                                        const ConvolutionStrides&) {
+  return nullptr;
+}
+
+}  // namespace plait

@@ -1,0 +1,260 @@
+#include "plait/cpu/matmul.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "plait/core/error.h"
+#include "plait/core/thread_team.h"
+#include "plait/cpu/blocked_product.h"
+#include "plait/cpu/library_product.h"
+#include "plait/cpu/product_grid.h"
+
+namespace plait {
+namespace {
+
+// Multiplications that are worth a thread.
+constexpr int64_t kThreadWork = 64 * 64 * 64;
+// From how many on the library is faster than our own loops, which convert bf16 first.
+constexpr int64_t kLibraryWork = 72 * 72 * 72, kLibraryWorkOfBf16 = 24 * 24 * 24;
+
+bool is_worth_library(DType dtype, int64_t work) {
+  return library_has_product(dtype) &&
+         work >= (dtype == DType::bf16 ? kLibraryWorkOfBf16 : kLibraryWork);
+}
+
+// Along the batch dimensions, all of which it has then.
+Layout batch_of(const Array& array, std::span<const int64_t> sizes) {
+  const Layout& layout = array.layout();
+  const Layout own{std::span(layout.sizes.data(), layout.rank() - 2),
+                   std::span(layout.strides.data(), layout.rank() - 2)};
+  return own.broadcast_to(sizes);
+}
+
+template <class Byte>
+MatrixOf<Byte> matrix_of(Byte* data, const Layout& layout) {
+  const size_t rank = layout.rank();
+  return {data, layout.sizes[rank - 2], layout.sizes[rank - 1], layout.strides[rank - 2],
+          layout.strides[rank - 1]};
+}
+
+[[noreturn]] void throw_sizes(const Array& a, const Array& b, const Array& out) {
+  throw ShapeError("matmul: the sizes do not fit each other: {} · {} into {}",
+                   text_of_sizes(a.sizes()), text_of_sizes(b.sizes()), text_of_sizes(out.sizes()));
+}
+
+void check(const Array& a, const Array& b, const Array& out) {
+  if (a.dtype() != b.dtype() || a.dtype() != out.dtype()) {
+    throw TypeError("matmul: dtypes differ: {} · {} into {}", name_of(a.dtype()),
+                    name_of(b.dtype()), name_of(out.dtype()));
+  }
+  if (!has_product(a.dtype())) {
+    throw TypeError("matmul: there is no matrix product of {}", name_of(a.dtype()))
+        .hint("convert to a wider dtype");
+  }
+  const size_t rank = out.rank();
+  if (a.rank() < 2 || b.rank() < 2) {
+    throw ShapeError("matmul: {} · {}: both need two dimensions", text_of_sizes(a.sizes()),
+                     text_of_sizes(b.sizes()));
+  }
+  const int64_t steps = a.sizes()[a.rank() - 1], b_steps = b.sizes()[b.rank() - 2];
+  if (steps != b_steps) {
+    throw ShapeError("matmul: inner sizes differ: {} · {} ({} ≠ {})", text_of_sizes(a.sizes()),
+                     text_of_sizes(b.sizes()), steps, b_steps);
+  }
+  if (rank != std::max(a.rank(), b.rank()) || out.sizes()[rank - 2] != a.sizes()[a.rank() - 2] ||
+      out.sizes()[rank - 1] != b.sizes()[b.rank() - 1]) {
+    throw_sizes(a, b, out);
+  }
+  for (size_t i = 0; i + 2 < rank; ++i) {  // from the last batch dimension
+    const size_t from_end = i + 3;
+    const auto size_in = [&](const Array& array) {
+      return from_end <= array.rank() ? array.sizes()[array.rank() - from_end] : 1;
+    };
+    const int64_t size = size_in(out), in_a = size_in(a), in_b = size_in(b);
+    const int64_t wanted = in_a == 1 ? in_b : in_a;
+    if ((in_b != 1 && in_b != wanted) || size != wanted) throw_sizes(a, b, out);
+  }
+  if (out.layout().repeats()) {
+    throw ValueError("matmul: elements of the result share memory (a stride of 0)");
+  }
+}
+
+// All products of one call: `count` matrices along batch dimensions of which as many as possible
+// have become one, or rows.
+struct Products {
+  DType dtype;
+  int64_t rows, columns, steps;
+  Matrix a, b;
+  TargetMatrix out;
+  Sizes sizes;  // of the batch
+  Sizes a_strides, b_strides, out_strides;
+  int64_t count = 1;
+
+  // The same, as outᵀ = bᵀ · aᵀ.
+  Products transposed() const {
+    Products result{
+        dtype, columns,   rows,      steps,       b.transposed(), a.transposed(), out.transposed(),
+        sizes, b_strides, a_strides, out_strides, count};
+    return result;
+  }
+  int64_t work() const { return rows * columns * steps; }
+  int64_t element_size() const { return size_of(dtype); }
+};
+
+// A batch in which b is the same, and the rows of a and out go on from one matrix to the next, is
+// one matrix.
+void fold_batch_into_rows(Products& products) {
+  while (!products.sizes.empty()) {
+    const size_t last = products.sizes.size() - 1;
+    const int64_t a_stride = products.a_strides[last], out_stride = products.out_strides[last];
+    if (products.b_strides[last] != 0) return;
+    if (products.rows == 1) {
+      products.a.row_stride = a_stride;
+      products.out.row_stride = out_stride;
+    }
+    if (a_stride != products.rows * products.a.row_stride ||
+        out_stride != products.rows * products.out.row_stride) {
+      return;
+    }
+    products.rows *= products.sizes[last];
+    products.count /= products.sizes[last];
+    for (Sizes* list :
+         {&products.sizes, &products.a_strides, &products.b_strides, &products.out_strides}) {
+      list->erase(last);
+    }
+  }
+}
+
+Products products_of(const Array& a, const Array& b, Array& out) {
+  Products products{.dtype = out.dtype()};
+  products.a = matrix_of(a.data(), a.layout());
+  products.b = matrix_of(b.data(), b.layout());
+  products.out = matrix_of(out.writable_data(), out.layout());
+  products.rows = products.a.rows;
+  products.columns = products.b.columns;
+  products.steps = products.a.columns;
+  const std::span<const int64_t> batch(out.sizes().data(), out.rank() - 2);
+  products.count = element_count_of(batch);
+  if (products.count == 1) return products;
+  const Layout in_a = batch_of(a, batch), in_b = batch_of(b, batch), in_out = batch_of(out, batch);
+  const Layout* layouts[] = {&in_a, &in_b, &in_out};
+  JointLayout joint(layouts);
+  products.sizes = std::move(joint.sizes);
+  products.a_strides = std::move(joint.strides[0]);
+  products.b_strides = std::move(joint.strides[1]);
+  products.out_strides = std::move(joint.strides[2]);
+  fold_batch_into_rows(products);
+  products.a.rows = products.out.rows = products.rows;
+  return products;
+}
+
+// The products of the block grid, one after the other in every thread.
+class Run {
+ public:
+  explicit Run(const Products& products) : products_(products) {
+    const int64_t threads =
+        std::min<int64_t>(thread_count(), products.work() * products.count / kThreadWork);
+    const int64_t blocks = (threads + products.count - 1) / products.count;
+    grid_ = {1, 1, products.rows, products.columns};
+    if (blocks > 1) {
+      grid_ = product_grid(products.rows, products.columns, products.steps, products.element_size(),
+                           blocks);
+    }
+    block_work_ = grid_.rows * grid_.columns * products.steps;
+  }
+
+  // Asks for what each kind of block needs; false when the library lacks it.
+  bool prepare_library() {
+    const int64_t last_rows = products_.rows - (grid_.row_blocks - 1) * grid_.rows;
+    const int64_t last_columns = products_.columns - (grid_.column_blocks - 1) * grid_.columns;
+    for (const int at : {0, 1, 2, 3}) {
+      prepared_[at] =
+          prepared(at & 1 ? last_rows : grid_.rows, at & 2 ? last_columns : grid_.columns);
+      if (!prepared_[at]) return false;
+    }
+    return true;
+  }
+
+  void run(bool by_library) const {
+    const int64_t units = products_.count * grid_.blocks();
+    const int64_t grain = std::max<int64_t>(kThreadWork / std::max<int64_t>(block_work_, 1), 1);
+    parallel_for(units, grain, [&](int64_t begin, int64_t end) {
+      for (int64_t unit = begin; unit < end; ++unit) run_unit(unit, by_library);
+    });
+  }
+
+ private:
+  std::shared_ptr<LibraryProduct> prepared(int64_t rows, int64_t columns) const {
+    const Matrix &a = products_.a, &b = products_.b;
+    return library_product({products_.dtype, rows, columns, products_.steps, a.row_stride,
+                            a.column_stride, b.row_stride, b.column_stride,
+                            products_.out.row_stride});
+  }
+
+  void run_unit(int64_t unit, bool by_library) const {
+    int64_t rest = unit / grid_.blocks(), a_offset = 0, b_offset = 0, out_offset = 0;
+    for (size_t i = products_.sizes.size(); i-- > 0;) {
+      const int64_t index = rest % products_.sizes[i];
+      rest /= products_.sizes[i];
+      a_offset += index * products_.a_strides[i];
+      b_offset += index * products_.b_strides[i];
+      out_offset += index * products_.out_strides[i];
+    }
+    const int64_t block = unit % grid_.blocks(), size = products_.element_size();
+    const int64_t row_block = block / grid_.column_blocks,
+                  column_block = block % grid_.column_blocks;
+    const int64_t row = row_block * grid_.rows, column = column_block * grid_.columns;
+    const int64_t rows = std::min(grid_.rows, products_.rows - row);
+    const int64_t columns = std::min(grid_.columns, products_.columns - column);
+    Matrix a = products_.a.block(row, 0, rows, products_.steps, size);
+    Matrix b = products_.b.block(0, column, products_.steps, columns, size);
+    TargetMatrix out = products_.out.block(row, column, rows, columns, size);
+    a.data += a_offset * size;
+    b.data += b_offset * size;
+    out.data += out_offset * size;
+    if (!by_library) return blocked_product(products_.dtype, a, b, out);
+    const int kind = (row_block + 1 == grid_.row_blocks ? 1 : 0) +
+                     (column_block + 1 == grid_.column_blocks ? 2 : 0);
+    prepared_[kind]->run(a.data, b.data, out.data);
+  }
+
+  const Products& products_;
+  ProductGrid grid_;
+  int64_t block_work_;
+  std::array<std::shared_ptr<LibraryProduct>, 4> prepared_;  // of the last row + 2 · last column
+};
+
+// Whether the library takes a matrix as it lies. The stride of a dimension with one element becomes
+// what the library expects.
+template <class Byte>
+bool fits_library(MatrixOf<Byte>& m) {
+  if (m.rows == 1) m.row_stride = m.column_stride == 1 ? m.columns : 1;
+  if (m.columns == 1) m.column_stride = m.row_stride == 1 ? m.rows : 1;
+  return (m.column_stride == 1 && m.row_stride >= m.columns) ||
+         (m.row_stride == 1 && m.column_stride >= m.rows);
+}
+
+}  // namespace
+
+void matmul(const Array& a, const Array& b, Array& out) {
+  check(a, b, out);
+  if (out.element_count() == 0) return;
+  Products products = products_of(a, b, out);
+  if (!is_worth_library(products.dtype, products.work())) {
+    return Run(products).run(false);
+  }
+  // What the library does not take as it lies is copied.
+  if (!fits_library(products.a)) return matmul(a.copy(), b, out);
+  if (!fits_library(products.b)) return matmul(a, b.copy(), out);
+  if (!fits_library(products.out)) {
+    Array dense = Array::empty(out.dtype(), out.sizes());
+    matmul(a, b, dense);
+    return copy_elements(dense, out);
+  }
+  if (products.out.column_stride != 1) products = products.transposed();
+  Run run(products);
+  run.run(run.prepare_library());
+}
+
+}  // namespace plait

@@ -1,0 +1,129 @@
+// What the kernels use of Highway, under its names, for vectors of one element.
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <type_traits>
+
+#define HWY_NAMESPACE N_PLAIN
+#define HWY_BEFORE_NAMESPACE() static_assert(true)
+#define HWY_AFTER_NAMESPACE() static_assert(true)
+#define HWY_INLINE inline
+#define HWY_ONCE 1
+
+namespace hwy::N_PLAIN {
+
+template <class T>
+struct ScalableTag {
+  using Element = T;
+};
+template <class T, class D>
+using Rebind = ScalableTag<T>;
+
+template <class T>
+struct Vector {
+  using Element = T;
+  T value;
+
+  friend Vector operator+(Vector a, Vector b) { return {a.value + b.value}; }
+  friend Vector operator-(Vector a, Vector b) { return {a.value - b.value}; }
+  friend Vector operator*(Vector a, Vector b) { return {a.value * b.value}; }
+  friend Vector operator/(Vector a, Vector b) { return {a.value / b.value}; }
+  friend Vector operator&(Vector a, Vector b) { return {a.value & b.value}; }
+  friend Vector operator|(Vector a, Vector b) { return {a.value | b.value}; }
+  friend Vector operator^(Vector a, Vector b) { return {a.value ^ b.value}; }
+  friend bool operator==(Vector a, Vector b) { return a.value == b.value; }
+  friend bool operator<(Vector a, Vector b) { return a.value < b.value; }
+  friend bool operator>(Vector a, Vector b) { return a.value > b.value; }
+};
+template <class D>
+using Vec = Vector<typename D::Element>;
+template <class D>
+using TFromD = typename D::Element;
+
+template <class D>
+constexpr size_t Lanes(D) {
+  return 1;
+}
+template <class D>
+constexpr size_t MaxLanes(D) {
+  return 1;
+}
+
+template <class D>
+Vec<D> Set(D, TFromD<D> value) {
+  return {value};
+}
+template <class D>
+Vec<D> LoadU(D, const TFromD<D>* from) {
+  return {*from};
+}
+template <class D>
+void StoreU(Vec<D> vector, D, TFromD<D>* to) {
+  *to = vector.value;
+}
+template <class D, class T>
+Vec<D> PromoteTo(D, Vector<T> a) {
+  return {static_cast<TFromD<D>>(a.value)};
+}
+template <class D, class T>
+Vec<D> DemoteTo(D, Vector<T> a) {
+  return {static_cast<TFromD<D>>(a.value)};
+}
+template <class D, class T>
+Vec<D> BitCast(D, Vector<T> a) {
+  return {std::bit_cast<TFromD<D>>(a.value)};
+}
+
+template <class T>
+Vector<T> MulAdd(Vector<T> a, Vector<T> b, Vector<T> c) {
+  return a * b + c;
+}
+template <class T>
+Vector<T> NegMulAdd(Vector<T> a, Vector<T> b, Vector<T> c) {
+  return c - a * b;
+}
+template <class T>
+Vector<T> Sqrt(Vector<T> a) {
+  return {std::sqrt(a.value)};
+}
+template <class T>
+Vector<T> Abs(Vector<T> a) {
+  return {std::abs(a.value)};
+}
+template <class T>
+Vector<T> Min(Vector<T> a, Vector<T> b) {
+  return {a.value < b.value ? a.value : b.value};
+}
+template <class T>
+Vector<T> Max(Vector<T> a, Vector<T> b) {
+  return {a.value > b.value ? a.value : b.value};
+}
+template <class T>
+Vector<T> CopySign(Vector<T> magnitude, Vector<T> sign) {
+  return {std::copysign(magnitude.value, sign.value)};
+}
+template <int bits, class T>
+Vector<T> ShiftLeft(Vector<T> a) {
+  return {a.value << bits};
+}
+template <int bits, class T>
+Vector<T> ShiftRight(Vector<T> a) {
+  return {a.value >> bits};
+}
+
+inline bool And(bool a, bool b) { return a && b; }
+inline bool Or(bool a, bool b) { return a || b; }
+template <class T>
+Vector<T> IfThenElse(bool condition, Vector<T> yes, Vector<T> no) {
+  return condition ? yes : no;
+}
+template <class D>
+bool AllTrue(D, bool mask) {
+  return mask;
+}
+template <class D>
+bool RebindMask(D, bool mask) {
+  return mask;
+}
+
+}  // namespace hwy::N_PLAIN

@@ -1,0 +1,72 @@
+// Which primitives the kernels of this room compute.
+#include <array>
+#include <deque>
+#include <utility>
+
+#include "plait/core/immortal.h"
+#include "plait/cpu/elementwise.h"
+#include "plait/cpu/matmul.h"
+#include "plait/cpu/reduce.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/reduce.h"
+#include "plait/tensor/kernels.h"
+
+namespace plait {
+namespace {
+
+using Loops = std::array<ElementwiseLoop, kDTypeCount>;  // by the dtype of the last operand
+
+void run_loop(KernelCall& call, const void* data) {
+  const auto dtype = static_cast<size_t>(call.operands.back().dtype());
+  const ElementwiseLoop loop = (*static_cast<const Loops*>(data))[dtype];
+  if (loop == nullptr) return run_reference_loops(call, nullptr);
+  // Functions other than arithmetic cost about ten times as much; threads share them sooner.
+  const int64_t cost = call.operands.size() == 1 ? 8 : 1;
+  run_elementwise(loop, call.operands, call.make_result(0), cost);
+}
+
+void register_elementwise(const ir::Primitive& primitive) {
+  static Immortal<std::deque<Loops>> tables;
+  Loops loops{};
+  bool has_one = false;
+  for (const DTypeInfo& info : kDTypes) {
+    if (!primitive.takes.contains(info.dtype)) continue;
+    loops[static_cast<size_t>(info.dtype)] = find_elementwise_loop(primitive.name, info.dtype);
+    has_one |= loops[static_cast<size_t>(info.dtype)] != nullptr;
+  }
+  if (has_one) register_kernel(primitive, {run_loop, &tables->emplace_back(loops)});
+}
+
+constexpr std::pair<std::string_view, ir::Reduction> kReductions[] = {
+    {"reduce_sum", ir::Reduction::sum},         {"reduce_product", ir::Reduction::product},
+    {"reduce_maximum", ir::Reduction::maximum}, {"reduce_minimum", ir::Reduction::minimum},
+    {"reduce_all", ir::Reduction::all},         {"reduce_any", ir::Reduction::any},
+};
+
+void run_reduction(KernelCall& call, const void* data) {
+  const auto reduction = *static_cast<const ir::Reduction*>(data);
+  const Array& x = call.operands[0];
+  if (!has_reduction(reduction, x.dtype())) return run_reference_loops(call, nullptr);
+  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  reduce(reduction, x, call.attributes.as<ReduceAttributes>().axes, call.results[0]);
+}
+
+void run_matmul(KernelCall& call, const void*) {
+  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  matmul(call.operands[0], call.operands[1], call.results[0]);
+}
+
+}  // namespace
+
+void register_cpu_kernels() {
+  register_all();
+  for (const ir::Primitive* primitive : ir::primitives()) {
+    if (primitive->elementwise != ir::Elementwise::no) register_elementwise(*primitive);
+  }
+  for (const auto& [name, reduction] : kReductions) {
+    register_kernel(ir::primitive(name), {run_reduction, &reduction});
+  }
+  register_kernel(ir::primitive("matmul"), {run_matmul});
+}
+
+}  // namespace plait

@@ -1,0 +1,188 @@
+// What goes element by element through functions of the C library, or in a loop of its own. f32 is
+// computed with as f64 and rounded.
+#include <algorithm>
+#include <cmath>
+#include <type_traits>
+
+#include "plait/core/element.h"
+#include "plait/cpu/kernels.h"
+#include "plait/cpu/special_functions.h"
+
+namespace plait::cpu {
+namespace {
+
+double sigmoid(double x) {
+  if (x < -40) return std::exp(x);  // the same in 53 bits, also where e^-x overflows
+  return 1 / (1 + std::exp(-x));
+}
+
+// Each form where little is lost: the C library's is 2.02 ulp off at worst.
+double tanh(double x) {
+  const double size = std::abs(x);
+  if (!(size > 0.55)) {
+    const double t = std::expm1(2 * size);
+    return std::copysign(t / (t + 2), x);
+  }
+  return std::copysign(1 - 2 / (std::exp(2 * size) + 1), x);
+}
+
+double log_add_exp(double a, double b) {
+  if (a == b) return a + std::log(2.0);  // also infinities, which have no distance
+  const double distance = a - b;
+  if (std::isnan(distance)) return distance;
+  return std::max(a, b) + std::log1p(std::exp(-std::abs(distance)));
+}
+
+// The quotient rounded down and the remainder with the sign of b, as Python has them.
+template <class T>
+T remainder_of(T a, T b) {
+  const T rest = std::fmod(a, b);
+  if (rest == 0) return std::copysign(rest, b);
+  return (rest < 0) != (b < 0) ? rest + b : rest;
+}
+
+template <class T>
+T floor_quotient(T a, T b) {
+  if (b == 0) return a / b;
+  const T rest = std::fmod(a, b);
+  T quotient = (a - rest) / b;  // whole but for its rounding
+  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
+  if (quotient == 0) return std::copysign(T{0}, a / b);
+  const T whole = std::floor(quotient);
+  return quotient - whole > T{0.5} ? whole + 1 : whole;
+}
+
+// By squaring; a negative exponent leaves the whole part of a fraction.
+template <class T>
+T integer_power(T base, T exponent) {
+  using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
+  if (exponent < 0) {
+    if (base == 1) return 1;
+    if (base == static_cast<T>(-1)) return exponent % 2 == 0 ? 1 : static_cast<T>(-1);
+    return 0;
+  }
+  Wide result = 1, square = static_cast<std::make_unsigned_t<T>>(base);
+  for (auto rest = static_cast<std::make_unsigned_t<T>>(exponent); rest != 0; rest /= 2) {
+    if (rest % 2 != 0) result *= square;
+    square *= square;
+  }
+  return static_cast<T>(result);
+}
+
+// The codes of numbers above 0 follow each other as the numbers do.
+template <class Bits, FloatFormat format>
+Bits next_code(Bits a, Bits b) {
+  constexpr int kBits = 8 * sizeof(Bits);
+  constexpr auto kSign = static_cast<Bits>(Bits{1} << (kBits - 1));
+  constexpr auto kMagnitudes = static_cast<Bits>(~kSign);
+  constexpr auto kMantissas = static_cast<Bits>((Bits{1} << format.mantissa_bits) - 1);
+  constexpr auto kLast =
+      static_cast<Bits>(format.has_infinity ? kMagnitudes & ~kMantissas : kMagnitudes - 1);
+  const auto size_a = static_cast<Bits>(a & kMagnitudes);
+  const auto size_b = static_cast<Bits>(b & kMagnitudes);
+  if (size_a > kLast) return a;  // NaN
+  if (size_b > kLast || a == b || (size_a == 0 && size_b == 0)) return b;
+  if (size_a == 0) return static_cast<Bits>((b & kSign) | 1);
+  const bool outwards = (a & kSign) == (b & kSign) && size_b > size_a;
+  return static_cast<Bits>(outwards ? a + 1 : a - 1);
+}
+
+template <class T, auto function>
+void unary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
+  const auto* a = reinterpret_cast<const T*>(in[0]);
+  auto* to = reinterpret_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(function(a[i]));
+}
+
+template <class T, auto function>
+void binary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
+  const auto* a = reinterpret_cast<const T*>(in[0]);
+  const auto* b = reinterpret_cast<const T*>(in[1]);
+  auto* to = reinterpret_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(function(a[i], b[i]));
+}
+
+using Unary = double (*)(double);
+using Binary = double (*)(double, double);
+
+template <class T, Unary function>
+void add(Kernels& kernels, std::string_view op) {
+  kernels.push_back({op, kDTypeOf<T>, kDTypeOf<T>, 1, unary_loop<T, function>});
+}
+template <class T, auto function>
+void add_binary(Kernels& kernels, std::string_view op) {
+  kernels.push_back({op, kDTypeOf<T>, kDTypeOf<T>, 2, binary_loop<T, function>});
+}
+template <Unary function>
+void add_both(Kernels& kernels, std::string_view op) {
+  add<float, function>(kernels, op);
+  add<double, function>(kernels, op);
+}
+
+template <class T>
+void add_divisions(Kernels& kernels) {
+  add_binary<T, static_cast<T (*)(T, T)>(std::fmod)>(kernels, "fmod");
+  add_binary<T, static_cast<T (*)(T, T)>(std::pow)>(kernels, "power");
+  add_binary<T, remainder_of<T>>(kernels, "remainder");
+  add_binary<T, floor_quotient<T>>(kernels, "floor_divide");
+  add_binary<T, static_cast<Binary>(std::atan2)>(kernels, "atan2");
+}
+
+template <class... T>
+void add_powers(Kernels& kernels) {
+  (add_binary<T, integer_power<T>>(kernels, "power"), ...);
+}
+
+template <DType dtype, class Bits>
+void add_next(Kernels& kernels) {
+  constexpr FloatFormat kFormat = info_of(dtype).format;
+  kernels.push_back({"nextafter", dtype, dtype, 2, binary_loop<Bits, next_code<Bits, kFormat>>});
+}
+
+// What f32 has among the function_kernels.
+void add_double_functions(Kernels& kernels) {
+  add<double, std::exp>(kernels, "exp");
+  add<double, std::exp2>(kernels, "exp2");
+  add<double, std::expm1>(kernels, "expm1");
+  add<double, std::log>(kernels, "log");
+  add<double, std::log2>(kernels, "log2");
+  add<double, std::log10>(kernels, "log10");
+  add<double, std::log1p>(kernels, "log1p");
+  add<double, sigmoid>(kernels, "sigmoid");
+  add<double, tanh>(kernels, "tanh");
+  add<double, std::sinh>(kernels, "sinh");
+  add<double, std::cosh>(kernels, "cosh");
+  add<double, std::sin>(kernels, "sin");
+  add<double, std::cos>(kernels, "cos");
+  add<double, std::tan>(kernels, "tan");
+  add<double, std::erf>(kernels, "erf");
+  add_binary<double, static_cast<Binary>(std::hypot)>(kernels, "hypot");
+  add_binary<double, log_add_exp>(kernels, "logaddexp");
+}
+
+}  // namespace
+
+void add_scalar_kernels(Kernels& kernels) {
+  add_double_functions(kernels);
+  add_both<std::asin>(kernels, "asin");
+  add_both<std::acos>(kernels, "acos");
+  add_both<std::atan>(kernels, "atan");
+  add_both<std::asinh>(kernels, "asinh");
+  add_both<std::acosh>(kernels, "acosh");
+  add_both<std::atanh>(kernels, "atanh");
+  add_both<std::erfc>(kernels, "erfc");
+  add_both<erf_inverse>(kernels, "erfinv");
+  add_both<log_gamma>(kernels, "lgamma");
+  add_both<digamma>(kernels, "digamma");
+  add_divisions<float>(kernels);
+  add_divisions<double>(kernels);
+  add_powers<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(kernels);
+  add_next<DType::f64, uint64_t>(kernels);
+  add_next<DType::f32, uint32_t>(kernels);
+  add_next<DType::f16, uint16_t>(kernels);
+  add_next<DType::bf16, uint16_t>(kernels);
+  add_next<DType::f8e4m3, uint8_t>(kernels);
+  add_next<DType::f8e5m2, uint8_t>(kernels);
+}
+
+}  // namespace plait::cpu

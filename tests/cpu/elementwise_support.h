@@ -1,0 +1,133 @@
+// What the tests of elementwise loops share.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "plait/core/element.h"
+#include "plait/core/settings.h"
+#include "plait/cpu/cpu_level.h"
+#include "plait/cpu/elementwise.h"
+
+namespace plait::elementwise_test {
+
+// The level of each setting that this machine has, from the least.
+inline std::vector<std::string> cpu_levels() {
+  std::vector<std::string> levels = {"sse4", "avx2", "avx512"};
+  levels.resize(static_cast<size_t>(best_cpu_level()));
+  return levels;
+}
+
+class AtLevel {
+ public:
+  explicit AtLevel(const std::string& level) : trace_(__FILE__, __LINE__, "at level " + level) {
+    set_setting("cpu", level);
+  }
+  ~AtLevel() { reset_setting("cpu"); }
+  AtLevel(const AtLevel&) = delete;
+  AtLevel& operator=(const AtLevel&) = delete;
+
+ private:
+  testing::ScopedTrace trace_;
+};
+
+template <class T>
+const std::byte* bytes_of(const std::vector<T>& values) {
+  return reinterpret_cast<const std::byte*>(values.data());
+}
+
+// As elements of a vector: bool is a byte.
+template <class T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
+
+// The operation on dense elements.
+template <class Out, class... In>
+std::vector<Stored<Out>> run(std::string_view op, DType dtype, const std::vector<In>&... operands) {
+  const ElementwiseLoop loop = find_elementwise_loop(op, dtype);
+  if (loop == nullptr) {
+    ADD_FAILURE() << "there is no " << op << " of " << name_of(dtype);
+    return {};
+  }
+  const std::byte* in[] = {bytes_of(operands)...};
+  const int64_t strides[] = {static_cast<int64_t>(sizeof(In))...};
+  const size_t counts[] = {operands.size()...};
+  std::vector<Stored<Out>> result(counts[0]);
+  loop(reinterpret_cast<std::byte*>(result.data()), sizeof(Out), in, strides,
+       static_cast<int64_t>(counts[0]));
+  return result;
+}
+
+// Values at which functions behave unusually.
+template <class T>
+std::vector<T> special_values() {
+  using L = std::numeric_limits<T>;
+  std::vector<T> values = {0,
+                           L::denorm_min(),
+                           L::min() / 2,
+                           L::min(),
+                           T(1e-30),
+                           L::epsilon(),
+                           T(0.1),
+                           T(0.5),
+                           T(0.75),
+                           1,
+                           T(1) + L::epsilon(),
+                           T(1.5),
+                           2,
+                           T(2.5),
+                           3,
+                           T(3.5),
+                           10,
+                           T(88.5),
+                           T(1e7),
+                           T(1e9),
+                           T(1e30),
+                           L::max(),
+                           L::infinity(),
+                           L::quiet_NaN()};
+  const size_t count = values.size();
+  for (size_t i = 0; i < count; ++i) values.push_back(-values[i]);
+  return values;
+}
+
+// Every pair of two lists.
+template <class T>
+std::pair<std::vector<T>, std::vector<T>> pairs(const std::vector<T>& first,
+                                                const std::vector<T>& second) {
+  std::pair<std::vector<T>, std::vector<T>> result;
+  for (const T a : first) {
+    for (const T b : second) {
+      result.first.push_back(a);
+      result.second.push_back(b);
+    }
+  }
+  return result;
+}
+
+// How many steps of T lie between a result and what it should be; a NaN, an infinity and the sign
+// of a zero must be as they should.
+template <class T, class Wide>
+double ulps_between(T result, Wide expected) {
+  const T rounded = static_cast<T>(expected);
+  if (std::isnan(rounded)) return std::isnan(result) ? 0 : 1e30;
+  if (result == rounded) return std::signbit(result) == std::signbit(rounded) ? 0 : 1e30;
+  if (!std::isfinite(result) && !std::isfinite(rounded)) return 1e30;
+  const T size = std::min(std::abs(rounded), std::numeric_limits<T>::max());
+  const Wide below = std::nextafter(size, T{0}), above = size;
+  const Wide step = size == 0 ? std::numeric_limits<T>::denorm_min() : above - below;
+  if (!std::isfinite(result) || !std::isfinite(rounded)) return 1;  // next to the limit
+  return static_cast<double>(std::abs(static_cast<Wide>(result) - expected) / step);
+}
+
+}  // namespace plait::elementwise_test
