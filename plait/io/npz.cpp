@@ -1,0 +1,111 @@
+#include "plait/io/npz.h"
+
+#include <memory>
+#include <utility>
+
+#include "plait/core/error.h"
+#include "plait/core/text.h"
+#include "plait/io/deflate.h"
+#include "plait/io/file.h"
+#include "plait/io/npy_array.h"
+#include "plait/io/npy_header.h"
+#include "plait/io/npz_member.h"
+#include "plait/io/zip.h"
+
+namespace plait {
+namespace {
+
+using Arrays = std::map<std::string, Array>;
+using Bytes = std::span<const std::byte>;
+
+constexpr std::string_view kEnding = ".npy";
+
+std::string quoted(std::string_view text) {
+  std::string result;
+  print_quoted(result, text);
+  return result;
+}
+
+std::string name_of_array(std::string_view member) {
+  if (member.ends_with(kEnding)) member.remove_suffix(kEnding.size());
+  return std::string(member);
+}
+
+void expect_checksum(const ZipMember& member, uint32_t found) {
+  if (found == member.crc32) return;
+  throw ParseError("the checksum of its bytes is {:08x}, not {:08x}: they are damaged", found,
+                   member.crc32);
+}
+
+Array inflated(const ZipMember& member) {
+  Inflater inflater(member.bytes);
+  Array array = npy_array(inflater, member.size);
+  inflater.expect_end();
+  expect_checksum(member, inflater.crc32());
+  return array;
+}
+
+Arrays read_arrays(Bytes archive, const std::shared_ptr<const void>& owner) {
+  Arrays arrays;
+  for (const ZipMember& member : read_zip(archive)) {
+    const bool is_folder = member.name.ends_with('/') && member.size == 0;
+    if (is_folder) continue;
+    const auto [place, is_new] = arrays.try_emplace(name_of_array(member.name));
+    if (!is_new) throw ParseError("two arrays are named {}", quoted(place->first));
+    place->second = npz_member(member, owner);
+  }
+  return arrays;
+}
+
+void write_arrays(const ByteSink& sink, const Arrays& arrays, bool compressed) {
+  ZipWriter writer(sink);
+  for (const auto& [name, array] : arrays) {
+    if (!array) throw ValueError("there is no array to save as {}", quoted(name));
+    const Array dense = array.contiguous();
+    const std::string header = npy_header(dense.dtype(), dense.sizes());
+    const Bytes parts[] = {bytes_of(std::string_view(header)), bytes_of(dense)};
+    writer.add(name + std::string(kEnding), parts,
+               compressed ? ZipMethod::deflated : ZipMethod::stored);
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+Array npz_member(const ZipMember& member, std::shared_ptr<const void> owner) {
+  try {
+    if (member.method == ZipMethod::deflated) return inflated(member);
+    expect_checksum(member, crc32_of(member.bytes));
+    return npy_array(member.bytes, std::move(owner));
+  } catch (Error& error) {
+    error.prepend(fmt::format("member {}: ", quoted(member.name)));
+    throw;
+  }
+}
+
+Arrays load_npz(const std::string& path) {
+  const auto file = std::make_shared<const InputFile>(path);
+  try {
+    return read_arrays(file->bytes(), file);
+  } catch (Error& error) {
+    error.prepend(path + ": ");
+    throw;
+  }
+}
+
+void save_npz(const std::string& path, const Arrays& arrays, bool compressed) {
+  OutputFile file(path);
+  write_arrays([&](Bytes bytes) { file.write(bytes); }, arrays, compressed);
+  file.finish();
+}
+
+Arrays read_npz(Bytes bytes) { return read_arrays(bytes, nullptr); }
+
+std::vector<std::byte> write_npz(const Arrays& arrays, bool compressed) {
+  std::vector<std::byte> archive;
+  write_arrays([&](Bytes bytes) { archive.insert(archive.end(), bytes.begin(), bytes.end()); },
+               arrays, compressed);
+  return archive;
+}
+
+}  // namespace plait
