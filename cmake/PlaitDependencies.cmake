@@ -27,6 +27,29 @@ function(plait_link_fmt target)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/plait/carried>)
 endfunction()
 
+# Highway vectorises the kernels of the CPU. It is used from its headers alone, by sources alone.
+function(plait_use_highway target)
+  # Nobody reads floating-point exceptions or errno after a kernel, and many loops vectorise only then.
+  # That some, such as those that divide integers, do not vectorise is no reason for clang to warn.
+  set_source_files_properties(plait/cpu/arithmetic_kernels.cpp plait/cpu/function_kernels.cpp
+                              plait/cpu/narrow_floats.cpp
+                              PROPERTIES COMPILE_OPTIONS "-fno-trapping-math;-fno-math-errno;$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>")
+  if(NOT PLAIT_HIGHWAY)
+    return()
+  endif()
+  if(PLAIT_CARRIED)
+    set(folders HINTS "${PROJECT_SOURCE_DIR}/carried/highway/include" NO_DEFAULT_PATH)
+  endif()
+  find_path(PLAIT_HIGHWAY_HEADERS hwy/highway.h ${folders})
+  mark_as_advanced(PLAIT_HIGHWAY_HEADERS)
+  if(NOT PLAIT_HIGHWAY_HEADERS OR NOT CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    message(STATUS "Plait: no Highway, or none for this CPU; its kernels are left to the compiler")
+    return()
+  endif()
+  target_compile_definitions(${target} PRIVATE PLAIT_HAVE_HIGHWAY)
+  target_include_directories(${target} SYSTEM PRIVATE "${PLAIT_HIGHWAY_HEADERS}")
+endfunction()
+
 # With libdw the addresses in error messages become files and lines.
 if(NOT PLAIT_CARRIED)
   find_package(PkgConfig QUIET)
@@ -36,6 +59,29 @@ if(NOT PLAIT_CARRIED)
 endif()
 if(NOT TARGET PkgConfig::LIBDW)
   message(STATUS "Plait: no libdw; messages will name addresses instead of source lines")
+endif()
+
+# oneDNN multiplies matrices and convolves. Only the C++ interface is used, so its own CMake package,
+# which asks for OpenCL, is not.
+if(NOT PLAIT_CARRIED)
+  find_path(PLAIT_ONEDNN_HEADERS dnnl.hpp)
+  find_library(PLAIT_ONEDNN_LIBRARY dnnl)
+  mark_as_advanced(PLAIT_ONEDNN_HEADERS PLAIT_ONEDNN_LIBRARY)
+endif()
+if(NOT PLAIT_CARRIED AND PLAIT_ONEDNN_HEADERS AND PLAIT_ONEDNN_LIBRARY)
+  add_library(plait_onednn INTERFACE)
+  target_include_directories(plait_onednn SYSTEM INTERFACE "${PLAIT_ONEDNN_HEADERS}")
+  target_link_libraries(plait_onednn INTERFACE "${PLAIT_ONEDNN_LIBRARY}")
+else()
+  message(STATUS "Plait: no oneDNN; matrix products and convolutions will be slower")
+endif()
+
+# With zlib compressed members of archives can be read and written.
+if(NOT PLAIT_CARRIED)
+  find_package(ZLIB QUIET)
+endif()
+if(NOT TARGET ZLIB::ZLIB)
+  message(STATUS "Plait: no zlib; compressed .npz files give an IoError")
 endif()
 
 if(PLAIT_TOOLS)
