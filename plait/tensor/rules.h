@@ -58,13 +58,33 @@ struct Transpose {
   Tensor (*of)(const RuleContext& context, const Tensor& cotangent, size_t operand) = nullptr;
 };
 
+// Of a primitive that is neither elementwise nor linear: the tangents of its results, linear in
+// those of its operands. An empty tensor is a tangent of zero, and so is one left empty.
+struct Tangents {
+  Reads reads = {};
+  std::vector<Tensor> (*of)(const RuleContext& context, std::span<const Tensor> tangents) = nullptr;
+};
+
+// Of a primitive without an index signature: the operation done for each value of one more
+// dimension, which stands in front of the operands that are `batched` and of all results.
+struct Batching {
+  std::vector<Tensor> (*of)(const ir::Attributes& attributes, std::span<const Tensor> operands,
+                            const std::vector<bool>& batched) = nullptr;
+};
+
 struct Rules {
   std::vector<Partial> partials = {};  // of an elementwise primitive, one an operand
   // Of a primitive that is linear, one an operand; the last one serves all further operands.
   std::vector<Transpose> transposes = {};
+  Tangents tangents = {};
   // Why the primitive has no derivative, such as "gives integers"; a rule is missing where this and
   // the above are empty.
   std::string not_differentiable = {};
+  Batching batching = {};
+
+  bool has_derivative() const {
+    return !partials.empty() || !transposes.empty() || tangents.of != nullptr;
+  }
 };
 
 void register_rules(const ir::Primitive& primitive, Rules rules);

@@ -159,20 +159,5 @@ TEST(Trace, InnerTracesCaptureWhatIsOutside) {
   EXPECT_EQ(inner.function->parameter_count(), 2u);
 }
 
-TEST(Table, EveryPrimitiveIsDocumentedAndHasRulesOrSaysWhyNot) {
-  register_all();
-  const std::vector<std::string> missing{"reduce_product", "reduce_maximum", "reduce_minimum"};
-  for (const ir::Primitive* primitive : ir::primitives()) {
-    if (primitive->structure != ir::Structure::machine || primitive->name == "capture") continue;
-    EXPECT_FALSE(primitive->summary.empty()) << primitive->name;
-    const Rules* rules = find_rules(*primitive);
-    ASSERT_NE(rules, nullptr) << primitive->name;
-    const bool has_rule = !rules->partials.empty() || !rules->transposes.empty() ||
-                          !rules->not_differentiable.empty();
-    const bool is_known = std::ranges::find(missing, primitive->name) != missing.end();
-    EXPECT_EQ(has_rule, !is_known) << primitive->name;
-  }
-}
-
 }  // namespace
 }  // namespace plait
