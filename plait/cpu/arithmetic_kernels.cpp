@@ -23,6 +23,15 @@ template <class T>
 using Unsigned = typename std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>,
                                              std::make_unsigned<T>, std::type_identity<T>>::type;
 
+template <class T>
+bool is_nan(T a) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::isunordered(a, a);
+  } else {
+    return false;
+  }
+}
+
 struct Add {
   template <class T>
   static T of(T a, T b) {
@@ -78,13 +87,15 @@ struct Remainder {
 struct Maximum {
   template <class T>
   static T of(T a, T b) {
-    return ((a >= b) | (a != a)) ? a : b;
+    const bool takes_a = (a >= b) | is_nan(a);
+    return takes_a ? a : b;
   }
 };
 struct Minimum {
   template <class T>
   static T of(T a, T b) {
-    return ((a <= b) | (a != a)) ? a : b;
+    const bool takes_a = (a <= b) | is_nan(a);
+    return takes_a ? a : b;
   }
 };
 // minimum(maximum(x, low), high), in steps that GCC vectorises.
@@ -93,8 +104,8 @@ struct Clamp {
   static T of(T low, T x, T high) {
     T result = x < low ? low : x;
     result = result > high ? high : result;
-    result = low != low ? low : result;
-    return high != high ? high : result;
+    result = is_nan(low) ? low : result;
+    return is_nan(high) ? high : result;
   }
 };
 struct Select {
@@ -210,7 +221,7 @@ struct Sign {
   template <class T>
   static T of(T a) {
     const T sign = static_cast<T>((a > 0) - (a < 0));
-    return a != a ? a : sign;
+    return is_nan(a) ? a : sign;
   }
 };
 struct Square {
@@ -255,7 +266,7 @@ struct Round {
 struct IsNan {
   template <class T>
   static bool of(T a) {
-    return a != a;
+    return is_nan(a);
   }
 };
 struct IsInfinite {

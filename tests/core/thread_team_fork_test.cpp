@@ -39,12 +39,38 @@ constexpr bool kSanitizesAddresses = false;
 constexpr int kGood = 42;
 constexpr unsigned kSecondsToLive = 60;
 
+bool team_works() {
+  std::vector<int> visits(1000);
+  parallel_for(1000, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) ++visits[i];
+  });
+  return visits == std::vector<int>(1000, 1);
+}
+
+// Whether all three threads meet: then the team has both its workers.
+bool team_has_workers() {
+  std::atomic<int> arrived = 0;
+  std::atomic<bool> all_met = true;
+  parallel_chunks(3, [&](int64_t) {
+    ++arrived;
+    for (int i = 0; arrived < 3; ++i) {
+      std::this_thread::sleep_for(100us);
+      if (i == 100000) all_met = false;
+      if (!all_met) return;
+    }
+  });
+  return all_met;
+}
+
 class ThreadTeamProcess : public testing::Test {
  protected:
   ThreadTeamProcess() { set_thread_count(3); }
   ~ThreadTeamProcess() override { set_thread_count(count_); }
   void SetUp() override {
     if (kSanitizesThreads) GTEST_SKIP() << "the thread sanitizer forbids new threads after a fork";
+    // A worker that is just starting may hold a lock of the address sanitizer's, which would stay
+    // locked in a child.
+    if (kSanitizesAddresses) ASSERT_TRUE(team_has_workers());
   }
 
  private:
@@ -73,29 +99,6 @@ int status_of_child(Body body) {
     _exit(1);
   }
   return status_of(child);
-}
-
-bool team_works() {
-  std::vector<int> visits(1000);
-  parallel_for(1000, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) ++visits[i];
-  });
-  return visits == std::vector<int>(1000, 1);
-}
-
-// Whether all three threads meet: then the team has both its workers.
-bool team_has_workers() {
-  std::atomic<int> arrived = 0;
-  std::atomic<bool> all_met = true;
-  parallel_chunks(3, [&](int64_t) {
-    ++arrived;
-    for (int i = 0; arrived < 3; ++i) {
-      std::this_thread::sleep_for(100us);
-      if (i == 100000) all_met = false;
-      if (!all_met) return;
-    }
-  });
-  return all_met;
 }
 
 // Waits until a worker is inside of a chunk, in which it stays until `release`.
