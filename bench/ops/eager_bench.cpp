@@ -3,6 +3,8 @@
 
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
 
 namespace plait {
@@ -14,6 +16,38 @@ void add_in_a_loop(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(y = y + x);
 }
 BENCHMARK(add_in_a_loop)->Arg(16)->Arg(1000)->Arg(100'000)->Arg(16'000'000);
+
+Tensor small() { return astype(arange(16), DType::f32); }
+
+void multiply_by_a_number(benchmark::State& state) {
+  const Tensor x = small();
+  for (auto _ : state) benchmark::DoNotOptimize(x * 2.0);
+}
+BENCHMARK(multiply_by_a_number);
+
+void exponentials(benchmark::State& state) {
+  const Tensor x = small();
+  for (auto _ : state) benchmark::DoNotOptimize(exp(x));
+}
+BENCHMARK(exponentials);
+
+void sum_of_sixteen(benchmark::State& state) {
+  const Tensor x = small();
+  for (auto _ : state) benchmark::DoNotOptimize(sum(x));
+}
+BENCHMARK(sum_of_sixteen);
+
+void slice_of_a_vector(benchmark::State& state) {
+  const Tensor x = small();
+  for (auto _ : state) benchmark::DoNotOptimize(slice(x, 0, {.start = 2, .stop = 10}));
+}
+BENCHMARK(slice_of_a_vector);
+
+void product_of_four_by_four(benchmark::State& state) {
+  const Tensor x = reshape(small(), {4, 4});
+  for (auto _ : state) benchmark::DoNotOptimize(matmul(x, x));
+}
+BENCHMARK(product_of_four_by_four);
 
 }  // namespace
 }  // namespace plait

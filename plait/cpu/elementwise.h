@@ -8,6 +8,7 @@
 
 #include "plait/core/dtype.h"
 #include "plait/tensor/array.h"
+#include "plait/tensor/kernels.h"
 
 namespace plait {
 
@@ -33,5 +34,6 @@ ElementwiseLoop find_elementwise_loop(std::string_view op, DType operand_dtype);
 // sizes differ. `out` is written to. One element costs as much as `cost_per_element` additions.
 void run_elementwise(ElementwiseLoop loop, std::span<const Array> operands, Array& out,
                      int64_t cost_per_element = 1);
+void run_elementwise_row(ElementwiseLoop loop, const RowCall& row, int64_t cost_per_element = 1);
 
 }  // namespace plait

@@ -151,8 +151,13 @@ std::optional<int64_t> only_step(const Array& array) {
   return 0;
 }
 
+int64_t grain_of(int64_t cost_per_element) {
+  return std::max<int64_t>(kGrain / std::max<int64_t>(cost_per_element, 1), 1);
+}
+
 // All arrays as one row; false where they do not lie so.
-bool run_as_row(ElementwiseLoop loop, std::span<const Array> operands, Array& out, int64_t grain) {
+bool run_as_row(ElementwiseLoop loop, std::span<const Array> operands, Array& out,
+                int64_t cost_per_element) {
   if (!out.is_contiguous()) return false;
   std::array<const std::byte*, kMostArrays> data = {};
   Steps steps = {};
@@ -162,17 +167,14 @@ bool run_as_row(ElementwiseLoop loop, std::span<const Array> operands, Array& ou
     data[i] = operands[i].data();
     steps[i] = *step;
   }
-  std::byte* to = out.writable_data();
-  const int64_t step = out.element_size(), count = out.element_count();
-  if (count <= grain) {
-    loop(to, step, data.data(), steps.data(), count);
-    return true;
-  }
-  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    std::array<const std::byte*, kMostArrays> in = {};
-    for (size_t i = 0; i < operands.size(); ++i) in[i] = data[i] + begin * steps[i];
-    loop(to + begin * step, step, in.data(), steps.data(), end - begin);
-  });
+  run_elementwise_row(loop,
+                      {.dtype = operands.back().dtype(),
+                       .out = out.writable_data(),
+                       .out_step = out.element_size(),
+                       .operands = std::span(data).first(operands.size()),
+                       .steps = std::span(steps).first(operands.size()),
+                       .count = out.element_count()},
+                      cost_per_element);
   return true;
 }
 
@@ -190,12 +192,24 @@ void check(ElementwiseLoop loop, std::span<const Array> operands, const Array& o
 
 }  // namespace
 
+void run_elementwise_row(ElementwiseLoop loop, const RowCall& row, int64_t cost_per_element) {
+  const int64_t grain = grain_of(cost_per_element);
+  if (row.count <= grain) {
+    return loop(row.out, row.out_step, row.operands.data(), row.steps.data(), row.count);
+  }
+  parallel_for(row.count, grain, [&](int64_t begin, int64_t end) {
+    std::array<const std::byte*, kMostArrays> in = {};
+    for (size_t i = 0; i < row.operands.size(); ++i) in[i] = row.operands[i] + begin * row.steps[i];
+    loop(row.out + begin * row.out_step, row.out_step, in.data(), row.steps.data(), end - begin);
+  });
+}
+
 void run_elementwise(ElementwiseLoop loop, std::span<const Array> operands, Array& out,
                      int64_t cost_per_element) {
   check(loop, operands, out);
   if (out.element_count() == 0) return;
-  const int64_t grain = std::max<int64_t>(kGrain / std::max<int64_t>(cost_per_element, 1), 1);
-  if (run_as_row(loop, operands, out, grain)) return;
+  if (run_as_row(loop, operands, out, cost_per_element)) return;
+  const int64_t grain = grain_of(cost_per_element);
   run_plan(loop, make_plan(operands, out, grain), grain);
 }
 

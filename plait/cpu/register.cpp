@@ -16,13 +16,24 @@ namespace {
 
 using Loops = std::array<ElementwiseLoop, kDTypeCount>;  // by the dtype of the last operand
 
+ElementwiseLoop loop_of(const void* data, DType dtype) {
+  return (*static_cast<const Loops*>(data))[static_cast<size_t>(dtype)];
+}
+
+// Functions other than arithmetic cost about ten times as much; threads share them sooner.
+int64_t cost_of(size_t operands) { return operands == 1 ? 8 : 1; }
+
 void run_loop(KernelCall& call, const void* data) {
-  const auto dtype = static_cast<size_t>(call.operands.back().dtype());
-  const ElementwiseLoop loop = (*static_cast<const Loops*>(data))[dtype];
+  const ElementwiseLoop loop = loop_of(data, call.operands.back().dtype());
   if (loop == nullptr) return run_reference_loops(call, nullptr);
-  // Functions other than arithmetic cost about ten times as much; threads share them sooner.
-  const int64_t cost = call.operands.size() == 1 ? 8 : 1;
-  run_elementwise(loop, call.operands, call.make_result(0), cost);
+  run_elementwise(loop, call.operands, call.make_result(0), cost_of(call.operands.size()));
+}
+
+bool run_row(const RowCall& call, const void* data) {
+  const ElementwiseLoop loop = loop_of(data, call.dtype);
+  if (loop == nullptr) return false;
+  run_elementwise_row(loop, call, cost_of(call.operands.size()));
+  return true;
 }
 
 void register_elementwise(const ir::Primitive& primitive) {
@@ -34,7 +45,9 @@ void register_elementwise(const ir::Primitive& primitive) {
     loops[static_cast<size_t>(info.dtype)] = find_elementwise_loop(primitive.name, info.dtype);
     has_one |= loops[static_cast<size_t>(info.dtype)] != nullptr;
   }
-  if (has_one) register_kernel(primitive, {run_loop, &tables->emplace_back(loops)});
+  if (has_one) {
+    register_kernel(primitive, {run_loop, &tables->emplace_back(loops), run_row});
+  }
 }
 
 constexpr std::pair<std::string_view, ir::Reduction> kReductions[] = {

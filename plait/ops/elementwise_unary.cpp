@@ -334,13 +334,20 @@ Tensor tensor_of(const Operand& x) {
   return x.is_tensor() ? x.tensor() : x.as(default_dtype(x.scalar().kind()));
 }
 
+Tensor apply_to(const ir::Primitive& primitive, const Tensor& x, DType dtype) {
+  const RowOperand row{.tensor = &x};
+  if (Tensor result = apply_to_rows(primitive, dtype, {&row, 1})) return result;
+  return apply(primitive, {astype(x, dtype)});
+}
+
 Tensor of_any(const ir::Primitive& primitive, const Operand& x) {
-  return apply(primitive, {tensor_of(x)});
+  const Tensor tensor = tensor_of(x);
+  return apply_to(primitive, tensor, tensor.dtype());
 }
 
 Tensor of_inexact(const ir::Primitive& primitive, const Operand& x) {
   const Tensor tensor = tensor_of(x);
-  return apply(primitive, {astype(tensor, inexact(tensor.dtype()))});
+  return apply_to(primitive, tensor, inexact(tensor.dtype()));
 }
 
 // Whole numbers are what they are.

@@ -5,7 +5,6 @@
 #include "plait/core/error.h"
 #include "plait/core/size_facts.h"
 #include "plait/ops/shape.h"
-#include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
 
 namespace plait {

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "plait/tensor/tensor.h"
+#include "plait/tensor/apply.h"
 
 namespace plait {
 
@@ -24,6 +24,7 @@ class Operand {
   const Tensor& tensor() const { return *tensor_; }
   const Scalar& scalar() const { return scalar_; }
   Tensor as(DType dtype) const;  // in that dtype
+  RowOperand row() const { return {tensor_, &scalar_}; }
 
  private:
   const Tensor* tensor_ = nullptr;

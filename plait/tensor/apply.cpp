@@ -1,8 +1,12 @@
 #include "plait/tensor/apply.h"
 
+#include <algorithm>
 #include <array>
+#include <complex>
+#include <memory>
 
 #include "plait/core/error.h"
+#include "plait/core/hash.h"
 #include "plait/ir/inference.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/trace.h"
@@ -48,6 +52,59 @@ std::vector<ArrayType> infer(const ir::Primitive& primitive, std::span<const Arr
   return results;
 }
 
+// What the type rule said, by what it was asked: loops ask it the same again and again, and it takes
+// longer than a small kernel.
+class InferredTypes {
+ public:
+  using Types = std::shared_ptr<const std::vector<ArrayType>>;
+
+  Types of(const ir::Primitive& primitive, std::span<const Array> operands,
+           const ir::Attributes& attributes) {
+    Entry& entry = entries_[place_of(primitive, operands)];
+    if (!entry.answers(primitive, operands, attributes)) {
+      auto types = std::make_shared<const std::vector<ArrayType>>(
+          infer(primitive, operands, attributes));
+      entry = {.primitive = &primitive, .attributes = attributes, .types = std::move(types)};
+      for (const Array& operand : operands) {
+        entry.operands.push_back({operand.dtype(), operand.sizes()});
+      }
+    }
+    return entry.types;
+  }
+
+ private:
+  struct Entry {
+    const ir::Primitive* primitive = nullptr;
+    std::vector<ArrayType> operands = {};
+    ir::Attributes attributes = {};
+    Types types = {};
+
+    bool answers(const ir::Primitive& asked, std::span<const Array> arrays,
+                 const ir::Attributes& with) const {
+      const auto is_of = [](const ArrayType& type, const Array& array) {
+        return type.dtype == array.dtype() && type.sizes == array.sizes();
+      };
+      return primitive == &asked && std::ranges::equal(operands, arrays, is_of) &&
+             attributes == with;
+    }
+  };
+
+  static size_t place_of(const ir::Primitive& primitive, std::span<const Array> operands) {
+    uint64_t hash = primitive.number;
+    for (const Array& operand : operands) {
+      hash = hash_combine(hash, static_cast<uint64_t>(operand.dtype()));
+      for (const int64_t size : operand.sizes()) {
+        hash = hash_combine(hash, static_cast<uint64_t>(size));
+      }
+    }
+    return hash % kEntries;
+  }
+
+  static constexpr size_t kEntries = 128;
+  std::array<Entry, kEntries> entries_;
+};
+thread_local InferredTypes inferred_types;
+
 // Elementwise operands that are alike need no type rule.
 bool are_alike(const ir::Primitive& primitive, std::span<const Array> operands) {
   if (primitive.elementwise == ir::Elementwise::no) return false;
@@ -83,10 +140,11 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
     kernel.run(call, kernel.data);
     return use(std::span<Array>(result));
   }
-  std::vector<ArrayType> types;
-  if (!kernel.finds_types) types = infer(primitive, operands, attributes);
-  std::vector<Array> results(kernel.finds_types ? 1 : types.size());
-  KernelCall call{primitive, operands, attributes, types, results};
+  InferredTypes::Types types;
+  if (!kernel.finds_types) types = inferred_types.of(primitive, operands, attributes);
+  std::vector<Array> results(types ? types->size() : 1);
+  const std::span<const ArrayType> known = types ? std::span(*types) : std::span<const ArrayType>();
+  KernelCall call{primitive, operands, attributes, known, results};
   kernel.run(call, kernel.data);
   return use(std::span<Array>(results));
 }
@@ -97,6 +155,51 @@ std::vector<Array> arrays_of(std::span<const Tensor> tensors) {
   for (const Tensor& tensor : tensors) arrays.push_back(tensor.array());
   return arrays;
 }
+
+// Operands of one dtype, and of the sizes of the first one, that lie without gaps.
+class Rows {
+ public:
+  static constexpr size_t kMost = 3;
+
+  explicit Rows(DType dtype) : dtype_(dtype) {}
+
+  bool add(const Array& array) {
+    if (first_ == nullptr) first_ = &array;
+    if (array.dtype() != dtype_ || array.sizes() != first_->sizes() || !array.is_contiguous()) {
+      return false;
+    }
+    data_[count_] = array.data();
+    steps_[count_++] = array.element_size();
+    return true;
+  }
+
+  void add(const Element& number) {
+    std::byte* place = numbers_.data() + count_ * kLargestElement;
+    store_element(dtype_, number, place);
+    data_[count_] = place;
+    steps_[count_++] = 0;
+  }
+
+  const Array* first() const { return first_; }
+  RowCall call(Array& result) const {
+    return {.dtype = dtype_,
+            .out = result.writable_data(),
+            .out_step = result.element_size(),
+            .operands = std::span(data_).first(count_),
+            .steps = std::span(steps_).first(count_),
+            .count = result.element_count()};
+  }
+
+ private:
+  static constexpr size_t kLargestElement = sizeof(std::complex<double>);
+
+  DType dtype_;
+  const Array* first_ = nullptr;
+  size_t count_ = 0;
+  std::array<const std::byte*, kMost> data_;
+  std::array<int64_t, kMost> steps_;
+  alignas(kLargestElement) std::array<std::byte, kMost * kLargestElement> numbers_;
+};
 
 }  // namespace
 
@@ -123,6 +226,26 @@ Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
   for (size_t i = 0; i < operands.size(); ++i) arrays[i] = operands[i].array();
   return run_now(primitive, std::span(arrays).first(operands.size()), attributes,
                  [](std::span<Array> results) { return Tensor(std::move(results[0])); });
+}
+
+Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
+                     std::span<const RowOperand> operands) {
+  if (Trace::current() != nullptr || !primitive.takes.contains(dtype)) return {};
+  const Kernel& kernel = kernel_of(primitive);
+  if (kernel.run_row == nullptr || operands.size() > Rows::kMost) return {};
+  Rows rows(dtype);
+  for (const RowOperand& operand : operands) {
+    if (operand.tensor == nullptr) {
+      rows.add(operand.number->element());
+    } else if (!rows.add(operand.tensor->array())) {
+      return {};
+    }
+  }
+  if (rows.first() == nullptr) return {};
+  const DType given = elementwise_result(primitive.elementwise, dtype);
+  Array result = Array::empty(given, rows.first()->sizes());
+  if (!kernel.run_row(rows.call(result), kernel.data)) return {};
+  return Tensor(std::move(result));
 }
 
 Tensor scalar_tensor(const Scalar& value, DType dtype) {

@@ -21,6 +21,17 @@ inline Tensor apply(const ir::Primitive& primitive, std::initializer_list<Tensor
   return apply(primitive, std::span(operands.begin(), operands.size()), attributes);
 }
 
+// What an elementwise operation meets: a tensor, or a number that stands for each of its elements.
+struct RowOperand {
+  const Tensor* tensor = nullptr;
+  const Scalar* number = nullptr;  // where there is no tensor
+};
+// The short way of an elementwise operation, where the tensors are concrete, of this dtype, alike
+// and without gaps: they are neither copied nor looked at by a type rule. Nothing (an empty tensor)
+// where it cannot be gone.
+Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
+                     std::span<const RowOperand> operands);
+
 // A number as a tensor without dimensions; an instruction inside a trace.
 Tensor scalar_tensor(const Scalar& value, DType dtype);
 

@@ -27,7 +27,7 @@ class Buffer {
     return *this;
   }
   ~Buffer() {
-    if (block_ && block_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) destroy(block_);
+    if (block_ && let_go(block_->owners)) destroy(block_);
   }
 
   explicit operator bool() const { return block_ != nullptr; }

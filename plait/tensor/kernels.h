@@ -26,9 +26,22 @@ struct KernelCall {
   Array& make_result(size_t i);
 };
 
+// What an elementwise primitive computes as one row: elements that lie without gaps, or (a step of
+// 0) a single one that repeats. Steps are in bytes.
+struct RowCall {
+  DType dtype = DType::f32;  // of the operands
+  std::byte* out = nullptr;
+  int64_t out_step = 0;
+  std::span<const std::byte* const> operands;
+  std::span<const int64_t> steps;
+  int64_t count = 0;
+};
+
 struct Kernel {
   void (*run)(KernelCall& call, const void* data) = nullptr;
   const void* data = nullptr;  // the same kernel serves many primitives
+  // Of an elementwise primitive; false where there is nothing for that dtype.
+  bool (*run_row)(const RowCall& call, const void* data) = nullptr;
   // It checks its operands and finds its results' sizes itself, so that an eager call needs no type
   // rule.
   bool finds_types = false;

@@ -12,6 +12,13 @@
 
 namespace plait {
 
+// One owner fewer; whether that was the last. The only owner need not ask the other processors,
+// since nobody else can become one.
+inline bool let_go(std::atomic<uint32_t>& owners) {
+  return owners.load(std::memory_order_acquire) == 1 ||
+         owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
+}
+
 // What a block begins with; the bytes that were asked for follow at once.
 struct alignas(64) MemoryBlock {
   int64_t bytes = 0;  // that were asked for

@@ -8,6 +8,7 @@
 #include <initializer_list>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace plait {
@@ -27,12 +28,23 @@ class Sizes {
     std::copy(values.begin(), values.end(), data());
   }
   Sizes(const std::vector<int64_t>& values) : Sizes(std::span(values)) {}  // NOLINT: likewise
-  Sizes(const Sizes& other) : Sizes(std::span(other)) {}
-  Sizes(Sizes&& other) noexcept { swap(other); }
+  // What is held inside is copied whole: that is faster than to look at the count.
+  Sizes(const Sizes& other) : inline_(other.inline_) {
+    resize_uninitialized(other.size());
+    if (other.heap_) std::copy(other.begin(), other.end(), data());
+  }
+  Sizes(Sizes&& other) noexcept
+      : count_(std::exchange(other.count_, 0)),
+        heap_capacity_(other.heap_capacity_),
+        inline_(other.inline_),
+        heap_(std::move(other.heap_)) {}
   Sizes& operator=(const Sizes& other) {
-    if (this != &other) {
-      resize_uninitialized(other.size());
+    if (this == &other) return *this;
+    resize_uninitialized(other.size());
+    if (heap_ || other.heap_) {
       std::copy(other.begin(), other.end(), data());
+    } else {
+      inline_ = other.inline_;
     }
     return *this;
   }
@@ -74,7 +86,12 @@ class Sizes {
 
   operator std::span<const int64_t>() const { return {data(), count_}; }  // NOLINT
   friend bool operator==(const Sizes& a, const Sizes& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+    if (a.count_ != b.count_) return false;
+    const int64_t *x = a.data(), *y = b.data();
+    for (size_t i = 0; i < a.count_; ++i) {
+      if (x[i] != y[i]) return false;
+    }
+    return true;
   }
 
  private:

@@ -45,7 +45,7 @@ class Tensor {
     return *this;
   }
   ~Tensor() {
-    if (node_ && node_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete node_;
+    if (node_ && let_go(node_->owners)) delete node_;
   }
 
   explicit operator bool() const { return node_ != nullptr; }
