@@ -52,8 +52,8 @@ std::vector<ArrayType> infer(const ir::Primitive& primitive, std::span<const Arr
   return results;
 }
 
-// What the type rule said, by what it was asked: loops ask it the same again and again, and it takes
-// longer than a small kernel.
+// What the type rule said, by what it was asked: loops ask it the same again and again, and it
+// takes longer than a small kernel.
 class InferredTypes {
  public:
   using Types = std::shared_ptr<const std::vector<ArrayType>>;
@@ -62,8 +62,8 @@ class InferredTypes {
            const ir::Attributes& attributes) {
     Entry& entry = entries_[place_of(primitive, operands)];
     if (!entry.answers(primitive, operands, attributes)) {
-      auto types = std::make_shared<const std::vector<ArrayType>>(
-          infer(primitive, operands, attributes));
+      auto types =
+          std::make_shared<const std::vector<ArrayType>>(infer(primitive, operands, attributes));
       entry = {.primitive = &primitive, .attributes = attributes, .types = std::move(types)};
       for (const Array& operand : operands) {
         entry.operands.push_back({operand.dtype(), operand.sizes()});
