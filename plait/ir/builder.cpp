@@ -150,6 +150,13 @@ Added FunctionBuilder::add(const NewInstruction& in) {
   return append(in, std::move(attributes), inference);
 }
 
+void FunctionBuilder::expect_instructions(size_t count) {
+  Function& f = *function_;
+  f.nodes_.reserve(f.nodes_.size() + count);
+  f.definitions_.reserve(f.definitions_.size() + count);
+  f.value_types_.reserve(f.value_types_.size() + count);
+}
+
 Added FunctionBuilder::append(const NewInstruction& in, Attributes attributes,
                               Inference& inference) {
   Function& f = *function_;

@@ -1,5 +1,6 @@
 #include "plait/ir/parser.h"
 
+#include <algorithm>
 #include <charconv>
 #include <unordered_map>
 #include <unordered_set>
@@ -136,6 +137,9 @@ auto BodyParser::telling_place(size_t position, Location location, Action action
 }
 
 std::shared_ptr<const Function> BodyParser::parse() {
+  // The printer writes one a line.
+  const std::string_view body = reader_.text().substr(head_.brace, head_.end - head_.brace);
+  builder_.expect_instructions(static_cast<size_t>(std::ranges::count(body, '\n')));
   telling_place(head_.name_position, head_.location, [&] { declare(); });
   while (!reader_.accept_word("return")) parse_instruction();
   return parse_return();
@@ -398,6 +402,7 @@ class ProgramParser {
     }
     builder_.declare(head.name, head.signature);
     reader_.skip_braces(head.brace);
+    head.end = reader_.position();
     heads_.push_back(std::move(head));
   }
 

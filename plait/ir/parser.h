@@ -28,6 +28,7 @@ struct FunctionHead {
   std::vector<size_t> label_positions;
   Location location;
   size_t brace = 0;  // where the opening brace is
+  size_t end = 0;    // behind the closing one
 };
 FunctionHead parse_function_head(TextReader& reader);  // after "func"
 
