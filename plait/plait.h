@@ -29,6 +29,7 @@
 #include "plait/cpu/elementwise.h"
 #include "plait/cpu/matmul.h"
 #include "plait/cpu/reduce.h"
+#include "plait/io/idx.h"
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
 #include "plait/ir/attribute_values.h"

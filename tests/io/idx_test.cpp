@@ -1,0 +1,87 @@
+#include "plait/io/idx.h"
+
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/io/deflate.h"
+
+#include "tests/io/npy_samples.h"
+
+namespace plait {
+namespace {
+
+using namespace std::string_literals;
+
+Array read(const std::string& file) { return read_idx(bytes_of(std::string_view(file))); }
+
+// By hand, after RFC 1952; a name makes the header longer.
+std::string gzip(const std::string& content, const std::string& name = "") {
+  std::vector<std::byte> file;
+  for (const char c : "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"s) file.push_back(std::byte(c));
+  if (!name.empty()) {
+    file[3] = std::byte{8};
+    for (const char c : name + '\0') file.push_back(std::byte(c));
+  }
+  const std::span<const std::byte> part = bytes_of(std::string_view(content));
+  deflate_into(
+      [&](std::span<const std::byte> bytes) {
+        file.insert(file.end(), bytes.begin(), bytes.end());
+      },
+      {&part, 1});
+  append_number<uint32_t>(file, crc32_of(part));
+  append_number<uint32_t>(file, static_cast<uint32_t>(content.size()));
+  return std::string(characters_of(file));
+}
+
+const std::string kBytes = "\0\0\x08\x02\0\0\0\x02\0\0\0\x03\1\2\3\4\5\xff"s;
+
+TEST(Idx, ReadsBytesAndNumbersOfManyBytes) {
+  EXPECT_EQ(text_of(read(kBytes)), "[[  1   2   3]\n [  4   5 255]] : u8[2, 3]");
+  EXPECT_EQ(text_of(read("\0\0\x0b\x01\0\0\0\x02\xff\xfe\x01\x00"s)), "[ -2 256] : i16[2]");
+  EXPECT_EQ(text_of(read("\0\0\x0d\x00\x3f\xc0\0\0"s)), "1.5 : f32[]");
+}
+
+TEST(Idx, ReadsWhatGzipCompressed) {
+  expect_same(read(gzip(kBytes)), read(kBytes));
+  expect_same(read(gzip(kBytes, "images")), read(kBytes));
+}
+
+TEST(Idx, RefusesWhatIsDamaged) {
+  EXPECT_THROW(read(""), ParseError);
+  EXPECT_THROW(read("\1\0\x08\0"s), ParseError);
+  EXPECT_THROW(read("\0\0\x07\0"s), ParseError);
+  for (size_t size = 0; size < kBytes.size(); ++size) {
+    EXPECT_THROW(read(kBytes.substr(0, size)), ParseError) << size;
+  }
+  EXPECT_THROW(read(kBytes + "x"), ParseError);
+  const std::string file = gzip(kBytes);
+  for (size_t size = 0; size < file.size(); ++size) {
+    EXPECT_THROW(read(file.substr(0, size)), ParseError) << size;
+  }
+  for (const size_t from_end : {8, 4}) {
+    std::string damaged = file;
+    damaged[file.size() - from_end] ^= 1;
+    EXPECT_THROW(read(damaged), ParseError) << from_end;
+  }
+}
+
+TEST(Idx, RefusesSizesThatTheFileCannotHold) {
+  const std::string huge = "\0\0\x08\x02\x7f\xff\xff\xff\x7f\xff\xff\xff"s;
+  EXPECT_THROW(read(huge), ParseError);
+  EXPECT_THROW(read(gzip(huge)), ParseError);
+  EXPECT_THROW(read("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s), Error);
+}
+
+TEST(Idx, NamesTheFile) {
+  try {
+    load_idx("/no/such/images.gz");
+    FAIL();
+  } catch (const IoError& error) {
+    EXPECT_NE(std::string(error.what()).find("/no/such/images.gz"), std::string::npos);
+  }
+}
+
+}  // namespace
+}  // namespace plait
