@@ -187,7 +187,8 @@ TEST(ScatterRules, EqualOnesShare) {
   const ir::Primitive& primitive = ir::primitive("scatter_maximum");
   const ir::Attributes attributes = ir::Attributes::of(GatherAttributes{.axes = {0}});
   const Call call{primitive, operands, attributes};
-  const Tensor result = call.run(), tangents[] = {Tensor(), tensor<double>({1, 2, 4}), Tensor()};
+  const Tensor result = call.run();
+  const std::vector<Tensor> tangents{Tensor(), tensor<double>({1, 2, 4}), Tensor()};
   const auto types = call.types();
   const Tensor got =
       find_rules(primitive)->tangents.of({attributes, operands, {&result, 1}, types}, tangents)[0];
