@@ -1,7 +1,9 @@
 #include "plait/cpu/scatter.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "plait/core/thread_team.h"
@@ -94,23 +96,28 @@ class Scatter {
       const int64_t end = std::min((chunk + 1) * kChunk, updates_.points);
       for (int64_t point = chunk * kChunk; point < end; ++point) {
         const int64_t offset = updates_.offsets[point];
-        if (offset != IndexedRows::kNowhere) visit(point, offset >> shift);
+        if (offset == IndexedRows::kNowhere) continue;
+        visit(point, static_cast<size_t>(offset >> shift));
       }
     };
+    using Counts = std::array<int64_t, kMostBuckets>;
     parallel_chunks(chunks, [&](int64_t chunk) {
-      for_each_point(chunk, [&](int64_t, int64_t bucket) { ++start_of(bucket, chunk); });
+      Counts counts{};
+      for_each_point(chunk, [&](int64_t, size_t bucket) { ++counts[bucket]; });
+      for (int64_t b = 0; b < buckets; ++b) start_of(b, chunk) = counts[static_cast<size_t>(b)];
     });
     std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), int64_t{0});
     std::vector<int64_t> order(static_cast<size_t>(starts.back()));
-    // Each start moves to where the next one was.
     parallel_chunks(chunks, [&](int64_t chunk) {
-      for_each_point(chunk, [&](int64_t point, int64_t bucket) {
-        order[static_cast<size_t>(start_of(bucket, chunk)++)] = point;
+      Counts next;
+      for (int64_t b = 0; b < buckets; ++b) next[static_cast<size_t>(b)] = start_of(b, chunk);
+      for_each_point(chunk, [&](int64_t point, size_t bucket) {
+        order[static_cast<size_t>(next[bucket]++)] = point;
       });
     });
     parallel_chunks(buckets, [&](int64_t bucket) {
-      const int64_t begin = bucket == 0 ? 0 : start_of(bucket - 1, chunks - 1);
-      run(loops_.loop, {order.data(), begin, start_of(bucket, chunks - 1), 0, updates_.inner()});
+      const int64_t end = bucket + 1 < buckets ? start_of(bucket + 1, 0) : starts.back();
+      run(loops_.loop, {order.data(), start_of(bucket, 0), end, 0, updates_.inner()});
     });
   }
 
