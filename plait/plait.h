@@ -30,11 +30,8 @@
 #include "plait/cpu/gather.h"
 #include "plait/cpu/matmul.h"
 #include "plait/cpu/reduce.h"
-<<<<<<< HEAD
-#include "plait/io/idx.h"
-=======
 #include "plait/cpu/scatter.h"
->>>>>>> 06ff900 (ops: indexing: gather, scatter, nonzero and update_slice, x[…], x.at(…) and functions above them)
+#include "plait/io/idx.h"
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
 #include "plait/ir/attribute_values.h"
