@@ -9,6 +9,7 @@
 #include "plait/ops/shape.h"
 #include "plait/ops/update_slice.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/trace.h"
 
 namespace plait {
 namespace {
@@ -20,6 +21,17 @@ ScalarKind kind_of_numbers(DType dtype) {
     case DTypeKind::floating: return ScalarKind::floating;
     default: return ScalarKind::complex;
   }
+}
+
+// Whether the sizes are the same, or a trace takes them for that.
+bool are_equal(const Shape& a, const Shape& b) {
+  if (a == b) return true;
+  if (a.rank() != b.rank() || Trace::current() == nullptr) return false;
+  const SizeFacts& facts = Trace::current()->sizes().facts();
+  for (size_t i = 0; i < a.rank(); ++i) {
+    if (a[i] != b[i] && facts.prove({a[i], SizeFact::equal, b[i]}) != true) return false;
+  }
+  return true;
 }
 
 Tensor combine_two(Combine combine, const Tensor& x, const Tensor& value) {
@@ -126,7 +138,7 @@ Tensor value_like(std::string_view function, const Tensor& x, const Operand& val
 
 Tensor stretched(std::string_view function, const Tensor& value, const Shape& shape) {
   if (value.shape() == shape) return value;
-  if (common_shape(function, value.shape(), shape) != shape) {
+  if (!are_equal(common_shape(function, value.shape(), shape), shape)) {
     throw ShapeError("{}: {} does not stretch to {}", function, value.shape().text(), shape.text())
         .at(Location::of_caller());
   }

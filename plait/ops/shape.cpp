@@ -9,6 +9,7 @@
 #include "plait/ops/reduce.h"
 #include "plait/ops/slice_range.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/trace.h"
 
 namespace plait {
 
@@ -389,6 +390,22 @@ Tensor transpose_concat(const RuleContext& c, const Tensor& cotangent, size_t op
   return slice_axis(cotangent, axis, start, c.operand_types[operand].shape().at(axis), 1);
 }
 
+// While a trace is open, sizes that it takes to be equal to those of the shape, or to be 1, become
+// so in the type. `common_shape` decides which; what it took for granted is checked when it runs.
+Tensor refined_to(const Tensor& x, const Shape& shape) {
+  Trace* const trace = Trace::current();
+  if (trace == nullptr || x.rank() > shape.rank()) return x;
+  const Shape own = x.shape();
+  Shape refined = own;
+  for (size_t i = 0; i < own.rank(); ++i) {
+    const Dim size = own[i], wanted = shape[shape.rank() - own.rank() + i];
+    if (size == wanted || size == Dim(1) || (size.is_number() && wanted.is_number())) continue;
+    const bool is_one = trace->sizes().facts().prove({size, SizeFact::equal, 1}) == true;
+    refined.set(static_cast<int64_t>(i), is_one ? Dim(1) : wanted);
+  }
+  return refined == own ? x : trace->refine(x, refined);
+}
+
 // The axis from the beginning.
 int64_t normal_axis(int64_t axis, size_t rank) { return static_cast<int64_t>(axis_of(axis, rank)); }
 
@@ -406,7 +423,8 @@ Tensor astype(const Tensor& x, DType dtype) {
   return apply(ops().convert, {x}, ir::Attributes::of(ConvertAttributes{dtype}));
 }
 
-Tensor broadcast_to(const Tensor& x, const Shape& shape) {
+Tensor broadcast_to(const Tensor& given, const Shape& shape) {
+  const Tensor x = refined_to(given, shape);
   if (x.shape() == shape) return x;
   return apply(ops().broadcast, {x},
                ir::Attributes::of(SizesAttributes{{shape.begin(), shape.end()}}));

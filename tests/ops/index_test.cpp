@@ -180,6 +180,18 @@ TEST(Index, TracedWithSymbolicSizes) {
   EXPECT_THROW(evaluate(program, outside), IndexError);
 }
 
+TEST(Index, SizesThatAreBornMeet) {
+  const Dim n = Dim::symbol("n");
+  Trace recording("f");
+  const Tensor x = recording.parameter(ir::Type::array(DType::i64, {n}), "x");
+  const Tensor y = recording.parameter(ir::Type::array(DType::i64, {n}), "y");
+  const Tensor result = x[x > 2] + y[y > 2] * 10;
+  const auto program = recording.program(recording.finish({&result, 1}));
+  const Tensor alike[] = {arange(5), arange(5)}, unlike[] = {arange(5), arange(1, 6)};
+  EXPECT_EQ(evaluate(program, alike)[0].text(), "[33 44] : i64[2]");
+  EXPECT_THROW(evaluate(program, unlike), ShapeError);
+}
+
 TEST(Index, WhatCanFailSaysSo) {
   const Dim n = Dim::symbol("n");
   Trace recording("f");
