@@ -33,6 +33,7 @@ INSIDE = {
     "plait/cpu/blocked_product.h",
     "plait/cpu/convolution_shape.h",
     "plait/cpu/half_precision.h",
+    "plait/cpu/indexed_rows.h",
     "plait/cpu/kernels.h",
     "plait/cpu/library_convolution.h",
     "plait/cpu/library_product.h",
@@ -44,6 +45,7 @@ INSIDE = {
     "plait/cpu/product_kernels.h",
     "plait/cpu/product_kernels_body.h",
     "plait/cpu/recent_cache.h",
+    "plait/cpu/scatter_loops.h",
     "plait/cpu/special_functions.h",
     "plait/io/byte_fields.h",
     "plait/io/deflate.h",
@@ -62,6 +64,7 @@ INSIDE = {
     "plait/ir/type_walk.h",
     "plait/ir/value_check.h",
     "plait/ir/verify_rules.h",
+    "plait/ops/index_plan.h",
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

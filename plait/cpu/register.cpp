@@ -5,8 +5,10 @@
 
 #include "plait/core/immortal.h"
 #include "plait/cpu/elementwise.h"
+#include "plait/cpu/gather.h"
 #include "plait/cpu/matmul.h"
 #include "plait/cpu/reduce.h"
+#include "plait/cpu/scatter.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/reduce.h"
 #include "plait/tensor/kernels.h"
@@ -69,6 +71,27 @@ void run_matmul(KernelCall& call, const void*) {
   matmul(call.operands[0], call.operands[1], call.results[0]);
 }
 
+void run_gather(KernelCall& call, const void*) {
+  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  read_rows(call.operands[0], call.operands.subspan(1), call.attributes.as<GatherAttributes>(),
+            call.results[0]);
+}
+
+void run_nonzero(KernelCall& call, const void*) { call.results[0] = nonzero_of(call.operands[0]); }
+
+constexpr std::pair<std::string_view, Combine> kScatters[] = {
+    {"scatter_set", Combine::set},           {"scatter_add", Combine::add},
+    {"scatter_multiply", Combine::multiply}, {"scatter_minimum", Combine::minimum},
+    {"scatter_maximum", Combine::maximum},
+};
+
+void run_scatter(KernelCall& call, const void* data) {
+  const Array& x = call.operands[0];
+  call.results[0] = x.is_writable() && x.is_contiguous() ? x : x.copy();
+  write_rows(*static_cast<const Combine*>(data), call.results[0], call.operands[1],
+             call.operands.subspan(2), call.attributes.as<GatherAttributes>());
+}
+
 }  // namespace
 
 void register_cpu_kernels() {
@@ -80,6 +103,11 @@ void register_cpu_kernels() {
     register_kernel(ir::primitive(name), {run_reduction, &reduction});
   }
   register_kernel(ir::primitive("matmul"), {run_matmul});
+  register_kernel(ir::primitive("gather"), {run_gather});
+  register_kernel(ir::primitive("nonzero"), {run_nonzero});
+  for (const auto& [name, combine] : kScatters) {
+    register_kernel(ir::primitive(name), {run_scatter, &combine});
+  }
 }
 
 }  // namespace plait

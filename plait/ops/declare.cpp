@@ -2,9 +2,12 @@
 
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/gather.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/scatter.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/update_slice.h"
 
 namespace plait {
 
@@ -25,6 +28,9 @@ void register_all() {
   register_reduce_ops();
   register_linear_ops();
   register_create_ops();
+  register_gather_ops();
+  register_scatter_ops();
+  register_update_slice();
 }
 
 }  // namespace plait

@@ -7,7 +7,9 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/slice_range.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/trace.h"
 
 namespace plait {
 
@@ -169,20 +171,16 @@ std::vector<int64_t> inverse_of(std::span<const int64_t> axes) {
 
 // ---- slice and pad
 
+SliceRange range_of(const SliceAttributes& a) { return {a.start, a.count, a.step}; }
+
 void infer_slice(ir::Inference& in) {
   const auto& a = in.attributes_as<SliceAttributes>();
   const Shape& from = array_operand(in).shape();
   expect_axis(in, a.axis);
+  const SliceRange range = range_of(a);
   const Dim size = from.at(a.axis);
-  const Dim last = a.start + (a.count - 1) * a.step;
-  const auto is_number = [](Dim dim) { return dim.is_number(); };
-  const bool is_known = is_number(size) && is_number(a.start) && is_number(a.count);
-  if (is_known && a.count.number() != 0 &&
-      (a.start.number() < 0 || a.start.number() >= size.number() || a.count.number() < 0 ||
-       last.number() < 0 || last.number() >= size.number())) {
-    throw IndexError("slice: {} elements from {} by {} are not within {} of {}", a.count, a.start,
-                     a.step, size, in.operands[0].text())
-        .at(in.location);
+  if (range.is_outside(size)) {
+    range.refuse("slice", size, a.axis, in.operands[0].text(), in.location);
   }
   Shape to = from;
   to.set(a.axis, a.count);
@@ -198,8 +196,21 @@ Slice slice_of(int64_t start, int64_t count, int64_t step) {
 void slice_now(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<SliceAttributes>();
   const Array& x = call.operands[0];
+  const SliceRange range = range_of(a);
+  const int64_t size = x.sizes()[static_cast<size_t>(a.axis)];
+  if (range.is_outside(size)) {
+    range.refuse("slice", size, a.axis,
+                 fmt::format("{}{}", name_of(x.dtype()), text_of_sizes(x.sizes())));
+  }
   call.results[0] =
       x.view(x.layout().sliced(a.axis, slice_of(a.start.number(), a.count.number(), a.step)));
+}
+
+// Within sizes that are known by number it was checked before.
+ir::Effects slice_effects(const ir::Instruction& instruction) {
+  const auto& a = instruction.attributes_as<SliceAttributes>();
+  const Dim size = instruction.operand_type(0).shape().at(a.axis);
+  return {.may_fail = !range_of(a).is_safe(size)};
 }
 
 Dim padded_size(const PadAttributes& a, Dim size) {
@@ -229,7 +240,6 @@ void pad_now(KernelCall& call, const void*) {
 }
 
 Tensor pad_axis(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t step);
-Tensor slice_axis(const Tensor& x, int64_t axis, Dim start, Dim count, int64_t step);
 
 // Where a slice was taken from, zeros elsewhere.
 Tensor transpose_slice(const RuleContext& c, const Tensor& cotangent, size_t);
@@ -326,7 +336,8 @@ struct Table {
                              .summary = "`count` elements along an axis: start, start + step, …",
                              .attributes = &ir::schema_of<SliceAttributes>(),
                              .operands = ir::exactly(1),
-                             .infer = infer_slice},
+                             .infer = infer_slice,
+                             .effects = slice_effects},
                .rules = {.transposes = {{{}, transpose_slice}}},
                .evaluator = slice_now});
   const ir::Primitive& pad = declare(
@@ -357,10 +368,6 @@ const Table& ops() {
   return table;
 }
 
-Tensor slice_axis(const Tensor& x, int64_t axis, Dim start, Dim count, int64_t step) {
-  return apply(ops().slice, {x}, ir::Attributes::of(SliceAttributes{axis, start, count, step}));
-}
-
 Tensor pad_axis(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t step) {
   return apply(ops().pad, {x}, ir::Attributes::of(PadAttributes{axis, before, after, step}));
 }
@@ -383,6 +390,22 @@ Tensor transpose_concat(const RuleContext& c, const Tensor& cotangent, size_t op
   return slice_axis(cotangent, axis, start, c.operand_types[operand].shape().at(axis), 1);
 }
 
+// While a trace is open, sizes that it takes to be equal to those of the shape, or to be 1, become
+// so in the type. `common_shape` decides which; what it took for granted is checked when it runs.
+Tensor refined_to(const Tensor& x, const Shape& shape) {
+  Trace* const trace = Trace::current();
+  if (trace == nullptr || x.rank() > shape.rank()) return x;
+  const Shape own = x.shape();
+  Shape refined = own;
+  for (size_t i = 0; i < own.rank(); ++i) {
+    const Dim size = own[i], wanted = shape[shape.rank() - own.rank() + i];
+    if (size == wanted || size == Dim(1) || (size.is_number() && wanted.is_number())) continue;
+    const bool is_one = trace->sizes().facts().prove({size, SizeFact::equal, 1}) == true;
+    refined.set(static_cast<int64_t>(i), is_one ? Dim(1) : wanted);
+  }
+  return refined == own ? x : trace->refine(x, refined);
+}
+
 // The axis from the beginning.
 int64_t normal_axis(int64_t axis, size_t rank) { return static_cast<int64_t>(axis_of(axis, rank)); }
 
@@ -400,7 +423,8 @@ Tensor astype(const Tensor& x, DType dtype) {
   return apply(ops().convert, {x}, ir::Attributes::of(ConvertAttributes{dtype}));
 }
 
-Tensor broadcast_to(const Tensor& x, const Shape& shape) {
+Tensor broadcast_to(const Tensor& given, const Shape& shape) {
+  const Tensor x = refined_to(given, shape);
   if (x.shape() == shape) return x;
   return apply(ops().broadcast, {x},
                ir::Attributes::of(SizesAttributes{{shape.begin(), shape.end()}}));
@@ -484,6 +508,10 @@ Tensor squeeze(const Tensor& x, int64_t axis) {
 }
 
 Tensor flatten(const Tensor& x) { return reshape(x, {x.shape().element_count()}); }
+
+Tensor slice_axis(const Tensor& x, int64_t axis, Dim start, Dim count, int64_t step) {
+  return apply(ops().slice, {x}, ir::Attributes::of(SliceAttributes{axis, start, count, step}));
+}
 
 Tensor slice(const Tensor& x, int64_t axis, const Slice& range) {
   const int64_t at = normal_axis(axis, x.rank());

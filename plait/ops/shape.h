@@ -22,6 +22,8 @@ Tensor expand_dims(const Tensor& x, int64_t axis);
 Tensor squeeze(const Tensor& x, int64_t axis);
 Tensor flatten(const Tensor& x);
 Tensor slice(const Tensor& x, int64_t axis, const Slice& range);
+// start, start + step, …, `count` of them; IndexError where one is not there.
+Tensor slice_axis(const Tensor& x, int64_t axis, Dim start, Dim count, int64_t step = 1);
 Tensor flip(const Tensor& x, int64_t axis);
 Tensor concat(std::span<const Tensor> tensors, int64_t axis = 0);
 Tensor stack(std::span<const Tensor> tensors, int64_t axis = 0);

@@ -248,6 +248,26 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   return Tensor(std::move(result));
 }
 
+Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
+                         size_t place, const ir::Attributes& attributes) {
+  operands[place] = x;
+  if (Trace::current() != nullptr) return apply(primitive, operands, attributes);
+  std::vector<Array> arrays = arrays_of(operands);
+  // From here on the array is where the kernel finds it, and nowhere else if x was its only owner.
+  operands[place] = Tensor();
+  arrays[place] = Array();
+  arrays[place] = std::move(x).take_array();
+  try {
+    Tensor result = run_now(primitive, arrays, attributes,
+                            [](std::span<Array> results) { return Tensor(std::move(results[0])); });
+    x = Tensor();
+    return result;
+  } catch (...) {
+    x = Tensor(std::move(arrays[place]));
+    throw;
+  }
+}
+
 Tensor scalar_tensor(const Scalar& value, DType dtype) {
   if (Trace* trace = Trace::current()) {
     if (value.is_symbolic()) return trace->size(value.size(), dtype);

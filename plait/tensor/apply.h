@@ -32,6 +32,11 @@ struct RowOperand {
 Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
                      std::span<const RowOperand> operands);
 
+// As apply, with x as the operand number `place`, where memory of x that nobody else has may become
+// the result's. x is given away, unless it fails.
+Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
+                         size_t place, const ir::Attributes& attributes = {});
+
 // A number as a tensor without dimensions; an instruction inside a trace.
 Tensor scalar_tensor(const Scalar& value, DType dtype);
 

@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,10 @@
 namespace plait {
 
 class Trace;
+
+// Of the room `ops`, where the members that take them are defined (ops/index.h, ops/at.h).
+class Index;
+class IndexedTensor;
 
 // What a trace calls a value of its own. Outlives the trace, so that late use is noticed.
 struct TraceScope {
@@ -72,6 +77,17 @@ class Tensor {
     return value;
   }
   std::string text() const;  // the numbers, as NumPy prints them, and the type
+
+  // As NumPy indexes: x[0], x[{Slice{1, 3}, ellipsis, new_axis, numbers, mask}]. Integers and
+  // slices give views. IndexError for what is not there.
+  Tensor operator[](const Index& index) const;
+  Tensor operator[](std::initializer_list<Index> index) const;
+  // The tensor with some elements changed: x.at(0).set(5), x.at({rows, ellipsis}).add(y). Written
+  // in place where x is given away and nobody else has it: x = std::move(x).at(0).set(5).
+  IndexedTensor at(const Index& index) const&;
+  IndexedTensor at(const Index& index) &&;
+  IndexedTensor at(std::initializer_list<Index> index) const&;
+  IndexedTensor at(std::initializer_list<Index> index) &&;
 
  private:
   struct Node {

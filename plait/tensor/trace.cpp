@@ -1,5 +1,7 @@
 #include "plait/tensor/trace.h"
 
+#include <algorithm>
+
 #include "plait/core/error.h"
 #include "plait/ir/copy.h"
 #include "plait/ir/inference.h"
@@ -46,7 +48,9 @@ Trace* Trace::current() { return current_trace; }
 void Trace::declare_sizes(const ir::Type& type) {
   type.for_each_dim([&](Dim dim) {
     dim.for_each_symbol([&](Dim symbol) {
-      if (!builder_.has_size(std::string(symbol.name()))) builder_.size_parameter(symbol.name());
+      if (builder_.has_size(std::string(symbol.name()))) return;
+      builder_.size_parameter(symbol.name());
+      size_parameters_.push_back(symbol);
     });
   });
 }
@@ -95,6 +99,7 @@ std::vector<Tensor> Trace::record(const TracedInstruction& instruction) {
                                   .attributes = instruction.attributes,
                                   .callees = instruction.callees,
                                   .size_arguments = instruction.size_arguments,
+                                  .stated_types = instruction.stated_types,
                                   .location = Location::of_caller()}));
 }
 
@@ -106,6 +111,25 @@ Tensor Trace::constant(Literal literal) {
 Tensor Trace::size(Dim size, DType dtype) {
   return record({.primitive = ir::primitive(ir::Structure::size),
                  .attributes = ir::Attributes::of(ir::SizeAttributes{size, dtype})})[0];
+}
+
+Tensor Trace::refine(const Tensor& tensor, const Shape& shape) {
+  const ir::Type type = tensor.type().without_sharding().with_shape(shape);
+  return record({.primitive = ir::primitive(ir::Structure::refine),
+                 .operands = {&tensor, 1},
+                 .stated_types = {&type, 1}})[0];
+}
+
+// Whether the fact can be checked on entry. One about sizes that are born in the function is
+// checked where they meet (`refine`).
+bool Trace::is_about_parameters(const SizeFact& fact) const {
+  bool all = true;
+  for (const Dim side : {fact.left, fact.right}) {
+    side.for_each_symbol([&](Dim symbol) {
+      all = all && std::ranges::find(size_parameters_, symbol) != size_parameters_.end();
+    });
+  }
+  return all;
 }
 
 // The recorded function once more, with a parameter for each capture in place of its stand-in.
@@ -131,7 +155,9 @@ RecordedFunction Trace::finish(std::span<const Tensor> results) {
   std::vector<ir::ValueId> values;
   for (const Tensor& result : results) values.push_back(value_of(result));
   close();
-  for (const SizeFact& fact : sizes_.guards()) builder_.require(fact);
+  for (const SizeFact& fact : sizes_.guards()) {
+    if (is_about_parameters(fact)) builder_.require(fact);
+  }
   std::shared_ptr<const ir::Function> function = builder_.finish(values);
   if (!captures_.empty()) function = with_captures(*function);
   if (outer_) program_->add(function);

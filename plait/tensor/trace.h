@@ -30,6 +30,7 @@ struct TracedInstruction {
   ir::Attributes attributes = {};
   std::span<const ir::Callee> callees = {};
   std::span<const Dim> size_arguments = {};
+  std::span<const ir::Type> stated_types = {};
 };
 
 class Trace {
@@ -49,6 +50,8 @@ class Trace {
   std::vector<Tensor> record(const TracedInstruction& instruction);
   Tensor constant(Literal literal);
   Tensor size(Dim size, DType dtype);
+  // The same value under these sizes; ShapeError where it runs and they are not its own.
+  Tensor refine(const Tensor& tensor, const Shape& shape);
 
   // Decisions about sizes; what they take for granted is checked when the function is entered.
   SizeContext& sizes() { return sizes_; }
@@ -63,6 +66,7 @@ class Trace {
   std::vector<Tensor> tensors_of(const ir::Added& added);
   std::shared_ptr<const ir::Function> with_captures(const ir::Function& recorded) const;
   void declare_sizes(const ir::Type& type);
+  bool is_about_parameters(const SizeFact& fact) const;
   void close();
 
   Trace* outer_;
@@ -70,6 +74,7 @@ class Trace {
   std::shared_ptr<ir::ProgramBuilder> program_;  // shared with the outer trace
   ir::FunctionBuilder builder_;
   SizeContext sizes_;
+  std::vector<Dim> size_parameters_;
   std::vector<Tensor> captures_;
   std::vector<ir::ValueId> capture_values_;                // where each was first met
   std::unordered_map<const void*, ir::ValueId> captured_;  // by identity

@@ -1,0 +1,37 @@
+// NumPy's rules of indexing, element by element, written apart from Plait's: which place of x, in
+// row-major order, each element of x[…] is.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "plait/ops/index.h"
+
+namespace plait {
+
+struct NaiveEntry {
+  enum Kind { integer, slice, ellipsis, new_axis, tensor, mask } kind;
+  int64_t number = 0;
+  Slice range = {};
+  std::vector<int64_t> sizes = {};  // of a tensor or mask
+  std::vector<int64_t> values = {};
+
+  Index index() const;
+  std::string text() const;
+};
+
+struct NaiveResult {
+  std::vector<int64_t> sizes;
+  std::vector<int64_t> places;
+};
+
+// Nothing where the indices do not stretch to one shape.
+std::optional<NaiveResult> naive_index(const std::vector<int64_t>& x,
+                                       std::vector<NaiveEntry> entries);
+
+std::vector<Index> indices_of(const std::vector<NaiveEntry>& entries);
+std::string text_of(const std::vector<NaiveEntry>& entries);
+
+}  // namespace plait
