@@ -22,6 +22,7 @@ void register_all() {
   register_unary_ops();
   register_binary_ops();
   register_shape_ops();
+  register_slice_ops();
   register_reduce_ops();
   register_linear_ops();
   register_create_ops();
