@@ -5,6 +5,7 @@
 
 #include "plait/core/immortal.h"
 #include "plait/cpu/elementwise.h"
+#include "plait/cpu/kernel_registration.h"
 #include "plait/cpu/matmul.h"
 #include "plait/cpu/reduce.h"
 #include "plait/ops/declare.h"
@@ -80,6 +81,7 @@ void register_cpu_kernels() {
     register_kernel(ir::primitive(name), {run_reduction, &reduction});
   }
   register_kernel(ir::primitive("matmul"), {run_matmul});
+  register_arranging_kernels();
 }
 
 }  // namespace plait
