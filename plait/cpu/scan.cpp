@@ -40,7 +40,11 @@ template <class T>
 struct RunningSum {
   using State = Wide<T>;
   static constexpr bool kJoins = true;
-  static State begin() { return State(0); }
+  static State begin() {
+    // −0 + x is x, also for −0.
+    if constexpr (kIsComplex<State>) return State(-0., -0.);
+    return static_cast<State>(-0.);
+  }
   static State next(State state, T x, T) { return state + static_cast<State>(x); }
   static State join(State left, State right) { return left + right; }
   static T value(State state) { return static_cast<T>(state); }
