@@ -222,11 +222,17 @@ template <class T>
 constexpr bool kIsNumber = kIsFloating<T> || kIsComplex<T> ||
                            (std::is_integral_v<T> && !std::is_same_v<T, bool>);
 
+// Integers of both kinds are added and multiplied alike.
+template <class T>
+using Unsigned =
+    std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>;
+
 template <class T>
 void run_kind(Scan kind, const Array& x, int64_t axis, bool reverse, Array& out) {
   if constexpr (kIsNumber<T>) {
-    if (kind == Scan::sum) return run<RunningSum<T>, T>(x, x, axis, reverse, out);
-    if (kind == Scan::product) return run<RunningProduct<T>, T>(x, x, axis, reverse, out);
+    using U = typename Unsigned<T>::type;
+    if (kind == Scan::sum) return run<RunningSum<U>, U>(x, x, axis, reverse, out);
+    if (kind == Scan::product) return run<RunningProduct<U>, U>(x, x, axis, reverse, out);
   }
   if constexpr (!kIsComplex<T> && !std::is_same_v<T, KeyBits>) {
     using U = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;

@@ -86,6 +86,19 @@ class RadixSorter {
   std::vector<std::array<int64_t, kDigits>> places_;
 };
 
+struct KeyOfItem {
+  template <class Item>
+  auto operator()(const Item& item) const {
+    return item.key();
+  }
+};
+
+template <class T>
+struct KeyOfNumber {
+  bool descending;
+  auto operator()(T x) const { return ordered_key(x, descending); }
+};
+
 // Rows of one length, one after the other; `threads` share each.
 template <class T>
 class RowSorter {
@@ -115,10 +128,8 @@ class RowSorter {
   void sort_values(const T* row, T* values) {
     T* spare = scratch<T>(1);
     share([&](int64_t begin, int64_t end) { std::copy(row + begin, row + end, values + begin); });
-    const bool descending = descending_;
-    const auto key_of = [descending](T x) { return ordered_key(x, descending); };
-    T* sorted = RadixSorter<T, decltype(key_of)>(length_, threads_, key_of)
-                    .sort(values, spare, static_cast<int>(sizeof(Key)));
+    RadixSorter<T, KeyOfNumber<T>> sorter(length_, threads_, {descending_});
+    const T* sorted = sorter.sort(values, spare, static_cast<int>(sizeof(Key)));
     if (sorted == values) return;
     share([&](int64_t begin, int64_t end) {
       std::copy(sorted + begin, sorted + end, values + begin);
@@ -129,9 +140,8 @@ class RowSorter {
   void sort_items(const T* row, T* values, int64_t* order) {
     Item* items = scratch<Item>(2);
     share([&](int64_t begin, int64_t end) { make_items(row, items, begin, end); });
-    const auto key_of = [](const Item& item) { return item.key(); };
-    const Item* sorted = RadixSorter<Item, decltype(key_of)>(length_, threads_, key_of)
-                             .sort(items, items + length_, static_cast<int>(sizeof(Key)));
+    RadixSorter<Item, KeyOfItem> sorter(length_, threads_, {});
+    const Item* sorted = sorter.sort(items, items + length_, static_cast<int>(sizeof(Key)));
     share([&](int64_t begin, int64_t end) { write(sorted, row, values, order, begin, end); });
   }
 
