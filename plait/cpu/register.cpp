@@ -6,6 +6,7 @@
 #include "plait/core/immortal.h"
 #include "plait/cpu/elementwise.h"
 #include "plait/cpu/gather.h"
+#include "plait/cpu/kernel_registration.h"
 #include "plait/cpu/matmul.h"
 #include "plait/cpu/reduce.h"
 #include "plait/cpu/scatter.h"
@@ -108,6 +109,7 @@ void register_cpu_kernels() {
   for (const auto& [name, combine] : kScatters) {
     register_kernel(ir::primitive(name), {run_scatter, &combine});
   }
+  register_arranging_kernels();
 }
 
 }  // namespace plait

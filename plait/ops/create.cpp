@@ -50,10 +50,6 @@ const Table& ops() {
   return table;
 }
 
-Tensor iota(Dim size, DType dtype) {
-  return plait::apply(ops().iota, {}, ir::Attributes::of(IotaAttributes{size, dtype}));
-}
-
 bool is_whole(const Scalar& scalar) { return scalar.kind() <= ScalarKind::integer; }
 double number_of(const Scalar& scalar) {
   double number = 0;
@@ -80,6 +76,10 @@ Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
 
 }  // namespace
 
+Tensor iota(Dim size, DType dtype) {
+  return plait::apply(ops().iota, {}, ir::Attributes::of(IotaAttributes{size, dtype}));
+}
+
 Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
   return broadcast_to(scalar_tensor(value, dtype), shape);
 }
@@ -88,6 +88,8 @@ Tensor full(const Shape& shape, const Scalar& value) {
 }
 Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
 Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
+Tensor empty(const Shape& shape, DType dtype) { return zeros(shape, dtype); }
+Tensor empty_like(const Tensor& x) { return zeros_like(x); }
 Tensor full_like(const Tensor& x, const Scalar& value) { return full(x.shape(), value, x.dtype()); }
 Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
 Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
@@ -113,6 +115,11 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
   if (columns < 0) columns = rows;
   return astype(equal(expand_dims(iota(rows, DType::i64), 1), iota(columns, DType::i64)), dtype);
+}
+
+Tensor asarray(const Operand& x, std::optional<DType> dtype) {
+  return x.as(
+      dtype.value_or(x.is_tensor() ? x.tensor().dtype() : default_dtype(x.scalar().kind())));
 }
 
 void register_create_ops() { ops(); }

@@ -1,6 +1,7 @@
 // Tensors out of nothing.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,11 +16,18 @@ Tensor full(const Shape& shape, const Scalar& value, DType dtype);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor full_like(const Tensor& x, const Scalar& value);
+// Whatever numbers: here zeros, so that a program gives the same on every run.
+Tensor empty(const Shape& shape, DType dtype = DType::f32);
+Tensor empty_like(const Tensor& x);
+Tensor iota(Dim size, DType dtype = DType::i64);  // 0, 1, 2, …
 // start, start + step, … before stop; whole numbers give i64, others f32.
 Tensor arange(const Scalar& stop);
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step = 1);
 Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::f32);
 Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = DType::f32);  // -1: as many
+
+// A tensor itself, a number as one without dimensions; in the dtype where one is given.
+Tensor asarray(const Operand& x, std::optional<DType> dtype = {});
 
 // From the numbers of the host, in row-major order.
 template <class T>

@@ -1,5 +1,6 @@
 #include "plait/ops/declare.h"
 
+#include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/gather.h"
@@ -8,6 +9,9 @@
 #include "plait/ops/scatter.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/update_slice.h"
+#include "plait/ops/scan.h"
+#include "plait/ops/shape.h"
+#include "plait/ops/sort.h"
 
 namespace plait {
 
@@ -23,9 +27,14 @@ const ir::Primitive& declare(Declaration declaration) {
 
 void register_all() {
   register_unary_ops();
+  register_complex_ops();
   register_binary_ops();
   register_shape_ops();
+  register_slice_ops();
   register_reduce_ops();
+  register_arg_extreme_ops();
+  register_scan_ops();
+  register_sort_ops();
   register_linear_ops();
   register_create_ops();
   register_gather_ops();

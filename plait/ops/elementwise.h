@@ -39,6 +39,7 @@ Tensor floor(const Operand& x);
 Tensor ceil(const Operand& x);
 Tensor round(const Operand& x);  // halves to even
 Tensor trunc(const Operand& x);
+Tensor stop_gradient(const Operand& x);  // x, as if it depended on nothing
 Tensor isnan(const Operand& x);
 Tensor isinf(const Operand& x);
 Tensor isfinite(const Operand& x);

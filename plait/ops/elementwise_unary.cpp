@@ -3,6 +3,7 @@
 #include <complex>
 #include <numbers>
 
+#include "plait/ops/complex.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
@@ -44,6 +45,27 @@ using Context = RuleContext;
 int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
 
+// The length of a complex number, to be divided by: 0 counts as 1.
+Tensor length_of(const Tensor& x) {
+  const Tensor length = absolute(x);
+  return where(length == 0, 1, length);
+}
+
+// d|z| = Re(conj(z)·dz)/|z|, and 0 at 0.
+std::vector<Tensor> tangent_of_absolute(const Context& c, std::span<const Tensor> tangents) {
+  const Tensor &x = c.operand(0), &dx = tangents[0];
+  if (!dx) return {Tensor()};
+  if (!is_complex(x.dtype())) return {sign(x) * dx};
+  return {real(conj(x) * dx) / length_of(x)};
+}
+
+// Of complex numbers the part of dz across z turns the sign: (dz − s·Re(conj(s)·dz))/|z|.
+std::vector<Tensor> tangent_of_sign(const Context& c, std::span<const Tensor> tangents) {
+  const Tensor &x = c.operand(0), &sign = c.result(), &dx = tangents[0];
+  if (!dx || !is_complex(x.dtype())) return {Tensor()};
+  return {(dx - sign * real(conj(sign) * dx)) / length_of(x)};
+}
+
 struct Table {
   const ir::Primitive& negative =
       unary({"negative",
@@ -53,27 +75,35 @@ struct Table {
               .integer = [](Integers x) { return wrapped(0 - bits(x[0])); },
               .complex = [](Complexes x) { return -x[0]; }},
              Partial::minus_one()});
-  const ir::Primitive& absolute =
-      unary({"absolute",
-             "|x|; that of a complex number is real.",
-             kNumbers,
-             {.real = [](Reals x) { return std::abs(x[0]); },
-              .integer = [](Integers x) { return x[0] < 0 ? wrapped(0 - bits(x[0])) : x[0]; },
-              .natural = [](Naturals x) { return x[0]; },
-              .complex = [](Complexes x) { return Number(std::abs(x[0])); }},
-             Partial::of(kOperand, [](const Context& c) { return plait::sign(c.operand(0)); }),
-             ir::Elementwise::real});
-  const ir::Primitive& sign = unary(
-      {"sign",
-       "−1, 0 or 1 by the sign of x; x/|x| for complex numbers.",
-       kNumbers,
-       {.real = [](Reals x) { return x[0] > 0   ? 1
-                                     : x[0] < 0 ? -1
-                                                : x[0]; },
-        .integer = [](Integers x) { return int64_t{x[0] > 0} - (x[0] < 0); },
-        .natural = [](Naturals x) { return uint64_t{x[0] > 0}; },
-        .complex = [](Complexes x) { return x[0] == 0.0 ? Number() : x[0] / std::abs(x[0]); }},
-       Partial::zero()});
+  const ir::Primitive& absolute = declare(
+      {.primitive = {.name = "absolute",
+                     .summary = "|x|; that of a complex number is real.",
+                     .operands = ir::exactly(1),
+                     .takes = kNumbers,
+                     .elementwise = ir::Elementwise::real,
+                     .body = {
+                         .real = [](Reals x) { return std::abs(x[0]); },
+                         .integer =
+                             [](Integers x) { return x[0] < 0 ? wrapped(0 - bits(x[0])) : x[0]; },
+                         .natural = [](Naturals x) { return x[0]; },
+                         .complex = [](Complexes x) { return Number(std::abs(x[0])); }}},
+       .rules = {.tangents = {kOperand, tangent_of_absolute}}});
+  const ir::Primitive& sign = declare(
+      {.primitive = {.name = "sign",
+                     .summary = "−1, 0 or 1 by the sign of x; x/|x| for complex numbers.",
+                     .operands = ir::exactly(1),
+                     .takes = kNumbers,
+                     .elementwise = ir::Elementwise::same,
+                     .body = {.real = [](Reals x) { return x[0] > 0   ? 1
+                                                           : x[0] < 0 ? -1
+                                                                      : x[0]; },
+                              .integer = [](Integers x) { return int64_t{x[0] > 0} - (x[0] < 0); },
+                              .natural = [](Naturals x) { return uint64_t{x[0] > 0}; },
+                              .complex =
+                                  [](Complexes x) {
+                                    return x[0] == 0.0 ? Number() : x[0] / std::abs(x[0]);
+                                  }}},
+       .rules = {.tangents = {kOperand | kResult, tangent_of_sign}}});
   const ir::Primitive& square =
       unary({"square",
              "x².",
@@ -279,6 +309,14 @@ struct Table {
                                       kFloatings,
                                       {.real = [](Reals x) { return std::trunc(x[0]); }},
                                       Partial::zero()});
+  const ir::Primitive& stop_gradient = declare(
+      {.primitive = {.name = "stop_gradient",
+                     .summary = "x, as if it depended on nothing.",
+                     .operands = ir::exactly(1),
+                     .takes = kAllButKeys,
+                     .elementwise = ir::Elementwise::same},
+       .rules = {.partials = {Partial::zero()}},
+       .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
   const ir::Primitive& is_nan =
       unary({"is_nan",
              "Whether x is not a number.",
@@ -397,6 +435,7 @@ Tensor floor(const Operand& x) { return rounded(ops().floor, x); }
 Tensor ceil(const Operand& x) { return rounded(ops().ceil, x); }
 Tensor round(const Operand& x) { return rounded(ops().round, x); }
 Tensor trunc(const Operand& x) { return rounded(ops().trunc, x); }
+Tensor stop_gradient(const Operand& x) { return of_any(ops().stop_gradient, x); }
 Tensor isnan(const Operand& x) { return classified(ops().is_nan, x, false); }
 Tensor isinf(const Operand& x) { return classified(ops().is_infinite, x, false); }
 Tensor isfinite(const Operand& x) { return classified(ops().is_finite, x, true); }

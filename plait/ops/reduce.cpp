@@ -7,6 +7,7 @@
 #include "plait/ir/inference.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/scan.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 
@@ -71,19 +72,59 @@ Tensor transpose_sum(const RuleContext& c, const Tensor& cotangent, size_t) {
   return broadcast_to(reshape(cotangent, with_ones(shape, axes)), shape);
 }
 
+constexpr Reads kBoth = Reads::operand(0) | Reads::result();
+
+// Those that are the extreme share its tangent in equal parts.
+std::vector<Tensor> tangent_of_extreme(const RuleContext& c, std::span<const Tensor> tangents) {
+  if (!tangents[0]) return {Tensor()};
+  const auto& axes = c.attributes.as<ReduceAttributes>().axes;
+  const Tensor& x = c.operand(0);
+  const Tensor is_extreme = x == reshape(c.result(), with_ones(x.shape(), axes));
+  const Tensor count = plait::sum(astype(is_extreme, tangents[0].dtype()), axes);
+  return {plait::sum(where(is_extreme, tangents[0], 0), axes) / count};
+}
+
+// The axes at the end, as one.
+Tensor with_joined_axes(const Tensor& x, std::span<const int64_t> axes) {
+  std::vector<int64_t> order;
+  Shape shape;
+  Dim count = 1;
+  for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis) {
+    if (std::ranges::binary_search(axes, axis)) {
+      count = count * x.shape(axis);
+    } else {
+      order.push_back(axis);
+      shape.append(x.shape(axis));
+    }
+  }
+  order.insert(order.end(), axes.begin(), axes.end());
+  shape.append(count);
+  return reshape(permute_dims(x, order), shape);
+}
+
+// Each element's tangent times all other elements, without a division, so that zeros do no harm.
+std::vector<Tensor> tangent_of_product(const RuleContext& c, std::span<const Tensor> tangents) {
+  if (!tangents[0]) return {Tensor()};
+  const auto& axes = c.attributes.as<ReduceAttributes>().axes;
+  const Tensor x = with_joined_axes(c.operand(0), axes), dx = with_joined_axes(tangents[0], axes);
+  const Tensor before = shifted(cumprod(x, -1), -1, false, 1);
+  const Tensor behind = shifted(cumprod(x, -1, true), -1, true, 1);
+  return {plait::sum(dx * before * behind, -1)};
+}
+
 struct Table {
   const ir::Primitive& sum =
       reduction("reduce_sum", "The sum along the axes; 0 of nothing.", kNumbers, Reduction::sum,
                 {.transposes = {{{}, transpose_sum}}});
   const ir::Primitive& product =
       reduction("reduce_product", "The product along the axes; 1 of nothing.", kNumbers,
-                Reduction::product, {});
+                Reduction::product, {.tangents = {Reads::operand(0), tangent_of_product}});
   const ir::Primitive& maximum =
       reduction("reduce_maximum", "The greatest along the axes; NaN where one is.", kOrdered,
-                Reduction::maximum, {});
+                Reduction::maximum, {.tangents = {kBoth, tangent_of_extreme}});
   const ir::Primitive& minimum =
       reduction("reduce_minimum", "The least along the axes; NaN where one is.", kOrdered,
-                Reduction::minimum, {});
+                Reduction::minimum, {.tangents = {kBoth, tangent_of_extreme}});
   const ir::Primitive& all =
       reduction("reduce_all", "Whether all are true; so of nothing.", kBoolean, Reduction::all,
                 {.not_differentiable = "gives truth values"});
@@ -111,12 +152,6 @@ void refuse_nothing(std::string_view function, const Tensor& x, const Axes& give
   }
 }
 
-Tensor widened(const Tensor& x) {
-  if (is_boolean(x.dtype())) return astype(x, DType::i64);
-  if (!is_integer(x.dtype())) return x;
-  return astype(x, is_signed(x.dtype()) ? DType::i64 : DType::u64);
-}
-
 }  // namespace
 
 std::vector<int64_t> Axes::within(size_t rank) const {
@@ -127,6 +162,12 @@ std::vector<int64_t> Axes::within(size_t rank) const {
   const auto twice = std::ranges::adjacent_find(axes);
   if (twice != axes.end()) throw ValueError("axis {} is there twice", *twice);
   return axes;
+}
+
+Tensor widened(const Tensor& x) {
+  if (is_boolean(x.dtype())) return astype(x, DType::i64);
+  if (!is_integer(x.dtype())) return x;
+  return astype(x, is_signed(x.dtype()) ? DType::i64 : DType::u64);
 }
 
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
@@ -150,10 +191,12 @@ Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
   return reduce(ops().any, astype(x, DType::boolean), axes, keepdims);
 }
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
-  const Tensor numbers = astype(x, inexact(x.dtype()));
+  const DType dtype = inexact(x.dtype());
+  // A sum may be beyond what narrow floats hold where the mean is not.
+  const Tensor numbers = astype(x, size_of(dtype) < size_of(DType::f32) ? DType::f32 : dtype);
   Dim count = 1;
   for (const int64_t axis : axes.within(x.rank())) count = count * x.shape(axis);
-  return sum(numbers, axes, keepdims) / count;
+  return astype(sum(numbers, axes, keepdims) / count, dtype);
 }
 
 void register_reduce_ops() { ops(); }

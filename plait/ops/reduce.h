@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,12 @@ namespace plait {
 struct ReduceAttributes {
   std::vector<int64_t> axes = {};  // in ascending order
   static constexpr std::string_view kRequired[] = {"axes"};
+};
+
+// Of argmax and argmin.
+struct ArgExtremeAttributes {
+  int64_t axis = 0;
+  static constexpr std::string_view kRequired[] = {"axis"};
 };
 
 // The axes of a reduction: some, from the end where negative, or all of them.
@@ -39,6 +46,14 @@ Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // of integers: f32
 
+// Where the greatest or the least is, as i64: the first of those alike, or the first NaN. Without
+// an axis, among all elements in row-major order.
+Tensor argmax(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+Tensor argmin(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+// What sums and products are made in: i64 or u64 instead of narrower integers and bool.
+Tensor widened(const Tensor& x);
+
 void register_reduce_ops();
+void register_arg_extreme_ops();
 
 }  // namespace plait

@@ -22,12 +22,16 @@ Tensor expand_dims(const Tensor& x, int64_t axis);
 Tensor squeeze(const Tensor& x, int64_t axis);
 Tensor flatten(const Tensor& x);
 Tensor slice(const Tensor& x, int64_t axis, const Slice& range);
-// start, start + step, …, `count` of them; IndexError where one is not there.
+// `count` elements: start, start + step, …; IndexError where one is not there, which is told when
+// it runs where sizes are symbolic.
 Tensor slice_axis(const Tensor& x, int64_t axis, Dim start, Dim count, int64_t step = 1);
+// With zeros before, behind and (by a step above 1) between the elements.
+Tensor pad_zeros(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t step = 1);
 Tensor flip(const Tensor& x, int64_t axis);
 Tensor concat(std::span<const Tensor> tensors, int64_t axis = 0);
 Tensor stack(std::span<const Tensor> tensors, int64_t axis = 0);
 
 void register_shape_ops();
+void register_slice_ops();
 
 }  // namespace plait

@@ -219,10 +219,6 @@ std::vector<Tensor> nonzero(const Tensor& x) {
 
 Tensor argwhere(const Tensor& x) { return matrix_transpose(nonzero_places(x)); }
 
-Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
-  return sum(is_boolean(x.dtype()) ? x : not_equal(x, 0), axes, keepdims);
-}
-
 Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
   const AlongAxis along = within("gather", x, axis, index);
   return gather_rows(x, along.indices, along.places);

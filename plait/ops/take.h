@@ -22,7 +22,6 @@ Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Operand& val
                       int64_t axis = -1);
 std::vector<Tensor> nonzero(const Tensor& x);  // coordinates, a vector for each axis
 Tensor argwhere(const Tensor& x);              // the same as rows: i64[k, rank]
-Tensor count_nonzero(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 
 // ---- As PyTorch has them: index has the rank of x and, but along the axis, sizes of x or less.
 

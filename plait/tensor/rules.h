@@ -74,7 +74,9 @@ struct Batching {
 
 struct Rules {
   std::vector<Partial> partials = {};  // of an elementwise primitive, one an operand
-  // Of a primitive that is linear, one an operand; the last one serves all further operands.
+  // Of a primitive that is linear, one an operand; the last one serves all further operands. Empty
+  // for an operand in which it is not linear; then `tangents` say what its derivative is, or it is
+  // one of whole numbers.
   std::vector<Transpose> transposes = {};
   Tangents tangents = {};
   // Why the primitive has no derivative, such as "gives integers"; a rule is missing where this and

@@ -1,0 +1,83 @@
+// Which primitives that order, scan and pick the kernels of this room compute.
+#include <utility>
+
+#include "plait/cpu/kernel_registration.h"
+#include "plait/cpu/scan.h"
+#include "plait/cpu/sort.h"
+#include "plait/ops/pick.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/scan.h"
+#include "plait/ops/sort.h"
+#include "plait/tensor/kernels.h"
+
+namespace plait {
+namespace {
+
+Array& new_result(KernelCall& call, size_t i) {
+  return call.results[i] = Array::empty(call.types[i].dtype, call.types[i].sizes);
+}
+
+constexpr std::pair<std::string_view, Scan> kScans[] = {
+    {"cumulative_sum", Scan::sum},
+    {"cumulative_product", Scan::product},
+    {"cumulative_maximum", Scan::maximum},
+    {"cumulative_minimum", Scan::minimum},
+    {"cumulative_logsumexp", Scan::logsumexp},
+};
+
+void run_scan(KernelCall& call, const void* data) {
+  const auto& a = call.attributes.as<ScanAttributes>();
+  const Array x = call.operands[0];
+  scan(*static_cast<const Scan*>(data), x, a.axis, a.reverse, new_result(call, 0));
+}
+
+void run_recurrence(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<ScanAttributes>();
+  linear_recurrence(call.operands[0], call.operands[1], a.axis, a.reverse, new_result(call, 0));
+}
+
+void run_sort(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<SortAttributes>();
+  Array& values = new_result(call, 0);
+  sort(call.operands[0], a.axis, a.descending, values,
+       a.values_only ? nullptr : &new_result(call, 1));
+}
+
+void run_topk(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<TopkAttributes>();
+  Array &values = new_result(call, 0), &indices = new_result(call, 1);
+  topk(call.operands[0], a.axis, a.count.number(), a.largest, values, indices);
+}
+
+void run_search(KernelCall& call, const void*) {
+  const bool behind = call.attributes.as<SearchAttributes>().side == SearchSide::right;
+  search_sorted(call.operands[0], call.operands[1], behind, new_result(call, 0));
+}
+
+void run_unique(KernelCall& call, const void*) {
+  Different different = different_of(call.operands[0]);
+  call.results[0] = std::move(different.values);
+  call.results[1] = std::move(different.inverse);
+  call.results[2] = std::move(different.counts);
+}
+
+template <bool greatest>
+void run_arg_extreme(KernelCall& call, const void*) {
+  const int64_t axis = call.attributes.as<ArgExtremeAttributes>().axis;
+  arg_extreme(call.operands[0], axis, greatest, new_result(call, 0));
+}
+
+}  // namespace
+
+void register_arranging_kernels() {
+  for (const auto& [name, kind] : kScans) register_kernel(ir::primitive(name), {run_scan, &kind});
+  register_kernel(ir::primitive("linear_recurrence"), {run_recurrence});
+  register_kernel(ir::primitive("sort"), {run_sort});
+  register_kernel(ir::primitive("topk"), {run_topk});
+  register_kernel(ir::primitive("searchsorted"), {run_search});
+  register_kernel(ir::primitive("unique"), {run_unique});
+  register_kernel(ir::primitive("argmax"), {run_arg_extreme<true>});
+  register_kernel(ir::primitive("argmin"), {run_arg_extreme<false>});
+}
+
+}  // namespace plait

@@ -1,0 +1,31 @@
+// What primitives that work along one axis share.
+#pragma once
+
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "plait/ir/inference.h"
+#include "plait/tensor/apply.h"
+
+namespace plait {
+
+// For the axis of an operand in a type rule, which counts from the beginning: IndexError else.
+void expect_axis(const ir::Inference& in, int64_t axis, size_t operand = 0);
+// The axis from the beginning, where it may count from the end.
+int64_t normal_axis(int64_t axis, size_t rank);
+
+// For batching rules: all operands with the new dimension in front, repeated where it was not.
+std::vector<Tensor> all_batched(std::span<const Tensor> operands, const std::vector<bool>& batched);
+
+// The batching rule of a primitive whose attributes hold an `axis`, which moves on by one.
+template <class Attributes>
+std::vector<Tensor> batch_along(const ir::Primitive& primitive, const ir::Attributes& attributes,
+                                std::span<const Tensor> operands,
+                                const std::vector<bool>& batched) {
+  Attributes later = attributes.as<Attributes>();
+  ++later.axis;
+  return apply_all(primitive, all_batched(operands, batched), ir::Attributes::of(std::move(later)));
+}
+
+}  // namespace plait

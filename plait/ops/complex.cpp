@@ -1,0 +1,119 @@
+#include "plait/ops/complex.h"
+
+#include <complex>
+
+#include "plait/ir/inference.h"
+#include "plait/ops/create.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+namespace plait {
+namespace {
+
+using Number = std::complex<double>;
+using Complexes = std::span<const Number>;
+
+ir::Primitive of_complex(const char* name, const char* summary, ir::Elementwise result,
+                         Number (*body)(Complexes)) {
+  return {.name = name,
+          .summary = summary,
+          .operands = ir::exactly(1),
+          .takes = kComplexes,
+          .elementwise = result,
+          .body = {.complex = body}};
+}
+
+DType complex_dtype(DType part) { return part == DType::f64 ? DType::c128 : DType::c64; }
+
+ir::IndexSignature make_complex_signature(const ir::Inference& in) {
+  const int64_t ranks[] = {in.operands[0].rank(), in.operands[1].rank()};
+  return ir::IndexSignature::parse("..., ... -> ...", ranks);
+}
+
+void infer_make_complex(ir::Inference& in) {
+  for (size_t i = 0; i < 2; ++i) in.expect_array(i, DTypeSet(DType::f32) | DType::f64);
+  in.expect_alike(in.operands[0], in.operands[1]);
+  const DType dtype = complex_dtype(in.operands[0].dtype());
+  in.give(in.operands[0].without_sharding().with_dtype(dtype));
+}
+
+// The parts lie in memory one after the other, as in the result.
+void make_complex_now(KernelCall& call, const void*) {
+  const DType part = call.operands[0].dtype();
+  Sizes sizes = call.types[0].sizes;
+  call.results[0] = Array::empty(complex_dtype(part), sizes);
+  sizes.push_back(2);
+  Array parts(part, Layout::contiguous(sizes), call.results[0].buffer());
+  for (int64_t i = 0; i < 2; ++i) {
+    Array place = parts.view(parts.layout().picked(-1, i));
+    copy_elements(call.operands[static_cast<size_t>(i)], place);
+  }
+}
+
+struct Table {
+  const ir::Primitive& real = declare(
+      {.primitive = of_complex("real", "The real part.", ir::Elementwise::real,
+                               [](Complexes x) { return Number(x[0].real()); }),
+       .rules = {.transposes = {{{}, [](const RuleContext& c, const Tensor& cotangent, size_t) {
+                                   return astype(cotangent, c.operand_types[0].dtype());
+                                 }}}}});
+  // Im z = Re(−i·z).
+  const ir::Primitive& imag = declare(
+      {.primitive = of_complex("imag", "The imaginary part.", ir::Elementwise::real,
+                               [](Complexes x) { return Number(x[0].imag()); }),
+       .rules = {.transposes = {{{}, [](const RuleContext&, const Tensor& cotangent, size_t) {
+                                   return plait::make_complex(zeros_like(cotangent), -cotangent);
+                                 }}}}});
+  // Re(c·conj(z)) = Re(conj(c)·z).
+  const ir::Primitive& conjugate = declare(
+      {.primitive = of_complex("conjugate", "The imaginary part with the other sign.",
+                               ir::Elementwise::same, [](Complexes x) { return std::conj(x[0]); }),
+       .rules = {.transposes = {{{}, [](const RuleContext&, const Tensor& cotangent, size_t) {
+                                   return conj(cotangent);
+                                 }}}}});
+  const ir::Primitive& make_complex =
+      declare({.primitive = {.name = "make_complex",
+                             .summary = "A complex number of its real and its imaginary part.",
+                             .operands = ir::exactly(2),
+                             .infer = infer_make_complex,
+                             .signature = make_complex_signature},
+               .rules = {.transposes = {{{},
+                                         [](const RuleContext&, const Tensor& cotangent, size_t) {
+                                           return plait::real(cotangent);
+                                         }},
+                                        {{},
+                                         [](const RuleContext&, const Tensor& cotangent, size_t) {
+                                           return -plait::imag(cotangent);
+                                         }}}},
+               .evaluator = make_complex_now});
+};
+const Table& ops() {
+  static const Table table;
+  return table;
+}
+
+}  // namespace
+
+Tensor real(const Tensor& x) { return is_complex(x.dtype()) ? apply(ops().real, {x}) : x; }
+
+Tensor imag(const Tensor& x) {
+  return is_complex(x.dtype()) ? apply(ops().imag, {x}) : zeros_like(x);
+}
+
+Tensor conj(const Tensor& x) { return is_complex(x.dtype()) ? apply(ops().conjugate, {x}) : x; }
+
+Tensor angle(const Tensor& x) { return atan2(imag(x), real(x)); }
+
+Tensor make_complex(const Operand& real, const Operand& imag) {
+  const DType both = inexact(common_dtype(real, imag));
+  const DType part = both == DType::f64 ? both : DType::f32;
+  const std::vector<Tensor> parts =
+      broadcast_together("make_complex", {real.as(part), imag.as(part)});
+  return plait::apply(ops().make_complex, parts);
+}
+
+void register_complex_ops() { ops(); }
+
+}  // namespace plait

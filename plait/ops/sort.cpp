@@ -1,0 +1,222 @@
+#include "plait/ops/sort.h"
+
+#include <array>
+
+#include "plait/core/error.h"
+#include "plait/ops/along.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/operand.h"
+#include "plait/ops/shape.h"
+#include "plait/ops/take.h"
+
+namespace plait {
+
+std::span<const std::string_view> enumerator_names(SearchSide) {
+  static constexpr std::array<std::string_view, 2> kNames = {"left", "right"};
+  return kNames;
+}
+
+namespace {
+
+// ---- sort
+
+void infer_sort(ir::Inference& in) {
+  in.expect_array(0, in.primitive.takes);
+  const auto& a = in.attributes_as<SortAttributes>();
+  expect_axis(in, a.axis);
+  in.give(in.operands[0].without_sharding());
+  if (!a.values_only) in.give(in.operands[0].without_sharding().with_dtype(DType::i64));
+}
+
+// The tangents go where the elements went.
+std::vector<Tensor> tangent_of_sort(const RuleContext& c, std::span<const Tensor> tangents) {
+  const auto& a = c.attributes.as<SortAttributes>();
+  if (!tangents[0]) return {Tensor(), Tensor()};
+  if (!a.values_only) return {take_along_axis(tangents[0], c.result(1), a.axis), Tensor()};
+  const Tensor order = argsort(c.operand(0), a.axis, a.descending);
+  return {take_along_axis(tangents[0], order, a.axis)};
+}
+
+// ---- topk
+
+void infer_topk(ir::Inference& in) {
+  in.expect_array(0, in.primitive.takes);
+  const auto& a = in.attributes_as<TopkAttributes>();
+  expect_axis(in, a.axis);
+  Shape shape = in.operands[0].shape();
+  const Dim size = shape.at(a.axis);
+  if (a.count.is_number() &&
+      (a.count.number() < 0 || (size.is_number() && a.count.number() > size.number()))) {
+    throw ValueError("{}: {} of the {} elements along axis {} of {}", in.primitive.name, a.count,
+                     size, a.axis, in.operands[0].text())
+        .at(in.location);
+  }
+  shape.set(a.axis, a.count);
+  const ir::Type values = in.operands[0].without_sharding().with_shape(shape);
+  in.give(values);
+  in.give(values.with_dtype(DType::i64));
+}
+
+std::vector<Tensor> tangent_of_topk(const RuleContext& c, std::span<const Tensor> tangents) {
+  if (!tangents[0]) return {Tensor(), Tensor()};
+  return {take_along_axis(tangents[0], c.result(1), c.attributes.as<TopkAttributes>().axis), Tensor()};
+}
+
+// ---- searchsorted
+
+void infer_search(ir::Inference& in) {
+  for (size_t i = 0; i < 2; ++i) in.expect_array(i, in.primitive.takes);
+  const ir::Type &sorted = in.operands[0], &values = in.operands[1];
+  Shape aligned = sorted.shape();
+  const bool same_rank = sorted.rank() == values.rank() && sorted.rank() > 0;
+  if (same_rank) aligned.set(-1, values.shape().at(-1));
+  if (!same_rank || aligned != values.shape()) {
+    throw ShapeError("{}: {} and {} must have the same sizes but in the last dimension",
+                     in.primitive.name, sorted.text(), values.text())
+        .at(in.location);
+  }
+  if (sorted.dtype() != values.dtype()) {
+    in.fail("operands of different dtypes: {} and {}", sorted.text(), values.text());
+  }
+  in.give(values.without_sharding().with_dtype(DType::i64));
+}
+
+// ---- unique
+
+void infer_unique(ir::Inference& in) {
+  in.expect_array(0, in.primitive.takes);
+  if (in.operands[0].rank() != 1) in.fail("takes a vector, not {}", in.operands[0].text());
+  const ir::Type given = in.operands[0].without_sharding();
+  const ir::Type places = given.with_dtype(DType::i64);
+  const Shape different{in.born("different")};
+  in.give(given.with_shape(different));
+  in.give(places);
+  in.give(places.with_shape(different));
+}
+
+std::vector<Tensor> refuse_to_batch_unique(const ir::Attributes&, std::span<const Tensor>,
+                                           const std::vector<bool>&) {
+  throw ShapeError("unique: how many elements differ would not be the same in every lane")
+      .at(Location::of_caller())
+      .hint("sort the lanes, and compare each element with the one before it");
+}
+
+struct Table;
+const Table& ops();
+
+struct Table {
+  const ir::Primitive& sort =
+      declare({.primitive = {.name = "sort",
+                             .summary = "In order along an axis, alike ones as they were, NaN as "
+                                        "the greatest; and where each element was.",
+                             .attributes = &ir::schema_of<SortAttributes>(),
+                             .operands = ir::exactly(1),
+                             .takes = kOrdered,
+                             .infer = infer_sort},
+               .rules = {.tangents = {Reads::operand(0) | Reads::result(1), tangent_of_sort},
+                         .batching = {[](const auto& a, auto operands, const auto& batched) {
+                           return batch_along<SortAttributes>(ops().sort, a, operands, batched);
+                         }}}});
+  const ir::Primitive& topk =
+      declare({.primitive = {.name = "topk",
+                             .summary = "The largest or smallest along an axis, in order; and "
+                                        "where each was.",
+                             .attributes = &ir::schema_of<TopkAttributes>(),
+                             .operands = ir::exactly(1),
+                             .takes = kOrdered,
+                             .infer = infer_topk},
+               .rules = {.tangents = {Reads::result(1), tangent_of_topk},
+                         .batching = {[](const auto& a, auto operands, const auto& batched) {
+                           return batch_along<TopkAttributes>(ops().topk, a, operands, batched);
+                         }}}});
+  const ir::Primitive& search =
+      declare({.primitive = {.name = "searchsorted",
+                             .summary = "Where values would go into rows that are in order.",
+                             .attributes = &ir::schema_of<SearchAttributes>(),
+                             .operands = ir::exactly(2),
+                             .takes = kOrdered,
+                             .infer = infer_search},
+               .rules = {.not_differentiable = "gives places",
+                         .batching = {[](const auto& a, auto operands, const auto& batched) {
+                           return apply_all(ops().search, all_batched(operands, batched), a);
+                         }}}});
+  const ir::Primitive& unique = declare(
+      {.primitive = {.name = "unique",
+                     .summary = "The different elements of a vector in ascending order, which of "
+                                "them each element is, and how often each is there.",
+                     .operands = ir::exactly(1),
+                     .takes = kOrdered,
+                     .infer = infer_unique},
+       .rules = {.not_differentiable = "a small change makes another number of elements",
+                 .batching = {refuse_to_batch_unique}}});
+};
+const Table& ops() {
+  static const Table table;
+  return table;
+}
+
+std::vector<Tensor> sorted(const Tensor& x, SortAttributes attributes) {
+  attributes.axis = normal_axis(attributes.axis, x.rank());
+  return apply_all(ops().sort, {&x, 1}, ir::Attributes::of(attributes));
+}
+
+void expect_place(std::string_view function, const Tensor& x, int64_t kth, int64_t axis) {
+  const Dim size = x.shape(axis);
+  if (!size.is_number() || (kth >= -size.number() && kth < size.number())) return;
+  throw IndexError("{}: the place {} along axis {} of {}", function, kth, axis, x.type().text())
+      .at(Location::of_caller());
+}
+
+}  // namespace
+
+Tensor sort(const Tensor& x, int64_t axis, bool descending) {
+  return sorted(x, {axis, descending, true})[0];
+}
+
+Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  return sorted(x, {axis, descending})[1];
+}
+
+Ordered sort_with_indices(const Tensor& x, int64_t axis, bool descending) {
+  std::vector<Tensor> both = sorted(x, {axis, descending});
+  return {std::move(both[0]), std::move(both[1])};
+}
+
+Ordered topk(const Tensor& x, Dim count, int64_t axis, bool largest) {
+  const TopkAttributes attributes{normal_axis(axis, x.rank()), count, largest};
+  std::vector<Tensor> both = apply_all(ops().topk, {&x, 1}, ir::Attributes::of(attributes));
+  return {std::move(both[0]), std::move(both[1])};
+}
+
+Tensor partition(const Tensor& x, int64_t kth, int64_t axis) {
+  expect_place("partition", x, kth, axis);
+  return sort(x, axis);
+}
+
+Tensor argpartition(const Tensor& x, int64_t kth, int64_t axis) {
+  expect_place("argpartition", x, kth, axis);
+  return argsort(x, axis);
+}
+
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side) {
+  const DType dtype = common_dtype(sorted, values);
+  const auto attributes = ir::Attributes::of(SearchAttributes{side});
+  const Tensor rows = astype(sorted, dtype), wanted = astype(values, dtype);
+  if (sorted.rank() != 1) return apply(ops().search, {rows, wanted}, attributes);
+  return reshape(apply(ops().search, {rows, flatten(wanted)}, attributes), values.shape());
+}
+
+Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
+                    const Tensor& sorter) {
+  return searchsorted(take_along_axis(sorted, sorter, -1), values, side);
+}
+
+Unique unique(const Tensor& x) {
+  const Tensor flat = flatten(x);
+  std::vector<Tensor> found = apply_all(ops().unique, {&flat, 1});
+  return {std::move(found[0]), reshape(found[1], x.shape()), std::move(found[2])};
+}
+
+void register_sort_ops() { ops(); }
+
+}  // namespace plait

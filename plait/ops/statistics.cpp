@@ -1,0 +1,232 @@
+#include "plait/ops/statistics.h"
+
+#include <cmath>
+#include <limits>
+
+#include "plait/core/error.h"
+#include "plait/ops/along.h"
+#include "plait/ops/complex.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
+#include "plait/ops/sort.h"
+#include "plait/ops/take.h"
+
+namespace plait {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// What sums of x are made in: f32 at least.
+Tensor wide_enough(const Tensor& x) {
+  const DType dtype = inexact(x.dtype());
+  return astype(x, size_of(dtype) < size_of(DType::f32) ? DType::f32 : dtype);
+}
+
+// The real dtype of a result that was computed from wide_enough(x).
+Tensor narrowed(const Tensor& result, const Tensor& x) {
+  return astype(result, real_dtype(inexact(x.dtype())));
+}
+
+Dim count_along(const Tensor& x, const Axes& axes) {
+  Dim count = 1;
+  for (const int64_t axis : axes.within(x.rank())) count = count * x.shape(axis);
+  return count;
+}
+
+// A root whose derivative at 0 is 0 instead of infinite.
+Tensor root(const Tensor& x, double order) {
+  const Tensor is_zero = x == 0;
+  const Tensor safe = where(is_zero, 1, x);
+  return where(is_zero, 0, order == 2 ? sqrt(safe) : power(safe, 1 / order));
+}
+
+// The axis at the end, or all dimensions as one.
+Tensor with_axis_last(const Tensor& x, std::optional<int64_t> axis) {
+  return axis ? moveaxis(x, *axis, -1) : flatten(x);
+}
+
+// Ones where the axis was, or in all places, behind `leading` dimensions.
+Tensor with_kept_axis(const Tensor& result, const Tensor& x, std::optional<int64_t> axis,
+                      size_t leading = 0) {
+  if (axis) {
+    return expand_dims(result, static_cast<int64_t>(leading) + normal_axis(*axis, x.rank()));
+  }
+  Shape shape(result.shape().dims().first(leading));
+  for (size_t i = 0; i < x.rank(); ++i) shape.append(1);
+  return reshape(result, shape);
+}
+
+// In order along the last axis.
+Tensor ordered(std::string_view function, const Tensor& x, std::optional<int64_t> axis) {
+  const Tensor rows = with_axis_last(x, axis);
+  if (rows.shape(-1) == Dim(0)) {
+    throw ValueError("{}: {} has nothing to look at", function, x.type().text())
+        .at(Location::of_caller());
+  }
+  return sort(astype(rows, inexact(x.dtype())), -1);
+}
+
+// NaN where one is: it would be the last.
+Tensor unless_nan(const Tensor& result, const Tensor& ordered) {
+  const Tensor last = slice_axis(ordered, -1, ordered.shape(-1) - 1, 1);
+  return where(isnan(last), std::numeric_limits<double>::quiet_NaN(), result);
+}
+
+}  // namespace
+
+Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Tensor numbers = wide_enough(x), distance = numbers - mean(numbers, axes, true);
+  const Tensor squares = is_complex(numbers.dtype())
+                             ? square(real(distance)) + square(imag(distance))
+                             : square(distance);
+  const Tensor total = sum(squares, axes, keepdims);
+  const Tensor count = Operand(count_along(x, axes)).as(total.dtype());
+  return narrowed(total / maximum(count - correction, 0), x);
+}
+
+Tensor stddev(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  return root(var(x, axes, correction, keepdims), 2);
+}
+
+Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Tensor numbers = wide_enough(x);
+  if (count_along(x, axes) == Dim(0)) {
+    return narrowed(log(sum(exp(numbers), axes, keepdims)), x);
+  }
+  const Tensor most = stop_gradient(max(numbers, axes, true));
+  const Tensor shift = where(isfinite(most), most, 0);
+  const Tensor total = sum(exp(numbers - shift), axes, keepdims), is_zero = total == 0;
+  const Tensor logarithm = where(is_zero, -kInfinity, log(where(is_zero, 1, total)));
+  return narrowed(logarithm + reshape(shift, total.shape()), x);
+}
+
+Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
+  if (std::isnan(order)) throw ValueError("norm: an order of NaN").at(Location::of_caller());
+  const Tensor numbers = wide_enough(x);
+  if (order == 0) return narrowed(count_nonzero(x, axes, keepdims), x);
+  const Tensor sizes = absolute(numbers);
+  if (order == kInfinity) return narrowed(max(sizes, axes, keepdims), x);
+  if (order == -kInfinity) return narrowed(min(sizes, axes, keepdims), x);
+  if (order == 1) return narrowed(sum(sizes, axes, keepdims), x);
+  if (order == 2) {
+    const Tensor squares = is_complex(numbers.dtype())
+                               ? square(real(numbers)) + square(imag(numbers))
+                               : square(numbers);
+    return narrowed(root(sum(squares, axes, keepdims), 2), x);
+  }
+  return narrowed(root(sum(power(sizes, order), axes, keepdims), order), x);
+}
+
+Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
+  return sum(astype(x, DType::boolean), axes, keepdims);
+}
+
+Tensor nansum(const Tensor& x, const Axes& axes, bool keepdims) {
+  return sum(where(isnan(x), 0, x), axes, keepdims);
+}
+
+Tensor nanmean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Tensor numbers = wide_enough(x), is_missing = isnan(numbers);
+  const Tensor total = sum(where(is_missing, 0, numbers), axes, keepdims);
+  const Tensor mean = total / astype(sum(~is_missing, axes, keepdims), total.dtype());
+  return astype(mean, inexact(x.dtype()));
+}
+
+Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  const Tensor rows = ordered("median", x, axis);
+  const Dim size = rows.shape(-1);
+  const Tensor low = slice_axis(rows, -1, floor_div(size - 1, 2), 1);
+  const Tensor high = slice_axis(rows, -1, floor_div(size, 2), 1);
+  // Halves first, so that two large ones do not overflow; two alike also where they are infinite.
+  const Tensor middle = where(low == high, low, low * 0.5 + high * 0.5);
+  const Tensor result = squeeze(unless_nan(middle, rows), -1);
+  return keepdims ? with_kept_axis(result, x, axis) : result;
+}
+
+Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
+  const Tensor shares = q.as(DType::f64);
+  if (!q.is_tensor()) {
+    const double share = q.scalar().element().number.real();
+    const bool is_whole = q.scalar().kind() != ScalarKind::floating;
+    if (!is_whole && !(share >= 0 && share <= 1)) {
+      throw ValueError("quantile: {} is no share; they go from 0 to 1", share)
+          .at(Location::of_caller());
+    }
+  }
+  if (shares.rank() > 1) {
+    throw ShapeError("quantile: takes one share or a vector of them, not {}", shares.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor rows = ordered("quantile", x, axis);
+  const Dim last = rows.shape(-1) - 1;
+  const Tensor place = flatten(shares) * last, below = floor(place);
+  Shape shape = rows.shape();
+  shape.set(-1, place.shape(0));
+  const auto at = [&](const Tensor& places) {
+    return take_along_axis(rows, broadcast_to(astype(places, DType::i64), shape), -1);
+  };
+  const Tensor low = at(below), high = at(ceil(place));
+  const Tensor weight = astype(place - below, rows.dtype());
+  const Tensor between = where(low == high, low, low * (1 - weight) + high * weight);
+  Tensor result = moveaxis(unless_nan(between, rows), -1, 0);
+  if (keepdims) result = with_kept_axis(result, x, axis, 1);
+  return shares.rank() == 0 ? squeeze(result, 0) : result;
+}
+
+Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
+  if (times < 0) throw ValueError("diff: {} times", times).at(Location::of_caller());
+  Tensor result = x;
+  for (int64_t i = 0; i < times; ++i) {
+    const Dim size = result.shape(axis), count = max(size - 1, 0);
+    const Tensor later = slice_axis(result, axis, min(size, 1), count);
+    const Tensor earlier = slice_axis(result, axis, 0, count);
+    result = is_boolean(x.dtype()) ? later != earlier : later - earlier;
+  }
+  return result;
+}
+
+Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weights) {
+  if (x.rank() != 1 || !(is_integer(x.dtype()) || is_boolean(x.dtype()))) {
+    throw TypeError("bincount: takes a vector of whole numbers, not {}", x.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor places = astype(x, DType::i64);
+  if (!length) {
+    if (x.is_traced()) {
+      throw ValueError("bincount: how many counts there are would depend on the numbers")
+          .at(Location::of_caller())
+          .hint("give the length");
+    }
+    length = x.shape(0) == Dim(0) ? Dim(0) : Dim(max(places).item<int64_t>() + 1);
+  }
+  const Tensor added = weights ? weights : full(x.shape(), 1, DType::i64);
+  // A negative number is no place either.
+  return scatter_add(zeros({*length}, added.dtype()), 0, where(places < 0, *length, places), added);
+}
+
+Histogram histogram(const Tensor& x, int64_t bins, double low, double high) {
+  if (bins < 1 || !(low < high)) {
+    throw ValueError("histogram: {} bins from {} to {}", bins, low, high)
+        .at(Location::of_caller())
+        .hint("one bin at least, and the lower end first");
+  }
+  return histogram(x, linspace(low, high, bins + 1, inexact(x.dtype())));
+}
+
+Histogram histogram(const Tensor& x, const Tensor& edges) {
+  if (edges.rank() != 1) {
+    throw ShapeError("histogram: the edges {} are no vector", edges.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor numbers = flatten(x);
+  const Dim bins = edges.shape(0) - 1;
+  const Tensor last = slice_axis(edges, 0, bins, 1);
+  // Bins hold their lower edge; the last one also its upper edge. What is outside goes into bins in
+  // front and behind, which are dropped.
+  const Tensor behind = searchsorted(edges, numbers, SearchSide::right);
+  const Tensor bin = where(numbers == last, bins, behind);
+  return {slice_axis(bincount(bin, bins + 2), 0, 1, bins), edges};
+}
+
+}  // namespace plait
