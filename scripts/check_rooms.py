@@ -44,7 +44,7 @@ INSIDE = {
     "plait/cpu/product_kernels.h",
     "plait/cpu/product_kernels_body.h",
     "plait/cpu/recent_cache.h",
-    "plait/cpu/special_functions.h",
+    "plait/core/special_functions.h",
     "plait/io/byte_fields.h",
     "plait/io/deflate.h",
     "plait/io/file.h",

@@ -7,6 +7,7 @@
 #include "plait/cpu/elementwise.h"
 #include "plait/cpu/matmul.h"
 #include "plait/cpu/reduce.h"
+#include "plait/cpu/register_layers.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/reduce.h"
 #include "plait/tensor/kernels.h"
@@ -80,6 +81,7 @@ void register_cpu_kernels() {
     register_kernel(ir::primitive(name), {run_reduction, &reduction});
   }
   register_kernel(ir::primitive("matmul"), {run_matmul});
+  register_layer_kernels();
 }
 
 }  // namespace plait

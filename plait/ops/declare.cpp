@@ -1,10 +1,14 @@
 #include "plait/ops/declare.h"
 
+#include "plait/ops/convolution.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/softmax.h"
+#include "plait/ops/special.h"
+#include "plait/ops/window.h"
 
 namespace plait {
 
@@ -25,6 +29,10 @@ void register_all() {
   register_reduce_ops();
   register_linear_ops();
   register_create_ops();
+  register_special_ops();
+  register_convolution_ops();
+  register_window_ops();
+  register_softmax_ops();
 }
 
 }  // namespace plait
