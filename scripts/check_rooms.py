@@ -1,11 +1,11 @@
-#!/usr/bin/env python3
+#!/ usr / bin / env python3
 """Checks the rooms: which may include which, and that <plait/plait.h> has every public header."""
 
 import pathlib
 import re
 import sys
 
-# A room may include itself and the rooms in the rows above it, not its neighbours in the same row.
+#A room may include itself and the rooms in the rows above it, not its neighbours in the same row.
 ROWS = [
     ["core"],
     ["ir"],
@@ -18,7 +18,7 @@ ROWS = [
     ["nn", "optim", "data", "io", "serve"],
 ]
 
-# Headers that the umbrella leaves out: they are for the sources of Plait only.
+#Headers that the umbrella leaves out : they are for the sources of Plait only.
 INSIDE = {
     "plait/core/dim_node.h",
     "plait/core/dim_polynomial.h",
@@ -29,6 +29,7 @@ INSIDE = {
     "plait/core/reflect_bindings.h",
     "plait/core/size_proof.h",
     "plait/core/source_line.h",
+    "plait/core/special_functions.h",
     "plait/core/whole_numbers.h",
     "plait/cpu/blocked_product.h",
     "plait/cpu/convolution_shape.h",
@@ -44,7 +45,8 @@ INSIDE = {
     "plait/cpu/product_kernels.h",
     "plait/cpu/product_kernels_body.h",
     "plait/cpu/recent_cache.h",
-    "plait/core/special_functions.h",
+    "plait/cpu/register_layers.h",
+    "plait/cpu/row_kernels.h",
     "plait/io/byte_fields.h",
     "plait/io/deflate.h",
     "plait/io/file.h",
@@ -62,6 +64,9 @@ INSIDE = {
     "plait/ir/type_walk.h",
     "plait/ir/value_check.h",
     "plait/ir/verify_rules.h",
+    "plait/ops/contraction.h",
+    "plait/ops/contraction_order.h",
+    "plait/ops/resampling_taps.h",
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

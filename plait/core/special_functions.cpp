@@ -37,8 +37,8 @@ double erf_inverse_guess(double y) {
 // Σ_k 1 / (x + k)^s for s > 1 and x > 0: the first terms, then Euler's and Maclaurin's formula for
 // the rest.
 double hurwitz_zeta(double s, double x) {
-  constexpr std::array<double, 8> kBernoulli = {
-      1.0 / 6, -1.0 / 30, 1.0 / 42, -1.0 / 30, 5.0 / 66, -691.0 / 2730, 7.0 / 6, -3617.0 / 510};
+  constexpr std::array<double, 8> kBernoulli = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                                5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
   double sum = 0;
   for (const double far = 12 + s; x < far; x += 1) sum += std::pow(x, -s);
   if (x == kInfinity) return sum;

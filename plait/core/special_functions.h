@@ -10,8 +10,8 @@ double log_gamma(double x);
 // limit from the side of its sign.
 double digamma(double x);
 
-// The n-th derivative of digamma, n a whole number: +∞ or −∞ at 0 and, for odd n, +∞ at the negative
-// whole numbers. NaN for n < 0, and below 0 for n > 1.
+// The n-th derivative of digamma, n a whole number: +∞ or −∞ at 0 and, for odd n, +∞ at the
+// negative whole numbers. NaN for n < 0, and below 0 for n > 1.
 double polygamma(double n, double x);
 
 // The x whose erf is y; NaN beyond -1 and 1.

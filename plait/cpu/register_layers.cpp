@@ -96,8 +96,7 @@ void along_axis(KernelCall& call, const Compute& compute) {
 
 void run_softmax(KernelCall& call, const void*) {
   const bool masked_is_zero = call.attributes.as<SoftmaxAttributes>().masked_is_zero;
-  along_axis(call,
-             [&](const Array& x, Array& out) { softmax_rows(x, masked_is_zero, out); });
+  along_axis(call, [&](const Array& x, Array& out) { softmax_rows(x, masked_is_zero, out); });
 }
 
 void run_log_softmax(KernelCall& call, const void*) {

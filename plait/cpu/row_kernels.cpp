@@ -2,13 +2,14 @@
 // f64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/row_kernels.cpp"
+#include "plait/cpu/row_kernels.h"
+
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <limits>
 
 #include "plait/cpu/lanes.inl"
-#include "plait/cpu/row_kernels.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -128,12 +129,11 @@ void softmax(const T* x, T* out, int64_t count, bool masked_is_zero) {
   T greatest = greatest_of(x, count);
   if (masked_is_zero && greatest == -std::numeric_limits<T>::infinity()) greatest = 0;
   const Lane<T> shift = all(greatest);
-  const double total =
-      sum_of(x, count, [&](Lane<T> values, int64_t at, int64_t filled) HWY_ATTR {
-        const Lane<T> power = exp_of_negative(values - shift);
-        store(power, out + at, filled);
-        return power;
-      });
+  const double total = sum_of(x, count, [&](Lane<T> values, int64_t at, int64_t filled) HWY_ATTR {
+    const Lane<T> power = exp_of_negative(values - shift);
+    store(power, out + at, filled);
+    return power;
+  });
   const Lane<T> factor = all(static_cast<T>(masked_is_zero && total == 0 ? 0 : 1 / total));
   each_vector(out, 0, count, [&](Lane<T> values, int64_t at, int64_t filled) HWY_ATTR {
     store(values * factor, out + at, filled);
@@ -160,9 +160,8 @@ T standardize(const T* x, T* out, int64_t count, bool is_centred, double epsilon
   if (is_centred) {
     // From the first element on, so that a constant row is met exactly.
     const Lane<T> first = all(x[0]);
-    const double rest = sum_of(x, count, [&](Lane<T> values, int64_t, int64_t) HWY_ATTR {
-      return values - first;
-    });
+    const double rest =
+        sum_of(x, count, [&](Lane<T> values, int64_t, int64_t) HWY_ATTR { return values - first; });
     mean = static_cast<T>(static_cast<double>(x[0]) + rest / size);
   }
   const Lane<T> middle = all(mean);

@@ -77,9 +77,8 @@ void standardize_rows(const Array& x, bool is_centred, double epsilon, Array& ou
   const Array dense = x.contiguous();
   const int64_t count = x.sizes().back();
   each_row(dense, [&]<class T>(std::type_identity<T>, int64_t row) {
-    *row_of<T>(scale, row, 1) =
-        kernels<T>().standardize(row_of<T>(dense, row, count), row_of<T>(out, row, count), count,
-                                 is_centred, epsilon);
+    *row_of<T>(scale, row, 1) = kernels<T>().standardize(
+        row_of<T>(dense, row, count), row_of<T>(out, row, count), count, is_centred, epsilon);
   });
 }
 

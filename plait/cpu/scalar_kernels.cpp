@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "plait/core/element.h"
-#include "plait/cpu/kernels.h"
 #include "plait/core/special_functions.h"
+#include "plait/cpu/kernels.h"
 
 namespace plait::cpu {
 namespace {

@@ -72,8 +72,8 @@ Inside window_at(const WindowDimension& d, int64_t i) {
   }
   const int64_t begin = i * d.stride - d.padding;
   const int64_t skipped = begin < 0 ? (-begin + d.dilation - 1) / d.dilation : 0;
-  return {begin + skipped * d.dilation,
-          std::min(begin + (d.window - 1) * d.dilation + 1, d.size), d.dilation};
+  return {begin + skipped * d.dilation, std::min(begin + (d.window - 1) * d.dilation + 1, d.size),
+          d.dilation};
 }
 
 // Calls visit(window, element) for the windows of a row and their elements: of each window the
@@ -295,8 +295,7 @@ void window_spread(const Array& x, std::span<const WindowDimension> dimensions, 
   });
 }
 
-void window_maximum_index(const Array& x, std::span<const WindowDimension> dimensions,
-                          Array& out) {
+void window_maximum_index(const Array& x, std::span<const WindowDimension> dimensions, Array& out) {
   const Array dense = x.contiguous();
   const int64_t planes = plane_count(out, dimensions.size());
   with_element_type(x.dtype(), [&]<class T>(std::type_identity<T>) {

@@ -27,8 +27,8 @@ class Padding {
   Padding(const std::string& name) : Padding(std::string_view(name)) {}      // NOLINT
 
   struct Dimension {
-    Dim size;          // of the input
-    Dim window;        // from its first element to its last
+    Dim size;    // of the input
+    Dim window;  // from its first element to its last
     int64_t stride = 1;
   };
   std::vector<Ends> of(std::span<const Dimension> dimensions, std::string_view function) const;

@@ -15,7 +15,8 @@ std::vector<Dim> as_dims(std::span<const int64_t> numbers) {
 
 void expect_rank(std::string_view function, std::string_view what, const Tensor& x, size_t rank) {
   if (x.rank() == rank) return;
-  throw ShapeError("{}: the {} is {}; it needs {} dimensions", function, what, x.type().text(), rank)
+  throw ShapeError("{}: the {} is {}; it needs {} dimensions", function, what, x.type().text(),
+                   rank)
       .at(Location::of_caller());
 }
 
@@ -105,12 +106,11 @@ Tensor conv_transpose(std::string_view function, size_t dimensions, const Tensor
   check_groups(function, options.groups);
   const auto padding = options.padding.of(dimensions, function, "padding", 0);
   const auto more = options.output_padding.of(dimensions, function, "output padding", 0);
-  ConvolutionAttributes a{
-      .strides = options.stride.of(dimensions, function, "stride", 1),
-      .dilation = options.dilation.of(dimensions, function, "dilation", 1),
-      .input_dilation = std::vector<int64_t>(dimensions, 1),
-      .padding_low = as_dims(padding),
-      .groups = options.groups};
+  ConvolutionAttributes a{.strides = options.stride.of(dimensions, function, "stride", 1),
+                          .dilation = options.dilation.of(dimensions, function, "dilation", 1),
+                          .input_dilation = std::vector<int64_t>(dimensions, 1),
+                          .padding_low = as_dims(padding),
+                          .groups = options.groups};
   for (size_t i = 0; i < dimensions; ++i) {
     const auto axis = static_cast<int64_t>(i) + 2;
     if (more[i] >= std::max(a.strides[i], a.dilation[i])) {

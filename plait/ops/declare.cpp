@@ -1,5 +1,6 @@
 #include "plait/ops/declare.h"
 
+#include "plait/ops/activation.h"
 #include "plait/ops/convolution.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -30,6 +31,7 @@ void register_all() {
   register_linear_ops();
   register_create_ops();
   register_special_ops();
+  register_activation_ops();
   register_convolution_ops();
   register_window_ops();
   register_softmax_ops();

@@ -35,7 +35,7 @@ struct AveragePoolOptions {
   std::optional<PerDimension> stride = {};
   PerDimension padding = 0;
   bool ceil_mode = false;
-  bool count_include_pad = true;       // zeros of the padding are averaged too
+  bool count_include_pad = true;        // zeros of the padding are averaged too
   std::optional<int64_t> divisor = {};  // what sums are divided by instead of the count
 };
 

@@ -34,8 +34,8 @@ void infer_standardize(ir::Inference& in) {
   const Shape& shape = in.operands[0].shape();
   if (shape.rank() == 0) in.fail("{} has no rows", in.operands[0].text());
   in.give(in.operands[0].without_sharding());
-  in.give(in.operands[0].without_sharding().with_shape(
-      Shape(shape.dims().first(shape.rank() - 1))));
+  in.give(
+      in.operands[0].without_sharding().with_shape(Shape(shape.dims().first(shape.rank() - 1))));
 }
 
 int64_t axis_in(const RuleContext& c) { return c.attributes.as<SoftmaxAttributes>().axis; }
@@ -120,25 +120,25 @@ std::vector<Tensor> batch_rows(const ir::Attributes& attributes, std::span<const
 Tensor along(const ir::Primitive& primitive, const Tensor& x, int64_t axis, bool masked_is_zero) {
   const DType dtype = inexact(x.dtype());
   const auto place = static_cast<int64_t>(axis_of(axis, x.rank()));
-  const Tensor result =
-      plait::apply(primitive, {astype(x, computed(dtype))},
-                   ir::Attributes::of(SoftmaxAttributes{place, masked_is_zero}));
+  const Tensor result = plait::apply(primitive, {astype(x, computed(dtype))},
+                                     ir::Attributes::of(SoftmaxAttributes{place, masked_is_zero}));
   return astype(result, dtype);
 }
 
 }  // namespace
 
 Tensor softmax(const Tensor& x, int64_t axis) { return along(ops().softmax, x, axis, false); }
-Tensor softmin(const Tensor& x, int64_t axis) { return softmax(-astype(x, inexact(x.dtype())), axis); }
+Tensor softmin(const Tensor& x, int64_t axis) {
+  return softmax(-astype(x, inexact(x.dtype())), axis);
+}
 Tensor log_softmax(const Tensor& x, int64_t axis) {
   return along(ops().log_softmax, x, axis, false);
 }
 Tensor masked_softmax(const Tensor& x, int64_t axis) { return along(ops().softmax, x, axis, true); }
 
 Standardized standardize(const Tensor& x, double epsilon, bool is_centred) {
-  const auto results =
-      apply_all(ops().standardize, std::span(&x, 1),
-                ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
+  const auto results = apply_all(ops().standardize, std::span(&x, 1),
+                                 ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
   return {results[0], results[1]};
 }
 

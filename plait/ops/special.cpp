@@ -76,13 +76,13 @@ struct Table {
                    partials(Partial::of(kResult, [](const Context& c) {
                      return 0.5 / std::numbers::inv_sqrtpi * plait::exp(square(c.result()));
                    }))});
-  const ir::Primitive& lgamma = function(
-      1, {"lgamma",
-          "The logarithm of the magnitude of Γ(x).",
-          kFloatings,
-          {.real = [](Reals x) { return special::log_gamma(x[0]); }},
-          partials(Partial::of(
-              kFirst, [](const Context& c) { return plait::digamma(c.operand(0)); }))});
+  const ir::Primitive& lgamma =
+      function(1, {"lgamma",
+                   "The logarithm of the magnitude of Γ(x).",
+                   kFloatings,
+                   {.real = [](Reals x) { return special::log_gamma(x[0]); }},
+                   partials(Partial::of(
+                       kFirst, [](const Context& c) { return plait::digamma(c.operand(0)); }))});
   const ir::Primitive& digamma = function(
       1, {"digamma",
           "The derivative of lgamma.",
@@ -90,24 +90,25 @@ struct Table {
           {.real = [](Reals x) { return special::digamma(x[0]); }},
           partials(Partial::of(
               kFirst, [](const Context& c) { return plait::polygamma(1, c.operand(0)); }))});
-  const ir::Primitive& polygamma = function(
-      2, {"polygamma",
-          "The n-th derivative of digamma at x; operands n, a whole number, and x.",
-          kFloatings,
-          {.real = [](Reals x) { return special::polygamma(x[0], x[1]); }},
-          partials(Partial::zero(), Partial::of(kFirst | kSecond, [](const Context& c) {
-                     return plait::polygamma(c.operand(0) + 1, c.operand(1));
-                   }))});
+  const ir::Primitive& polygamma =
+      function(2, {"polygamma",
+                   "The n-th derivative of digamma at x; operands n, a whole number, and x.",
+                   kFloatings,
+                   {.real = [](Reals x) { return special::polygamma(x[0], x[1]); }},
+                   partials(Partial::zero(), Partial::of(kFirst | kSecond, [](const Context& c) {
+                              return plait::polygamma(c.operand(0) + 1, c.operand(1));
+                            }))});
   const ir::Primitive& logaddexp = function(
-      2, {"logaddexp",
-          "log(e^a + e^b), without overflow on the way.",
-          kFloatings,
-          {.real = log_add_exp},
-          partials(
-              Partial::of(kFirst | kSecond,
-                          [](const Context& c) { return share_of(c.operand(0), c.operand(1)); }),
-              Partial::of(kFirst | kSecond,
-                          [](const Context& c) { return share_of(c.operand(1), c.operand(0)); }))});
+      2,
+      {"logaddexp",
+       "log(e^a + e^b), without overflow on the way.",
+       kFloatings,
+       {.real = log_add_exp},
+       partials(Partial::of(kFirst | kSecond,
+                            [](const Context& c) { return share_of(c.operand(0), c.operand(1)); }),
+                Partial::of(kFirst | kSecond, [](const Context& c) {
+                  return share_of(c.operand(1), c.operand(0));
+                }))});
   const ir::Primitive& fmod = function(
       2, {"fmod",
           "What a / b leaves when rounded towards 0: has the sign of a; integers by 0 give 0.",
@@ -129,32 +130,31 @@ struct Table {
                    "The complex number with the other sign of its imaginary part.",
                    kComplexes,
                    {.complex = [](Complexes x) { return std::conj(x[0]); }},
-                   {.transposes = {{{},
-                                    [](const Context&, const Tensor& cotangent, size_t) {
+                   {.transposes = {{{}, [](const Context&, const Tensor& cotangent, size_t) {
                                       return conj(cotangent);
                                     }}}}});
   // Cotangents pair with tangents as Re(c · t), so a real one is the complex one of the same value.
-  const ir::Primitive& real = function(
-      1, {"real",
-          "The real part.",
-          kComplexes,
-          {.complex = [](Complexes x) { return Number(x[0].real()); }},
-          {.transposes = {{{},
-                           [](const Context& c, const Tensor& cotangent, size_t) {
-                             return astype(cotangent, c.operand_types[0].dtype());
-                           }}}},
-          ir::Elementwise::real});
-  const ir::Primitive& imag = function(
-      1, {"imag",
-          "The imaginary part.",
-          kComplexes,
-          {.complex = [](Complexes x) { return Number(x[0].imag()); }},
-          {.transposes = {{{},
-                           [](const Context& c, const Tensor& cotangent, size_t) {
-                             const DType dtype = c.operand_types[0].dtype();
-                             return astype(cotangent, dtype) * std::complex<double>(0, -1);
-                           }}}},
-          ir::Elementwise::real});
+  const ir::Primitive& real =
+      function(1, {"real",
+                   "The real part.",
+                   kComplexes,
+                   {.complex = [](Complexes x) { return Number(x[0].real()); }},
+                   {.transposes = {{{},
+                                    [](const Context& c, const Tensor& cotangent, size_t) {
+                                      return astype(cotangent, c.operand_types[0].dtype());
+                                    }}}},
+                   ir::Elementwise::real});
+  const ir::Primitive& imag =
+      function(1, {"imag",
+                   "The imaginary part.",
+                   kComplexes,
+                   {.complex = [](Complexes x) { return Number(x[0].imag()); }},
+                   {.transposes = {{{},
+                                    [](const Context& c, const Tensor& cotangent, size_t) {
+                                      const DType dtype = c.operand_types[0].dtype();
+                                      return astype(cotangent, dtype) * std::complex<double>(0, -1);
+                                    }}}},
+                   ir::Elementwise::real});
   const ir::Primitive& stop_gradient =
       declare({.primitive = {.name = "stop_gradient",
                              .summary = "The same numbers, of which derivatives see a constant.",
@@ -182,8 +182,7 @@ Tensor inexactly(const ir::Primitive& primitive, const Operand& x) {
 }
 
 Tensor of_two(const ir::Primitive& primitive, const Operand& a, const Operand& b, DType dtype) {
-  return plait::apply(primitive,
-                      broadcast_together(primitive.name, {a.as(dtype), b.as(dtype)}));
+  return plait::apply(primitive, broadcast_together(primitive.name, {a.as(dtype), b.as(dtype)}));
 }
 
 Tensor inexactly(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
@@ -219,7 +218,8 @@ Tensor xlogy(const Operand& x, const Operand& y) {
   const Tensor factor = x.as(dtype), number = y.as(dtype);
   // Where the product or its derivatives would be 0 · ∞.
   const Tensor is_limit =
-      equal(factor, 0) & (less_equal(number, 0) | equal(number, std::numeric_limits<double>::infinity()));
+      equal(factor, 0) &
+      (less_equal(number, 0) | equal(number, std::numeric_limits<double>::infinity()));
   return where(is_limit, 0, factor * log(where(is_limit, 1, number)));
 }
 

@@ -24,10 +24,11 @@ std::span<const Dim> plane_of(const Shape& shape, size_t dimensions) {
 }
 
 void check_dimensions(const ir::Inference& in, size_t dimensions) {
-  if (dimensions < 1 || dimensions > 3) in.fail("windows over {} dimensions, not 1 to 3", dimensions);
+  if (dimensions < 1 || dimensions > 3)
+    in.fail("windows over {} dimensions, not 1 to 3", dimensions);
   if (static_cast<size_t>(in.operands[0].rank()) >= dimensions) return;
-  throw ShapeError("{}: {} has fewer than {} dimensions", in.primitive.name,
-                   in.operands[0].text(), dimensions)
+  throw ShapeError("{}: {} has fewer than {} dimensions", in.primitive.name, in.operands[0].text(),
+                   dimensions)
       .at(in.location);
 }
 
@@ -59,7 +60,8 @@ void check_windows(const ir::Inference& in) {
 void infer_sum(ir::Inference& in) {
   check_windows(in);
   const auto& a = in.attributes_as<WindowAttributes>();
-  in.give(in.operands[0].without_sharding().with_shape(with_plane(in.operands[0].shape(), a.counts)));
+  in.give(
+      in.operands[0].without_sharding().with_shape(with_plane(in.operands[0].shape(), a.counts)));
 }
 
 void infer_index(ir::Inference& in) {
@@ -75,7 +77,8 @@ void infer_spread(ir::Inference& in) {
   check_windows(in);
   const auto& a = in.attributes_as<WindowAttributes>();
   const Shape& shape = in.operands[0].shape();
-  if (a.sizes.size() != a.counts.size()) in.fail("{} sizes for {} dimensions", a.sizes.size(), a.counts.size());
+  if (a.sizes.size() != a.counts.size())
+    in.fail("{} sizes for {} dimensions", a.sizes.size(), a.counts.size());
   const auto plane = plane_of(shape, a.counts.size());
   for (size_t i = 0; i < plane.size(); ++i) {
     if (!differ(plane[i], a.counts[i])) continue;
@@ -118,8 +121,8 @@ void infer_put(ir::Inference& in) {
                      in.operands[1].text())
         .at(in.location);
   }
-  in.give(in.operands[0].without_sharding().with_shape(
-      with_plane(in.operands[0].shape(), a.sizes)));
+  in.give(
+      in.operands[0].without_sharding().with_shape(with_plane(in.operands[0].shape(), a.sizes)));
 }
 
 Tensor transpose_sum(const RuleContext& c, const Tensor& cotangent, size_t);
@@ -155,15 +158,14 @@ const ir::Primitive& take_primitive();
 const ir::Primitive& put_primitive();
 
 struct Table {
-  const ir::Primitive& sum =
-      declare({.primitive = {.name = "window_sum",
-                             .summary = "The sum of what each window holds.",
-                             .attributes = &ir::schema_of<WindowAttributes>(),
-                             .operands = ir::exactly(1),
-                             .takes = kNumbers,
-                             .infer = infer_sum},
-               .rules = {.transposes = {{{}, transpose_sum}},
-                         .batching = {batch_one<sum_primitive>}}});
+  const ir::Primitive& sum = declare(
+      {.primitive = {.name = "window_sum",
+                     .summary = "The sum of what each window holds.",
+                     .attributes = &ir::schema_of<WindowAttributes>(),
+                     .operands = ir::exactly(1),
+                     .takes = kNumbers,
+                     .infer = infer_sum},
+       .rules = {.transposes = {{{}, transpose_sum}}, .batching = {batch_one<sum_primitive>}}});
   const ir::Primitive& spread = declare(
       {.primitive = {.name = "window_spread",
                      .summary = "The transpose of window_sum: the sum over the windows that hold "
