@@ -1,11 +1,11 @@
-#!/ usr / bin / env python3
+#!/usr/bin/env python3
 """Checks the rooms: which may include which, and that <plait/plait.h> has every public header."""
 
 import pathlib
 import re
 import sys
 
-#A room may include itself and the rooms in the rows above it, not its neighbours in the same row.
+# A room may include itself and the rooms in the rows above it, not its neighbours in the same row.
 ROWS = [
     ["core"],
     ["ir"],
@@ -18,7 +18,7 @@ ROWS = [
     ["nn", "optim", "data", "io", "serve"],
 ]
 
-#Headers that the umbrella leaves out : they are for the sources of Plait only.
+# Headers that the umbrella leaves out: they are for the sources of Plait only.
 INSIDE = {
     "plait/core/dim_node.h",
     "plait/core/dim_polynomial.h",
