@@ -40,7 +40,7 @@ TEST(Table, EveryPrimitiveHasADerivativeOrSaysWhyNot) {
 }
 
 TEST(Table, EveryPrimitiveWithOperandsCanBeBatched) {
-  const std::vector<std::string_view> missing{"broadcast", "concat", "convert",
+  const std::vector<std::string_view> missing{"broadcast", "concat",  "convert",
                                               "pad",       "reshape", "slice"};
   for (const ir::Primitive* primitive : operations()) {
     if (primitive->operands.most == 0) continue;
