@@ -29,6 +29,7 @@ INSIDE = {
     "plait/core/reflect_bindings.h",
     "plait/core/size_proof.h",
     "plait/core/source_line.h",
+    "plait/core/special_functions.h",
     "plait/core/whole_numbers.h",
     "plait/cpu/axis_rows.h",
     "plait/cpu/blocked_product.h",
@@ -49,6 +50,7 @@ INSIDE = {
     "plait/cpu/product_kernels.h",
     "plait/cpu/product_kernels_body.h",
     "plait/cpu/recent_cache.h",
+    "plait/cpu/row_kernels.h",
     "plait/cpu/row_view.h",
     "plait/cpu/scatter_loops.h",
     "plait/cpu/special_functions.h",
@@ -70,7 +72,10 @@ INSIDE = {
     "plait/ir/value_check.h",
     "plait/ir/verify_rules.h",
     "plait/ops/along.h",
+    "plait/ops/contraction.h",
+    "plait/ops/contraction_order.h",
     "plait/ops/index_plan.h",
+    "plait/ops/resampling_taps.h",
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -217,6 +217,12 @@ struct Absolute {
     }
   }
 };
+struct Relu {
+  template <class T>
+  static T of(T a) {
+    return a < 0 ? T(0) : a;  // a NaN stays
+  }
+};
 struct Sign {
   template <class T>
   static T of(T a) {
@@ -344,6 +350,7 @@ void add_number(Kernels& kernels) {
   add_unary<Negative, Bits>(kernels, "negative", kDType);
   add_unary<Absolute, T>(kernels, "absolute");
   add_unary<Sign, T>(kernels, "sign");
+  add_unary<Relu, T>(kernels, "relu");
   add_unary<Square, Bits>(kernels, "square", kDType);
   add_binary<Add, Bits>(kernels, "add", kDType);
   add_binary<Subtract, Bits>(kernels, "subtract", kDType);

@@ -3,6 +3,7 @@
 
 namespace plait {
 
-void register_arranging_kernels();  // sorts, scans, and elements picked along an axis
+void register_arranging_kernels();  // sorts and scans
+void register_layer_kernels();      // convolutions, windows, softmax and the like
 
 }  // namespace plait

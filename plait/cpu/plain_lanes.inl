@@ -7,6 +7,7 @@
 #define HWY_NAMESPACE N_PLAIN
 #define HWY_BEFORE_NAMESPACE() static_assert(true)
 #define HWY_AFTER_NAMESPACE() static_assert(true)
+#define HWY_ATTR
 #define HWY_INLINE inline
 #define HWY_ONCE 1
 

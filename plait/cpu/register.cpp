@@ -110,6 +110,7 @@ void register_cpu_kernels() {
     register_kernel(ir::primitive(name), {run_scatter, &combine});
   }
   register_arranging_kernels();
+  register_layer_kernels();
 }
 
 }  // namespace plait

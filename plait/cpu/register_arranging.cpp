@@ -4,7 +4,6 @@
 #include "plait/cpu/kernel_registration.h"
 #include "plait/cpu/scan.h"
 #include "plait/cpu/sort.h"
-#include "plait/ops/pick.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/scan.h"
 #include "plait/ops/sort.h"

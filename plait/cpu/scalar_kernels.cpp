@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "plait/core/element.h"
+#include "plait/core/special_functions.h"
 #include "plait/cpu/kernels.h"
-#include "plait/cpu/special_functions.h"
 
 namespace plait::cpu {
 namespace {
@@ -171,9 +171,11 @@ void add_scalar_kernels(Kernels& kernels) {
   add_both<std::acosh>(kernels, "acosh");
   add_both<std::atanh>(kernels, "atanh");
   add_both<std::erfc>(kernels, "erfc");
-  add_both<erf_inverse>(kernels, "erfinv");
-  add_both<log_gamma>(kernels, "lgamma");
-  add_both<digamma>(kernels, "digamma");
+  add_both<special::erf_inverse>(kernels, "erfinv");
+  add_both<special::log_gamma>(kernels, "lgamma");
+  add_both<special::digamma>(kernels, "digamma");
+  add_binary<float, special::polygamma>(kernels, "polygamma");
+  add_binary<double, special::polygamma>(kernels, "polygamma");
   add_divisions<float>(kernels);
   add_divisions<double>(kernels);
   add_powers<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(kernels);

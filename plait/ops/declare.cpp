@@ -1,17 +1,21 @@
 #include "plait/ops/declare.h"
 
+#include "plait/ops/activation.h"
 #include "plait/ops/complex.h"
+#include "plait/ops/convolution.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/gather.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/scan.h"
 #include "plait/ops/scatter.h"
 #include "plait/ops/shape.h"
-#include "plait/ops/update_slice.h"
-#include "plait/ops/scan.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/softmax.h"
 #include "plait/ops/sort.h"
+#include "plait/ops/special.h"
+#include "plait/ops/update_slice.h"
+#include "plait/ops/window.h"
 
 namespace plait {
 
@@ -40,6 +44,11 @@ void register_all() {
   register_gather_ops();
   register_scatter_ops();
   register_update_slice();
+  register_special_ops();
+  register_activation_ops();
+  register_convolution_ops();
+  register_window_ops();
+  register_softmax_ops();
 }
 
 }  // namespace plait

@@ -19,10 +19,6 @@ std::vector<const ir::Primitive*> operations() {
   return operations;
 }
 
-bool is_one_of(const std::vector<std::string_view>& names, std::string_view name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
 TEST(Table, EveryPrimitiveIsDocumented) {
   for (const ir::Primitive* primitive : operations()) {
     EXPECT_FALSE(primitive->summary.empty()) << primitive->name;
@@ -30,17 +26,15 @@ TEST(Table, EveryPrimitiveIsDocumented) {
 }
 
 TEST(Table, EveryPrimitiveHasADerivativeOrSaysWhyNot) {
-  const std::vector<std::string_view> missing{};
   for (const ir::Primitive* primitive : operations()) {
     const Rules* rules = find_rules(*primitive);
     ASSERT_NE(rules, nullptr) << primitive->name;
     const bool has_rule = rules->has_derivative() || !rules->not_differentiable.empty();
-    EXPECT_EQ(has_rule, !is_one_of(missing, primitive->name)) << primitive->name;
+    EXPECT_TRUE(has_rule) << primitive->name;
   }
 }
 
 TEST(Table, EveryPrimitiveWithOperandsCanBeBatched) {
-  const std::vector<std::string_view> missing{};
   for (const ir::Primitive* primitive : operations()) {
     if (primitive->operands.most == 0) continue;
     const Rules* rules = find_rules(*primitive);
@@ -48,7 +42,7 @@ TEST(Table, EveryPrimitiveWithOperandsCanBeBatched) {
     const bool has_signature =
         primitive->elementwise != ir::Elementwise::no || primitive->signature != nullptr;
     const bool can = has_signature || rules->batching.of != nullptr;
-    EXPECT_EQ(can, !is_one_of(missing, primitive->name)) << primitive->name;
+    EXPECT_TRUE(can) << primitive->name;
   }
 }
 

@@ -1,11 +1,11 @@
-#include "plait/cpu/special_functions.h"
+#include "plait/core/special_functions.h"
 
 #include <array>
 #include <cmath>
 #include <limits>
 #include <numbers>
 
-namespace plait::cpu {
+namespace plait::special {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -34,6 +34,27 @@ double erf_inverse_guess(double y) {
   return std::sqrt(std::sqrt(t * t - log / kA) - t);
 }
 
+// Σ_k 1 / (x + k)^s for s > 1 and x > 0: the first terms, then Euler's and Maclaurin's formula for
+// the rest.
+double hurwitz_zeta(double s, double x) {
+  constexpr std::array<double, 8> kBernoulli = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
+                                                5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
+  double sum = 0;
+  for (const double far = 12 + s; x < far; x += 1) sum += std::pow(x, -s);
+  if (x == kInfinity) return sum;
+  sum += std::pow(x, 1 - s) / (s - 1) + std::pow(x, -s) / 2;
+  double factor = s * std::pow(x, -s - 1);  // s (s + 1) … (s + 2k) x^(−s − 2k − 1)
+  double factorial = 2;                     // (2k + 2)!
+  for (size_t k = 0; k < kBernoulli.size(); ++k) {
+    sum += kBernoulli[k] / factorial * factor;
+    const double next = s + 2 * static_cast<double>(k) + 1;
+    factor *= next * (next + 1) / (x * x);
+    const double last = 2 * static_cast<double>(k) + 2;
+    factorial *= (last + 1) * (last + 2);
+  }
+  return sum;
+}
+
 }  // namespace
 
 double log_gamma(double x) {
@@ -54,6 +75,24 @@ double digamma(double x) {
                              kPi / std::tan(angle));
 }
 
+double polygamma(double n, double x) {
+  if (n == 0) return digamma(x);
+  if (!(n > 0) || n != std::floor(n) || std::isnan(x)) return kNan;
+  const bool is_odd = std::fmod(n, 2) == 1;
+  if (x == 0) return is_odd ? kInfinity : std::copysign(kInfinity, -x);
+  if (x > 0) {
+    const double size = std::exp(log_gamma(n + 1)) * hurwitz_zeta(n + 1, x);
+    return is_odd ? size : -size;
+  }
+  const double whole = std::nearbyint(x);
+  if (x == whole && is_odd && !std::isinf(x)) return kInfinity;
+  if (n > 1 || std::isinf(x)) return kNan;
+  // The derivative of ψ(x) = ψ(1 − x) − π / tan(π x).
+  const double sine = std::sin(std::numbers::pi * (x - whole));
+  const double root = std::numbers::pi / sine;
+  return root * root - hurwitz_zeta(2, 1 - x);
+}
+
 double erf_inverse(double y) {
   const double size = std::abs(y);
   if (!(size <= 1)) return kNan;
@@ -68,4 +107,4 @@ double erf_inverse(double y) {
   return std::copysign(x, y);
 }
 
-}  // namespace plait::cpu
+}  // namespace plait::special

@@ -1,0 +1,27 @@
+// The kernels behind rows.h: one row at a time, dense.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "plait/cpu/cpu_level.h"
+
+namespace plait::cpu {
+
+template <class T>
+struct RowKernels {
+  void (*softmax)(const T* x, T* out, int64_t count, bool masked_is_zero) = nullptr;
+  void (*log_softmax)(const T* x, T* out, int64_t count) = nullptr;
+  // Gives the scale.
+  T (*standardize)(const T* x, T* out, int64_t count, bool is_centred, double epsilon) = nullptr;
+};
+
+struct AllRowKernels {
+  RowKernels<float> f32;
+  RowKernels<double> f64;
+};
+
+// One function a level, as those of kernels.h.
+extern const std::array<void (*)(AllRowKernels&), kCpuLevelCount> kRowKernels;
+
+}  // namespace plait::cpu

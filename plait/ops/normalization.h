@@ -1,0 +1,54 @@
+// Numbers brought to a common mean and scale. Narrow floats are computed in f32 and rounded once;
+// integers give f32. Weights and biases that are not given are 1 and 0.
+#pragma once
+
+#include <optional>
+
+#include "plait/ops/reduce.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+// x w^T + bias: x is [..., inputs], w [outputs, inputs].
+Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias = {});
+
+// x over its p-norm along the axes, which is taken to be at least epsilon.
+Tensor normalize(const Tensor& x, double p = 2, const Axes& axes = 1, double epsilon = 1e-12);
+
+// Over the last dimensions, which `shape` repeats; so are weight and bias. A constant row gives
+// the bias, and finite derivatives, as long as epsilon is above 0.
+Tensor layer_norm(const Tensor& x, const Shape& shape, const Tensor& weight = {},
+                  const Tensor& bias = {}, double epsilon = 1e-5);
+// Without the mean. Epsilon is that of the dtype where not given.
+Tensor rms_norm(const Tensor& x, const Shape& shape, const Tensor& weight = {},
+                std::optional<double> epsilon = {});
+
+// The following take [batch, channels, space…], and weights and biases [channels].
+
+// Over space and each group of neighbouring channels.
+Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight = {},
+                  const Tensor& bias = {}, double epsilon = 1e-5);
+// Over space.
+Tensor instance_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
+                     double epsilon = 1e-5);
+
+struct BatchNormOptions {
+  Tensor weight = {}, bias = {};
+  // Means and variances so far, of each channel; in inference, what is used.
+  Tensor running_mean = {}, running_variance = {};
+  bool is_training = true;
+  double momentum = 0.1;  // the share of this batch in what is run on with
+  double epsilon = 1e-5;
+};
+struct BatchNormed {
+  Tensor values;
+  // Of the next step; empty where none were given. No derivatives flow through them.
+  Tensor running_mean, running_variance;
+};
+// Over batch and space: of this batch in training, the running ones in inference.
+BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options = {});
+
+// Each element is kept where `keep` says so, with 1/(1 − rate) of it, else 0.
+Tensor dropout(const Tensor& x, const Tensor& keep, double rate);
+
+}  // namespace plait

@@ -1,0 +1,216 @@
+#include "plait/ops/pooling.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "plait/core/error.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
+#include "plait/ops/window.h"
+
+namespace plait {
+namespace {
+
+void expect_planes(std::string_view function, const Tensor& x, size_t dimensions) {
+  if (x.rank() == dimensions + 1 || x.rank() == dimensions + 2) return;
+  throw ShapeError("{}: {}; it takes {} or {} dimensions", function, x.type().text(),
+                   dimensions + 1, dimensions + 2)
+      .at(Location::of_caller());
+}
+
+// The i-th of the last dimensions.
+Dim space_of(const Tensor& x, size_t dimensions, size_t i) {
+  return x.shape(static_cast<int64_t>(x.rank() - dimensions + i));
+}
+
+struct Pool {
+  std::string_view function;
+  size_t dimensions;
+  const PerDimension& window;
+  const std::optional<PerDimension>& stride;
+  const PerDimension& padding;
+  PerDimension dilation = 1;
+  bool ceil_mode = false;
+};
+
+// How many windows: the last one begins inside of the space or of the padding before it.
+Dim count_of(const Pool& pool, const Tensor& x, const WindowAttributes& a, size_t i) {
+  const Dim size = space_of(x, pool.dimensions, i);
+  const int64_t extent = (a.window[i] - 1) * a.dilation[i] + 1, stride = a.strides[i];
+  if (2 * a.padding[i] > extent) {
+    throw ValueError("{}: a padding of {} is more than half of a window of {}", pool.function,
+                     a.padding[i], extent)
+        .at(Location::of_caller());
+  }
+  const Dim rest = size + 2 * a.padding[i] - extent;
+  Dim count = floor_div(rest + (pool.ceil_mode ? stride - 1 : 0), stride) + 1;
+  if (pool.ceil_mode) count = min(count, floor_div(size + (a.padding[i] - 1), stride) + 1);
+  if (count.is_number() && count.number() < 1) {
+    throw ShapeError("{}: a window of {} does not fit into {} with a padding of {}", pool.function,
+                     extent, x.type().text(), a.padding[i])
+        .at(Location::of_caller());
+  }
+  return count;
+}
+
+WindowAttributes windows_of(const Pool& pool, const Tensor& x) {
+  const size_t n = pool.dimensions;
+  expect_planes(pool.function, x, n);
+  WindowAttributes a;
+  a.window = pool.window.of(n, pool.function, "window", 1);
+  a.strides = pool.stride.value_or(pool.window).of(n, pool.function, "stride", 1);
+  a.dilation = pool.dilation.of(n, pool.function, "dilation", 1);
+  a.padding = pool.padding.of(n, pool.function, "padding", 0);
+  for (size_t i = 0; i < n; ++i) a.counts.push_back(count_of(pool, x, a, i));
+  return a;
+}
+
+WindowAttributes even_windows_of(std::string_view function, size_t dimensions, const Tensor& x,
+                                 const PerDimension& counts) {
+  expect_planes(function, x, dimensions);
+  WindowAttributes a;
+  const auto given = counts.of(dimensions, function, "number of windows", -1);
+  for (size_t i = 0; i < dimensions; ++i) {
+    const Dim size = space_of(x, dimensions, i);
+    if (size == Dim(0)) {
+      throw ShapeError("{}: {} has nothing to divide", function, x.type().text())
+          .at(Location::of_caller());
+    }
+    a.counts.push_back(given[i] == -1 ? size : Dim(given[i]));
+  }
+  return a;
+}
+
+Scalar least_of(DType dtype) {
+  if (is_floating(dtype)) return -std::numeric_limits<double>::infinity();
+  if (!is_signed(dtype) || is_boolean(dtype)) return 0;
+  return std::numeric_limits<int64_t>::min() >> (64 - 8 * size_of(dtype));
+}
+
+MaxPooled max_of(const Tensor& x, const WindowAttributes& a) {
+  const Tensor index = window_maximum_index(x, a);
+  Tensor values = plane_take(x, index, a.counts.size());
+  // A window may lie between the elements, and beside them, only where it has gaps.
+  const bool has_gaps = std::ranges::any_of(a.dilation, [](int64_t step) { return step > 1; });
+  if (has_gaps) values = where(less(index, 0), least_of(x.dtype()), values);
+  return {values, index};
+}
+
+MaxPooled max_pool(std::string_view function, size_t dimensions, const Tensor& x,
+                   const PerDimension& window, const MaxPoolOptions& options) {
+  return max_of(x, windows_of({function, dimensions, window, options.stride, options.padding,
+                               options.dilation, options.ceil_mode},
+                              x));
+}
+
+MaxPooled adaptive_max_pool(std::string_view function, size_t dimensions, const Tensor& x,
+                            const PerDimension& counts) {
+  return max_of(x, even_windows_of(function, dimensions, x, counts));
+}
+
+// How many elements each window holds, in the dtype of x, for any planes.
+Tensor counts_of(const Tensor& x, WindowAttributes a, bool with_padding) {
+  Shape plane;
+  for (size_t i = 0; i < a.counts.size(); ++i) {
+    const Dim size = space_of(x, a.counts.size(), i);
+    plane.append(with_padding ? size + 2 * a.padding[i] : size);
+    if (with_padding) a.padding[i] = 0;
+  }
+  return window_sum(ones(plane, x.dtype()), a);
+}
+
+// Sums of narrow floats are beyond their range sooner than means.
+DType dtype_of_sums(DType dtype) {
+  const bool is_narrow = is_floating(dtype) && size_of(dtype) < 4;
+  return is_narrow ? DType::f32 : inexact(dtype);
+}
+
+Tensor avg_pool(std::string_view function, size_t dimensions, const Tensor& x,
+                const PerDimension& window, const AveragePoolOptions& options) {
+  const WindowAttributes a = windows_of(
+      {function, dimensions, window, options.stride, options.padding, 1, options.ceil_mode}, x);
+  const Tensor numbers = astype(x, dtype_of_sums(x.dtype()));
+  const Tensor sums = window_sum(numbers, a);
+  const auto means = [&](const Operand& divisor) {
+    return astype(divide(sums, divisor), inexact(x.dtype()));
+  };
+  if (options.divisor) {
+    if (*options.divisor == 0) {
+      throw ValueError("{}: a divisor of 0", function).at(Location::of_caller());
+    }
+    return means(*options.divisor);
+  }
+  const bool has_padding = std::ranges::any_of(a.padding, [](int64_t p) { return p != 0; });
+  if (options.ceil_mode || (has_padding && !options.count_include_pad)) {
+    return means(counts_of(numbers, a, options.count_include_pad));
+  }
+  int64_t count = 1;
+  for (const int64_t size : a.window) count *= size;
+  return means(count);
+}
+
+Tensor adaptive_avg_pool(std::string_view function, size_t dimensions, const Tensor& x,
+                         const PerDimension& counts) {
+  const WindowAttributes a = even_windows_of(function, dimensions, x, counts);
+  const Tensor numbers = astype(x, dtype_of_sums(x.dtype()));
+  return astype(window_sum(numbers, a) / counts_of(numbers, a, false), inexact(x.dtype()));
+}
+
+}  // namespace
+
+Tensor max_pool1d(const Tensor& x, const PerDimension& window, const MaxPoolOptions& options) {
+  return max_pool("max_pool1d", 1, x, window, options).values;
+}
+Tensor max_pool2d(const Tensor& x, const PerDimension& window, const MaxPoolOptions& options) {
+  return max_pool("max_pool2d", 2, x, window, options).values;
+}
+Tensor max_pool3d(const Tensor& x, const PerDimension& window, const MaxPoolOptions& options) {
+  return max_pool("max_pool3d", 3, x, window, options).values;
+}
+MaxPooled max_pool1d_with_indices(const Tensor& x, const PerDimension& window,
+                                  const MaxPoolOptions& options) {
+  return max_pool("max_pool1d", 1, x, window, options);
+}
+MaxPooled max_pool2d_with_indices(const Tensor& x, const PerDimension& window,
+                                  const MaxPoolOptions& options) {
+  return max_pool("max_pool2d", 2, x, window, options);
+}
+MaxPooled max_pool3d_with_indices(const Tensor& x, const PerDimension& window,
+                                  const MaxPoolOptions& options) {
+  return max_pool("max_pool3d", 3, x, window, options);
+}
+
+Tensor avg_pool1d(const Tensor& x, const PerDimension& window, const AveragePoolOptions& options) {
+  return avg_pool("avg_pool1d", 1, x, window, options);
+}
+Tensor avg_pool2d(const Tensor& x, const PerDimension& window, const AveragePoolOptions& options) {
+  return avg_pool("avg_pool2d", 2, x, window, options);
+}
+Tensor avg_pool3d(const Tensor& x, const PerDimension& window, const AveragePoolOptions& options) {
+  return avg_pool("avg_pool3d", 3, x, window, options);
+}
+
+Tensor adaptive_avg_pool1d(const Tensor& x, const PerDimension& counts) {
+  return adaptive_avg_pool("adaptive_avg_pool1d", 1, x, counts);
+}
+Tensor adaptive_avg_pool2d(const Tensor& x, const PerDimension& counts) {
+  return adaptive_avg_pool("adaptive_avg_pool2d", 2, x, counts);
+}
+Tensor adaptive_avg_pool3d(const Tensor& x, const PerDimension& counts) {
+  return adaptive_avg_pool("adaptive_avg_pool3d", 3, x, counts);
+}
+Tensor adaptive_max_pool1d(const Tensor& x, const PerDimension& counts) {
+  return adaptive_max_pool("adaptive_max_pool1d", 1, x, counts).values;
+}
+Tensor adaptive_max_pool2d(const Tensor& x, const PerDimension& counts) {
+  return adaptive_max_pool("adaptive_max_pool2d", 2, x, counts).values;
+}
+Tensor adaptive_max_pool3d(const Tensor& x, const PerDimension& counts) {
+  return adaptive_max_pool("adaptive_max_pool3d", 3, x, counts).values;
+}
+MaxPooled adaptive_max_pool2d_with_indices(const Tensor& x, const PerDimension& counts) {
+  return adaptive_max_pool("adaptive_max_pool2d", 2, x, counts);
+}
+
+}  // namespace plait

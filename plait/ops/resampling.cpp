@@ -1,0 +1,278 @@
+#include "plait/ops/resampling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "plait/core/error.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/pooling.h"
+#include "plait/ops/resampling_taps.h"
+#include "plait/ops/shape.h"
+#include "plait/ops/window.h"
+
+namespace plait {
+namespace {
+
+DType computed(DType dtype) {
+  return dtype == DType::f64 || is_complex(dtype) ? dtype : DType::f32;
+}
+// Of places: f32, or f64 beside f64.
+DType place_dtype(DType dtype) {
+  return dtype == DType::f64 || dtype == DType::c128 ? DType::f64 : DType::f32;
+}
+
+// One spatial dimension of interpolate().
+struct Axis {
+  Dim in, out;
+  std::optional<double> scale;  // as it was given
+};
+
+std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
+  const size_t dimensions = x.rank() < 3 ? 0 : x.rank() - 2;
+  if (dimensions < 1 || dimensions > 3) {
+    throw ShapeError("interpolate: {}; it takes [batch, channels] and one to three dimensions",
+                     x.type().text())
+        .at(Location::of_caller());
+  }
+  if (options.sizes.empty() == options.scales.empty()) {
+    throw ValueError("interpolate: either sizes or scales").at(Location::of_caller());
+  }
+  const size_t given = std::max(options.sizes.size(), options.scales.size());
+  if (given != 1 && given != dimensions) {
+    throw ValueError("interpolate: {} sizes or scales for {} dimensions", given, dimensions)
+        .at(Location::of_caller());
+  }
+  std::vector<Axis> axes;
+  for (size_t i = 0; i < dimensions; ++i) {
+    Axis axis{.in = x.shape(static_cast<int64_t>(i) + 2)};
+    const size_t at = given == 1 ? 0 : i;
+    if (!options.sizes.empty()) {
+      axis.out = options.sizes[at];
+    } else {
+      axis.scale = options.scales[at];
+      const double factor = *axis.scale;
+      const bool is_whole = factor == std::floor(factor) && std::abs(factor) < 0x1p31;
+      if (!axis.in.is_number() && !is_whole) {
+        throw ValueError("interpolate: {} times {} is no size while it is not known", factor,
+                         axis.in)
+            .at(Location::of_caller())
+            .hint("give the sizes");
+      }
+      axis.out = is_whole ? axis.in * static_cast<int64_t>(factor)
+                          : Dim(static_cast<int64_t>(
+                                std::floor(static_cast<double>(axis.in.number()) * factor)));
+    }
+    const auto is_below_one = [](Dim size) { return size.is_number() && size.number() < 1; };
+    if (is_below_one(axis.in) || is_below_one(axis.out)) {
+      throw ShapeError("interpolate: {} to a size of {}", x.type().text(), axis.out)
+          .at(Location::of_caller());
+    }
+    axes.push_back(axis);
+  }
+  return axes;
+}
+
+// How far apart neighbouring results lie in the input.
+Tensor step_of(const Axis& axis, bool align_corners, DType dtype) {
+  const auto number = [&](const Operand& x) { return x.as(dtype); };
+  if (align_corners) {
+    // One result lies at the beginning.
+    const Tensor last = number(axis.out - 1);
+    return where(equal(last, 0), 0, number(axis.in - 1) / where(equal(last, 0), 1, last));
+  }
+  if (axis.scale) return number(1 / *axis.scale);
+  return number(axis.in) / number(axis.out);
+}
+
+// A tensor along the i-th of the last dimensions.
+Tensor along(const Tensor& x, size_t i, size_t dimensions) {
+  Shape shape{x.shape(0)};
+  for (size_t more = i + 1; more < dimensions; ++more) shape.append(1);
+  return reshape(x, shape);
+}
+
+Tensor as_index(const Tensor& place, Dim size) {
+  return clip(astype(place, DType::i64), 0, Operand(size - 1).as(DType::i64));
+}
+
+std::vector<Tap> taps_of(const Axis& axis, const InterpolateOptions& options, DType dtype) {
+  const Tensor counted = astype(arange(axis.out), dtype);
+  const Tensor step = step_of(axis, options.align_corners, dtype);
+  switch (options.mode) {
+    case Interpolation::nearest: return {{as_index(floor(counted * step), axis.in), {}, {}}};
+    case Interpolation::nearest_exact:
+      return {{as_index(floor((counted + 0.5) * step), axis.in), {}, {}}};
+    default: break;
+  }
+  Tensor place = options.align_corners ? counted * step : (counted + 0.5) * step - 0.5;
+  std::vector<Tap> taps;
+  if (options.mode == Interpolation::linear) {
+    place = maximum(place, 0);
+    const Tensor first = floor(place), part = place - first;
+    taps.push_back({as_index(first, axis.in), 1 - part, {}});
+    taps.push_back({as_index(first + 1, axis.in), part, {}});
+    return taps;
+  }
+  const Tensor first = floor(place);
+  int64_t shift = -1;
+  for (const Tensor& weight : cubic_weights(place - first)) {
+    taps.push_back({as_index(first + shift++, axis.in), weight, {}});
+  }
+  return taps;
+}
+
+Tensor area(const Tensor& x, const std::vector<Axis>& axes) {
+  std::vector<int64_t> counts;
+  for (const Axis& axis : axes) {
+    if (!axis.out.is_number()) {
+      throw ValueError("interpolate: by area to a size of {}, which is not known", axis.out)
+          .at(Location::of_caller());
+    }
+    counts.push_back(axis.out.number());
+  }
+  switch (counts.size()) {
+    case 1: return adaptive_avg_pool1d(x, counts);
+    case 2: return adaptive_avg_pool2d(x, counts);
+    default: return adaptive_avg_pool3d(x, counts);
+  }
+}
+
+// ---- Grids
+
+void check_grid(const Tensor& x, const Tensor& grid, const GridSampleOptions& options) {
+  const size_t rank = x.rank();
+  const bool fits = (rank == 4 || rank == 5) && grid.rank() == rank &&
+                    grid.shape(-1) == Dim(static_cast<int64_t>(rank) - 2) &&
+                    grid.shape(0) == x.shape(0);
+  if (!fits) {
+    throw ShapeError("grid_sample: {} through a grid {}", x.type().text(), grid.type().text())
+        .at(Location::of_caller())
+        .hint("[batch, channels, h, w] and [batch, h', w', 2], or one dimension more of each");
+  }
+  for (size_t axis = 2; axis < rank; ++axis) {
+    if (x.shape(static_cast<int64_t>(axis)) == Dim(0)) {
+      throw ShapeError("grid_sample: {} has no space", x.type().text()).at(Location::of_caller());
+    }
+  }
+  const bool is_cubic = options.mode == Interpolation::cubic;
+  if (options.mode == Interpolation::nearest || options.mode == Interpolation::linear ||
+      (is_cubic && rank == 4)) {
+    return;
+  }
+  throw ValueError("grid_sample: takes nearest and linear, and cubic of two dimensions")
+      .at(Location::of_caller());
+}
+
+class GridAxis {
+ public:
+  GridAxis(const Tensor& coordinates, Dim size, const GridSampleOptions& options)
+      : options_(options), dtype_(coordinates.dtype()), size_(Operand(size).as(dtype_)) {
+    // Edges at −1 and 1 are those of the outermost places, or their middles.
+    place_ = options.align_corners ? (coordinates + 1) * ((size_ - 1) * 0.5)
+                                   : ((coordinates + 1) * size_ - 1) * 0.5;
+  }
+
+  std::vector<Tap> taps() const {
+    if (options_.mode == Interpolation::nearest) return {tap(round(padded(place_)), {})};
+    if (options_.mode == Interpolation::linear) {
+      const Tensor place = padded(place_), first = floor(place), part = place - first;
+      return {tap(first, 1 - part), tap(first + 1, part)};
+    }
+    const Tensor first = floor(place_);
+    std::vector<Tap> taps;
+    int64_t shift = -1;
+    for (const Tensor& weight : cubic_weights(place_ - first)) {
+      taps.push_back(tap(padded(first + shift++), weight));
+    }
+    return taps;
+  }
+
+ private:
+  Tensor padded(const Tensor& place) const {
+    if (options_.padding == GridPadding::zeros) return place;
+    const Tensor last = size_ - 1;
+    return clip(options_.padding == GridPadding::border ? place : reflected(place), 0, last);
+  }
+
+  // Between the middles of the outermost places, or their edges, there and back again.
+  Tensor reflected(const Tensor& place) const {
+    const double low = options_.align_corners ? 0 : -0.5;
+    const Tensor span = options_.align_corners ? size_ - 1 : size_;
+    const Tensor safe = where(equal(span, 0), 1, span);
+    const Tensor distance = absolute(place - low);
+    const Tensor rounds = floor(distance / safe);
+    const Tensor extra = distance - rounds * safe;
+    const Tensor is_even = equal(remainder(rounds, 2), 0);
+    const Tensor turned = where(is_even, extra + low, safe - extra + low);
+    return where(equal(span, 0), 0, turned);
+  }
+
+  // NaN is nowhere.
+  Tap tap(const Tensor& place, const Tensor& weight) const {
+    const Tensor valid = greater_equal(place, 0) & less(place, size_);
+    return {astype(where(valid, place, 0), DType::i64), weight, valid};
+  }
+
+  const GridSampleOptions& options_;
+  DType dtype_;
+  Tensor size_, place_;
+};
+
+}  // namespace
+
+Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
+  const std::vector<Axis> axes = axes_of(x, options);
+  const bool is_cubic = options.mode == Interpolation::cubic;
+  if (is_cubic && axes.size() != 2) {
+    throw ValueError("interpolate: cubic takes two dimensions, not {}", axes.size())
+        .at(Location::of_caller());
+  }
+  if (options.align_corners && options.mode != Interpolation::linear && !is_cubic) {
+    throw ValueError("interpolate: align_corners is for linear and cubic")
+        .at(Location::of_caller());
+  }
+  if (options.mode == Interpolation::area) return area(x, axes);
+  const bool copies =
+      options.mode == Interpolation::nearest || options.mode == Interpolation::nearest_exact;
+  const DType dtype = copies ? x.dtype() : inexact(x.dtype());
+  const Tensor numbers = copies ? x : astype(x, computed(dtype));
+  std::vector<std::vector<Tap>> taps;
+  for (size_t i = 0; i < axes.size(); ++i) {
+    // PyTorch finds the nearest in f32 whatever the dtype.
+    const DType places = copies ? DType::f32 : place_dtype(dtype);
+    std::vector<Tap>& of_axis = taps.emplace_back(taps_of(axes[i], options, places));
+    for (Tap& tap : of_axis) {
+      tap.index = along(tap.index, i, axes.size());
+      if (tap.weight) tap.weight = along(tap.weight, i, axes.size());
+    }
+    // Before the plane stand a batch and channels, of one each.
+    for (Tap& tap : of_axis) {
+      Shape shape;
+      for (size_t more = tap.index.rank(); more < x.rank(); ++more) shape.append(1);
+      for (const Dim size : tap.index.shape()) shape.append(size);
+      tap.index = reshape(tap.index, shape);
+    }
+  }
+  return astype(sum_of_taps(numbers, taps), dtype);
+}
+
+Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions& options) {
+  check_grid(x, grid, options);
+  const DType dtype = inexact(x.dtype());
+  const DType places = place_dtype(promote(dtype, inexact(grid.dtype())));
+  const auto dimensions = static_cast<int64_t>(x.rank()) - 2;
+  const Tensor coordinates = astype(grid, places);
+  std::vector<std::vector<Tap>> taps;
+  for (int64_t i = 0; i < dimensions; ++i) {
+    // The grid names the last dimension first.
+    const int64_t at = dimensions - 1 - i;
+    const Tensor along_axis =
+        expand_dims(squeeze(slice(coordinates, -1, {.start = at, .stop = at + 1}), -1), 1);
+    taps.push_back(GridAxis(along_axis, x.shape(i + 2), options).taps());
+  }
+  return astype(sum_of_taps(astype(x, promote(computed(dtype), places)), taps), dtype);
+}
+
+}  // namespace plait

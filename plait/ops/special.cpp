@@ -1,0 +1,300 @@
+#include "plait/ops/special.h"
+
+#include <cmath>
+#include <complex>
+#include <numbers>
+
+#include "plait/core/special_functions.h"
+#include "plait/ops/create.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+namespace plait {
+namespace {
+
+using Reals = std::span<const double>;
+using Integers = std::span<const int64_t>;
+using Naturals = std::span<const uint64_t>;
+using Complexes = std::span<const std::complex<double>>;
+using Number = std::complex<double>;
+using Context = RuleContext;
+
+constexpr Reads kFirst = Reads::operand(0), kSecond = Reads::operand(1);
+constexpr Reads kResult = Reads::result();
+
+struct Function {
+  const char* name;
+  const char* summary;
+  DTypeSet takes;
+  ir::ScalarBody body;
+  Rules rules;
+  ir::Elementwise result = ir::Elementwise::same;
+};
+
+const ir::Primitive& function(uint32_t operands, Function declared) {
+  return declare({.primitive = {.name = declared.name,
+                                .summary = declared.summary,
+                                .operands = ir::exactly(operands),
+                                .takes = declared.takes,
+                                .elementwise = declared.result,
+                                .body = declared.body},
+                  .rules = std::move(declared.rules)});
+}
+
+Rules partials(Partial first) { return {.partials = {first}}; }
+Rules partials(Partial first, Partial second) { return {.partials = {first, second}}; }
+
+double log_add_exp(Reals x) {
+  if (x[0] == x[1]) return x[0] + std::numbers::ln2;
+  return std::max(x[0], x[1]) + std::log1p(std::exp(-std::abs(x[0] - x[1])));
+}
+
+// e^a / (e^a + e^b), also where both are infinite.
+Tensor share_of(const Tensor& a, const Tensor& b) {
+  return where(equal(a, b), 0.5, sigmoid(a - b));
+}
+
+void same_numbers(KernelCall& call, const void*) { call.results[0] = call.operands[0]; }
+
+struct Table {
+  const ir::Primitive& erfc =
+      function(1, {"erfc",
+                   "1 − erf x, accurate where that is small.",
+                   kFloatings,
+                   {.real = [](Reals x) { return std::erfc(x[0]); }},
+                   partials(Partial::of(kFirst, [](const Context& c) {
+                     return -2 * std::numbers::inv_sqrtpi * plait::exp(-square(c.operand(0)));
+                   }))});
+  const ir::Primitive& erfinv =
+      function(1, {"erfinv",
+                   "The number whose erf is x; NaN beyond −1 and 1.",
+                   kFloatings,
+                   {.real = [](Reals x) { return special::erf_inverse(x[0]); }},
+                   partials(Partial::of(kResult, [](const Context& c) {
+                     return 0.5 / std::numbers::inv_sqrtpi * plait::exp(square(c.result()));
+                   }))});
+  const ir::Primitive& lgamma =
+      function(1, {"lgamma",
+                   "The logarithm of the magnitude of Γ(x).",
+                   kFloatings,
+                   {.real = [](Reals x) { return special::log_gamma(x[0]); }},
+                   partials(Partial::of(
+                       kFirst, [](const Context& c) { return plait::digamma(c.operand(0)); }))});
+  const ir::Primitive& digamma = function(
+      1, {"digamma",
+          "The derivative of lgamma.",
+          kFloatings,
+          {.real = [](Reals x) { return special::digamma(x[0]); }},
+          partials(Partial::of(
+              kFirst, [](const Context& c) { return plait::polygamma(1, c.operand(0)); }))});
+  const ir::Primitive& polygamma =
+      function(2, {"polygamma",
+                   "The n-th derivative of digamma at x; operands n, a whole number, and x.",
+                   kFloatings,
+                   {.real = [](Reals x) { return special::polygamma(x[0], x[1]); }},
+                   partials(Partial::zero(), Partial::of(kFirst | kSecond, [](const Context& c) {
+                              return plait::polygamma(c.operand(0) + 1, c.operand(1));
+                            }))});
+  const ir::Primitive& logaddexp = function(
+      2,
+      {"logaddexp",
+       "log(e^a + e^b), without overflow on the way.",
+       kFloatings,
+       {.real = log_add_exp},
+       partials(Partial::of(kFirst | kSecond,
+                            [](const Context& c) { return share_of(c.operand(0), c.operand(1)); }),
+                Partial::of(kFirst | kSecond, [](const Context& c) {
+                  return share_of(c.operand(1), c.operand(0));
+                }))});
+  const ir::Primitive& fmod = function(
+      2, {"fmod",
+          "What a / b leaves when rounded towards 0: has the sign of a; integers by 0 give 0.",
+          kReals,
+          {.real = [](Reals x) { return std::fmod(x[0], x[1]); },
+           .integer = [](Integers x) { return x[1] == 0 || x[1] == -1 ? 0 : x[0] % x[1]; },
+           .natural = [](Naturals x) { return x[1] == 0 ? 0 : x[0] % x[1]; }},
+          partials(Partial::one(), Partial::of(kFirst | kSecond, [](const Context& c) {
+                     return -trunc(c.operand(0) / c.operand(1));
+                   }))});
+  const ir::Primitive& nextafter =
+      function(2, {"nextafter",
+                   "The next number of the dtype from x towards y.",
+                   kFloatings,
+                   {.real = [](Reals x) { return std::nextafter(x[0], x[1]); }},
+                   {.not_differentiable = "is a step from one number to the next"}});
+  const ir::Primitive& conjugate =
+      function(1, {"conjugate",
+                   "The complex number with the other sign of its imaginary part.",
+                   kComplexes,
+                   {.complex = [](Complexes x) { return std::conj(x[0]); }},
+                   {.transposes = {{{}, [](const Context&, const Tensor& cotangent, size_t) {
+                                      return conj(cotangent);
+                                    }}}}});
+  // Cotangents pair with tangents as Re(c · t), so a real one is the complex one of the same value.
+  const ir::Primitive& real =
+      function(1, {"real",
+                   "The real part.",
+                   kComplexes,
+                   {.complex = [](Complexes x) { return Number(x[0].real()); }},
+                   {.transposes = {{{},
+                                    [](const Context& c, const Tensor& cotangent, size_t) {
+                                      return astype(cotangent, c.operand_types[0].dtype());
+                                    }}}},
+                   ir::Elementwise::real});
+  const ir::Primitive& imag =
+      function(1, {"imag",
+                   "The imaginary part.",
+                   kComplexes,
+                   {.complex = [](Complexes x) { return Number(x[0].imag()); }},
+                   {.transposes = {{{},
+                                    [](const Context& c, const Tensor& cotangent, size_t) {
+                                      const DType dtype = c.operand_types[0].dtype();
+                                      return astype(cotangent, dtype) * std::complex<double>(0, -1);
+                                    }}}},
+                   ir::Elementwise::real});
+  const ir::Primitive& stop_gradient =
+      declare({.primitive = {.name = "stop_gradient",
+                             .summary = "The same numbers, of which derivatives see a constant.",
+                             .operands = ir::exactly(1),
+                             .elementwise = ir::Elementwise::same,
+                             .body = {.real = [](Reals x) { return x[0]; },
+                                      .integer = [](Integers x) { return x[0]; },
+                                      .natural = [](Naturals x) { return x[0]; },
+                                      .complex = [](Complexes x) { return x[0]; }}},
+               .rules = partials(Partial::zero()),
+               .evaluator = same_numbers});
+};
+const Table& ops() {
+  static const Table table;
+  return table;
+}
+
+Tensor tensor_of(const Operand& x) {
+  return x.is_tensor() ? x.tensor() : x.as(default_dtype(x.scalar().kind()));
+}
+
+Tensor inexactly(const ir::Primitive& primitive, const Operand& x) {
+  const Tensor tensor = tensor_of(x);
+  return plait::apply(primitive, {astype(tensor, inexact(tensor.dtype()))});
+}
+
+Tensor of_two(const ir::Primitive& primitive, const Operand& a, const Operand& b, DType dtype) {
+  return plait::apply(primitive, broadcast_together(primitive.name, {a.as(dtype), b.as(dtype)}));
+}
+
+Tensor inexactly(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+  return of_two(primitive, a, b, inexact(common_dtype(a, b)));
+}
+
+// The dtype of a computation with numbers that may be anything.
+DType wide(DType dtype) { return is_inexact(dtype) ? dtype : DType::f64; }
+
+double greatest_of(DType dtype) {
+  const FloatFormat format = info_of(dtype).format;
+  // Without an infinity only the mantissa of all ones is taken, by NaN, in the last binade.
+  const int exponent = (1 << format.exponent_bits) - 1 - format.bias() - format.has_infinity;
+  const double ones = format.has_infinity ? 1 : 2;
+  return std::ldexp(2 - ones * std::ldexp(1, -format.mantissa_bits), exponent);
+}
+
+}  // namespace
+
+Tensor erfc(const Operand& x) { return inexactly(ops().erfc, x); }
+Tensor erfinv(const Operand& x) { return inexactly(ops().erfinv, x); }
+Tensor lgamma(const Operand& x) { return inexactly(ops().lgamma, x); }
+Tensor digamma(const Operand& x) { return inexactly(ops().digamma, x); }
+Tensor polygamma(const Operand& n, const Operand& x) { return inexactly(ops().polygamma, n, x); }
+Tensor logaddexp(const Operand& a, const Operand& b) { return inexactly(ops().logaddexp, a, b); }
+Tensor fmod(const Operand& a, const Operand& b) {
+  return of_two(ops().fmod, a, b, common_dtype(a, b));
+}
+Tensor nextafter(const Operand& x, const Operand& y) { return inexactly(ops().nextafter, x, y); }
+
+Tensor xlogy(const Operand& x, const Operand& y) {
+  const DType dtype = inexact(common_dtype(x, y));
+  const Tensor factor = x.as(dtype), number = y.as(dtype);
+  // Where the product or its derivatives would be 0 · ∞.
+  const Tensor is_limit =
+      equal(factor, 0) &
+      (less_equal(number, 0) | equal(number, std::numeric_limits<double>::infinity()));
+  return where(is_limit, 0, factor * log(where(is_limit, 1, number)));
+}
+
+Tensor frac(const Operand& x) {
+  const Tensor tensor = tensor_of(x);
+  return is_inexact(tensor.dtype()) ? tensor - trunc(tensor) : zeros_like(tensor);
+}
+
+Tensor signbit(const Operand& x) {
+  const Tensor tensor = tensor_of(x);
+  return less(is_inexact(tensor.dtype()) ? copysign(1.0, tensor) : tensor, 0);
+}
+
+Tensor conj(const Tensor& x) {
+  return is_complex(x.dtype()) ? plait::apply(ops().conjugate, {x}) : x;
+}
+Tensor real(const Tensor& x) { return is_complex(x.dtype()) ? plait::apply(ops().real, {x}) : x; }
+Tensor imag(const Tensor& x) {
+  return is_complex(x.dtype()) ? plait::apply(ops().imag, {x}) : zeros_like(x);
+}
+
+Tensor angle(const Tensor& x) {
+  if (is_complex(x.dtype())) return atan2(imag(x), real(x));
+  const Tensor number = astype(x, inexact(x.dtype()));
+  return where(isnan(number), number, where(less(number, 0), std::numbers::pi, 0.0));
+}
+
+Tensor stop_gradient(const Tensor& x) { return plait::apply(ops().stop_gradient, {x}); }
+
+Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
+  if (!is_inexact(x.dtype())) return x;
+  if (is_complex(x.dtype())) {
+    const std::complex<double> i(0, 1);
+    return nan_to_num(real(x), replacements) + nan_to_num(imag(x), replacements) * i;
+  }
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const double greatest = greatest_of(x.dtype());
+  const Tensor whole = where(isnan(x), replacements.nan, x);
+  const Tensor below =
+      where(equal(x, kInfinity), replacements.positive_infinity.value_or(greatest), whole);
+  return where(equal(x, -kInfinity), replacements.negative_infinity.value_or(-greatest), below);
+}
+
+Tensor lerp(const Operand& start, const Operand& end, const Operand& weight) {
+  const DType dtype = inexact(common_dtype({&start, &end, &weight}));
+  const Tensor a = start.as(dtype), b = end.as(dtype), w = weight.as(dtype);
+  const Tensor distance = b - a;
+  return where(less(w, 0.5), a + w * distance, b - distance * (1 - w));
+}
+
+Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {
+  return tensor_of(x) + multiply(a, b) * scale;
+}
+Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {
+  return tensor_of(x) + divide(a, b) * scale;
+}
+
+Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness) {
+  const DType dtype = wide(common_dtype(a, b));
+  const Tensor x = a.as(dtype), y = b.as(dtype);
+  const Tensor limit = absolute(y) * closeness.relative + closeness.absolute;
+  const Tensor near = less_equal(absolute(x - y), limit) & isfinite(x) & isfinite(y);
+  const Tensor close = near | equal(x, y);
+  return closeness.equal_nan ? close | (isnan(x) & isnan(y)) : close;
+}
+
+Tensor allclose(const Operand& a, const Operand& b, const Closeness& closeness) {
+  return all(isclose(a, b, closeness));
+}
+
+Tensor array_equal(const Tensor& a, const Tensor& b) {
+  if (a.shape() != b.shape()) return scalar_tensor(false, DType::boolean);
+  return all(equal(a, b));
+}
+
+void register_special_ops() { ops(); }
+
+}  // namespace plait
