@@ -2,7 +2,10 @@
 
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/fft.h"
+#include "plait/ops/linalg.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
 
@@ -25,6 +28,9 @@ void register_all() {
   register_reduce_ops();
   register_linear_ops();
   register_create_ops();
+  register_random_ops();
+  register_linalg_ops();
+  register_fft_ops();
 }
 
 }  // namespace plait
