@@ -5,8 +5,11 @@
 #include "plait/ops/convolution.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/fft.h"
 #include "plait/ops/gather.h"
+#include "plait/ops/linalg.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/scan.h"
 #include "plait/ops/scatter.h"
@@ -49,6 +52,9 @@ void register_all() {
   register_convolution_ops();
   register_window_ops();
   register_softmax_ops();
+  register_random_ops();
+  register_linalg_ops();
+  register_fft_ops();
 }
 
 }  // namespace plait

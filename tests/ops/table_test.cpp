@@ -1,5 +1,4 @@
 // What every primitive of the table must have.
-#include <algorithm>
 
 #include <gtest/gtest.h>
 
