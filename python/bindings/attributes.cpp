@@ -1,6 +1,7 @@
 // Attributes of primitives from keyword arguments. Each value is written as the IR writes it and
 // read by the schema's own reader, so that nothing here knows the structs.
 #include "plait/core/error.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {

@@ -2,6 +2,7 @@
 #include "plait/core/error.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -86,8 +87,7 @@ Tensor borrow_numpy(nb::handle given) {
     view = view_of(array, dtype);
   }
   if (view->layout.element_count() == 0) return Tensor(Array::empty(dtype, view->layout.sizes));
-  return Tensor(
-      Array::borrow(dtype, view->layout, view->lowest, view->bytes, keep_alive(array)));
+  return Tensor(Array::borrow(dtype, view->layout, view->lowest, view->bytes, keep_alive(array)));
 }
 
 PythonOperand::PythonOperand(nb::handle object) {
@@ -107,7 +107,8 @@ PythonOperand::PythonOperand(nb::handle object) {
   else if (nb::hasattr(object, "__array_interface__"))
     tensor_ = borrow_numpy(nb::module_::import_("numpy").attr("asarray")(object));
   else
-    throw TypeError("expected a tensor, a number or an array of NumPy, not {}", class_name_of(object))
+    throw TypeError("expected a tensor, a number or an array of NumPy, not {}",
+                    class_name_of(object))
         .at(Location::of_caller())
         .hint("plait.asarray makes a tensor of lists and of other libraries' arrays");
 }

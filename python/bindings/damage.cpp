@@ -11,6 +11,7 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/rules.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -154,7 +155,8 @@ Rules damaged_rules(Rules rules, const std::string& kind, size_t operand) {
 ir::IndexSignature damaged_signature(const ir::Inference& inference) {
   ir::IndexSignature signature = original()->signature(inference);
   auto& dimensions = signature.results[0].dimensions;
-  if (dimensions.size() > 1) std::rotate(dimensions.begin(), dimensions.begin() + 1, dimensions.end());
+  if (dimensions.size() > 1)
+    std::rotate(dimensions.begin(), dimensions.begin() + 1, dimensions.end());
   return signature;
 }
 
@@ -179,9 +181,9 @@ void damage(const std::string& name, const std::string& kind, size_t number) {
                               primitive.signature, number});
   const bool finds_types = original()->kernel->finds_types;
   if (kind == "values")
-    register_kernel(primitive, {run_damaged<damage_values>, nullptr, finds_types});
+    register_kernel(primitive, {.run = run_damaged<damage_values>, .finds_types = finds_types});
   else if (kind == "axis")
-    register_kernel(primitive, {run_damaged<shift_axis>, nullptr, finds_types});
+    register_kernel(primitive, {.run = run_damaged<shift_axis>, .finds_types = finds_types});
   else if (kind == "signature")
     writable(primitive).signature = damaged_signature;
   else

@@ -1,4 +1,5 @@
 #include "plait/core/error.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -52,10 +53,11 @@ void bind_dtypes(nb::module_& module) {
   using D = PythonDType;
   nb::class_<D>(module, "DType", "The type of a tensor's elements.")
       .def(
-          "__init__",
-          [](D* self, nb::handle given) { new (self) D{dtype_from(given)}; }, nb::arg("dtype"))
+          "__init__", [](D* self, nb::handle given) { new (self) D{dtype_from(given)}; },
+          nb::arg("dtype"))
       .def_prop_ro("name", [](D d) { return python_text(text_of(name_of(d.dtype))); })
-      .def_prop_ro("long_name", [](D d) { return python_text(text_of(info_of(d.dtype).long_name)); })
+      .def_prop_ro("long_name",
+                   [](D d) { return python_text(text_of(info_of(d.dtype).long_name)); })
       .def_prop_ro("kind", [](D d) { return python_text(kind_name(d.dtype)); })
       .def_prop_ro("itemsize", [](D d) { return size_of(d.dtype); })
       .def_prop_ro("is_signed", [](D d) { return is_signed(d.dtype); })

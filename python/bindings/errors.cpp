@@ -1,6 +1,7 @@
 // plait::Error as the exceptions of python/plait/errors.py, and the lines of Python as locations.
 #include "plait/core/caller_source.h"
 #include "plait/core/error.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {

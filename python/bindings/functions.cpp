@@ -4,6 +4,7 @@
 #include "plait/ops/linear.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -60,8 +61,9 @@ void bind_shapes(nb::module_& module) {
   bind_with(module, "astype", "dtype", dtype_from, astype);
   bind_with(module, "broadcast_to", "shape", shape_from, broadcast_to);
   bind_with(module, "reshape", "shape", shape_from, reshape);
-  bind_with(module, "permute_dims", "axes", integers_from,
-            [](const Tensor& x, const std::vector<int64_t>& axes) { return permute_dims(x, axes); });
+  bind_with(
+      module, "permute_dims", "axes", integers_from,
+      [](const Tensor& x, const std::vector<int64_t>& axes) { return permute_dims(x, axes); });
   bind_with(module, "expand_dims", "axis", axis_from, expand_dims);
   bind_with(module, "squeeze", "axis", axis_from, squeeze);
   bind_with(module, "flip", "axis", axis_from, flip);
@@ -71,9 +73,8 @@ void bind_shapes(nb::module_& module) {
     return computed([&] { return flatten(tensor); });
   });
   module.def(
-      "swapaxes",
-      [](nb::handle x, int64_t a, int64_t b) { return swapaxes(tensor_from(x), a, b); }, arg("x"),
-      arg("a"), arg("b"));
+      "swapaxes", [](nb::handle x, int64_t a, int64_t b) { return swapaxes(tensor_from(x), a, b); },
+      arg("x"), arg("a"), arg("b"));
   module.def(
       "moveaxis",
       [](nb::handle x, int64_t from, int64_t to) { return moveaxis(tensor_from(x), from, to); },

@@ -1,5 +1,6 @@
 // The module plait._core. The package around it (python/plait) is what users import.
 #include "plait/ops/declare.h"
+
 #include "python/bindings/bindings.h"
 
 NB_MODULE(_core, module) {

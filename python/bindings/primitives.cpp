@@ -3,6 +3,7 @@
 
 #include "plait/tensor/apply.h"
 #include "plait/tensor/rules.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {

@@ -6,6 +6,7 @@
 #include "plait/ir/parser.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -56,14 +57,14 @@ void bind_programs(nb::module_& module) {
            })
       .def("run", run, nb::arg("arguments"))
       .def_static(
-          "parse", [](const std::string& text) { return PythonProgram{ir::Program::parse(text), {}}; })
+          "parse",
+          [](const std::string& text) { return PythonProgram{ir::Program::parse(text), {}}; })
       .def_static("from_bytes",
                   [](const nb::bytes& bytes) {
-                    return PythonProgram{
-                        ir::Program::from_bytes({bytes.c_str(), bytes.size()}), {}};
+                    return PythonProgram{ir::Program::from_bytes({bytes.c_str(), bytes.size()}),
+                                         {}};
                   })
-      .def("hidden_inputs",
-           [](const PythonProgram& p) { return to_python(p.hidden_inputs); });
+      .def("hidden_inputs", [](const PythonProgram& p) { return to_python(p.hidden_inputs); });
   module.def("_record", record, nb::arg("name"), nb::arg("function"), nb::arg("types"),
              nb::arg("labels"));
   module.def("_is_tracing", [] { return Trace::current() != nullptr; });

@@ -6,6 +6,7 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/shape.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -15,17 +16,29 @@ using BinaryFunction = Tensor (*)(const Operand&, const Operand&);
 Tensor matmul_of(const Operand& a, const Operand& b) { return matmul(a.tensor(), b.tensor()); }
 
 struct Operator {
-  const char* name;      // "add" for __add__ and, where there is one, __radd__
+  const char* name;  // "add" for __add__ and, where there is one, __radd__
   BinaryFunction of;
   bool has_reflected = true;
 };
 constexpr Operator kOperators[] = {
-    {"add", add},          {"sub", subtract},         {"mul", multiply},
-    {"truediv", divide},   {"floordiv", floor_divide}, {"mod", remainder},
-    {"pow", power},        {"matmul", matmul_of},     {"and", bitwise_and},
-    {"or", bitwise_or},    {"xor", bitwise_xor},      {"lshift", left_shift},
-    {"rshift", right_shift}, {"eq", equal, false},    {"ne", not_equal, false},
-    {"lt", less, false},   {"le", less_equal, false}, {"gt", greater, false},
+    {"add", add},
+    {"sub", subtract},
+    {"mul", multiply},
+    {"truediv", divide},
+    {"floordiv", floor_divide},
+    {"mod", remainder},
+    {"pow", power},
+    {"matmul", matmul_of},
+    {"and", bitwise_and},
+    {"or", bitwise_or},
+    {"xor", bitwise_xor},
+    {"lshift", left_shift},
+    {"rshift", right_shift},
+    {"eq", equal, false},
+    {"ne", not_equal, false},
+    {"lt", less, false},
+    {"le", less_equal, false},
+    {"gt", greater, false},
     {"ge", greater_equal, false},
 };
 
@@ -79,8 +92,7 @@ nb::object item(const Tensor& x) {
       return is_signed(dtype) ? nb::int_(static_cast<int64_t>(element.integer))
                               : nb::int_(element.integer);
     case DTypeKind::floating: return nb::float_(element.number.real());
-    default:
-      return nb::steal(PyComplex_FromDoubles(element.number.real(), element.number.imag()));
+    default: return nb::steal(PyComplex_FromDoubles(element.number.real(), element.number.imag()));
   }
 }
 
@@ -117,11 +129,13 @@ void bind_dims(nb::module_& module) {
       .def("__rmul__", dim_operator([](Dim a, Dim b) { return b * a; }))
       .def("__floordiv__", dim_operator([](Dim a, Dim b) { return floor_div(a, b); }))
       .def("__mod__", dim_operator([](Dim a, Dim b) { return mod(a, b); }))
-      .def("__eq__", [](Dim a, nb::handle b) { return nb::isinstance<Dim>(b) && a == nb::cast<Dim>(b); })
+      .def("__eq__",
+           [](Dim a, nb::handle b) { return nb::isinstance<Dim>(b) && a == nb::cast<Dim>(b); })
       .def("__hash__", [](Dim a) { return static_cast<int64_t>(a.word() >> 1); })
       .def("__repr__", [](Dim a) { return a.text(); });
-  module.def("symbol", [](const std::string& name) { return Dim::symbol(name); }, nb::arg("name"),
-             "A size that is known by its name only.");
+  module.def(
+      "symbol", [](const std::string& name) { return Dim::symbol(name); }, nb::arg("name"),
+      "A size that is known by its name only.");
 }
 
 }  // namespace
@@ -143,18 +157,22 @@ void bind_tensor(nb::module_& module) {
       .def("__bool__", [](const Tensor& x) { return nb::bool_(item(x)); })
       .def("__float__", [](const Tensor& x) { return nb::float_(item(x)); })
       .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
-      .def("__complex__", [](const Tensor& x) {
-        return nb::steal(PyNumber_Add(item(x).ptr(), nb::steal(PyComplex_FromDoubles(0, 0)).ptr()));
-      })
-      .def("__index__", [](const Tensor& x) {
-        if (is_integer(x.dtype())) return item(x);
-        throw TypeError("an index is a whole number, not {}", x.type().text())
-            .at(Location::of_caller());
-      })
-      .def("__len__", [](const Tensor& x) {
-        if (x.rank() == 0) throw TypeError("a tensor without dimensions has no length");
-        return to_python(x.shape(0));
-      })
+      .def("__complex__",
+           [](const Tensor& x) {
+             return nb::steal(
+                 PyNumber_Add(item(x).ptr(), nb::steal(PyComplex_FromDoubles(0, 0)).ptr()));
+           })
+      .def("__index__",
+           [](const Tensor& x) {
+             if (is_integer(x.dtype())) return item(x);
+             throw TypeError("an index is a whole number, not {}", x.type().text())
+                 .at(Location::of_caller());
+           })
+      .def("__len__",
+           [](const Tensor& x) {
+             if (x.rank() == 0) throw TypeError("a tensor without dimensions has no length");
+             return to_python(x.shape(0));
+           })
       .def("__hash__", [](const Tensor& x) { return reinterpret_cast<intptr_t>(x.identity()); });
   bind_operators(tensor);
 }

@@ -11,6 +11,7 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/loops.h"
 #include "plait/tensor/rules.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -172,12 +173,11 @@ std::string signature(const std::string& name, nb::handle operands, const nb::kw
 void bind_testing(nb::module_& module) {
   using nb::arg;
   module.def("partials", partials, arg("name"), arg("operands"), arg("attributes"));
-  module.def("transpose", transpose, arg("name"), arg("operands"), arg("operand"),
-             arg("cotangent"), arg("attributes"));
+  module.def("transpose", transpose, arg("name"), arg("operands"), arg("operand"), arg("cotangent"),
+             arg("attributes"));
   module.def("tangents", tangents, arg("name"), arg("operands"), arg("tangents"),
              arg("attributes"));
-  module.def("batching", batching, arg("name"), arg("operands"), arg("batched"),
-             arg("attributes"));
+  module.def("batching", batching, arg("name"), arg("operands"), arg("batched"), arg("attributes"));
   module.def("signature", signature, arg("name"), arg("operands"), arg("attributes"));
   module.def("run_signature", run_signature, arg("name"), arg("operands"), arg("batched"),
              arg("attributes"));

@@ -1,7 +1,8 @@
 """Runs the conformance suite: `run.py` all of it, `run.py values reduce` one check of one family.
 
     run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, programs, partials, transposes,
-                                       tangents, table) or `all`; of the primitives of a family
+                                       tangents, table, functions) or `all`; of the primitives of a
+                                       family
     run.py report                      how many primitives and functions are covered, and what is listed as different
 
 Exits with 1 when something disagrees; each line begins with the primitive and the check.
@@ -11,7 +12,7 @@ import argparse
 import sys
 import time
 
-from suite import batching, cases, programs, rules, table, values
+from suite import batching, cases, functions, programs, rules, table, values
 
 CHECKS = {
     "values": values.check_values,
@@ -52,7 +53,7 @@ def run(selected, checks, quick):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("check", nargs="?", default="all", choices=["all", "table", "report", *CHECKS])
+    parser.add_argument("check", nargs="?", default="all", choices=["all", "table", "functions", "report", *CHECKS])
     parser.add_argument("family", nargs="?")
     parser.add_argument("--quick", action="store_true", help="fewer samples and layouts")
     options = parser.parse_args()
@@ -63,6 +64,11 @@ def main():
     if options.check == "report":
         return table.report(selected)
     failures = 0
+    if options.check == "functions":
+        count, found = functions.check()
+        print("\n".join(found))
+        print(f"{count} calls, {len(found)} failures, {time.monotonic() - start:.1f} s")
+        return 1 if found else 0
     if options.check == "table" or (options.check == "all" and options.family is None):
         failures += table.check()
     if options.check != "table":
