@@ -23,7 +23,7 @@ constexpr double kFactor = 1.01;
 // What the damaged primitive was before.
 struct Original {
   const ir::Primitive& primitive;
-  std::optional<Kernel> kernel;
+  Kernel kernel;
   Rules rules;
   Signature signature;
   size_t result;  // which result is damaged
@@ -80,7 +80,7 @@ void shift_axis(Array& result) {
 template <void (*damage)(Array&)>
 void run_damaged(KernelCall& call, const void*) {
   const Original& before = *original();
-  before.kernel->run(call, before.kernel->data);
+  before.kernel.run(call, before.kernel.data);
   if (before.result < call.results.size()) damage(call.results[before.result]);
 }
 
@@ -134,29 +134,47 @@ constexpr std::array<Tensor (*)(const RuleContext&), sizeof...(i)> damaged_parti
   return {damaged_partial<i>...};
 }
 
-Rules damaged_rules(Rules rules, const std::string& kind, size_t operand) {
+// False where there is no such rule.
+bool damage_rule(Rules& rules, const std::string& kind, size_t operand) {
   static constexpr auto kPartials = damaged_partials(std::make_index_sequence<8>());
   if (kind == "partials") {
-    Partial& partial = rules.partials.at(operand);
-    partial = Partial::of(partial.reads, kPartials.at(operand));
+    if (operand >= rules.partials.size() || operand >= kPartials.size()) return false;
+    Partial& partial = rules.partials[operand];
+    partial = Partial::of(partial.reads, kPartials[operand]);
   } else if (kind == "transposes") {
-    Transpose& transpose = rules.transposes.at(operand);
-    if (transpose.of != nullptr) transpose.of = damaged_transpose;
+    if (operand >= rules.transposes.size() || !rules.transposes[operand].of) return false;
+    rules.transposes[operand].of = damaged_transpose;
   } else if (kind == "tangents") {
+    if (!rules.tangents.of) return false;
     rules.tangents.of = damaged_tangents;
-  } else {
+  } else if (kind == "batching") {
+    if (!rules.batching.of) return false;
     rules.batching.of = damaged_batching;
+  } else {
+    throw ValueError("no kind of damage: {}", kind);
   }
-  return rules;
+  return true;
 }
 
-// ---- the index signature: what the first index of the first operand means comes from the next one
+// ---- the index signature: the dimensions of the result in another order, or another reduction
+
+ir::Reduction another(ir::Reduction reduction) {
+  switch (reduction) {
+    case ir::Reduction::none: return ir::Reduction::none;
+    case ir::Reduction::all: return ir::Reduction::any;
+    case ir::Reduction::any: return ir::Reduction::all;
+    case ir::Reduction::minimum: return ir::Reduction::maximum;
+    default: return ir::Reduction::minimum;
+  }
+}
 
 ir::IndexSignature damaged_signature(const ir::Inference& inference) {
   ir::IndexSignature signature = original()->signature(inference);
   auto& dimensions = signature.results[0].dimensions;
-  if (dimensions.size() > 1)
+  if (signature.reduction == ir::Reduction::none && dimensions.size() > 1) {
     std::rotate(dimensions.begin(), dimensions.begin() + 1, dimensions.end());
+  }
+  signature.reduction = another(signature.reduction);
   return signature;
 }
 
@@ -167,27 +185,33 @@ ir::Primitive& writable(const ir::Primitive& primitive) {
 void repair() {
   if (!original()) return;
   const ir::Primitive& primitive = original()->primitive;
-  if (original()->kernel) register_kernel(primitive, *original()->kernel);
+  register_kernel(primitive, original()->kernel);
   register_rules(primitive, original()->rules);
   writable(primitive).signature = original()->signature;
   original().reset();
 }
 
-void damage(const std::string& name, const std::string& kind, size_t number) {
+// False where there is nothing of that kind to damage.
+bool damage(const std::string& name, const std::string& kind, size_t number) {
   repair();
   const ir::Primitive& primitive = ir::primitive(name);
   const Rules* rules = find_rules(primitive);
   original().emplace(Original{primitive, kernel_of(primitive), rules ? *rules : Rules{},
                               primitive.signature, number});
-  const bool finds_types = original()->kernel->finds_types;
-  if (kind == "values")
+  const bool finds_types = original()->kernel.finds_types;
+  if (kind == "values") {
     register_kernel(primitive, {.run = run_damaged<damage_values>, .finds_types = finds_types});
-  else if (kind == "axis")
+  } else if (kind == "axis") {
     register_kernel(primitive, {.run = run_damaged<shift_axis>, .finds_types = finds_types});
-  else if (kind == "signature")
+  } else if (kind == "signature") {
+    if (!primitive.signature) return false;
     writable(primitive).signature = damaged_signature;
-  else
-    register_rules(primitive, damaged_rules(original()->rules, kind, number));
+  } else {
+    Rules damaged = original()->rules;
+    if (!damage_rule(damaged, kind, number)) return false;
+    register_rules(primitive, std::move(damaged));
+  }
+  return true;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@ dicts and dataclasses; what is no tensor or array in them is a constant of the p
 
 import dataclasses
 import functools
+import re
 
 from . import _core, errors
 from ._core import Tensor
@@ -126,7 +127,7 @@ def trace(function, name=None):
             return [result for _, result in results]
 
         types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for _, leaf in leaves]
-        labels = [f"arg{path}" for path, _ in leaves]
+        labels = [re.sub(r"[^A-Za-z0-9_.]", "_", f"arg{path}") for path, _ in leaves]
         recorded = _core._record(name or "main", of_leaves, types, labels)
         return Program(recorded, skeleton, result_tree)
 

@@ -95,7 +95,7 @@ NAMES = {
     "copysign": same("copysign"), "eq": same("equal"), "ne": same("not_equal"), "lt": same("less"),
     "le": same("less_equal"), "gt": same("greater"), "ge": same("greater_equal"), "abs": same("absolute"),
     "neg": same("negative"), "sgn": same("sign"), "bitwise_left_shift": same("left_shift"),
-    "bitwise_right_shift": same("right_shift"), "special.erf": same("erf"), "clamp": clamp, "where": where,
+    "bitwise_right_shift": same("right_shift"), "clamp": clamp, "where": where,
     "cat": lambda tensors, dim=0: plait.concat(tensors, dim), "stack": lambda tensors, dim=0: plait.stack(tensors, dim),
     "permute": permute, "transpose": same("swapaxes"), "unsqueeze": same("expand_dims"),
     "squeeze": squeeze, "reshape": lambda x, shape: plait.reshape(x, tuple(shape)),
@@ -104,7 +104,7 @@ NAMES = {
     "sum": reduction("sum"), "prod": reduction("prod"), "mean": reduction("mean"), "amax": reduction("max"),
     "amin": reduction("min"), "all": reduction("all"), "any": reduction("any"), "matmul": same("matmul"),
     "mm": same("matmul"), "bmm": same("matmul"), "mv": same("matmul"), "dot": same("matmul"), "outer": same("outer"),
-    "ger": same("outer"), "zeros_like": same("zeros_like"), "ones_like": same("ones_like"),
+    "zeros_like": same("zeros_like"), "ones_like": same("ones_like"),
 }
 FOR_ALL_ALIKE = ["sign", "square", "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
                  "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",

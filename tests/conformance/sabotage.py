@@ -39,20 +39,16 @@ def damages(case):
         yield "values", result, "values"
         if has_axis(case, result):
             yield "axis", result, "values"
-    if "partials" in primitive.rules and plait.f64 in case.dtypes and primitive.elementwise != "truth":
-        for operand in range(primitive.least_operands):
+    for operand in range(max(1, primitive.least_operands)) if plait.f64 in case.dtypes else ():
+        if "partials" in primitive.rules and primitive.elementwise != "truth":
             if case.dtypes_of(plait.f64)[operand] == plait.f64:
                 yield "partials", operand, "partials"
-    if "transposes" in primitive.rules and plait.f64 in case.dtypes:
-        yield "transposes", 0, "transposes"
-        if primitive.least_operands > 1 and primitive.name == "matmul":
-            yield "transposes", 1, "transposes"
+        if "transposes" in primitive.rules:
+            yield "transposes", operand, "transposes"
     if "tangents" in primitive.rules and plait.f64 in case.dtypes:
         yield "tangents", 0, "tangents"
-    if "batching" in primitive.rules:
-        yield "batching", 0, "batching"
-    if primitive.has_signature and primitive.elementwise == "no":
-        yield "signature", 0, "signature"
+    yield "batching", 0, "batching"
+    yield "signature", 0, "signature"
 
 
 def is_noticed(case, check):
@@ -62,22 +58,22 @@ def is_noticed(case, check):
 def main():
     start = time.monotonic()
     selected = [case for case in cases.load() if not sys.argv[1:] or case.primitive.name in sys.argv[1:]]
-    tried, survivors = 0, []
+    tried, survivors, sound = 0, [], set()
     for case in selected:
         name = case.primitive.name
         for kind, number, check in list(damages(case)):
-            tried += 1
-            healthy = is_noticed(case, check)
-            if healthy:
-                survivors.append(f"{name}: {check} fails without damage: {healthy}")
-                continue
-            testing.damage(name, kind, number)
+            if (name, check) not in sound:
+                if wrong := is_noticed(case, check):
+                    survivors.append(f"{name}: {check} fails without damage: {wrong}")
+                sound.add((name, check))
             try:
-                noticed = is_noticed(case, check)
+                if not testing.damage(name, kind, number):
+                    continue
+                tried += 1
+                if not is_noticed(case, check):
+                    survivors.append(f"{name}: {kind} {number}: the check of {check} does not notice")
             finally:
                 testing.repair()
-            if not noticed:
-                survivors.append(f"{name}: {kind} {number}: the check of {check} does not notice")
     print("\n".join(survivors))
     print(f"{tried} damages to {len(selected)} primitives, {len(survivors)} not noticed, {time.monotonic() - start:.0f} s")
     return 1 if survivors else 0

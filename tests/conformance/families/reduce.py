@@ -2,28 +2,27 @@
 
 import numpy as np
 
-from suite.cases import Sample, case, numbers
+from suite.cases import Sample, case
 
 FAMILY = "reduce"
 SAMPLES = [Sample((shape,), {"axes": axes}) for shape, axes in (
     ((), []), ((7,), [0]), ((1,), [0]), ((0,), [0]), ((0, 3), [1]), ((3, 5), []), ((3, 5), [0]), ((3, 5), [1]),
     ((3, 5), [0, 1]), ((2, 3, 4), [1]), ((2, 3, 4), [0, 2]), ((33, 65), [0]), ((33, 65), [1]), ((4, 1, 3), [1]))]
-FILLED = [sample for sample in SAMPLES if 0 not in sample.operands[0]]
+# Of nothing there is no greatest.
+FILLED = [sample for sample in SAMPLES if all(sample.operands[0][axis] for axis in sample.attributes["axes"])]
 
 
-def special(dtype=np.float32):
-    """What a reduction makes of special values: rows of them."""
-    inf, nan = np.inf, np.nan
-    rows = [[1, nan, 2], [nan, nan, nan], [inf, 1, 2], [inf, -inf, 1], [-inf, -inf, 0], [0.0, -0.0, -0.0],
-            [-0.0, -0.0, -0.0], [1e-45, 1e-45, 0]]
-    return Sample((np.array(rows, dtype),), {"axes": [1]})
+INF, NAN = np.inf, np.nan
+ROWS = np.array([[1, NAN, 2], [NAN, NAN, NAN], [INF, 1, 2], [INF, -INF, 1], [-INF, -INF, 0], [0.0, -0.0, -0.0],
+                 [-0.0, -0.0, -0.0], [INF, 0, 1], [NAN, INF, -INF], [1e-45, 1e-45, 0]])
+SPECIALS = [Sample((ROWS,), {"axes": [1]}), Sample((ROWS.T.copy(),), {"axes": [0]}), Sample((ROWS,), {"axes": [0, 1]})]
 
 
 def reduction(name, function, samples=SAMPLES, **options):
     def oracle(x, axes):
         return function(x, axis=tuple(axes))
 
-    case(name, oracle, family=FAMILY, samples=samples, large=False, **options)
+    case(name, oracle, family=FAMILY, samples=samples, large=False, specials=SPECIALS, **options)
 
 
 def of_dtype(function):

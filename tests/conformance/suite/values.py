@@ -114,7 +114,7 @@ def special_values(dtype, few):
         values += [-1, -2, -7] if limits.min < 0 else []
         return np.array(sorted(set(values)), to)
     mantissa, least = compare.FORMATS[dtype.name]
-    tiny = 2.0 ** (least - mantissa) if dtype.name != "f64" else 5e-324
+    tiny = 2.0 ** (least - mantissa)
     values = [0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan]
     if not few:
         values += [0.5, -0.5, 2.0, -2.0, 3.0, 1e-3, tiny, -tiny, 3 * tiny, 2.0**least, -(2.0**least), 88.0, -88.0,
@@ -124,16 +124,23 @@ def special_values(dtype, few):
 
 
 def check_special(case):
-    """Every combination of special values, for elementwise primitives of numbers that are real."""
-    if not case.special or case.primitive.elementwise == "no":
-        return
+    """Every combination of special values for elementwise primitives of real numbers; for others, what the case has."""
     for dtype in case.dtypes:
-        if dtype.kind in ("complex", "key"):
-            continue
-        dtypes = case.dtypes_of(dtype)
-        count = case.primitive.least_operands
-        axes = [special_values(dtypes[i], few=count > 2) for i in range(count)]
-        rows = list(itertools.product(*axes))
-        operands = [np.array([row[i] for row in rows], axes[i].dtype) for i in range(count)]
-        for wrong in disagreements(case, operands, {}, special=True):
-            yield f"{dtype}: {wrong}"
+        if dtype.kind == "floating":
+            for sample in case.specials:
+                with np.errstate(over="ignore"):
+                    operands = [x.astype(numpy_dtype(dtype)) for x in sample.operands]
+                for wrong in disagreements(case, operands, sample.attributes, special=True):
+                    yield f"{dtype} ({sample}): {wrong}"
+        if case.special and case.primitive.elementwise != "no" and dtype.kind not in ("complex", "key"):
+            operands = combinations(case, dtype)
+            for wrong in disagreements(case, operands, {}, special=True):
+                yield f"{dtype}: {wrong}"
+
+
+def combinations(case, dtype):
+    dtypes = case.dtypes_of(dtype)
+    count = case.primitive.least_operands
+    axes = [special_values(dtypes[i], few=count > 2) for i in range(count)]
+    rows = list(itertools.product(*axes))
+    return [np.array([row[i] for row in rows], axes[i].dtype) for i in range(count)]
