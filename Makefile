@@ -8,7 +8,7 @@ STEP := . scripts/common.sh && step
 PACKAGES := $(STEP) 'Debian packages' scripts/setup.sh
 PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_environment.sh
 
-.PHONY: help demo test build bench format lint tidy asan tsan clang bare fuzz fresh check-all install docs clean
+.PHONY: help demo test build bench sabotage format lint tidy asan tsan clang bare fuzz fresh check-all install docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -29,6 +29,11 @@ build: ## build the library, the tools and the examples, optimised (build/releas
 bench: ## build and run the benchmarks
 	@$(PACKAGES) build bench
 	@scripts/bench.sh
+
+sabotage: ## damage every primitive in turn and see that the conformance suite notices
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/sabotage.sh
 
 format: ## format the sources
 	@$(PACKAGES) lint

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plait/core/available_memory.h"
+#include "plait/core/caller_source.h"
 #include "plait/core/control_groups.h"
 #include "plait/core/cpu_count.h"
 #include "plait/core/dim.h"
@@ -108,6 +109,7 @@
 #include "plait/tensor/buffer.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/layout.h"
+#include "plait/tensor/loops.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/memory.h"
 #include "plait/tensor/rules.h"

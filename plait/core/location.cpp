@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <deque>
 #include <mutex>
 #include <shared_mutex>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 #include <unwind.h>
 
+#include "plait/core/caller_source.h"
 #include "plait/core/immortal.h"
 #include "plait/core/source_line.h"
 
@@ -166,6 +168,8 @@ StackTable& stacks() {
   return *table;
 }
 
+std::atomic<Location (*)()> caller_source = nullptr;
+
 std::string text_of_address(uintptr_t address) {
   static Immortal<AddressTexts> texts;
   return texts->text(address);
@@ -182,7 +186,16 @@ Location Location::of_address(const void* address) {
   return Location(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(address)) << 1);
 }
 
-Location Location::of_caller() { return Location(stacks().index_of(CallStack::here()) << 2 | 3); }
+Location Location::of_caller() {
+  if (const auto source = caller_source.load(std::memory_order_acquire)) {
+    if (const Location told = source(); told.known()) return told;
+  }
+  return Location(stacks().index_of(CallStack::here()) << 2 | 3);
+}
+
+void set_caller_source(Location (*source)()) {
+  caller_source.store(source, std::memory_order_release);
+}
 
 std::string Location::text() const {
   if (!known()) return {};

@@ -7,6 +7,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/tensor/kernels.h"
+#include "plait/tensor/loops.h"
 
 namespace plait {
 namespace {
@@ -175,14 +176,34 @@ void run(const Loops& loops, R (*body)(std::span<const T>)) {
 
 }  // namespace
 
+Array run_loops(const IndexSignature& signature, const ir::ScalarBody& body,
+                std::span<const Array> operands, DType result, std::string_view operation) {
+  std::vector<Shape> shapes;
+  for (const Array& operand : operands) shapes.push_back(Shape::of_sizes(operand.sizes()));
+  const ir::IndexSpace space = solve(signature, shapes, operation);
+  Array filled = Array::empty(result, Sizes(numbers(space.result_shapes.at(0).dims())));
+  const Loops loops{signature, numbers(space.sizes), operands, filled};
+  // The last operand's dtype: that of `select` comes after its bool.
+  const DType dtype = operands.back().dtype();
+  if (is_complex(dtype) && body.complex)
+    run(loops, body.complex);
+  else if (dtype == DType::u64 && body.natural)
+    run(loops, body.natural);
+  else if ((is_integer(dtype) || is_boolean(dtype)) && body.integer)
+    run(loops, body.integer);
+  else if (is_floating(dtype) && body.real)
+    run(loops, body.real);
+  else
+    throw TypeError("{} does not take {}", operation, name_of(dtype));
+  return filled;
+}
+
 void run_reference_loops(KernelCall& call, const void*) {
   static const ir::Declarations kNoDeclarations;
   static const ir::Mesh kNoAxes;
   std::vector<ir::Type> types;
-  std::vector<Shape> shapes;
   for (const Array& operand : call.operands) {
-    shapes.push_back(Shape::of_sizes(operand.sizes()));
-    types.push_back(ir::Type::array(operand.dtype(), shapes.back()));
+    types.push_back(ir::Type::array(operand.dtype(), Shape::of_sizes(operand.sizes())));
   }
   const ir::Inference inference{.primitive = call.primitive,
                                 .operands = types,
@@ -193,18 +214,8 @@ void run_reference_loops(KernelCall& call, const void*) {
                                 .declarations = kNoDeclarations,
                                 .axes = kNoAxes,
                                 .name_size = {}};
-  const IndexSignature signature = signature_of(inference);
-  const ir::IndexSpace space = solve(signature, shapes, call.primitive.name);
-  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
-  const Loops loops{signature, numbers(space.sizes), call.operands, call.results[0]};
-  // The last operand's dtype: that of `select` comes after its bool.
-  const DType dtype = call.operands.back().dtype();
-  const ir::ScalarBody& body = call.primitive.body;
-  if (is_complex(dtype) && body.complex) return run(loops, body.complex);
-  if (dtype == DType::u64 && body.natural) return run(loops, body.natural);
-  if ((is_integer(dtype) || is_boolean(dtype)) && body.integer) return run(loops, body.integer);
-  if (is_floating(dtype) && body.real) return run(loops, body.real);
-  throw TypeError("{} does not take {}", call.primitive.name, name_of(dtype));
+  call.results[0] = run_loops(signature_of(inference), call.primitive.body, call.operands,
+                              call.types[0].dtype, call.primitive.name);
 }
 
 }  // namespace plait

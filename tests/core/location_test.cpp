@@ -10,6 +10,7 @@
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 
+#include "plait/core/caller_source.h"
 #include "plait/core/source_line.h"
 
 namespace plait {
@@ -148,6 +149,17 @@ TEST(Location, OfAnAddressWithoutDebugInformationNamesTheLoadedFile) {
 
 TEST(Location, OfAnAddressOutsideAllCodeIsTheNumber) {
   EXPECT_EQ(Location::of_address(reinterpret_cast<const void*>(0x11)).text(), "0x10");
+}
+
+TEST(Location, AsksAnotherLanguageFirst) {
+  set_caller_source([] { return Location::of("model.py", 7); });
+  const Location told = Location::of_caller();
+  set_caller_source([] { return Location(); });
+  const Location own = Location::of_caller();
+  set_caller_source(nullptr);
+  EXPECT_EQ(told.text(), "model.py:7");
+  EXPECT_TRUE(own.known());
+  EXPECT_NE(own, told);
 }
 
 }  // namespace

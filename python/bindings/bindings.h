@@ -1,0 +1,77 @@
+// What the parts of the Python module share.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+
+#include "plait/ir/primitive.h"
+#include "plait/ops/operand.h"
+#include "plait/ops/reduce.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait::python {
+
+namespace nb = nanobind;
+
+// A dtype as an object of Python.
+struct PythonDType {
+  DType dtype;
+};
+
+void bind_errors(nb::module_& module);
+void bind_locations(nb::module_& module);
+void bind_dtypes(nb::module_& module);
+void bind_tensor(nb::module_& module);
+void bind_elementwise(nb::module_& module);
+void bind_functions(nb::module_& module);
+void bind_primitives(nb::module_& module);
+void bind_programs(nb::module_& module);
+void bind_testing(nb::module_& module);
+void bind_damage(nb::module_& module);
+
+// Computes without holding Python's lock; `compute` must touch no object of Python.
+template <class Compute>
+auto computed(Compute compute) {
+  const nb::gil_scoped_release unlocked;
+  return compute();
+}
+
+// An operand as Python gives it: a tensor, a number that takes the dtype of the others, a size, or
+// an array of NumPy, which is borrowed.
+class PythonOperand {
+ public:
+  explicit PythonOperand(nb::handle object);
+  Operand get() const { return tensor_ ? Operand(tensor_) : Operand(scalar_); }
+  // A lone number has the default dtype of its kind.
+  Tensor tensor() const;
+
+ private:
+  Tensor tensor_;
+  Scalar scalar_ = 0;
+};
+
+Tensor tensor_from(nb::handle object);
+std::vector<Tensor> tensors_from(nb::handle sequence);
+// Shares the memory where the elements lie as a tensor's may; else a copy.
+Tensor borrow_numpy(nb::handle array);
+
+DType dtype_from(nb::handle object);  // a DType, or any name or type that NumPy knows
+std::optional<DType> optional_dtype_from(nb::handle object);
+Dim dim_from(nb::handle object);
+nb::object to_python(Dim dim);
+Shape shape_from(nb::handle object);  // a size or a sequence of sizes
+nb::tuple to_python(const Shape& shape);
+Axes axes_from(nb::handle object);  // None: all
+std::vector<int64_t> integers_from(nb::handle object);
+// None for a tensor that is not there.
+nb::object to_python(const Tensor& tensor);
+nb::object to_python(const std::vector<Tensor>& tensors);  // a list
+
+// Of a primitive, from keyword arguments: TypeError names one that is unknown or missing.
+ir::Attributes attributes_from(const ir::Primitive& primitive, const nb::kwargs& given);
+
+}  // namespace plait::python

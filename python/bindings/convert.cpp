@@ -1,0 +1,176 @@
+// From objects of Python to what the library takes, and back.
+#include "plait/core/error.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+namespace {
+
+const char* class_name_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
+
+int64_t integer_from(nb::handle object) {
+  const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
+  if (!integer.is_valid()) {
+    PyErr_Clear();
+    throw TypeError("expected a whole number, not {}", class_name_of(object));
+  }
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow != 0) {
+    throw ValueError("{} does not fit into 64 bits", nb::str(object).c_str())
+        .hint("make it a tensor of u64: plait.asarray(number, plait.u64)");
+  }
+  return value;
+}
+
+bool is_sequence(nb::handle object) {
+  return nb::isinstance<nb::tuple>(object) || nb::isinstance<nb::list>(object);
+}
+
+// Memory of NumPy's, or of whatever gives __array_interface__.
+struct Borrowed {
+  std::byte* first;  // the element with all indices 0
+  Layout layout;
+  std::byte* lowest;
+  int64_t bytes;
+};
+
+// Nothing where the elements do not lie at whole multiples of their size.
+std::optional<Borrowed> view_of(nb::handle array, DType dtype) {
+  const nb::object interface = array.attr("__array_interface__");
+  const auto address = nb::cast<uintptr_t>(interface["data"][nb::int_(0)]);
+  const int64_t size = size_of(dtype);
+  const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(is_key(dtype) ? 8 : size, 8));
+  if (address % alignment != 0) return std::nullopt;
+  Borrowed view{reinterpret_cast<std::byte*>(address), {}, nullptr, size};
+  int64_t below = 0;
+  const nb::object shape = array.attr("shape"), strides = array.attr("strides");
+  for (size_t i = 0; i < nb::len(shape); ++i) {
+    const auto count = nb::cast<int64_t>(shape[nb::int_(i)]);
+    auto stride = nb::cast<int64_t>(strides[nb::int_(i)]);
+    if (count == 1) stride = size;
+    if (stride % size != 0) return std::nullopt;
+    view.layout.sizes.push_back(count);
+    view.layout.strides.push_back(stride / size);
+    const int64_t reach = (count - 1) * stride;
+    view.bytes += std::abs(reach);
+    if (reach < 0) below -= reach;
+  }
+  view.lowest = view.first - below;
+  view.layout.offset = below / size;
+  return view;
+}
+
+// Gives the object back to Python, from whatever thread, unless Python has ended.
+std::function<void()> keep_alive(nb::handle object) {
+  object.inc_ref();
+  return [object] {
+    if (Py_IsInitialized() == 0) return;
+    const nb::gil_scoped_acquire locked;
+    object.dec_ref();
+  };
+}
+
+}  // namespace
+
+Tensor borrow_numpy(nb::handle given) {
+  nb::object array = nb::borrow(given);
+  if (!nb::cast<bool>(array.attr("dtype").attr("isnative"))) {
+    array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
+  }
+  const DType dtype = dtype_from(array.attr("dtype"));
+  std::optional<Borrowed> view = view_of(array, dtype);
+  if (!view) {
+    array = array.attr("copy")("C");
+    view = view_of(array, dtype);
+  }
+  if (view->layout.element_count() == 0) return Tensor(Array::empty(dtype, view->layout.sizes));
+  return Tensor(Array::borrow(dtype, view->layout, view->lowest, view->bytes, keep_alive(array)));
+}
+
+PythonOperand::PythonOperand(nb::handle object) {
+  PyObject* raw = object.ptr();
+  if (nb::isinstance<Tensor>(object))
+    tensor_ = nb::cast<Tensor>(object);
+  else if (PyBool_Check(raw))
+    scalar_ = raw == Py_True;
+  else if (PyLong_CheckExact(raw))
+    scalar_ = integer_from(object);
+  else if (PyFloat_CheckExact(raw))
+    scalar_ = PyFloat_AsDouble(raw);
+  else if (PyComplex_CheckExact(raw))
+    scalar_ = std::complex<double>(PyComplex_RealAsDouble(raw), PyComplex_ImagAsDouble(raw));
+  else if (nb::isinstance<Dim>(object))
+    scalar_ = nb::cast<Dim>(object);
+  else if (nb::hasattr(object, "__array_interface__"))
+    tensor_ = borrow_numpy(nb::module_::import_("numpy").attr("asarray")(object));
+  else
+    throw TypeError("expected a tensor, a number or an array of NumPy, not {}",
+                    class_name_of(object))
+        .at(Location::of_caller())
+        .hint("plait.asarray makes a tensor of lists and of other libraries' arrays");
+}
+
+Tensor PythonOperand::tensor() const {
+  if (tensor_) return tensor_;
+  const Operand operand(scalar_);
+  return operand.as(default_dtype(scalar_.kind()));
+}
+
+Tensor tensor_from(nb::handle object) {
+  if (nb::isinstance<Tensor>(object)) return nb::cast<Tensor>(object);
+  return PythonOperand(object).tensor();
+}
+
+std::vector<Tensor> tensors_from(nb::handle sequence) {
+  std::vector<Tensor> tensors;
+  for (const nb::handle each : sequence) tensors.push_back(tensor_from(each));
+  return tensors;
+}
+
+Dim dim_from(nb::handle object) {
+  if (nb::isinstance<Dim>(object)) return nb::cast<Dim>(object);
+  return integer_from(object);
+}
+
+nb::object to_python(Dim dim) {
+  if (dim.is_number()) return nb::int_(dim.number());
+  return nb::cast(dim);
+}
+
+Shape shape_from(nb::handle object) {
+  if (!is_sequence(object)) return {dim_from(object)};
+  std::vector<Dim> sizes;
+  for (const nb::handle each : object) sizes.push_back(dim_from(each));
+  return Shape(sizes);
+}
+
+nb::tuple to_python(const Shape& shape) {
+  nb::list sizes;
+  for (const Dim dim : shape) sizes.append(to_python(dim));
+  return nb::tuple(sizes);
+}
+
+Axes axes_from(nb::handle object) {
+  if (object.is_none()) return {};
+  return integers_from(object);
+}
+
+std::vector<int64_t> integers_from(nb::handle object) {
+  if (!is_sequence(object)) return {integer_from(object)};
+  std::vector<int64_t> integers;
+  for (const nb::handle each : object) integers.push_back(integer_from(each));
+  return integers;
+}
+
+nb::object to_python(const Tensor& tensor) { return tensor ? nb::cast(tensor) : nb::none(); }
+
+nb::object to_python(const std::vector<Tensor>& tensors) {
+  nb::list list;
+  for (const Tensor& tensor : tensors) list.append(to_python(tensor));
+  return list;
+}
+
+}  // namespace plait::python

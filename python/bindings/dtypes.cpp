@@ -1,0 +1,87 @@
+#include "plait/core/error.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+
+DType dtype_from(nb::handle object) {
+  if (nb::isinstance<PythonDType>(object)) return nb::cast<PythonDType>(object).dtype;
+  if (nb::isinstance<nb::str>(object)) {
+    const std::string name = nb::str(object).c_str();
+    if (const auto dtype = parse_dtype_or_alias(name)) return *dtype;
+    throw TypeError("{} is not a dtype", name);
+  }
+  if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyBool_Type)))) return DType::boolean;
+  if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyLong_Type)))) return DType::i64;
+  if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyFloat_Type)))) return DType::f32;
+  if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyComplex_Type)))) return DType::c64;
+  const nb::object numpy = nb::module_::import_("numpy").attr("dtype")(object);
+  const std::string name = nb::str(numpy.attr("name")).c_str();
+  if (const auto dtype = parse_dtype_or_alias(name)) return *dtype;
+  if (nb::len(numpy) == 1 && nb::cast<size_t>(numpy.attr("itemsize")) == sizeof(KeyBits) &&
+      nb::str(numpy.attr("names")[nb::int_(0)]).equal(nb::str("key"))) {
+    return DType::key;
+  }
+  throw TypeError("NumPy's {} is no dtype of Plait", name);
+}
+
+std::optional<DType> optional_dtype_from(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  return dtype_from(object);
+}
+
+namespace {
+
+std::string kind_name(DType dtype) {
+  switch (kind_of(dtype)) {
+    case DTypeKind::boolean: return "boolean";
+    case DTypeKind::integer: return "integer";
+    case DTypeKind::floating: return "floating";
+    case DTypeKind::complex: return "complex";
+    case DTypeKind::key: return "key";
+  }
+  return {};
+}
+
+std::string text_of(std::string_view text) { return std::string(text); }
+
+nb::str python_text(const std::string& text) { return nb::str(text.c_str(), text.size()); }
+
+}  // namespace
+
+void bind_dtypes(nb::module_& module) {
+  using D = PythonDType;
+  nb::class_<D>(module, "DType", "The type of a tensor's elements.")
+      .def(
+          "__init__", [](D* self, nb::handle given) { new (self) D{dtype_from(given)}; },
+          nb::arg("dtype"))
+      .def_prop_ro("name", [](D d) { return python_text(text_of(name_of(d.dtype))); })
+      .def_prop_ro("long_name",
+                   [](D d) { return python_text(text_of(info_of(d.dtype).long_name)); })
+      .def_prop_ro("kind", [](D d) { return python_text(kind_name(d.dtype)); })
+      .def_prop_ro("itemsize", [](D d) { return size_of(d.dtype); })
+      .def_prop_ro("is_signed", [](D d) { return is_signed(d.dtype); })
+      .def("__repr__", [](D d) { return python_text("plait." + text_of(name_of(d.dtype))); })
+      .def("__str__", [](D d) { return python_text(text_of(name_of(d.dtype))); })
+      .def("__hash__", [](D d) { return static_cast<int64_t>(d.dtype); })
+      .def(
+          "__eq__",
+          [](D d, nb::handle other) {
+            return nb::isinstance<D>(other) && nb::cast<D>(other).dtype == d.dtype;
+          },
+          nb::arg("other").none());
+  nb::list all;
+  for (const DTypeInfo& info : kDTypes) {
+    nb::object dtype = nb::cast(D{info.dtype});
+    const std::string name = info.dtype == DType::boolean ? "boolean" : std::string(info.name);
+    module.attr(name.c_str()) = dtype;
+    all.append(dtype);
+  }
+  module.attr("dtypes") = nb::tuple(all);
+  module.def(
+      "promote",
+      [](nb::handle a, nb::handle b) { return PythonDType{promote(dtype_from(a), dtype_from(b))}; },
+      nb::arg("a"), nb::arg("b"), "The dtype that holds both.");
+}
+
+}  // namespace plait::python

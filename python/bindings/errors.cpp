@@ -1,0 +1,84 @@
+// plait::Error as the exceptions of python/plait/errors.py, and the lines of Python as locations.
+#include "plait/core/caller_source.h"
+#include "plait/core/error.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+namespace {
+
+void raise(const Error& error) {
+  const nb::object type =
+      nb::module_::import_("plait.errors").attr(std::string(name_of(error.kind())).c_str());
+  nb::object exception = type(error.what());
+  exception.attr("message") = error.message();
+  exception.attr("hint") = error.hint();
+  exception.attr("location") = error.location().text();
+  exception.attr("context") = error.context();
+  PyErr_SetObject(type.ptr(), exception.ptr());
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    try {
+      raise(error);
+    } catch (nb::python_error& failed) {
+      failed.restore();
+    }
+  }
+}
+
+// The folder of the package, with a slash behind.
+std::string& package_folder() {
+  static std::string folder;
+  return folder;
+}
+
+bool is_own(const char* file) {
+  return !package_folder().empty() && std::string_view(file).starts_with(package_folder());
+}
+
+// The innermost line of Python that is not the package's own.
+Location location_in_python() {
+  PyFrameObject* frame = PyEval_GetFrame();
+  Py_XINCREF(frame);
+  Location found;
+  while (frame != nullptr) {
+    PyCodeObject* code = PyFrame_GetCode(frame);
+    const char* file = PyUnicode_AsUTF8(code->co_filename);
+    if (file == nullptr) {
+      PyErr_Clear();
+    } else if (!is_own(file)) {
+      found = Location::of(file, PyFrame_GetLineNumber(frame));
+    }
+    Py_DECREF(code);
+    PyFrameObject* outer = found.known() ? nullptr : PyFrame_GetBack(frame);
+    Py_DECREF(frame);
+    frame = outer;
+  }
+  return found;
+}
+
+// Threads that Python does not know have no line in it, and must not wait for its lock.
+Location python_caller() {
+  if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return {};
+  const nb::gil_scoped_acquire locked;
+  try {
+    return location_in_python();
+  } catch (...) {
+    return {};
+  }
+}
+
+}  // namespace
+
+void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
+
+void bind_locations(nb::module_& module) {
+  set_caller_source(python_caller);
+  module.def("_set_package_folder", [](const char* folder) { package_folder() = folder; });
+}
+
+}  // namespace plait::python

@@ -1,0 +1,20 @@
+// The module plait._core. The package around it (python/plait) is what users import.
+#include "plait/ops/declare.h"
+
+#include "python/bindings/bindings.h"
+
+NB_MODULE(_core, module) {
+  using namespace plait::python;
+  plait::register_all();
+  bind_errors(module);
+  bind_locations(module);
+  bind_dtypes(module);
+  bind_tensor(module);
+  bind_elementwise(module);
+  bind_functions(module);
+  bind_primitives(module);
+  bind_programs(module);
+  nb::module_ testing = module.def_submodule("_testing", "What the conformance suite looks at.");
+  bind_testing(testing);
+  bind_damage(testing);
+}

@@ -1,0 +1,73 @@
+// Programs, and how they are recorded. The trees of arguments and results are the package's
+// business (python/plait/tracing.py); here they are lists of tensors.
+#include <nanobind/stl/string.h>
+
+#include "plait/core/error.h"
+#include "plait/ir/parser.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/trace.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+namespace {
+
+struct PythonProgram {
+  ir::Program program;
+  std::vector<Tensor> hidden_inputs;  // what the function used without being given it
+};
+
+// Of a parameter: a tensor's, or as the IR writes it ("f32[n, 3]").
+ir::Type type_from(nb::handle given) {
+  if (nb::isinstance<Tensor>(given)) return nb::cast<Tensor>(given).type();
+  const std::string text = nb::str(given).c_str();
+  return parse_whole(text, ir::parse_type);
+}
+
+// `function` is called with a list of traced tensors, and gives a list.
+PythonProgram record(const std::string& name, nb::handle function, nb::handle types,
+                     nb::handle labels) {
+  Trace trace(name);
+  nb::list arguments;
+  for (size_t i = 0; i < nb::len(types); ++i) {
+    const std::string label = nb::str(labels[nb::int_(i)]).c_str();
+    arguments.append(trace.parameter(type_from(types[nb::int_(i)]), label));
+  }
+  const nb::object results = function(arguments);
+  RecordedFunction recorded = trace.finish(tensors_from(results));
+  return {trace.program(recorded), std::move(recorded.captures)};
+}
+
+nb::list run(const PythonProgram& program, nb::handle arguments) {
+  std::vector<Tensor> tensors = tensors_from(arguments);
+  tensors.insert(tensors.end(), program.hidden_inputs.begin(), program.hidden_inputs.end());
+  return nb::cast<nb::list>(
+      to_python(computed([&] { return evaluate(program.program, tensors); })));
+}
+
+}  // namespace
+
+void bind_programs(nb::module_& module) {
+  nb::class_<PythonProgram>(module, "RecordedProgram")
+      .def("text", [](const PythonProgram& p) { return p.program.text(); })
+      .def("bytes",
+           [](const PythonProgram& p) {
+             const std::string bytes = p.program.bytes();
+             return nb::bytes(bytes.data(), bytes.size());
+           })
+      .def("run", run, nb::arg("arguments"))
+      .def_static(
+          "parse",
+          [](const std::string& text) { return PythonProgram{ir::Program::parse(text), {}}; })
+      .def_static("from_bytes",
+                  [](const nb::bytes& bytes) {
+                    return PythonProgram{ir::Program::from_bytes({bytes.c_str(), bytes.size()}),
+                                         {}};
+                  })
+      .def("hidden_inputs", [](const PythonProgram& p) { return to_python(p.hidden_inputs); });
+  module.def("_record", record, nb::arg("name"), nb::arg("function"), nb::arg("types"),
+             nb::arg("labels"));
+  module.def("_is_tracing", [] { return Trace::current() != nullptr; });
+}
+
+}  // namespace plait::python

@@ -1,0 +1,180 @@
+// Tensor, its operators, and sizes.
+#include <nanobind/operators.h>
+#include <nanobind/stl/string.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/shape.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+namespace {
+
+using BinaryFunction = Tensor (*)(const Operand&, const Operand&);
+Tensor matmul_of(const Operand& a, const Operand& b) { return matmul(a.tensor(), b.tensor()); }
+
+struct Operator {
+  const char* name;  // "add" for __add__ and, where there is one, __radd__
+  BinaryFunction of;
+  bool has_reflected = true;
+};
+constexpr Operator kOperators[] = {
+    {"add", add},
+    {"sub", subtract},
+    {"mul", multiply},
+    {"truediv", divide},
+    {"floordiv", floor_divide},
+    {"mod", remainder},
+    {"pow", power},
+    {"matmul", matmul_of},
+    {"and", bitwise_and},
+    {"or", bitwise_or},
+    {"xor", bitwise_xor},
+    {"lshift", left_shift},
+    {"rshift", right_shift},
+    {"eq", equal, false},
+    {"ne", not_equal, false},
+    {"lt", less, false},
+    {"le", less_equal, false},
+    {"gt", greater, false},
+    {"ge", greater_equal, false},
+};
+
+// What is no operand leaves the operation to the other object's class.
+nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, bool reflected) {
+  std::optional<PythonOperand> operand;
+  try {
+    operand.emplace(other);
+  } catch (const TypeError&) {
+    return nb::borrow(Py_NotImplemented);
+  }
+  const Tensor mine = nb::cast<Tensor>(self);
+  Tensor result;
+  if (of == matmul_of) {
+    const Tensor theirs = operand->tensor();
+    result = computed([&] { return reflected ? matmul(theirs, mine) : matmul(mine, theirs); });
+  } else {
+    const Operand theirs = operand->get();
+    result = computed([&] { return reflected ? of(theirs, mine) : of(mine, theirs); });
+  }
+  return nb::cast(std::move(result));
+}
+
+void bind_operators(nb::class_<Tensor>& tensor) {
+  for (const Operator& each : kOperators) {
+    const BinaryFunction of = each.of;
+    tensor.def(
+        fmt::format("__{}__", each.name).c_str(),
+        [of](nb::handle self, nb::handle other) { return apply_operator(of, self, other, false); },
+        nb::arg("other").none());
+    if (!each.has_reflected) continue;
+    tensor.def(
+        fmt::format("__r{}__", each.name).c_str(),
+        [of](nb::handle self, nb::handle other) { return apply_operator(of, self, other, true); },
+        nb::arg("other").none());
+  }
+  tensor.def("__neg__", [](const Tensor& x) { return computed([&] { return negative(x); }); })
+      .def("__pos__", [](const Tensor& x) { return x; })
+      .def("__abs__", [](const Tensor& x) { return computed([&] { return absolute(x); }); })
+      .def("__invert__", [](const Tensor& x) { return computed([&] { return bitwise_not(x); }); });
+}
+
+// The one element, as Python's own bool, int, float or complex.
+nb::object item(const Tensor& x) {
+  const DType dtype = x.dtype();
+  if (is_key(dtype)) throw TypeError("a key is no number").at(Location::of_caller());
+  const Element element = x.array().element();
+  switch (kind_of(dtype)) {
+    case DTypeKind::boolean: return nb::bool_(element.integer != 0);
+    case DTypeKind::integer:
+      return is_signed(dtype) ? nb::int_(static_cast<int64_t>(element.integer))
+                              : nb::int_(element.integer);
+    case DTypeKind::floating: return nb::float_(element.number.real());
+    default: return nb::steal(PyComplex_FromDoubles(element.number.real(), element.number.imag()));
+  }
+}
+
+// What NumPy's array interface says of a tensor's memory, which is read-only there.
+nb::dict array_interface(const Tensor& x) {
+  const Array& array = x.array();
+  const int64_t size = array.element_size();
+  nb::list shape, strides;
+  for (const int64_t count : array.sizes()) shape.append(count);
+  for (const int64_t stride : array.layout().strides) strides.append(stride * size);
+  nb::dict interface;
+  interface["version"] = 3;
+  interface["shape"] = nb::tuple(shape);
+  interface["strides"] = nb::tuple(strides);
+  interface["typestr"] = fmt::format("|V{}", size);
+  interface["data"] = nb::make_tuple(reinterpret_cast<uintptr_t>(array.data()), true);
+  return interface;
+}
+
+template <class Operation>
+auto dim_operator(Operation operation) {
+  return [operation](nb::handle a, nb::handle b) {
+    return to_python(operation(dim_from(a), dim_from(b)));
+  };
+}
+
+void bind_dims(nb::module_& module) {
+  nb::class_<Dim>(module, "Dim", "A size that is an expression over named sizes.")
+      .def("__add__", dim_operator([](Dim a, Dim b) { return a + b; }))
+      .def("__radd__", dim_operator([](Dim a, Dim b) { return b + a; }))
+      .def("__sub__", dim_operator([](Dim a, Dim b) { return a - b; }))
+      .def("__rsub__", dim_operator([](Dim a, Dim b) { return b - a; }))
+      .def("__mul__", dim_operator([](Dim a, Dim b) { return a * b; }))
+      .def("__rmul__", dim_operator([](Dim a, Dim b) { return b * a; }))
+      .def("__floordiv__", dim_operator([](Dim a, Dim b) { return floor_div(a, b); }))
+      .def("__mod__", dim_operator([](Dim a, Dim b) { return mod(a, b); }))
+      .def("__eq__",
+           [](Dim a, nb::handle b) { return nb::isinstance<Dim>(b) && a == nb::cast<Dim>(b); })
+      .def("__hash__", [](Dim a) { return static_cast<int64_t>(a.word() >> 1); })
+      .def("__repr__", [](Dim a) { return a.text(); });
+  module.def(
+      "symbol", [](const std::string& name) { return Dim::symbol(name); }, nb::arg("name"),
+      "A size that is known by its name only.");
+}
+
+}  // namespace
+
+void bind_tensor(nb::module_& module) {
+  bind_dims(module);
+  nb::class_<Tensor> tensor(module, "Tensor",
+                            "An array of numbers of one dtype, which nobody changes.");
+  tensor.def_prop_ro("dtype", [](const Tensor& x) { return PythonDType{x.dtype()}; })
+      .def_prop_ro("shape", [](const Tensor& x) { return to_python(x.shape()); })
+      .def_prop_ro("ndim", [](const Tensor& x) { return x.rank(); })
+      .def_prop_ro("size", [](const Tensor& x) { return to_python(x.shape().element_count()); })
+      .def_prop_ro("is_traced", [](const Tensor& x) { return x.is_traced(); })
+      .def_prop_ro("is_contiguous", [](const Tensor& x) { return x.array().is_contiguous(); })
+      .def("item", item, "The one element as a number of Python.")
+      .def("_array_interface", array_interface)
+      .def("__repr__",
+           [](const Tensor& x) { return x.is_traced() ? "traced " + x.type().text() : x.text(); })
+      .def("__bool__", [](const Tensor& x) { return nb::bool_(item(x)); })
+      .def("__float__", [](const Tensor& x) { return nb::float_(item(x)); })
+      .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
+      .def("__complex__",
+           [](const Tensor& x) {
+             return nb::steal(
+                 PyNumber_Add(item(x).ptr(), nb::steal(PyComplex_FromDoubles(0, 0)).ptr()));
+           })
+      .def("__index__",
+           [](const Tensor& x) {
+             if (is_integer(x.dtype())) return item(x);
+             throw TypeError("an index is a whole number, not {}", x.type().text())
+                 .at(Location::of_caller());
+           })
+      .def("__len__",
+           [](const Tensor& x) {
+             if (x.rank() == 0) throw TypeError("a tensor without dimensions has no length");
+             return to_python(x.shape(0));
+           })
+      .def("__hash__", [](const Tensor& x) { return reinterpret_cast<intptr_t>(x.identity()); });
+  bind_operators(tensor);
+}
+
+}  // namespace plait::python

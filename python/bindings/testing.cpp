@@ -1,0 +1,186 @@
+// What the conformance suite looks at besides results: the rules of a primitive run on given
+// tensors, and its index signature.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "plait/core/error.h"
+#include "plait/ir/inference.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+#include "plait/tensor/loops.h"
+#include "plait/tensor/rules.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+namespace {
+
+// A primitive applied to operands: what a rule looks at.
+struct Applied {
+  const ir::Primitive& primitive;
+  std::vector<Tensor> operands;
+  ir::Attributes attributes;
+  std::vector<ir::Type> types = {};
+  std::vector<Tensor> results = {};
+
+  Applied(const std::string& name, nb::handle given, const nb::kwargs& keywords)
+      : primitive(ir::primitive(name)),
+        operands(tensors_from(given)),
+        attributes(attributes_from(primitive, keywords)) {
+    for (const Tensor& operand : operands) types.push_back(operand.type());
+    results = computed([&] { return apply_all(primitive, operands, attributes); });
+  }
+
+  const Rules& rules() const {
+    const Rules* rules = find_rules(primitive);
+    if (rules == nullptr) throw KeyError("{} has no rules", primitive.name);
+    return *rules;
+  }
+
+  // Calls `use` with what the rule says that it reads, and nothing else.
+  template <class Use>
+  auto with_context(Reads reads, Use use) const {
+    const auto only = [](const std::vector<Tensor>& all, uint32_t bits) {
+      std::vector<Tensor> kept(all.size());
+      for (size_t i = 0; i < all.size(); ++i) {
+        if ((bits >> std::min<size_t>(i, 31)) & 1) kept[i] = all[i];
+      }
+      return kept;
+    };
+    const std::vector<Tensor> read = only(operands, reads.operands);
+    const std::vector<Tensor> found = only(results, reads.results);
+    return computed([&] { return use(RuleContext{attributes, read, found, types}); });
+  }
+};
+
+// The derivative of each element of the result by the element of operand i; nothing where it is 0.
+Tensor partial_of(const Applied& applied, const Partial& partial, size_t i) {
+  const Tensor like = applied.operands[i];
+  switch (partial.kind) {
+    case Partial::Kind::zero: return {};
+    case Partial::Kind::one: return full_like(like, 1);
+    case Partial::Kind::minus_one: return full_like(like, -1);
+    case Partial::Kind::given: break;
+  }
+  return applied.with_context(partial.reads, [&](const RuleContext& context) {
+    return broadcast_to(partial.value(context), applied.results[0].shape());
+  });
+}
+
+nb::object partials(const std::string& name, nb::handle operands, const nb::kwargs& attributes) {
+  const Applied applied(name, operands, attributes);
+  std::vector<Tensor> found;
+  const auto& declared = applied.rules().partials;
+  for (size_t i = 0; i < applied.operands.size(); ++i) {
+    found.push_back(partial_of(applied, declared.at(i), i));
+  }
+  return to_python(found);
+}
+
+nb::object transpose(const std::string& name, nb::handle operands, size_t operand,
+                     nb::handle cotangent, const nb::kwargs& attributes) {
+  const Applied applied(name, operands, attributes);
+  const auto& declared = applied.rules().transposes;
+  const Transpose& rule = declared.at(std::min(operand, declared.size() - 1));
+  if (rule.of == nullptr) return nb::none();
+  const Tensor given = tensor_from(cotangent);
+  return to_python(applied.with_context(
+      rule.reads, [&](const RuleContext& context) { return rule.of(context, given, operand); }));
+}
+
+nb::object tangents(const std::string& name, nb::handle operands, nb::handle given,
+                    const nb::kwargs& attributes) {
+  const Applied applied(name, operands, attributes);
+  std::vector<Tensor> directions;
+  for (const nb::handle each : given) {
+    directions.push_back(each.is_none() ? Tensor() : tensor_from(each));
+  }
+  const Tangents& rule = applied.rules().tangents;
+  return to_python(applied.with_context(
+      rule.reads, [&](const RuleContext& context) { return rule.of(context, directions); }));
+}
+
+nb::object batching(const std::string& name, nb::handle operands, const std::vector<bool>& batched,
+                    const nb::kwargs& attributes) {
+  const ir::Primitive& primitive = ir::primitive(name);
+  const std::vector<Tensor> tensors = tensors_from(operands);
+  const ir::Attributes given = attributes_from(primitive, attributes);
+  const Rules* rules = find_rules(primitive);
+  return to_python(computed([&] { return rules->batching.of(given, tensors, batched); }));
+}
+
+// The index signature for operands of given types, and the dtype of the result.
+struct Signed {
+  ir::IndexSignature signature;
+  DType result;
+};
+
+Signed signed_for(const ir::Primitive& primitive, const std::vector<ir::Type>& types,
+                  const ir::Attributes& attributes) {
+  static const ir::Declarations no_declarations;
+  static const ir::Mesh no_axes;
+  ir::Inference inference{.primitive = primitive,
+                          .operands = types,
+                          .attributes = attributes,
+                          .callees = {},
+                          .size_arguments = {},
+                          .stated = {},
+                          .declarations = no_declarations,
+                          .axes = no_axes,
+                          .name_size = {}};
+  ir::IndexSignature signature = signature_of(inference);
+  inference.run();
+  return {std::move(signature), inference.results.at(0).dtype()};
+}
+
+// The type of one of several that lie along the first dimension.
+ir::Type type_of_one(const ir::Type& type) {
+  const Shape& shape = type.shape();
+  return ir::Type::array(type.dtype(), Shape(shape.dims().subspan(1)));
+}
+
+// The loops of the signature on operands of which some are batched: along their first dimension lie
+// those that the primitive is to be applied to.
+Tensor run_signature(const std::string& name, nb::handle operands, const std::vector<bool>& batched,
+                     const nb::kwargs& attributes) {
+  const ir::Primitive& primitive = ir::primitive(name);
+  const std::vector<Tensor> tensors = tensors_from(operands);
+  const ir::Attributes given = attributes_from(primitive, attributes);
+  std::vector<ir::Type> types;
+  std::vector<Array> arrays;
+  bool is_batched = false;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    types.push_back(batched.at(i) ? type_of_one(tensors[i].type()) : tensors[i].type());
+    arrays.push_back(tensors[i].array());
+    is_batched |= batched[i];
+  }
+  return computed([&] {
+    const Signed found = signed_for(primitive, types, given);
+    const ir::IndexSignature used = is_batched ? found.signature.batched(batched) : found.signature;
+    return Tensor(run_loops(used, primitive.body, arrays, found.result, name));
+  });
+}
+
+std::string signature(const std::string& name, nb::handle operands, const nb::kwargs& attributes) {
+  const Applied applied(name, operands, attributes);
+  return signed_for(applied.primitive, applied.types, applied.attributes).signature.text();
+}
+
+}  // namespace
+
+void bind_testing(nb::module_& module) {
+  using nb::arg;
+  module.def("partials", partials, arg("name"), arg("operands"), arg("attributes"));
+  module.def("transpose", transpose, arg("name"), arg("operands"), arg("operand"), arg("cotangent"),
+             arg("attributes"));
+  module.def("tangents", tangents, arg("name"), arg("operands"), arg("tangents"),
+             arg("attributes"));
+  module.def("batching", batching, arg("name"), arg("operands"), arg("batched"), arg("attributes"));
+  module.def("signature", signature, arg("name"), arg("operands"), arg("attributes"));
+  module.def("run_signature", run_signature, arg("name"), arg("operands"), arg("batched"),
+             arg("attributes"));
+}
+
+}  // namespace plait::python

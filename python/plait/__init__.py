@@ -1,0 +1,16 @@
+"""Plait: a deep-learning framework whose tensors, transforms and compiler share one IR."""
+
+import os as _os
+
+from . import _core, errors
+
+_core._set_package_folder(_os.path.join(_os.path.dirname(__file__), ""))
+
+from ._core import *  # noqa: E402,F403: every function of the library
+from ._core import DType, Dim, Tensor  # noqa: E402,F401
+from .errors import *  # noqa: E402,F403
+from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
+from .primitives import Primitive, ops  # noqa: E402,F401
+from .tracing import Program, Spec, trace  # noqa: E402,F401
+
+newaxis = None

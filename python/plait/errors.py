@@ -1,0 +1,63 @@
+"""What is raised: one class a kind of plait::Error, each also of Python's own kin."""
+
+import builtins
+
+
+class Error(Exception):
+    """Something that Plait refuses: `message`, `location` in your code, `hint` at the way out."""
+
+    message = ""
+    hint = ""
+    location = ""
+    context = ""
+
+    def __str__(self):  # a KeyError would show the text as a repr
+        return str(self.args[0]) if self.args else ""
+
+
+class ShapeError(Error, builtins.ValueError):
+    """Sizes do not fit each other."""
+
+
+class TypeError(Error, builtins.TypeError):
+    """A dtype or a kind of value that the operation does not take."""
+
+
+class ValueError(Error, builtins.ValueError):
+    """An argument outside its range."""
+
+
+class IndexError(Error, builtins.IndexError):
+    """An index out of range."""
+
+
+class KeyError(Error, builtins.KeyError):
+    """A name that is not there."""
+
+
+class MemoryError(Error, builtins.MemoryError):
+    """More memory asked for than there is."""
+
+
+class DeviceError(Error, builtins.RuntimeError):
+    """A device is missing or failed."""
+
+
+class ParseError(Error, builtins.ValueError):
+    """Malformed text or file."""
+
+
+class IoError(Error, builtins.OSError):
+    """The operating system refused."""
+
+
+class DistError(Error, builtins.RuntimeError):
+    """Processes disagree or one is gone."""
+
+
+class CompileError(Error, builtins.RuntimeError):
+    """A program that breaks a rule of the IR, or cannot be compiled."""
+
+
+class CheckError(Error, builtins.AssertionError):
+    """A check that the user wrote did not hold."""

@@ -1,0 +1,26 @@
+"""The table of primitives: what every operation is made of."""
+
+import dataclasses
+
+from . import _core
+
+
+@dataclasses.dataclass(frozen=True)
+class Primitive:
+    name: str
+    summary: str
+    least_operands: int
+    most_operands: int | None  # None: any number
+    takes: tuple  # dtypes of its operands
+    attributes: dict  # by name: the default as text, or None where it must be given
+    elementwise: str  # the dtype of the result: "same", "truth" or "real"; "no" for what is not elementwise
+    has_signature: bool
+    rules: tuple  # of "partials", "transposes", "tangents", "batching", "not_differentiable"
+
+    def __call__(self, *operands, **attributes):
+        return _core.apply(self.name, operands, **attributes)
+
+
+def ops():
+    """The primitives by name."""
+    return {each["name"]: Primitive(**each) for each in _core._primitives()}

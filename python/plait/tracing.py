@@ -1,0 +1,134 @@
+"""trace(f)(*args): the program of a Python function. Arguments and results are trees of tensors: tuples, lists,
+dicts and dataclasses; what is no tensor or array in them is a constant of the program."""
+
+import dataclasses
+import functools
+import re
+
+from . import _core, errors
+from ._core import Tensor
+
+_LEAF = object()  # where a tensor stands in a tree
+
+
+def _is_leaf(value):
+    return isinstance(value, (Tensor, Spec)) or hasattr(value, "__array_interface__")
+
+
+def _children(value):
+    """The names and values of a node, and how to make one of other values; None for what is no node."""
+    if isinstance(value, dict):
+        return list(value.items()), lambda values: dict(zip(value, values))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return list(zip(value._fields, value)), lambda values: type(value)(*values)
+    if isinstance(value, (list, tuple)):
+        return list(enumerate(value)), type(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        names = [field.name for field in dataclasses.fields(value)]
+        return [(n, getattr(value, n)) for n in names], lambda values: dataclasses.replace(value, **dict(zip(names, values)))
+    return None
+
+
+def flatten(tree, path=""):
+    """The leaves with their paths, and the tree with _LEAF in their places."""
+    if _is_leaf(tree):
+        return [(path, tree)], _LEAF
+    node = _children(tree)
+    if node is None:
+        return [], tree
+    leaves, skeletons = [], []
+    for name, child in node[0]:
+        below, skeleton = flatten(child, f"{path}.{name}" if path else str(name))
+        leaves += below
+        skeletons.append(skeleton)
+    return leaves, node[1](skeletons)
+
+
+def unflatten(skeleton, leaves):
+    """The tree with the next of the iterator `leaves` in each place."""
+    if skeleton is _LEAF:
+        return next(leaves)
+    node = _children(skeleton)
+    if node is None:
+        return skeleton
+    return node[1]([unflatten(child, leaves) for _, child in node[0]])
+
+
+@dataclasses.dataclass(frozen=True)
+class Spec:
+    """The type of a tensor that is not there yet, as the IR writes it: Spec("f32[n, 3]")."""
+
+    type: str
+
+    def __str__(self):
+        return self.type
+
+
+class Program:
+    """What a function does, as text(), and again on other tensors of the same types."""
+
+    def __init__(self, recorded, arguments=None, results=None):
+        self._recorded, self._arguments, self._results = recorded, arguments, results
+
+    @staticmethod
+    def parse(text):
+        """A program as text() writes it; it takes tensors and gives a list of them."""
+        return Program(_core.RecordedProgram.parse(text))
+
+    @staticmethod
+    def from_bytes(content):
+        return Program(_core.RecordedProgram.from_bytes(content))
+
+    def text(self):
+        return self._recorded.text()
+
+    def bytes(self):
+        return self._recorded.bytes()
+
+    @property
+    def hidden_inputs(self):
+        """Tensors that the function used without being given them; the last parameters of the program."""
+        return self._recorded.hidden_inputs()
+
+    def __call__(self, *arguments):
+        leaves, skeleton = flatten(arguments)
+        if self._arguments is not None and not _same(skeleton, self._arguments):
+            raise errors.TypeError("the arguments differ from those of the trace in more than their tensors: "
+                                   f"{skeleton} instead of {self._arguments}")
+        results = self._recorded.run([leaf for _, leaf in leaves])
+        return results if self._results is None else unflatten(self._results, iter(results))
+
+    def __repr__(self):
+        return self.text()
+
+
+def _same(a, b):
+    if type(a) is not type(b):
+        return False
+    nodes = _children(a), _children(b)
+    if nodes[0] is None:
+        return a is b or bool(a == b)
+    children = [[child for _, child in node[0]] for node in nodes]
+    names = [[name for name, _ in node[0]] for node in nodes]
+    return names[0] == names[1] and all(map(_same, *children))
+
+
+def trace(function, name=None):
+    """trace(f)(*args) records what f does with tensors of these types."""
+
+    @functools.wraps(function)
+    def traced(*arguments):
+        leaves, skeleton = flatten(arguments)
+        result_tree = None
+
+        def of_leaves(tensors):
+            nonlocal result_tree
+            results, result_tree = flatten(function(*unflatten(skeleton, iter(tensors))))
+            return [result for _, result in results]
+
+        types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for _, leaf in leaves]
+        labels = [re.sub(r"[^A-Za-z0-9_.]", "_", f"arg{path}") for path, _ in leaves]
+        recorded = _core._record(name or "main", of_leaves, types, labels)
+        return Program(recorded, skeleton, result_tree)
+
+    return traced

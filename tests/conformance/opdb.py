@@ -1,0 +1,191 @@
+"""PyTorch's own samples of its operations (op_db), run through Plait's functions of the same meaning.
+
+    opdb.py [NAME...]    exits with 1 where results differ; counts what was compared and, by reason, what was left out
+"""
+
+import collections
+import sys
+import time
+
+import numpy as np
+import plait
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+
+class LeftOut(Exception):
+    """A sample that Plait's function does not take, and why."""
+
+
+def same(name):
+    """A function of the same name and arguments, whatever they are called."""
+    function = getattr(plait, name)
+
+    def call(*arguments, **options):
+        if options:
+            raise LeftOut("takes " + ", ".join(sorted(options)))
+        return function(*arguments)
+
+    return call
+
+
+def scaled(name):
+    """add and subtract take a factor for the second operand."""
+    function = getattr(plait, name)
+
+    def call(a, b, alpha=1, out=None):
+        return function(a, b if alpha == 1 else plait.multiply(b, alpha))
+
+    return call
+
+
+def divide(a, b, rounding_mode=None):
+    quotient = plait.divide(a, b)
+    if rounding_mode is None:
+        return quotient
+    return plait.floor_divide(a, b) if rounding_mode == "floor" else plait.trunc(quotient)
+
+
+def reduction(name):
+    function = getattr(plait, name)
+
+    def call(x, dim=None, keepdim=False, dtype=None):
+        if isinstance(dim, (list, tuple)) and len(dim) == 0:
+            dim = None
+        return function(x if dtype is None else plait.astype(x, str(dtype).removeprefix("torch.")), dim, keepdim)
+
+    return call
+
+
+def clamp(x, min=None, max=None):
+    if min is None or max is None:
+        return plait.minimum(x, max) if min is None else plait.maximum(x, min)
+    return plait.clip(x, min, max)
+
+
+def permute(x, *dims):
+    return plait.permute_dims(x, dims[0] if len(dims) == 1 and isinstance(dims[0], (tuple, list)) else dims)
+
+
+def flip(x, dims):
+    for dim in dims if isinstance(dims, (list, tuple)) else [dims]:
+        x = plait.flip(x, dim)
+    return x
+
+
+def squeeze(x, dim=None):
+    if x.ndim == 0 or isinstance(dim, tuple):
+        raise LeftOut("several dimensions, or none to take away")
+    if dim is None:
+        for axis in reversed([axis for axis, size in enumerate(x.shape) if size == 1]):
+            x = plait.squeeze(x, axis)
+        return x
+    return plait.squeeze(x, dim) if x.shape[dim] == 1 else x
+
+
+def where(condition, yes, no):
+    return plait.where(condition, yes, no)
+
+
+# PyTorch's name: Plait's function. What has the same name and arguments needs none.
+NAMES = {
+    "add": scaled("add"), "sub": scaled("subtract"), "mul": same("multiply"), "div": divide, "true_divide": divide,
+    "floor_divide": same("floor_divide"), "remainder": same("remainder"), "pow": same("power"),
+    "maximum": same("maximum"), "minimum": same("minimum"), "atan2": same("atan2"), "hypot": same("hypot"),
+    "copysign": same("copysign"), "eq": same("equal"), "ne": same("not_equal"), "lt": same("less"),
+    "le": same("less_equal"), "gt": same("greater"), "ge": same("greater_equal"), "abs": same("absolute"),
+    "neg": same("negative"), "sgn": same("sign"), "bitwise_left_shift": same("left_shift"),
+    "bitwise_right_shift": same("right_shift"), "clamp": clamp, "where": where,
+    "cat": lambda tensors, dim=0: plait.concat(tensors, dim), "stack": lambda tensors, dim=0: plait.stack(tensors, dim),
+    "permute": permute, "transpose": same("swapaxes"), "unsqueeze": same("expand_dims"),
+    "squeeze": squeeze, "reshape": lambda x, shape: plait.reshape(x, tuple(shape)),
+    "view": lambda x, *shape: plait.reshape(x, tuple(shape[0]) if isinstance(shape[0], (tuple, list, torch.Size)) else shape),
+    "broadcast_to": lambda x, shape: plait.broadcast_to(x, tuple(shape)), "flip": flip,
+    "sum": reduction("sum"), "prod": reduction("prod"), "mean": reduction("mean"), "amax": reduction("max"),
+    "amin": reduction("min"), "all": reduction("all"), "any": reduction("any"), "matmul": same("matmul"),
+    "mm": same("matmul"), "bmm": same("matmul"), "mv": same("matmul"), "dot": same("matmul"), "outer": same("outer"),
+    "zeros_like": same("zeros_like"), "ones_like": same("ones_like"),
+}
+FOR_ALL_ALIKE = ["sign", "square", "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
+                 "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
+                 "erf", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "bitwise_not", "logical_not",
+                 "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"]
+DTYPES = [torch.float32, torch.float64, torch.int32, torch.bool, torch.complex64]
+ACCURACY = {torch.float32: 1e-5, torch.float64: 1e-12, torch.complex64: 2e-5}
+
+
+def functions():
+    table = {name: same(name) for name in FOR_ALL_ALIKE}
+    return table | NAMES
+
+
+def to_plait(value):
+    if isinstance(value, torch.Tensor):
+        return plait.borrow(value.detach().resolve_conj().resolve_neg().numpy())
+    if isinstance(value, (list, tuple)) and any(isinstance(each, torch.Tensor) for each in value):
+        return type(value)(map(to_plait, value))
+    return value
+
+
+def compare(op, function, sample):
+    """Words for what differs; None where nothing does. LeftOut where Plait has no such thing."""
+    expected = op(sample.input, *sample.args, **sample.kwargs)
+    if not isinstance(expected, torch.Tensor):
+        raise LeftOut("gives several tensors")
+    options = {name: to_plait(value) for name, value in sample.kwargs.items()}
+    try:
+        result = function(to_plait(sample.input), *map(to_plait, sample.args), **options)
+    except TypeError as error:
+        if isinstance(error, plait.Error):
+            raise LeftOut(f"dtype: {str(error).splitlines()[0].split(': ', 1)[1][:60]}") from error
+        raise LeftOut(f"arguments: {str(error).splitlines()[0][:60]}") from error
+    if not isinstance(result, plait.Tensor):
+        return f"gives {result!r}"
+    actual, wanted = result.numpy(), expected.detach().resolve_conj().resolve_neg().numpy()
+    if actual.shape != wanted.shape:
+        return f"the shape {actual.shape} instead of {wanted.shape}"
+    if actual.dtype != wanted.dtype and {actual.dtype.kind, wanted.dtype.kind} == {"f", "c"}:
+        return f"{actual.dtype} instead of {wanted.dtype}"
+    accuracy = ACCURACY.get(expected.dtype, 1e-5 if actual.dtype.kind in "fc" else 0)
+    if not np.allclose(actual, wanted, rtol=accuracy, atol=accuracy, equal_nan=True):
+        place = np.unravel_index(np.argmax(~np.isclose(actual, wanted, rtol=accuracy, atol=accuracy, equal_nan=True)), actual.shape)
+        return f"{actual[place]!r} instead of {wanted[place]!r} at {[int(i) for i in place]}"
+    return None
+
+
+def main():
+    start = time.monotonic()
+    torch.manual_seed(1)
+    table = functions()
+    wanted = set(sys.argv[1:])
+    compared, left_out, failures, covered = 0, collections.Counter(), [], set()
+    for op in op_db:
+        full_name = f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
+        function = table.get(op.name)
+        if function is None or (wanted and op.name not in wanted):
+            continue
+        for dtype in DTYPES:
+            if dtype not in op.dtypes:
+                continue
+            for sample in op.sample_inputs("cpu", dtype, requires_grad=False):
+                try:
+                    wrong = compare(op, function, sample)
+                except LeftOut as reason:
+                    left_out[f"{op.name}: {reason}"] += 1
+                    continue
+                except Exception as error:
+                    wrong = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+                compared += 1
+                covered.add(op.name)
+                if wrong:
+                    failures.append(f"{full_name}: op_db: {dtype}: {sample.summary()[:300]}: {wrong}")
+    print("\n".join(failures[:60]))
+    for reason, count in sorted(left_out.items()):
+        print(f"left out {count}: {reason}")
+    print(f"{len(covered)} of PyTorch's operations, {compared} samples compared, {sum(left_out.values())} left out, "
+          f"{len(failures)} failures, {time.monotonic() - start:.0f} s")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

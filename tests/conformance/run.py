@@ -1,0 +1,82 @@
+"""Runs the conformance suite: `run.py` all of it, `run.py values reduce` one check of one family.
+
+    run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, programs, partials, transposes,
+                                       tangents, table, functions) or `all`; of the primitives of a
+                                       family
+    run.py report                      how many primitives and functions are covered, and what is listed as different
+
+Exits with 1 when something disagrees; each line begins with the primitive and the check.
+"""
+
+import argparse
+import sys
+import time
+
+from suite import batching, cases, functions, programs, rules, table, values
+
+CHECKS = {
+    "values": values.check_values,
+    "special": values.check_special,
+    "signature": batching.check_signature,
+    "batching": batching.check_batching,
+    "programs": programs.check_programs,
+    "partials": rules.check_partials,
+    "transposes": rules.check_transposes,
+    "tangents": rules.check_tangents,
+}
+HAS_QUICK = set(CHECKS) - {"special"}
+SHOWN = 3  # failures of one primitive by one check
+
+
+def failures_of(case, check, quick):
+    """What one check finds; that it cannot be run is a finding too."""
+    function = CHECKS[check]
+    try:
+        yield from function(case, quick=quick) if check in HAS_QUICK else function(case)
+    except Exception as error:  # whatever it is, the next primitive's turn comes
+        yield f"{type(error).__name__}: {error}"
+
+
+def run(selected, checks, quick):
+    failures = 0
+    for case in selected:
+        for check in checks:
+            for number, wrong in enumerate(failures_of(case, check, quick)):
+                failures += 1
+                if number < SHOWN:
+                    print(f"{case.primitive.name}: {check}: {wrong}")
+                if number == 20:
+                    print(f"{case.primitive.name}: {check}: and more")
+                    break
+    return failures
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("check", nargs="?", default="all", choices=["all", "table", "functions", "report", *CHECKS])
+    parser.add_argument("family", nargs="?")
+    parser.add_argument("--quick", action="store_true", help="fewer samples and layouts")
+    options = parser.parse_args()
+    selected = cases.load(options.family)
+    if not selected:
+        parser.error(f"no family {options.family}; there are {', '.join(cases.families())}")
+    start = time.monotonic()
+    if options.check == "report":
+        return table.report(selected)
+    failures = 0
+    if options.check == "functions":
+        count, found = functions.check()
+        print("\n".join(found))
+        print(f"{count} calls, {len(found)} failures, {time.monotonic() - start:.1f} s")
+        return 1 if found else 0
+    if options.check == "table" or (options.check == "all" and options.family is None):
+        failures += table.check()
+    if options.check != "table":
+        checks = list(CHECKS) if options.check == "all" else [options.check]
+        failures += run(selected, checks, options.quick)
+    print(f"{len(selected)} primitives, {failures} failures, {time.monotonic() - start:.1f} s")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,105 @@
+"""What a family says of its primitives: an oracle, the operands to try, how near the results must be."""
+
+import dataclasses
+import importlib
+import pathlib
+
+import numpy as np
+import plait
+
+CASES = {}  # by primitive
+ELEMENTWISE_SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 3), (2, 3, 2, 2))
+LARGE = (1_000_003,)
+
+
+@dataclasses.dataclass(frozen=True)
+class Sample:
+    """Operands of these shapes, or these very arrays in place of shapes, and the attributes."""
+
+    operands: tuple
+    attributes: dict = dataclasses.field(default_factory=dict)
+
+    def __str__(self):
+        shapes = [each.shape if isinstance(each, np.ndarray) else each for each in self.operands]
+        attributes = [f"{name}={value}" for name, value in self.attributes.items()]
+        return ", ".join(map(str, shapes + attributes))
+
+
+@dataclasses.dataclass
+class Case:
+    primitive: plait.Primitive
+    family: str
+    oracle: callable  # of NumPy's arrays; gives an array, or a tuple of them
+    samples: list
+    tolerance: str  # a class of suite/tolerances.py
+    draw: callable  # (random, shape, dtype, operand) -> array
+    scale: callable = None  # the magnitude that errors are measured by, where it is not the result's
+    wide: bool = True  # the oracle may be given wider numbers than the primitive
+    extended: bool = False  # it also takes longdouble
+    dtypes: tuple = ()  # of the first operand that is drawn
+    operand_dtypes: callable = None  # dtype -> that of each operand
+    result_dtype: callable = None  # (dtype, attributes) -> plait's dtype, where the oracle's is not it
+    special: bool = True
+    specials: tuple = ()  # samples of special values in f64, of a primitive that is not elementwise
+    large: bool = True
+    direction: callable = None  # (random, operand, array): which way an operand may move; else any
+    checks_values: bool = True
+    check: callable = None  # (operands, results, attributes) -> what is wrong, where no oracle can tell
+
+    def dtypes_of(self, dtype):
+        if self.operand_dtypes is not None:
+            return self.operand_dtypes(dtype)
+        return [dtype] * 64
+
+    def operands_of(self, sample, dtype, random):
+        dtypes = self.dtypes_of(dtype)
+        return [given if isinstance(given, np.ndarray) else self.draw(random, given, dtypes[i], i)
+                for i, given in enumerate(sample.operands)]
+
+
+def numbers(low=-3.0, high=3.0):
+    """Draws between the two; whole numbers also where they are whole."""
+
+    def draw(random, shape, dtype, operand):
+        least, most = (low[operand], high[operand]) if isinstance(low, tuple) else (low, high)
+        to = plait.interop.numpy_dtype(dtype)
+        if dtype.kind == "boolean":
+            return random.integers(0, 2, shape).astype(bool)
+        if dtype.kind == "key":
+            return random.integers(0, 2**63, (*shape, 2), dtype=np.uint64).view(to).reshape(shape)
+        if dtype.kind == "integer":
+            bottom = max(int(np.ceil(least)), np.iinfo(to).min)
+            return random.integers(bottom, int(np.floor(most)), shape, dtype=np.int64, endpoint=True).astype(to)
+        values = random.uniform(least, most, shape)
+        if dtype.kind == "complex":
+            values = values + 1j * random.uniform(least, most, shape)
+        return np.asarray(values).astype(to)
+
+    return draw
+
+
+def case(name, oracle, *, family, samples=None, tolerance="exact", low=-3.0, high=3.0, draw=None, **options):
+    """Adds the case of a primitive. Without samples: all shapes of elementwise operands."""
+    primitive = plait.ops()[name]
+    if name in CASES:
+        raise ValueError(f"{name} has two cases")
+    if samples is None:
+        samples = [(shape,) * primitive.least_operands for shape in ELEMENTWISE_SHAPES]
+    samples = [each if isinstance(each, Sample) else Sample(tuple(each)) for each in samples]
+    options.setdefault("dtypes", primitive.takes)
+    options.setdefault("extended", isinstance(oracle, np.ufunc))
+    options.setdefault("large", primitive.elementwise != "no")
+    CASES[name] = Case(primitive, family, oracle, samples, tolerance, draw or numbers(low, high), **options)
+
+
+def load(family=None):
+    """Reads the families; gives the cases of one of them, or all."""
+    folder = pathlib.Path(__file__).resolve().parent.parent / "families"
+    for file in sorted(folder.glob("*.py")):
+        if not file.stem.startswith("_"):
+            importlib.import_module(f"families.{file.stem}")
+    return [each for each in CASES.values() if family in (None, each.family)]
+
+
+def families():
+    return sorted({each.family for each in load()})

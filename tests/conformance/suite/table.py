@@ -1,0 +1,61 @@
+"""What holds for the table of primitives as a whole, and the figures that the suite prints."""
+
+import collections
+
+import plait
+
+from suite import differences
+from suite.cases import CASES
+
+MOST_DIFFERENCES = 0.02
+
+# What the table lacks. A primitive that lacks something and is not here fails by its name, and so does one that is
+# here and lacks nothing any more.
+WITHOUT_DERIVATIVE = {"reduce_product", "reduce_maximum", "reduce_minimum"}
+WITHOUT_BATCHING = {"broadcast", "concat", "convert", "pad", "reshape", "slice"}
+
+DERIVATIVES = {"partials", "transposes", "tangents", "not_differentiable"}
+
+
+def _problems():
+    table = plait.ops()
+    for name, primitive in table.items():
+        if name not in CASES:
+            yield f"{name}: no cases: add them to tests/conformance/families (README.md there says how)"
+            continue
+        if not primitive.summary:
+            yield f"{name}: no summary"
+        if bool(DERIVATIVES & set(primitive.rules)) == (name in WITHOUT_DERIVATIVE):
+            yield f"{name}: a derivative rule, or its place in WITHOUT_DERIVATIVE, is missing"
+        can_be_batched = primitive.has_signature or "batching" in primitive.rules or primitive.most_operands == 0
+        if can_be_batched == (name in WITHOUT_BATCHING):
+            yield f"{name}: a batching rule, or its place in WITHOUT_BATCHING, is missing"
+        untried = {d.name for d in primitive.takes} - {d.name for d in CASES[name].dtypes}
+        if primitive.least_operands and CASES[name].operand_dtypes is None and untried - {"key"}:
+            yield f"{name}: takes {', '.join(sorted(untried))} too, which no case has"
+    share = differences.share(table)
+    if share > MOST_DIFFERENCES:
+        yield f"{share:.1%} of the primitives differ from their oracles, more than {MOST_DIFFERENCES:.0%}"
+
+
+def check():
+    failures = 0
+    for problem in _problems():
+        failures += 1
+        print(f"table: {problem}")
+    return failures
+
+
+def report(cases):
+    table = plait.ops()
+    covered = {case.primitive.name for case in cases}
+    rules = collections.Counter(rule for primitive in table.values() for rule in primitive.rules)
+    print(f"{len(covered)} of {len(table)} primitives have cases, {sum(len(case.samples) for case in cases)} samples, "
+          f"{sum(len(case.samples) * len(case.dtypes) for case in cases)} with their dtypes")
+    print("rules: " + ", ".join(f"{count} {rule}" for rule, count in sorted(rules.items())))
+    print(f"without a derivative: {', '.join(sorted(WITHOUT_DERIVATIVE)) or 'none'}")
+    print(f"without batching: {', '.join(sorted(WITHOUT_BATCHING)) or 'none'}")
+    print(f"differences from the oracle: {len(differences.DIFFERENCES)}, of {differences.share(table):.1%} of the primitives")
+    for each in differences.DIFFERENCES:
+        print(f"  {each.primitive}: {each.reason} (agrees: {each.agrees})")
+    return 0

@@ -1,0 +1,23 @@
+"""How far a result may lie from the exact one, in units in the last place of its dtype (half a unit is the nearest
+number). The oracle computes in a wider dtype where there is one, so these are the errors of Plait."""
+
+ULPS = {
+    # class: (f64, f32, f16 and narrower)
+    "exact": (0, 0, 0),  # integers, comparisons, what only moves elements
+    "rounded": (0.5, 0.5, 0.5),  # one operation of IEEE 754
+    "twice": (1, 1, 1),  # two of them
+    "function": (2, 1, 0.6),  # exp, sine, …
+    "power": (3, 1, 0.6),
+    "special": (4, 1, 0.6),  # erf, gamma, …
+    "complex": (8, 8, 8),  # of the larger part
+    "sum": (1, 1, 1),  # times the logarithm of the count, of the sum of magnitudes
+    "product": (16, 16, 2),  # many factors, each rounded
+    "factorisation": (64, 64, 64),
+}
+
+
+def ulps(tolerance, dtype):
+    column = {"f64": 0, "c128": 0, "f32": 1, "c64": 1}.get(dtype.name, 2)
+    if dtype.kind == "complex" and tolerance in ("rounded", "twice", "function", "power", "special"):
+        tolerance = "complex"
+    return ULPS[tolerance][column]

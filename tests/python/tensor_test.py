@@ -1,0 +1,199 @@
+"""Tensors of the Python module: memory shared with NumPy, operators, dtypes, errors."""
+
+import gc
+import threading
+import unittest
+import weakref
+
+import ml_dtypes
+import numpy as np
+import plait
+
+
+class Sharing(unittest.TestCase):
+    def test_every_dtype_goes_there_and_back(self):
+        for dtype in plait.dtypes:
+            to = plait.interop.numpy_dtype(dtype)
+            array = np.frombuffer(np.random.default_rng(1).bytes(24 * to.itemsize), np.uint8)
+            array = (array % 2).view(bool) if dtype.kind == "boolean" else array.view(to)
+            array = array.reshape(2, 3, -1)
+            tensor = plait.borrow(array)
+            self.assertEqual(tensor.dtype, dtype)
+            self.assertEqual(tensor.shape, array.shape)
+            self.assertEqual(tensor.numpy().dtype, to)
+            self.assertEqual(tensor.numpy().tobytes(), array.tobytes())
+
+    def test_memory_is_shared_both_ways(self):
+        array = np.arange(12.0).reshape(3, 4)
+        for view in (array, array[::2], array[:, ::-1], array.T, array[1:2, ::3], np.broadcast_to(array[0], (5, 4))):
+            tensor = plait.asarray(view)
+            self.assertTrue(np.shares_memory(tensor.numpy(), array))
+            np.testing.assert_array_equal(tensor.numpy(), view)
+
+    def test_what_numpy_gets_is_read_only(self):
+        view = plait.arange(3).numpy()
+        with self.assertRaises(ValueError):
+            view[0] = 1
+
+    def test_borrowed_memory_is_never_written(self):
+        array = np.arange(1000, dtype=np.float32)
+        before = array.copy()
+        for function in (plait.negative, plait.exp, lambda x: x + 1, lambda x: plait.flip(x, 0)):
+            function(plait.asarray(array))
+        program = plait.trace(lambda x: -(-x))(array)
+        program(array)
+        np.testing.assert_array_equal(array, before)
+
+    def test_owners_live_as_long_as_needed(self):
+        class Owner(np.ndarray):
+            pass
+
+        array = np.arange(4.0).view(Owner)
+        died = weakref.ref(array)
+        tensor = plait.borrow(array)
+        view = plait.flip(tensor, 0).numpy()
+        del array, tensor
+        gc.collect()
+        self.assertIsNotNone(died())
+        np.testing.assert_array_equal(view, [3, 2, 1, 0])
+        del view
+        gc.collect()
+        self.assertIsNone(died())
+
+    def test_what_cannot_be_shared_is_copied(self):
+        for array in (np.arange(5, dtype=">f4"), np.zeros(3, [("a", "i1"), ("b", "f4")])["b"]):
+            np.testing.assert_array_equal(plait.asarray(array).numpy(), array)
+
+    def test_empty_and_0d(self):
+        self.assertEqual(plait.asarray(np.zeros((0, 3))).numpy().shape, (0, 3))
+        self.assertEqual(plait.asarray(np.float64(2)).item(), 2.0)
+        self.assertEqual(plait.asarray(np.float64(2)).dtype, plait.f64)
+
+    def test_lists_have_the_default_dtypes(self):
+        self.assertEqual(plait.asarray([[1, 2], [3, 4]]).dtype, plait.i64)
+        self.assertEqual(plait.asarray([1.0, 2]).dtype, plait.f32)
+        self.assertEqual(plait.asarray([1j]).dtype, plait.c64)
+        self.assertEqual(plait.asarray([True]).dtype, plait.boolean)
+        self.assertEqual(plait.asarray([1.0], plait.bf16).numpy().dtype, ml_dtypes.bfloat16)
+
+    def test_dlpack(self):
+        x = plait.asarray(np.arange(6.0).reshape(2, 3))
+        np.testing.assert_array_equal(np.from_dlpack(x), x.numpy())
+        self.assertTrue(np.shares_memory(np.from_dlpack(x), x.numpy()))
+        np.testing.assert_array_equal(plait.from_dlpack(np.arange(3)).numpy(), [0, 1, 2])
+
+    def test_array_protocol(self):
+        x = plait.arange(3)
+        self.assertEqual(np.asarray(x, np.float64).dtype, np.float64)
+        self.assertTrue(np.array(x).flags.writeable)
+
+
+class Operators(unittest.TestCase):
+    def test_with_tensors_numbers_and_arrays(self):
+        x, a = plait.asarray([1.0, 2.0, 4.0]), np.array([1.0, 2.0, 4.0], np.float32)
+        for result, expected in ((x + 1, a + 1), (1 - x, 1 - a), (x * x, a * a), (8 / x, 8 / a), (x // 3, a // 3),
+                                 (x % 3, a % 3), (x**2, a**2), (2**x, 2**a), (-x, -a), (abs(-x), a), (a + x, a + a),
+                                 (x > 1, a > 1), (x == 2, a == 2), (x != 2, a != 2), (x @ x, a @ a), (a @ x, a @ a)):
+            self.assertIsInstance(result, plait.Tensor)
+            np.testing.assert_array_equal(result.numpy(), expected)
+        i = plait.arange(4)
+        for result, expected in ((i & 1, [0, 1, 0, 1]), (i | 1, [1, 1, 3, 3]), (i ^ 3, [3, 2, 1, 0]), (~i, [-1, -2, -3, -4]),
+                                 (i << 1, [0, 2, 4, 6]), (i >> 1, [0, 0, 1, 1]), (1 << i, [1, 2, 4, 8])):
+            np.testing.assert_array_equal(result.numpy(), expected)
+
+    def test_numbers_take_the_dtype_of_the_tensor(self):
+        self.assertEqual((plait.asarray([1], plait.i8) + 1).dtype, plait.i8)
+        self.assertEqual((plait.asarray([1], plait.i8) + 1.0).dtype, plait.f32)
+        self.assertEqual((plait.asarray([1], plait.bf16) * 2.5).dtype, plait.bf16)
+        self.assertEqual((plait.asarray([1], plait.f16) + np.float64(1)).dtype, plait.f64)
+
+    def test_others_are_left_to_the_other(self):
+        with self.assertRaises(TypeError):
+            plait.arange(3) + "text"
+        self.assertFalse(plait.arange(3) == "text")
+
+    def test_numbers_of_python(self):
+        self.assertEqual(plait.asarray(np.uint64(2**64 - 1)).item(), 2**64 - 1)
+        self.assertIs(plait.asarray(True).item(), True)
+        self.assertEqual(plait.asarray(1 + 2j).item(), 1 + 2j)
+        self.assertEqual([1, 2, 3][plait.asarray(1)], 2)
+        self.assertEqual(float(plait.asarray(1.5)), 1.5)
+        self.assertTrue(plait.asarray(3))
+
+    def test_repr_tells_the_dtype(self):
+        self.assertEqual(repr(plait.asarray([1.0, 2.0])), "[1. 2.] : f32[2]")
+        self.assertEqual(repr(plait.bf16), "plait.bf16")
+
+
+class Errors(unittest.TestCase):
+    def test_kinds_are_also_those_of_python(self):
+        x = plait.zeros((2, 3))
+        for kind, own, action in (
+            (ValueError, plait.ShapeError, lambda: x @ x), (ValueError, plait.ShapeError, lambda: plait.reshape(x, (4,))),
+            (IndexError, plait.IndexError, lambda: plait.sum(x, 2)), (ValueError, plait.ValueError, lambda: plait.sum(x, (0, 0))),
+            (TypeError, plait.TypeError, lambda: plait.apply("exp", [plait.arange(3)])),
+            (KeyError, plait.KeyError, lambda: plait.apply("expp", [x])),
+            (TypeError, plait.TypeError, lambda: plait.exp("text")),
+            (TypeError, plait.TypeError, lambda: plait.apply("reduce_sum", [x], axis=0)),
+            (TypeError, plait.TypeError, lambda: plait.apply("reduce_sum", [x], axes="text")),
+            (TypeError, plait.TypeError, lambda: plait.apply("reduce_sum", [x])),
+            (MemoryError, plait.MemoryError, lambda: plait.zeros((2**40, 2**20)) + 1),
+        ):
+            with self.assertRaises(kind) as caught:
+                action()
+            self.assertIsInstance(caught.exception, own)
+            self.assertIsInstance(caught.exception, plait.Error)
+
+    def test_they_name_the_line(self):
+        with self.assertRaises(plait.ShapeError) as caught:
+            plait.zeros((2, 3)) @ plait.zeros((2, 3))
+        self.assertIn("tensor_test.py:", caught.exception.location)
+        self.assertIn("inner sizes differ", caught.exception.message)
+        self.assertIn(caught.exception.location, str(caught.exception))
+
+    def test_a_key_error_reads_like_the_others(self):
+        with self.assertRaises(KeyError) as caught:
+            plait.apply("expp", [1.0])
+        self.assertTrue(str(caught.exception).startswith("KeyError: "))
+
+
+class Table(unittest.TestCase):
+    def test_describes_primitives(self):
+        table = plait.ops()
+        self.assertNotIn("capture", table)
+        matmul, convert = table["matmul"], table["convert"]
+        self.assertEqual((matmul.least_operands, matmul.most_operands, matmul.has_signature), (2, 2, True))
+        self.assertEqual(convert.attributes, {"dtype": None})
+        self.assertIn("partials", table["exp"].rules)
+        self.assertEqual(table["exp"].elementwise, "same")
+        self.assertNotIn(plait.i32, table["exp"].takes)
+
+    def test_attributes_of_every_kind(self):
+        x = plait.arange(6)
+        self.assertEqual(plait.apply("convert", [x], dtype=plait.f64).dtype, plait.f64)
+        self.assertEqual(plait.apply("convert", [x], dtype="bf16").dtype, plait.bf16)
+        self.assertEqual(plait.apply("reshape", [x], sizes=(2, np.int64(3))).shape, (2, 3))
+        self.assertEqual(plait.ops()["slice"](x, axis=0, start=4, count=2, step=-2).numpy().tolist(), [4, 2])
+
+
+class Threads(unittest.TestCase):
+    def test_python_goes_on_while_plait_computes(self):
+        a = plait.asarray(np.ones((700, 700)))
+        done = threading.Event()
+        steps = 0
+
+        def work():
+            for _ in range(20):
+                a @ a
+            done.set()
+
+        worker = threading.Thread(target=work)
+        worker.start()
+        while not done.is_set():
+            steps += 1
+        worker.join()
+        self.assertGreater(steps, 100)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,93 @@
+"""Programs recorded from functions of Python."""
+
+import dataclasses
+import inspect
+import unittest
+
+import numpy as np
+import plait
+
+
+@dataclasses.dataclass
+class Layer:
+    weight: plait.Tensor
+    bias: plait.Tensor
+    name: str = "layer"
+
+    def __call__(self, x):
+        return plait.tanh(x @ self.weight + self.bias)
+
+
+class Tracing(unittest.TestCase):
+    def setUp(self):
+        random = np.random.default_rng(1)
+        self.layer = Layer(plait.asarray(random.random((3, 2))), plait.asarray(random.random(2)))
+        self.x = plait.asarray(random.random((4, 3)))
+
+    def test_gives_the_same_as_eager(self):
+        program = plait.trace(lambda layer, x: layer(x))(self.layer, self.x)
+        np.testing.assert_array_equal(program(self.layer, self.x).numpy(), self.layer(self.x).numpy())
+
+    def test_names_the_lines_of_python(self):
+        def function(x):
+            y = plait.exp(x)
+            return y * 2
+
+        lines, first = inspect.getsourcelines(function)
+        text = plait.trace(function)(self.x).text()
+        self.assertRegex(text, rf"= exp\(.*; trace_test\.py:{first + 1}\n")
+        self.assertRegex(text, rf"= multiply\(.*; trace_test\.py:{first + 2}\n")
+
+    def test_results_are_trees(self):
+        program = plait.trace(lambda d: {"sum": d["a"] + d["b"][0], "rest": [d["a"], ("text", 3)]})(
+            {"a": self.x, "b": [self.x]})
+        result = program({"a": self.x, "b": [self.x]})
+        np.testing.assert_array_equal(result["sum"].numpy(), 2 * self.x.numpy())
+        self.assertEqual(result["rest"][1], ("text", 3))
+
+    def test_other_constants_are_refused(self):
+        program = plait.trace(lambda x, n: x * n)(self.x, 2)
+        np.testing.assert_array_equal(program(self.x, 2).numpy(), 2 * self.x.numpy())
+        with self.assertRaises(TypeError):
+            program(self.x, 3)
+        with self.assertRaises(TypeError):
+            program(self.x)
+
+    def test_what_is_not_given_is_hidden_input(self):
+        hidden = plait.asarray(np.full(3, 2.0))
+        program = plait.trace(lambda x: x * hidden)(self.x)
+        self.assertEqual(len(program.hidden_inputs), 1)
+        np.testing.assert_array_equal(program(self.x).numpy(), 2 * self.x.numpy())
+
+    def test_texts_and_bytes_read_back(self):
+        program = plait.trace(lambda x: plait.sum(x, 0) / x.shape[0])(self.x)
+        for again in (plait.Program.parse(program.text()), plait.Program.from_bytes(program.bytes())):
+            self.assertEqual(again.text(), program.text())
+            np.testing.assert_array_equal(again(self.x)[0].numpy(), program(self.x).numpy())
+
+    def test_symbolic_sizes(self):
+        program = plait.trace(lambda x: plait.sum(x, 0) / x.shape[0])(plait.Spec("f64[n, 3]"))
+        self.assertIn("f64[n, 3]", program.text())
+        for count in (1, 4, 9):
+            x = np.random.default_rng(2).random((count, 3))
+            np.testing.assert_allclose(program(x).numpy(), x.mean(0))
+
+    def test_a_failing_function_leaves_no_trace_open(self):
+        with self.assertRaisesRegex(ZeroDivisionError, "division"):
+            plait.trace(lambda x: x * (1 / 0))(self.x)
+        self.assertFalse(plait._core._is_tracing())
+        self.assertEqual((plait.arange(2) + 1).numpy().tolist(), [1, 2])
+
+    def test_traced_tensors_have_no_numbers(self):
+        with self.assertRaises(plait.ValueError):
+            plait.trace(lambda x: np.asarray(x))(self.x)
+        with self.assertRaises(plait.ValueError):
+            plait.trace(lambda x: x if x.item() > 0 else -x)(plait.asarray(1.0))
+
+    def test_malformed_programs_are_refused(self):
+        with self.assertRaises(plait.ParseError):
+            plait.Program.parse("func @main(")
+
+
+if __name__ == "__main__":
+    unittest.main()
