@@ -32,7 +32,7 @@ function(plait_use_highway target)
   # Nobody reads floating-point exceptions or errno after a kernel, and many loops vectorise only then.
   # That some, such as those that divide integers, do not vectorise is no reason for clang to warn.
   set_source_files_properties(plait/cpu/arithmetic_kernels.cpp plait/cpu/function_kernels.cpp
-                              plait/cpu/narrow_floats.cpp
+                              plait/cpu/narrow_floats.cpp plait/cpu/random_kernels.cpp
                               PROPERTIES COMPILE_OPTIONS "-fno-trapping-math;-fno-math-errno;$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>")
   if(NOT PLAIT_HIGHWAY)
     return()
@@ -48,6 +48,24 @@ function(plait_use_highway target)
   endif()
   target_compile_definitions(${target} PRIVATE PLAIT_HAVE_HIGHWAY)
   target_include_directories(${target} SYSTEM PRIVATE "${PLAIT_HIGHWAY_HEADERS}")
+endfunction()
+
+# KISS FFT computes Fourier transforms of any length; its C++ interface is one header, so it is there in
+# both precisions. Used by one source.
+function(plait_use_kissfft target)
+  if(PLAIT_CARRIED)
+    plait_carried_headers(kissfft headers)
+  else()
+    find_path(PLAIT_KISSFFT_HEADERS kissfft.hh PATH_SUFFIXES kissfft)
+    mark_as_advanced(PLAIT_KISSFFT_HEADERS)
+    if(NOT PLAIT_KISSFFT_HEADERS)
+      message(FATAL_ERROR "Plait needs kissfft.hh of KISS FFT (Debian package libkissfft-dev)")
+    endif()
+    set(headers "${PLAIT_KISSFFT_HEADERS}")
+  endif()
+  # Products of complex numbers as they are written: no search for infinities in each.
+  set_source_files_properties(plait/cpu/fourier.cpp PROPERTIES COMPILE_OPTIONS "-fcx-limited-range")
+  target_include_directories(${target} SYSTEM PRIVATE "${headers}")
 endfunction()
 
 # With libdw the addresses in error messages become files and lines.
@@ -74,6 +92,18 @@ if(NOT PLAIT_CARRIED AND PLAIT_ONEDNN_HEADERS AND PLAIT_ONEDNN_LIBRARY)
   target_link_libraries(plait_onednn INTERFACE "${PLAIT_ONEDNN_LIBRARY}")
 else()
   message(STATUS "Plait: no oneDNN; matrix products and convolutions will be slower")
+endif()
+
+# OpenBLAS brings LAPACK, which factorises matrices. Debian's serial build of it starts no threads.
+if(NOT PLAIT_CARRIED)
+  find_library(PLAIT_OPENBLAS_LIBRARY openblas)
+  mark_as_advanced(PLAIT_OPENBLAS_LIBRARY)
+endif()
+if(NOT PLAIT_CARRIED AND PLAIT_OPENBLAS_LIBRARY)
+  add_library(plait_openblas INTERFACE)
+  target_link_libraries(plait_openblas INTERFACE "${PLAIT_OPENBLAS_LIBRARY}")
+else()
+  message(STATUS "Plait: no OpenBLAS; factorisations of matrices will be slower, and linalg::eig an error")
 endif()
 
 # With zlib compressed members of archives can be read and written.

@@ -18,6 +18,8 @@ struct ScalableTag {
 };
 template <class T, class D>
 using Rebind = ScalableTag<T>;
+template <class T, class D>
+using Repartition = D;  // the one element is not looked at in parts
 
 template <class T>
 struct Vector {
@@ -54,12 +56,21 @@ Vec<D> Set(D, TFromD<D> value) {
   return {value};
 }
 template <class D>
+Vec<D> Iota(D, TFromD<D> first) {
+  return {first};
+}
+template <class D>
 Vec<D> LoadU(D, const TFromD<D>* from) {
   return {*from};
 }
 template <class D>
 void StoreU(Vec<D> vector, D, TFromD<D>* to) {
   *to = vector.value;
+}
+template <class D>
+void StoreInterleaved2(Vec<D> a, Vec<D> b, D, TFromD<D>* to) {
+  to[0] = a.value;
+  to[1] = b.value;
 }
 template <class D, class T>
 Vec<D> PromoteTo(D, Vector<T> a) {
@@ -81,6 +92,9 @@ Vector<T> MulAdd(Vector<T> a, Vector<T> b, Vector<T> c) {
 template <class T>
 Vector<T> NegMulAdd(Vector<T> a, Vector<T> b, Vector<T> c) {
   return c - a * b;
+}
+inline Vector<uint64_t> MulEven(Vector<uint64_t> a, Vector<uint64_t> b) {
+  return {uint64_t{static_cast<uint32_t>(a.value)} * static_cast<uint32_t>(b.value)};
 }
 template <class T>
 Vector<T> Sqrt(Vector<T> a) {

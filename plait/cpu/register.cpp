@@ -5,12 +5,17 @@
 
 #include "plait/core/immortal.h"
 #include "plait/cpu/elementwise.h"
+#include "plait/cpu/fft.h"
 #include "plait/cpu/gather.h"
 #include "plait/cpu/kernel_registration.h"
+#include "plait/cpu/lapack.h"
 #include "plait/cpu/matmul.h"
+#include "plait/cpu/random.h"
 #include "plait/cpu/reduce.h"
 #include "plait/cpu/scatter.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/fft_primitives.h"
+#include "plait/ops/random_primitives.h"
 #include "plait/ops/reduce.h"
 #include "plait/tensor/kernels.h"
 
@@ -110,6 +115,12 @@ void register_cpu_kernels() {
     register_kernel(ir::primitive(name), {run_scatter, &combine});
   }
   register_arranging_kernels();
+  register_kernel(random_primitives().bits, {random_bits});
+  register_kernel(random_primitives().values, {random_values});
+  register_kernel(fft_primitives().fft, {run_fft});
+  register_kernel(fft_primitives().rfft, {run_rfft});
+  register_kernel(fft_primitives().irfft, {run_irfft});
+  register_lapack();
 }
 
 }  // namespace plait

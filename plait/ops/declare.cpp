@@ -3,15 +3,17 @@
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/fft.h"
 #include "plait/ops/gather.h"
+#include "plait/ops/linalg.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/scan.h"
 #include "plait/ops/scatter.h"
 #include "plait/ops/shape.h"
-#include "plait/ops/update_slice.h"
-#include "plait/ops/scan.h"
-#include "plait/ops/shape.h"
 #include "plait/ops/sort.h"
+#include "plait/ops/update_slice.h"
 
 namespace plait {
 
@@ -40,6 +42,9 @@ void register_all() {
   register_gather_ops();
   register_scatter_ops();
   register_update_slice();
+  register_random_ops();
+  register_linalg_ops();
+  register_fft_ops();
 }
 
 }  // namespace plait

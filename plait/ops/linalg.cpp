@@ -1,0 +1,257 @@
+#include "plait/ops/linalg.h"
+
+#include <algorithm>
+
+#include "plait/core/error.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/linalg_parts.h"
+#include "plait/ops/linalg_primitives.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/matrix_parts.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+namespace plait::linalg {
+namespace {
+
+// The matrices of an operand, in the dtype that they are computed in.
+Tensor matrices(std::string_view function, const Tensor& a) {
+  if (a.rank() < 2) {
+    throw ShapeError("{}: takes matrices, not {}", function, a.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor numbers = astype(a, inexact(a.dtype()));
+  if (real_dtype(numbers.dtype()) == DType::f32 || real_dtype(numbers.dtype()) == DType::f64) {
+    return numbers;
+  }
+  throw TypeError("{}: is not computed in {}", function, name_of(numbers.dtype()))
+      .at(Location::of_caller())
+      .hint("astype(a, DType::f32)");
+}
+
+Tensor square_matrices(std::string_view function, const Tensor& a) {
+  const Tensor numbers = matrices(function, a);
+  if (a.shape(-1) == a.shape(-2)) return numbers;
+  throw ShapeError("{}: the matrices of {} are not square", function, a.type().text())
+      .at(Location::of_caller());
+}
+
+Tensor hermitian_part(const Tensor& a) { return a * 0.5 + adjoint(a) * 0.5; }
+
+Shape batch_of(const Tensor& a) { return Shape(a.shape().dims().first(a.rank() - 2)); }
+
+Tensor with_batch(const Tensor& a, Shape batch) {
+  for (const int64_t axis : {-2, -1}) batch.append(a.shape(axis));
+  return broadcast_to(a, batch);
+}
+
+// Two sides of an equation: one dtype, one batch, B as matrices.
+struct Equation {
+  Tensor a, b;
+  bool is_vector;
+
+  Equation(std::string_view function, const Tensor& left, const Tensor& right)
+      : a(matrices(function, left)), b(right), is_vector(right.rank() == 1) {
+    if (right.rank() == 0) {
+      throw ShapeError("{}: the right side is a number, {}", function, right.type().text())
+          .at(Location::of_caller());
+    }
+    if (is_vector) b = expand_dims(b, -1);
+    const DType dtype = promote(a.dtype(), inexact(b.dtype()));
+    a = astype(a, dtype);
+    b = astype(b, dtype);
+    if (a.shape(-2) != b.shape(-2)) {
+      throw ShapeError("{}: {} has {} rows, the right side {} has {}", function, left.type().text(),
+                       a.shape(-2), right.type().text(), b.shape(-2))
+          .at(Location::of_caller());
+    }
+    const Shape batch = common_shape(function, batch_of(a), batch_of(b));
+    a = with_batch(a, batch);
+    b = with_batch(b, batch);
+  }
+  Tensor solution(const Tensor& x) const { return is_vector ? squeeze(x, -1) : x; }
+};
+
+// max(m, n) times the step from 1 on, where no tolerance was given.
+double tolerance_of(std::string_view function, const Tensor& a, double given) {
+  if (given >= 0) return given;
+  const Dim m = a.shape(-2), n = a.shape(-1);
+  if (m.is_number() && n.is_number()) {
+    return static_cast<double>(std::max(m.number(), n.number())) * float_limits(a.dtype()).epsilon;
+  }
+  throw ValueError("{}: the standard tolerance depends on the size, which {} leaves open", function,
+                   a.type().text())
+      .at(Location::of_caller())
+      .hint("give a tolerance");
+}
+
+}  // namespace
+
+Tensor cholesky(const Tensor& a, bool upper) {
+  const Tensor part = hermitian_part(square_matrices("cholesky", a));
+  const Tensor l = apply(linalg_primitives().cholesky, {part});
+  return upper ? adjoint(l) : l;
+}
+
+namespace {
+std::vector<Tensor> lu_of(const Tensor& a) { return apply_all(linalg_primitives().lu, {&a, 1}); }
+}  // namespace
+
+Lu lu(const Tensor& a) {
+  const std::vector<Tensor> parts = lu_of(matrices("lu", a));
+  const Tensor& both = parts[0];
+  const Dim m = a.shape(-2), n = a.shape(-1), k = min(m, n);
+  const DType dtype = both.dtype();
+  const Tensor left = strict_tril(n == k ? both : matmul(both, identity(n, k, dtype)));
+  const Tensor upper = triu(m == k ? both : matmul(identity(k, m, dtype), both));
+  // Row i of P A is row order[i] of A.
+  const Tensor p = astype(expand_dims(parts[1], -2) == expand_dims(arange(m), 1), dtype);
+  return {p, left + identity(m, k, dtype), upper};
+}
+
+Qr qr(const Tensor& a, QrMode mode) {
+  const Tensor numbers = matrices("qr", a);
+  const std::vector<Tensor> parts =
+      apply_all(linalg_primitives().qr, {&numbers, 1},
+                ir::Attributes::of(QrAttributes{.complete = mode == QrMode::complete}));
+  return {parts[0], parts[1]};
+}
+
+Eigenpairs eigh(const Tensor& a) {
+  const Tensor part = hermitian_part(square_matrices("eigh", a));
+  const std::vector<Tensor> parts = apply_all(linalg_primitives().eigh, {&part, 1});
+  return {parts[0], parts[1]};
+}
+Tensor eigvalsh(const Tensor& a) { return eigh(a).values; }
+
+Eigenpairs eig(const Tensor& a) {
+  const Tensor numbers = square_matrices("eig", a);
+  const std::vector<Tensor> parts = apply_all(linalg_primitives().eig, {&numbers, 1});
+  return {parts[0], parts[1]};
+}
+Tensor eigvals(const Tensor& a) { return eig(a).values; }
+
+Svd svd(const Tensor& a, bool full_matrices) {
+  const Tensor numbers = matrices("svd", a);
+  const std::vector<Tensor> parts =
+      apply_all(linalg_primitives().svd, {&numbers, 1},
+                ir::Attributes::of(SvdAttributes{.full = full_matrices}));
+  return {parts[0], parts[1], parts[2]};
+}
+Tensor svdvals(const Tensor& a) { return svd(a).s; }
+
+Tensor solve(const Tensor& a, const Tensor& b) {
+  const Equation equation("solve", square_matrices("solve", a), b);
+  return equation.solution(apply_solve(equation.a, equation.b));
+}
+
+Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool unit_diagonal) {
+  const Equation equation("solve_triangular", square_matrices("solve_triangular", a), b);
+  return equation.solution(apply_triangular_solve(
+      equation.a, equation.b, {.lower = !upper, .unit_diagonal = unit_diagonal}));
+}
+
+Tensor inv(const Tensor& a) {
+  const Tensor numbers = square_matrices("inv", a);
+  const Tensor one = identity(a.shape(-1), a.shape(-1), numbers.dtype());
+  return apply_solve(numbers, broadcast_to(one, numbers.shape()));
+}
+
+Tensor pinv(const Tensor& a, double tolerance) {
+  const Tensor numbers = matrices("pinv", a);
+  const double least = tolerance_of("pinv", numbers, tolerance);
+  return apply(linalg_primitives().pinv, {numbers}, ir::Attributes::of(PinvAttributes{least}));
+}
+
+LeastSquares lstsq(const Tensor& a, const Tensor& b, double tolerance) {
+  const Equation equation("lstsq", a, b);
+  const double least = tolerance_of("lstsq", equation.a, tolerance);
+  const Tensor x = matmul(pinv(equation.a, least), equation.b);
+  const Tensor rest = absolute(matmul(equation.a, x) - equation.b);
+  const Tensor residuals = sum(square(rest), -2);
+  return {equation.solution(x), equation.is_vector ? squeeze(residuals, -1) : residuals,
+          matrix_rank(a, least), svdvals(a)};
+}
+
+Tensor det(const Tensor& a) {
+  const std::vector<Tensor> parts = lu_of(square_matrices("det", a));
+  return prod(diagonal(parts[0]), -1) * astype(parts[2], parts[0].dtype());
+}
+
+SignAndLogDet slogdet(const Tensor& a) {
+  const std::vector<Tensor> parts = lu_of(square_matrices("slogdet", a));
+  const Tensor pivots = diagonal(parts[0]);
+  return {prod(sign(pivots), -1) * astype(parts[2], pivots.dtype()),
+          sum(log(absolute(pivots)), -1)};
+}
+
+Tensor matrix_rank(const Tensor& a, double tolerance) {
+  const Tensor numbers = matrices("matrix_rank", a);
+  const double least = tolerance_of("matrix_rank", numbers, tolerance);
+  const Tensor s = svdvals(numbers);
+  return sum(astype(s > slice(s, -1, {.stop = 1}) * least, DType::i64), -1);
+}
+
+Tensor trace(const Tensor& a, int64_t offset) { return plait::trace(a, offset); }
+
+Tensor matrix_power(const Tensor& a, int64_t exponent) {
+  Tensor factor = exponent < 0 ? inv(a) : a;
+  if (a.rank() < 2 || a.shape(-1) != a.shape(-2)) {
+    throw ShapeError("matrix_power: {} holds no square matrices", a.type().text())
+        .at(Location::of_caller());
+  }
+  Tensor result;
+  auto rest = exponent < 0 ? 0 - static_cast<uint64_t>(exponent) : static_cast<uint64_t>(exponent);
+  for (; rest > 0; rest /= 2) {
+    if (rest % 2 == 1) result = result ? matmul(result, factor) : factor;
+    if (rest > 1) factor = matmul(factor, factor);
+  }
+  if (result) return result;
+  return broadcast_to(identity(a.shape(-1), a.shape(-1), a.dtype()), a.shape());
+}
+
+Tensor cross(const Tensor& a, const Tensor& b, int64_t axis) {
+  const DType dtype = common_dtype(a, b);
+  const std::vector<Tensor> both =
+      broadcast_together("cross", {astype(a, dtype), astype(b, dtype)});
+  const auto at = static_cast<int64_t>(axis_of(axis, both[0].rank()));
+  if (both[0].shape(at) != Dim(3)) {
+    throw ShapeError("cross: {} has no vectors of three along axis {}", both[0].type().text(), at)
+        .at(Location::of_caller());
+  }
+  const auto part = [&](const Tensor& x, int64_t i) {
+    return slice(x, at, {.start = i % 3, .stop = i % 3 + 1});
+  };
+  std::vector<Tensor> parts;
+  for (int64_t i = 0; i < 3; ++i) {
+    parts.push_back(part(both[0], i + 1) * part(both[1], i + 2) -
+                    part(both[0], i + 2) * part(both[1], i + 1));
+  }
+  return concat(parts, at);
+}
+
+Tensor kron(const Tensor& a, const Tensor& b) {
+  const size_t rank = std::max(a.rank(), b.rank());
+  const auto size_at = [&](const Tensor& x, size_t axis) {
+    const size_t added = rank - x.rank();
+    return axis < added ? Dim(1) : x.shape(static_cast<int64_t>(axis - added));
+  };
+  Shape of_a, of_b, result;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    of_a.append(size_at(a, axis));
+    of_a.append(1);
+    of_b.append(1);
+    of_b.append(size_at(b, axis));
+    result.append(size_at(a, axis) * size_at(b, axis));
+  }
+  return reshape(reshape(a, of_a) * reshape(b, of_b), result);
+}
+
+}  // namespace plait::linalg
+
+namespace plait {
+
+void register_linalg_ops() { linalg_primitives(); }
+
+}  // namespace plait

@@ -1,0 +1,60 @@
+// The primitives of linear algebra: of the last two dimensions, for each matrix of a stack. Inside
+// of ops.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plait/ir/primitive.h"
+#include "plait/tensor/rules.h"
+
+namespace plait {
+
+struct TriangularAttributes {
+  bool lower = true;
+  bool unit_diagonal = false;  // ones, whatever is there
+};
+struct QrAttributes {
+  bool complete = false;  // Q is square
+};
+struct SvdAttributes {
+  bool full = false;  // U and V are square
+};
+struct PinvAttributes {
+  // Singular values below this part of the greatest count as 0.
+  double tolerance = 0;
+  static constexpr std::string_view kRequired[] = {"tolerance"};
+};
+
+struct LinalgPrimitives {
+  const ir::Primitive& cholesky;          // L
+  const ir::Primitive& lu;                // L and U in one, the order of the rows, its sign
+  const ir::Primitive& triangular_solve;  // A, B: A⁻¹ B
+  const ir::Primitive& solve;             // A, B: A⁻¹ B
+  const ir::Primitive& qr;                // Q, R
+  const ir::Primitive& eigh;              // values, vectors
+  const ir::Primitive& svd;               // U, values, Vᴴ
+  const ir::Primitive& pinv;
+  const ir::Primitive& eig;  // values, vectors
+};
+const LinalgPrimitives& linalg_primitives();
+
+// The tangents of the results (linalg_rules.cpp).
+using TangentsRule = decltype(Tangents::of);
+std::vector<Tensor> cholesky_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> lu_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> triangular_solve_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> solve_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> qr_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> eigh_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> svd_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> pinv_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> eig_tangents(const RuleContext&, std::span<const Tensor>);
+// Both solutions are linear in B.
+Tensor transpose_triangular_solve(const RuleContext&, const Tensor& cotangent, size_t operand);
+Tensor transpose_solve(const RuleContext&, const Tensor& cotangent, size_t operand);
+
+Tensor apply_triangular_solve(const Tensor& a, const Tensor& b, const TriangularAttributes& kind);
+Tensor apply_solve(const Tensor& a, const Tensor& b);
+
+}  // namespace plait

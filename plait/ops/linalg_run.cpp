@@ -1,0 +1,346 @@
+// The kernels of linear algebra: stacks of matrices, brought to and taken from routines that work
+// on one.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "plait/core/error.h"
+#include "plait/core/thread_team.h"
+#include "plait/ops/linalg_primitives.h"
+#include "plait/ops/linalg_routines.h"
+
+namespace plait {
+namespace {
+
+template <class T>
+const MatrixRoutines<T>& routines_in(const void* data) {
+  const auto& all = data ? *static_cast<const LinalgRoutines*>(data) : kReferenceRoutines;
+  if constexpr (std::is_same_v<T, float>) return all.f32;
+  if constexpr (std::is_same_v<T, double>) return all.f64;
+  if constexpr (std::is_same_v<T, std::complex<float>>) return all.c64;
+  if constexpr (std::is_same_v<T, std::complex<double>>) return all.c128;
+}
+
+// Calls run.operator()<T>(routines) with the C++ type of the first operand.
+template <class Run>
+void with_routines(KernelCall& call, const void* data, Run run) {
+  switch (call.operands[0].dtype()) {
+    case DType::f32: return run(routines_in<float>(data));
+    case DType::f64: return run(routines_in<double>(data));
+    case DType::c64: return run(routines_in<std::complex<float>>(data));
+    case DType::c128: return run(routines_in<std::complex<double>>(data));
+    default:
+      throw TypeError("{}: nothing computes it in {}", call.primitive.name,
+                      name_of(call.operands[0].dtype()));
+  }
+}
+
+Layout with_last_two_swapped(const Layout& layout) {
+  std::vector<int64_t> axes(layout.rank());
+  std::iota(axes.begin(), axes.end(), 0);
+  std::swap(axes[axes.size() - 1], axes[axes.size() - 2]);
+  return layout.permuted(axes);
+}
+
+// A stack of matrices, each column after column.
+template <class T>
+class Matrices {
+ public:
+  explicit Matrices(const Array& rows)
+      : Matrices(rows.view(with_last_two_swapped(rows.layout())).copy(), rows.sizes()) {}
+  // Zeros, of those sizes.
+  explicit Matrices(const Sizes& sizes) : Matrices(zeros(sizes), sizes) {}
+
+  int64_t rows() const { return rows_; }
+  int64_t columns() const { return columns_; }
+  int64_t least() const { return std::min(rows_, columns_); }
+  int64_t count() const { return element_count_of(batch_); }
+  const Sizes& batch() const { return batch_; }
+  T* at(int64_t i) { return data_ + i * rows_ * columns_; }
+  T& at(int64_t i, int64_t row, int64_t column) { return at(i)[row + column * rows_]; }
+
+  void set_identity(int64_t i) {
+    for (int64_t j = 0; j < least(); ++j) at(i, j, j) = 1;
+  }
+  // Row after row again.
+  Array array() const { return array_.view(with_last_two_swapped(array_.layout())).contiguous(); }
+  // "the matrix", or "matrix [1, 0] of the batch"
+  std::string name_of_matrix(int64_t i) const {
+    if (batch_.empty()) return "the matrix";
+    Sizes index(batch_.size());
+    for (size_t axis = batch_.size(); axis-- > 0; i /= batch_[axis]) index[axis] = i % batch_[axis];
+    return fmt::format("matrix {} of the batch", text_of_sizes(index));
+  }
+
+ private:
+  Matrices(Array columns, const Sizes& sizes)
+      : array_(std::move(columns)),
+        data_(array_.writable_elements<T>().data()),
+        batch_(std::span<const int64_t>(sizes).first(sizes.size() - 2)),
+        rows_(sizes[sizes.size() - 2]),
+        columns_(sizes[sizes.size() - 1]) {}
+  static Array zeros(Sizes sizes) {
+    std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
+    return Array::filled(kDTypeOf<T>, sizes, Element::of(false));
+  }
+
+  Array array_;
+  T* data_;
+  Sizes batch_;
+  int64_t rows_, columns_;
+};
+
+// One number, or one row of them, for each matrix.
+template <class T>
+struct Numbers {
+  Array array;
+  T* data;
+  int64_t each;
+
+  Numbers(const Sizes& sizes, int64_t each_matrix)
+      : array(Array::empty(kDTypeOf<T>, sizes)),
+        data(array.writable_elements<T>().data()),
+        each(each_matrix) {}
+  T* at(int64_t i) { return data + i * each; }
+};
+
+template <class Body>
+void for_each_matrix(int64_t count, int64_t operations, Body body) {
+  const int64_t grain = std::max<int64_t>(1, 50'000 / (operations + 1));
+  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) body(i);
+  });
+}
+
+template <class T>
+void expect_finite(const KernelCall& call, Matrices<T>& a, int64_t i) {
+  const T* const begin = a.at(i);
+  const T* const end = begin + a.rows() * a.columns();
+  const auto is_finite = [](T x) {
+    return std::isfinite(std::real(x)) && std::isfinite(std::imag(x));
+  };
+  if (std::all_of(begin, end, is_finite)) return;
+  throw ValueError("{}: {} holds NaN or infinity", call.primitive.name, a.name_of_matrix(i));
+}
+
+template <class T>
+[[noreturn]] void fail_to_converge(const KernelCall& call, const Matrices<T>& a, int64_t i) {
+  throw ValueError("{}: the iteration for {} did not end", call.primitive.name,
+                   a.name_of_matrix(i));
+}
+
+template <class T>
+[[noreturn]] void refuse_singular(const KernelCall& call, const Matrices<T>& a, int64_t i,
+                                  int64_t pivot) {
+  throw ValueError("{}: {} is singular: pivot {} is 0", call.primitive.name, a.name_of_matrix(i),
+                   pivot)
+      .hint("linalg::lstsq and linalg::pinv take such matrices too");
+}
+
+template <class T>
+void zero_above(Matrices<T>& a, int64_t i) {
+  for (int64_t j = 1; j < a.columns(); ++j) std::fill_n(&a.at(i, 0, j), std::min(j, a.rows()), T());
+}
+
+}  // namespace
+
+void cholesky_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]);
+    const int64_t n = a.rows();
+    for_each_matrix(n ? a.count() : 0, n * n * n, [&](int64_t i) {
+      expect_finite(call, a, i);
+      if (const int64_t minor = routines.cholesky(a.at(i), n); minor != 0) {
+        throw ValueError(
+            "{}: {} is not positive definite: its leading minor of order {} is not "
+            "positive",
+            call.primitive.name, a.name_of_matrix(i), minor);
+      }
+      zero_above(a, i);
+    });
+    call.results[0] = a.array();
+  });
+}
+
+namespace {
+
+// Exchanges that were made one after another, as the order of the rows, and its sign.
+int64_t order_of_rows(std::span<const int32_t> pivots, std::span<int64_t> order) {
+  std::iota(order.begin(), order.end(), 0);
+  int64_t sign = 1;
+  for (size_t i = 0; i < pivots.size(); ++i) {
+    const auto other = static_cast<size_t>(pivots[i]);
+    if (other == i) continue;
+    std::swap(order[i], order[other]);
+    sign = -sign;
+  }
+  return sign;
+}
+
+}  // namespace
+
+void lu_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]);
+    const int64_t m = a.rows(), k = a.least();
+    Numbers<int64_t> order(call.types[1].sizes, m), sign(call.types[2].sizes, 1);
+    for_each_matrix(a.count(), m * a.columns() * k, [&](int64_t i) {
+      expect_finite(call, a, i);
+      std::vector<int32_t> pivots(static_cast<size_t>(k));
+      if (k > 0) routines.lu(a.at(i), m, a.columns(), pivots.data());
+      *sign.at(i) = order_of_rows(pivots, {order.at(i), static_cast<size_t>(m)});
+    });
+    call.results[0] = a.array();
+    call.results[1] = order.array;
+    call.results[2] = sign.array;
+  });
+}
+
+void triangular_solve_now(KernelCall& call, const void* data) {
+  const auto& kind = call.attributes.as<TriangularAttributes>();
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]), b(call.operands[1]);
+    const int64_t n = a.rows();
+    for_each_matrix(b.columns() && n ? a.count() : 0, n * n * b.columns(), [&](int64_t i) {
+      for (int64_t j = 0; j < n && !kind.unit_diagonal; ++j) {
+        if (a.at(i, j, j) == T()) refuse_singular(call, a, i, j);
+      }
+      routines.triangular_solve(a.at(i), b.at(i), n, b.columns(), kind.lower, kind.unit_diagonal);
+    });
+    call.results[0] = b.array();
+  });
+}
+
+void solve_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]), b(call.operands[1]);
+    const int64_t n = a.rows(), columns = b.columns();
+    for_each_matrix(n ? a.count() : 0, n * n * (n + columns), [&](int64_t i) {
+      expect_finite(call, a, i);
+      std::vector<int32_t> pivots(static_cast<size_t>(n));
+      routines.lu(a.at(i), n, n, pivots.data());
+      for (int64_t j = 0; j < n; ++j) {
+        if (a.at(i, j, j) == T()) refuse_singular(call, a, i, j);
+      }
+      if (columns == 0) return;
+      for (int64_t j = 0; j < n; ++j) {
+        const int32_t other = pivots[static_cast<size_t>(j)];
+        for (int64_t c = 0; c < columns && other != j; ++c) {
+          std::swap(b.at(i, j, c), b.at(i, other, c));
+        }
+      }
+      routines.triangular_solve(a.at(i), b.at(i), n, columns, true, true);
+      routines.triangular_solve(a.at(i), b.at(i), n, columns, false, false);
+    });
+    call.results[0] = b.array();
+  });
+}
+
+void qr_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]), q(call.types[0].sizes), r(call.types[1].sizes);
+    const int64_t m = a.rows(), n = a.columns();
+    for_each_matrix(a.count(), m * n * q.columns(), [&](int64_t i) {
+      expect_finite(call, a, i);
+      if (a.least() == 0) return q.set_identity(i);
+      routines.qr(a.at(i), q.at(i), m, n, q.columns());
+      for (int64_t j = 0; j < n; ++j) {
+        std::copy_n(&a.at(i, 0, j), std::min(j + 1, a.least()), &r.at(i, 0, j));
+      }
+    });
+    call.results[0] = q.array();
+    call.results[1] = r.array();
+  });
+}
+
+void eigh_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]);
+    const int64_t n = a.rows();
+    Numbers<Real<T>> values(call.types[0].sizes, n);
+    for_each_matrix(n ? a.count() : 0, 10 * n * n * n, [&](int64_t i) {
+      expect_finite(call, a, i);
+      if (!routines.eigh(a.at(i), values.at(i), n)) fail_to_converge(call, a, i);
+    });
+    call.results[0] = values.array;
+    call.results[1] = a.array();
+  });
+}
+
+void svd_now(KernelCall& call, const void* data) {
+  const bool full = call.attributes.as<SvdAttributes>().full;
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]), u(call.types[0].sizes), vh(call.types[2].sizes);
+    const int64_t m = a.rows(), n = a.columns(), k = a.least();
+    Numbers<Real<T>> values(call.types[1].sizes, k);
+    for_each_matrix(a.count(), 10 * m * n * k, [&](int64_t i) {
+      expect_finite(call, a, i);
+      if (k == 0) {
+        u.set_identity(i);
+        vh.set_identity(i);
+      } else if (!routines.svd(a.at(i), u.at(i), values.at(i), vh.at(i), m, n, full)) {
+        fail_to_converge(call, a, i);
+      }
+    });
+    call.results[0] = u.array();
+    call.results[1] = values.array;
+    call.results[2] = vh.array();
+  });
+}
+
+// V S⁻¹ Uᴴ, without what counts as 0.
+void pinv_now(KernelCall& call, const void* data) {
+  const double tolerance = call.attributes.as<PinvAttributes>().tolerance;
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]), inverse(call.types[0].sizes);
+    const int64_t m = a.rows(), n = a.columns(), k = a.least();
+    for_each_matrix(k ? a.count() : 0, 12 * m * n * k, [&](int64_t i) {
+      expect_finite(call, a, i);
+      std::vector<T> u(static_cast<size_t>(m * k)), vh(static_cast<size_t>(k * n));
+      std::vector<Real<T>> values(static_cast<size_t>(k));
+      if (!routines.svd(a.at(i), u.data(), values.data(), vh.data(), m, n, false)) {
+        fail_to_converge(call, a, i);
+      }
+      for (int64_t s = 0; s < k; ++s) {
+        const Real<T> value = values[static_cast<size_t>(s)];
+        if (!(value > static_cast<Real<T>>(tolerance) * values[0])) continue;
+        for (int64_t c = 0; c < m; ++c) {
+          const T factor = u[static_cast<size_t>(c + s * m)] / value;
+          for (int64_t r = 0; r < n; ++r) {
+            const T product = vh[static_cast<size_t>(s + r * k)] * factor;
+            if constexpr (std::is_same_v<T, Real<T>>) {
+              inverse.at(i, r, c) += product;
+            } else {
+              inverse.at(i, r, c) += std::conj(product);
+            }
+          }
+        }
+      }
+    });
+    call.results[0] = inverse.array();
+  });
+}
+
+void eig_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    if (routines.eig == nullptr) {
+      throw DeviceError("{}: this build of Plait is without the library that computes it",
+                        call.primitive.name)
+          .hint("build it where OpenBLAS is installed; linalg::eigh is in every build");
+    }
+    Matrices<T> a(call.operands[0]);
+    Matrices<ComplexOf<T>> vectors(call.types[1].sizes);
+    const int64_t n = a.rows();
+    Numbers<ComplexOf<T>> values(call.types[0].sizes, n);
+    for_each_matrix(n ? a.count() : 0, 20 * n * n * n, [&](int64_t i) {
+      expect_finite(call, a, i);
+      if (!routines.eig(a.at(i), values.at(i), vectors.at(i), n)) fail_to_converge(call, a, i);
+    });
+    call.results[0] = values.array;
+    call.results[1] = vectors.array();
+  });
+}
+
+}  // namespace plait

@@ -1,0 +1,241 @@
+#include "plait/ops/random.h"
+
+#include <cmath>
+
+#include "plait/core/error.h"
+#include "plait/core/float_formats.h"
+#include "plait/ops/along.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/random_primitives.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/ops/take.h"
+#include "plait/tensor/apply.h"
+
+namespace plait::random {
+namespace {
+
+std::vector<Dim> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
+
+// The key of a function, or an error that tells where keys come from.
+const Tensor& expect_key(std::string_view function, const Tensor& key) {
+  if (is_key(key.dtype())) return key;
+  throw TypeError("{}: takes a key first, not {}", function, key.type().text())
+      .at(Location::of_caller())
+      .hint("random::key(seed) makes one");
+}
+
+void expect_floating(std::string_view function, DType dtype) {
+  if (is_floating(dtype)) return;
+  throw TypeError("{}: gives floating numbers, not {}", function, name_of(dtype))
+      .at(Location::of_caller());
+}
+
+Tensor values(std::string_view function, Distribution distribution, const Tensor& key,
+              const Shape& shape, DType dtype) {
+  expect_floating(function, dtype);
+  return apply(random_primitives().values, {expect_key(function, key)},
+               ir::Attributes::of(RandomValuesAttributes{distribution, sizes_of(shape), dtype}));
+}
+
+// The number rounded to the dtype.
+double rounded(double number, DType dtype) {
+  std::byte memory[sizeof(double)];
+  store_element(dtype, Element::of(number), memory);
+  return load_element(dtype, memory).number.real();
+}
+
+// The greatest number of the dtype below `high`.
+double before(double high, DType dtype) {
+  const FloatLimits limits = float_limits(dtype);
+  double number = rounded(high, dtype);
+  for (double step = std::max(std::abs(number) * limits.epsilon / 4, limits.smallest_subnormal / 4);
+       number >= high; step *= 2) {
+    number = rounded(high - step, dtype);
+  }
+  return number;
+}
+
+}  // namespace
+
+Tensor key(uint64_t seed) {
+  return key(scalar_tensor(Scalar(static_cast<int64_t>(seed)), DType::i64));
+}
+Tensor key(const Tensor& seeds) {
+  if (!is_integer(seeds.dtype())) {
+    throw TypeError("key: a seed is an integer, not {}", seeds.type().text())
+        .at(Location::of_caller());
+  }
+  return apply(random_primitives().key_of_seed, {seeds});
+}
+
+Tensor split_key(const Tensor& key, Dim count) {
+  if (count.is_number() && count.number() < 0) {
+    throw ValueError("split_key: into {} keys", count).at(Location::of_caller());
+  }
+  return apply(random_primitives().split_key, {expect_key("split_key", key)},
+               ir::Attributes::of(SplitKeyAttributes{count}));
+}
+
+Tensor fold_in(const Tensor& key, const Operand& number) {
+  expect_key("fold_in", key);
+  const Tensor numbers =
+      number.is_tensor() ? number.tensor() : number.as(default_dtype(number.scalar().kind()));
+  if (!is_integer(numbers.dtype())) {
+    throw TypeError("fold_in: takes integers, not {}", numbers.type().text())
+        .at(Location::of_caller());
+  }
+  const Shape shape = common_shape("fold_in", key.shape(), numbers.shape());
+  return apply(random_primitives().fold_in,
+               {broadcast_to(key, shape), broadcast_to(numbers, shape)});
+}
+
+void seed(uint64_t seed) { set_default_seed(seed); }
+Tensor draw_key() { return apply(random_primitives().draw_key, {}); }
+
+Tensor bits(const Tensor& key, const Shape& shape, DType dtype) {
+  return apply(random_primitives().bits, {expect_key("bits", key)},
+               ir::Attributes::of(RandomBitsAttributes{sizes_of(shape), dtype}));
+}
+
+Tensor uniform(const Tensor& key, const Shape& shape, double low, double high, DType dtype) {
+  const Tensor unit = values("uniform", Distribution::uniform, key, shape, dtype);
+  if (low == 0 && high == 1) return unit;
+  if (!(low < high) || !std::isfinite(high - low) || !std::isfinite(rounded(high - low, dtype))) {
+    throw ValueError("uniform: from {} to {} there are no {}", low, high, name_of(dtype))
+        .at(Location::of_caller());
+  }
+  // Rounding may lead up to `high`, which is no result.
+  return minimum(unit * (high - low) + low, std::max(before(high, dtype), rounded(low, dtype)));
+}
+
+Tensor normal(const Tensor& key, const Shape& shape, const Operand& mean, const Operand& deviation,
+              DType dtype) {
+  Tensor standard = values("normal", Distribution::normal, key, shape, dtype);
+  const auto is_number = [](const Operand& operand, double number) {
+    if (operand.is_tensor() || operand.scalar().is_symbolic()) return false;
+    const Element element = operand.scalar().element();
+    return element.kind == DTypeKind::floating && element.number == number;
+  };
+  if (!is_number(deviation, 1)) standard = standard * deviation;
+  return is_number(mean, 0) ? standard : standard + mean;
+}
+
+Tensor truncated_normal(const Tensor& key, double low, double high, const Shape& shape,
+                        DType dtype) {
+  expect_floating("truncated_normal", dtype);
+  return apply(random_primitives().truncated_normal, {expect_key("truncated_normal", key)},
+               ir::Attributes::of(TruncatedNormalAttributes{sizes_of(shape), low, high, dtype}));
+}
+
+Tensor exponential(const Tensor& key, const Shape& shape, DType dtype) {
+  return values("exponential", Distribution::exponential, key, shape, dtype);
+}
+Tensor laplace(const Tensor& key, const Shape& shape, DType dtype) {
+  return values("laplace", Distribution::laplace, key, shape, dtype);
+}
+Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype) {
+  return values("gumbel", Distribution::gumbel, key, shape, dtype);
+}
+
+Tensor randint(const Tensor& key, const Shape& shape, Dim low, Dim high, DType dtype) {
+  if (!is_integer(dtype)) {
+    throw TypeError("randint: gives integers, not {}", name_of(dtype)).at(Location::of_caller());
+  }
+  const auto is_held = [&](int64_t number) {
+    const IntegerLimits limits = integer_limits(dtype);
+    return number >= limits.min && (number < 0 || static_cast<uint64_t>(number) <= limits.max);
+  };
+  const bool is_known = low.is_number() && high.is_number();
+  if (is_known &&
+      (low.number() >= high.number() || !is_held(low.number()) || !is_held(high.number() - 1))) {
+    throw ValueError("randint: from {} to before {} there are no {}", low, high, name_of(dtype))
+        .at(Location::of_caller());
+  }
+  const Tensor numbers =
+      apply(random_primitives().integers, {expect_key("randint", key)},
+            ir::Attributes::of(RandomIntegersAttributes{sizes_of(shape), high - low}));
+  return astype(low == Dim(0) ? numbers : numbers + low, dtype);
+}
+
+Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>& shape) {
+  const bool is_wide = p.is_tensor() && p.tensor().dtype() == DType::f64;
+  const Shape wanted = shape ? *shape : p.is_tensor() ? p.tensor().shape() : Shape();
+  if (!p.is_tensor() && !p.scalar().is_symbolic()) {
+    double number = 0;
+    store_element(DType::f64, p.scalar().element(), reinterpret_cast<std::byte*>(&number));
+    if (!(number >= 0 && number <= 1)) {
+      throw ValueError("bernoulli: {} is no probability", number).at(Location::of_caller());
+    }
+  }
+  return uniform(key, wanted, 0, 1, is_wide ? DType::f64 : DType::f32) < p;
+}
+
+// The greatest of logit + gumbel lies at i with the probability that softmax gives i.
+Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis) {
+  if (logits.rank() == 0) {
+    throw ShapeError("categorical: one logit alone, {}", logits.type().text())
+        .at(Location::of_caller());
+  }
+  const DType dtype = inexact(logits.dtype());
+  const Tensor scores = gumbel(key, logits.shape(), dtype) + astype(logits, dtype);
+  // From the end, since a batch of keys stands in front.
+  const auto rank = static_cast<int64_t>(logits.rank());
+  return argmax(scores, normal_axis(axis, logits.rank()) - rank);
+}
+
+Tensor permutation(const Tensor& key, Dim count) {
+  if (count.is_number() && count.number() < 0) {
+    throw ValueError("permutation: of {} numbers", count).at(Location::of_caller());
+  }
+  return apply(random_primitives().permutation, {expect_key("permutation", key)},
+               ir::Attributes::of(RandomPermutationAttributes{count}));
+}
+
+Tensor shuffle(const Tensor& key, const Tensor& x, int64_t axis) {
+  if (expect_key("shuffle", key).rank() != 0) {
+    throw ShapeError("shuffle: takes one key, not {}", key.type().text())
+        .at(Location::of_caller())
+        .hint("permutation() takes several; take_along_axis() puts them to use");
+  }
+  const int64_t at = normal_axis(axis, x.rank());
+  return take(x, permutation(key, x.shape(at)), at);
+}
+
+// ---- From the default stream.
+
+Tensor bits(const Shape& shape, DType dtype) { return bits(draw_key(), shape, dtype); }
+Tensor uniform(const Shape& shape, double low, double high, DType dtype) {
+  return uniform(draw_key(), shape, low, high, dtype);
+}
+Tensor normal(const Shape& shape, const Operand& mean, const Operand& deviation, DType dtype) {
+  return normal(draw_key(), shape, mean, deviation, dtype);
+}
+Tensor truncated_normal(double low, double high, const Shape& shape, DType dtype) {
+  return truncated_normal(draw_key(), low, high, shape, dtype);
+}
+Tensor exponential(const Shape& shape, DType dtype) {
+  return exponential(draw_key(), shape, dtype);
+}
+Tensor laplace(const Shape& shape, DType dtype) { return laplace(draw_key(), shape, dtype); }
+Tensor gumbel(const Shape& shape, DType dtype) { return gumbel(draw_key(), shape, dtype); }
+Tensor randint(const Shape& shape, Dim low, Dim high, DType dtype) {
+  return randint(draw_key(), shape, low, high, dtype);
+}
+Tensor bernoulli(const Operand& p, const std::optional<Shape>& shape) {
+  return bernoulli(draw_key(), p, shape);
+}
+Tensor categorical(const Tensor& logits, int64_t axis) {
+  return categorical(draw_key(), logits, axis);
+}
+Tensor permutation(Dim count) { return permutation(draw_key(), count); }
+Tensor shuffle(const Tensor& x, int64_t axis) { return shuffle(draw_key(), x, axis); }
+
+}  // namespace plait::random
+
+namespace plait {
+
+void register_random_ops() { random_primitives(); }
+
+}  // namespace plait

@@ -1,0 +1,155 @@
+// What is drawn by trying until it fits. Each element tries for itself, so it does not matter who
+// computes the others: attempt 0 takes the element's own bits of the key's stream, attempt a those
+// of the stream of folded_key(key, a).
+#include <algorithm>
+#include <cmath>
+#include <numbers>
+
+#include "plait/core/error.h"
+#include "plait/ops/philox.h"
+#include "plait/ops/random_primitives.h"
+
+namespace plait {
+namespace {
+
+KeyBits attempt_key(const KeyBits& key, uint64_t attempt) {
+  return attempt == 0 ? key : folded_key(key, attempt);
+}
+
+// Lemire's method ("Fast random integer generation in an interval", 2019): the upper half of
+// bits · count, where the lower half is not among the first 2^64 mod count, which are what makes
+// some results likelier than others.
+class EvenIntegers {
+ public:
+  explicit EvenIntegers(uint64_t count) : count_(count), refused_((0 - count) % count) {}
+
+  // next() gives 64 bits.
+  template <class Next>
+  uint64_t draw(Next next) const {
+    __extension__ using Wide = unsigned __int128;
+    while (true) {
+      const Wide product = static_cast<Wide>(next()) * count_;
+      if (static_cast<uint64_t>(product) >= refused_) return static_cast<uint64_t>(product >> 64);
+    }
+  }
+
+ private:
+  uint64_t count_, refused_;
+};
+
+// Two numbers in (0, 1] for each attempt.
+struct TwoUnits {
+  double first, second;
+
+  TwoUnits(const KeyBits& key, uint64_t element, uint64_t attempt) {
+    const PhiloxBlock block = stream_block(attempt_key(key, attempt), element);
+    first = unit(first_word(block));
+    second = unit(second_word(block));
+  }
+  static double unit(uint64_t bits) { return static_cast<double>((bits >> 11) + 1) * 0x1p-53; }
+};
+
+// A standard normal number between two bounds, after Robert ("Simulation of truncated normal
+// variables", 1995). Whatever the bounds, less than a few attempts are needed on average.
+class TruncatedNormal {
+ public:
+  TruncatedNormal(double low, double high)
+      : is_mirrored_(high <= 0),
+        low_(is_mirrored_ ? -high : low),
+        high_(is_mirrored_ ? -low : high),
+        rate_((low_ + std::hypot(low_, 2.0)) / 2) {
+    if (low_ < 0) {
+      way_ = high_ - low_ > kRootOfTwoPi ? Way::normal : Way::uniform;
+    } else {
+      way_ = (high_ - low_) * rate_ > 1 ? Way::exponential : Way::uniform;
+    }
+  }
+
+  double draw(const KeyBits& key, uint64_t element) const {
+    for (uint64_t attempt = 0;; ++attempt) {
+      const TwoUnits units(key, element, attempt);
+      const double x = proposal(units);
+      if (x >= low_ && x <= high_ && is_taken(x, units.second)) return is_mirrored_ ? -x : x;
+    }
+  }
+
+ private:
+  enum class Way { normal, uniform, exponential };
+  static constexpr double kRootOfTwoPi = 2.5066282746310002;
+
+  double proposal(const TwoUnits& units) const {
+    switch (way_) {
+      case Way::normal:
+        return std::sqrt(-2 * std::log(units.first)) *
+               std::cos(2 * std::numbers::pi * units.second);
+      case Way::uniform: return low_ + (high_ - low_) * units.first;
+      case Way::exponential: break;
+    }
+    return low_ - std::log(units.first) / rate_;
+  }
+
+  // With the density of the normal distribution over that of the proposals.
+  bool is_taken(double x, double unit) const {
+    switch (way_) {
+      case Way::normal: return true;
+      case Way::uniform: {
+        const double nearest = std::max(low_, 0.0);
+        return unit <= std::exp((nearest - x) * (nearest + x) / 2);
+      }
+      case Way::exponential: break;
+    }
+    return unit <= std::exp(-(x - rate_) * (x - rate_) / 2);
+  }
+
+  bool is_mirrored_;
+  double low_, high_, rate_;
+  Way way_ = Way::normal;
+};
+
+}  // namespace
+
+void random_integers_now(KernelCall& call, const void*) {
+  const int64_t count = call.attributes.as<RandomIntegersAttributes>().count.number();
+  if (count < 1) throw ValueError("random_integers: there are {} to choose from", count);
+  const EvenIntegers even(static_cast<uint64_t>(count));
+  fill_random_pieces(call, [&](const KeyBits& key, int64_t first, int64_t n, std::byte* out) {
+    auto* to = reinterpret_cast<int64_t*>(out);
+    for (int64_t i = 0; i < n; ++i) {
+      uint64_t attempt = 0;
+      to[i] = static_cast<int64_t>(even.draw([&] {
+        return stream_word(attempt_key(key, attempt++), static_cast<uint64_t>(first + i));
+      }));
+    }
+  });
+}
+
+// Fisher and Yates's shuffle, which takes the numbers of the stream in order.
+void random_permutation_now(KernelCall& call, const void*) {
+  call.operands[0] = call.operands[0].contiguous();
+  const int64_t count = call.types[0].sizes.back();
+  call.results[0] = Array::empty(DType::i64, call.types[0].sizes);
+  int64_t* places = call.results[0].writable_elements<int64_t>().data();
+  for (const KeyBits& key : call.operands[0].elements<KeyBits>()) {
+    for (int64_t i = 0; i < count; ++i) places[i] = i;
+    uint64_t taken = 0;
+    for (int64_t i = count; i > 1; --i) {
+      const EvenIntegers even(static_cast<uint64_t>(i));
+      const uint64_t other = even.draw([&] { return stream_word(key, taken++); });
+      std::swap(places[i - 1], places[other]);
+    }
+    places += count;
+  }
+}
+
+void truncated_normal_now(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<TruncatedNormalAttributes>();
+  const TruncatedNormal truncated(a.low, a.high);
+  fill_random_pieces(call, [&](const KeyBits& key, int64_t first, int64_t n, std::byte* out) {
+    for (int64_t i = 0; i < n; ++i) {
+      const double x = truncated.draw(key, static_cast<uint64_t>(first + i));
+      store_element(a.dtype, Element::of(x), out + i * size_of(a.dtype));
+    }
+  });
+}
+
+}  // namespace plait

@@ -1,0 +1,181 @@
+// The rules of the factorisations against differences of the factorisations.
+#include <functional>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/complex.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/linalg.h"
+#include "plait/ops/linalg_parts.h"
+#include "plait/ops/linalg_primitives.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
+
+#include "tests/ops/numeric_check.h"
+
+namespace plait {
+namespace {
+
+constexpr DType kDTypes[] = {DType::f64, DType::c128};
+const LinalgPrimitives& ops() { return linalg_primitives(); }
+
+template <class Attributes>
+UsedPrimitive with(const ir::Primitive& primitive, Attributes attributes) {
+  return {&primitive, ir::Attributes::of(attributes)};
+}
+// With the attributes that it has unless told.
+UsedPrimitive plain(const ir::Primitive& primitive) {
+  return {&primitive, ir::Attributes::defaults(primitive.attributes)};
+}
+
+Tensor positive(uint64_t seed, const Shape& shape, DType dtype) {
+  const Tensor x = noise(seed, shape, dtype);
+  return matmul(x, adjoint(x)) + identity(shape.at(-1), shape.at(-1), dtype);
+}
+
+TEST(LinalgRules, TangentsOfWhatIsDetermined) {
+  for (const DType dtype : kDTypes) {
+    check_tangents(plain(ops().cholesky), {positive(1, {2, 4, 4}, dtype)});
+    for (const Shape& shape : {Shape{2, 4, 4}, Shape{5, 3}, Shape{3, 5}}) {
+      check_tangents(plain(ops().lu), {noise(2, shape, dtype)});
+      check_tangents(plain(ops().qr), {noise(3, shape, dtype)});
+      check_tangents(with(ops().pinv, PinvAttributes{1e-12}), {noise(4, shape, dtype)});
+    }
+    check_tangents(with(ops().qr, QrAttributes{.complete = true}), {noise(3, {3, 5}, dtype)});
+    const Tensor a = noise(5, {2, 4, 4}, dtype) + identity(4, 4, dtype) * 3;
+    const Tensor b = noise(6, {2, 4, 3}, dtype);
+    check_tangents(plain(ops().solve), {a, b});
+    for (const bool lower : {false, true}) {
+      for (const bool unit : {false, true}) {
+        check_tangents(with(ops().triangular_solve, TriangularAttributes{lower, unit}), {a, b});
+      }
+    }
+    // One of the two moves alone.
+    const Tensor ta = noise(7, a.shape(), dtype), tb = noise(8, b.shape(), dtype);
+    for (const auto* primitive : {&ops().solve, &ops().triangular_solve}) {
+      const Tensor both = tangents_by_rule(plain(*primitive), {a, b}, {ta, tb})[0];
+      const Tensor first = tangents_by_rule(plain(*primitive), {a, b}, {ta, Tensor()})[0];
+      const Tensor second = tangents_by_rule(plain(*primitive), {a, b}, {Tensor(), tb})[0];
+      EXPECT_LT(distance(first + second, both), 1e-13);
+    }
+  }
+}
+
+TEST(LinalgRules, PinvOfLowerRankWhileItStays) {
+  for (const DType dtype : kDTypes) {
+    const Tensor x = noise(9, {5, 2}, dtype), y = noise(10, {2, 4}, dtype);
+    const Tensor tx = noise(11, {5, 2}, dtype), ty = noise(12, {2, 4}, dtype);
+    const Tensor a = matmul(x, y), t = matmul(tx, y) + matmul(x, ty);
+    const auto rule = tangents_by_rule(with(ops().pinv, PinvAttributes{1e-9}), {a}, {t});
+    const auto difference = tangents_by_difference(
+        [](const std::vector<Tensor>& xy) {
+          return std::vector<Tensor>{linalg::pinv(matmul(xy[0], xy[1]), 1e-9)};
+        },
+        {x, y}, {tx, ty});
+    EXPECT_LT(distance(rule[0], difference[0]), 1e-6);
+  }
+}
+
+// Vectors are determined up to a factor each; V G Vᴴ is determined.
+TEST(LinalgRules, TangentsOfEigenvectors) {
+  for (const DType dtype : kDTypes) {
+    const Tensor x = noise(13, {2, 5, 5}, dtype), a = x + adjoint(x);
+    const Tensor t = noise(14, a.shape(), dtype), g = astype(arange(1, 6), DType::f64);
+    const auto rule = tangents_by_rule(plain(ops().eigh), {a}, {t});
+    const auto results = apply_all(ops().eigh, {&a, 1});
+    const auto f = [&](const std::vector<Tensor>& y) {
+      const auto parts = apply_all(ops().eigh, y);
+      return std::vector<Tensor>{parts[0], matmul(scale_columns(parts[1], g), adjoint(parts[1]))};
+    };
+    const auto difference = tangents_by_difference(f, {a}, {t});
+    const Tensor half = matmul(scale_columns(rule[1], g), adjoint(results[1]));
+    EXPECT_LT(distance(rule[0], difference[0]), 1e-7);
+    EXPECT_LT(distance(half + adjoint(half), difference[1]), 1e-6);
+  }
+}
+
+TEST(LinalgRules, TangentsOfSingularVectors) {
+  for (const DType dtype : kDTypes) {
+    for (const Shape& shape : {Shape{4, 4}, Shape{2, 6, 3}, Shape{3, 5}}) {
+      const Tensor a = noise(15, shape, dtype), t = noise(16, shape, dtype);
+      const auto rule = tangents_by_rule(plain(ops().svd), {a}, {t});
+      const auto results = apply_all(ops().svd, {&a, 1});
+      const Tensor g = astype(arange(results[1].shape(-1)) + 1, DType::f64);
+      const auto f = [&](const std::vector<Tensor>& y) {
+        const auto parts = apply_all(ops().svd, y);
+        return std::vector<Tensor>{parts[1], matmul(scale_columns(parts[0], g), parts[2])};
+      };
+      const auto difference = tangents_by_difference(f, {a}, {t});
+      const Tensor whole = matmul(scale_columns(rule[0], g), results[2]) +
+                           matmul(scale_columns(results[0], g), rule[2]);
+      EXPECT_LT(distance(rule[1], difference[0]), 1e-7);
+      EXPECT_LT(distance(whole, difference[1]), 1e-6) << shape.text();
+    }
+  }
+}
+
+TEST(LinalgRules, TangentsOfEig) {
+  const Tensor a = noise(17, {4, 4}, DType::f64), t = noise(18, {4, 4}, DType::f64);
+  try {
+    linalg::eig(a);
+  } catch (const DeviceError&) {
+    GTEST_SKIP() << "this build has no LAPACK";
+  }
+  const auto rule = tangents_by_rule(plain(ops().eig), {a}, {t});
+  const auto results = apply_all(ops().eig, {&a, 1});
+  // |vᵢ|² is determined, and so are the values.
+  const auto size = [](const Tensor& v) { return square(absolute(v)); };
+  const auto f = [&](const std::vector<Tensor>& y) {
+    const auto parts = apply_all(ops().eig, y);
+    return std::vector<Tensor>{parts[0], size(parts[1])};
+  };
+  const auto difference = tangents_by_difference(f, {a}, {t});
+  EXPECT_LT(distance(rule[0], difference[0]), 1e-7);
+  EXPECT_LT(distance(real(conj(results[1]) * rule[1]) * 2., difference[1]), 1e-7);
+}
+
+TEST(LinalgRules, RepeatedValuesGiveNoInfinity) {
+  const Tensor one = identity(3, 3, DType::f64), t = noise(19, {3, 3}, DType::f64);
+  for (const auto* primitive : {&ops().eigh, &ops().svd}) {
+    for (const Tensor& each : tangents_by_rule(plain(*primitive), {one}, {t})) {
+      EXPECT_TRUE(all(isfinite(each)).item<bool>()) << primitive->name;
+    }
+  }
+}
+
+TEST(LinalgRules, OpenColumnsHaveNoDerivative) {
+  const Tensor a = noise(20, {4, 2}, DType::f64);
+  const UsedPrimitive complete = with(ops().qr, QrAttributes{.complete = true});
+  const UsedPrimitive full = with(ops().svd, SvdAttributes{.full = true});
+  EXPECT_THROW(tangents_by_rule(complete, {a}, {a}), ValueError);
+  EXPECT_THROW(tangents_by_rule(full, {a}, {a}), ValueError);
+}
+
+TEST(LinalgRules, TransposesAndBatches) {
+  for (const DType dtype : kDTypes) {
+    const Tensor a = noise(21, {3, 4, 4}, dtype) + identity(4, 4, dtype) * 4;
+    const Tensor b = noise(22, {3, 4, 2}, dtype);
+    for (const bool lower : {false, true}) {
+      const auto solve = with(ops().triangular_solve, TriangularAttributes{.lower = lower});
+      check_transpose(solve, {a, b}, 1);
+      check_batching(solve, {a, b}, {true, true});
+    }
+    check_transpose(plain(ops().solve), {a, b}, 1);
+    check_batching(plain(ops().solve), {a, b}, {true, true});
+    const Tensor single = reshape(slice(b, 0, {.stop = 1}), {4, 2});
+    check_batching(plain(ops().solve), {a, single}, {true, false});
+    for (const auto* primitive : {&ops().lu, &ops().qr, &ops().svd}) {
+      check_batching(plain(*primitive), {b}, {true});
+    }
+    for (const auto* primitive : {&ops().cholesky, &ops().eigh}) {
+      check_batching(plain(*primitive), {positive(23, {3, 4, 4}, dtype)}, {true});
+    }
+    check_batching(with(ops().pinv, PinvAttributes{0}), {b}, {true});
+  }
+}
+
+}  // namespace
+}  // namespace plait
