@@ -78,7 +78,6 @@ INSIDE = {
     "plait/ir/value_check.h",
     "plait/ir/verify_rules.h",
     "plait/ops/along.h",
-    "plait/ops/batch.h",
     "plait/ops/contraction.h",
     "plait/ops/contraction_order.h",
     "plait/ops/fft_primitives.h",

@@ -3,10 +3,10 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/fft_primitives.h"
-#include "plait/ops/linalg_parts.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
@@ -58,10 +58,7 @@ Tensor resized(std::string_view function, const Tensor& x, int64_t axis, Length 
         .at(Location::of_caller());
   }
   if (size.number() > *n) return slice(x, axis, {.stop = *n});
-  Shape rest = x.shape();
-  rest.set(axis, *n - size.number());
-  const Tensor parts[] = {x, zeros(rest, x.dtype())};
-  return concat(parts, axis);
+  return pad_zeros(x, axis, 0, *n - size);
 }
 
 FftScale scale_of(Norm norm, bool inverse) {
@@ -192,10 +189,10 @@ Tensor irfft(const Tensor& x, Length n, int64_t axis, Norm norm) {
   return inverse_real_transform("irfft", x, n, axis, scale_of(norm, true));
 }
 Tensor hfft(const Tensor& x, Length n, int64_t axis, Norm norm) {
-  return inverse_real_transform("hfft", conjugate(as_complex(x)), n, axis, scale_of(norm, false));
+  return inverse_real_transform("hfft", conj(as_complex(x)), n, axis, scale_of(norm, false));
 }
 Tensor ihfft(const Tensor& x, Length n, int64_t axis, Norm norm) {
-  return conjugate(real_transform("ihfft", x, n, axis, scale_of(norm, true)));
+  return conj(real_transform("ihfft", x, n, axis, scale_of(norm, true)));
 }
 
 Tensor fftn(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {

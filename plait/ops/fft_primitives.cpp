@@ -4,10 +4,11 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/along.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
-#include "plait/ops/linalg_parts.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 
@@ -26,10 +27,7 @@ ir::Type transformed(const ir::Inference& in, int64_t axis, DType dtype, Dim siz
 // The size along the axis; of nothing there is no transform.
 Dim length_of(const ir::Inference& in, int64_t axis) {
   in.expect_array(0, in.primitive.takes);
-  if (axis < 0 || axis >= in.operands[0].rank()) {
-    throw IndexError("{}: axis {} of {}", in.primitive.name, axis, in.operands[0].text())
-        .at(in.location);
-  }
+  expect_axis(in, axis);
   const Dim size = in.operands[0].shape().at(axis);
   if (size != Dim(0)) return size;
   throw ValueError("{}: {} has nothing along axis {}", in.primitive.name, in.operands[0].text(),
@@ -75,11 +73,9 @@ Tensor transpose_fft(const RuleContext& c, const Tensor& cotangent, size_t) {
 // Re Σ c[k] ω^jk, with zeros for the results that were left out.
 Tensor transpose_rfft(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& a = c.attributes.as<RfftAttributes>();
-  Shape rest = cotangent.shape();
-  rest.set(a.axis, c.operand_types[0].shape().at(a.axis) - cotangent.shape(a.axis));
-  const Tensor parts[] = {cotangent, zeros(rest, cotangent.dtype())};
-  const Tensor whole = concat(parts, a.axis);
-  return real_part(apply_fft(whole, {.axis = a.axis, .scale = a.scale}));
+  const Dim rest = c.operand_types[0].shape().at(a.axis) - cotangent.shape(a.axis);
+  const Tensor whole = pad_zeros(cotangent, a.axis, 0, rest);
+  return real(apply_fft(whole, {.axis = a.axis, .scale = a.scale}));
 }
 
 // All but the first and the middle one stand for two results, themselves and their conjugates.
@@ -93,14 +89,7 @@ Tensor transpose_irfft(const RuleContext& c, const Tensor& cotangent, size_t) {
   for (size_t i = 0; i < half.rank(); ++i) along.append(1);
   along.set(a.axis, half.shape(a.axis));
   const Tensor count = astype(where(is_single, 1, 2), cotangent.dtype());
-  return conjugate(half) * reshape(count, along);
-}
-
-template <class T>
-ir::Attributes one_axis_on(const ir::Attributes& attributes) {
-  T shifted = attributes.as<T>();
-  ++shifted.axis;
-  return ir::Attributes::of(shifted);
+  return conj(half) * reshape(count, along);
 }
 
 using Operands = std::span<const Tensor>;
@@ -115,17 +104,17 @@ std::span<const std::string_view> enumerator_names(FftScale) {
 
 const FftPrimitives& fft_primitives() {
   static const FftPrimitives table{
-      .fft = declare({.primitive = {.name = "fft",
-                                    .summary = "The Fourier transform along an axis.",
-                                    .attributes = &ir::schema_of<FftAttributes>(),
-                                    .operands = ir::exactly(1),
-                                    .takes = kComplexes,
-                                    .infer = infer_fft},
-                      .rules = {.transposes = {{{}, transpose_fft}},
-                                .batching = {[](const ir::Attributes& a, Operands x, const Lanes&) {
-                                  return apply_all(fft_primitives().fft, x,
-                                                   one_axis_on<FftAttributes>(a));
-                                }}}}),
+      .fft = declare(
+          {.primitive = {.name = "fft",
+                         .summary = "The Fourier transform along an axis.",
+                         .attributes = &ir::schema_of<FftAttributes>(),
+                         .operands = ir::exactly(1),
+                         .takes = kComplexes,
+                         .infer = infer_fft},
+           .rules = {.transposes = {{{}, transpose_fft}},
+                     .batching = {[](const ir::Attributes& a, Operands x, const Lanes& lanes) {
+                       return batch_along<FftAttributes>(fft_primitives().fft, a, x, lanes);
+                     }}}}),
       .rfft = declare(
           {.primitive = {.name = "rfft",
                          .summary =
@@ -136,8 +125,8 @@ const FftPrimitives& fft_primitives() {
                          .takes = kSingleAndDouble,
                          .infer = infer_rfft},
            .rules = {.transposes = {{{}, transpose_rfft}},
-                     .batching = {[](const ir::Attributes& a, Operands x, const Lanes&) {
-                       return apply_all(fft_primitives().rfft, x, one_axis_on<RfftAttributes>(a));
+                     .batching = {[](const ir::Attributes& a, Operands x, const Lanes& lanes) {
+                       return batch_along<RfftAttributes>(fft_primitives().rfft, a, x, lanes);
                      }}}}),
       .irfft = declare(
           {.primitive = {.name = "irfft",
@@ -149,8 +138,8 @@ const FftPrimitives& fft_primitives() {
                          .takes = kComplexes,
                          .infer = infer_irfft},
            .rules = {.transposes = {{{}, transpose_irfft}},
-                     .batching = {[](const ir::Attributes& a, Operands x, const Lanes&) {
-                       return apply_all(fft_primitives().irfft, x, one_axis_on<IrfftAttributes>(a));
+                     .batching = {[](const ir::Attributes& a, Operands x, const Lanes& lanes) {
+                       return batch_along<IrfftAttributes>(fft_primitives().irfft, a, x, lanes);
                      }}}})};
   return table;
 }

@@ -8,6 +8,7 @@
 #include "plait/ops/linalg_parts.h"
 #include "plait/ops/linalg_primitives.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/matrix_parts.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 
@@ -102,8 +103,8 @@ Lu lu(const Tensor& a) {
   const Tensor& both = parts[0];
   const Dim m = a.shape(-2), n = a.shape(-1), k = min(m, n);
   const DType dtype = both.dtype();
-  const Tensor left = strictly_lower_part(n == k ? both : matmul(both, identity(n, k, dtype)));
-  const Tensor upper = upper_part(m == k ? both : matmul(identity(k, m, dtype), both));
+  const Tensor left = strict_tril(n == k ? both : matmul(both, identity(n, k, dtype)));
+  const Tensor upper = triu(m == k ? both : matmul(identity(k, m, dtype), both));
   // Row i of P A is row order[i] of A.
   const Tensor p = astype(expand_dims(parts[1], -2) == expand_dims(arange(m), 1), dtype);
   return {p, left + identity(m, k, dtype), upper};
@@ -175,12 +176,12 @@ LeastSquares lstsq(const Tensor& a, const Tensor& b, double tolerance) {
 
 Tensor det(const Tensor& a) {
   const std::vector<Tensor> parts = lu_of(square_matrices("det", a));
-  return prod(diagonal_of(parts[0]), -1) * astype(parts[2], parts[0].dtype());
+  return prod(diagonal(parts[0]), -1) * astype(parts[2], parts[0].dtype());
 }
 
 SignAndLogDet slogdet(const Tensor& a) {
   const std::vector<Tensor> parts = lu_of(square_matrices("slogdet", a));
-  const Tensor pivots = diagonal_of(parts[0]);
+  const Tensor pivots = diagonal(parts[0]);
   return {prod(sign(pivots), -1) * astype(parts[2], pivots.dtype()),
           sum(log(absolute(pivots)), -1)};
 }
@@ -192,13 +193,7 @@ Tensor matrix_rank(const Tensor& a, double tolerance) {
   return sum(astype(s > slice(s, -1, {.stop = 1}) * least, DType::i64), -1);
 }
 
-Tensor trace(const Tensor& a, int64_t offset) {
-  if (a.rank() < 2) {
-    throw ShapeError("trace: takes matrices, not {}", a.type().text()).at(Location::of_caller());
-  }
-  const Tensor is_there = expand_dims(arange(a.shape(-2)), 1) + offset == arange(a.shape(-1));
-  return sum(where(is_there, a, 0), {-2, -1});
-}
+Tensor trace(const Tensor& a, int64_t offset) { return plait::trace(a, offset); }
 
 Tensor matrix_power(const Tensor& a, int64_t exponent) {
   Tensor factor = exponent < 0 ? inv(a) : a;

@@ -3,9 +3,9 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linalg.h"
-#include "plait/ops/linalg_parts.h"
 #include "plait/ops/shape.h"
 
 namespace plait::linalg {
@@ -13,9 +13,9 @@ namespace {
 
 // The root of the sum of |x|², whose derivative at 0 is taken to be 0.
 Tensor root_of_squares(const Tensor& x, const Axes& axes, bool keepdims) {
-  Tensor squares = square(real_part(x));
+  Tensor squares = square(real(x));
   if (is_complex(x.dtype())) {
-    squares = squares + square(real_part(x * std::complex<double>(0, -1)));
+    squares = squares + square(real(x * std::complex<double>(0, -1)));
   }
   const Tensor total = sum(squares, axes, keepdims);
   const Tensor is_zero = total == 0;

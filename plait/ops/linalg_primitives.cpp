@@ -1,10 +1,11 @@
 #include "plait/ops/linalg_primitives.h"
 
+#include <algorithm>
 #include <array>
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/batch.h"
+#include "plait/ops/along.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/linalg_routines.h"
 #include "plait/tensor/apply.h"
@@ -129,6 +130,13 @@ const ir::Primitive& factorisation(Factorisation declared) {
                   .evaluator = declared.evaluator});
 }
 
+// Tangents of zero give tangents of zero.
+template <TangentsRule rule, size_t results>
+std::vector<Tensor> unless_zero(const RuleContext& context, std::span<const Tensor> tangents) {
+  const bool is_zero = std::ranges::none_of(tangents, [](const Tensor& t) { return bool(t); });
+  return is_zero ? std::vector<Tensor>(results) : rule(context, tangents);
+}
+
 using BatchedOperands = std::span<const Tensor>;
 using Lanes = std::vector<bool>;
 
@@ -142,7 +150,7 @@ const LinalgPrimitives& linalg_primitives() {
            "The lower triangular L with A = L Lᴴ; of A, the lower triangle is read.",
            infer_square,
            cholesky_now,
-           {.tangents = {Reads::result(), cholesky_tangents},
+           {.tangents = {Reads::result(), unless_zero<cholesky_tangents, 1>},
             .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().cholesky, operands);
             }}}}),
@@ -152,7 +160,7 @@ const LinalgPrimitives& linalg_primitives() {
            "each place, and the sign of that order.",
            infer_lu,
            lu_now,
-           {.tangents = {Reads::result(0) | Reads::result(1), lu_tangents},
+           {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<lu_tangents, 3>},
             .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().lu, operands);
             }}}}),
@@ -162,9 +170,11 @@ const LinalgPrimitives& linalg_primitives() {
            infer_solve,
            triangular_solve_now,
            {.transposes = {{}, {Reads::operand(0), transpose_triangular_solve}},
-            .tangents = {Reads::operand(0) | Reads::result(), triangular_solve_tangents},
+            .tangents = {Reads::operand(0) | Reads::result(),
+                         unless_zero<triangular_solve_tangents, 1>},
             .batching = {[](const ir::Attributes& a, BatchedOperands operands, const Lanes& lanes) {
-              return apply_all(linalg_primitives().triangular_solve, batch_all(operands, lanes), a);
+              return apply_all(linalg_primitives().triangular_solve, all_batched(operands, lanes),
+                               a);
             }}},
            &ir::schema_of<TriangularAttributes>(),
            2}),
@@ -174,9 +184,9 @@ const LinalgPrimitives& linalg_primitives() {
            infer_solve,
            solve_now,
            {.transposes = {{}, {Reads::operand(0), transpose_solve}},
-            .tangents = {Reads::operand(0) | Reads::result(), solve_tangents},
+            .tangents = {Reads::operand(0) | Reads::result(), unless_zero<solve_tangents, 1>},
             .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes& lanes) {
-              return apply_all(linalg_primitives().solve, batch_all(operands, lanes));
+              return apply_all(linalg_primitives().solve, all_batched(operands, lanes));
             }}},
            nullptr,
            2}),
@@ -185,7 +195,7 @@ const LinalgPrimitives& linalg_primitives() {
            "A = Q R: columns at right angles, and an upper triangle.",
            infer_qr,
            qr_now,
-           {.tangents = {Reads::result(0) | Reads::result(1), qr_tangents},
+           {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<qr_tangents, 2>},
             .batching = {[](const ir::Attributes& a, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().qr, operands, a);
             }}},
@@ -196,7 +206,7 @@ const LinalgPrimitives& linalg_primitives() {
            "ascending order, and its eigenvectors as columns.",
            infer_eigh,
            eigh_now,
-           {.tangents = {Reads::result(0) | Reads::result(1), eigh_tangents},
+           {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<eigh_tangents, 2>},
             .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().eigh, operands);
             }}}}),
@@ -206,7 +216,7 @@ const LinalgPrimitives& linalg_primitives() {
            infer_svd,
            svd_now,
            {.tangents = {Reads::operand(0) | Reads::result(0) | Reads::result(1) | Reads::result(2),
-                         svd_tangents},
+                         unless_zero<svd_tangents, 3>},
             .batching = {[](const ir::Attributes& a, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().svd, operands, a);
             }}},
@@ -216,7 +226,7 @@ const LinalgPrimitives& linalg_primitives() {
            "The inverse of Moore and Penrose.",
            infer_pinv,
            pinv_now,
-           {.tangents = {Reads::operand(0) | Reads::result(), pinv_tangents},
+           {.tangents = {Reads::operand(0) | Reads::result(), unless_zero<pinv_tangents, 1>},
             .batching = {[](const ir::Attributes& a, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().pinv, operands, a);
             }}},
@@ -226,7 +236,7 @@ const LinalgPrimitives& linalg_primitives() {
            "The eigenvalues of a square matrix, and its eigenvectors as columns.",
            infer_eig,
            eig_now,
-           {.tangents = {Reads::result(0) | Reads::result(1), eig_tangents},
+           {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<eig_tangents, 2>},
             .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().eig, operands);
             }}}})};

@@ -2,11 +2,13 @@
 // what is known of the factors (triangular, at right angles) splits one equation into those for
 // each.
 #include "plait/core/error.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linalg_parts.h"
 #include "plait/ops/linalg_primitives.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/matrix_parts.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
 
@@ -52,7 +54,7 @@ std::vector<Tensor> cholesky_tangents(const RuleContext& c, std::span<const Tens
   const Tensor& l = c.result();
   const Tensor left = apply_triangular_solve(l, hermitian_of_lower(tangents[0]), kLower);
   const Tensor both = adjoint(apply_triangular_solve(l, adjoint(left), kLower));
-  return {matmul(l, strictly_lower_part(both) + diagonal_part(both) * 0.5)};
+  return {matmul(l, strict_tril(both) + diagonal_part(both) * 0.5)};
 }
 
 // P A = L U with L and U made square by parts of the identity: L⁻¹ P Ȧ U⁻¹ = L⁻¹ L̇ + U̇ U⁻¹, the
@@ -64,9 +66,8 @@ std::vector<Tensor> lu_tangents(const RuleContext& c, std::span<const Tensor> ta
   const DType dtype = both.dtype();
   const bool is_square = m == n;
   const Tensor rows = identity(m, m, dtype);
-  const Tensor l =
-      strictly_lower_part(is_square ? both : matmul(both, identity(n, m, dtype))) + rows;
-  Tensor u = upper_part(is_square ? both : matmul(identity(n, m, dtype), both));
+  const Tensor l = strict_tril(is_square ? both : matmul(both, identity(n, m, dtype))) + rows;
+  Tensor u = triu(is_square ? both : matmul(identity(n, m, dtype), both));
   if (!is_square) {
     const Tensor place = arange(n);
     const Tensor is_added = (expand_dims(place, 1) == place) & (place >= m);
@@ -75,7 +76,7 @@ std::vector<Tensor> lu_tangents(const RuleContext& c, std::span<const Tensor> ta
   const Tensor order = astype(expand_dims(c.result(1), -1) == arange(m), dtype);
   const Tensor left = apply_triangular_solve(l, matmul(order, tangents[0]), kUnitLower);
   const Tensor inner = divided_by(left, u, kUpper);
-  return {matmul(l, strictly_lower_part(inner)) + matmul(upper_part(inner), u), {}, {}};
+  return {matmul(l, strict_tril(inner)) + matmul(triu(inner), u), {}, {}};
 }
 
 // A X = B: A Ẋ = Ḃ - Ȧ X.
@@ -95,8 +96,7 @@ std::vector<Tensor> triangular_solve_tangents(const RuleContext& c,
   Tensor moved;
   if (tangents[0]) {
     const Tensor& t = tangents[0];
-    Tensor part = kind.lower ? strictly_lower_part(t)
-                             : matrix_transpose(strictly_lower_part(matrix_transpose(t)));
+    Tensor part = kind.lower ? strict_tril(t) : matrix_transpose(strict_tril(matrix_transpose(t)));
     if (!kind.unit_diagonal) part = part + diagonal_part(t);
     moved = -matmul(part, c.result());
   }
@@ -127,13 +127,13 @@ std::vector<Tensor> qr_tangents(const RuleContext& c, std::span<const Tensor> ta
   const Tensor ratio =
       divided_by(is_tall ? t : matmul(t, first), is_tall ? r : matmul(r, first), kUpper);
   const Tensor inside = matmul(adjoint(q), ratio);
-  const Tensor below = strictly_lower_part(inside);
+  const Tensor below = strict_tril(inside);
   Tensor skew = below - adjoint(below);
   if (is_complex(t.dtype())) {
-    skew = skew + diagonal_part(inside - astype(real_part(inside), t.dtype()));
+    skew = skew + diagonal_part(inside - astype(real(inside), t.dtype()));
   }
   const Tensor q_tangent = matmul(q, skew - inside) + ratio;
-  return {q_tangent, upper_part(matmul(adjoint(q), t - matmul(q_tangent, r)))};
+  return {q_tangent, triu(matmul(adjoint(q), t - matmul(q_tangent, r)))};
 }
 
 // A V = V W: Vᴴ Ȧ V = Vᴴ V̇ W - W Vᴴ V̇ + Ẇ. For the vectors the values must differ; what turns one
@@ -141,7 +141,7 @@ std::vector<Tensor> qr_tangents(const RuleContext& c, std::span<const Tensor> ta
 std::vector<Tensor> eigh_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &w = c.result(0), &v = c.result(1);
   const Tensor inside = matmul(adjoint(v), matmul(hermitian_of_lower(tangents[0]), v));
-  return {real_part(diagonal_of(inside)), matmul(v, inverse_differences(w) * inside)};
+  return {real(diagonal(inside)), matmul(v, inverse_differences(w) * inside)};
 }
 
 // A = U S Vᴴ (Townsend, "Differentiating the singular value decomposition", 2016): with
@@ -173,7 +173,7 @@ std::vector<Tensor> svd_tangents(const RuleContext& c, std::span<const Tensor> t
     const Tensor beside = image - matmul(v, matmul(adjoint(v), image));
     v_tangent = v_tangent + scale_columns(beside, inverse);
   }
-  return {u_tangent, real_part(diagonal_of(inside)), adjoint(v_tangent)};
+  return {u_tangent, real(diagonal(inside)), adjoint(v_tangent)};
 }
 
 // Golub and Pereyra (1973), where the rank stays as it is:
@@ -192,8 +192,8 @@ std::vector<Tensor> eig_tangents(const RuleContext& c, std::span<const Tensor> t
   const Tensor &w = c.result(0), &v = c.result(1);
   const Tensor inside = apply_solve(v, matmul(astype(tangents[0], v.dtype()), v));
   const Tensor turned = matmul(v, inverse_differences(w) * inside);
-  const Tensor along = sum(conjugate(v) * turned, -2);
-  return {diagonal_of(inside), turned - scale_columns(v, along)};
+  const Tensor along = sum(conj(v) * turned, -2);
+  return {diagonal(inside), turned - scale_columns(v, along)};
 }
 
 }  // namespace plait

@@ -4,11 +4,13 @@
 
 #include "plait/core/error.h"
 #include "plait/core/float_formats.h"
+#include "plait/ops/along.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/random_primitives.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/take.h"
 #include "plait/tensor/apply.h"
 
 namespace plait::random {
@@ -170,23 +172,17 @@ Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>
   return uniform(key, wanted, 0, 1, is_wide ? DType::f64 : DType::f32) < p;
 }
 
-// The greatest of logit + gumbel lies at i with the probability that softmax gives i. The first of
-// the greatest, or of what is NaN, is taken.
+// The greatest of logit + gumbel lies at i with the probability that softmax gives i.
 Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis) {
   if (logits.rank() == 0) {
     throw ShapeError("categorical: one logit alone, {}", logits.type().text())
         .at(Location::of_caller());
   }
-  const auto rank = static_cast<int64_t>(logits.rank());
-  const int64_t from_end = static_cast<int64_t>(axis_of(axis, logits.rank())) - rank;
-  const Dim count = logits.shape(from_end);
   const DType dtype = inexact(logits.dtype());
   const Tensor scores = gumbel(key, logits.shape(), dtype) + astype(logits, dtype);
-  const Tensor greatest = max(scores, from_end, true);
-  Shape along(std::vector<Dim>(static_cast<size_t>(-from_end), Dim(1)));
-  along.set(0, count);
-  const Tensor places = reshape(arange(count), along);
-  return min(where((scores == greatest) | isnan(scores), places, count), from_end);
+  // From the end, since a batch of keys stands in front.
+  const auto rank = static_cast<int64_t>(logits.rank());
+  return argmax(scores, normal_axis(axis, logits.rank()) - rank);
 }
 
 Tensor permutation(const Tensor& key, Dim count) {
@@ -195,6 +191,16 @@ Tensor permutation(const Tensor& key, Dim count) {
   }
   return apply(random_primitives().permutation, {expect_key("permutation", key)},
                ir::Attributes::of(RandomPermutationAttributes{count}));
+}
+
+Tensor shuffle(const Tensor& key, const Tensor& x, int64_t axis) {
+  if (expect_key("shuffle", key).rank() != 0) {
+    throw ShapeError("shuffle: takes one key, not {}", key.type().text())
+        .at(Location::of_caller())
+        .hint("permutation() takes several; take_along_axis() puts them to use");
+  }
+  const int64_t at = normal_axis(axis, x.rank());
+  return take(x, permutation(key, x.shape(at)), at);
 }
 
 // ---- From the default stream.
@@ -224,6 +230,7 @@ Tensor categorical(const Tensor& logits, int64_t axis) {
   return categorical(draw_key(), logits, axis);
 }
 Tensor permutation(Dim count) { return permutation(draw_key(), count); }
+Tensor shuffle(const Tensor& x, int64_t axis) { return shuffle(draw_key(), x, axis); }
 
 }  // namespace plait::random
 

@@ -66,6 +66,9 @@ Tensor categorical(const Tensor& logits, int64_t axis = -1);
 // 0, 1, … in an order at random, all orders alike likely.
 Tensor permutation(const Tensor& key, Dim count);
 Tensor permutation(Dim count);
+// The parts of x along an axis in an order at random.
+Tensor shuffle(const Tensor& key, const Tensor& x, int64_t axis = 0);
+Tensor shuffle(const Tensor& x, int64_t axis = 0);
 
 }  // namespace plait::random
 

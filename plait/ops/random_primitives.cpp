@@ -9,7 +9,7 @@
 #include "plait/core/immortal.h"
 #include "plait/core/thread_team.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/batch.h"
+#include "plait/ops/along.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/philox.h"
 #include "plait/tensor/apply.h"
@@ -206,7 +206,7 @@ const ir::Primitive& declare_fold_in() {
                             .batching = {[](const ir::Attributes&, Operands operands,
                                             const std::vector<bool>& batched) {
                               return apply_all(random_primitives().fold_in,
-                                               batch_all(operands, batched));
+                                               all_batched(operands, batched));
                             }}},
                   .evaluator = fold_now});
 }

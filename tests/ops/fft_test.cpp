@@ -10,14 +10,13 @@
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/fft_primitives.h"
-#include "plait/ops/linalg_parts.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 
-#include "tests/support/numeric_check.h"
+#include "tests/ops/numeric_check.h"
 
 namespace plait {
 namespace {
@@ -201,21 +200,18 @@ TEST(FftRules, TransposesAndBatches) {
       const Tensor z = noise(3, {3, n, 2}, DType::c128), x = noise(4, {3, n, 2}, DType::f64);
       const Tensor half = noise(5, {3, n / 2 + 1, 2}, DType::c128);
       for (const bool inverse : {false, true}) {
-        const auto a = ir::Attributes::of(FftAttributes{1, inverse, scale});
-        EXPECT_LT(transpose_defect(ops.fft, a, {&z, 1}, 0), 1e-12);
+        const UsedPrimitive fft{&ops.fft, ir::Attributes::of(FftAttributes{1, inverse, scale})};
+        check_transpose(fft, {z}, 0);
       }
-      const auto real = ir::Attributes::of(RfftAttributes{1, scale});
-      const auto back = ir::Attributes::of(IrfftAttributes{1, Dim(n), scale});
-      EXPECT_LT(transpose_defect(ops.rfft, real, {&x, 1}, 0), 1e-12) << n;
-      EXPECT_LT(transpose_defect(ops.irfft, back, {&half, 1}, 0), 1e-12) << n;
-      const auto lane = ir::Attributes::of(FftAttributes{0, true, scale});
-      EXPECT_LT(batching_defect(ops.fft, lane, {&z, 1}, {true}), 1e-13);
-      EXPECT_LT(
-          batching_defect(ops.rfft, ir::Attributes::of(RfftAttributes{0, scale}), {&x, 1}, {true}),
-          1e-13);
-      EXPECT_LT(batching_defect(ops.irfft, ir::Attributes::of(IrfftAttributes{0, Dim(n), scale}),
-                                {&half, 1}, {true}),
-                1e-13);
+      const UsedPrimitive rfft{&ops.rfft, ir::Attributes::of(RfftAttributes{1, scale})};
+      const UsedPrimitive irfft{&ops.irfft, ir::Attributes::of(IrfftAttributes{1, Dim(n), scale})};
+      check_transpose(rfft, {x}, 0);
+      check_transpose(irfft, {half}, 0);
+      const auto first = ir::Attributes::of(FftAttributes{0, true, scale});
+      check_batching({&ops.fft, first}, {z}, {true});
+      check_batching({&ops.rfft, ir::Attributes::of(RfftAttributes{0, scale})}, {x}, {true});
+      check_batching({&ops.irfft, ir::Attributes::of(IrfftAttributes{0, Dim(n), scale})}, {half},
+                     {true});
     }
   }
 }

@@ -7,16 +7,18 @@
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
 #include "plait/cpu/lapack.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linalg_parts.h"
 #include "plait/ops/linalg_routines.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/matrix_parts.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 
-#include "tests/support/numeric_check.h"
+#include "tests/ops/numeric_check.h"
 
 namespace plait {
 namespace {
@@ -60,7 +62,7 @@ TEST_P(Linalg, QrIsRight) {
         const auto [q, r] = linalg::qr(a, mode);
         expect_close(matmul(q, r), a);
         expect_unitary(q);
-        expect_close(upper_part(r), r, 0);
+        expect_close(triu(r), r, 0);
       }
     }
   }
@@ -72,7 +74,7 @@ TEST_P(Linalg, LuIsRight) {
       const Tensor a = noise(2, shape, dtype);
       const auto [p, l, u] = linalg::lu(a);
       expect_close(matmul(p, matmul(l, u)), a);
-      expect_close(upper_part(u), u, 0);
+      expect_close(triu(u), u, 0);
       // LAPACK compares complex numbers by |re| + |im|.
       if (shape.element_count() != Dim(0)) {
         EXPECT_LE(max(absolute(l)).item<double>(), is_complex(dtype) ? 1.5 : 1);
@@ -89,7 +91,7 @@ TEST_P(Linalg, CholeskyIsRight) {
       const Tensor l = linalg::cholesky(a), u = linalg::cholesky(a, true);
       expect_close(matmul(l, adjoint(l)), a, 2000);
       expect_close(matmul(adjoint(u), u), a, 2000);
-      expect_close(strictly_lower_part(u), zeros_like(u), 0);
+      expect_close(strict_tril(u), zeros_like(u), 0);
     }
   }
 }
@@ -145,10 +147,10 @@ TEST_P(Linalg, EquationsAreSolved) {
     const Tensor both = matmul(a, linalg::inv(a));
     expect_close(both, broadcast_to(identity(5, 5, dtype), both.shape()), 5000);
     for (const bool unit : {false, true}) {
-      Tensor u = upper_part(a);
+      Tensor u = triu(a);
       if (unit) u = u - diagonal_part(u) + identity(5, 5, dtype);
       // Nothing is read of the other half.
-      const Tensor filled = where(upper_part(ones_like(u)) == 1, a, NAN);
+      const Tensor filled = where(triu(ones_like(u)) == 1, a, NAN);
       const Tensor z = linalg::solve_triangular(filled, v, true, unit);
       expect_close(matmul(u, expand_dims(z, -1)), broadcast_to(expand_dims(v, -1), {2, 1, 5, 1}),
                    20000);

@@ -19,6 +19,7 @@
 #include "plait/ops/random_primitives.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/take.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/rules.h"
@@ -325,6 +326,17 @@ TEST(RandomPermutation, AllOrdersAlikeLikely) {
   EXPECT_EQ(random::permutation(random::key(6), 0).text(), "[] : i64[0]");
   EXPECT_EQ(random::permutation(random::key(6), 1).text(), "[0] : i64[1]");
   EXPECT_THROW(random::permutation(random::key(6), -2), ValueError);
+}
+
+TEST(RandomPermutation, Shuffles) {
+  const Tensor x = reshape(arange(12), {4, 3}), key = random::key(2);
+  const Tensor order = random::permutation(key, 3);
+  EXPECT_EQ(random::shuffle(key, x, 1).text(), take(x, order, 1).text());
+  auto rows = values_of<int64_t>(slice(random::shuffle(key, x), 1, {.stop = 1}));
+  std::ranges::sort(rows);
+  EXPECT_EQ(rows, (std::vector<int64_t>{0, 3, 6, 9}));
+  EXPECT_THROW(random::shuffle(random::split_key(key), x), ShapeError);
+  EXPECT_THROW(random::shuffle(key, zeros({})), IndexError);
 }
 
 // Each key of a batch gives what it gives alone.

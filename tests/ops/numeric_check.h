@@ -1,0 +1,28 @@
+// Comparing tensors as numbers, and rules with differences of the function itself.
+#pragma once
+
+#include <complex>
+#include <vector>
+
+#include "plait/tensor/tensor.h"
+
+#include "tests/ops/rule_checks.h"
+
+namespace plait {
+
+// The numbers in row-major order; real parts, then imaginary ones.
+std::vector<std::complex<double>> numbers_of(const Tensor& x);
+// The greatest |a - b|; NaN where one is. Shapes must be equal.
+double distance(const Tensor& a, const Tensor& b);
+double distance(const Tensor& a, const std::vector<std::complex<double>>& b);
+
+// Standard normal numbers, with imaginary parts where the dtype has some.
+Tensor noise(uint64_t seed, const Shape& shape, DType dtype);
+
+// What the rule gives, of only what it says that it reads.
+std::vector<Tensor> tangents_by_rule(const UsedPrimitive& used, const std::vector<Tensor>& operands,
+                                     const std::vector<Tensor>& tangents);
+// (f(x + h t) - f(x - h t)) / 2h for a small h.
+std::vector<Tensor> tangents_by_difference(const TensorFunction& f, const std::vector<Tensor>& x,
+                                           const std::vector<Tensor>& t);
+}  // namespace plait
