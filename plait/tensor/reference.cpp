@@ -185,13 +185,15 @@ Array run_loops(const IndexSignature& signature, const ir::ScalarBody& body,
   const Loops loops{signature, numbers(space.sizes), operands, filled};
   // The last operand's dtype: that of `select` comes after its bool.
   const DType dtype = operands.back().dtype();
-  if (is_complex(dtype) && body.complex)
+  // Without a body elements are only moved.
+  const bool only_moves = !body.real && !body.integer && !body.natural && !body.complex;
+  if (is_complex(dtype) && (body.complex || only_moves))
     run(loops, body.complex);
-  else if (dtype == DType::u64 && body.natural)
+  else if (dtype == DType::u64 && (body.natural || only_moves))
     run(loops, body.natural);
-  else if ((is_integer(dtype) || is_boolean(dtype)) && body.integer)
+  else if ((is_integer(dtype) || is_boolean(dtype)) && (body.integer || only_moves))
     run(loops, body.integer);
-  else if (is_floating(dtype) && body.real)
+  else if (is_floating(dtype) && (body.real || only_moves))
     run(loops, body.real);
   else
     throw TypeError("{} does not take {}", operation, name_of(dtype));

@@ -76,7 +76,8 @@ std::function<void()> keep_alive(nb::handle object) {
 }  // namespace
 
 Tensor borrow_numpy(nb::handle given) {
-  nb::object array = nb::borrow(given);
+  // A scalar of NumPy's has no memory of its own to lend; an array of it has.
+  nb::object array = nb::module_::import_("numpy").attr("asarray")(given);
   if (!nb::cast<bool>(array.attr("dtype").attr("isnative"))) {
     array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
   }
@@ -105,7 +106,7 @@ PythonOperand::PythonOperand(nb::handle object) {
   else if (nb::isinstance<Dim>(object))
     scalar_ = nb::cast<Dim>(object);
   else if (nb::hasattr(object, "__array_interface__"))
-    tensor_ = borrow_numpy(nb::module_::import_("numpy").attr("asarray")(object));
+    tensor_ = borrow_numpy(object);
   else
     throw TypeError("expected a tensor, a number or an array of NumPy, not {}",
                     class_name_of(object))

@@ -1,4 +1,6 @@
 // plait::Error as the exceptions of python/plait/errors.py, and the lines of Python as locations.
+#include <nanobind/stl/string.h>
+
 #include "plait/core/caller_source.h"
 #include "plait/core/error.h"
 

@@ -35,8 +35,8 @@ class Tracing(unittest.TestCase):
 
         lines, first = inspect.getsourcelines(function)
         text = plait.trace(function)(self.x).text()
-        self.assertRegex(text, rf"= exp\(.*; trace_test\.py:{first + 1}\n")
-        self.assertRegex(text, rf"= multiply\(.*; trace_test\.py:{first + 2}\n")
+        self.assertRegex(text, rf"= exp .*; trace_test\.py:{first + 1}\n")
+        self.assertRegex(text, rf"= multiply .*; trace_test\.py:{first + 2}\n")
 
     def test_results_are_trees(self):
         program = plait.trace(lambda d: {"sum": d["a"] + d["b"][0], "rest": [d["a"], ("text", 3)]})(

@@ -39,7 +39,7 @@ LARGE = [Sample(((1_000_003,),), {"axes": [0]}), Sample(((1_001, 1_003),), {"axe
 
 reduction("reduce_sum", of_dtype(np.sum), [*SAMPLES, LARGE[1]], tolerance="sum", scale=magnitudes)
 reduction("reduce_product", of_dtype(np.prod), tolerance="product", low=0.6, high=1.5)
-reduction("reduce_maximum", np.max, [*FILLED, LARGE[0]])
-reduction("reduce_minimum", np.min, [*FILLED, LARGE[0]])
+reduction("reduce_maximum", np.max, [*FILLED, LARGE[0]], zero_signs=False)
+reduction("reduce_minimum", np.min, [*FILLED, LARGE[0]], zero_signs=False)
 reduction("reduce_all", np.all)
 reduction("reduce_any", np.any)

@@ -40,10 +40,10 @@ class Case:
     operand_dtypes: callable = None  # dtype -> that of each operand
     result_dtype: callable = None  # (dtype, attributes) -> plait's dtype, where the oracle's is not it
     special: bool = True
+    zero_signs: bool = True  # whether 0 and -0 are told apart
     specials: tuple = ()  # samples of special values in f64, of a primitive that is not elementwise
     large: bool = True
     direction: callable = None  # (random, operand, array): which way an operand may move; else any
-    checks_values: bool = True
     check: callable = None  # (operands, results, attributes) -> what is wrong, where no oracle can tell
 
     def dtypes_of(self, dtype):

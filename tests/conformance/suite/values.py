@@ -67,7 +67,7 @@ def disagreements(case, operands, attributes, special=False):
             wide = [np.abs(x.astype(np.complex128)) if x.dtype.kind == "c" else np.abs(x.astype(np.float64)) for x in operands]
             with np.errstate(all="ignore"):
                 scale = np.maximum(case.scale(*wide, **attributes), np.abs(e).astype(np.float64))
-        mask = compare.differing(a, e, dtype, tolerances.ulps(case.tolerance, dtype), scale, special)
+        mask = compare.differing(a, e, dtype, tolerances.ulps(case.tolerance, dtype), scale, special and case.zero_signs)
         if special:
             mask &= ~differences.known(case.primitive.name, operands, a)
         if mask.any():
