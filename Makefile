@@ -13,8 +13,8 @@ PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_envir
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: ## build Plait and run a first program
-	@$(PACKAGES) build
+demo: ## build Plait, run a first program and train a classifier of images
+	@$(PACKAGES) build demo
 	@scripts/demo.sh
 
 test: ## build everything and run all tests

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Builds and runs the demo.
+# Builds and runs the demos.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
-step "Building the demo in build/release" build_release plait-spine-demo
-step "Running it" build/release/bin/plait-spine-demo
+step "Building the demos in build/release" build_release plait-spine-demo plait-train-classifier
+step "Programs as text" build/release/bin/plait-spine-demo
+step "Learning to tell clothes apart" build/release/bin/plait-train-classifier

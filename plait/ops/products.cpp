@@ -4,12 +4,12 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/contraction.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
-#include "plait/ops/special.h"
 #include "plait/tensor/layout.h"
 
 namespace plait {

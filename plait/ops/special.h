@@ -1,5 +1,4 @@
-// Functions beyond the everyday ones, and those that look at a number's parts. As in elementwise.h:
-// dtypes are promoted, sizes of 1 stretch.
+// Functions beyond the everyday ones. As in elementwise.h: dtypes are promoted, sizes of 1 stretch.
 #pragma once
 
 #include <optional>
@@ -21,13 +20,6 @@ Tensor fmod(const Operand& a, const Operand& b);       // has the sign of a; int
 Tensor frac(const Operand& x);                         // what trunc leaves
 Tensor nextafter(const Operand& x, const Operand& y);  // the next number towards y
 Tensor signbit(const Operand& x);                      // also of −0 and of NaN
-
-Tensor conj(const Tensor& x);
-Tensor real(const Tensor& x);
-Tensor imag(const Tensor& x);   // 0 of real numbers
-Tensor angle(const Tensor& x);  // of real numbers 0 or π
-// The same numbers, of which derivatives see a constant.
-Tensor stop_gradient(const Tensor& x);
 
 // What stands in for NaN, ∞ and −∞; the greatest and least numbers of the dtype where not given.
 struct NanReplacements {

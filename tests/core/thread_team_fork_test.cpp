@@ -70,7 +70,9 @@ class ThreadTeamProcess : public testing::Test {
     if (kSanitizesThreads) GTEST_SKIP() << "the thread sanitizer forbids new threads after a fork";
     // A worker that is just starting may hold a lock of the address sanitizer's, which would stay
     // locked in a child.
-    if (kSanitizesAddresses) ASSERT_TRUE(team_has_workers());
+    if (kSanitizesAddresses) {
+      ASSERT_TRUE(team_has_workers());
+    }
   }
 
  private:

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "plait/core/error.h"
+#include "plait/ops/complex.h"
 
 #include "tests/ops/layer_support.h"
 
