@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "plait/core/special_functions.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -56,8 +57,6 @@ double log_add_exp(Reals x) {
 Tensor share_of(const Tensor& a, const Tensor& b) {
   return where(equal(a, b), 0.5, sigmoid(a - b));
 }
-
-void same_numbers(KernelCall& call, const void*) { call.results[0] = call.operands[0]; }
 
 struct Table {
   const ir::Primitive& erfc =
@@ -125,47 +124,6 @@ struct Table {
                    kFloatings,
                    {.real = [](Reals x) { return std::nextafter(x[0], x[1]); }},
                    {.not_differentiable = "is a step from one number to the next"}});
-  const ir::Primitive& conjugate =
-      function(1, {"conjugate",
-                   "The complex number with the other sign of its imaginary part.",
-                   kComplexes,
-                   {.complex = [](Complexes x) { return std::conj(x[0]); }},
-                   {.transposes = {{{}, [](const Context&, const Tensor& cotangent, size_t) {
-                                      return conj(cotangent);
-                                    }}}}});
-  // Cotangents pair with tangents as Re(c · t), so a real one is the complex one of the same value.
-  const ir::Primitive& real =
-      function(1, {"real",
-                   "The real part.",
-                   kComplexes,
-                   {.complex = [](Complexes x) { return Number(x[0].real()); }},
-                   {.transposes = {{{},
-                                    [](const Context& c, const Tensor& cotangent, size_t) {
-                                      return astype(cotangent, c.operand_types[0].dtype());
-                                    }}}},
-                   ir::Elementwise::real});
-  const ir::Primitive& imag =
-      function(1, {"imag",
-                   "The imaginary part.",
-                   kComplexes,
-                   {.complex = [](Complexes x) { return Number(x[0].imag()); }},
-                   {.transposes = {{{},
-                                    [](const Context& c, const Tensor& cotangent, size_t) {
-                                      const DType dtype = c.operand_types[0].dtype();
-                                      return astype(cotangent, dtype) * std::complex<double>(0, -1);
-                                    }}}},
-                   ir::Elementwise::real});
-  const ir::Primitive& stop_gradient =
-      declare({.primitive = {.name = "stop_gradient",
-                             .summary = "The same numbers, of which derivatives see a constant.",
-                             .operands = ir::exactly(1),
-                             .elementwise = ir::Elementwise::same,
-                             .body = {.real = [](Reals x) { return x[0]; },
-                                      .integer = [](Integers x) { return x[0]; },
-                                      .natural = [](Naturals x) { return x[0]; },
-                                      .complex = [](Complexes x) { return x[0]; }}},
-               .rules = partials(Partial::zero()),
-               .evaluator = same_numbers});
 };
 const Table& ops() {
   static const Table table;
@@ -232,22 +190,6 @@ Tensor signbit(const Operand& x) {
   const Tensor tensor = tensor_of(x);
   return less(is_inexact(tensor.dtype()) ? copysign(1.0, tensor) : tensor, 0);
 }
-
-Tensor conj(const Tensor& x) {
-  return is_complex(x.dtype()) ? plait::apply(ops().conjugate, {x}) : x;
-}
-Tensor real(const Tensor& x) { return is_complex(x.dtype()) ? plait::apply(ops().real, {x}) : x; }
-Tensor imag(const Tensor& x) {
-  return is_complex(x.dtype()) ? plait::apply(ops().imag, {x}) : zeros_like(x);
-}
-
-Tensor angle(const Tensor& x) {
-  if (is_complex(x.dtype())) return atan2(imag(x), real(x));
-  const Tensor number = astype(x, inexact(x.dtype()));
-  return where(isnan(number), number, where(less(number, 0), std::numbers::pi, 0.0));
-}
-
-Tensor stop_gradient(const Tensor& x) { return plait::apply(ops().stop_gradient, {x}); }
 
 Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
   if (!is_inexact(x.dtype())) return x;

@@ -22,13 +22,6 @@ Tensor frac(const Operand& x);                         // what trunc leaves
 Tensor nextafter(const Operand& x, const Operand& y);  // the next number towards y
 Tensor signbit(const Operand& x);                      // also of −0 and of NaN
 
-Tensor conj(const Tensor& x);
-Tensor real(const Tensor& x);
-Tensor imag(const Tensor& x);   // 0 of real numbers
-Tensor angle(const Tensor& x);  // of real numbers 0 or π
-// The same numbers, of which derivatives see a constant.
-Tensor stop_gradient(const Tensor& x);
-
 // What stands in for NaN, ∞ and −∞; the greatest and least numbers of the dtype where not given.
 struct NanReplacements {
   double nan = 0;
