@@ -1,6 +1,7 @@
 """Fourier transforms of any length."""
 
 import numpy as np
+import plait
 
 from suite.cases import Sample, case
 
@@ -44,15 +45,11 @@ def half(shape, axis):
     return tuple(size // 2 + 1 if k == axis else size for k, size in enumerate(shape))
 
 
-COMPLEX = {"f32": "c64", "f64": "c128"}
-
 case("fft", fft, family=FAMILY, large=False, tolerance="sum", scale=magnitude, samples=[
     Sample((shape,), {"axis": axis, "inverse": k % 2 == 1, "scale": SCALES[k % 3]}) for k, (shape, axis) in enumerate(LENGTHS)])
 
 
 def complex_of(dtype, attributes):
-    import plait
-
     return {"f32": plait.c64, "f64": plait.c128}[dtype.name]
 
 

@@ -27,7 +27,7 @@ def inside(x, places, axes):
 def gather(x, *places, axes, batch=0, outside="fails", unique=False):
     there, kept = inside(x, places, axes)
     moved, index = rows_of(x, kept, axes, batch)
-    rows = moved[index].copy()
+    rows = np.array(moved[index])
     rows[~there] = np.zeros((), x.dtype)
     return rows
 

@@ -57,7 +57,7 @@ def stream(keys, count_of_bytes):
 def bits(keys, sizes, dtype):
     to = numpy_dtype(dtype)
     count = int(np.prod(sizes, dtype=int))
-    return np.ascontiguousarray(stream(keys, count * to.itemsize)).view(to).reshape(*keys.shape, *sizes)
+    return np.ascontiguousarray(stream(keys, count * to.itemsize)).view(to).reshape((*keys.shape, *sizes))
 
 
 def values(keys, distribution, sizes, dtype):
@@ -70,7 +70,7 @@ def values(keys, distribution, sizes, dtype):
         result = (drawn >> whole(8 * size - mantissa - 1)).astype(np.float64) * 2.0 ** -(mantissa + 1)
     else:
         result = transformed(drawn, distribution)
-    return result[..., :count].reshape(*keys.shape, *sizes)
+    return result[..., :count].reshape((*keys.shape, *sizes))
 
 
 def transformed(drawn, distribution):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from suite.cases import Sample, case
+from suite.cases import Sample, case, numbers
 
 FAMILY = "sort"
 NAN, INF = np.nan, np.inf
@@ -50,14 +50,13 @@ case("argmin", lambda x, axis: np.argmin(x, axis), family=FAMILY, large=False, w
 
 
 def searched(rows, values, side="left"):
-    flat_rows, flat_values = rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1])
+    count = int(np.prod(rows.shape[:-1], dtype=int))
+    flat_rows, flat_values = rows.reshape(count, rows.shape[-1]), values.reshape(count, values.shape[-1])
     found = [np.searchsorted(row, each, side) for row, each in zip(flat_rows, flat_values)]
     return np.array(found, np.int64).reshape(values.shape)
 
 
 def in_order(random, shape, dtype, operand):
-    from suite.cases import numbers
-
     drawn = numbers(-5.0, 5.0)(random, shape, dtype, operand)
     return np.sort(drawn.astype(np.float64), -1).astype(drawn.dtype) if operand == 0 and shape else drawn
 
