@@ -77,6 +77,7 @@ struct Table {
       declare({.primitive = {.name = "make_complex",
                              .summary = "A complex number of its real and its imaginary part.",
                              .operands = ir::exactly(2),
+                             .takes = DTypeSet(DType::f32) | DType::f64,
                              .infer = infer_make_complex,
                              .signature = make_complex_signature},
                .rules = {.transposes = {{{},

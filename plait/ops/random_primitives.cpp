@@ -182,6 +182,7 @@ struct Random {
   void (*infer)(ir::Inference&);
   void (*evaluator)(KernelCall&, const void*);
   BatchingRule batching;
+  DTypeSet takes = DType::key;
 };
 
 const ir::Primitive& random(const Random& declared) {
@@ -189,6 +190,7 @@ const ir::Primitive& random(const Random& declared) {
                                 .summary = declared.summary,
                                 .attributes = declared.attributes,
                                 .operands = ir::exactly(1),
+                                .takes = declared.takes,
                                 .infer = declared.infer},
                   .rules = {.not_differentiable = "is a function of keys, which are no numbers",
                             .batching = {declared.batching}},
@@ -201,6 +203,7 @@ const ir::Primitive& declare_fold_in() {
   return declare({.primitive = {.name = "fold_in",
                                 .summary = "For each key and integer a new key.",
                                 .operands = ir::exactly(2),
+                                .takes = kIntegers | DTypeSet(DType::key),
                                 .infer = infer_fold},
                   .rules = {.not_differentiable = "gives keys",
                             .batching = {[](const ir::Attributes&, Operands operands,
@@ -231,7 +234,8 @@ const RandomPrimitives& random_primitives() {
                              nullptr, infer_key_of_seed, key_of_seed_now,
                              [](const ir::Attributes&, Operands operands, const auto&) {
                                return apply_all(random_primitives().key_of_seed, operands);
-                             }}),
+                             },
+                             kIntegers}),
       .split_key = random({"split_key", "For each key `count` new ones.",
                            &ir::schema_of<SplitKeyAttributes>(), infer_split, split_now,
                            [](const ir::Attributes& a, Operands operands, const auto&) {

@@ -191,7 +191,6 @@ Tensor signbit(const Operand& x) {
   return less(is_inexact(tensor.dtype()) ? copysign(1.0, tensor) : tensor, 0);
 }
 
-
 Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
   if (!is_inexact(x.dtype())) return x;
   if (is_complex(x.dtype())) {

@@ -47,7 +47,8 @@ def damages(case):
             yield "transposes", operand, "transposes"
     if "tangents" in primitive.rules and plait.f64 in case.dtypes:
         yield "tangents", 0, "tangents"
-    yield "batching", 0, "batching"
+    if not case.cannot_batch:
+        yield "batching", 0, "batching"
     yield "signature", 0, "signature"
 
 

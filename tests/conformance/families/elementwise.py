@@ -9,8 +9,8 @@ from suite.cases import case, numbers
 FAMILY = "elementwise"
 
 
-def unary(name, oracle, low=-3.0, high=3.0, tolerance="function", **options):
-    case(name, oracle, family=FAMILY, low=low, high=high, tolerance=tolerance, **options)
+def unary(name, oracle, low=-3.0, high=3.0, tolerance="function", family=FAMILY, **options):
+    case(name, oracle, family=family, low=low, high=high, tolerance=tolerance, **options)
 
 
 binary = unary

@@ -64,9 +64,20 @@ def check_batching(case, quick=False):
     if "batching" not in case.primitive.rules and not case.primitive.has_signature:
         return
     for sample, draws in _samples(case, quick):
+        if case.cannot_batch:
+            yield from _check_refused(case, sample, draws)
+            continue
         for lanes in (draws, draws[:1]):
             for flags in _patterns(len(draws[0])):
                 yield from _check_lanes(case, sample, lanes, flags)
+
+
+def _check_refused(case, sample, lanes):
+    try:
+        _batched(case, [plait.borrow(np.stack(x)) for x in zip(*lanes)], [True] * len(lanes[0]), sample.attributes)
+        yield f"({sample}) is batched, though {case.cannot_batch}"
+    except plait.Error:
+        pass
 
 
 def _check_lanes(case, sample, lanes, flags):

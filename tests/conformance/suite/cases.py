@@ -8,6 +8,7 @@ import numpy as np
 import plait
 
 CASES = {}  # by primitive
+UNKNOWN = []  # primitives that have cases, but are not in the table
 ELEMENTWISE_SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 3), (2, 3, 2, 2))
 LARGE = (1_000_003,)
 
@@ -34,16 +35,20 @@ class Case:
     tolerance: str  # a class of suite/tolerances.py
     draw: callable  # (random, shape, dtype, operand) -> array
     scale: callable = None  # the magnitude that errors are measured by, where it is not the result's
-    wide: bool = True  # the oracle may be given wider numbers than the primitive
+    # Whether the oracle is given wider numbers than the primitive: False for those that it has a dtype for, None never.
+    wide: bool | None = True
     extended: bool = False  # it also takes longdouble
     dtypes: tuple = ()  # of the first operand that is drawn
     operand_dtypes: callable = None  # dtype -> that of each operand
-    result_dtype: callable = None  # (dtype, attributes) -> plait's dtype, where the oracle's is not it
+    result_dtype: callable = None  # (dtype, attributes) -> plait's dtype, where the oracle's is not it;
+    # None: that of the first operand
     special: bool = True
     zero_signs: bool = True  # whether 0 and -0 are told apart
     specials: tuple = ()  # samples of special values in f64, of a primitive that is not elementwise
     large: bool = True
     direction: callable = None  # (random, operand, array): which way an operand may move; else any
+    cannot_batch: str = ""  # why its batching rule refuses
+    repeatable: bool = True  # the same operands give the same results
     check: callable = None  # (operands, results, attributes) -> what is wrong, where no oracle can tell
 
     def dtypes_of(self, dtype):
@@ -80,7 +85,10 @@ def numbers(low=-3.0, high=3.0):
 
 def case(name, oracle, *, family, samples=None, tolerance="exact", low=-3.0, high=3.0, draw=None, **options):
     """Adds the case of a primitive. Without samples: all shapes of elementwise operands."""
-    primitive = plait.ops()[name]
+    primitive = plait.ops().get(name)
+    if primitive is None:
+        UNKNOWN.append(name)
+        return
     if name in CASES:
         raise ValueError(f"{name} has two cases")
     if samples is None:

@@ -39,7 +39,7 @@ def _check(case, operands, attributes):
     for way, run in (("traced", program), ("parsed", again)):
         results = run(*operands)
         results = [each.numpy() for each in (results if isinstance(results, (list, tuple)) else [results])]
-        if len(results) != len(eager) or not all(map(_same, results, eager)):
+        if len(results) != len(eager) or (case.repeatable and not all(map(_same, results, eager))):
             yield f"{way}, it gives other results than eager: {results} instead of {eager}"
     for (dtype, shape), result in zip(stated, eager):
         known = [a == b for a, b in zip(shape, result.shape) if isinstance(a, int)]

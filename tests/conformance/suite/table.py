@@ -5,7 +5,7 @@ import collections
 import plait
 
 from suite import differences
-from suite.cases import CASES
+from suite.cases import CASES, UNKNOWN
 
 MOST_DIFFERENCES = 0.02
 
@@ -33,6 +33,8 @@ def _problems():
         untried = {d.name for d in primitive.takes} - {d.name for d in CASES[name].dtypes}
         if primitive.least_operands and CASES[name].operand_dtypes is None and untried - {"key"}:
             yield f"{name}: takes {', '.join(sorted(untried))} too, which no case has"
+    for name in UNKNOWN:
+        yield f"{name}: has cases, but is not in the table"
     share = differences.share(table)
     if share > MOST_DIFFERENCES:
         yield f"{share:.1%} of the primitives differ from their oracles, more than {MOST_DIFFERENCES:.0%}"

@@ -27,7 +27,7 @@ def ask(case, operands, attributes):
         dtype = DTYPE_OF[array.dtype]
         if dtype.name == "f64" and case.extended:
             return array.astype(np.longdouble)
-        wide = case.wide or dtype.name in ("bf16", "f8e4m3", "f8e5m2")
+        wide = case.wide or (case.wide is False and dtype.name in ("bf16", "f8e4m3", "f8e5m2"))
         return array.astype(WIDER[dtype.name]) if wide and dtype.name in WIDER else array
 
     with np.errstate(all="ignore"):
@@ -37,7 +37,8 @@ def ask(case, operands, attributes):
 
 def expected_dtype(case, operands, attributes, expected):
     if case.result_dtype is not None:
-        return case.result_dtype(DTYPE_OF[operands[-1].dtype] if operands else None, attributes)
+        dtype = case.result_dtype(DTYPE_OF[operands[-1].dtype] if operands else None, attributes)
+        return dtype or DTYPE_OF[operands[0].dtype]
     if expected.dtype.kind in "fcV" or expected.dtype == np.longdouble:
         inexact = [DTYPE_OF[x.dtype] for x in operands if DTYPE_OF[x.dtype].kind in ("floating", "complex")]
         if inexact:

@@ -1,0 +1,138 @@
+"""Factorisations, of the last two dimensions. What is not unique is checked by what it must fulfil."""
+
+import numpy as np
+
+from suite.cases import Sample, case, numbers
+
+FAMILY = "linalg"
+SQUARES = [((3, 3),), ((1, 1),), ((0, 0),), ((2, 4, 4),), ((0, 3, 3),), ((17, 17),)]
+ANY = [*SQUARES, ((5, 3),), ((3, 5),), ((2, 4, 2),)]
+EPSILON = {"float32": 2.0**-23, "float64": 2.0**-52, "complex64": 2.0**-23, "complex128": 2.0**-52}
+
+
+def dagger(x):
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+def close(what, a, b, like, factor=200):
+    """None where a and b agree to the accuracy of a factorisation."""
+    a, b = np.asarray(a, np.complex128), np.asarray(b, np.complex128)
+    if a.shape != b.shape:
+        return f"{what}: {a.shape} and {b.shape}"
+    allowed = factor * EPSILON[like.dtype.name] * max(1, like.shape[-1]) * max(1, np.abs(b).max(initial=0))
+    worst = np.abs(a - b).max(initial=0)
+    return None if worst <= allowed else f"{what}: off by {worst}, allowed {allowed}"
+
+
+def first(*found):
+    return next((each for each in found if each), None)
+
+
+def eye(count, like):
+    return np.broadcast_to(np.eye(count), (*like.shape[:-2], count, count))
+
+
+def well_conditioned(random, shape, dtype, operand):
+    drawn = numbers(-1.0, 1.0)(random, shape, dtype, operand)
+    if operand == 0 and shape[-1] == shape[-2]:
+        drawn = drawn + 2 * np.eye(shape[-1]).astype(drawn.dtype) * np.arange(1, shape[-1] + 1).astype(drawn.dtype)
+    return drawn
+
+
+def hermitian(random, shape, dtype, operand):
+    drawn = well_conditioned(random, shape, dtype, operand)
+    return (drawn + dagger(drawn)) / 2
+
+
+def definite(random, shape, dtype, operand):
+    drawn = numbers(-1.0, 1.0)(random, shape, dtype, operand)
+    return (drawn @ dagger(drawn) + shape[-1] * np.eye(shape[-1])).astype(drawn.dtype)
+
+
+def symmetric_direction(random, operand, array):
+    drawn = random.uniform(-1, 1, array.shape)
+    return drawn + np.swapaxes(drawn, -1, -2)
+
+
+def add(name, oracle, samples, draw=well_conditioned, **options):
+    case(name, oracle, family=FAMILY, samples=samples, draw=draw, large=False, tolerance="factorisation", **options)
+
+
+def spread(x, *_, **attributes):
+    return np.float64(np.abs(x).max(initial=1) * max(1, x.shape[-1]))
+
+
+add("cholesky", np.linalg.cholesky, SQUARES, definite, direction=symmetric_direction, scale=spread)
+PAIRS = [((3, 3), (3, 2)), ((1, 1), (1, 1)), ((2, 4, 4), (2, 4, 3)), ((0, 0), (0, 2)), ((3, 3), (3, 0)), ((17, 17), (17, 5))]
+add("solve", np.linalg.solve, PAIRS, scale=spread)
+
+
+def triangular_solve(a, b, lower=True, unit_diagonal=False):
+    triangle = np.tril(a) if lower else np.triu(a)
+    if unit_diagonal:
+        diagonal = np.eye(a.shape[-1])
+        triangle = triangle * (1 - diagonal) + diagonal
+    return np.linalg.solve(triangle, b)
+
+
+add("triangular_solve", triangular_solve, [Sample(shapes, {"lower": k % 2 == 0, "unit_diagonal": k % 3 == 2}) for k, shapes in enumerate(PAIRS)],
+    scale=lambda a, b, **attributes: np.abs(triangular_solve(a.astype(float), b.astype(float), **attributes)).max(initial=1) * 8)
+
+
+def check_lu(operands, results, attributes):
+    a, (packed, order, sign) = operands[0], results
+    least = min(a.shape[-2:])
+    lower = np.tril(packed[..., :, :least], -1) + np.eye(a.shape[-2], least)
+    rows = np.take_along_axis(a, order[..., None], -2)
+    signs = [np.linalg.det(np.eye(a.shape[-2])[each]) for each in order.reshape(-1, a.shape[-2])]
+    return first(close("P A = L U", lower @ np.triu(packed[..., :least, :]), rows, a),
+                 None if np.array_equal(np.round(signs).reshape(sign.shape), sign) else "the sign of the order",
+                 None if np.abs(lower).max(initial=0) <= 1.001 * 2**0.5 else "a pivot that is not the greatest")
+
+
+add("lu", None, ANY, check=check_lu)
+
+
+def check_qr(operands, results, attributes):
+    a, (q, r) = operands[0], results
+    inner = a.shape[-2] if attributes.get("complete") else min(a.shape[-2:])
+    return first(close("A = Q R", q @ r, a, a), close("QᴴQ = 1", dagger(q) @ q, eye(inner, a), a),
+                 None if np.array_equal(np.triu(r), r) else "R is no triangle")
+
+
+add("qr", None, [*ANY, Sample(((5, 3),), {"complete": True}), Sample(((3, 3),), {"complete": True})], check=check_qr)
+
+
+def check_eigh(operands, results, attributes):
+    a, (values, vectors) = operands[0], results
+    return first(close("A V = V λ", a @ vectors, vectors * values[..., None, :], a),
+                 close("VᴴV = 1", dagger(vectors) @ vectors, eye(a.shape[-1], a), a),
+                 close("NumPy's", values, np.linalg.eigvalsh(a), a))
+
+
+add("eigh", None, SQUARES, hermitian, direction=symmetric_direction, check=check_eigh)
+
+
+def check_svd(operands, results, attributes):
+    a, (u, s, vh) = operands[0], results
+    least = min(a.shape[-2:])
+    return first(close("A = U S Vᴴ", u[..., :least] * s[..., None, :] @ vh[..., :least, :], a, a),
+                 close("UᴴU = 1", dagger(u) @ u, eye(u.shape[-1], a), a), close("VᴴV = 1", vh @ dagger(vh), eye(vh.shape[-2], a), a),
+                 close("NumPy's", s, np.linalg.svd(a, compute_uv=False), a))
+
+
+add("svd", None, [*ANY, Sample(((5, 3),), {"full": True}), Sample(((3, 5),), {"full": True})], check=check_svd)
+
+
+def check_eig(operands, results, attributes):
+    a, (values, vectors) = operands[0], results
+    lengths = np.sum(np.abs(vectors) ** 2, -2)
+    return first(close("A V = V λ", a.astype(np.complex128) @ vectors, vectors * values[..., None, :], a, 2_000),
+                 close("lengths", lengths, np.ones(lengths.shape), a),
+                 close("NumPy's", np.sort_complex(values.astype(np.complex128)),
+                       np.sort_complex(np.linalg.eigvals(a.astype(np.complex128))), a, 2_000) if a.ndim == 2 else None)
+
+
+add("eig", None, SQUARES, check=check_eig)
+add("pinv", lambda x, tolerance: np.linalg.pinv(x, tolerance) if x.size else np.swapaxes(x, -1, -2),
+    [Sample(shape, {"tolerance": 1e-6}) for shape in ANY], scale=lambda x, tolerance: np.float64(max(1, max(x.shape[-2:])) * 16))

@@ -1,0 +1,171 @@
+"""Random numbers: the same bits as an implementation of Philox in NumPy, and what is made of them."""
+
+import numpy as np
+import plait
+import scipy.stats
+from plait.interop import KEY, numpy_dtype
+
+from suite.cases import Sample, case
+
+FAMILY = "random"
+MASK = np.uint64(0xFFFFFFFF)
+KEYS = [dtype for dtype in plait.dtypes if dtype.kind == "key"]
+WHOLE = [dtype for dtype in plait.dtypes if dtype.kind == "integer"]
+SEED, CHILD, FOLD = 0x243F6A8885A308D3, 0x13198A2E03707344, 0xA4093822299F31D0
+
+
+def philox(low, high, key):
+    """Blocks of four words, for counters of (low, high) and keys, all arrays of u64."""
+    low, high, key = np.broadcast_arrays(np.uint64(low), np.uint64(high), np.uint64(key))
+    shift = np.uint64(32)
+    c = [low & MASK, low >> shift, high & MASK, high >> shift]
+    first, second = key & MASK, key >> shift
+    for _ in range(10):
+        p, q = np.uint64(0xD2511F53) * c[0], np.uint64(0xCD9E8D57) * c[2]
+        c = [(q >> shift) ^ c[1] ^ first, q & MASK, (p >> shift) ^ c[3] ^ second, p & MASK]
+        first, second = (first + np.uint64(0x9E3779B9)) & MASK, (second + np.uint64(0xBB67AE85)) & MASK
+    return np.stack(c, -1).astype(np.uint32)
+
+
+def words_of(keys):
+    """The two words of each key."""
+    pairs = np.ascontiguousarray(keys).view(np.uint64).reshape(*keys.shape, 2)
+    return pairs[..., 0], pairs[..., 1]
+
+
+def derived(keys, numbers, purpose):
+    first, second = words_of(keys) if keys is not None else (np.uint64(0), np.uint64(0))
+    blocks = philox(numbers, second, first ^ np.uint64(purpose))
+    return blocks.view(KEY).reshape(blocks.shape[:-1])
+
+
+def unsigned(numbers):
+    return numbers.astype(np.int64).view(np.uint64) if numbers.dtype != np.uint64 else numbers
+
+
+def split(keys, count=2):
+    return derived(keys[..., None], np.arange(count, dtype=np.uint64), CHILD)
+
+
+def stream(keys, count_of_bytes):
+    """The first bytes of each key's stream."""
+    first, second = words_of(keys)
+    blocks = philox(np.arange(-(-count_of_bytes // 16), dtype=np.uint64), second[..., None], first[..., None])
+    return np.ascontiguousarray(blocks).view(np.uint8).reshape(*keys.shape, -1)[..., :count_of_bytes]
+
+
+def bits(keys, sizes, dtype):
+    to = numpy_dtype(dtype)
+    count = int(np.prod(sizes, dtype=int))
+    return np.ascontiguousarray(stream(keys, count * to.itemsize)).view(to).reshape((*keys.shape, *sizes))
+
+
+def values(keys, distribution, sizes, dtype):
+    count = int(np.prod(sizes, dtype=int))
+    mantissa = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7, "f8e4m3": 3, "f8e5m2": 2}[dtype.name]
+    size = dtype.itemsize if distribution == "uniform" else max(4, dtype.itemsize)
+    whole = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}[size]
+    drawn = np.ascontiguousarray(stream(keys, (count + count % 2) * size)).view(whole).reshape(*keys.shape, count + count % 2)
+    if distribution == "uniform":
+        result = (drawn >> whole(8 * size - mantissa - 1)).astype(np.float64) * 2.0 ** -(mantissa + 1)
+    else:
+        result = transformed(drawn, distribution)
+    return result[..., :count].reshape((*keys.shape, *sizes))
+
+
+def transformed(drawn, distribution):
+    if drawn.dtype == np.uint32:
+        middle, unit = (drawn.astype(np.float64) + 0.5) / 2**32, drawn / 2.0**32
+        size = -np.log(((drawn >> 1).astype(np.float64) + 0.5) / 2**31)
+    else:
+        middle, unit = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) / 2**52, (drawn >> np.uint64(11)) / 2.0**53
+        size = -np.log(middle)
+    if distribution == "normal":
+        radius, angle = np.sqrt(-2 * np.log(middle[..., ::2])), 2 * np.pi * unit[..., 1::2]
+        return np.stack([radius * np.cos(angle), radius * np.sin(angle)], -1).reshape(drawn.shape)
+    if distribution == "laplace":
+        return np.where(drawn % 2 == 0, size, -size)
+    return -np.log(-np.log(middle)) if distribution == "gumbel" else -np.log(middle)
+
+
+def add(name, oracle, samples, dtypes=KEYS, **options):
+    case(name, oracle, family=FAMILY, large=False, wide=None, dtypes=tuple(dtypes), special=False,
+         samples=[Sample(operands, attributes) for operands, attributes in samples], **options)
+
+
+add("key_of_seed", lambda seeds: derived(None, unsigned(seeds), SEED), [(((),), {}), (((5,),), {}), (((0,),), {})], WHOLE)
+add("split_key", split, [(((),), {}), (((3,),), {"count": 5}), (((2, 2),), {"count": 1}), (((2,),), {"count": 0})])
+add("fold_in", lambda keys, numbers: derived(keys, unsigned(numbers), FOLD),
+    [((shape, shape), {}) for shape in ((), (4,), (2, 3), (0,))], WHOLE, operand_dtypes=lambda dtype: [KEYS[0], dtype],
+    result_dtype=lambda dtype, attributes: KEYS[0])
+add("random_bits", bits, [(((),), {"sizes": [7], "dtype": plait.u32}), (((2,),), {"sizes": [3, 5], "dtype": plait.u64}),
+                          (((),), {"sizes": [], "dtype": plait.u8}), (((3,),), {"sizes": [0], "dtype": plait.u16}),
+                          (((),), {"sizes": [100_003], "dtype": plait.u16})])
+FLOATS = [dtype for dtype in plait.dtypes if dtype.kind == "floating"]
+add("random_values", values, [
+    (((2,),), {"distribution": d, "sizes": [3, 7], "dtype": dtype}) for d in ("uniform", "normal", "exponential", "laplace", "gumbel")
+    for dtype in FLOATS] + [(((),), {"distribution": "normal", "sizes": [100_003], "dtype": plait.f32})],
+    tolerance="normalised", scale=lambda *_, **attributes: np.float64(4), result_dtype=lambda dtype, attributes: attributes["dtype"])
+
+
+# ---- what is drawn by trying until it fits: properties, and that attempts take their bits in order
+def check_integers(operands, results, attributes):
+    drawn, count = results[0], attributes["count"]
+    if drawn.shape != (*operands[0].shape, *attributes["sizes"]) or drawn.dtype != np.int64:
+        return f"gives {drawn.dtype}{drawn.shape}"
+    if drawn.size and (drawn.min() < 0 or drawn.max() >= count):
+        return f"from {drawn.min()} to {drawn.max()} of {count}"
+    return None
+
+
+def high_product(keys, sizes, count):
+    """Lemire's method; where `count` is small, a refusal has a chance of count in 2^64: none is seen here."""
+    drawn = bits(keys, sizes, plait.u64)
+    low, high = drawn & MASK, drawn >> np.uint64(32)
+    return ((high * np.uint64(count) + (low * np.uint64(count) >> np.uint64(32))) >> np.uint64(32)).astype(np.int64)
+
+
+add("random_integers", high_product, [(((),), {"sizes": [1_000], "count": 7}), (((2,),), {"sizes": [3, 5], "count": 1000}),
+                                      (((),), {"sizes": [], "count": 1}), (((2,),), {"sizes": [0], "count": 3})])
+
+
+def check_permutation(operands, results, attributes):
+    drawn, count = results[0], attributes["count"]
+    if drawn.shape != (*operands[0].shape, count) or not np.array_equal(np.sort(drawn, -1), np.broadcast_to(np.arange(count), drawn.shape)):
+        return f"{drawn} is no permutation of {count}"
+    if count == 5 and drawn.ndim == 2:  # each of them at each place alike often
+        table = np.stack([np.bincount(drawn[:, place], minlength=count) for place in range(count)])
+        if scipy.stats.chisquare(table.ravel()).pvalue < 1e-6:
+            return f"places of elements are not alike often: {table.tolist()}"
+    return None
+
+
+add("random_permutation", None, [(((),), {"count": 30}), (((3_000,),), {"count": 5}), (((),), {"count": 0}), (((2,),), {"count": 1})],
+    check=check_permutation)
+
+
+def check_truncated(operands, results, attributes):
+    drawn, low, high = results[0].astype(np.float64), attributes["low"], attributes["high"]
+    if results[0].dtype != numpy_dtype(attributes["dtype"]) or drawn.shape != (*operands[0].shape, *attributes["sizes"]):
+        return f"gives {results[0].dtype}{drawn.shape}"
+    if drawn.size and (drawn.min() < low or drawn.max() > high):
+        return f"from {drawn.min()} to {drawn.max()}, outside {low} … {high}"
+    if drawn.size > 1_000 and scipy.stats.kstest(drawn.ravel(), scipy.stats.truncnorm(low, high).cdf).pvalue < 1e-6:
+        return "another distribution"
+    return None
+
+
+add("random_truncated_normal", None, [
+    (((),), {"sizes": [20_000], "low": -1.0, "high": 0.5, "dtype": plait.f64}), (((2,),), {"sizes": [3_000], "low": 2.0, "high": 3.0, "dtype": plait.f32}),
+    (((),), {"sizes": [], "low": -2.0, "high": 2.0, "dtype": plait.f16}), (((3,),), {"sizes": [0], "low": -2.0, "high": 2.0, "dtype": plait.f32})],
+    check=check_truncated)
+
+
+def check_drawn(operands, results, attributes):
+    """The default stream is that of seed 0 unless somebody says otherwise; which number this is, nobody knows."""
+    root = derived(None, np.uint64(0), SEED)
+    children = derived(root, np.arange(100_000, dtype=np.uint64), CHILD)
+    return None if results[0] in children else "no key of the default stream"
+
+
+add("draw_key", None, [((), {})], check=check_drawn, repeatable=False)

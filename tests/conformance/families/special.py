@@ -1,0 +1,37 @@
+"""Special functions, parts of complex numbers, and other elementwise primitives."""
+
+import numpy as np
+import plait
+import scipy.special
+
+from families.elementwise import nonzero_whole, unary as add
+from suite.cases import numbers
+
+FAMILY = "special"
+
+
+def unary(name, oracle, low=-3.0, high=3.0, tolerance="special", **options):
+    add(name, oracle, low, high, tolerance, family=FAMILY, **options)
+
+
+def orders(random, shape, dtype, operand):
+    """Of polygamma: the order is a whole number."""
+    drawn = numbers(0.3, 5.0)(random, shape, dtype, operand)
+    return np.round(np.abs(drawn)).astype(drawn.dtype) if operand == 0 else drawn
+
+
+unary("erfc", scipy.special.erfc, extended=False)
+unary("erfinv", scipy.special.erfinv, -0.95, 0.95, extended=False)
+unary("lgamma", scipy.special.gammaln, 0.1, 9.0, extended=False, scale=lambda x: 1 + x)
+unary("digamma", scipy.special.digamma, 0.1, 9.0, extended=False, scale=lambda x: 1 + 1 / x)
+unary("polygamma", scipy.special.polygamma, draw=orders, extended=False, special=False, tolerance="power")
+unary("logaddexp", np.logaddexp, scale=lambda a, b: 1 + np.maximum(a, b))
+unary("fmod", np.fmod, draw=nonzero_whole, tolerance="exact")
+unary("nextafter", np.nextafter, tolerance="exact", wide=None, extended=False)
+unary("relu", lambda x: np.maximum(x, 0), tolerance="exact", zero_signs=False)
+unary("stop_gradient", lambda x: x, tolerance="exact", wide=None)
+unary("real", np.real, tolerance="exact")
+unary("imag", np.imag, tolerance="exact")
+unary("conjugate", np.conjugate, tolerance="exact", extended=False)
+unary("make_complex", lambda a, b: a + 1j * b, tolerance="exact", samples=[((),) * 2, ((0,),) * 2, ((3, 5),) * 2],
+      result_dtype=lambda dtype, attributes: {"f32": plait.c64, "f64": plait.c128}[dtype.name])
