@@ -286,7 +286,7 @@ Tensor embedding(const Tensor& ids, const Tensor& table, std::optional<int64_t> 
   Tensor is_padding = astype(ids, DType::i64) == *padding;
   Shape shape = ids.shape();
   while (shape.rank() < rows.rank()) shape.append(1);
-  return where(reshape(is_padding, shape), 0, rows);
+  return where(reshape(is_padding, shape), stop_gradient(rows), rows);
 }
 
 Tensor one_hot(const Tensor& ids, Dim count, DType dtype) {

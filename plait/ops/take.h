@@ -41,7 +41,7 @@ Tensor masked_select(const Tensor& x, const Tensor& mask);  // the two stretch t
 
 // ---- Rows of tables.
 
-// The rows of a table. Of the id `padding` it is zeros, which lead no gradient to the table.
+// The rows of a table. What the id `padding` names leads no gradient to it, as PyTorch has it.
 Tensor embedding(const Tensor& ids, const Tensor& table, std::optional<int64_t> padding = {});
 // 1 at the place that each id names among `count`, 0 elsewhere; one more dimension behind.
 Tensor one_hot(const Tensor& ids, Dim count, DType dtype = DType::f32);

