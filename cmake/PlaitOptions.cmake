@@ -20,8 +20,9 @@ function(plait_set_options target)
                                            $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                                            $<$<BOOL:${PLAIT_WERROR}>:-Werror>)
   if(PLAIT_SANITIZE)
-    target_compile_options(${target} PRIVATE -fsanitize=${PLAIT_SANITIZE} -fno-omit-frame-pointer
-                                             -fno-sanitize-recover=all)
+    # -O1: checked code compiles twice as fast so.
+    target_compile_options(${target} PRIVATE -O1 -fsanitize=${PLAIT_SANITIZE}
+                                             -fno-omit-frame-pointer -fno-sanitize-recover=all)
     # GCC 12 with a sanitizer takes <regex> to read what it never set.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PUBLIC -fsanitize=${PLAIT_SANITIZE})
