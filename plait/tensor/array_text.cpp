@@ -78,6 +78,7 @@ class FloatFormatter {
   }
 
   std::string special(double number) const {
+    if (std::isnan(number)) return always_signed_ ? "+nan" : "nan";  // the sign means nothing
     return always_signed_ ? fmt::format("{:+}", number) : fmt::format("{}", number);
   }
   size_t width() const { return whole_ + 1 + fraction_ + exponent_; }
@@ -173,7 +174,8 @@ class ArrayPrinter {
         if (is_boolean(dtype)) text[0] = static_cast<char>(text[0] - 'a' + 'A');
       }
     }
-    size_t width = 0;
+    // All truths of an array are as wide as a false one, whether there is one or not.
+    size_t width = is_boolean(dtype) && array_.rank() > 0 ? std::string_view("False").size() : 0;
     for (const std::string& text : texts_) width = std::max(width, text.size());
     for (std::string& text : texts_) text.insert(0, width - text.size(), ' ');
   }

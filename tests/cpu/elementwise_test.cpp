@@ -26,11 +26,11 @@ TEST(ElementwiseLoops, EachIsThereForItsDtypes) {
        "divide"},
       {floats,
        "expm1 exp2 log2 log10 log1p sigmoid erf erfc erfinv lgamma digamma floor ceil round trunc "
-       "atan2 hypot logaddexp copysign nextafter"},
+       "atan2 hypot logaddexp copysign nextafter polygamma"},
       {complex, "real imag conjugate"},
       {integers + boolean, "bitwise_not bitwise_and bitwise_or bitwise_xor"},
       {integers, "left_shift right_shift"},
-      {floats + integers, "floor_divide remainder fmod clamp"},
+      {floats + integers, "floor_divide remainder fmod clamp relu"},
       {floats + integers + boolean, "maximum minimum less less_equal greater greater_equal"},
       {numbers + boolean + "key ", "equal not_equal select"}};
   size_t count = 0;

@@ -149,7 +149,7 @@ TEST(Assign, KeepsDTypeSizesAndMemory) {
   i ^= 1;
   i &= 5;
   EXPECT_EQ(i.text(), "[5 4 5] : i64[3]");
-  EXPECT_EQ((b |= true).text(), "[True True] : bool[2]");
+  EXPECT_EQ((b |= true).text(), "[ True  True] : bool[2]");
 }
 
 }  // namespace

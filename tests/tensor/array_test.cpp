@@ -1,5 +1,6 @@
 #include "plait/tensor/array.h"
 
+#include <limits>
 #include <numeric>
 
 #include <gtest/gtest.h>
@@ -159,6 +160,8 @@ TEST(ArrayText, LooksLikeNumPyWithTheType) {
   EXPECT_EQ(text_of(counted<float>({2, 1, 2})), "[[[0. 1.]]\n\n [[2. 3.]]] : f32[2, 1, 2]");
   const bool truths[] = {true, false};
   EXPECT_EQ(text_of(Array::of(std::span<const bool>(truths), {2})), "[ True False] : bool[2]");
+  EXPECT_EQ(text_of(Array::of(std::span<const bool>(truths).first(1), {1})), "[ True] : bool[1]");
+  EXPECT_EQ(text_of(Array::of(-std::numeric_limits<float>::quiet_NaN())), "nan : f32[]");
   EXPECT_EQ(text_of(Array::of(std::complex<float>(1, -2.5F))), "1.-2.5j : c64[]");
 }
 

@@ -1,0 +1,17 @@
+// Every test of this room finds the primitives by name, also when it runs alone.
+#include <gtest/gtest.h>
+
+#include "plait/ops/declare.h"
+
+namespace plait {
+namespace {
+
+class Registered : public testing::Environment {
+ public:
+  void SetUp() override { register_all(); }
+};
+const testing::Environment* const registered =
+    testing::AddGlobalTestEnvironment(new Registered);
+
+}  // namespace
+}  // namespace plait
