@@ -158,7 +158,7 @@ TEST(SortProperty, ThreadsChangeNothing) {
   for (const Tensor& x : lines) {
     for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis) {
       const auto all = [&] {
-        const Ordered ordered = sort_with_indices(x, axis), some = topk(x, min(x.shape(axis), 20), axis);
+        const Ordered ordered = sort_with_indices(x, axis), some = topk(x, 3, axis);
         return std::vector<Tensor>{ordered.values,
                                    ordered.indices,
                                    sort(x, axis, true),

@@ -34,7 +34,7 @@ TEST(Sort, AlongAnAxis) {
 }
 
 TEST(Sort, NaNIsTheGreatestAndZerosAreAlike) {
-  const Tensor x = tensor<float>({NAN, 0.F, -INFINITY, -0.F, INFINITY, -1.F, -NAN});
+  const Tensor x = tensor<float>({NAN, 0.F, -INFINITY, -0.F, INFINITY, -1.F, NAN});
   EXPECT_EQ(sort(x).text(), "[-inf  -1.   0.  -0.  inf  nan  nan] : f32[7]");
   EXPECT_EQ(argsort(x).text(), "[2 5 1 3 4 0 6] : i64[7]");
   EXPECT_EQ(sort(x, 0, true).text(), "[ nan  nan  inf   0.  -0.  -1. -inf] : f32[7]");
