@@ -103,6 +103,10 @@ struct Plan {
       throw ValueError("{}: {} lengths for {} axes", function, given.size(), named.size())
           .at(Location::of_caller());
     }
+    if (named.empty() && given.size() > x.rank()) {
+      throw ValueError("{}: {} lengths for the axes of {}", function, given.size(), x.type().text())
+          .at(Location::of_caller());
+    }
     const auto rank = static_cast<int64_t>(x.rank());
     const size_t count = !named.empty() ? named.size() : !given.empty() ? given.size() : x.rank();
     for (size_t i = 0; i < count; ++i) {

@@ -187,7 +187,7 @@ TEST(Fft, ShiftsAndErrors) {
   EXPECT_THROW(fft::irfft(zeros({1}, DType::c64)), ValueError);
   EXPECT_EQ(fft::irfft(ones({1}, DType::c64), 1).text(), "[1.] : f32[1]");
   EXPECT_THROW(fft::fftn(zeros({2, 2}), {2}, {0, 1}), ValueError);
-  EXPECT_THROW(fft::fftn(zeros({2}), {2, 2}), IndexError);
+  EXPECT_THROW(fft::fftn(zeros({2}), {2, 2}), ValueError);
   EXPECT_THROW(fft::fftfreq(0), ValueError);
   EXPECT_THROW(fft::rfftfreq(4, 0), ValueError);
   EXPECT_THROW(fft::fftshift(m, {2}), IndexError);
