@@ -106,6 +106,89 @@ NAMES = {
     "mm": same("matmul"), "bmm": same("matmul"), "mv": same("matmul"), "dot": same("matmul"), "outer": same("outer"),
     "zeros_like": same("zeros_like"), "ones_like": same("ones_like"),
 }
+
+
+def scan(name):
+    def call(x, dim, dtype=None):
+        if x.ndim == 0:
+            raise LeftOut("a scan of a number without dimensions")
+        return getattr(plait, name)(x if dtype is None else plait.astype(x, str(dtype).removeprefix("torch.")), dim)
+
+    return call
+
+
+def extreme_place(name):
+    return lambda x, dim=None, keepdim=False: getattr(plait, name)(x, dim, keepdim)
+
+
+def argsort(x, dim=-1, descending=False, stable=False):
+    if x.ndim == 0 or not stable:
+        raise LeftOut("places of alike elements are PyTorch's choice")
+    return plait.argsort(x, dim, descending)
+
+
+def roll(x, shifts, dims=None):
+    if dims is None or dims == ():
+        raise LeftOut("a roll of all dimensions at once")
+    return plait.roll(x, shifts, dims)
+
+
+def activation(name, *options):
+    """An activation whose further arguments come in PyTorch's order; `inplace` says nothing about the numbers."""
+    function = getattr(plait, name)
+
+    def call(x, *arguments, inplace=False, **named):
+        return function(x, *arguments, *[named[option] for option in options if option in named])
+
+    return call
+
+
+def softplus(x, beta=1, threshold=20):
+    if threshold != 20:
+        raise LeftOut("another threshold")
+    return plait.softplus(x, float(beta))
+
+
+def softmax(name):
+    def call(x, dim=None, dtype=None, _stacklevel=3):
+        if dim is None or x.ndim == 0:
+            raise LeftOut("without an axis")
+        return getattr(plait, name)(x if dtype is None else plait.astype(x, str(dtype).removeprefix("torch.")), dim)
+
+    return call
+
+
+def linalg(name):
+    def call(a, *arguments, **options):
+        if options and name != "det":
+            raise LeftOut("takes " + ", ".join(sorted(options)))
+        return getattr(plait.linalg, name)(a, *arguments)
+
+    return call
+
+
+NAMES |= {
+    "cumsum": scan("cumsum"), "cumprod": scan("cumprod"), "logcumsumexp": scan("logcumsumexp"),
+    "argmax": extreme_place("argmax"), "argmin": extreme_place("argmin"), "argsort": argsort, "roll": roll,
+    "logsumexp": reduction("logsumexp"), "nansum": reduction("nansum"), "nanmean": reduction("nanmean"),
+    "count_nonzero": lambda x, dim=None: plait.count_nonzero(x, dim), "argwhere": same("argwhere"), "kron": linalg("kron"),
+    "inner": same("inner"), "masked_select": same("masked_select"), "masked_fill": same("masked_fill"),
+    "nn.functional.softmax": softmax("softmax"), "softmax": softmax("softmax"), "log_softmax": softmax("log_softmax"),
+    "nn.functional.softplus": softplus, "nn.functional.leaky_relu": activation("leaky_relu", "negative_slope"),
+    "nn.functional.elu": activation("elu", "alpha"), "nn.functional.celu": activation("celu", "alpha"),
+    "nn.functional.hardshrink": activation("hardshrink", "lambd"), "nn.functional.softshrink": activation("softshrink", "lambd"),
+    "nn.functional.hardtanh": activation("hardtanh", "min_val", "max_val"), "nn.functional.prelu": activation("prelu", "weight"),
+    "nn.functional.threshold": activation("threshold", "threshold", "value"), "nn.functional.gelu":
+    lambda x, approximate="none": plait.gelu(x, approximate), "nn.functional.glu": lambda x, dim=-1: plait.glu(x, dim),
+    "linalg.det": linalg("det"), "linalg.inv": linalg("inv"), "linalg.matrix_power": linalg("matrix_power"),
+    "linalg.eigvalsh": linalg("eigvalsh"), "linalg.svdvals": linalg("svdvals"), "linalg.solve": linalg("solve"),
+    "diff": lambda x, n=1, dim=-1: plait.diff(x, n, dim), "tile": lambda x, dims: plait.tile(x, dims),
+    "conj_physical": same("conj"), "unflatten": lambda x, dim, sizes: plait.unflatten(x, dim, tuple(sizes)),
+}
+NAMES |= {f"nn.functional.{name}": activation(name) for name in (
+    "relu", "relu6", "selu", "silu", "mish", "softsign", "logsigmoid", "hardsigmoid", "hardswish", "tanhshrink")}
+NAMES |= {name: same(name) for name in ("real", "imag", "angle", "lerp", "hstack", "vstack", "xlogy", "nextafter", "logaddexp",
+                                        "fmod", "frac", "erfc", "erfinv", "lgamma", "digamma", "signbit", "dot")}
 FOR_ALL_ALIKE = ["sign", "square", "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
                  "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
                  "erf", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "bitwise_not", "logical_not",
