@@ -91,7 +91,6 @@ inline Tensor operator&(const Tensor& a, const Operand& b) { return bitwise_and(
 inline Tensor operator|(const Tensor& a, const Operand& b) { return bitwise_or(a, b); }
 inline Tensor operator^(const Tensor& a, const Operand& b) { return bitwise_xor(a, b); }
 inline Tensor operator~(const Tensor& x) { return bitwise_not(x); }
-inline Tensor operator!(const Tensor& x) { return logical_not(x); }
 inline Tensor operator==(const Tensor& a, const Operand& b) { return equal(a, b); }
 inline Tensor operator!=(const Tensor& a, const Operand& b) { return not_equal(a, b); }
 inline Tensor operator<(const Tensor& a, const Operand& b) { return less(a, b); }

@@ -4,6 +4,7 @@
 """
 
 import collections
+import re
 import sys
 import time
 
@@ -83,8 +84,20 @@ def squeeze(x, dim=None):
     return plait.squeeze(x, dim) if x.shape[dim] == 1 else x
 
 
-def where(condition, yes, no):
+def where(yes, condition, no):
     return plait.where(condition, yes, no)
+
+
+def concat(tensors, dim=0):
+    if any(x.shape == (0,) for x in tensors) and any(x.ndim > 1 for x in tensors):
+        raise LeftOut("an empty vector beside arrays of more dimensions")
+    return plait.concat(tensors, dim)
+
+
+def masked_fill(x, mask, value):
+    if any(size != 1 for size in mask.shape[:max(0, mask.ndim - x.ndim)]) or len(mask.shape) > x.ndim:
+        raise LeftOut("a mask of more dimensions than what is filled")
+    return plait.masked_fill(x, mask, value)
 
 
 # PyTorch's name: Plait's function. What has the same name and arguments needs none.
@@ -96,7 +109,7 @@ NAMES = {
     "le": same("less_equal"), "gt": same("greater"), "ge": same("greater_equal"), "abs": same("absolute"),
     "neg": same("negative"), "sgn": same("sign"), "bitwise_left_shift": same("left_shift"),
     "bitwise_right_shift": same("right_shift"), "clamp": clamp, "where": where,
-    "cat": lambda tensors, dim=0: plait.concat(tensors, dim), "stack": lambda tensors, dim=0: plait.stack(tensors, dim),
+    "cat": concat, "stack": lambda tensors, dim=0: plait.stack(tensors, dim),
     "permute": permute, "transpose": same("swapaxes"), "unsqueeze": same("expand_dims"),
     "squeeze": squeeze, "reshape": lambda x, shape: plait.reshape(x, tuple(shape)),
     "view": lambda x, *shape: plait.reshape(x, tuple(shape[0]) if isinstance(shape[0], (tuple, list, torch.Size)) else shape),
@@ -172,7 +185,7 @@ NAMES |= {
     "argmax": extreme_place("argmax"), "argmin": extreme_place("argmin"), "argsort": argsort, "roll": roll,
     "logsumexp": reduction("logsumexp"), "nansum": reduction("nansum"), "nanmean": reduction("nanmean"),
     "count_nonzero": lambda x, dim=None: plait.count_nonzero(x, dim), "argwhere": same("argwhere"), "kron": linalg("kron"),
-    "inner": same("inner"), "masked_select": same("masked_select"), "masked_fill": same("masked_fill"),
+    "inner": same("inner"), "masked_select": same("masked_select"), "masked_fill": masked_fill,
     "nn.functional.softmax": softmax("softmax"), "softmax": softmax("softmax"), "log_softmax": softmax("log_softmax"),
     "nn.functional.softplus": softplus, "nn.functional.leaky_relu": activation("leaky_relu", "negative_slope"),
     "nn.functional.elu": activation("elu", "alpha"), "nn.functional.celu": activation("celu", "alpha"),
@@ -218,9 +231,13 @@ def compare(op, function, sample):
     options = {name: to_plait(value) for name, value in sample.kwargs.items()}
     try:
         result = function(to_plait(sample.input), *map(to_plait, sample.args), **options)
+    except plait.TypeError as error:
+        raise LeftOut("does not take " + re.sub(r"\[.*?\]", "", error.message)[:70]) from error
+    except plait.IndexError as error:
+        if "there are no dimensions" not in error.message:
+            raise
+        raise LeftOut("an axis of a number without dimensions") from error
     except TypeError as error:
-        if isinstance(error, plait.Error):
-            raise LeftOut(f"dtype: {str(error).splitlines()[0].split(': ', 1)[1][:60]}") from error
         raise LeftOut(f"arguments: {str(error).splitlines()[0][:60]}") from error
     if not isinstance(result, plait.Tensor):
         return f"gives {result!r}"
