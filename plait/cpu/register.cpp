@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "plait/core/immortal.h"
+#include "plait/cpu/blocked_product.h"
 #include "plait/cpu/elementwise.h"
 #include "plait/cpu/fft.h"
 #include "plait/cpu/gather.h"
@@ -73,6 +74,7 @@ void run_reduction(KernelCall& call, const void* data) {
 }
 
 void run_matmul(KernelCall& call, const void*) {
+  if (!has_product(call.operands[0].dtype())) return run_reference_loops(call, nullptr);
   call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
   matmul(call.operands[0], call.operands[1], call.results[0]);
 }

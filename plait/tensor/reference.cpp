@@ -65,12 +65,14 @@ std::vector<int64_t> numbers(std::span<const Dim> dims) {
   return out;
 }
 
+// Operands need not be alike: the condition of `select` is a truth value beside any numbers.
 template <class T>
 T value_of(const Element& element) {
+  const bool is_whole = element.kind == DTypeKind::boolean || element.kind == DTypeKind::integer;
   if constexpr (std::is_same_v<T, std::complex<double>>) {
-    return element.number;
+    return is_whole ? T(static_cast<double>(element.integer)) : element.number;
   } else if constexpr (std::is_same_v<T, double>) {
-    return element.number.real();
+    return is_whole ? static_cast<double>(element.integer) : element.number.real();
   } else {
     return static_cast<T>(element.integer);
   }
@@ -185,8 +187,9 @@ Array run_loops(const IndexSignature& signature, const ir::ScalarBody& body,
   const Loops loops{signature, numbers(space.sizes), operands, filled};
   // The last operand's dtype: that of `select` comes after its bool.
   const DType dtype = operands.back().dtype();
-  // Without a body elements are only moved.
-  const bool only_moves = !body.real && !body.integer && !body.natural && !body.complex;
+  // Without a body the elements of one operand are only moved.
+  const bool has_body = body.real || body.integer || body.natural || body.complex;
+  const bool only_moves = !has_body && operands.size() == 1;
   if (is_complex(dtype) && (body.complex || only_moves))
     run(loops, body.complex);
   else if (dtype == DType::u64 && (body.natural || only_moves))

@@ -28,6 +28,8 @@ void bind_dtypes(nb::module_& module);
 void bind_tensor(nb::module_& module);
 void bind_elementwise(nb::module_& module);
 void bind_functions(nb::module_& module);
+void bind_array_functions(nb::module_& module);
+void bind_neural_functions(nb::module_& module);
 void bind_primitives(nb::module_& module);
 void bind_programs(nb::module_& module);
 void bind_testing(nb::module_& module);

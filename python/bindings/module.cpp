@@ -12,6 +12,8 @@ NB_MODULE(_core, module) {
   bind_tensor(module);
   bind_elementwise(module);
   bind_functions(module);
+  bind_array_functions(module);
+  bind_neural_functions(module);
   bind_primitives(module);
   bind_programs(module);
   nb::module_ testing = module.def_submodule("_testing", "What the conformance suite looks at.");

@@ -65,6 +65,9 @@ nb::dict description_of(const ir::Primitive& primitive) {
   description["elementwise"] = name_of(primitive.elementwise);
   description["has_signature"] =
       primitive.signature != nullptr || primitive.elementwise != ir::Elementwise::no;
+  // What the loops of the signature compute; those without a body only move elements.
+  const ir::ScalarBody& body = primitive.body;
+  description["has_body"] = body.real || body.integer || body.natural || body.complex;
   description["rules"] = rules_of(primitive);
   return description;
 }

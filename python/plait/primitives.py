@@ -15,6 +15,7 @@ class Primitive:
     attributes: dict  # by name: the default as text, or None where it must be given
     elementwise: str  # the dtype of the result: "same", "truth" or "real"; "no" for what is not elementwise
     has_signature: bool
+    has_body: bool  # what the loops of the signature compute; without it they only move elements
     rules: tuple  # of "partials", "transposes", "tangents", "batching", "not_differentiable"
 
     def __call__(self, *operands, **attributes):

@@ -4,6 +4,7 @@
 """
 
 import collections
+import re
 import sys
 import time
 
@@ -83,8 +84,20 @@ def squeeze(x, dim=None):
     return plait.squeeze(x, dim) if x.shape[dim] == 1 else x
 
 
-def where(condition, yes, no):
+def where(yes, condition, no):
     return plait.where(condition, yes, no)
+
+
+def concat(tensors, dim=0):
+    if any(x.shape == (0,) for x in tensors) and any(x.ndim > 1 for x in tensors):
+        raise LeftOut("an empty vector beside arrays of more dimensions")
+    return plait.concat(tensors, dim)
+
+
+def masked_fill(x, mask, value):
+    if any(size != 1 for size in mask.shape[:max(0, mask.ndim - x.ndim)]) or len(mask.shape) > x.ndim:
+        raise LeftOut("a mask of more dimensions than what is filled")
+    return plait.masked_fill(x, mask, value)
 
 
 # PyTorch's name: Plait's function. What has the same name and arguments needs none.
@@ -96,7 +109,7 @@ NAMES = {
     "le": same("less_equal"), "gt": same("greater"), "ge": same("greater_equal"), "abs": same("absolute"),
     "neg": same("negative"), "sgn": same("sign"), "bitwise_left_shift": same("left_shift"),
     "bitwise_right_shift": same("right_shift"), "clamp": clamp, "where": where,
-    "cat": lambda tensors, dim=0: plait.concat(tensors, dim), "stack": lambda tensors, dim=0: plait.stack(tensors, dim),
+    "cat": concat, "stack": lambda tensors, dim=0: plait.stack(tensors, dim),
     "permute": permute, "transpose": same("swapaxes"), "unsqueeze": same("expand_dims"),
     "squeeze": squeeze, "reshape": lambda x, shape: plait.reshape(x, tuple(shape)),
     "view": lambda x, *shape: plait.reshape(x, tuple(shape[0]) if isinstance(shape[0], (tuple, list, torch.Size)) else shape),
@@ -106,6 +119,89 @@ NAMES = {
     "mm": same("matmul"), "bmm": same("matmul"), "mv": same("matmul"), "dot": same("matmul"), "outer": same("outer"),
     "zeros_like": same("zeros_like"), "ones_like": same("ones_like"),
 }
+
+
+def scan(name):
+    def call(x, dim, dtype=None):
+        if x.ndim == 0:
+            raise LeftOut("a scan of a number without dimensions")
+        return getattr(plait, name)(x if dtype is None else plait.astype(x, str(dtype).removeprefix("torch.")), dim)
+
+    return call
+
+
+def extreme_place(name):
+    return lambda x, dim=None, keepdim=False: getattr(plait, name)(x, dim, keepdim)
+
+
+def argsort(x, dim=-1, descending=False, stable=False):
+    if x.ndim == 0 or not stable:
+        raise LeftOut("places of alike elements are PyTorch's choice")
+    return plait.argsort(x, dim, descending)
+
+
+def roll(x, shifts, dims=None):
+    if dims is None or dims == ():
+        raise LeftOut("a roll of all dimensions at once")
+    return plait.roll(x, shifts, dims)
+
+
+def activation(name, *options):
+    """An activation whose further arguments come in PyTorch's order; `inplace` says nothing about the numbers."""
+    function = getattr(plait, name)
+
+    def call(x, *arguments, inplace=False, **named):
+        return function(x, *arguments, *[named[option] for option in options if option in named])
+
+    return call
+
+
+def softplus(x, beta=1, threshold=20):
+    if threshold != 20:
+        raise LeftOut("another threshold")
+    return plait.softplus(x, float(beta))
+
+
+def softmax(name):
+    def call(x, dim=None, dtype=None, _stacklevel=3):
+        if dim is None or x.ndim == 0:
+            raise LeftOut("without an axis")
+        return getattr(plait, name)(x if dtype is None else plait.astype(x, str(dtype).removeprefix("torch.")), dim)
+
+    return call
+
+
+def linalg(name):
+    def call(a, *arguments, **options):
+        if options and name != "det":
+            raise LeftOut("takes " + ", ".join(sorted(options)))
+        return getattr(plait.linalg, name)(a, *arguments)
+
+    return call
+
+
+NAMES |= {
+    "cumsum": scan("cumsum"), "cumprod": scan("cumprod"), "logcumsumexp": scan("logcumsumexp"),
+    "argmax": extreme_place("argmax"), "argmin": extreme_place("argmin"), "argsort": argsort, "roll": roll,
+    "logsumexp": reduction("logsumexp"), "nansum": reduction("nansum"), "nanmean": reduction("nanmean"),
+    "count_nonzero": lambda x, dim=None: plait.count_nonzero(x, dim), "argwhere": same("argwhere"), "kron": linalg("kron"),
+    "inner": same("inner"), "masked_select": same("masked_select"), "masked_fill": masked_fill,
+    "nn.functional.softmax": softmax("softmax"), "softmax": softmax("softmax"), "log_softmax": softmax("log_softmax"),
+    "nn.functional.softplus": softplus, "nn.functional.leaky_relu": activation("leaky_relu", "negative_slope"),
+    "nn.functional.elu": activation("elu", "alpha"), "nn.functional.celu": activation("celu", "alpha"),
+    "nn.functional.hardshrink": activation("hardshrink", "lambd"), "nn.functional.softshrink": activation("softshrink", "lambd"),
+    "nn.functional.hardtanh": activation("hardtanh", "min_val", "max_val"), "nn.functional.prelu": activation("prelu", "weight"),
+    "nn.functional.threshold": activation("threshold", "threshold", "value"), "nn.functional.gelu":
+    lambda x, approximate="none": plait.gelu(x, approximate), "nn.functional.glu": lambda x, dim=-1: plait.glu(x, dim),
+    "linalg.det": linalg("det"), "linalg.inv": linalg("inv"), "linalg.matrix_power": linalg("matrix_power"),
+    "linalg.eigvalsh": linalg("eigvalsh"), "linalg.svdvals": linalg("svdvals"), "linalg.solve": linalg("solve"),
+    "diff": lambda x, n=1, dim=-1: plait.diff(x, n, dim), "tile": lambda x, dims: plait.tile(x, dims),
+    "conj_physical": same("conj"), "unflatten": lambda x, dim, sizes: plait.unflatten(x, dim, tuple(sizes)),
+}
+NAMES |= {f"nn.functional.{name}": activation(name) for name in (
+    "relu", "relu6", "selu", "silu", "mish", "softsign", "logsigmoid", "hardsigmoid", "hardswish", "tanhshrink")}
+NAMES |= {name: same(name) for name in ("real", "imag", "angle", "lerp", "hstack", "vstack", "xlogy", "nextafter", "logaddexp",
+                                        "fmod", "frac", "erfc", "erfinv", "lgamma", "digamma", "signbit", "dot")}
 FOR_ALL_ALIKE = ["sign", "square", "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
                  "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
                  "erf", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "bitwise_not", "logical_not",
@@ -135,9 +231,13 @@ def compare(op, function, sample):
     options = {name: to_plait(value) for name, value in sample.kwargs.items()}
     try:
         result = function(to_plait(sample.input), *map(to_plait, sample.args), **options)
+    except plait.TypeError as error:
+        raise LeftOut("does not take " + re.sub(r"\[.*?\]", "", error.message)[:70]) from error
+    except plait.IndexError as error:
+        if "there are no dimensions" not in error.message:
+            raise
+        raise LeftOut("an axis of a number without dimensions") from error
     except TypeError as error:
-        if isinstance(error, plait.Error):
-            raise LeftOut(f"dtype: {str(error).splitlines()[0].split(': ', 1)[1][:60]}") from error
         raise LeftOut(f"arguments: {str(error).splitlines()[0][:60]}") from error
     if not isinstance(result, plait.Tensor):
         return f"gives {result!r}"

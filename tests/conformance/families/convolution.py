@@ -77,7 +77,7 @@ def out_shape(x, w, attributes):
 
 
 def magnitude(*operands, **attributes):
-    return np.float64(np.sqrt(operands[1].size + operands[0].size) * 4)
+    return np.float64(np.sqrt(operands[1].size + operands[0].size) * 12)
 
 
 def add(name, oracle, samples):

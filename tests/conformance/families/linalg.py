@@ -84,7 +84,8 @@ def check_lu(operands, results, attributes):
     least = min(a.shape[-2:])
     lower = np.tril(packed[..., :, :least], -1) + np.eye(a.shape[-2], least)
     rows = np.take_along_axis(a, order[..., None], -2)
-    signs = [np.linalg.det(np.eye(a.shape[-2])[each]) for each in order.reshape(-1, a.shape[-2])]
+    orders = order.reshape(int(np.prod(order.shape[:-1])), a.shape[-2])
+    signs = [np.linalg.det(np.eye(a.shape[-2])[each]) for each in orders]
     return first(close("P A = L U", lower @ np.triu(packed[..., :least, :]), rows, a),
                  None if np.array_equal(np.round(signs).reshape(sign.shape), sign) else "the sign of the order",
                  None if np.abs(lower).max(initial=0) <= 1.001 * 2**0.5 else "a pivot that is not the greatest")

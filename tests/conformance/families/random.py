@@ -155,7 +155,7 @@ def check_truncated(operands, results, attributes):
     return None
 
 
-add("random_truncated_normal", None, [
+add("truncated_normal", None, [
     (((),), {"sizes": [20_000], "low": -1.0, "high": 0.5, "dtype": plait.f64}), (((2,),), {"sizes": [3_000], "low": 2.0, "high": 3.0, "dtype": plait.f32}),
     (((),), {"sizes": [], "low": -2.0, "high": 2.0, "dtype": plait.f16}), (((3,),), {"sizes": [0], "low": -2.0, "high": 2.0, "dtype": plait.f32})],
     check=check_truncated)

@@ -46,6 +46,6 @@ scan("cumulative_sum", sums, tolerance="sum", scale=both_ways(sums))
 scan("cumulative_product", lambda x, axis: np.cumprod(x, axis, dtype=x.dtype), tolerance="product", low=0.8, high=1.2)
 scan("cumulative_maximum", lambda x, axis: np.maximum.accumulate(x, axis, dtype=x.dtype))
 scan("cumulative_minimum", lambda x, axis: np.minimum.accumulate(x, axis, dtype=x.dtype))
-scan("cumulative_logsumexp", lambda x, axis: np.logaddexp.accumulate(x, axis), tolerance="normalised",
+scan("cumulative_logsumexp", lambda x, axis: np.logaddexp.accumulate(x, axis), tolerance="normalised", extended=True,
      scale=lambda x, axis, reverse=False: 3 + x)
 scan("linear_recurrence", recurrence, 2, tolerance="normalised", low=-0.9, high=0.9, scale=both_ways(recurrence), specials=())

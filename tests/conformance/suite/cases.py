@@ -47,9 +47,17 @@ class Case:
     specials: tuple = ()  # samples of special values in f64, of a primitive that is not elementwise
     large: bool = True
     direction: callable = None  # (random, operand, array): which way an operand may move; else any
+    fixed: tuple = ()  # operands that are not differentiated, such as the order of a derivative
+    blocks_derivative: bool = False  # the rule says zero on purpose
+    no_loops: str = ""  # why the loops of the signature cannot give what the kernel gives
     cannot_batch: str = ""  # why its batching rule refuses
     repeatable: bool = True  # the same operands give the same results
     check: callable = None  # (operands, results, attributes) -> what is wrong, where no oracle can tell
+
+    @property
+    def has_loops(self):
+        primitive = self.primitive
+        return primitive.has_signature and not self.no_loops and (primitive.has_body or primitive.least_operands == 1)
 
     def dtypes_of(self, dtype):
         if self.operand_dtypes is not None:
@@ -76,8 +84,8 @@ def numbers(low=-3.0, high=3.0):
             bottom = max(int(np.ceil(least)), np.iinfo(to).min)
             return random.integers(bottom, int(np.floor(most)), shape, dtype=np.int64, endpoint=True).astype(to)
         values = random.uniform(least, most, shape)
-        if dtype.kind == "complex":
-            values = values + 1j * random.uniform(least, most, shape)
+        if dtype.kind == "complex":  # of about that magnitude
+            values = values * np.exp(1j * random.uniform(-1, 1, shape))
         return np.asarray(values).astype(to)
 
     return draw
