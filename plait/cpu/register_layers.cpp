@@ -1,10 +1,9 @@
-#include "plait/cpu/kernel_registration.h"
-
 #include <array>
 #include <utility>
 
 #include "plait/core/error.h"
 #include "plait/cpu/convolution.h"
+#include "plait/cpu/kernel_registration.h"
 #include "plait/cpu/rows.h"
 #include "plait/cpu/window.h"
 #include "plait/ops/convolution.h"

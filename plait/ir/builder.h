@@ -47,7 +47,7 @@ class FunctionBuilder {
   Dim size_parameter(std::string_view name);  // ValueError when the name is taken
   ValueId parameter(Type type, std::string_view label = {});
   void axis(std::string name, Dim size);
-  void require(SizeFact fact);  // checked on entry
+  void require(SizeFact fact);             // checked on entry
   void expect_instructions(size_t count);  // makes room, so that adding them is faster
   void set_location(Location location) { function_->location_ = location; }
   // Declares all that a signature says, for a function whose callers were told it before.

@@ -59,7 +59,8 @@ void infer_topk(ir::Inference& in) {
 
 std::vector<Tensor> tangent_of_topk(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor(), Tensor()};
-  return {take_along_axis(tangents[0], c.result(1), c.attributes.as<TopkAttributes>().axis), Tensor()};
+  return {take_along_axis(tangents[0], c.result(1), c.attributes.as<TopkAttributes>().axis),
+          Tensor()};
 }
 
 // ---- searchsorted

@@ -146,11 +146,17 @@ def roll(x, shifts, dims=None):
     return plait.roll(x, shifts, dims)
 
 
+def is_inexact(x):
+    return x.dtype.kind in ("floating", "complex")
+
+
 def activation(name, *options):
     """An activation whose further arguments come in PyTorch's order; `inplace` says nothing about the numbers."""
     function = getattr(plait, name)
 
     def call(x, *arguments, inplace=False, **named):
+        if any(isinstance(bound, float) for bound in named.values()) and not is_inexact(x):
+            raise LeftOut("whole numbers beside bounds that are none")
         return function(x, *arguments, *[named[option] for option in options if option in named])
 
     return call
@@ -180,6 +186,14 @@ def linalg(name):
     return call
 
 
+def solve(a, b, **options):
+    if options:
+        raise LeftOut("takes " + ", ".join(sorted(options)))
+    if b.ndim > 1 and b.ndim == a.ndim - 1:  # PyTorch takes it for a stack of vectors, as NumPy no longer does
+        return plait.squeeze(plait.linalg.solve(a, plait.expand_dims(b, -1)), -1)
+    return plait.linalg.solve(a, b)
+
+
 NAMES |= {
     "cumsum": scan("cumsum"), "cumprod": scan("cumprod"), "logcumsumexp": scan("logcumsumexp"),
     "argmax": extreme_place("argmax"), "argmin": extreme_place("argmin"), "argsort": argsort, "roll": roll,
@@ -194,7 +208,7 @@ NAMES |= {
     "nn.functional.threshold": activation("threshold", "threshold", "value"), "nn.functional.gelu":
     lambda x, approximate="none": plait.gelu(x, approximate), "nn.functional.glu": lambda x, dim=-1: plait.glu(x, dim),
     "linalg.det": linalg("det"), "linalg.inv": linalg("inv"), "linalg.matrix_power": linalg("matrix_power"),
-    "linalg.eigvalsh": linalg("eigvalsh"), "linalg.svdvals": linalg("svdvals"), "linalg.solve": linalg("solve"),
+    "linalg.eigvalsh": linalg("eigvalsh"), "linalg.svdvals": linalg("svdvals"), "linalg.solve": solve,
     "diff": lambda x, n=1, dim=-1: plait.diff(x, n, dim), "tile": lambda x, dims: plait.tile(x, dims),
     "conj_physical": same("conj"), "unflatten": lambda x, dim, sizes: plait.unflatten(x, dim, tuple(sizes)),
 }

@@ -50,12 +50,10 @@ TEST(At, WritesInPlaceWhereNobodyElseHasIt) {
   EXPECT_TRUE(same_memory(make(), [](Tensor x) { return std::move(x).at(0).set(1); }));
   EXPECT_TRUE(same_memory(make(), [](Tensor x) { return std::move(x).at(0).add(1); }));
   EXPECT_TRUE(same_memory(make(), [&](Tensor x) { return std::move(x).at(rows).add(1); }));
-  EXPECT_TRUE(same_memory(make(), [&](Tensor x) {
-    return std::move(x).at({new_axis, rows, ellipsis, 0}).max(1);
-  }));
-  EXPECT_TRUE(same_memory(make(), [](Tensor x) {
-    return std::move(x).at({0, Slice{0, 2}}).set(9);
-  }));
+  EXPECT_TRUE(same_memory(
+      make(), [&](Tensor x) { return std::move(x).at({new_axis, rows, ellipsis, 0}).max(1); }));
+  EXPECT_TRUE(
+      same_memory(make(), [](Tensor x) { return std::move(x).at({0, Slice{0, 2}}).set(9); }));
   const Tensor mask = make() > 3;
   EXPECT_TRUE(same_memory(make(), [&](Tensor x) { return std::move(x).at(mask).set(9); }));
   EXPECT_FALSE(same_memory(make(), [&](Tensor x) { return x.at(rows).add(1); }));

@@ -10,8 +10,7 @@ class Registered : public testing::Environment {
  public:
   void SetUp() override { register_all(); }
 };
-const testing::Environment* const registered =
-    testing::AddGlobalTestEnvironment(new Registered);
+const testing::Environment* const registered = testing::AddGlobalTestEnvironment(new Registered);
 
 }  // namespace
 }  // namespace plait

@@ -19,6 +19,6 @@ ULPS = {
 
 def ulps(tolerance, dtype):
     column = {"f64": 0, "c128": 0, "f32": 1, "c64": 1}.get(dtype.name, 2)
-    if dtype.kind == "complex" and tolerance in ("rounded", "twice", "function", "power", "special"):
+    if dtype.kind == "complex" and tolerance in ("rounded", "twice", "function", "power", "special", "sum"):
         tolerance = "complex"
     return ULPS[tolerance][column]
