@@ -151,9 +151,9 @@ template <class T>
 std::vector<int64_t> order_of(const std::vector<Real<T>>& values, bool descending) {
   std::vector<int64_t> order(values.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](int64_t i, int64_t j) {
+  std::ranges::sort(order, [&](int64_t i, int64_t j) {
     const Real<T> a = values[static_cast<size_t>(i)], b = values[static_cast<size_t>(j)];
-    return descending ? a > b : a < b;
+    return a == b ? i < j : (a > b) == descending;
   });
   return order;
 }

@@ -114,10 +114,16 @@ void random_integers_now(KernelCall& call, const void*) {
   const EvenIntegers even(static_cast<uint64_t>(count));
   fill_random_pieces(call, [&](const KeyBits& key, int64_t first, int64_t n, std::byte* out) {
     auto* to = reinterpret_cast<int64_t*>(out);
+    PhiloxBlock block{};
     for (int64_t i = 0; i < n; ++i) {
+      // A piece begins with a block, and a block holds the bits of two elements.
+      const auto element = static_cast<uint64_t>(first + i);
+      if (i % 2 == 0) block = stream_block(key, element / 2);
+      const uint64_t own = i % 2 == 0 ? first_word(block) : second_word(block);
       uint64_t attempt = 0;
       to[i] = static_cast<int64_t>(even.draw([&] {
-        return stream_word(attempt_key(key, attempt++), static_cast<uint64_t>(first + i));
+        const uint64_t number = attempt++;
+        return number == 0 ? own : stream_word(folded_key(key, number), element);
       }));
     }
   });
