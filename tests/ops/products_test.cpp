@@ -176,7 +176,8 @@ TEST(Products, OfNamedDimensions) {
   expect_same(dot(a, wave({5, 4, 2})), einsum("ijk,lkm->ijlm", {a, wave({5, 4, 2})}), 1e-12);
   expect_same(inner(a, wave({5, 4})), einsum("ijk,lk->ijl", {a, wave({5, 4})}), 1e-12);
   expect_same(dot(doubles({1, 2}), doubles({3, 4})), tensor(std::vector<double>{11}, {}), 0);
-  expect_same(vecdot(a, wave({3, 4})), sum(a * wave({3, 4}), -1), 1e-12);
+  expect_same(vecdot(a, wave({1, 4})), sum(a * wave({1, 4}), -1), 1e-12);
+  EXPECT_THROW(vecdot(a, wave({3, 1})), ShapeError);  // what is summed over does not stretch
   expect_same(vecdot(a, a, 1), sum(a * a, 1), 1e-12);
   const std::vector<std::complex<double>> i{{0, 1}, {2, 0}};
   EXPECT_EQ(vecdot(tensor(i, {2}), tensor(i, {2})).text(), "5.+0.j : c128[]");
