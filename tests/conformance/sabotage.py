@@ -39,17 +39,19 @@ def damages(case):
         yield "values", result, "values"
         if has_axis(case, result):
             yield "axis", result, "values"
-    for operand in range(max(1, primitive.least_operands)) if plait.f64 in case.dtypes else ():
-        if "partials" in primitive.rules and primitive.elementwise != "truth":
-            if case.dtypes_of(plait.f64)[operand] == plait.f64:
-                yield "partials", operand, "partials"
+    inexact = {plait.f64, plait.c128} & set(case.dtypes)
+    for operand in range(max(1, primitive.least_operands)) if inexact else ():
+        fixed = operand in case.fixed or case.blocks_derivative or case.dtypes_of(plait.f64)[operand] == plait.boolean
+        if "partials" in primitive.rules and primitive.elementwise != "truth" and not fixed:
+            yield "partials", operand, "partials"
         if "transposes" in primitive.rules:
             yield "transposes", operand, "transposes"
-    if "tangents" in primitive.rules and plait.f64 in case.dtypes:
+    if "tangents" in primitive.rules and inexact:
         yield "tangents", 0, "tangents"
     if not case.cannot_batch:
         yield "batching", 0, "batching"
-    yield "signature", 0, "signature"
+    if case.has_loops:
+        yield "signature", 0, "signature"
 
 
 def is_noticed(case, check):

@@ -49,9 +49,21 @@ def definite(random, shape, dtype, operand):
     return (drawn @ dagger(drawn) + shape[-1] * np.eye(shape[-1])).astype(drawn.dtype)
 
 
-def symmetric_direction(random, operand, array):
+def hermitian_direction(random, operand, array):
     drawn = random.uniform(-1, 1, array.shape)
-    return drawn + np.swapaxes(drawn, -1, -2)
+    if array.dtype.kind == "c":
+        drawn = drawn + 1j * random.uniform(-1, 1, array.shape)
+    return drawn + dagger(drawn)
+
+
+def projections(values, vectors):
+    """Vectors are unique but for a factor of magnitude 1."""
+    return [values, np.einsum("...ik,...jk->...kij", vectors, np.conj(vectors))]
+
+
+def parts(u, s, vh):
+    count = s.shape[-1]
+    return [s, np.einsum("...ik,...kj->...kij", u[..., :count], vh[..., :count, :])]
 
 
 def add(name, oracle, samples, draw=well_conditioned, **options):
@@ -62,7 +74,7 @@ def spread(x, *_, **attributes):
     return np.float64(np.abs(x).max(initial=1) * max(1, x.shape[-1]))
 
 
-add("cholesky", np.linalg.cholesky, SQUARES, definite, direction=symmetric_direction, scale=spread)
+add("cholesky", np.linalg.cholesky, SQUARES, definite, direction=hermitian_direction, scale=spread)
 PAIRS = [((3, 3), (3, 2)), ((1, 1), (1, 1)), ((2, 4, 4), (2, 4, 3)), ((0, 0), (0, 2)), ((3, 3), (3, 0)), ((17, 17), (17, 5))]
 add("solve", np.linalg.solve, PAIRS, scale=spread)
 
@@ -111,7 +123,7 @@ def check_eigh(operands, results, attributes):
                  close("NumPy's", values, np.linalg.eigvalsh(a), a))
 
 
-add("eigh", None, SQUARES, hermitian, direction=symmetric_direction, check=check_eigh)
+add("eigh", None, SQUARES, hermitian, direction=hermitian_direction, check=check_eigh, invariants=projections)
 
 
 def check_svd(operands, results, attributes):
@@ -122,7 +134,7 @@ def check_svd(operands, results, attributes):
                  close("NumPy's", s, np.linalg.svd(a, compute_uv=False), a))
 
 
-add("svd", None, [*ANY, Sample(((5, 3),), {"full": True}), Sample(((3, 5),), {"full": True})], check=check_svd)
+add("svd", None, [*ANY, Sample(((5, 3),), {"full": True}), Sample(((3, 5),), {"full": True})], check=check_svd, invariants=parts)
 
 
 def check_eig(operands, results, attributes):
@@ -134,6 +146,6 @@ def check_eig(operands, results, attributes):
                        np.sort_complex(np.linalg.eigvals(a.astype(np.complex128))), a, 2_000) if a.ndim == 2 else None)
 
 
-add("eig", None, SQUARES, check=check_eig)
+add("eig", None, SQUARES, check=check_eig, invariants=projections)
 add("pinv", lambda x, tolerance: np.linalg.pinv(x, tolerance) if x.size else np.swapaxes(x, -1, -2),
     [Sample(shape, {"tolerance": 1e-6}) for shape in ANY], scale=lambda x, tolerance: np.float64(max(1, max(x.shape[-2:])) * 16))

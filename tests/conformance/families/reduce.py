@@ -35,7 +35,7 @@ def magnitudes(x, axes):
 
 
 # A large one each: its shape is not that of the samples.
-LARGE = [Sample(((1_000_003,),), {"axes": [0]}), Sample(((1_001, 1_003),), {"axes": [1]})]
+LARGE = [Sample(((1_000_003,),), {"axes": [0]}, large=True), Sample(((1_001, 1_003),), {"axes": [1]}, large=True)]
 
 reduction("reduce_sum", of_dtype(np.sum), [*SAMPLES, LARGE[1]], tolerance="sum", scale=magnitudes)
 reduction("reduce_product", of_dtype(np.prod), tolerance="product", low=0.6, high=1.5)

@@ -25,7 +25,7 @@ def both_ways(forward):
 
 def scan(name, forward, operands=1, **options):
     samples = [Sample((shape,) * operands, attributes) for shape, attributes in SHAPES]
-    large = Sample(((1_000_003,),) * operands, {"axis": 0})
+    large = Sample(((1_000_003,),) * operands, {"axis": 0}, large=True)
     case(name, both_ways(forward), family=FAMILY, samples=samples + ([large] if operands == 1 and "low" not in options else []),
          large=False, **{"specials": SPECIALS, "zero_signs": False} | options)
 

@@ -81,6 +81,6 @@ def cast(x, dtype):
 NUMBERS = np.array([np.nan, np.inf, -np.inf, 0.0, -0.0, 1e-30, 300.5, -1e9, 3e19, -3e19, 0.5, 1.5, 2.5, 449.0, 65520.0, 1e300])
 
 case("convert", cast, family=FAMILY, low=-40.0, high=40.0, dtypes=ALL_BUT_KEYS, wide=False,
-     samples=[Sample(((20,),), {"dtype": dtype}) for dtype in ALL_BUT_KEYS] + [Sample(((0,),), {"dtype": plait.f32})],
+     samples=[Sample(((3, 4),), {"dtype": plait.f64})] + [Sample(((20,),), {"dtype": dtype}) for dtype in ALL_BUT_KEYS] + [Sample(((0,),), {"dtype": plait.f32})],
      specials=[Sample((NUMBERS,), {"dtype": dtype}) for dtype in ALL_BUT_KEYS],
      result_dtype=lambda dtype, attributes: attributes["dtype"])

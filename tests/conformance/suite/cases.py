@@ -19,6 +19,7 @@ class Sample:
 
     operands: tuple
     attributes: dict = dataclasses.field(default_factory=dict)
+    large: bool = False  # tried once, with one dtype
 
     def __str__(self):
         shapes = [each.shape if isinstance(each, np.ndarray) else each for each in self.operands]
@@ -47,6 +48,7 @@ class Case:
     specials: tuple = ()  # samples of special values in f64, of a primitive that is not elementwise
     large: bool = True
     direction: callable = None  # (random, operand, array): which way an operand may move; else any
+    invariants: callable = None  # of the results: what of them is unique, where derivatives are compared
     fixed: tuple = ()  # operands that are not differentiated, such as the order of a derivative
     blocks_derivative: bool = False  # the rule says zero on purpose
     no_loops: str = ""  # why the loops of the signature cannot give what the kernel gives

@@ -1,4 +1,5 @@
-"""Derivative rules against central differences in f64, and transposes against the differences that they transpose."""
+"""Derivative rules against central differences in f64 and c128, and transposes against the differences that they
+transpose. A complex operand moves along a complex direction; cotangents pair with tangents as Re(c · t)."""
 
 import numpy as np
 import plait
@@ -9,14 +10,15 @@ from suite import values
 testing = _core._testing
 STEP = 1e-5
 MOST_ELEMENTS = 300
+INEXACT = (np.dtype(np.float64), np.dtype(np.complex128))
 
 
 def _numbers(tensor, like):
     return np.zeros(like.shape) if tensor is None else tensor.numpy()
 
 
-def _first(case, operands, attributes):
-    return values.run(case, operands, attributes)
+def _moves(array):
+    return array.dtype in INEXACT
 
 
 def _smooth(first, second):
@@ -25,39 +27,48 @@ def _smooth(first, second):
 
 
 def _samples(case, quick):
-    """Operands in f64, small enough to differentiate."""
-    if plait.f64 not in case.dtypes:
-        return
+    """Operands in f64 and c128, small enough to differentiate."""
     random = np.random.default_rng(2)
-    found = 0
-    for sample in case.samples:
-        operands = case.operands_of(sample, plait.f64, random)
-        if sum(x.size for x in operands) > MOST_ELEMENTS or not any(x.size for x in operands):
-            continue
-        if not any(x.dtype == np.float64 for x in operands):
-            continue
-        found += 1
-        if quick and found > 3:
-            return
-        yield sample, operands
+    for dtype in (plait.f64, plait.c128):
+        found = 0
+        for sample in case.samples if dtype in case.dtypes else ():
+            operands = case.operands_of(sample, dtype, random)
+            if sum(x.size for x in operands) > MOST_ELEMENTS or not any(x.size and _moves(x) for x in operands):
+                continue
+            found += 1
+            if quick and found > 3:
+                break
+            yield sample, operands
 
 
 def _direction(case, random, i, array):
     if case.direction is not None:
         return case.direction(random, i, array)
-    return random.uniform(-1, 1, array.shape)
+    real = random.uniform(-1, 1, array.shape)
+    return real + 1j * random.uniform(-1, 1, array.shape) if array.dtype.kind == "c" else real
+
+
+def _whole(random, array, most):
+    """Whole numbers, which every inexact dtype holds, so that what a cast loses does not count."""
+    real = random.integers(-most, most, array.shape)
+    return (real + 1j * random.integers(-most, most, array.shape) if array.dtype.kind == "c" else real).astype(array.dtype)
 
 
 def _moved(operands, directions, step):
     return [x if d is None else x + step * d for x, d in zip(operands, directions)]
 
 
+def _results(case, operands, attributes):
+    """What derivatives are compared of: the results, or what of them is unique."""
+    results = values.run(case, operands, attributes)
+    return case.invariants(*results) if case.invariants else results
+
+
 def _quotients(case, operands, directions, attributes, step):
-    ahead = values.run(case, _moved(operands, directions, step), attributes)
-    behind = values.run(case, _moved(operands, directions, -step), attributes)
+    ahead = _results(case, _moved(operands, directions, step), attributes)
+    behind = _results(case, _moved(operands, directions, -step), attributes)
     with np.errstate(all="ignore"):
-        return [(a.astype(float) - b.astype(float)) / (2 * step) if a.dtype.kind == "f" else None
-                for a, b in zip(ahead, behind)]
+        return [(a - b) / (2 * step) if _moves(a) else None for a, b in zip(ahead, behind)]
 
 
 def _wrong(actual, case, operands, directions, attributes, result=0):
@@ -78,54 +89,58 @@ def _wrong(actual, case, operands, directions, attributes, result=0):
 def check_partials(case, quick=False):
     if "partials" not in case.primitive.rules or case.blocks_derivative:
         return
+    random = np.random.default_rng(5)
     for sample, operands in _samples(case, quick):
-        found = testing.partials(case.primitive.name, [plait.borrow(x) for x in operands], **sample.attributes)
-        if values.run(case, operands, sample.attributes)[0].dtype != np.float64:
+        if not _moves(values.run(case, operands, sample.attributes)[0]):
             continue
+        found = testing.partials(case.primitive.name, [plait.borrow(x) for x in operands], **sample.attributes)
         for i, partial in enumerate(found):
-            if operands[i].dtype != np.float64 or operands[i].size == 0 or i in case.fixed:
+            if not _moves(operands[i]) or operands[i].size == 0 or i in case.fixed:
                 continue
-            directions = [np.ones_like(x) if k == i else None for k, x in enumerate(operands)]
-            if wrong := _wrong(_numbers(partial, operands[i]), case, operands, directions, sample.attributes):
-                yield f"({sample}) by operand {i}: {wrong}"
+            direction = np.asarray(_direction(case, random, i, operands[i]))
+            directions = [direction if k == i else None for k in range(len(operands))]
+            if wrong := _wrong(_numbers(partial, operands[i]) * direction, case, operands, directions, sample.attributes):
+                yield f"{operands[i].dtype} ({sample}) by operand {i}: {wrong}"
 
 
 def check_transposes(case, quick=False):
-    """<cotangent, f(x + v) - f(x)> = <transpose(cotangent), v>, as f is linear in each operand."""
+    """Re <cotangent, f(x + v) - f(x)> = Re <transpose(cotangent), v>, as f is linear in each operand."""
     if "transposes" not in case.primitive.rules:
         return
     random = np.random.default_rng(3)
     for sample, operands in _samples(case, quick):
         before = values.run(case, operands, sample.attributes)[0]
-        if before.dtype.kind != "f":
+        if before.dtype.kind not in "fc":
             continue
-        # A whole number, which every inexact dtype holds, so that what a cast loses does not count.
-        cotangent = random.integers(-4, 4, before.shape).astype(before.dtype)
+        cotangent = _whole(random, before, 4)
         for i, operand in enumerate(operands):
-            if operand.dtype != np.float64:
-                continue
-            direction = random.integers(-8, 8, operand.shape).astype(float)
-            result = testing.transpose(case.primitive.name, [plait.borrow(x) for x in operands], i,
-                                       plait.borrow(cotangent), **sample.attributes)
-            if result is None:
-                continue
-            if result.shape != operand.shape or result.dtype != plait.f64:
-                yield f"({sample}) for operand {i}: gives {result.dtype}{result.shape}, not that of the operand"
-                continue
-            moved = [operand + direction if k == i else x for k, x in enumerate(operands)]
-            after = values.run(case, moved, sample.attributes)[0]
-            left = np.sum(cotangent.astype(float) * (after.astype(float) - before.astype(float)))
-            right = np.sum(result.numpy() * direction)
-            size = np.sum(np.abs(cotangent.astype(float)) * (np.abs(after.astype(float)) + np.abs(before.astype(float))))
-            accuracy = 1e-9 if before.dtype == np.float64 else 1e-2
-            if not abs(left - right) <= accuracy * max(1, size):
-                yield f"({sample}) for operand {i}: <transpose(ct), v> = {right}, <ct, f(v)> = {left}"
+            if _moves(operand):
+                yield from _check_transpose(case, sample, operands, i, before, cotangent, _whole(random, operand, 8))
+
+
+def _check_transpose(case, sample, operands, i, before, cotangent, direction):
+    result = testing.transpose(case.primitive.name, [plait.borrow(x) for x in operands], i, plait.borrow(cotangent),
+                               **sample.attributes)
+    if result is None:
+        return
+    if result.shape != operands[i].shape or result.numpy().dtype != operands[i].dtype:
+        yield f"({sample}) for operand {i}: gives {result.dtype}{result.shape}, not that of the operand"
+        return
+    moved = [x + direction if k == i else x for k, x in enumerate(operands)]
+    after = values.run(case, moved, sample.attributes)[0]
+    wide = np.complex128 if before.dtype.kind == "c" else np.float64
+    left = np.sum(cotangent.astype(wide) * (after.astype(wide) - before.astype(wide))).real
+    right = np.sum(result.numpy() * direction).real
+    size = np.sum(np.abs(cotangent) * (np.abs(after.astype(wide)) + np.abs(before.astype(wide))))
+    accuracy = 1e-9 if before.dtype in INEXACT else 1e-5 if before.dtype in (np.float32, np.complex64) else 0.3
+    if not abs(left - right) <= accuracy * max(1, size):
+        yield f"{operands[i].dtype} ({sample}) for operand {i}: <transpose(ct), v> = {right}, <ct, f(v)> = {left}"
 
 
 def _has_tangents(case, operands, attributes):
     """Some primitives have no derivative with some attributes, and say so."""
     try:
-        directions = [plait.borrow(np.ones_like(x)) if x.dtype == np.float64 else None for x in operands]
+        directions = [plait.borrow(np.ones_like(x)) if _moves(x) else None for x in operands]
         testing.tangents(case.primitive.name, [plait.borrow(x) for x in operands], directions, **attributes)
     except plait.ValueError as error:
         if "has no derivative" in error.message:
@@ -141,15 +156,23 @@ def check_tangents(case, quick=False):
     for sample, operands in _samples(case, quick):
         if not _has_tangents(case, operands, sample.attributes):
             continue
-        movable = [i for i, x in enumerate(operands) if x.dtype == np.float64]
+        movable = [i for i, x in enumerate(operands) if _moves(x)]
         for moving in [[i] for i in movable] + ([movable] if len(movable) > 1 else []):
             directions = [_direction(case, random, i, x) if i in moving else None for i, x in enumerate(operands)]
             given = [None if d is None else plait.borrow(np.asarray(d)) for d in directions]
             found = testing.tangents(case.primitive.name, [plait.borrow(x) for x in operands], given, **sample.attributes)
             results = values.run(case, operands, sample.attributes)
-            for k, result in enumerate(results):
-                if result.dtype != np.float64 or k >= len(found):
+            for k, actual in enumerate(_tangents_of(case, results, found)):
+                if actual is None:
                     continue
-                actual = _numbers(found[k], result)
                 if wrong := _wrong(actual, case, operands, directions, sample.attributes, k):
-                    yield f"({sample}) result {k}, operands {moving}: {wrong}"
+                    yield f"{operands[moving[0]].dtype} ({sample}) result {k}, operands {moving}: {wrong}"
+
+
+def _tangents_of(case, results, found):
+    """Of the results, or of what is unique of them; None for those that have none."""
+    found = [_numbers(found[k] if k < len(found) else None, result) for k, result in enumerate(results)]
+    if case.invariants is None:
+        return [tangent if _moves(result) else None for tangent, result in zip(found, results)]
+    ahead, behind = (case.invariants(*_moved(results, found, step)) for step in (STEP, -STEP))
+    return [(a - b) / (2 * STEP) for a, b in zip(ahead, behind)]
