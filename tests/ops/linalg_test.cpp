@@ -216,19 +216,13 @@ TEST_P(Linalg, RefusesWhatHasNoFactors) {
   const Tensor good = identity(2, 2, DType::f32);
   const Tensor stack = concat(std::vector<Tensor>{
       broadcast_to(good, {1, 2, 2}), tensor(std::vector<float>{1, 2, 2, 4}, {1, 2, 2})});
-  EXPECT_EQ(message_of([&] {
-              linalg::solve(stack, ones({2, 1}));
-            }),
+  EXPECT_EQ(message_of([&] { linalg::solve(stack, ones({2, 1})); }),
             "solve: matrix [1] of the batch is singular: pivot 1 is 0");
-  EXPECT_EQ(message_of([&] {
-              linalg::inv(zeros({2, 2}));
-            }),
+  EXPECT_EQ(message_of([&] { linalg::inv(zeros({2, 2})); }),
             "solve: the matrix is singular: pivot 0 is 0");
   EXPECT_EQ(message_of([&] { linalg::solve_triangular(stack * 0, ones({2})); }),
             "triangular_solve: matrix [0] of the batch is singular: pivot 0 is 0");
-  EXPECT_EQ(message_of([&] {
-              linalg::cholesky(reshape(stack - good, {1, 2, 2, 2}));
-            }),
+  EXPECT_EQ(message_of([&] { linalg::cholesky(reshape(stack - good, {1, 2, 2, 2})); }),
             "cholesky: matrix [0, 0] of the batch is not positive definite: its leading minor of "
             "order 1 is not positive");
   const Tensor nan = where(stack == 4, NAN, stack);

@@ -257,8 +257,7 @@ TEST(RandomValues, TruncatedNormalIsRightInTheTails) {
         numbers_of(random::truncated_normal(random::key(5), low, high, {20000}, DType::f64));
     EXPECT_GE(*std::ranges::min_element(sample), low);
     EXPECT_LE(*std::ranges::max_element(sample), high);
-    expect_distribution(
-        sample, [&](double x) { return (from - tail(x)) / all; }, "truncated");
+    expect_distribution(sample, [&](double x) { return (from - tail(x)) / all; }, "truncated");
   }
   EXPECT_THROW(random::truncated_normal(random::key(5), 1, 1, {2}), ValueError);
   EXPECT_THROW(random::truncated_normal(random::key(5), NAN, 1, {2}), ValueError);
@@ -344,17 +343,13 @@ TEST(RandomBatches, AreAsEachLaneAlone) {
   const Tensor keys = reshape(random::split_key(random::key(8), 6), {2, 3});
   const auto draws = std::vector<std::function<Tensor(const Tensor&)>>{
       [](const Tensor& k) { return random::bits(k, {5}, DType::u8); },
-      [](const Tensor& k) {
-        return random::uniform(k, {3, 3});
-      },
+      [](const Tensor& k) { return random::uniform(k, {3, 3}); },
       [](const Tensor& k) { return random::normal(k, {7}); },
       [](const Tensor& k) { return random::normal(k, {}, 0., 1., DType::f64); },
       [](const Tensor& k) { return random::randint(k, {4}, 0, 9); },
       [](const Tensor& k) { return random::permutation(k, 5); },
       [](const Tensor& k) { return random::truncated_normal(k, 0, 1, {3}); },
-      [](const Tensor& k) {
-        return random::categorical(k, zeros({2, 5}));
-      },
+      [](const Tensor& k) { return random::categorical(k, zeros({2, 5})); },
   };
   for (const auto& draw : draws) {
     const Tensor all = draw(keys);
