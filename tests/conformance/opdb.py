@@ -177,18 +177,6 @@ def softmax(name):
     return call
 
 
-def hardtanh(x, min_val=-1.0, max_val=1.0, inplace=False):
-    if x.dtype.kind == "integer":
-        raise LeftOut("whole numbers, which become f32 in Plait")
-    return plait.hardtanh(x, float(min_val), float(max_val))
-
-
-def solve(a, b, left=True):
-    if not left or (a.ndim > 2 and b.ndim == a.ndim - 1):
-        raise LeftOut("stacks of vectors, or from the right")
-    return plait.linalg.solve(a, b)
-
-
 def linalg(name):
     def call(a, *arguments, **options):
         if options and name != "det":
@@ -216,7 +204,7 @@ NAMES |= {
     "nn.functional.softplus": softplus, "nn.functional.leaky_relu": activation("leaky_relu", "negative_slope"),
     "nn.functional.elu": activation("elu", "alpha"), "nn.functional.celu": activation("celu", "alpha"),
     "nn.functional.hardshrink": activation("hardshrink", "lambd"), "nn.functional.softshrink": activation("softshrink", "lambd"),
-    "nn.functional.hardtanh": hardtanh, "nn.functional.prelu": activation("prelu", "weight"),
+    "nn.functional.hardtanh": activation("hardtanh", "min_val", "max_val"), "nn.functional.prelu": activation("prelu", "weight"),
     "nn.functional.threshold": activation("threshold", "threshold", "value"), "nn.functional.gelu":
     lambda x, approximate="none": plait.gelu(x, approximate), "nn.functional.glu": lambda x, dim=-1: plait.glu(x, dim),
     "linalg.det": linalg("det"), "linalg.inv": linalg("inv"), "linalg.matrix_power": linalg("matrix_power"),

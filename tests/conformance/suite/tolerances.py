@@ -10,7 +10,7 @@ ULPS = {
     "power": (3, 1, 0.6),
     "special": (4, 1, 0.6),  # erf, gamma, …
     "complex": (8, 8, 8),  # of the larger part
-    "sum": (8, 8, 1),  # of the sum of magnitudes
+    "sum": (4, 4, 1),  # of the sum of magnitudes
     "product": (16, 16, 2),  # many factors, each rounded
     "normalised": (32, 16, 2),  # differences from a mean, exponentials over their sum
     "factorisation": (64, 64, 64),
