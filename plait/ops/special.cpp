@@ -209,7 +209,7 @@ Tensor lerp(const Operand& start, const Operand& end, const Operand& weight) {
   const DType dtype = inexact(common_dtype({&start, &end, &weight}));
   const Tensor a = start.as(dtype), b = end.as(dtype), w = weight.as(dtype);
   const Tensor distance = b - a;
-  return where(less(w, 0.5), a + w * distance, b - distance * (1 - w));
+  return where(less(absolute(w), 0.5), a + w * distance, b - distance * (1 - w));
 }
 
 Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {

@@ -72,6 +72,8 @@ TEST(Special, NumbersInPlaceOfNone) {
 TEST(Special, Mixtures) {
   expect_values(lerp(doubles({1, 1, 1e30}), doubles({3, 3, 7}), doubles({0.25, 0.75, 1})),
                 {1.5, 2.5, 7});
+  const Tensor i = tensor(std::vector<std::complex<double>>{{0, 1}}, {1});
+  expect_values(imag(lerp(i, i * 3, 0.25)), {1.5});
   expect_values(addcmul(doubles({1}), doubles({2}), doubles({3}), 0.5), {4});
   expect_values(addcdiv(doubles({1}), doubles({6}), doubles({3}), 2), {5});
 }
