@@ -2,12 +2,12 @@
 // on one.
 #include <algorithm>
 #include <cmath>
+#include <mutex>
 #include <numeric>
 #include <string>
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/core/thread_team.h"
 #include "plait/ops/linalg_primitives.h"
 #include "plait/ops/linalg_routines.h"
 
@@ -106,12 +106,14 @@ struct Numbers {
   T* at(int64_t i) { return data + i * each; }
 };
 
+// One after another, and one caller at a time: Debian's serial OpenBLAS gives wrong eigenvalues
+// when several threads are inside of it.
+std::mutex one_caller;
+
 template <class Body>
-void for_each_matrix(int64_t count, int64_t operations, Body body) {
-  const int64_t grain = std::max<int64_t>(1, 50'000 / (operations + 1));
-  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) body(i);
-  });
+void for_each_matrix(int64_t count, Body body) {
+  const std::lock_guard lock(one_caller);
+  for (int64_t i = 0; i < count; ++i) body(i);
 }
 
 template <class T>
@@ -150,7 +152,7 @@ void cholesky_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]);
     const int64_t n = a.rows();
-    for_each_matrix(n ? a.count() : 0, n * n * n, [&](int64_t i) {
+    for_each_matrix(n ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       if (const int64_t minor = routines.cholesky(a.at(i), n); minor != 0) {
         throw ValueError(
@@ -186,7 +188,7 @@ void lu_now(KernelCall& call, const void* data) {
     Matrices<T> a(call.operands[0]);
     const int64_t m = a.rows(), k = a.least();
     Numbers<int64_t> order(call.types[1].sizes, m), sign(call.types[2].sizes, 1);
-    for_each_matrix(a.count(), m * a.columns() * k, [&](int64_t i) {
+    for_each_matrix(a.count(), [&](int64_t i) {
       expect_finite(call, a, i);
       std::vector<int32_t> pivots(static_cast<size_t>(k));
       if (k > 0) routines.lu(a.at(i), m, a.columns(), pivots.data());
@@ -203,7 +205,7 @@ void triangular_solve_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]), b(call.operands[1]);
     const int64_t n = a.rows();
-    for_each_matrix(b.columns() && n ? a.count() : 0, n * n * b.columns(), [&](int64_t i) {
+    for_each_matrix(b.columns() && n ? a.count() : 0, [&](int64_t i) {
       for (int64_t j = 0; j < n && !kind.unit_diagonal; ++j) {
         if (a.at(i, j, j) == T()) refuse_singular(call, a, i, j);
       }
@@ -217,7 +219,7 @@ void solve_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]), b(call.operands[1]);
     const int64_t n = a.rows(), columns = b.columns();
-    for_each_matrix(n ? a.count() : 0, n * n * (n + columns), [&](int64_t i) {
+    for_each_matrix(n ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       std::vector<int32_t> pivots(static_cast<size_t>(n));
       routines.lu(a.at(i), n, n, pivots.data());
@@ -242,7 +244,7 @@ void qr_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]), q(call.types[0].sizes), r(call.types[1].sizes);
     const int64_t m = a.rows(), n = a.columns();
-    for_each_matrix(a.count(), m * n * q.columns(), [&](int64_t i) {
+    for_each_matrix(a.count(), [&](int64_t i) {
       expect_finite(call, a, i);
       if (a.least() == 0) return q.set_identity(i);
       routines.qr(a.at(i), q.at(i), m, n, q.columns());
@@ -260,7 +262,7 @@ void eigh_now(KernelCall& call, const void* data) {
     Matrices<T> a(call.operands[0]);
     const int64_t n = a.rows();
     Numbers<Real<T>> values(call.types[0].sizes, n);
-    for_each_matrix(n ? a.count() : 0, 10 * n * n * n, [&](int64_t i) {
+    for_each_matrix(n ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       if (!routines.eigh(a.at(i), values.at(i), n)) fail_to_converge(call, a, i);
     });
@@ -275,7 +277,7 @@ void svd_now(KernelCall& call, const void* data) {
     Matrices<T> a(call.operands[0]), u(call.types[0].sizes), vh(call.types[2].sizes);
     const int64_t m = a.rows(), n = a.columns(), k = a.least();
     Numbers<Real<T>> values(call.types[1].sizes, k);
-    for_each_matrix(a.count(), 10 * m * n * k, [&](int64_t i) {
+    for_each_matrix(a.count(), [&](int64_t i) {
       expect_finite(call, a, i);
       if (k == 0) {
         u.set_identity(i);
@@ -296,7 +298,7 @@ void pinv_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]), inverse(call.types[0].sizes);
     const int64_t m = a.rows(), n = a.columns(), k = a.least();
-    for_each_matrix(k ? a.count() : 0, 12 * m * n * k, [&](int64_t i) {
+    for_each_matrix(k ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       std::vector<T> u(static_cast<size_t>(m * k)), vh(static_cast<size_t>(k * n));
       std::vector<Real<T>> values(static_cast<size_t>(k));
@@ -334,7 +336,7 @@ void eig_now(KernelCall& call, const void* data) {
     Matrices<ComplexOf<T>> vectors(call.types[1].sizes);
     const int64_t n = a.rows();
     Numbers<ComplexOf<T>> values(call.types[0].sizes, n);
-    for_each_matrix(n ? a.count() : 0, 20 * n * n * n, [&](int64_t i) {
+    for_each_matrix(n ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       if (!routines.eig(a.at(i), values.at(i), vectors.at(i), n)) fail_to_converge(call, a, i);
     });

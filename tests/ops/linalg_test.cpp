@@ -369,7 +369,7 @@ TEST(LinalgTrace, TheProgramGivesTheSame) {
   }
 }
 
-TEST(LinalgStacks, AreSharedOutAmongThreads) {
+TEST(LinalgStacks, GiveTheSameOnAnyNumberOfThreads) {
   const Tensor a = noise(4, {48, 96, 96}, DType::f64), b = noise(5, {48, 96, 8}, DType::f64);
   const auto f = [&] {
     return std::vector<Tensor>{linalg::solve(a, b), linalg::qr(a).r, linalg::eigvalsh(a),
