@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include "plait/core/element.h"
@@ -34,7 +35,10 @@ class OrderKey {
     }
   }
 
-  // Whether other numbers have this key too: those of 0 and −0, and all that are not numbers.
+  // Keys of more than one number: that of 0 and −0, and that of all that are not numbers.
+  static constexpr std::span<const Key> shared_keys() {
+    return std::span(kShared).first(kIsFloat ? 2 : 0);
+  }
   static bool is_shared(Key key) { return kIsFloat && (key == kSign || key == kNaN); }
   // The number whose key it is, where that is not shared.
   static T number(Key key) {
@@ -63,6 +67,7 @@ class OrderKey {
     }
   }
   static constexpr Key kGreatest = greatest();
+  static constexpr Key kShared[] = {kSign, kNaN};
 };
 
 }  // namespace plait

@@ -1,5 +1,6 @@
 // Finding places: of values in rows that are in order, and of the extremes of rows that are not.
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <vector>
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr int64_t kWork = 1 << 14;   // elements worth a thread
 constexpr int64_t kBlock = 1024;     // elements compared before it is asked where
+constexpr int64_t kLanes = 16;       // of these, side by side
 constexpr int64_t kColumns = 256;    // rows gone through side by side
 constexpr int64_t kPiece = 1 << 16;  // of a long row, elements to a piece that threads share
 
@@ -62,6 +64,39 @@ struct Found {
   int64_t place;
 };
 
+template <class T, bool greatest>
+typename OrderKey<T>::Key block_extreme(const T* row, int64_t begin, int64_t end) {
+  typename OrderKey<T>::Key best = 0;
+  for (int64_t i = begin; i < end; ++i) best = std::max(best, extreme_key(row[i], greatest));
+  return best;
+}
+
+// Floats are compared as such, many side by side; a NaN is noted by the way.
+template <class T, bool greatest>
+requires std::is_floating_point_v<T>
+typename OrderKey<T>::Key block_extreme(const T* row, int64_t begin, int64_t end) {
+  constexpr T kInfinity = std::numeric_limits<T>::infinity();
+  std::array<T, kLanes> best;
+  std::array<typename OrderKey<T>::Key, kLanes> nan{};
+  best.fill(greatest ? -kInfinity : kInfinity);
+  int64_t i = begin;
+  for (; i + kLanes <= end; i += kLanes) {
+    for (int64_t lane = 0; lane < kLanes; ++lane) {
+      const auto at = static_cast<size_t>(lane);
+      const T x = row[i + lane];
+      best[at] = (greatest ? x > best[at] : x < best[at]) ? x : best[at];
+      nan[at] |= x != x;
+    }
+  }
+  auto key = extreme_key(greatest ? -kInfinity : kInfinity, greatest);
+  for (size_t lane = 0; lane < kLanes; ++lane) {
+    const T x = nan[lane] != 0 ? std::numeric_limits<T>::quiet_NaN() : best[lane];
+    key = std::max(key, extreme_key(x, greatest));
+  }
+  for (; i < end; ++i) key = std::max(key, extreme_key(row[i], greatest));
+  return key;
+}
+
 // In blocks: first what the extreme of each is, and in the end where it is in the best of them.
 template <class T, bool greatest>
 Found<typename OrderKey<T>::Key> find_in(const T* row, int64_t begin, int64_t end) {
@@ -69,9 +104,7 @@ Found<typename OrderKey<T>::Key> find_in(const T* row, int64_t begin, int64_t en
   Key best = 0;
   int64_t best_block = begin;
   for (int64_t block = begin; block < end; block += kBlock) {
-    const int64_t stop = std::min(block + kBlock, end);
-    Key here = 0;
-    for (int64_t i = block; i < stop; ++i) here = std::max(here, extreme_key(row[i], greatest));
+    const Key here = block_extreme<T, greatest>(row, block, std::min(block + kBlock, end));
     if (here > best) {
       best = here;
       best_block = block;

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <optional>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -16,31 +18,36 @@ namespace plait {
 namespace {
 
 constexpr int64_t kShort = 256;       // elements that are faster compared than counted
+constexpr int64_t kLong = 1 << 16;    // elements for which longer digits pay
 constexpr int64_t kWork = 1 << 13;    // elements worth a thread
 constexpr int64_t kShared = 1 << 17;  // of a row, elements worth several threads
-constexpr size_t kDigits = 256;
 
-// A stable pass after the other over `count` items, by their keys' bytes; gives where they are in
-// the end.
+// A stable pass after the other over `count` items, by the digits of their keys; gives where they
+// are in the end.
 template <class Item, class KeyOf>
 class RadixSorter {
  public:
-  RadixSorter(int64_t count, int parts, KeyOf key_of)
-      : count_(count), parts_(parts), key_of_(key_of), places_(static_cast<size_t>(parts)) {}
+  RadixSorter(int64_t count, int parts)
+      : count_(count), parts_(parts), places_(static_cast<size_t>(parts)) {}
 
-  Item* sort(Item* items, Item* spare, int key_bytes) {
-    for (int pass = 0; pass < key_bytes; ++pass) {
-      count_digits(items, 8 * pass);
+  Item* sort(Item* items, Item* spare) {
+    constexpr int kKeyBits = 8 * static_cast<int>(sizeof(std::invoke_result_t<KeyOf, Item>));
+    digit_bits_ = kKeyBits > 16 && count_ >= kLong ? 11 : 8;
+    for (auto& places : places_) places.resize(size_t{1} << digit_bits_);
+    for (int shift = 0; shift < kKeyBits; shift += digit_bits_) {
+      count_digits(items, shift);
       if (!find_places()) continue;
-      move(items, spare, 8 * pass);
+      move(items, spare, shift);
       std::swap(items, spare);
     }
     return items;
   }
 
  private:
-  size_t digit_of(const Item& item, int shift) const {
-    return static_cast<size_t>(key_of_(item) >> shift) & (kDigits - 1);
+  auto digits_at(int shift) const {
+    return [shift, mask = (size_t{1} << digit_bits_) - 1](const Item& item) {
+      return static_cast<size_t>(KeyOf()(item) >> shift) & mask;
+    };
   }
   int64_t begin_of(int64_t part) const { return count_ * part / parts_; }
 
@@ -51,10 +58,12 @@ class RadixSorter {
 
   void count_digits(const Item* items, int shift) {
     for_each_part([&](int64_t part) {
-      auto& counts = places_[static_cast<size_t>(part)];
-      counts.fill(0);
+      std::vector<int64_t>& counted = places_[static_cast<size_t>(part)];
+      std::fill(counted.begin(), counted.end(), 0);
+      int64_t* counts = counted.data();
+      const auto digit_of = digits_at(shift);
       const int64_t end = begin_of(part + 1);
-      for (int64_t i = begin_of(part); i < end; ++i) ++counts[digit_of(items[i], shift)];
+      for (int64_t i = begin_of(part); i < end; ++i) ++counts[digit_of(items[i])];
     });
   }
 
@@ -62,7 +71,7 @@ class RadixSorter {
   // the same one.
   bool find_places() {
     int64_t place = 0;
-    for (size_t digit = 0; digit < kDigits; ++digit) {
+    for (size_t digit = 0; digit < places_[0].size(); ++digit) {
       const int64_t before = place;
       for (auto& counts : places_) place += std::exchange(counts[digit], place);
       if (place - before == count_) return false;
@@ -72,18 +81,16 @@ class RadixSorter {
 
   void move(const Item* items, Item* to, int shift) {
     for_each_part([&](int64_t part) {
-      auto& places = places_[static_cast<size_t>(part)];
+      int64_t* places = places_[static_cast<size_t>(part)].data();
+      const auto digit_of = digits_at(shift);
       const int64_t end = begin_of(part + 1);
-      for (int64_t i = begin_of(part); i < end; ++i) {
-        to[places[digit_of(items[i], shift)]++] = items[i];
-      }
+      for (int64_t i = begin_of(part); i < end; ++i) to[places[digit_of(items[i])]++] = items[i];
     });
   }
 
   int64_t count_;
-  int parts_;
-  KeyOf key_of_;
-  std::vector<std::array<int64_t, kDigits>> places_;
+  int parts_, digit_bits_ = 8;
+  std::vector<std::vector<int64_t>> places_;  // of each part, by digit
 };
 
 struct KeyOfItem {
@@ -91,12 +98,6 @@ struct KeyOfItem {
   auto operator()(const Item& item) const {
     return item.key();
   }
-};
-
-template <class T>
-struct KeyOfNumber {
-  bool descending;
-  auto operator()(T x) const { return ordered_key(x, descending); }
 };
 
 // Rows of one length, one after the other; `threads` share each.
@@ -125,23 +126,37 @@ class RowSorter {
     write(items.data(), row, values, order, 0, length_);
   }
 
+  // By the keys alone, from which the numbers are read off. Those that share a key come in the
+  // order that they had.
   void sort_values(const T* row, T* values) {
-    T* spare = scratch<T>(1);
-    share([&](int64_t begin, int64_t end) { std::copy(row + begin, row + end, values + begin); });
-    RadixSorter<T, KeyOfNumber<T>> sorter(length_, threads_, {descending_});
-    const T* sorted = sorter.sort(values, spare, static_cast<int>(sizeof(Key)));
-    if (sorted == values) return;
+    Key* keys = scratch<Key>(2);
     share([&](int64_t begin, int64_t end) {
-      std::copy(sorted + begin, sorted + end, values + begin);
+      for (int64_t i = begin; i < end; ++i) keys[i] = ordered_key(row[i], descending_);
     });
+    const Key* sorted =
+        RadixSorter<Key, std::identity>(length_, threads_).sort(keys, keys + length_);
+    share([&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) values[i] = OrderKey<T>::number(key_of(sorted[i]));
+    });
+    for (const Key shared : OrderKey<T>::shared_keys()) restore(row, sorted, shared, values);
+  }
+
+  Key key_of(Key ordered) const { return descending_ ? static_cast<Key>(~ordered) : ordered; }
+
+  void restore(const T* row, const Key* sorted, Key shared, T* values) const {
+    const auto range = std::equal_range(sorted, sorted + length_, key_of(shared));
+    T* to = values + (range.first - sorted);
+    for (T* end = to + (range.second - range.first); to != end; ++row) {
+      if (OrderKey<T>::of(*row) == shared) *to++ = *row;
+    }
   }
 
   template <class Item>
   void sort_items(const T* row, T* values, int64_t* order) {
     Item* items = scratch<Item>(2);
     share([&](int64_t begin, int64_t end) { make_items(row, items, begin, end); });
-    RadixSorter<Item, KeyOfItem> sorter(length_, threads_, {});
-    const Item* sorted = sorter.sort(items, items + length_, static_cast<int>(sizeof(Key)));
+    const Item* sorted =
+        RadixSorter<Item, KeyOfItem>(length_, threads_).sort(items, items + length_);
     share([&](int64_t begin, int64_t end) { write(sorted, row, values, order, begin, end); });
   }
 

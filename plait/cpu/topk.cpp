@@ -13,7 +13,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kLeastRoom = 512;  // candidates, so that thinning out is rare
+constexpr int64_t kLeastRoom = 128;  // candidates, so that thinning out is rare
 constexpr int64_t kWork = 1 << 14;   // elements worth a thread
 constexpr int64_t kPiece = 1 << 17;  // of a long row, elements to a piece that threads share
 
