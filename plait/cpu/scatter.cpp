@@ -76,7 +76,9 @@ class Scatter {
     for (int64_t point = 0; point < updates_.points; ++point) {
       if (updates_.offsets[point] != IndexedRows::kNowhere) order.push_back(point);
     }
-    std::ranges::stable_sort(order, {}, [&](int64_t point) { return updates_.offsets[point]; });
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return updates_.offsets[a] < updates_.offsets[b];
+    });
     updates_.points = static_cast<int64_t>(order.size());
     share(loops_.grouped, order.data(), updates_.points, grain);
   }

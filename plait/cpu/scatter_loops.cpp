@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <complex>
 
 #include "plait/core/element.h"
@@ -37,17 +38,26 @@ struct Multiply {
     }
   }
 };
-// NaN is what differs from itself.
+template <class T>
+bool is_nan(T a) {
+  if constexpr (kIsPackedFloat<T>) {
+    return std::isnan(static_cast<float>(a));
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return std::isnan(a);
+  } else {
+    return false;
+  }
+}
 struct Minimum {
   template <class T>
   static T of(T a, T b) {
-    return b < a || b != b ? b : a;
+    return b < a || is_nan(b) ? b : a;
   }
 };
 struct Maximum {
   template <class T>
   static T of(T a, T b) {
-    return a < b || b != b ? b : a;
+    return a < b || is_nan(b) ? b : a;
   }
 };
 
