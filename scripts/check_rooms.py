@@ -89,6 +89,10 @@ INSIDE = {
     "plait/ops/philox.h",
     "plait/ops/random_primitives.h",
     "plait/ops/resampling_taps.h",
+    "plait/transform/derivative.h",
+    "plait/transform/linear_function.h",
+    "plait/transform/run_instruction.h",
+    "plait/transform/sweep.h",
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -34,7 +34,7 @@ void infer_gather(ir::Inference& in) {
 }
 
 Tensor transpose_gather(const RuleContext& c, const Tensor& cotangent, size_t) {
-  const ir::Type& x = c.operand_types[0];
+  const OperandType& x = c.operand_types[0];
   return scatter_rows(Combine::add, full(x.shape(), 0, x.dtype()), cotangent, c.operands.subspan(1),
                       c.attributes.as<GatherAttributes>());
 }

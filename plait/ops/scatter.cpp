@@ -57,7 +57,7 @@ Tensor is_last(const RuleContext& c) {
 
 Tensor transpose_set(const RuleContext& c, const Tensor& cotangent, size_t operand) {
   const Places places(c);
-  const ir::Type& updates = c.operand_types[1];
+  const OperandType& updates = c.operand_types[1];
   if (operand == 0) {
     return places.scatter(Combine::set, cotangent, full(updates.shape(), 0, updates.dtype()));
   }

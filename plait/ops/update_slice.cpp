@@ -81,7 +81,7 @@ std::vector<SliceRange> ranges_of(const UpdateSliceAttributes& a, const Shape& p
 }
 
 Tensor transpose_update_slice(const RuleContext& c, const Tensor& cotangent, size_t operand) {
-  const ir::Type& part = c.operand_types[1];
+  const OperandType& part = c.operand_types[1];
   const auto ranges = ranges_of(c.attributes.as<UpdateSliceAttributes>(), part.shape());
   if (operand == 0) {
     Tensor again = cotangent;

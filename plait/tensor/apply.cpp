@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
 #include "plait/ir/inference.h"
+#include "plait/tensor/derivation.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/trace.h"
 
@@ -201,10 +202,24 @@ class Rows {
   alignas(kLargestElement) std::array<std::byte, kMost * kLargestElement> numbers_;
 };
 
+bool has_derivation(std::span<const Tensor> operands) {
+  for (const Tensor& operand : operands) {
+    if (operand.derivation()) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Tensor> operands,
                               const ir::Attributes& attributes) {
+  return has_derivation(operands) ? apply_following(primitive, operands, attributes)
+                                  : apply_unfollowed(primitive, operands, attributes);
+}
+
+std::vector<Tensor> apply_unfollowed(const ir::Primitive& primitive,
+                                     std::span<const Tensor> operands,
+                                     const ir::Attributes& attributes) {
   if (Trace* trace = Trace::current()) {
     return trace->record({.primitive = primitive, .operands = operands, .attributes = attributes});
   }
@@ -219,7 +234,7 @@ std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Te
 Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
              const ir::Attributes& attributes) {
   constexpr size_t kMostInPlace = 4;
-  if (Trace::current() != nullptr || operands.size() > kMostInPlace) {
+  if (Trace::current() != nullptr || operands.size() > kMostInPlace || has_derivation(operands)) {
     return apply_all(primitive, operands, attributes).at(0);
   }
   std::array<Array, kMostInPlace> arrays;
@@ -237,7 +252,7 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   for (const RowOperand& operand : operands) {
     if (operand.tensor == nullptr) {
       rows.add(operand.number->element());
-    } else if (!rows.add(operand.tensor->array())) {
+    } else if (operand.tensor->derivation() || !rows.add(operand.tensor->array())) {
       return {};
     }
   }
@@ -251,7 +266,9 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
 Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
                          size_t place, const ir::Attributes& attributes) {
   operands[place] = x;
-  if (Trace::current() != nullptr) return apply(primitive, operands, attributes);
+  if (Trace::current() != nullptr || has_derivation(operands)) {
+    return apply(primitive, operands, attributes);
+  }
   std::vector<Array> arrays = arrays_of(operands);
   // From here on the array is where the kernel finds it, and nowhere else if x was its only owner.
   operands[place] = Tensor();

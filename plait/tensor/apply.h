@@ -13,6 +13,10 @@ namespace plait {
 
 std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Tensor> operands,
                               const ir::Attributes& attributes = {});
+// The same, where what derivatives the operands are wanted for does not matter.
+std::vector<Tensor> apply_unfollowed(const ir::Primitive& primitive,
+                                     std::span<const Tensor> operands,
+                                     const ir::Attributes& attributes = {});
 // Of a primitive with one result.
 Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
              const ir::Attributes& attributes = {});

@@ -19,6 +19,15 @@ Table& table() {
 
 }  // namespace
 
+OperandType::OperandType(const Tensor& tensor) {
+  if (tensor.is_traced()) {
+    traced_ = tensor.type();
+  } else {
+    dtype_ = tensor.array().dtype();
+    sizes_ = tensor.array().sizes();
+  }
+}
+
 void register_rules(const ir::Primitive& primitive, Rules rules) {
   const std::lock_guard lock(table().mutex);
   table().rules.insert_or_assign(&primitive, std::move(rules));

@@ -11,12 +11,31 @@
 
 namespace plait {
 
+// The type of an operand, told without keeping the operand, and made an ir::Type only when asked.
+class OperandType {
+ public:
+  OperandType() = default;
+  explicit OperandType(const Tensor& tensor);
+  explicit OperandType(ir::Type type) : traced_(std::move(type)) {}
+
+  DType dtype() const { return traced_ ? traced_.dtype() : dtype_; }
+  Shape shape() const { return traced_ ? traced_.shape() : Shape::of_sizes(sizes_); }
+  int64_t rank() const { return traced_ ? traced_.rank() : static_cast<int64_t>(sizes_.size()); }
+  ir::Type type() const { return traced_ ? traced_ : ir::Type::array(dtype_, shape()); }
+  std::string text() const { return type().text(); }
+
+ private:
+  DType dtype_ = DType::f32;
+  Sizes sizes_;
+  ir::Type traced_;  // in place of the others
+};
+
 // What a rule looks at. Operands and results that it does not read are empty tensors.
 struct RuleContext {
   const ir::Attributes& attributes;
   std::span<const Tensor> operands;
   std::span<const Tensor> results;
-  std::span<const ir::Type> operand_types;
+  std::span<const OperandType> operand_types;
 
   const Tensor& operand(size_t i) const { return operands[i]; }
   const Tensor& result(size_t i = 0) const { return results[i]; }

@@ -17,6 +17,12 @@ Element Scalar::element() const {
 
 Tensor::Tensor(TracedValue value) : node_(new Node(std::move(value))) {}
 
+Tensor Tensor::with_derivation(std::shared_ptr<const Derivation> derivation) const {
+  Tensor tensor = is_traced() ? Tensor(traced()) : Tensor(node_->array);
+  tensor.node_->derivation = std::move(derivation);
+  return tensor;
+}
+
 void Tensor::refuse_empty() {
   throw ValueError("this tensor was never given a value")
       .hint("Tensor() holds nothing; assign a tensor to it first");

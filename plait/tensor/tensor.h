@@ -19,6 +19,7 @@
 namespace plait {
 
 class Trace;
+struct Derivation;
 
 // Of the room `ops`, where the members that take them are defined (ops/index.h, ops/at.h).
 class Index;
@@ -56,6 +57,11 @@ class Tensor {
   explicit operator bool() const { return node_ != nullptr; }
   bool is_traced() const { return node().traced != nullptr; }
   const void* identity() const { return node_; }  // equal for copies
+
+  // How it came to be, where somebody wants its derivative (derivation.h); null otherwise.
+  const std::shared_ptr<const Derivation>& derivation() const { return node().derivation; }
+  // The same numbers, or the same traced value, with another derivation.
+  Tensor with_derivation(std::shared_ptr<const Derivation> derivation) const;
 
   DType dtype() const;
   Shape shape() const;
@@ -97,6 +103,7 @@ class Tensor {
     std::atomic<uint32_t> owners{1};
     Array array;
     std::unique_ptr<TracedValue> traced;
+    std::shared_ptr<const Derivation> derivation;
   };
   const Node& node() const {
     if (!node_) refuse_empty();

@@ -7,6 +7,7 @@
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/verify.h"
+#include "plait/tensor/derivation.h"
 
 namespace plait {
 namespace {
@@ -26,13 +27,18 @@ const ir::Primitive& capture_primitive() {
 
 }  // namespace
 
-Trace::Trace(std::string name)
+Trace::Trace(std::string name) : Trace(std::move(name), false) {}
+Trace::Trace(std::string name, Apart) : Trace(std::move(name), true) {}
+
+Trace::Trace(std::string name, bool is_apart)
     : outer_(current_trace),
+      is_apart_(is_apart || outer_ == nullptr),
       scope_(std::make_shared<TraceScope>(TraceScope{this, name})),
-      program_(outer_ ? outer_->program_ : std::make_shared<ir::ProgramBuilder>()),
+      program_(is_apart_ ? std::make_shared<ir::ProgramBuilder>() : outer_->program_),
       builder_(program_->function(std::move(name))) {
   builder_.set_location(Location::of_caller());
   current_trace = this;
+  pause_.emplace();
 }
 
 Trace::~Trace() { close(); }
@@ -41,6 +47,7 @@ void Trace::close() {
   if (!scope_->trace) return;
   scope_->trace = nullptr;
   current_trace = outer_;
+  pause_.reset();
 }
 
 Trace* Trace::current() { return current_trace; }
@@ -115,9 +122,10 @@ Tensor Trace::size(Dim size, DType dtype) {
 
 Tensor Trace::refine(const Tensor& tensor, const Shape& shape) {
   const ir::Type type = tensor.type().without_sharding().with_shape(shape);
-  return record({.primitive = ir::primitive(ir::Structure::refine),
-                 .operands = {&tensor, 1},
-                 .stated_types = {&type, 1}})[0];
+  const Tensor refined = record({.primitive = ir::primitive(ir::Structure::refine),
+                                 .operands = {&tensor, 1},
+                                 .stated_types = {&type, 1}})[0];
+  return tensor.derivation() ? follow_refined(tensor, refined) : refined;
 }
 
 // Whether the fact can be checked on entry. One about sizes that are born in the function is
@@ -160,7 +168,7 @@ RecordedFunction Trace::finish(std::span<const Tensor> results) {
   }
   std::shared_ptr<const ir::Function> function = builder_.finish(values);
   if (!captures_.empty()) function = with_captures(*function);
-  if (outer_) program_->add(function);
+  if (!is_apart_) program_->add(function);
   return {std::move(function), std::move(captures_)};
 }
 

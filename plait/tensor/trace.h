@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "plait/core/size_facts.h"
 #include "plait/ir/builder.h"
 #include "plait/ir/program.h"
+#include "plait/tensor/level.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait {
@@ -38,6 +40,9 @@ class Trace {
   // Opens a trace of a function on this thread, within the one that is open now. A trace within
   // another adds its function to the same program.
   explicit Trace(std::string name);
+  // Or of a function that is no part of that program.
+  enum Apart { apart };
+  Trace(std::string name, Apart);
   ~Trace();  // closes it, also where it was not finished
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
@@ -69,7 +74,10 @@ class Trace {
   bool is_about_parameters(const SizeFact& fact) const;
   void close();
 
+  Trace(std::string name, bool is_apart);
+
   Trace* outer_;
+  bool is_apart_;
   std::shared_ptr<TraceScope> scope_;
   std::shared_ptr<ir::ProgramBuilder> program_;  // shared with the outer trace
   ir::FunctionBuilder builder_;
@@ -78,6 +86,8 @@ class Trace {
   std::vector<Tensor> captures_;
   std::vector<ir::ValueId> capture_values_;                // where each was first met
   std::unordered_map<const void*, ir::ValueId> captured_;  // by identity
+  // What is recorded is followed as a whole, when its function is used.
+  std::optional<LevelPause> pause_;
 };
 
 }  // namespace plait

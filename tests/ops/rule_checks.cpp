@@ -18,10 +18,8 @@
 namespace plait {
 namespace {
 
-std::vector<ir::Type> types_of(const std::vector<Tensor>& tensors) {
-  std::vector<ir::Type> types;
-  for (const Tensor& tensor : tensors) types.push_back(tensor.type());
-  return types;
+std::vector<OperandType> types_of(const std::vector<Tensor>& tensors) {
+  return {tensors.begin(), tensors.end()};
 }
 
 const Rules& rules_of(const UsedPrimitive& used) {
@@ -114,7 +112,7 @@ void check_tangents(const UsedPrimitive& used, const std::vector<Tensor>& operan
     back[i] = operands[i] - kStep * tangents[i];
   }
   const std::vector<Tensor> results = used(operands);
-  const std::vector<ir::Type> types = types_of(operands);
+  const std::vector<OperandType> types = types_of(operands);
   const std::vector<Tensor> read_operands = read_of(operands, rule.reads.operands);
   const std::vector<Tensor> read_results = read_of(results, rule.reads.results);
   const RuleContext context{used.attributes, read_operands, read_results, types};
@@ -146,7 +144,7 @@ void check_transpose(const UsedPrimitive& used, const std::vector<Tensor>& opera
   }
   const Tensor result = used(only)[0];
   const Tensor cotangent = scattered(result.array().sizes(), 11, result.dtype());
-  const std::vector<ir::Type> types = types_of(operands);
+  const std::vector<OperandType> types = types_of(operands);
   const RuleContext context{used.attributes, read_operands, {}, types};
   const Tensor transposed = rule.of(context, cotangent, operand);
   ASSERT_EQ(transposed.type().text(), operands[operand].type().text());

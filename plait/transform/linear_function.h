@@ -1,0 +1,26 @@
+// Functions that are linear in some of their parameters, run from their results to their
+// parameters.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plait/ir/function.h"
+#include "plait/transform/derivative.h"
+
+namespace plait {
+
+// The cotangents of the parameters in which `function` is linear: those that have no value here.
+// What depends on the others alone is computed. ValueError that names the instruction where it is
+// not linear.
+std::vector<Tensor> transpose_function(const ir::Function& function, std::span<const Tensor> values,
+                                       std::span<const Tensor> cotangents);
+
+// The cotangents of the wanted operands of a primitive whose rule says its tangents: the rule is
+// recorded, and what it recorded transposed.
+std::vector<Tensor> transpose_tangents(const Application& applied,
+                                       std::span<const Tensor> cotangents,
+                                       const std::vector<bool>& wanted);
+
+}  // namespace plait

@@ -1,0 +1,44 @@
+#include "plait/transform/run_instruction.h"
+
+#include "plait/core/error.h"
+#include "plait/ir/printer.h"
+#include "plait/ir/structure.h"
+#include "plait/tensor/apply.h"
+#include "plait/tensor/trace.h"
+
+namespace plait {
+namespace {
+
+Tensor literal_tensor(const Literal& literal) {
+  if (Trace* trace = Trace::current()) return trace->constant(literal);
+  return Tensor(Array::of(literal));
+}
+
+Tensor refined(const Tensor& x, const Shape& shape) {
+  Trace* const trace = Trace::current();
+  return trace == nullptr || x.shape() == shape ? x : trace->refine(x, shape);
+}
+
+}  // namespace
+
+std::vector<Tensor> run_instruction(const ir::Instruction& instruction,
+                                    std::span<const Tensor> operands, const SymbolMap<Dim>& sizes) {
+  const auto here = [&](Dim dim) { return sizes.empty() ? dim : dim.substitute(sizes); };
+  switch (instruction.primitive().structure) {
+    case ir::Structure::machine:
+      return apply_all(instruction.primitive(), operands, instruction.attributes().map_sizes(here));
+    case ir::Structure::literal:
+      return {literal_tensor(instruction.attributes_as<ir::LiteralAttributes>().value)};
+    case ir::Structure::size: {
+      const auto& size = instruction.attributes_as<ir::SizeAttributes>();
+      return {scalar_tensor(here(size.value), size.dtype)};
+    }
+    case ir::Structure::refine:
+      return {refined(operands[0], instruction.result_types()[0].substitute(sizes).shape())};
+    default:
+      throw TypeError("{} cannot be run among tensors yet", ir::print(instruction))
+          .at(instruction.location());
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,105 @@
+#include "plait/transform/sweep.h"
+
+#include <algorithm>
+
+#include "plait/core/error.h"
+#include "plait/ops/elementwise.h"
+#include "plait/transform/derivative.h"
+
+namespace plait {
+namespace {
+
+// The results that rules read, with the step as where they come from again.
+std::vector<Tensor> results_of(const StepPtr& step) {
+  std::vector<Tensor> results = step->results;
+  const LevelSet levels = step->levels.still_open();
+  if (levels.empty()) return results;
+  for (uint32_t i = 0; i < results.size(); ++i) {
+    if (!results[i] || !is_inexact(results[i].dtype())) continue;
+    Derivation derivation;
+    if (results[i].derivation()) derivation = *results[i].derivation();
+    derivation.origin = {step, i, levels};
+    results[i] =
+        results[i].with_derivation(std::make_shared<const Derivation>(std::move(derivation)));
+  }
+  return results;
+}
+
+void forget(Step& step) {
+  step.is_spent = true;
+  step.operands.clear();
+  step.results.clear();
+  step.backward = {};
+  step.inputs.clear();
+}
+
+[[noreturn]] void refuse_spent(const Step& step) {
+  throw ValueError("the gradient of {} was taken before, and what it needs is gone",
+                   step.primitive ? step.primitive->name : "a function")
+      .at(Location::of_caller())
+      .hint("say `keep` (retain_graph) the first time");
+}
+
+}  // namespace
+
+void Sweep::add(const Origin& origin, const Tensor& cotangent) {
+  if (!cotangent || !follows(origin)) return;
+  const auto [place, is_new] = cotangents_.try_emplace(origin.step.get());
+  std::vector<Tensor>& of_results = place->second;
+  if (is_new) {
+    of_results.resize(origin.step->result_types.size());
+    waiting_.push_back(origin.step);
+    std::ranges::push_heap(waiting_, Later());
+  }
+  Tensor& total = of_results[origin.result];
+  total = total ? plait::add(total, cotangent) : cotangent;
+}
+
+void Sweep::run(const SweepOptions& options) {
+  const std::unordered_set<const Step*> stops(options.stops.begin(), options.stops.end());
+  while (!waiting_.empty()) {
+    std::ranges::pop_heap(waiting_, Later());
+    const StepPtr step = std::move(waiting_.back());
+    waiting_.pop_back();
+    if (stops.contains(step.get())) continue;
+    const auto place = cotangents_.find(step.get());
+    const std::vector<Tensor> cotangents = std::move(place->second);
+    cotangents_.erase(place);
+    if (step->is_spent) refuse_spent(*step);
+    const bool is_beginning =
+        std::ranges::none_of(step->inputs, [&](const Origin& input) { return follows(input); });
+    if (is_beginning) {
+      if (options.at_beginning && cotangents[0]) options.at_beginning(*step, cotangents[0]);
+      continue;
+    }
+    pull_through(step, cotangents);
+    if (!options.keep && !step->levels.has_unclosed_besides(level_)) forget(*step);
+  }
+}
+
+Tensor Sweep::at(const Step& stop, uint32_t result) const {
+  const auto place = cotangents_.find(&stop);
+  return place == cotangents_.end() ? Tensor() : place->second[result];
+}
+
+void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotangents) {
+  const Step& step = *pointer;
+  std::vector<bool> wanted;
+  for (const Origin& input : step.inputs) wanted.push_back(follows(input));
+  std::vector<Tensor> given;
+  if (step.backward) {
+    given = step.backward(cotangents);
+  } else if (step.primitive == nullptr) {
+    given = {cotangents[0]};
+  } else {
+    const std::vector<Tensor> results = results_of(pointer);
+    given = pull_back({*step.primitive, step.attributes, step.operands, results, step.operand_types,
+                       step.result_types},
+                      cotangents, wanted);
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i]) add(step.inputs[i], given[i]);
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,46 @@
+// Reverse mode: cotangents go back from results through the steps that a level noted, the last step
+// first.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "plait/tensor/derivation.h"
+
+namespace plait {
+
+struct SweepOptions {
+  bool keep = false;  // the steps may be swept again
+  // Where cotangents are wanted; not gone further than that.
+  std::span<Step* const> stops = {};
+  // Called with each beginning of the level that is reached, and the cotangent there.
+  std::function<void(Step& beginning, const Tensor& cotangent)> at_beginning = {};
+};
+
+class Sweep {
+ public:
+  explicit Sweep(const Level& level) : level_(level) {}
+
+  // The cotangent of what came from there. Nothing happens where the level does not follow it.
+  void add(const Origin& origin, const Tensor& cotangent);
+  void run(const SweepOptions& options);
+  // What came together at a stop, for one of its results; empty where nothing did.
+  Tensor at(const Step& stop, uint32_t result = 0) const;
+
+ private:
+  struct Later {
+    bool operator()(const StepPtr& a, const StepPtr& b) const { return a->number < b->number; }
+  };
+
+  void pull_through(const StepPtr& step, std::span<const Tensor> cotangents);
+  bool follows(const Origin& origin) const { return origin && origin.levels.contains(level_); }
+
+  const Level& level_;
+  std::vector<StepPtr> waiting_;  // a heap, the latest on top
+  std::unordered_map<const Step*, std::vector<Tensor>> cotangents_;
+};
+
+}  // namespace plait

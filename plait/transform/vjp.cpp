@@ -1,0 +1,101 @@
+#include "plait/transform/vjp.h"
+
+#include "plait/core/error.h"
+#include "plait/ops/create.h"
+#include "plait/transform/follow.h"
+#include "plait/transform/sweep.h"
+
+namespace plait {
+namespace {
+
+Tensor zeros_of(const OperandType& type) {
+  return is_inexact(type.dtype()) ? zeros(type.shape(), type.dtype()) : Tensor();
+}
+
+// ShapeError or TypeError unless the tensor can be a tangent or cotangent of `what`.
+void check_fits(std::string_view function, const Tensor& given, const OperandType& wanted,
+                const std::string& what) {
+  if (!given) return;
+  if (!is_inexact(wanted.dtype())) {
+    throw TypeError("{}: {} is {}, which has no derivative, but {} is given for it", function, what,
+                    wanted.text(), given.type().text())
+        .at(Location::of_caller())
+        .hint("give an empty tensor, Tensor()");
+  }
+  if (given.dtype() != wanted.dtype()) {
+    throw TypeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+                    given.type().text())
+        .at(Location::of_caller());
+  }
+  if (given.shape() != wanted.shape()) {
+    throw ShapeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+                     given.type().text())
+        .at(Location::of_caller());
+  }
+}
+
+}  // namespace
+
+Pullback::Pullback() : level_(Level::open()) {}
+
+Pullback::~Pullback() {
+  if (level_) level_->close();
+}
+
+Tensor Pullback::begin(const Tensor& argument) {
+  arguments_.emplace_back(argument);
+  beginnings_.emplace_back();
+  if (!is_inexact(argument.dtype())) return argument;
+  Tensor followed = begin_following(argument, level_);
+  beginnings_.back() = followed.derivation()->origin.step;
+  return followed;
+}
+
+Tensor Pullback::finish(const Tensor& result) {
+  results_.push_back(result.derivation() ? result.derivation()->origin : Origin());
+  result_types_.emplace_back(result);
+  return below(result, level_->number());
+}
+
+Tensor Pullback::passed(const Tensor& result) const { return below(result, level_->number()); }
+
+void Pullback::close() { level_->close(); }
+
+std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, bool keep) const {
+  if (cotangents.size() != results_.size()) {
+    throw ValueError("vjp: {} cotangents for {} results", cotangents.size(), results_.size())
+        .at(Location::of_caller());
+  }
+  Sweep sweep(*level_);
+  for (size_t i = 0; i < results_.size(); ++i) {
+    check_fits("vjp", cotangents[i], result_types_[i], fmt::format("result {}", i));
+    sweep.add(results_[i], cotangents[i]);
+  }
+  std::vector<Step*> stops;
+  for (const StepPtr& beginning : beginnings_) {
+    if (beginning) stops.push_back(beginning.get());
+  }
+  sweep.run({.keep = keep, .stops = stops});
+  std::vector<Tensor> given;
+  for (size_t i = 0; i < beginnings_.size(); ++i) {
+    Tensor cotangent = beginnings_[i] ? sweep.at(*beginnings_[i]) : Tensor();
+    given.push_back(cotangent ? std::move(cotangent) : zeros_of(arguments_[i]));
+  }
+  return given;
+}
+
+Pushforward::Pushforward() : level_(Level::open()) {}
+Pushforward::~Pushforward() { level_->close(); }
+
+Tensor Pushforward::begin(const Tensor& argument, const Tensor& tangent, std::string_view path) {
+  check_fits("jvp", tangent, OperandType(argument), fmt::format("argument {}", path));
+  return tangent ? with_tangent(argument, level_, tangent) : argument;
+}
+
+std::pair<Tensor, Tensor> Pushforward::finish(const Tensor& result) {
+  Tensor tangent = tangent_of(result, *level_);
+  if (!tangent) tangent = zeros_of(OperandType(result));
+  return {below(result, level_->number()), std::move(tangent)};
+}
+
+}  // namespace plait

@@ -1,0 +1,214 @@
+// Gradients and tangents of functions, alone and within each other.
+#include "plait/transform/grad.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/complex.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/index.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/trace_function.h"
+
+namespace plait {
+namespace {
+
+Tensor number(double value) { return full({}, value, DType::f64); }
+double value_of(const Tensor& x) { return x.item<double>(); }
+Tensor cube(const Tensor& x) { return x * x * x; }
+
+TEST(Grad, OfANumber) {
+  EXPECT_EQ(value_of(grad(cube)(number(3))), 27);
+  EXPECT_EQ(value_of(grad(grad(cube))(number(3))), 18);
+  EXPECT_EQ(value_of(grad(grad(grad(cube)))(number(3))), 6);
+  EXPECT_EQ(value_of(grad(grad(grad(grad(cube))))(number(3))), 0);
+  EXPECT_NEAR(value_of(grad(grad([](Tensor x) { return exp(2 * x); }))(number(1))), 4 * std::exp(2),
+              1e-12);
+}
+
+TEST(Grad, ByAnArray) {
+  const Tensor x = tensor({1., 2., 3.});
+  const auto [value, gradient] = value_and_grad([](Tensor x) { return sum(x * sin(x)); })(x);
+  EXPECT_NEAR(value_of(value), std::sin(1) + 2 * std::sin(2) + 3 * std::sin(3), 1e-12);
+  for (int i = 0; i < 3; ++i) {
+    const double at = i + 1;
+    EXPECT_NEAR(value_of(gradient[i]), std::sin(at) + at * std::cos(at), 1e-12);
+  }
+  EXPECT_FALSE(gradient.derivation());
+}
+
+struct Layer {
+  Tensor weight, bias;
+  Tensor operator()(const Tensor& x) const { return matmul(x, weight) + bias; }
+};
+
+TEST(Grad, ByAStruct) {
+  const Layer layer{full({2, 3}, 0.5, DType::f64), zeros({3}, DType::f64)};
+  const Tensor x = ones({4, 2}, DType::f64);
+  const auto loss = [](const Layer& layer, const Tensor& x) { return sum(square(layer(x))); };
+  const Layer gradient = grad(loss)(layer, x);
+  EXPECT_EQ(gradient.weight.type().text(), "f64[2, 3]");
+  EXPECT_EQ(value_of(gradient.weight[{1, 2}]), 8);
+  EXPECT_EQ(value_of(gradient.bias[0]), 8);
+  const auto [by_layer, by_x] = grad<0, 1>(loss)(layer, x);
+  EXPECT_EQ(value_of(by_x[{3, 1}]), 3);
+  EXPECT_EQ(value_of(grad<1>(loss)(layer, x)[{0, 0}]), 3);
+}
+
+TEST(Grad, HandsThroughWhatElseTheFunctionGives) {
+  const auto f = [](Tensor x) { return std::pair{sum(x * x), 2 * x}; };
+  const auto [both, gradient] = value_and_grad(f, with_aux)(tensor({1., 2.}));
+  EXPECT_EQ(value_of(both.first), 5);
+  EXPECT_EQ(value_of(both.second[1]), 4);
+  EXPECT_EQ(value_of(gradient[1]), 4);
+  EXPECT_FALSE(both.second.derivation());
+  EXPECT_EQ(value_of(grad(f, with_aux)(tensor({1., 2.})).second[0]), 2);
+}
+
+TEST(Grad, OfWhatDoesNotDependOnTheArgumentIsZero) {
+  const Tensor gradient = grad([](Tensor) { return number(3); })(tensor({1., 2.}));
+  EXPECT_EQ(gradient.text(), "[0. 0.] : f64[2]");
+  const auto f = [](Tensor x) { return sum(stop_gradient(x) * x); };
+  EXPECT_EQ(grad(f)(tensor({3., 4.})).text(), "[3. 4.] : f64[2]");
+}
+
+TEST(Grad, HostCodeMayReadAndBranch) {
+  const auto f = [](Tensor x) {
+    Tensor y = x;
+    while (y.item<double>() < 100) y = y * x;
+    return y;
+  };
+  EXPECT_EQ(value_of(grad(f)(number(3))), 5 * 81);  // x^5
+  EXPECT_EQ(value_of(grad(grad(f))(number(3))), 20 * 27);
+}
+
+// ∂/∂x (x · ∂/∂y (x + y)) must not take x for y.
+TEST(Grad, DoesNotConfusePerturbations) {
+  const auto f = [](Tensor x) { return x * grad([&](Tensor y) { return x + y; })(number(1)); };
+  EXPECT_EQ(value_of(grad(f)(number(1))), 1);
+  const auto g = [](Tensor x) {
+    return x * grad([&](Tensor y) { return x * y * y; })(x);  // x · 2x²
+  };
+  EXPECT_EQ(value_of(grad(g)(number(2))), 24);
+  EXPECT_EQ(value_of(grad(grad(g))(number(2))), 24);
+}
+
+Tensor tangent_at(const auto& f, double x) {
+  return jvp(f, std::tuple(number(x)), std::tuple(number(1))).second;
+}
+
+TEST(Jvp, OfANumber) {
+  EXPECT_EQ(value_of(tangent_at(cube, 3)), 27);
+  const auto first = [](Tensor x) {
+    return jvp(cube, std::tuple(x), std::tuple(number(1))).second;
+  };
+  EXPECT_EQ(value_of(tangent_at(first, 3)), 18);
+  const auto second = [&](Tensor x) {
+    return jvp(first, std::tuple(x), std::tuple(number(1))).second;
+  };
+  EXPECT_EQ(value_of(tangent_at(second, 3)), 6);
+}
+
+TEST(Jvp, DoesNotConfusePerturbations) {
+  const auto f = [](Tensor x) {
+    const auto inner = [&](Tensor y) { return x + y; };
+    return x * jvp(inner, std::tuple(number(1)), std::tuple(number(1))).second;
+  };
+  EXPECT_EQ(value_of(tangent_at(f, 1)), 1);
+}
+
+TEST(Jvp, AndGradWithinEachOther) {
+  const auto jvp_of_cube = [](Tensor x) {
+    return jvp(cube, std::tuple(x), std::tuple(number(1))).second;
+  };
+  EXPECT_EQ(value_of(grad(jvp_of_cube)(number(3))), 18);
+  EXPECT_EQ(value_of(tangent_at(grad(cube), 3)), 18);
+  EXPECT_EQ(value_of(grad(grad(jvp_of_cube))(number(3))), 6);
+  EXPECT_EQ(value_of(tangent_at(grad(grad(cube)), 3)), 6);
+  const auto mixed = [](Tensor x) {
+    return jvp(grad(cube), std::tuple(x), std::tuple(number(1))).second;
+  };
+  EXPECT_EQ(value_of(grad(mixed)(number(3))), 6);
+}
+
+TEST(Jvp, GivesNothingForWholeNumbers) {
+  const auto f = [](Tensor x, Tensor i) { return std::pair{x * 2, i + 1}; };
+  const auto [value, tangent] =
+      jvp(f, std::tuple(number(3), full({}, 4, DType::i32)), std::tuple(number(1), Tensor()));
+  EXPECT_EQ(value_of(tangent.first), 2);
+  EXPECT_FALSE(tangent.second);
+  EXPECT_EQ(value.second.item<int32_t>(), 5);
+}
+
+TEST(Vjp, MayBePulledTwice) {
+  const auto [value, pull] =
+      vjp([](Tensor a, Tensor b) { return exp(a) * b; }, number(0), number(5));
+  EXPECT_EQ(value_of(value), 5);
+  const auto [da, db] = pull(number(1));
+  EXPECT_EQ(value_of(da), 5);
+  EXPECT_EQ(value_of(db), 1);
+  EXPECT_EQ(value_of(std::get<0>(pull(number(2)))), 10);
+}
+
+TEST(Vjp, RefusesCotangentsThatDoNotFit) {
+  const auto [value, pull] = vjp([](Tensor x) { return x * 2; }, tensor({1., 2.}));
+  EXPECT_THROW(pull(number(1)), ShapeError);
+  EXPECT_THROW(pull(tensor({1.F, 2.F})), TypeError);
+}
+
+TEST(Grad, RefusesWhatHasNone) {
+  EXPECT_THROW(grad([](Tensor x) { return x * 2; })(tensor({1., 2.})), ShapeError);
+  EXPECT_THROW(grad([](Tensor x) { return sum(x > 0); })(tensor({1., 2.})), TypeError);
+  EXPECT_THROW(grad([](Tensor x) { return sum(x); })(tensor({1, 2})), TypeError);
+  const GradOptions integers{.allow_integers = true};
+  EXPECT_FALSE(grad([](Tensor x) { return sum(astype(x, DType::f64)); }, integers)(tensor({1, 2})));
+}
+
+TEST(Grad, OfComplexNumbers) {
+  const std::complex<double> z(1, 2);
+  const Tensor at = full({}, z, DType::c128);
+  // |z|²: ∂/∂x − i·∂/∂y.
+  const Tensor gradient = grad([](Tensor z) { return real(z * conj(z)); })(at);
+  EXPECT_EQ(gradient.item<std::complex<double>>(), std::complex<double>(2, -4));
+  const GradOptions holomorphic{.holomorphic = true};
+  const Tensor slope = grad([](Tensor z) { return z * z; }, holomorphic)(at);
+  EXPECT_EQ(slope.item<std::complex<double>>(), 2.0 * z);
+  EXPECT_THROW(grad([](Tensor z) { return z * z; })(at), TypeError);
+}
+
+TEST(Grad, InATraceBecomesPartOfTheProgram) {
+  const auto f = [](Tensor x) { return sum(sin(x) * x); };
+  const Tensor x = tensor({1., 2., 3.});
+  const TracedProgram traced = trace(grad(f))(x);
+  EXPECT_TRUE(traced.hidden_inputs.empty());
+  const std::vector<Tensor> results = evaluate(traced.program, {{x}});
+  EXPECT_EQ(results.at(0).text(), grad(f)(x).text());
+  const TracedProgram second = trace(grad([&](Tensor x) { return sum(grad(f)(x)); }))(x);
+  EXPECT_EQ(evaluate(second.program, {{x}}).at(0).text(),
+            grad([&](Tensor x) { return sum(grad(f)(x)); })(x).text());
+}
+
+TEST(Grad, InATraceOfSymbolicSizes) {
+  Trace trace("main");
+  const Dim n = Dim::symbol("n");
+  const Tensor x = trace.parameter(ir::Type::array(DType::f64, {n, 3}));
+  const Tensor w = trace.parameter(ir::Type::array(DType::f64, {3}));
+  const auto f = [](Tensor w, Tensor x) { return mean(square(matmul(x, w) - 1)); };
+  const Tensor gradient = grad(f)(w, x);
+  const RecordedFunction recorded = trace.finish({{gradient}});
+  const ir::Program program = trace.program(recorded);
+  for (const int64_t rows : {1, 2, 5}) {
+    const Tensor data = reshape(arange(0., 3. * static_cast<double>(rows)), {rows, 3});
+    const Tensor given[] = {astype(data, DType::f64), tensor({0.5, -1., 2.})};
+    EXPECT_EQ(evaluate(program, given).at(0).text(), grad(f)(given[1], given[0]).text());
+  }
+}
+
+}  // namespace
+}  // namespace plait
