@@ -122,4 +122,5 @@
 #include "plait/tensor/trace_function.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/grad.h"
+#include "plait/transform/tape.h"
 #include "plait/transform/vjp.h"

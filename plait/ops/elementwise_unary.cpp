@@ -8,6 +8,8 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/derivation.h"
+#include "plait/tensor/trace.h"
 
 namespace plait {
 namespace {
@@ -435,7 +437,10 @@ Tensor floor(const Operand& x) { return rounded(ops().floor, x); }
 Tensor ceil(const Operand& x) { return rounded(ops().ceil, x); }
 Tensor round(const Operand& x) { return rounded(ops().round, x); }
 Tensor trunc(const Operand& x) { return rounded(ops().trunc, x); }
-Tensor stop_gradient(const Operand& x) { return of_any(ops().stop_gradient, x); }
+Tensor stop_gradient(const Operand& x) {
+  const bool is_concrete = x.is_tensor() && !x.tensor().is_traced() && Trace::current() == nullptr;
+  return is_concrete ? underived(x.tensor()) : of_any(ops().stop_gradient, x);
+}
 Tensor isnan(const Operand& x) { return classified(ops().is_nan, x, false); }
 Tensor isinf(const Operand& x) { return classified(ops().is_infinite, x, false); }
 Tensor isfinite(const Operand& x) { return classified(ops().is_finite, x, true); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <string>
 #include <vector>
@@ -61,6 +62,20 @@ struct Derivation {
   bool empty() const { return !origin && tangents.empty(); }
 };
 
+// What a tensor wants to know of its cotangent (transform/tape.h).
+struct Listeners {
+  using Hook = std::function<Tensor(const Tensor& cotangent)>;
+
+  std::mutex mutex;
+  Tensor gradient;  // of a beginning: all that arrived there
+  struct Entry {
+    uint64_t number;
+    uint32_t result;
+    Hook hook;
+  };
+  std::vector<Entry> hooks;
+};
+
 // One thing that was computed, and what its derivative needs.
 struct Step {
   using Backward = std::function<std::vector<Tensor>(std::span<const Tensor> cotangents)>;
@@ -76,7 +91,8 @@ struct Step {
   std::vector<OperandType> operand_types = {};
   std::vector<OperandType> result_types = {};
   Backward backward = {};  // of the cotangents of the inputs, in place of the primitive's rules
-  bool is_spent = false;   // what it kept is gone
+  std::shared_ptr<Listeners> listeners = {};  // null until there is one
+  bool is_spent = false;                      // what it kept is gone
 };
 
 // A step with the next number.

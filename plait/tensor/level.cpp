@@ -18,6 +18,11 @@ thread_local Paused paused;
 
 LevelPtr Level::open() { return std::make_shared<const Level>(++newest_number); }
 
+const LevelPtr& Level::ground() {
+  static const LevelPtr level = open();
+  return level;
+}
+
 uint64_t Level::newest() { return newest_number.load(); }
 
 bool Level::is_open() const {
@@ -33,6 +38,7 @@ void Level::close() const {
 void Level::at_close(std::function<void()> work) const { at_close_.push_back(std::move(work)); }
 
 LevelPause::LevelPause() : earlier_up_to_(paused.up_to), is_of_one_(false) {
+  Level::ground();  // is older than the pause
   paused.up_to = Level::newest();
 }
 

@@ -25,6 +25,11 @@ struct Derivation;
 class Index;
 class IndexedTensor;
 
+struct BackwardOptions {
+  bool create_graph = false;  // the gradients may be differentiated themselves
+  bool keep = false;          // so that it may be called again (retain_graph)
+};
+
 // What a trace calls a value of its own. Outlives the trace, so that late use is noticed.
 struct TraceScope {
   Trace* trace;  // null when the trace has ended
@@ -83,6 +88,15 @@ class Tensor {
     return value;
   }
   std::string text() const;  // the numbers, as NumPy prints them, and the type
+
+  // The tape habit (transform/tape.h). The same numbers, as the beginning of what a tape follows.
+  Tensor requires_grad() const;
+  // Sends a cotangent, or 1 where it is a number, back to all beginnings that this was made of.
+  void backward(const BackwardOptions& options = {}) const;
+  void backward(const Tensor& cotangent, const BackwardOptions& options = {}) const;
+  Tensor grad() const;  // all that arrived at this beginning; empty when nothing did
+  void zero_grad() const;
+  Tensor detach() const;  // as if it were made of nothing
 
   // As NumPy indexes: x[0], x[{Slice{1, 3}, ellipsis, new_axis, numbers, mask}]. Integers and
   // slices give views. IndexError for what is not there.

@@ -48,6 +48,12 @@ void Trace::close() {
   scope_->trace = nullptr;
   current_trace = outer_;
   pause_.reset();
+  if (tape_level_) tape_level_->close();
+}
+
+const LevelPtr& Trace::tape_level() {
+  if (!tape_level_) tape_level_ = Level::open();
+  return tape_level_;
 }
 
 Trace* Trace::current() { return current_trace; }

@@ -58,6 +58,9 @@ class Trace {
   // The same value under these sizes; ShapeError where it runs and they are not its own.
   Tensor refine(const Tensor& tensor, const Shape& shape);
 
+  // Of tensors that ask for gradients while it is open (transform/tape.h).
+  const LevelPtr& tape_level();
+
   // Decisions about sizes; what they take for granted is checked when the function is entered.
   SizeContext& sizes() { return sizes_; }
 
@@ -88,6 +91,7 @@ class Trace {
   std::unordered_map<const void*, ir::ValueId> captured_;  // by identity
   // What is recorded is followed as a whole, when its function is used.
   std::optional<LevelPause> pause_;
+  LevelPtr tape_level_;  // null until asked for
 };
 
 }  // namespace plait

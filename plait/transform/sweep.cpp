@@ -25,6 +25,20 @@ std::vector<Tensor> results_of(const StepPtr& step) {
   return results;
 }
 
+// Hooks see what came together, in the order in which they were added, and may replace it.
+void tell(Listeners& listeners, std::vector<Tensor>& cotangents) {
+  std::vector<Listeners::Entry> hooks;
+  {
+    const std::lock_guard lock(listeners.mutex);
+    hooks = listeners.hooks;
+  }
+  for (const Listeners::Entry& entry : hooks) {
+    Tensor& cotangent = cotangents[entry.result];
+    if (!cotangent) continue;
+    if (Tensor replaced = entry.hook(cotangent)) cotangent = std::move(replaced);
+  }
+}
+
 void forget(Step& step) {
   step.is_spent = true;
   step.operands.clear();
@@ -56,15 +70,15 @@ void Sweep::add(const Origin& origin, const Tensor& cotangent) {
 }
 
 void Sweep::run(const SweepOptions& options) {
-  const std::unordered_set<const Step*> stops(options.stops.begin(), options.stops.end());
+  const Steps wanted(options.wanted.begin(), options.wanted.end());
+  const Steps stops(options.stops.begin(), options.stops.end());
+  if (options.only_wanted) only_ = leading_to(wanted);
   while (!waiting_.empty()) {
-    std::ranges::pop_heap(waiting_, Later());
-    const StepPtr step = std::move(waiting_.back());
-    waiting_.pop_back();
-    if (stops.contains(step.get())) continue;
-    const auto place = cotangents_.find(step.get());
-    const std::vector<Tensor> cotangents = std::move(place->second);
-    cotangents_.erase(place);
+    const StepPtr step = take_latest();
+    std::vector<Tensor> cotangents = std::move(cotangents_.extract(step.get()).mapped());
+    if (step->listeners) tell(*step->listeners, cotangents);
+    if (wanted.contains(step.get())) kept_[step.get()] = cotangents;
+    if (stops.contains(step.get()) || (only_ && !only_->contains(step.get()))) continue;
     if (step->is_spent) refuse_spent(*step);
     const bool is_beginning =
         std::ranges::none_of(step->inputs, [&](const Origin& input) { return follows(input); });
@@ -77,15 +91,50 @@ void Sweep::run(const SweepOptions& options) {
   }
 }
 
-Tensor Sweep::at(const Step& stop, uint32_t result) const {
-  const auto place = cotangents_.find(&stop);
-  return place == cotangents_.end() ? Tensor() : place->second[result];
+StepPtr Sweep::take_latest() {
+  std::ranges::pop_heap(waiting_, Later());
+  StepPtr step = std::move(waiting_.back());
+  waiting_.pop_back();
+  return step;
+}
+
+// The steps from which a wanted one can be reached; found by going over all that are waiting and
+// what lies below them, the earliest first.
+Sweep::Steps Sweep::leading_to(const Steps& wanted) const {
+  std::vector<const Step*> all;
+  Steps seen;
+  const auto visit = [&](const Step* step) {
+    if (seen.insert(step).second) all.push_back(step);
+  };
+  for (const StepPtr& step : waiting_) visit(step.get());
+  for (size_t i = 0; i < all.size(); ++i) {
+    for (const Origin& input : all[i]->inputs) {
+      if (follows(input)) visit(input.step.get());
+    }
+  }
+  std::ranges::sort(all, {}, [](const Step* step) { return step->number; });
+  Steps leading = wanted;
+  for (const Step* step : all) {
+    const bool leads = std::ranges::any_of(step->inputs, [&](const Origin& input) {
+      return follows(input) && leading.contains(input.step.get());
+    });
+    if (leads) leading.insert(step);
+  }
+  return leading;
+}
+
+Tensor Sweep::at(const Step& wanted, uint32_t result) const {
+  const auto place = kept_.find(&wanted);
+  return place == kept_.end() ? Tensor() : place->second[result];
 }
 
 void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotangents) {
   const Step& step = *pointer;
   std::vector<bool> wanted;
-  for (const Origin& input : step.inputs) wanted.push_back(follows(input));
+  for (const Origin& input : step.inputs) {
+    wanted.push_back(follows(input) && (!only_ || only_->contains(input.step.get())));
+  }
+  if (std::ranges::find(wanted, true) == wanted.end()) return;
   std::vector<Tensor> given;
   if (step.backward) {
     given = step.backward(cotangents);

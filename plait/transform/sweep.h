@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <unordered_set>
@@ -14,8 +15,10 @@ namespace plait {
 
 struct SweepOptions {
   bool keep = false;  // the steps may be swept again
-  // Where cotangents are wanted; not gone further than that.
-  std::span<Step* const> stops = {};
+  // Where cotangents are kept. Nothing else is computed if `only_wanted`.
+  std::span<const Step* const> wanted = {};
+  bool only_wanted = false;
+  std::span<const Step* const> stops = {};  // not gone further than that
   // Called with each beginning of the level that is reached, and the cotangent there.
   std::function<void(Step& beginning, const Tensor& cotangent)> at_beginning = {};
 };
@@ -27,20 +30,25 @@ class Sweep {
   // The cotangent of what came from there. Nothing happens where the level does not follow it.
   void add(const Origin& origin, const Tensor& cotangent);
   void run(const SweepOptions& options);
-  // What came together at a stop, for one of its results; empty where nothing did.
-  Tensor at(const Step& stop, uint32_t result = 0) const;
+  // What came together at a wanted step, for one of its results; empty where nothing did.
+  Tensor at(const Step& wanted, uint32_t result = 0) const;
 
  private:
   struct Later {
     bool operator()(const StepPtr& a, const StepPtr& b) const { return a->number < b->number; }
   };
 
+  using Steps = std::unordered_set<const Step*>;
+
+  Steps leading_to(const Steps& wanted) const;
+  StepPtr take_latest();
   void pull_through(const StepPtr& step, std::span<const Tensor> cotangents);
   bool follows(const Origin& origin) const { return origin && origin.levels.contains(level_); }
 
   const Level& level_;
   std::vector<StepPtr> waiting_;  // a heap, the latest on top
-  std::unordered_map<const Step*, std::vector<Tensor>> cotangents_;
+  std::unordered_map<const Step*, std::vector<Tensor>> cotangents_, kept_;
+  std::optional<Steps> only_;  // those that anything is computed for; all where there is nothing
 };
 
 }  // namespace plait

@@ -71,11 +71,11 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
     check_fits("vjp", cotangents[i], result_types_[i], fmt::format("result {}", i));
     sweep.add(results_[i], cotangents[i]);
   }
-  std::vector<Step*> stops;
+  std::vector<const Step*> wanted;
   for (const StepPtr& beginning : beginnings_) {
-    if (beginning) stops.push_back(beginning.get());
+    if (beginning) wanted.push_back(beginning.get());
   }
-  sweep.run({.keep = keep, .stops = stops});
+  sweep.run({.keep = keep, .wanted = wanted});
   std::vector<Tensor> given;
   for (size_t i = 0; i < beginnings_.size(); ++i) {
     Tensor cotangent = beginnings_[i] ? sweep.at(*beginnings_[i]) : Tensor();

@@ -51,7 +51,8 @@ struct Applied {
     };
     const std::vector<Tensor> read = only(operands, reads.operands);
     const std::vector<Tensor> found = only(results, reads.results);
-    return computed([&] { return use(RuleContext{attributes, read, found, types}); });
+    const std::vector<OperandType> of(operands.begin(), operands.end());
+    return computed([&] { return use(RuleContext{attributes, read, found, of}); });
   }
 };
 
