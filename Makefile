@@ -26,8 +26,9 @@ build: ## build the library, the tools and the examples, optimised (build/releas
 	@$(PACKAGES) build
 	@$(STEP) 'Building in build/release' build_release
 
-bench: ## build and run the benchmarks
-	@$(PACKAGES) build bench
+bench: ## build and run the benchmarks, and time Plait beside NumPy and PyTorch
+	@$(PACKAGES) build test bench
+	@$(PYTHON_PACKAGES)
 	@scripts/bench.sh
 
 sabotage: ## damage every primitive in turn and see that the conformance suite notices

@@ -15,9 +15,10 @@ function(plait_set_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
   # Designated initialisers leave fields out on purpose; GCC 12 sees overlaps in string + string that
-  # are none (GCC bug 105651).
+  # are none (GCC bug 105651). Clang blames stable_sort for what GCC 12's library uses inside.
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers
                                            $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
+                                           $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
                                            $<$<BOOL:${PLAIT_WERROR}>:-Werror>)
   if(PLAIT_SANITIZE)
     # -O1: checked code compiles twice as fast so.

@@ -39,8 +39,11 @@ if(PLAIT_EXAMPLES)
   endforeach()
 endif()
 
-# bench/<room>/*.cpp is one program a room.
+# bench/<room>/*.cpp is one program a room; bench/peers/eager_plait.cpp is what compare.py times.
 if(PLAIT_BENCH)
+  plait_add_program(plait_eager bench/peers/eager_plait.cpp)
+  set_target_properties(plait_eager PROPERTIES OUTPUT_NAME eager_plait
+                        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/peers")
   foreach(room IN LISTS PLAIT_ROOMS)
     file(GLOB sources CONFIGURE_DEPENDS "bench/${room}/*.cpp")
     if(sources)

@@ -279,15 +279,12 @@ struct Table {
                               .integer = [](Integers x) { return x[0] != 0 ? x[1] : x[2]; },
                               .natural = [](Naturals x) { return x[0] != 0 ? x[1] : x[2]; },
                               .complex = [](Complexes x) { return x[0] != 0.0 ? x[1] : x[2]; }}},
-       .rules = {.partials = {Partial::zero(),
-                              Partial::of(kFirst,
-                                          [](const Context& c) {
-                                            return astype(c.operand(0), c.operand_types[1].dtype());
-                                          }),
-                              Partial::of(kFirst, [](const Context& c) {
-                                return astype(logical_not(c.operand(0)),
-                                              c.operand_types[1].dtype());
-                              })}}});
+       .rules = {.transposes = {{},
+                                {kFirst, [](const Context& c, const Tensor& cotangent,
+                                            size_t) { return where(c.operand(0), cotangent, 0); }},
+                                {kFirst, [](const Context& c, const Tensor& cotangent, size_t) {
+                                   return where(c.operand(0), 0, cotangent);
+                                 }}}}});
   const ir::Primitive& clamp = declare(
       {.primitive =
            {.name = "clamp",

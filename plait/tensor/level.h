@@ -2,6 +2,7 @@
 // further in. What is computed with tensors of a level is followed for it until the level closes.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -63,6 +64,10 @@ class LevelSet {
   // Whether another one of them may still ask.
   bool has_unclosed_besides(const Level& level) const;
   LevelSet with(const LevelSet& others) const;
+  template <class Visit>
+  void for_each(Visit visit) const {
+    if (levels_) std::for_each(levels_->begin(), levels_->end(), visit);
+  }
   LevelSet still_open() const;
   LevelSet below(uint64_t number) const;
 

@@ -215,28 +215,46 @@ Tensor follow_refined(const Tensor& tensor, const Tensor& given) {
   return refined;
 }
 
-std::vector<Tensor> follow_custom(std::string_view name, std::span<const Tensor> inputs,
-                                  std::vector<Tensor> results, Step::Backward backward) {
-  if (!forward_levels_of(inputs).empty()) {
-    throw TypeError("{} has no rule for forward mode", name)
-        .at(Location::of_caller())
-        .hint("use grad or vjp, or give it a rule for tangents too");
-  }
+std::vector<Tensor> follow_custom(std::span<const Tensor> inputs, std::vector<Tensor> results,
+                                  Step::Backward backward, const Forward& forward) {
   const Followed followed = followed_in_reverse(inputs);
   for (Tensor& result : results) result = underived(result);
-  if (followed.levels.empty()) return results;
-  StepPtr step = new_step();
-  step->levels = followed.levels;
-  step->inputs = origins_of(inputs, followed);
-  step->operand_types = types_of(inputs);
-  step->result_types = types_of(results);
-  step->backward = std::move(backward);
-  for (uint32_t i = 0; i < results.size(); ++i) {
-    if (is_inexact(results[i].dtype())) {
+  if (!followed.levels.empty()) {
+    StepPtr step = new_step();
+    step->levels = followed.levels;
+    step->inputs = origins_of(inputs, followed);
+    step->result_types = types_of(results);
+    step->backward = std::move(backward);
+    for (uint32_t i = 0; i < results.size(); ++i) {
+      if (!is_inexact(results[i].dtype())) continue;
       results[i] = with_origin(results[i], {step, i, followed.levels});
     }
   }
+  for (const LevelPtr& level : forward_levels_of(inputs)) {
+    std::vector<Tensor> tangents;
+    for (const Tensor& input : inputs) tangents.push_back(tangent_of(input, *level));
+    const std::vector<Tensor> given = forward(tangents, level->number());
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (given[i]) results[i] = with_tangent(results[i], level, given[i]);
+    }
+  }
   return results;
+}
+
+LevelPtr only_level_of(std::span<const Tensor> tensors) {
+  LevelPtr only;
+  bool is_one = true;
+  const auto meet = [&](const LevelPtr& level) {
+    if (!level->is_open()) return;
+    is_one = is_one && (!only || only == level);
+    only = level;
+  };
+  for (const Tensor& tensor : tensors) {
+    const Derivation& derivation = derivation_of(tensor);
+    if (derivation.origin) derivation.origin.levels.for_each(meet);
+    for (const auto& each : derivation.tangents) meet(each->level);
+  }
+  return is_one ? only : nullptr;
 }
 
 }  // namespace plait

@@ -85,7 +85,8 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
 }
 
 Pushforward::Pushforward() : level_(Level::open()) {}
-Pushforward::~Pushforward() { level_->close(); }
+Pushforward::~Pushforward() { close(); }
+void Pushforward::close() { level_->close(); }
 
 Tensor Pushforward::begin(const Tensor& argument, const Tensor& tangent, std::string_view path) {
   check_fits("jvp", tangent, OperandType(argument), fmt::format("argument {}", path));

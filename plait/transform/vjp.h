@@ -62,6 +62,7 @@ class Pushforward {
   Tensor begin(const Tensor& argument, const Tensor& tangent, std::string_view path = {});
   // The result, and its tangent.
   std::pair<Tensor, Tensor> finish(const Tensor& result);
+  void close();  // before the object is gone
 
  private:
   LevelPtr level_;

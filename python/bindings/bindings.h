@@ -32,6 +32,7 @@ void bind_array_functions(nb::module_& module);
 void bind_neural_functions(nb::module_& module);
 void bind_primitives(nb::module_& module);
 void bind_programs(nb::module_& module);
+void bind_transforms(nb::module_& module);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);
 
@@ -58,6 +59,7 @@ class PythonOperand {
 
 Tensor tensor_from(nb::handle object);
 std::vector<Tensor> tensors_from(nb::handle sequence);
+std::vector<Tensor> optional_tensors_from(nb::handle sequence);  // empty ones for None
 // Shares the memory where the elements lie as a tensor's may; else a copy.
 Tensor borrow_numpy(nb::handle array);
 

@@ -131,6 +131,14 @@ std::vector<Tensor> tensors_from(nb::handle sequence) {
   return tensors;
 }
 
+std::vector<Tensor> optional_tensors_from(nb::handle sequence) {
+  std::vector<Tensor> tensors;
+  for (const nb::handle each : sequence) {
+    tensors.push_back(each.is_none() ? Tensor() : tensor_from(each));
+  }
+  return tensors;
+}
+
 Dim dim_from(nb::handle object) {
   if (nb::isinstance<Dim>(object)) return nb::cast<Dim>(object);
   return integer_from(object);

@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 
-from suite import batching, cases, functions, programs, rules, table, values
+from suite import batching, cases, derivatives, functions, programs, rules, table, values
 
 CHECKS = {
     "values": values.check_values,
@@ -23,6 +23,11 @@ CHECKS = {
     "partials": rules.check_partials,
     "transposes": rules.check_transposes,
     "tangents": rules.check_tangents,
+    "jvp": derivatives.check_jvp,
+    "vjp": derivatives.check_vjp,
+    "second": derivatives.check_second,
+    "third": derivatives.check_third,
+    "staged": derivatives.check_staged,
 }
 HAS_QUICK = set(CHECKS) - {"special"}
 SHOWN = 3  # failures of one primitive by one check

@@ -149,6 +149,10 @@ def _has_tangents(case, operands, attributes):
     return True
 
 
+def _has_derivative(case, operands, attributes):
+    return "tangents" not in case.primitive.rules or _has_tangents(case, operands, attributes)
+
+
 def check_tangents(case, quick=False):
     if "tangents" not in case.primitive.rules:
         return

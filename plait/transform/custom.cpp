@@ -1,0 +1,129 @@
+#include "plait/transform/custom.h"
+
+#include "plait/core/error.h"
+#include "plait/ops/create.h"
+#include "plait/tensor/trace.h"
+#include "plait/transform/linear_function.h"
+
+namespace plait::customs {
+namespace {
+
+Tensor zeros_of(const OperandType& type) { return zeros(type.shape(), type.dtype()); }
+
+bool is_inexact(const OperandType& type) { return plait::is_inexact(type.dtype()); }
+
+// A linear map, recorded with the tensors that it uses, to be run from its results to its
+// arguments.
+struct LinearMap {
+  RecordedFunction recorded;
+  std::vector<bool> has_argument, has_result;
+
+  // Records what `map` makes of tensors of these types.
+  static LinearMap of(std::span<const OperandType> arguments,
+                      const std::function<Tensors(std::span<const Tensor>)>& map) {
+    LinearMap linear;
+    Trace trace("linear", Trace::apart);
+    Tensors given;
+    for (const OperandType& type : arguments) {
+      linear.has_argument.push_back(is_inexact(type));
+      given.push_back(is_inexact(type) ? trace.parameter(type.type()) : Tensor());
+    }
+    Tensors results;
+    for (const Tensor& result : map(given)) {
+      linear.has_result.push_back(static_cast<bool>(result));
+      if (result) results.push_back(result);
+    }
+    linear.recorded = trace.finish(results);
+    return linear;
+  }
+
+  // Of what it uses, only what levels further out than this one see.
+  LinearMap below(uint64_t level) const {
+    LinearMap outer = *this;
+    for (Tensor& capture : outer.recorded.captures) capture = plait::below(capture, level);
+    return outer;
+  }
+
+  // What it sends there, from cotangents of its results.
+  Tensors transpose(std::span<const Tensor> cotangents) const {
+    Tensors values(recorded.function->parameter_count() - recorded.captures.size()), present;
+    values.insert(values.end(), recorded.captures.begin(), recorded.captures.end());
+    for (size_t i = 0; i < has_result.size(); ++i) {
+      if (has_result[i]) present.push_back(cotangents[i]);
+    }
+    const Tensors found = transpose_function(*recorded.function, values, present);
+    Tensors all;
+    for (size_t i = 0, next = 0; i < has_argument.size(); ++i) {
+      all.push_back(has_argument[i] ? found[next++] : Tensor());
+    }
+    return all;
+  }
+};
+
+void check_count(std::string_view what, size_t given, size_t wanted) {
+  if (given == wanted) return;
+  throw ValueError("{} gives {} tensors, expected {}", what, given, wanted)
+      .at(Location::of_caller());
+}
+
+std::vector<OperandType> types_of(std::span<const Tensor> tensors) {
+  return {tensors.begin(), tensors.end()};
+}
+
+// Zeros in the place of cotangents that nothing arrived for.
+Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> types) {
+  Tensors whole;
+  for (size_t i = 0; i < given.size(); ++i) {
+    whole.push_back(given[i] || !is_inexact(types[i]) ? given[i] : zeros_of(types[i]));
+  }
+  return whole;
+}
+
+}  // namespace
+
+bool is_followed(std::span<const Tensor> arguments) { return plait::is_followed(arguments); }
+
+void run_forward(std::span<const Tensor> arguments, const std::function<void()>& forward) {
+  // What is kept may be asked by other levels than the one that asks for the custom rule. With one
+  // level there is no such other.
+  std::optional<LevelPause> pause;
+  if (const LevelPtr only = only_level_of(arguments)) pause.emplace(*only);
+  forward();
+}
+
+Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Backward backward) {
+  const std::vector<OperandType> argument_types = types_of(arguments);
+  const std::vector<OperandType> result_types = types_of(results);
+  const auto pull = [=](std::span<const Tensor> cotangents) {
+    Tensors given = backward(made_whole(cotangents, result_types));
+    check_count("custom_vjp: the backward function", given.size(), argument_types.size());
+    return given;
+  };
+  const auto push = [=](std::span<const Tensor> tangents, uint64_t level) {
+    return LinearMap::of(result_types, pull).below(level).transpose(tangents);
+  };
+  return follow_custom(arguments, std::move(results), pull, push);
+}
+
+Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along) {
+  const std::vector<OperandType> argument_types = types_of(arguments);
+  const Tensors at(arguments.begin(), arguments.end());
+  const size_t count = results.size();
+  const auto tangents_at = [=](std::span<const Tensor> point, std::span<const Tensor> tangents) {
+    Tensors given = along(point, made_whole(tangents, argument_types)).second;
+    check_count("custom_jvp: the rule", given.size(), count);
+    return given;
+  };
+  const auto push = [=](std::span<const Tensor> tangents, uint64_t level) {
+    Tensors point;
+    for (const Tensor& argument : at) point.push_back(plait::below(argument, level));
+    return tangents_at(point, tangents);
+  };
+  const auto pull = [=](std::span<const Tensor> cotangents) {
+    const auto map = [&](std::span<const Tensor> tangents) { return tangents_at(at, tangents); };
+    return LinearMap::of(argument_types, map).transpose(cotangents);
+  };
+  return follow_custom(arguments, std::move(results), pull, push);
+}
+
+}  // namespace plait::customs

@@ -1,0 +1,81 @@
+// Functions that say themselves what their derivative is.
+//
+//   const auto safe_log = custom_jvp([](Tensor x) { return log(x); },
+//                                    [](std::tuple<Tensor> x, std::tuple<Tensor> dx) {
+//                                      return std::pair{log(...), where(x > 0, dx / x, 0)};
+//                                    });
+//   const auto clipped = custom_vjp(f, forward, backward);
+//
+// Both serve forward and reverse mode, and any order: where only one mode's rule is given, the
+// other is its transpose. Arguments and results are trees of tensors.
+#pragma once
+
+#include "plait/core/tree.h"
+#include "plait/transform/follow.h"
+
+namespace plait {
+
+namespace customs {
+
+using Tensors = std::vector<Tensor>;
+// The cotangents of the arguments, from what the forward function kept and the cotangents of the
+// results; empty ones for what has no derivative.
+using Backward = std::function<Tensors(std::span<const Tensor> cotangents)>;
+// The results and their tangents, from the arguments' tangents; an empty one is zero.
+using Along = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> arguments,
+                                                        std::span<const Tensor> tangents)>;
+
+bool is_followed(std::span<const Tensor> arguments);
+// Runs `forward` with the levels paused that need not see how it computes.
+void run_forward(std::span<const Tensor> arguments, const std::function<void()>& forward);
+Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Backward backward);
+Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along);
+
+template <class Tree>
+Tensors tensors_of(const Tree& tree) {
+  Tensors tensors;
+  trees::for_each_plain_leaf(tree, [&](const Tensor& leaf) { tensors.push_back(leaf); });
+  return tensors;
+}
+
+}  // namespace customs
+
+// f(arguments…) gives a result; forward(arguments…) the pair of it and what backward needs;
+// backward(kept, cotangent of the result) the tuple of the arguments' cotangents.
+template <class F, class Forward, class Backward>
+auto custom_vjp(F f, Forward forward, Backward backward) {
+  return [=](const auto&... arguments) {
+    const std::tuple all(arguments...);
+    const customs::Tensors given = customs::tensors_of(all);
+    if (!customs::is_followed(given)) return f(arguments...);
+    std::optional<decltype(forward(arguments...))> both;
+    customs::run_forward(given, [&] { both.emplace(forward(arguments...)); });
+    auto& [result, kept] = *both;
+    const auto pull = [=, kept = kept, like = result](std::span<const Tensor> cotangents) {
+      return customs::tensors_of(backward(kept, replace_leaves(like, cotangents)));
+    };
+    return replace_leaves(result, customs::follow_vjp(given, customs::tensors_of(result), pull));
+  };
+}
+
+// f(arguments…) gives a result; rule(tuple of arguments, tuple of their tangents) the pair of it
+// and its tangent, which must be linear in the tangents.
+template <class F, class Rule>
+auto custom_jvp(F f, Rule rule) {
+  return [=](const auto&... arguments) {
+    const std::tuple all(arguments...);
+    const customs::Tensors given = customs::tensors_of(all);
+    if (!customs::is_followed(given)) return f(arguments...);
+    auto result = [&] {
+      const LevelPause pause;
+      return f(arguments...);
+    }();
+    const auto along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
+      const auto [value, tangent] = rule(replace_leaves(all, at), replace_leaves(all, tangents));
+      return std::pair{customs::tensors_of(value), customs::tensors_of(tangent)};
+    };
+    return replace_leaves(result, customs::follow_jvp(given, customs::tensors_of(result), along));
+  };
+}
+
+}  // namespace plait

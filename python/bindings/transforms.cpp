@@ -1,0 +1,145 @@
+// Derivatives. The trees of arguments and results are the package's business
+// (python/plait/transforms.py); here they are lists of tensors.
+#include <memory>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+
+#include "plait/transform/grad.h"
+#include "plait/transform/tape.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+namespace {
+
+void bind_levels(nb::module_& module) {
+  nb::class_<Pullback>(module, "_Pullback")
+      .def(nb::init<>())
+      .def("begin", &Pullback::begin)
+      .def("finish", &Pullback::finish)
+      .def("passed", &Pullback::passed)
+      .def("close", &Pullback::close)
+      .def(
+          "pull",
+          [](const Pullback& pullback, nb::handle cotangents, bool keep) {
+            const std::vector<Tensor> given = optional_tensors_from(cotangents);
+            return to_python(computed([&] { return pullback(given, keep); }));
+          },
+          nb::arg("cotangents"), nb::arg("keep"));
+  nb::class_<Pushforward>(module, "_Pushforward")
+      .def(nb::init<>())
+      .def(
+          "begin",
+          [](Pushforward& push, const Tensor& argument, nb::handle tangent,
+             const std::string& path) {
+            return push.begin(argument, tangent.is_none() ? Tensor() : tensor_from(tangent), path);
+          },
+          nb::arg("argument"), nb::arg("tangent").none(), nb::arg("path"))
+      .def("finish",
+           [](Pushforward& push, const Tensor& result) {
+             auto [value, tangent] = push.finish(result);
+             return nb::make_tuple(value, to_python(tangent));
+           })
+      .def("close", &Pushforward::close);
+  nb::class_<LevelPause>(module, "_LevelPause");
+  module.def("_pause_levels", [] { return std::make_unique<LevelPause>(); });
+  module.def("_check_argument", [](const Tensor& leaf, const std::string& path, size_t argument,
+                                   bool holomorphic, bool allow_integers) {
+    gradients::check_argument(leaf, path, argument, {holomorphic, allow_integers});
+  });
+  module.def("_check_result", [](const Tensor& result, bool holomorphic) {
+    gradients::check_result(result, {.holomorphic = holomorphic});
+  });
+}
+
+GradientOptions options_from(bool create_graph, bool retain_graph, bool allow_unused,
+                             nb::handle stop_at) {
+  return {create_graph, retain_graph, allow_unused, tensors_from(stop_at)};
+}
+
+void bind_tape(nb::module_& module) {
+  module.def(
+      "_gradient",
+      [](const Tensor& result, nb::handle inputs, nb::handle cotangent, bool create_graph,
+         bool retain_graph, bool allow_unused, nb::handle stop_at) {
+        const std::vector<Tensor> by = tensors_from(inputs);
+        const Tensor given = cotangent.is_none() ? Tensor() : tensor_from(cotangent);
+        const auto options = options_from(create_graph, retain_graph, allow_unused, stop_at);
+        return to_python(computed([&] { return gradient(result, by, given, options); }));
+      },
+      nb::arg("result"), nb::arg("inputs"), nb::arg("cotangent").none(), nb::arg("create_graph"),
+      nb::arg("retain_graph"), nb::arg("allow_unused"), nb::arg("stop_at"));
+  nb::class_<Tape>(module, "_Tape")
+      .def("__init__",
+           [](Tape* self, bool persistent) { new (self) Tape(Tape::Options{persistent}); })
+      .def("watch", &Tape::watch)
+      .def(
+          "gradient",
+          [](Tape& tape, const Tensor& result, nb::handle inputs, nb::handle cotangent) {
+            const std::vector<Tensor> by = tensors_from(inputs);
+            const Tensor given = cotangent.is_none() ? Tensor() : tensor_from(cotangent);
+            return to_python(computed([&] { return tape.gradient(result, by, given); }));
+          },
+          nb::arg("result"), nb::arg("inputs"), nb::arg("cotangent").none());
+}
+
+// A hook that holds an object of Python, which may be let go without Python's lock.
+struct PythonHook {
+  struct Release {
+    void operator()(PyObject* object) const {
+      const nb::gil_scoped_acquire locked;
+      Py_DECREF(object);
+    }
+  };
+  std::shared_ptr<PyObject> function;
+
+  explicit PythonHook(nb::object given) : function(given.release().ptr(), Release()) {}
+  Tensor operator()(const Tensor& cotangent) const {
+    const nb::gil_scoped_acquire locked;
+    const nb::object result = nb::handle(function.get())(cotangent);
+    return result.is_none() ? Tensor() : tensor_from(result);
+  }
+};
+
+}  // namespace
+
+void bind_transforms(nb::module_& module) {
+  bind_levels(module);
+  bind_tape(module);
+  auto tensor = nb::borrow<nb::class_<Tensor>>(module.attr("Tensor"));
+  tensor
+      .def(
+          "requires_grad", [](const Tensor& x) { return x.requires_grad(); },
+          "The same numbers, as the beginning of what a tape follows.")
+      .def(
+          "backward",
+          [](const Tensor& x, nb::handle cotangent, bool create_graph, bool retain_graph) {
+            const Tensor given = cotangent.is_none() ? Tensor() : tensor_from(cotangent);
+            computed([&] {
+              x.backward(given, {.create_graph = create_graph, .keep = retain_graph});
+              return 0;
+            });
+          },
+          nb::arg("cotangent").none() = nb::none(), nb::kw_only(), nb::arg("create_graph") = false,
+          nb::arg("retain_graph") = false,
+          "Sends a cotangent, or 1 where it is a number, back to all that this was made of.")
+      .def_prop_ro(
+          "grad", [](const Tensor& x) { return to_python(x.grad()); },
+          "All that backward() sent to this beginning; None when nothing did.")
+      .def(
+          "zero_grad", [](const Tensor& x) { x.zero_grad(); }, "Forgets the gradient.")
+      .def(
+          "detach", [](const Tensor& x) { return x.detach(); }, "As if it were made of nothing.")
+      .def(
+          "register_hook",
+          [](const Tensor& x, nb::object hook) { return register_hook(x, PythonHook(hook)); },
+          nb::arg("hook"),
+          "Has `hook` see, and replace if it gives one, the cotangent; gives a number for "
+          "remove_hook.")
+      .def(
+          "remove_hook", [](const Tensor& x, uint64_t number) { remove_hook(x, number); },
+          nb::arg("number"), "Takes a hook away.");
+}
+
+}  // namespace plait::python

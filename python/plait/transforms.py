@@ -1,0 +1,198 @@
+"""Derivatives of Python functions on trees of tensors, as they run: host code inside may read values and branch."""
+
+import functools
+
+from . import _core, errors
+from .interop import asarray
+from .tracing import flatten, unflatten
+
+
+def _tensors(tree):
+    """The leaves as tensors, their paths, and the tree without them."""
+    if isinstance(tree, (float, complex)):
+        tree = asarray(tree)
+    leaves, skeleton = flatten(tree)
+    return [asarray(leaf) for _, leaf in leaves], [path for path, _ in leaves], skeleton
+
+
+def vjp(function, *arguments, has_aux=False):
+    """The result of function(*arguments), and a function from its cotangent to those of the arguments, a tuple.
+
+    With has_aux the function gives (result, aux), and vjp gives (result, pull, aux)."""
+    level = _core._Pullback()
+    try:
+        leaves, _, skeleton = _tensors(_with_tensors(arguments))
+        given = function(*unflatten(skeleton, iter([level.begin(leaf) for leaf in leaves])))
+        given, aux = given if has_aux else (given, None)
+        results, _, result_skeleton = _tensors(given)
+        results = [level.finish(result) for result in results]
+        aux = _passed(level, aux)
+    finally:
+        level.close()
+
+    def pull(cotangent):
+        cotangents, found = _cotangents(cotangent, result_skeleton)
+        if not found:
+            raise errors.ValueError(f"vjp: the cotangent is {cotangent!r}, the result another tree")
+        return unflatten(skeleton, iter(level.pull(cotangents, True)))
+
+    value = unflatten(result_skeleton, iter(results))
+    return (value, pull, aux) if has_aux else (value, pull)
+
+
+def _with_tensors(arguments):
+    """Numbers among the arguments themselves count as tensors."""
+    return tuple(asarray(each) if isinstance(each, (float, complex)) else each for each in arguments)
+
+
+def _cotangents(tree, skeleton):
+    leaves, own = flatten(asarray(tree) if isinstance(tree, (float, complex)) else tree)
+    return [leaf for _, leaf in leaves], repr(own) == repr(skeleton)
+
+
+def _passed(level, tree):
+    leaves, _, skeleton = _tensors(tree)
+    return unflatten(skeleton, iter([level.passed(leaf) for leaf in leaves]))
+
+
+def jvp(function, primals, tangents, has_aux=False):
+    """The result of function(*primals) and its tangent. A tangent of None is zero."""
+    level = _core._Pushforward()
+    try:
+        primals, tangents = _with_tensors(primals), tuple(tangents)
+        leaves, paths, skeleton = _tensors(primals)
+        given = _tangents(primals, tangents)
+        followed = [level.begin(*each) for each in zip(leaves, given, paths)]
+        result = function(*unflatten(skeleton, iter(followed)))
+        result, aux = result if has_aux else (result, None)
+        results, _, result_skeleton = _tensors(result)
+        pairs = [level.finish(each) for each in results]
+        aux_leaves, _, aux_skeleton = _tensors(aux)
+        aux = unflatten(aux_skeleton, iter([level.finish(each)[0] for each in aux_leaves]))
+    finally:
+        level.close()
+    value, tangent = (unflatten(result_skeleton, iter(each)) for each in (zip(*pairs) if pairs else ((), ())))
+    return (value, tangent, aux) if has_aux else (value, tangent)
+
+
+def _tangents(primals, tangents):
+    """For each leaf of the primals its tangent; None may stand for a whole subtree."""
+    if tangents is None:
+        return [None for _ in flatten(primals)[0]]
+    node = _children_of(primals)
+    if node is None:
+        return [asarray(tangents)] if flatten(primals)[0] else []
+    others = _children_of(tangents)
+    if others is None or [name for name, _ in node] != [name for name, _ in others]:
+        raise errors.ValueError(f"jvp: the tangents {tangents!r} are another tree than the primals {primals!r}")
+    return [leaf for (_, a), (_, b) in zip(node, others) for leaf in _tangents(a, b)]
+
+
+def _children_of(tree):
+    from .tracing import _children, _is_leaf
+
+    node = None if _is_leaf(tree) else _children(tree)
+    return None if node is None else node[0]
+
+
+def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    """A function that gives (value, gradient): by one argument, or a tuple by several.
+
+    With has_aux the function gives (value, aux), and this ((value, aux), gradient)."""
+    several = isinstance(argnums, (tuple, list))
+    wanted = [int(number) for number in argnums] if several else [int(argnums)]
+
+    @functools.wraps(function)
+    def with_gradient(*arguments, **keywords):
+        places = [_place(number, len(arguments)) for number in wanted]
+        level = _core._Pullback()
+        try:
+            followed, skeletons, counts = list(arguments), [], []
+            for place in places:
+                leaves, paths, skeleton = _tensors(arguments[place])
+                for leaf, path in zip(leaves, paths):
+                    _core._check_argument(leaf, path, place, holomorphic, allow_int)
+                followed[place] = unflatten(skeleton, iter([level.begin(leaf) for leaf in leaves]))
+                skeletons.append(skeleton)
+                counts.append(len(leaves))
+            result = function(*followed, **keywords)
+            value, aux = result if has_aux else (result, None)
+            value = asarray(value)
+            _core._check_result(value, holomorphic)
+            value = level.finish(value)
+            aux = _passed(level, aux)
+        finally:
+            level.close()
+        gradients = iter(level.pull([_core.ones_like(value)], False))
+        trees = tuple(unflatten(skeleton, gradients) for skeleton in skeletons)
+        return (value, aux) if has_aux else value, trees if several else trees[0]
+
+    return with_gradient
+
+
+def _place(number, count):
+    if not -count <= number < count:
+        raise errors.ValueError(f"grad: argument {number} of a call with {count}")
+    return number % count
+
+
+def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
+    """A function that gives the gradient of `function`, which gives one real number. With has_aux (gradient, aux)."""
+    both = value_and_grad(function, argnums, has_aux, holomorphic, allow_int)
+
+    @functools.wraps(function)
+    def gradient_of(*arguments, **keywords):
+        value, gradient = both(*arguments, **keywords)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return gradient_of
+
+
+def gradient(result, inputs, cotangent=None, *, create_graph=False, retain_graph=False, allow_unused=False, stop_at=()):
+    """The gradient of a result by a tensor that it was made of, or a list by several (the tape habit)."""
+    several = isinstance(inputs, (list, tuple))
+    given = _core._gradient(result, list(inputs) if several else [inputs], cotangent, create_graph,
+                            retain_graph, allow_unused, list(stop_at))
+    return given if several else given[0]
+
+
+class Tape:
+    """Follows what is computed with tensors that it watches. `with Tape() as tape:`; tapes nest."""
+
+    def __init__(self, persistent=False):
+        self._tape = _core._Tape(persistent)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def watch(self, tensor):
+        """The same tensor, as one whose gradient this tape can tell."""
+        return self._tape.watch(asarray(tensor))
+
+    def gradient(self, result, inputs, cotangent=None):
+        """The gradient of a result by a tensor, or a list by several."""
+        several = isinstance(inputs, (list, tuple))
+        given = self._tape.gradient(result, list(inputs) if several else [inputs], cotangent)
+        return given if several else given[0]
+
+
+class no_grad:
+    """`with no_grad():`, or as a decorator: nothing is followed for derivatives that were begun before."""
+
+    def __enter__(self):
+        self._pause = _core._pause_levels()
+        return self
+
+    def __exit__(self, *_):
+        del self._pause
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def unfollowed(*arguments, **keywords):
+            with no_grad():
+                return function(*arguments, **keywords)
+
+        return unfollowed

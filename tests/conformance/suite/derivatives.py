@@ -1,0 +1,200 @@
+"""Derivatives as users take them, by plait.jvp, vjp and grad: forward mode against differences, reverse against forward
+by dot products, and each order of the two within the other. Complex numbers pair with tangents as Re(c · t)."""
+
+import numpy as np
+import plait
+
+from suite import rules, values
+
+EXACT = 1e-8  # what two ways of computing the same derivative may differ by, for its size
+LEAST_SIZE = 1e-6
+
+
+class Smooth:
+    """A primitive at some operands, as a function of those that move."""
+
+    def __init__(self, case, operands, attributes, random):
+        self.case, self.attributes, self.operands = case, attributes, operands
+        self.moving = [i for i, x in enumerate(operands) if rules._moves(x) and x.size and i not in case.fixed]
+        self.points = [plait.borrow(operands[i]) for i in self.moving]
+        self.directions = [plait.borrow(np.asarray(rules._direction(case, random, i, operands[i]))) for i in self.moving]
+        results = values.run(case, operands, attributes)
+        # No harmonic weights, so that no symmetry hides a shift.
+        self.weights = [plait.borrow(np.asarray(rules._direction(case, random, -1, x) if case.direction is None
+                                                else random.uniform(-1, 1, x.shape)).astype(x.dtype))
+                        if rules._moves(x) else None for x in results]
+
+    def __call__(self, *points):
+        """The results that move."""
+        given = [plait.borrow(x) for x in self.operands]
+        for i, point in zip(self.moving, points):
+            given[i] = point
+        results = plait.apply(self.case.primitive.name, given, **self.attributes)
+        results = results if isinstance(results, tuple) else (results,)
+        return [each for each, weight in zip(results, self.weights) if weight is not None]
+
+    def number(self, *points):
+        """Re Σ w · r, a number that depends on every element of every result."""
+        weights = [weight for weight in self.weights if weight is not None]
+        return _sum(_inner(weight, each) for weight, each in zip(weights, self(*points)))
+
+    @property
+    def is_smooth(self):
+        return bool(self.moving) and any(weight is not None and weight.size for weight in self.weights)
+
+    def arrays(self, tensors):
+        """All operands, with these for those that move."""
+        all_of = [None] * len(self.operands)
+        for i, tensor in zip(self.moving, tensors):
+            all_of[i] = tensor.numpy()
+        return all_of
+
+
+def _inner(a, b):
+    return plait.sum(plait.real(a * b)) if b.dtype.kind == "complex" else plait.sum(a * b)
+
+
+def _sum(terms):
+    terms = list(terms)
+    return sum(terms[1:], terms[0])
+
+
+def _samples(case, quick):
+    random = np.random.default_rng(11)
+    found = {}
+    for sample, operands in rules._samples(case, quick):
+        kind = operands[0].dtype.kind if operands else "f"
+        found[kind] = found.get(kind, 0) + 1
+        if found[kind] > (2 if quick else 6):
+            continue
+        if not case.blocks_derivative and case.primitive.rules and "not_differentiable" not in case.primitive.rules:
+            smooth = Smooth(case, operands, sample.attributes, random)
+            if smooth.is_smooth and rules._has_derivative(case, operands, sample.attributes):
+                yield sample, smooth
+
+
+def _differ(a, b, size):
+    return abs(a - b) > EXACT * max(LEAST_SIZE, size)
+
+
+def _size(tensors, others):
+    return float(sum(np.sum(np.abs(a.numpy()) * np.abs(b.numpy())) for a, b in zip(tensors, others)))
+
+
+def check_jvp(case, quick=False):
+    """Forward mode against difference quotients."""
+    for sample, f in _samples(case, quick):
+        results, tangents = plait.jvp(f, f.points, f.directions)
+        numbers = iter(tangents)
+        found = [next(numbers) if weight is not None else None for weight in f.weights]
+        directions = f.arrays(f.directions)
+        all_results = values.run(case, f.operands, sample.attributes)
+        for k, actual in enumerate(rules._tangents_of(case, all_results, found)):
+            if actual is None:
+                continue
+            if wrong := rules._wrong(actual, case, f.operands, directions, sample.attributes, k):
+                yield f"{f.operands[f.moving[0]].dtype} ({sample}) result {k}: {wrong}"
+
+
+def check_vjp(case, quick=False):
+    """Re <w, J v> = Re <Jᵀ w, v>."""
+    for sample, f in _samples(case, quick):
+        weights = [weight for weight in f.weights if weight is not None]
+        _, pull = plait.vjp(f, *f.points)
+        cotangents = pull(weights)
+        _, tangents = plait.jvp(f, f.points, f.directions)
+        left = _sum(_inner(w, t) for w, t in zip(weights, tangents)).item()
+        right = _sum(_inner(c, v) for c, v in zip(cotangents, f.directions)).item()
+        if _differ(left, right, max(_size(weights, tangents), _size(cotangents, f.directions))):
+            yield f"{f.operands[f.moving[0]].dtype} ({sample}): <w, Jv> = {left}, <Jᵀw, v> = {right}"
+
+
+def _gradient(f, *points):
+    return plait.grad(f.number, argnums=tuple(range(len(points))))(*points)
+
+
+def _slope(f, *points):
+    """The derivative along f.directions."""
+    return plait.jvp(f.number, points, f.directions)[1]
+
+
+def _second_derivatives(f):
+    """The derivative of the gradient along f.directions, in three ways."""
+    every = tuple(range(len(f.points)))
+    yield "forward over reverse", lambda *x: plait.jvp(lambda *y: _gradient(f, *y), x, f.directions)[1]
+    yield "reverse over forward", lambda *x: plait.grad(lambda *y: _slope(f, *y), argnums=every)(*x)
+    yield "reverse over reverse", lambda *x: plait.grad(
+        lambda *y: _sum(_inner(v, g) for v, g in zip(f.directions, _gradient(f, *y))), argnums=every)(*x)
+
+
+def _unlike(found, wanted):
+    """How two lists of tensors differ; None where they do not."""
+    for i, (a, b) in enumerate(zip(found, wanted)):
+        a, b = a.numpy(), b.numpy()
+        size = max(1.0, float(np.max(np.abs(b), initial=0)))
+        with np.errstate(invalid="ignore"):
+            bad = ~(np.abs(a - b) <= EXACT * 10 * size) & ~(np.isnan(a) & np.isnan(b))
+        if bad.any():
+            place = tuple(int(k[0]) for k in np.nonzero(bad)) if bad.ndim else ()
+            return f"{a[place]!r} at {list(place)} of operand {i}, otherwise {b[place]!r}"
+    return None
+
+
+def _quotient(function, f, step):
+    ahead = function(*[x + step * v for x, v in zip(f.points, f.directions)])
+    behind = function(*[x - step * v for x, v in zip(f.points, f.directions)])
+    return [((a - b) / (2 * step)).numpy() for a, b in zip(ahead, behind)]
+
+
+def _unlike_quotients(found, function, f):
+    """How tensors differ from the difference quotients of a function, where there is a derivative."""
+    wide, near = _quotient(function, f, rules.STEP), _quotient(function, f, rules.STEP / 2)
+    for i, (tensor, first, second) in enumerate(zip(found, wide, near)):
+        smooth = rules._smooth(first, second) & np.isfinite(second)
+        with np.errstate(invalid="ignore"):
+            bad = smooth & ~(np.abs(tensor.numpy() - second) <= 1e-4 * np.maximum(1, np.abs(second)))
+        if bad.any():
+            place = tuple(int(k[0]) for k in np.nonzero(bad)) if bad.ndim else ()
+            return f"{tensor.numpy()[place]!r} at {list(place)} of operand {i}, by differences {second[place]!r}"
+    return None
+
+
+def check_second(case, quick=False):
+    """Each mode over the other against differences of the gradient, and against each other."""
+    for sample, f in _samples(case, quick):
+        name = f"{f.operands[f.moving[0]].dtype} ({sample})"
+        first = None
+        for way, derivative in _second_derivatives(f):
+            found = derivative(*f.points)
+            if first is None:
+                first = found
+                # A factor that is free differs from place to place, and so would its differences.
+                if case.invariants is None and (wrong := _unlike_quotients(found, lambda *x: _gradient(f, *x), f)):
+                    yield f"{name} {way}: {wrong}"
+            elif wrong := _unlike(found, first):
+                yield f"{name} {way}: {wrong}"
+
+
+def check_third(case, quick=False):
+    """Along one direction: forward over forward over reverse, against reverse over forward over forward."""
+    for sample, f in _samples(case, quick=True):
+        def second(*points):
+            return plait.jvp(lambda *y: _slope(f, *y), points, f.directions)[1]
+
+        every = tuple(range(len(f.points)))
+        third = plait.grad(second, argnums=every)(*f.points)
+        other = plait.jvp(lambda *x: plait.jvp(lambda *y: _gradient(f, *y), x, f.directions)[1], f.points, f.directions)[1]
+        if wrong := _unlike(third, other):
+            yield f"{f.operands[f.moving[0]].dtype} ({sample}): {wrong}"
+
+
+def check_staged(case, quick=False):
+    """The gradient within a trace: the program, printed and parsed, gives what the gradient gives at once."""
+    for sample, f in _samples(case, quick=True):
+        name = f"{f.operands[f.moving[0]].dtype} ({sample})"
+        eager = _gradient(f, *f.points)
+        program = plait.trace(lambda *x: _gradient(f, *x))(*f.points)
+        parsed = plait.Program.parse(program.text())
+        for way, found in (("traced", program(*f.points)), ("parsed", parsed(*f.points, *program.hidden_inputs))):
+            if case.repeatable and (wrong := _unlike(found, eager)):
+                yield f"{name} {way}: {wrong}"

@@ -1,0 +1,132 @@
+// Functions with derivatives of their own, in both modes and every order; matrices of derivatives.
+#include "plait/transform/custom.h"
+
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/index.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/trace_function.h"
+#include "plait/transform/jacobian.h"
+
+namespace plait {
+namespace {
+
+Tensor number(double value) { return full({}, value, DType::f64); }
+double value_of(const Tensor& x) { return x.item<double>(); }
+
+// x³, whose rule says 5 times its derivative, so that it shows which one was taken.
+const auto cube_by_vjp = custom_vjp(
+    [](Tensor x) { return x * x * x; }, [](Tensor x) { return std::pair{x * x * x, 3 * x * x}; },
+    [](const Tensor& slope, const Tensor& cotangent) { return std::tuple(5 * slope * cotangent); });
+const auto cube_by_jvp = custom_jvp([](Tensor x) { return x * x * x; },
+                                    [](std::tuple<Tensor> at, std::tuple<Tensor> along) {
+                                      const auto [x] = at;
+                                      const auto [dx] = along;
+                                      return std::pair{x * x * x, 15 * x * x * dx};
+                                    });
+
+template <class F>
+Tensor tangent_at(const F& f, const Tensor& x) {
+  return jvp(f, std::tuple(x), std::tuple(number(1))).second;
+}
+
+template <class F>
+void check_cube(const F& f) {
+  const Tensor x = number(2);
+  EXPECT_EQ(value_of(f(x)), 8);
+  EXPECT_EQ(value_of(grad(f)(x)), 60);
+  EXPECT_EQ(value_of(tangent_at(f, x)), 60);
+  EXPECT_EQ(value_of(tangent_at(grad(f), x)), 60);  // of 15 x²
+  EXPECT_EQ(value_of(grad([&](Tensor y) { return tangent_at(f, y); })(x)), 60);
+  EXPECT_EQ(value_of(grad(grad(f))(x)), 60);
+  EXPECT_EQ(value_of(grad(grad(grad(f)))(x)), 30);
+  const auto nested = [&](Tensor y) { return f(y * y); };  // 15 x⁴ · 2x
+  EXPECT_EQ(value_of(grad(nested)(x)), 960);
+  EXPECT_EQ(value_of(tangent_at(nested, x)), 960);
+  const TracedProgram traced = trace(grad(f))(x);
+  EXPECT_EQ(value_of(evaluate(traced.program, {{x}}).at(0)), 60);
+}
+
+TEST(Custom, VjpServesBothModes) { check_cube(cube_by_vjp); }
+TEST(Custom, JvpServesBothModes) { check_cube(cube_by_jvp); }
+
+struct Pair {
+  Tensor first, second;
+};
+
+TEST(Custom, TreesGoInAndOut) {
+  const auto swap =
+      custom_vjp([](Pair p, Tensor scale) { return Pair{p.second * scale, p.first * scale}; },
+                 [](Pair p, Tensor scale) {
+                   return std::pair{Pair{p.second * scale, p.first * scale}, std::pair{p, scale}};
+                 },
+                 [](const std::pair<Pair, Tensor>& kept, const Pair& cotangent) {
+                   const auto& [p, scale] = kept;
+                   return std::tuple(Pair{cotangent.second * scale, cotangent.first * scale},
+                                     sum(cotangent.first * p.second + cotangent.second * p.first));
+                 });
+  const Pair p{tensor({1., 2.}), tensor({3., 4.})};
+  const auto loss = [&](Pair p, Tensor scale) {
+    const Pair swapped = swap(p, scale);
+    return sum(swapped.first * swapped.first + swapped.second);
+  };
+  const auto [by_pair, by_scale] = grad<0, 1>(loss)(p, number(2));
+  EXPECT_EQ(by_pair.first.text(), "[2. 2.] : f64[2]");
+  EXPECT_EQ(by_pair.second.text(), "[24. 32.] : f64[2]");
+  EXPECT_EQ(value_of(by_scale), 2 * 2 * (9 + 16) + 3);
+}
+
+TEST(Custom, AResultThatNothingIsSentBackToCountsAsZero) {
+  const auto both = custom_vjp([](Tensor x) { return std::pair{x * 2, x * 3}; },
+                               [](Tensor x) { return std::pair{std::pair{x * 2, x * 3}, x}; },
+                               [](const Tensor&, const std::pair<Tensor, Tensor>& cotangent) {
+                                 return std::tuple(cotangent.first * 2 + cotangent.second * 3);
+                               });
+  EXPECT_EQ(value_of(grad([&](Tensor x) { return both(x).second; })(number(7))), 3);
+}
+
+TEST(Custom, ARuleThatIsNotLinearIsRefused) {
+  const auto square = custom_jvp([](Tensor x) { return x * x; },
+                                 [](std::tuple<Tensor> at, std::tuple<Tensor> along) {
+                                   const auto [x] = at;
+                                   const auto [dx] = along;
+                                   return std::pair{x * x, dx * dx};
+                                 });
+  EXPECT_THROW(grad(square)(number(3)), ValueError);
+}
+
+TEST(Jacobian, OfAnArrayByAnArray) {
+  const auto f = [](Tensor x) { return stack(std::vector{x[0] * x[1], exp(x[1]), 2 * x[0]}); };
+  const Tensor x = tensor({3., 0.});
+  for (const Tensor& found : {jacfwd(f)(x), jacrev(f)(x)}) {
+    EXPECT_EQ(found.text(), "[[0. 3.]\n [0. 1.]\n [2. 0.]] : f64[3, 2]");
+  }
+  const Tensor of_matrix = jacrev([](Tensor m) { return sum(m * m, 1); })(ones({2, 3}, DType::f64));
+  EXPECT_EQ(of_matrix.type().text(), "f64[2, 2, 3]");
+  EXPECT_EQ(value_of(of_matrix[{1, 1, 2}]), 2);
+  EXPECT_EQ(value_of(of_matrix[{1, 0, 2}]), 0);
+  EXPECT_THROW(jacfwd(f)(tensor({1, 2})), TypeError);
+}
+
+TEST(Jacobian, SecondDerivatives) {
+  const auto f = [](Tensor x) { return x[0] * x[0] * x[1] + sin(x[1]); };
+  const Tensor x = tensor({2., 5.});
+  const Tensor matrix = hessian(f)(x);
+  EXPECT_EQ(value_of(matrix[{0, 0}]), 10);
+  EXPECT_EQ(value_of(matrix[{0, 1}]), 4);
+  EXPECT_EQ(value_of(matrix[{1, 0}]), 4);
+  EXPECT_NEAR(value_of(matrix[{1, 1}]), -std::sin(5), 1e-12);
+  const Tensor along = hvp(f, x, tensor({1., 2.}));
+  EXPECT_EQ(value_of(along[0]), 18);
+}
+
+}  // namespace
+}  // namespace plait
