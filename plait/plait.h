@@ -124,5 +124,6 @@
 #include "plait/transform/follow.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/jacobian.h"
+#include "plait/transform/programs.h"
 #include "plait/transform/tape.h"
 #include "plait/transform/vjp.h"

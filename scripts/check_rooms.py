@@ -92,6 +92,7 @@ INSIDE = {
     "plait/transform/derivative.h",
     "plait/transform/linear_function.h",
     "plait/transform/run_instruction.h",
+    "plait/transform/run_program.h",
     "plait/transform/sweep.h",
 }
 

@@ -9,6 +9,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "plait/core/shape.h"
 #include "plait/core/tree.h"
@@ -130,5 +131,13 @@ class Tensor {
 
 template <>
 inline constexpr bool is_tree_leaf<Tensor> = true;
+
+// The tensors of a tree (core/tree.h), in its order.
+template <class Tree>
+std::vector<Tensor> tensors_of(const Tree& tree) {
+  std::vector<Tensor> tensors;
+  trees::for_each_plain_leaf(tree, [&](const Tensor& leaf) { tensors.push_back(leaf); });
+  return tensors;
+}
 
 }  // namespace plait

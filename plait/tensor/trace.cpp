@@ -1,6 +1,7 @@
 #include "plait/tensor/trace.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "plait/core/error.h"
 #include "plait/ir/copy.h"
@@ -87,6 +88,7 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
   const auto [place, is_new] = captured_.try_emplace(tensor.identity(), 0);
   if (is_new) {
     const ir::Type type = tensor.type();
+    declare_sizes(type);
     place->second = builder_.add({.primitive = capture_primitive(), .stated_types = {&type, 1}});
     captures_.push_back(tensor);
     capture_values_.push_back(place->second);
@@ -147,7 +149,8 @@ bool Trace::is_about_parameters(const SizeFact& fact) const {
 }
 
 // The recorded function once more, with a parameter for each capture in place of its stand-in.
-std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& recorded) const {
+std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& recorded,
+                                                         std::vector<ir::ValueId>& values) const {
   ir::FunctionBuilder builder = program_->function(recorded.name());
   builder.set_location(recorded.location());
   for (const Dim size : recorded.signature().size_parameters) builder.size_parameter(size.name());
@@ -162,6 +165,7 @@ std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& rec
   for (const ir::Instruction instruction : recorded.instructions()) {
     if (&instruction.primitive() != &capture_primitive()) copier.copy(instruction);
   }
+  for (ir::ValueId& value : values) value = copier.value(value);
   return copier.finish();
 }
 
@@ -173,9 +177,11 @@ RecordedFunction Trace::finish(std::span<const Tensor> results) {
     if (is_about_parameters(fact)) builder_.require(fact);
   }
   std::shared_ptr<const ir::Function> function = builder_.finish(values);
-  if (!captures_.empty()) function = with_captures(*function);
+  std::vector<ir::ValueId> places(function->value_count());
+  std::iota(places.begin(), places.end(), 0);
+  if (!captures_.empty()) function = with_captures(*function, places);
   if (!is_apart_) program_->add(function);
-  return {std::move(function), std::move(captures_)};
+  return {std::move(function), std::move(captures_), std::move(places)};
 }
 
 ir::Program Trace::program(const RecordedFunction& entry) {

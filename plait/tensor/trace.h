@@ -23,6 +23,7 @@ struct RecordedFunction {
   // What the function takes beyond its declared parameters, in order: tensors of traces further
   // out, and concrete ones.
   std::vector<Tensor> captures;
+  std::vector<ir::ValueId> values;  // what became of each value of the trace
 };
 
 // An instruction to be recorded, as ir::NewInstruction, with tensors for operands.
@@ -58,6 +59,8 @@ class Trace {
   // The same value under these sizes; ShapeError where it runs and they are not its own.
   Tensor refine(const Tensor& tensor, const Shape& shape);
 
+  const std::shared_ptr<TraceScope>& scope() const { return scope_; }
+
   // Of tensors that ask for gradients while it is open (transform/tape.h).
   const LevelPtr& tape_level();
 
@@ -72,7 +75,8 @@ class Trace {
  private:
   ir::ValueId value_of(const Tensor& tensor);  // captured where it is none of this trace
   std::vector<Tensor> tensors_of(const ir::Added& added);
-  std::shared_ptr<const ir::Function> with_captures(const ir::Function& recorded) const;
+  std::shared_ptr<const ir::Function> with_captures(const ir::Function& recorded,
+                                                    std::vector<ir::ValueId>& values) const;
   void declare_sizes(const ir::Type& type);
   bool is_about_parameters(const SizeFact& fact) const;
   void close();

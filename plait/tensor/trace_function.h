@@ -30,9 +30,7 @@ TracedProgram trace_now(const std::string& name, const F& f, std::tuple<Argument
     leaf = trace.parameter(leaf.type(), label_of(path));
   });
   const auto result = std::apply(f, std::move(arguments));
-  std::vector<Tensor> results;
-  for (const Tensor* leaf : leaves<Tensor>(result)) results.push_back(*leaf);
-  RecordedFunction recorded = trace.finish(results);
+  RecordedFunction recorded = trace.finish(tensors_of(result));
   return {trace.program(recorded), std::move(recorded.captures)};
 }
 

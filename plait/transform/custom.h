@@ -31,13 +31,6 @@ void run_forward(std::span<const Tensor> arguments, const std::function<void()>&
 Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Backward backward);
 Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along);
 
-template <class Tree>
-Tensors tensors_of(const Tree& tree) {
-  Tensors tensors;
-  trees::for_each_plain_leaf(tree, [&](const Tensor& leaf) { tensors.push_back(leaf); });
-  return tensors;
-}
-
 }  // namespace customs
 
 // f(arguments…) gives a result; forward(arguments…) the pair of it and what backward needs;
@@ -46,15 +39,15 @@ template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward) {
   return [=](const auto&... arguments) {
     const std::tuple all(arguments...);
-    const customs::Tensors given = customs::tensors_of(all);
+    const customs::Tensors given = tensors_of(all);
     if (!customs::is_followed(given)) return f(arguments...);
     std::optional<decltype(forward(arguments...))> both;
     customs::run_forward(given, [&] { both.emplace(forward(arguments...)); });
     auto& [result, kept] = *both;
     const auto pull = [=, kept = kept, like = result](std::span<const Tensor> cotangents) {
-      return customs::tensors_of(backward(kept, replace_leaves(like, cotangents)));
+      return tensors_of(backward(kept, replace_leaves(like, cotangents)));
     };
-    return replace_leaves(result, customs::follow_vjp(given, customs::tensors_of(result), pull));
+    return replace_leaves(result, customs::follow_vjp(given, tensors_of(result), pull));
   };
 }
 
@@ -64,7 +57,7 @@ template <class F, class Rule>
 auto custom_jvp(F f, Rule rule) {
   return [=](const auto&... arguments) {
     const std::tuple all(arguments...);
-    const customs::Tensors given = customs::tensors_of(all);
+    const customs::Tensors given = tensors_of(all);
     if (!customs::is_followed(given)) return f(arguments...);
     auto result = [&] {
       const LevelPause pause;
@@ -72,9 +65,9 @@ auto custom_jvp(F f, Rule rule) {
     }();
     const auto along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
       const auto [value, tangent] = rule(replace_leaves(all, at), replace_leaves(all, tangents));
-      return std::pair{customs::tensors_of(value), customs::tensors_of(tangent)};
+      return std::pair{tensors_of(value), tensors_of(tangent)};
     };
-    return replace_leaves(result, customs::follow_jvp(given, customs::tensors_of(result), along));
+    return replace_leaves(result, customs::follow_jvp(given, tensors_of(result), along));
   };
 }
 

@@ -76,9 +76,7 @@ struct Pull {
 
   // The cotangents of all arguments.
   Arguments operator()(const Result& cotangent) const {
-    std::vector<Tensor> cotangents;
-    trees::for_each_plain_leaf(cotangent, [&](const Tensor& leaf) { cotangents.push_back(leaf); });
-    return replace_leaves(arguments, (*pullback)(cotangents));
+    return replace_leaves(arguments, (*pullback)(tensors_of(cotangent)));
   }
 };
 

@@ -1,0 +1,299 @@
+#include "plait/transform/programs.h"
+
+#include <algorithm>
+
+#include "plait/core/error.h"
+#include "plait/ir/parser.h"
+#include "plait/tensor/machine.h"
+#include "plait/transform/follow.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/run_instruction.h"
+#include "plait/transform/run_program.h"
+
+namespace plait {
+namespace {
+
+// A trace with the parameters of a function.
+struct Retrace {
+  Trace trace;
+  std::vector<Tensor> parameters;
+
+  Retrace(const ir::Function& function, const std::string& name) : trace(name, Trace::apart) {
+    for (size_t i = 0; i < function.parameter_count(); ++i) {
+      parameters.push_back(trace.parameter(function.signature().parameters[i],
+                                           function.label(static_cast<ir::ValueId>(i))));
+    }
+    for (const SizeFact& fact : function.signature().facts) trace.sizes().assume(fact);
+  }
+
+  ir::Program finish(std::span<const Tensor> results) {
+    return trace.program(trace.finish(results));
+  }
+};
+
+Tensor stopped(const std::vector<std::string>& labels, const ir::Function& function,
+               ir::ValueId value, Tensor given) {
+  return std::ranges::find(labels, function.label(value)) == labels.end() ? given
+                                                                          : underived(given);
+}
+
+}  // namespace
+
+std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> arguments) {
+  if (Trace::current() == nullptr && !is_followed(arguments)) return evaluate(program, arguments);
+  return run_function(program, program.entry(), arguments);
+}
+
+ir::Program grad(const ir::Program& program, std::span<const size_t> by,
+                 const ProgramGradOptions& options) {
+  const ir::Function& function = program.entry();
+  Retrace retrace(function, function.name() + ".grad");
+  Pullback pullback;
+  std::vector<Tensor> arguments = retrace.parameters;
+  for (const size_t i : by) {
+    if (i >= arguments.size()) {
+      throw ValueError("grad: @{} has {} parameters, no number {}", function.name(),
+                       arguments.size(), i)
+          .at(Location::of_caller());
+    }
+    gradients::check_argument(arguments[i], function.label(static_cast<ir::ValueId>(i)), i, {});
+    arguments[i] = pullback.begin(arguments[i]);
+  }
+  const RunOptions stop{.on_value = [&](const ir::Function& f, ir::ValueId value, Tensor given) {
+    return stopped(options.stop_gradients, f, value, std::move(given));
+  }};
+  const Tensor result = run_function(program, function, arguments, stop).at(0);
+  gradients::check_result(result, {});
+  const Tensor value = pullback.finish(result);
+  pullback.close();
+  const Tensor one = gradients::one_like(value);
+  std::vector<Tensor> results = pullback({&one, 1}, false);
+  if (options.with_value) results.insert(results.begin(), value);
+  return retrace.finish(results);
+}
+
+ir::Program grad(const ir::Program& program, std::initializer_list<size_t> by,
+                 const ProgramGradOptions& options) {
+  return grad(program, std::span(by.begin(), by.size()), options);
+}
+
+ir::Program jvp(const ir::Program& program) {
+  const ir::Function& function = program.entry();
+  Retrace retrace(function, function.name() + ".jvp");
+  Pushforward push;
+  std::vector<Tensor> arguments;
+  for (const Tensor& parameter : retrace.parameters) {
+    const bool moves = is_inexact(parameter.dtype());
+    arguments.push_back(moves ? push.begin(parameter, retrace.trace.parameter(parameter.type()))
+                              : parameter);
+  }
+  std::vector<Tensor> results, tangents;
+  for (const Tensor& result : run_function(program, function, arguments)) {
+    auto [value, tangent] = push.finish(result);
+    results.push_back(value);
+    if (tangent) tangents.push_back(tangent);
+  }
+  results.insert(results.end(), tangents.begin(), tangents.end());
+  return retrace.finish(results);
+}
+
+ForwardAndBackward vjp(const ir::Program& program) {
+  const ir::Function& function = program.entry();
+  Retrace retrace(function, function.name() + ".forward");
+  Pullback pullback;
+  std::vector<Tensor> arguments, results;
+  for (const Tensor& parameter : retrace.parameters) arguments.push_back(pullback.begin(parameter));
+  for (const Tensor& result : run_function(program, function, arguments)) {
+    results.push_back(pullback.finish(result));
+  }
+  pullback.close();
+
+  ForwardAndBackward both;
+  both.results = results.size();
+  Trace backward(function.name() + ".backward", Trace::apart);
+  std::vector<Tensor> cotangents;
+  for (const Tensor& result : results) {
+    cotangents.push_back(is_inexact(result.dtype()) ? backward.parameter(result.type()) : Tensor());
+  }
+  std::vector<Tensor> given;
+  for (const Tensor& cotangent : pullback(cotangents, false)) {
+    if (cotangent) given.push_back(cotangent);
+  }
+  const RecordedFunction recorded = backward.finish(given);
+  both.backward = backward.program(recorded);
+  results.insert(results.end(), recorded.captures.begin(), recorded.captures.end());
+  both.forward = retrace.finish(results);
+  return both;
+}
+
+// ---- Ahead of time.
+
+struct AheadOfTime::Entry {
+  std::vector<ir::Type> types;
+  std::any structure;
+  Executable forward, backward;
+  std::vector<Tensor> hidden;  // inputs of the forward program that are no arguments
+  size_t results = 0;
+};
+
+struct AheadOfTime::State {
+  ProgramCompiler forward, backward;
+  std::mutex mutex;
+  std::vector<std::pair<TreeKey, std::shared_ptr<const Entry>>> entries;
+
+  std::shared_ptr<const Entry> find(const TreeKey& key, const std::vector<ir::Type>& types) {
+    const std::lock_guard lock(mutex);
+    for (const auto& [known, entry] : entries) {
+      if (known == key && entry->types == types) return entry;
+    }
+    return nullptr;
+  }
+};
+
+AheadOfTime::AheadOfTime(ProgramCompiler forward, ProgramCompiler backward)
+    : state_(std::make_shared<State>()) {
+  state_->forward = std::move(forward);
+  state_->backward = std::move(backward);
+}
+
+std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const Tensor> arguments,
+                                            const Function& f, std::any& structure) const {
+  std::vector<ir::Type> types;
+  for (const Tensor& argument : arguments) types.push_back(argument.type());
+  std::shared_ptr<const Entry> entry = state_->find(key, types);
+  if (!entry) {
+    auto made = std::make_shared<Entry>();
+    Trace trace("main", Trace::apart);
+    std::vector<Tensor> traced;
+    for (const ir::Type& type : types) traced.push_back(trace.parameter(type));
+    const RecordedFunction recorded = trace.finish(f(traced, made->structure));
+    const ForwardAndBackward both = vjp(trace.program(recorded));
+    made->types = types;
+    made->hidden = recorded.captures;
+    made->results = both.results;
+    made->forward = state_->forward(both.forward);
+    made->backward = state_->backward(both.backward);
+    const std::lock_guard lock(state_->mutex);
+    state_->entries.emplace_back(key, made);
+    entry = made;
+  }
+  structure = entry->structure;
+  std::vector<Tensor> given;
+  for (const Tensor& argument : arguments) given.push_back(underived(argument));
+  given.insert(given.end(), entry->hidden.begin(), entry->hidden.end());
+  std::vector<Tensor> results = entry->forward(given);
+  const std::vector<Tensor> kept(results.begin() + static_cast<std::ptrdiff_t>(entry->results),
+                                 results.end());
+  results.resize(entry->results);
+  if (!is_followed(arguments)) return results;
+  const auto pull = [entry, kept, types](std::span<const Tensor> cotangents) {
+    std::vector<Tensor> sent;
+    for (const Tensor& cotangent : cotangents) {
+      if (cotangent) sent.push_back(cotangent);
+    }
+    sent.insert(sent.end(), kept.begin(), kept.end());
+    const std::vector<Tensor> found = entry->backward(sent);
+    std::vector<Tensor> all;
+    for (size_t i = 0, next = 0; i < types.size(); ++i) {
+      all.push_back(is_inexact(types[i].dtype()) ? found[next++] : Tensor());
+    }
+    return all;
+  };
+  const auto refuse = [](std::span<const Tensor>, uint64_t) -> std::vector<Tensor> {
+    throw TypeError("a function compiled ahead of time has no forward mode")
+        .at(Location::of_caller());
+  };
+  return follow_custom(arguments, std::move(results), pull, refuse);
+}
+
+// ---- Placeholders.
+
+Builder::Builder(std::string name) : trace_(std::make_unique<Trace>(std::move(name))) {}
+Builder::~Builder() = default;
+
+Tensor Builder::placeholder(std::string_view type, std::string_view name) {
+  if (!trace_)
+    throw ValueError("placeholder: this builder is at its end").at(Location::of_caller());
+  const Tensor parameter = trace_->parameter(parse_whole(type, ir::parse_type), name);
+  return is_inexact(parameter.dtype()) ? parameter.requires_grad() : parameter;
+}
+
+Session::Session(Builder& builder, std::span<const Tensor> results) {
+  if (!builder.trace_) {
+    throw ValueError("Session: this builder is at its end").at(Location::of_caller());
+  }
+  scope_ = builder.trace_->scope();
+  recorded_ = builder.trace_->finish(results);
+  program_ = builder.trace_->program(recorded_);
+  builder.trace_.reset();
+}
+
+ir::ValueId Session::value_of(const Tensor& tensor) const {
+  if (!tensor.is_traced() || tensor.traced().scope != scope_) {
+    throw ValueError("run: a {} that is no value of this session's program", tensor.type().text())
+        .at(Location::of_caller());
+  }
+  return recorded_.values[tensor.traced().value];
+}
+
+std::vector<Tensor> Session::run(const Feeds& feeds, std::span<const Tensor> fetches) const {
+  const ir::Function& function = *recorded_.function;
+  std::vector<Tensor> values(function.value_count());
+  SymbolMap<Dim> sizes;
+  const auto feed = [&](ir::ValueId value, const Tensor& given) {
+    const ir::Type& type = function.type_of(value);
+    if (type.dtype() != given.dtype() || type.shape().rank() != given.rank()) {
+      throw TypeError("run: {} is fed to a value of {}", given.type().text(), type.text())
+          .at(Location::of_caller());
+    }
+    for (size_t i = 0; i < given.rank(); ++i) {
+      const Dim declared = type.shape()[i], size = given.shape()[i];
+      if (declared.is_symbol() && sizes.find(declared) == nullptr) sizes.set(declared, size);
+      if (declared.substitute(sizes) == size) continue;
+      throw ShapeError("run: {} is fed to a value of {}", given.type().text(), type.text())
+          .at(Location::of_caller());
+    }
+    values[value] = given;
+  };
+  for (const auto& [place, given] : feeds) feed(value_of(place), given);
+  const size_t declared = function.parameter_count() - recorded_.captures.size();
+  for (size_t i = 0; i < recorded_.captures.size(); ++i) {
+    const auto value = static_cast<ir::ValueId>(declared + i);
+    if (!values[value]) values[value] = recorded_.captures[i];
+  }
+
+  std::vector<bool> needed(function.value_count(), false);
+  for (const Tensor& fetch : fetches) needed[value_of(fetch)] = true;
+  std::vector<bool> runs(function.size(), false);
+  for (size_t i = function.size(); i-- > 0;) {
+    const ir::Instruction instruction = function.instruction(i);
+    for (size_t r = 0; r < instruction.result_count(); ++r) {
+      const ir::ValueId result = instruction.result(r);
+      runs[i] = runs[i] || (needed[result] && !values[result]);
+    }
+    if (!runs[i]) continue;
+    for (const ir::ValueId operand : instruction.operands()) needed[operand] = true;
+  }
+  for (ir::ValueId i = 0; i < function.parameter_count(); ++i) {
+    if (!needed[i] || values[i]) continue;
+    throw ValueError("run: the placeholder {} is needed, and nothing is fed to it",
+                     function.label(i))
+        .at(Location::of_caller());
+  }
+  for (size_t i = 0; i < function.size(); ++i) {
+    if (!runs[i]) continue;
+    const ir::Instruction instruction = function.instruction(i);
+    std::vector<Tensor> operands;
+    for (const ir::ValueId operand : instruction.operands()) operands.push_back(values[operand]);
+    const std::vector<Tensor> results = run_instruction(instruction, operands, sizes);
+    for (size_t r = 0; r < results.size(); ++r) {
+      Tensor& value = values[instruction.result(r)];
+      if (!value) value = results[r];
+    }
+  }
+  std::vector<Tensor> fetched;
+  for (const Tensor& fetch : fetches) fetched.push_back(values[value_of(fetch)]);
+  return fetched;
+}
+
+}  // namespace plait

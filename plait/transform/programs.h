@@ -1,0 +1,167 @@
+// The explicit habit: programs are values, and derivatives of programs are programs.
+//
+//   Builder build;
+//   Tensor a = build.placeholder("f64[]", "a"), b = build.placeholder("f64[]", "b");
+//   Tensor y = a * b;
+//   Session session(build, {y});
+//   session.run({{a, two}, {b, three}}, {y});        // any value may be fed or fetched
+//
+//   ir::Program gradient = grad(program, {0});       // of its first result, by its first parameter
+#pragma once
+
+#include <any>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plait/ir/program.h"
+#include "plait/tensor/trace_function.h"
+
+namespace plait {
+
+// What the program gives: computed now and followed by the levels that are open, or recorded in the
+// trace that is open.
+std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> arguments);
+
+struct ProgramGradOptions {
+  bool with_value = false;                       // the program's first result too, in front
+  std::vector<std::string> stop_gradients = {};  // labels of values that count as constant
+};
+
+// The program of the gradients of a program's first result, one real number, by parameters of these
+// numbers.
+ir::Program grad(const ir::Program& program, std::span<const size_t> by,
+                 const ProgramGradOptions& options = {});
+ir::Program grad(const ir::Program& program, std::initializer_list<size_t> by,
+                 const ProgramGradOptions& options = {});
+
+// The program of the results and their tangents, of the arguments and then the tangents of those
+// that have one.
+ir::Program jvp(const ir::Program& program);
+
+// `forward`: the results, then what the way back needs. `backward`: of the cotangents of the
+// results that have one and then of what was kept, the cotangents of the parameters that have one.
+struct ForwardAndBackward {
+  ir::Program forward, backward;
+  size_t results = 0;  // of the program itself
+};
+ForwardAndBackward vjp(const ir::Program& program);
+
+// Calls f once for types that it has not seen, hands the forward and the backward program to the
+// user's compilers, and runs what they give.
+using Executable = std::function<std::vector<Tensor>(std::span<const Tensor> arguments)>;
+using ProgramCompiler = std::function<Executable(const ir::Program& program)>;
+
+// What was compiled, by the structure and the types of the arguments.
+class AheadOfTime {
+ public:
+  // Gives the results, and their structure.
+  using Function =
+      std::function<std::vector<Tensor>(std::span<const Tensor> arguments, std::any& structure)>;
+
+  AheadOfTime(ProgramCompiler forward, ProgramCompiler backward);
+  std::vector<Tensor> operator()(const TreeKey& key, std::span<const Tensor> arguments,
+                                 const Function& f, std::any& structure) const;
+
+ private:
+  struct Entry;
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+template <class F>
+auto aot(F f, ProgramCompiler forward, ProgramCompiler backward) {
+  const AheadOfTime compiled(std::move(forward), std::move(backward));
+  return [f = std::move(f), compiled](const auto&... arguments) {
+    const std::tuple all(arguments...);
+    using Result = decltype(f(arguments...));
+    const auto on_leaves = [&](std::span<const Tensor> given, std::any& structure) {
+      Result result = std::apply(f, replace_leaves(all, given));
+      const std::vector<Tensor> results = tensors_of(result);
+      structure = std::move(result);
+      return results;
+    };
+    std::any structure;
+    const std::vector<Tensor> results =
+        compiled(key_of(all), tensors_of(all), on_leaves, structure);
+    return replace_leaves(std::any_cast<Result>(structure), results);
+  };
+}
+
+// A function as a program, with the structure of what it takes and gives: prints and replays.
+template <class Result, class... Arguments>
+struct MadeProgram {
+  TracedProgram traced;
+  Result structure;
+
+  std::string text() const { return traced.program.text(); }
+  const ir::Program& program() const { return traced.program; }
+  Result operator()(const Arguments&... arguments) const {
+    std::vector<Tensor> given = tensors_of(std::tuple(arguments...));
+    given.insert(given.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+    return replace_leaves(structure, run(traced.program, given));
+  }
+};
+template <class F>
+auto make_program(F f, std::string name = "main") {
+  return [f = std::move(f),
+          name = std::move(name)]<class... Arguments>(const Arguments&... arguments) {
+    using Result = decltype(f(arguments...));
+    std::optional<Result> structure;
+    const auto noting = [&](const Arguments&... traced) {
+      structure.emplace(f(traced...));
+      return *structure;
+    };
+    TracedProgram traced = trace(noting, name)(arguments...);
+    return MadeProgram<Result, Arguments...>{
+        std::move(traced),
+        map_leaves(std::move(*structure), [](const Tensor&) { return Tensor(); })};
+  };
+}
+
+// Builds a program of placeholders, whose gradients `gradient` (transform/tape.h) tells.
+class Builder {
+ public:
+  explicit Builder(std::string name = "main");
+  ~Builder();
+  // Of a type as programs write it: "f32[n, 3]".
+  Tensor placeholder(std::string_view type, std::string_view name);
+
+ private:
+  friend class Session;
+  std::unique_ptr<Trace> trace_;
+};
+
+// Runs what a builder built, as often as one likes. The builder is at its end.
+class Session {
+ public:
+  using Feeds = std::vector<std::pair<Tensor, Tensor>>;
+
+  // `results` are those of the program.
+  Session(Builder& builder, std::span<const Tensor> results);
+  Session(Builder& builder, std::initializer_list<Tensor> results)
+      : Session(builder, std::span(results.begin(), results.size())) {}
+
+  const ir::Program& program() const { return program_; }
+  // The values of the fetched ones, each computed from what is fed and nothing else than that
+  // needs. ValueError that names a placeholder that is needed and not fed.
+  std::vector<Tensor> run(const Feeds& feeds, std::span<const Tensor> fetches) const;
+  std::vector<Tensor> run(const Feeds& feeds, std::initializer_list<Tensor> fetches) const {
+    return run(feeds, std::span(fetches.begin(), fetches.size()));
+  }
+
+ private:
+  ir::ValueId value_of(const Tensor& tensor) const;
+
+  std::shared_ptr<TraceScope> scope_;
+  RecordedFunction recorded_;
+  ir::Program program_;
+};
+
+}  // namespace plait

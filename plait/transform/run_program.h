@@ -1,0 +1,27 @@
+// Functions of the IR run among tensors, instruction by instruction.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "plait/ir/program.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+// What the sizes of a function stand for, where its parameters are given these. ShapeError or
+// TypeError where they do not fit.
+SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const Tensor> arguments);
+
+struct RunOptions {
+  // Called with each value when it is there; what it gives is used in its place.
+  std::function<Tensor(const ir::Function& function, ir::ValueId value, Tensor given)> on_value =
+      {};
+};
+
+// Of a verified program. Calls are run in place; a function that calls itself is a ValueError.
+std::vector<Tensor> run_function(const ir::Program& program, const ir::Function& function,
+                                 std::span<const Tensor> arguments, const RunOptions& options = {});
+
+}  // namespace plait
