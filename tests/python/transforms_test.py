@@ -1,0 +1,175 @@
+"""Derivatives of Python functions on trees, the tape, and the two within each other; values against JAX."""
+
+import collections
+import dataclasses
+import gc
+import unittest
+import weakref
+
+import numpy as np
+import plait as pl
+
+
+def array(*numbers):
+    return pl.asarray(np.array(numbers))
+
+
+Point = collections.namedtuple("Point", "x y")
+
+
+@dataclasses.dataclass
+class Layer:
+    weight: pl.Tensor
+    bias: pl.Tensor
+    name: str = "layer"
+
+
+class Functions(unittest.TestCase):
+    def test_gradients_have_the_structure_of_the_argument(self):
+        def loss(tree):
+            return pl.sum(tree["a"] * tree["b"][0]) + tree["p"].x * tree["p"].y
+
+        tree = {"a": array(1.0, 2.0), "b": [array(3.0, 4.0)], "p": Point(pl.asarray(5.0), pl.asarray(6.0))}
+        gradient = pl.grad(loss)(tree)
+        np.testing.assert_array_equal(gradient["a"], [3, 4])
+        np.testing.assert_array_equal(gradient["b"][0], [1, 2])
+        self.assertEqual((gradient["p"].x.item(), gradient["p"].y.item()), (6, 5))
+
+    def test_dataclasses_and_several_arguments(self):
+        def loss(layer, x):
+            return pl.sum((x @ layer.weight + layer.bias) ** 2)
+
+        layer = Layer(pl.asarray(np.ones((2, 3))), pl.asarray(np.zeros(3)))
+        x = pl.asarray(np.ones((4, 2)))
+        (value, (by_layer, by_x)) = pl.value_and_grad(loss, argnums=(0, -1))(layer, x)
+        self.assertEqual(value.item(), 48)
+        self.assertEqual(by_layer.name, "layer")
+        np.testing.assert_array_equal(by_layer.bias, [16, 16, 16])
+        np.testing.assert_array_equal(by_x, np.full((4, 2), 12))
+
+    def test_numbers_and_order(self):
+        cube = lambda x: x * x * x  # noqa: E731
+        self.assertEqual(pl.grad(cube)(3.0).item(), 27)
+        self.assertEqual(pl.grad(pl.grad(cube))(3.0).item(), 18)
+        self.assertEqual(pl.jvp(pl.grad(cube), (3.0,), (1.0,))[1].item(), 18)
+        self.assertEqual(pl.grad(lambda x: pl.jvp(cube, (x,), (1.0,))[1])(3.0).item(), 18)
+
+    def test_host_code(self):
+        def power(x):
+            y = x
+            while y.item() < 100:
+                y = y * x
+            return y
+
+        self.assertEqual(pl.grad(power)(3.0).item(), 5 * 81)
+
+    def test_aux(self):
+        (value, aux), gradient = pl.value_and_grad(lambda x: (pl.sum(x * x), {"twice": 2 * x}), has_aux=True)(array(1.0, 2.0))
+        self.assertEqual(value.item(), 5)
+        np.testing.assert_array_equal(aux["twice"], [2, 4])
+        np.testing.assert_array_equal(gradient, [2, 4])
+
+    def test_vjp_and_jvp_of_trees(self):
+        def f(x, y):
+            return {"product": x * y, "sum": x + y}
+
+        value, pull = pl.vjp(f, array(1.0, 2.0), array(3.0, 4.0))
+        by_x, by_y = pull({"product": array(1.0, 1.0), "sum": array(0.0, 10.0)})
+        np.testing.assert_array_equal(by_x, [3, 14])
+        np.testing.assert_array_equal(by_y, [1, 12])
+        value, tangent = pl.jvp(f, (array(1.0, 2.0), array(3.0, 4.0)), (array(1.0, 0.0), None))
+        np.testing.assert_array_equal(tangent["product"], [3, 0])
+        with self.assertRaises(pl.ValueError):
+            pull(array(1.0))
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(pl.TypeError, "argument 0 is i64"):
+            pl.grad(lambda x: pl.sum(x))(pl.asarray(np.array([1, 2])))
+        with self.assertRaisesRegex(pl.ShapeError, "one number"):
+            pl.grad(lambda x: x * 2)(array(1.0, 2.0))
+        with self.assertRaisesRegex(pl.ValueError, "argument 2 of a call with 1"):
+            pl.grad(lambda x: x, argnums=2)(1.0)
+
+    def test_against_jax(self):
+        import jax
+        import jax.numpy as jnp
+
+        jax.config.update("jax_enable_x64", True)
+        random = np.random.default_rng(0)
+        x, w = random.standard_normal((5, 4)), random.standard_normal((4, 3))
+        direction = random.standard_normal((4, 3))
+
+        def loss(np, w, x):
+            hidden = np.tanh(x @ w)
+            return np.sum(np.exp(hidden) * np.sqrt(1 + hidden * hidden)) / np.sum(hidden * hidden)
+
+        ours = pl.grad(lambda w: loss(pl, w, pl.asarray(x)))
+        theirs = jax.grad(lambda w: loss(jnp, w, x))
+        np.testing.assert_allclose(ours(pl.asarray(w)), theirs(w), rtol=1e-10)
+        found = pl.jvp(ours, (pl.asarray(w),), (pl.asarray(direction),))[1]
+        np.testing.assert_allclose(found, jax.jvp(theirs, (w,), (direction,))[1], rtol=1e-9)
+
+
+class TapeHabit(unittest.TestCase):
+    def test_backward(self):
+        x = array(1.0, 2.0).requires_grad()
+        self.assertIsNone(x.grad)
+        pl.sum(x * x).backward()
+        np.testing.assert_array_equal(x.grad, [2, 4])
+        (x * 3).backward(array(1.0, 1.0))
+        np.testing.assert_array_equal(x.grad, [5, 7])
+        x.zero_grad()
+        self.assertIsNone(x.grad)
+
+    def test_no_grad_and_detach(self):
+        x = array(1.0, 2.0).requires_grad()
+        with pl.no_grad():
+            y = pl.sum(x * x)
+        with self.assertRaisesRegex(pl.ValueError, "nothing that wants a gradient"):
+            y.backward()
+        with self.assertRaises(pl.ValueError):
+            pl.sum(x.detach()).backward()
+        self.assertEqual(pl.no_grad()(lambda: 3)(), 3)
+
+    def test_gradient_and_tapes(self):
+        x = pl.asarray(3.0).requires_grad()
+        first = pl.gradient(x * x * x, x, create_graph=True)
+        self.assertEqual(pl.gradient(first, x).item(), 18)
+        with pl.Tape() as outer, pl.Tape() as inner:
+            y = inner.watch(outer.watch(3.0))
+            first = inner.gradient(y * y * y, y)
+            self.assertEqual(outer.gradient(first, [y])[0].item(), 18)
+
+    def test_hooks_are_called_and_let_go(self):
+        x = pl.asarray(3.0).requires_grad()
+        seen = []
+
+        def hook(cotangent):
+            seen.append(cotangent.item())
+            return 10 * cotangent
+
+        y = x * x
+        number = y.register_hook(hook)
+        (y * 2).backward(retain_graph=True)
+        self.assertEqual((seen, x.grad.item()), ([2.0], 120.0))
+        y.remove_hook(number)
+        (y * 2).backward()
+        self.assertEqual(seen, [2.0])
+        reference = weakref.ref(hook)
+        y.register_hook(hook)
+        del hook, y
+        gc.collect()
+        self.assertIsNone(reference())
+
+    def test_a_tape_inside_a_function(self):
+        def slope(x):
+            w = pl.asarray(5.0).requires_grad()
+            (w * w * x).backward()
+            return w.grad
+
+        self.assertEqual(pl.grad(lambda x: slope(x * x))(3.0).item(), 60)
+        self.assertEqual(pl.trace(slope)(pl.asarray(3.0))(pl.asarray(7.0)).item(), 70)
+
+
+if __name__ == "__main__":
+    unittest.main()
