@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/index_plan.h"
@@ -147,6 +148,7 @@ Tensor stretched(std::string_view function, const Tensor& value, const Shape& sh
 
 Tensor IndexedTensor::change(Combine combine, const Operand& given) {
   Tensor& x = *x_;
+  const Call call("at", x, given);
   const Tensor value = value_like("at", x, given);
   if (const auto lone = is_key(x.dtype()) ? std::nullopt : find_lone_mask(x, index_)) {
     if (const auto placed = beside(*lone, x, value)) {
@@ -162,6 +164,7 @@ Tensor IndexedTensor::get() && { return index(*x_, index_); }
 
 Tensor IndexedTensor::get(const Operand& missing) && {
   const Tensor& x = *x_;
+  const Call call("at", x, missing);
   const Tensor value = value_like("at", x, missing);
   const IndexPlan plan =
       plan_index(x, index_, {.integers_as_tensors = true, .outside = Outside::ignored});

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
@@ -70,6 +71,7 @@ Tensor masked(Tensor scores, const AttentionOptions& options) {
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options) {
+  const Call call("scaled_dot_product_attention", q, k, v);
   check_attention(q, k, v);
   const DType given[] = {q.dtype(), k.dtype(), v.dtype()};
   const DType dtype = inexact(promote(given));
@@ -94,6 +96,7 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
 }
 
 Tensor rope(const Tensor& x, const RopeOptions& options) {
+  const Call call("rope", x);
   if (x.rank() < 2 || is_complex(x.dtype())) {
     throw ShapeError("rope: {}; it takes real numbers of [..., length, width]", x.type().text())
         .at(Location::of_caller());

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -97,17 +98,28 @@ const Table& ops() {
 
 }  // namespace
 
-Tensor real(const Tensor& x) { return is_complex(x.dtype()) ? apply(ops().real, {x}) : x; }
+Tensor real(const Tensor& x) {
+  const Call call("real", x);
+  return is_complex(x.dtype()) ? apply(ops().real, {x}) : x;
+}
 
 Tensor imag(const Tensor& x) {
+  const Call call("imag", x);
   return is_complex(x.dtype()) ? apply(ops().imag, {x}) : zeros_like(x);
 }
 
-Tensor conj(const Tensor& x) { return is_complex(x.dtype()) ? apply(ops().conjugate, {x}) : x; }
+Tensor conj(const Tensor& x) {
+  const Call call("conj", x);
+  return is_complex(x.dtype()) ? apply(ops().conjugate, {x}) : x;
+}
 
-Tensor angle(const Tensor& x) { return atan2(imag(x), real(x)); }
+Tensor angle(const Tensor& x) {
+  const Call call("angle", x);
+  return atan2(imag(x), real(x));
+}
 
 Tensor make_complex(const Operand& real, const Operand& imag) {
+  const Call call("make_complex", real, imag);
   const DType both = inexact(common_dtype(real, imag));
   const DType part = both == DType::f64 ? both : DType::f32;
   const std::vector<Tensor> parts =

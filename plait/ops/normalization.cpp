@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/shape.h"
@@ -157,6 +158,7 @@ Tensor norm_of(const Tensor& x, double p, const Axes& axes, double least) {
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
+  const Call call("linear", x, w, bias);
   if (w.rank() != 2 || x.rank() == 0 ||
       (x.shape(-1).is_number() && w.shape(1).is_number() && x.shape(-1) != w.shape(1))) {
     throw ShapeError("linear: {} by weights {}", x.type().text(), w.type().text())
@@ -169,6 +171,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
 }
 
 Tensor normalize(const Tensor& x, double p, const Axes& axes, double epsilon) {
+  const Call call("normalize", x);
   if (std::isnan(p) || p == 0) {
     throw ValueError("normalize: there is no norm of p = {}", p).at(Location::of_caller());
   }
@@ -179,17 +182,20 @@ Tensor normalize(const Tensor& x, double p, const Axes& axes, double epsilon) {
 
 Tensor layer_norm(const Tensor& x, const Shape& shape, const Tensor& weight, const Tensor& bias,
                   double epsilon) {
+  const Call call("layer_norm", x, shape, weight, bias);
   return normed_rows("layer_norm", x, shape, weight, bias, epsilon, true);
 }
 
 Tensor rms_norm(const Tensor& x, const Shape& shape, const Tensor& weight,
                 std::optional<double> epsilon) {
+  const Call call("rms_norm", x, shape, weight);
   return normed_rows("rms_norm", x, shape, weight, {}, epsilon.value_or(epsilon_of(x.dtype())),
                      false);
 }
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias,
                   double epsilon) {
+  const Call call("group_norm", x, weight, bias);
   expect_channels("group_norm", x);
   const Dim channels = x.shape(1);
   if (groups < 1 || (channels.is_number() && channels.number() % groups != 0)) {
@@ -200,6 +206,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+  const Call call("instance_norm", x, weight, bias);
   expect_channels("instance_norm", x);
   if (x.rank() < 3) {
     throw ShapeError("instance_norm: {} has no space to norm over", x.type().text())
@@ -209,6 +216,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 }
 
 BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
+  const Call call("batch_norm", x);
   check_batch_norm(x, options);
   const Tensor numbers = astype(x, computed(x.dtype()));
   const size_t rank = x.rank();
@@ -238,6 +246,7 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
 }
 
 Tensor dropout(const Tensor& x, const Tensor& keep, double rate) {
+  const Call call("dropout", x, keep);
   if (!(rate >= 0 && rate <= 1)) {
     throw ValueError("dropout: a rate of {}; it is between 0 and 1", rate)
         .at(Location::of_caller());

@@ -1,6 +1,7 @@
 #include "plait/ops/pad.h"
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 
@@ -79,6 +80,7 @@ Tensor padded_along(const Tensor& x, int64_t axis, const PadWidth& width, PadMod
 }  // namespace
 
 Tensor pad(const Tensor& x, std::span<const PadWidth> widths, PadMode mode, const Scalar& value) {
+  const Call call("pad", x);
   if (widths.size() > x.rank()) {
     throw ShapeError("pad: {} widths for {}", widths.size(), x.type().text())
         .at(Location::of_caller());

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/pooling.h"
@@ -223,6 +224,7 @@ class GridAxis {
 }  // namespace
 
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
+  const Call call("interpolate", x);
   const std::vector<Axis> axes = axes_of(x, options);
   const bool is_cubic = options.mode == Interpolation::cubic;
   if (is_cubic && axes.size() != 2) {
@@ -259,6 +261,7 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
 }
 
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions& options) {
+  const Call call("grid_sample", x, grid);
   check_grid(x, grid, options);
   const DType dtype = inexact(x.dtype());
   const DType places = place_dtype(promote(dtype, inexact(grid.dtype())));

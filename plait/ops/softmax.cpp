@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/reduce.h"
@@ -127,16 +128,25 @@ Tensor along(const ir::Primitive& primitive, const Tensor& x, int64_t axis, bool
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, int64_t axis) { return along(ops().softmax, x, axis, false); }
+Tensor softmax(const Tensor& x, int64_t axis) {
+  const Call call("softmax", x);
+  return along(ops().softmax, x, axis, false);
+}
 Tensor softmin(const Tensor& x, int64_t axis) {
+  const Call call("softmin", x);
   return softmax(-astype(x, inexact(x.dtype())), axis);
 }
 Tensor log_softmax(const Tensor& x, int64_t axis) {
+  const Call call("log_softmax", x);
   return along(ops().log_softmax, x, axis, false);
 }
-Tensor masked_softmax(const Tensor& x, int64_t axis) { return along(ops().softmax, x, axis, true); }
+Tensor masked_softmax(const Tensor& x, int64_t axis) {
+  const Call call("masked_softmax", x);
+  return along(ops().softmax, x, axis, true);
+}
 
 Standardized standardize(const Tensor& x, double epsilon, bool is_centred) {
+  const Call call("standardize", x);
   const auto results = apply_all(ops().standardize, std::span(&x, 1),
                                  ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
   return {results[0], results[1]};

@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -76,6 +77,7 @@ Tensor unless_nan(const Tensor& result, const Tensor& ordered) {
 }  // namespace
 
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Call call("var", x);
   const Tensor numbers = wide_enough(x), distance = numbers - mean(numbers, axes, true);
   const Tensor squares = is_complex(numbers.dtype())
                              ? square(real(distance)) + square(imag(distance))
@@ -86,10 +88,12 @@ Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) 
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Call call("stddev", x);
   return root(var(x, axes, correction, keepdims), 2);
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("logsumexp", x);
   const Tensor numbers = wide_enough(x);
   if (count_along(x, axes) == Dim(0)) {
     return narrowed(log(sum(exp(numbers), axes, keepdims)), x);
@@ -102,6 +106,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
+  const Call call("norm", x);
   if (std::isnan(order)) throw ValueError("norm: an order of NaN").at(Location::of_caller());
   const Tensor numbers = wide_enough(x);
   if (order == 0) return narrowed(count_nonzero(x, axes, keepdims), x);
@@ -119,14 +124,17 @@ Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
 }
 
 Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("count_nonzero", x);
   return sum(astype(x, DType::boolean), axes, keepdims);
 }
 
 Tensor nansum(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nansum", x);
   return sum(where(isnan(x), 0, x), axes, keepdims);
 }
 
 Tensor nanmean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nanmean", x);
   const Tensor numbers = wide_enough(x), is_missing = isnan(numbers);
   const Tensor total = sum(where(is_missing, 0, numbers), axes, keepdims);
   const Tensor mean = total / astype(sum(~is_missing, axes, keepdims), total.dtype());
@@ -134,6 +142,7 @@ Tensor nanmean(const Tensor& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  const Call call("median", x);
   const Tensor rows = ordered("median", x, axis);
   const Dim size = rows.shape(-1);
   const Tensor low = slice_axis(rows, -1, floor_div(size - 1, 2), 1);
@@ -145,6 +154,7 @@ Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
 }
 
 Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
+  const Call call("quantile", x, q);
   const Tensor shares = q.as(DType::f64);
   if (!q.is_tensor()) {
     const double share = q.scalar().element().number.real();
@@ -175,6 +185,7 @@ Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis, 
 }
 
 Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
+  const Call call("diff", x);
   if (times < 0) throw ValueError("diff: {} times", times).at(Location::of_caller());
   Tensor result = x;
   for (int64_t i = 0; i < times; ++i) {
@@ -187,6 +198,7 @@ Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
 }
 
 Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weights) {
+  const Call call("bincount", x, weights);
   if (x.rank() != 1 || !(is_integer(x.dtype()) || is_boolean(x.dtype()))) {
     throw TypeError("bincount: takes a vector of whole numbers, not {}", x.type().text())
         .at(Location::of_caller());
@@ -206,6 +218,7 @@ Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weight
 }
 
 Histogram histogram(const Tensor& x, int64_t bins, double low, double high) {
+  const Call call("histogram", x);
   if (bins < 1 || !(low < high)) {
     throw ValueError("histogram: {} bins from {} to {}", bins, low, high)
         .at(Location::of_caller())
@@ -215,6 +228,7 @@ Histogram histogram(const Tensor& x, int64_t bins, double low, double high) {
 }
 
 Histogram histogram(const Tensor& x, const Tensor& edges) {
+  const Call call("histogram", x, edges);
   if (edges.rank() != 1) {
     throw ShapeError("histogram: the edges {} are no vector", edges.type().text())
         .at(Location::of_caller());
