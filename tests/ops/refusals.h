@@ -9,6 +9,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/shape.h"
 
 namespace plait {
 

@@ -3,6 +3,7 @@
 
 #include "plait/ops/assign.h"
 #include "plait/ops/complex.h"
+#include "plait/ops/shape.h"
 #include "refusals.h"
 
 namespace plait {
