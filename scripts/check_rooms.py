@@ -20,7 +20,6 @@ ROWS = [
 
 # Headers that the umbrella leaves out: they are for the sources of Plait only.
 INSIDE = {
-    "plait/core/call_in_progress.h",
     "plait/core/dim_node.h",
     "plait/core/dim_polynomial.h",
     "plait/core/element_text.h",
@@ -80,7 +79,6 @@ INSIDE = {
     "plait/ir/value_check.h",
     "plait/ir/verify_rules.h",
     "plait/ops/along.h",
-    "plait/ops/call.h",
     "plait/ops/contraction.h",
     "plait/ops/contraction_order.h",
     "plait/ops/fft_primitives.h",

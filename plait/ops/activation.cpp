@@ -69,6 +69,7 @@ Tensor relu(const Tensor& x) {
 
 Tensor leaky_relu(const Tensor& x, double slope) {
   const Call call("leaky_relu", x);
+  expect_number("slope", slope);
   return widely(x, [&](const Tensor& y) { return where(greater(y, 0), y, y * slope); });
 }
 
@@ -95,6 +96,7 @@ Tensor prelu(const Tensor& x, const Tensor& slope) {
 
 Tensor elu(const Tensor& x, double alpha) {
   const Call call("elu", x);
+  expect_number("alpha", alpha);
   return widely(x, [&](const Tensor& y) {
     return by_sign(y, unchanged, [&](const Tensor& z) { return alpha * expm1(z); });
   });
@@ -113,6 +115,7 @@ Tensor selu(const Tensor& x) {
 
 Tensor celu(const Tensor& x, double alpha) {
   const Call call("celu", x);
+  expect_number("alpha", alpha);
   if (alpha == 0) throw ValueError("celu: alpha is 0").at(Location::of_caller());
   return widely(x, [&](const Tensor& y) {
     return by_sign(y, unchanged, [&](const Tensor& z) { return alpha * expm1(z / alpha); });
@@ -121,6 +124,7 @@ Tensor celu(const Tensor& x, double alpha) {
 
 Tensor gelu(const Tensor& x, Gelu kind) {
   const Call call("gelu", x);
+  if (is_complex(x.dtype())) throw TypeError("gelu: takes real numbers").at(Location::of_caller());
   return widely(x, [&](const Tensor& y) {
     if (kind == Gelu::exact) return 0.5 * y * (erf(y * (1 / std::numbers::sqrt2)) + 1);
     const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
@@ -135,6 +139,7 @@ Tensor silu(const Tensor& x) {
 
 Tensor softplus(const Tensor& x, double beta) {
   const Call call("softplus", x);
+  expect_number("beta", beta);
   if (beta == 0) throw ValueError("softplus: beta is 0").at(Location::of_caller());
   return widely(x, [&](const Tensor& y) {
     return beta == 1 ? logaddexp(y, 0) : logaddexp(y * beta, 0) / beta;
@@ -158,8 +163,8 @@ Tensor logsigmoid(const Tensor& x) {
 
 Tensor hardtanh(const Tensor& x, double low, double high) {
   const Call call("hardtanh", x);
-  if (low > high) {
-    throw ValueError("hardtanh: the lower end {} is above the upper end {}", low, high)
+  if (!(low <= high)) {
+    throw ValueError("hardtanh: the lower end {} is not below the upper end {}", low, high)
         .at(Location::of_caller());
   }
   return widely(x, [&](const Tensor& y) { return between(y, y, low, low, high, high); });
@@ -182,11 +187,13 @@ Tensor hardswish(const Tensor& x) {
 
 Tensor hardshrink(const Tensor& x, double lambda) {
   const Call call("hardshrink", x);
+  expect_number("lambda", lambda);
   return widely(x, [&](const Tensor& y) { return where(less_equal(absolute(y), lambda), 0, y); });
 }
 
 Tensor softshrink(const Tensor& x, double lambda) {
   const Call call("softshrink", x);
+  expect_not_negative("lambda", lambda);
   return widely(x, [&](const Tensor& y) {
     return where(less_equal(absolute(y), lambda), 0, where(greater(y, 0), y - lambda, y + lambda));
   });
@@ -199,6 +206,7 @@ Tensor tanhshrink(const Tensor& x) {
 
 Tensor threshold(const Tensor& x, double threshold, double otherwise) {
   const Call call("threshold", x);
+  expect_number("threshold", threshold);
   return widely(x, [&](const Tensor& y) { return where(less_equal(y, threshold), otherwise, y); });
 }
 

@@ -169,6 +169,7 @@ Tensor IndexedTensor::get(const Operand& missing) && {
   const IndexPlan plan =
       plan_index(x, index_, {.integers_as_tensors = true, .outside = Outside::ignored});
   const Tensor view = view_of(x, plan);
+  const Tensor other = stretched("at", value, plan.result);
   if (!plan.has_tensors()) return view;
   const Tensor rows = gather_rows(view, plan.indices, plan.places);
   Tensor inside;
@@ -177,7 +178,7 @@ Tensor IndexedTensor::get(const Operand& missing) && {
     inside = inside ? inside & here : here;
   }
   const size_t behind = rows.rank() - inside.rank();
-  return where(reshape(inside, with_ones_behind(inside.shape(), behind)), rows, value);
+  return where(reshape(inside, with_ones_behind(inside.shape(), behind)), rows, other);
 }
 
 Tensor IndexedTensor::set(const Operand& value) && { return change(Combine::set, value); }

@@ -1,5 +1,9 @@
 #include "plait/ops/call.h"
 
+#include <cmath>
+
+#include "plait/core/error.h"
+
 namespace plait {
 
 void add_text(std::vector<std::string>& texts, const Tensor& tensor) {
@@ -17,6 +21,15 @@ void add_text(std::vector<std::string>& texts, const Shape& shape) {
 
 void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors) {
   for (const Tensor& tensor : tensors) add_text(texts, tensor);
+}
+
+void expect_number(std::string_view name, double value) {
+  if (std::isnan(value)) throw ValueError("the {} is nan", name).at(Location::of_caller());
+}
+
+void expect_not_negative(std::string_view name, double value) {
+  if (value >= 0) return;
+  throw ValueError("the {} is {}; it is at least 0", name, value).at(Location::of_caller());
 }
 
 }  // namespace plait

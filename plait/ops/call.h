@@ -1,4 +1,7 @@
 // The first line of a function that users call: errors inside name it and what it was given.
+//
+//   Tensor stddev(const Tensor& x, const Axes& axes) {
+//     const Call call("stddev", x);
 #pragma once
 
 #include <span>
@@ -34,5 +37,9 @@ class Call final : public CallInProgress {
 
   std::tuple<const Given&...> given_;
 };
+
+// For attributes: ValueError where one is NaN, or also below 0.
+void expect_number(std::string_view name, double value);
+void expect_not_negative(std::string_view name, double value);
 
 }  // namespace plait

@@ -96,21 +96,29 @@ const Table& ops() {
   return table;
 }
 
+// Whether x has parts; TypeError where it is no number.
+bool has_parts(const Tensor& x) {
+  if (is_key(x.dtype())) {
+    throw TypeError("{} is no number", x.type().text()).at(Location::of_caller());
+  }
+  return is_complex(x.dtype());
+}
+
 }  // namespace
 
 Tensor real(const Tensor& x) {
   const Call call("real", x);
-  return is_complex(x.dtype()) ? apply(ops().real, {x}) : x;
+  return has_parts(x) ? apply(ops().real, {x}) : x;
 }
 
 Tensor imag(const Tensor& x) {
   const Call call("imag", x);
-  return is_complex(x.dtype()) ? apply(ops().imag, {x}) : zeros_like(x);
+  return has_parts(x) ? apply(ops().imag, {x}) : zeros_like(x);
 }
 
 Tensor conj(const Tensor& x) {
   const Call call("conj", x);
-  return is_complex(x.dtype()) ? apply(ops().conjugate, {x}) : x;
+  return has_parts(x) ? apply(ops().conjugate, {x}) : x;
 }
 
 Tensor angle(const Tensor& x) {
@@ -121,6 +129,11 @@ Tensor angle(const Tensor& x) {
 Tensor make_complex(const Operand& real, const Operand& imag) {
   const Call call("make_complex", real, imag);
   const DType both = inexact(common_dtype(real, imag));
+  if (is_complex(both)) {
+    throw TypeError("make_complex: the parts are real numbers")
+        .at(Location::of_caller())
+        .hint("real() and imag() give the parts of complex numbers");
+  }
   const DType part = both == DType::f64 ? both : DType::f32;
   const std::vector<Tensor> parts =
       broadcast_together("make_complex", {real.as(part), imag.as(part)});

@@ -52,11 +52,6 @@ const Table& ops() {
 }
 
 bool is_whole(const Scalar& scalar) { return scalar.kind() <= ScalarKind::integer; }
-double number_of(const Scalar& scalar) {
-  double number = 0;
-  store_element(DType::f64, scalar.element(), reinterpret_cast<std::byte*>(&number));
-  return number;
-}
 
 // How many of start, start + step, … come before stop.
 Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
@@ -98,8 +93,14 @@ Tensor ones(const Shape& shape, DType dtype) {
   const Call call("ones", shape);
   return full(shape, 1, dtype);
 }
-Tensor empty(const Shape& shape, DType dtype) { return zeros(shape, dtype); }
-Tensor empty_like(const Tensor& x) { return zeros_like(x); }
+Tensor empty(const Shape& shape, DType dtype) {
+  const Call call("empty", shape);
+  return zeros(shape, dtype);
+}
+Tensor empty_like(const Tensor& x) {
+  const Call call("empty_like", x);
+  return zeros_like(x);
+}
 Tensor full_like(const Tensor& x, const Scalar& value) {
   const Call call("full_like", x);
   return full(x.shape(), value, x.dtype());
@@ -120,6 +121,11 @@ Tensor arange(const Scalar& stop) {
 
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step) {
   const Call call("arange");
+  for (const Scalar* each : {&start, &stop, &step}) {
+    if (each->kind() == ScalarKind::complex) {
+      throw TypeError("arange: complex numbers have no order").at(Location::of_caller());
+    }
+  }
   const bool whole = is_whole(start) && is_whole(stop) && is_whole(step);
   const DType dtype = default_dtype(whole ? ScalarKind::integer : ScalarKind::floating);
   const Tensor counted = iota(count_of(start, stop, step), whole ? dtype : DType::f64);
@@ -129,6 +135,7 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step) {
 Tensor linspace(double start, double stop, int64_t count, DType dtype) {
   const Call call("linspace");
   if (count < 0) throw ValueError("linspace: {} numbers", count);
+  if (!std::isfinite(stop - start)) throw ValueError("linspace: from {} to {}", start, stop);
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   const Tensor counted = iota(count, DType::f64);
   // The last one is `stop` itself, whatever was lost on the way.
@@ -138,7 +145,7 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
 
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
   const Call call("eye");
-  if (columns < 0) columns = rows;
+  if (columns == -1) columns = rows;
   return astype(equal(expand_dims(iota(rows, DType::i64), 1), iota(columns, DType::i64)), dtype);
 }
 

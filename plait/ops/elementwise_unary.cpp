@@ -393,17 +393,19 @@ Tensor of_inexact(const ir::Primitive& primitive, const Operand& x) {
   return apply_to(primitive, tensor, inexact(tensor.dtype()));
 }
 
+bool is_whole(DType dtype) { return is_integer(dtype) || is_boolean(dtype); }
+
 // Whole numbers are what they are.
 Tensor rounded(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
   const Tensor tensor = tensor_of(x);
-  return is_inexact(tensor.dtype()) ? apply(primitive, {tensor}) : tensor;
+  return is_whole(tensor.dtype()) ? tensor : apply(primitive, {tensor});
 }
 
 // Whole numbers are finite.
 Tensor classified(const ir::Primitive& primitive, const Operand& x, bool whole_numbers) {
   const Tensor tensor = tensor_of(x);
-  if (is_inexact(tensor.dtype())) return apply(primitive, {tensor});
+  if (!is_whole(tensor.dtype())) return apply(primitive, {tensor});
   return broadcast_to(scalar_tensor(whole_numbers, DType::boolean), tensor.shape());
 }
 
@@ -460,6 +462,7 @@ Tensor isfinite(const Operand& x) {
   return classified(ops().is_finite, x, true);
 }
 Tensor bitwise_not(const Operand& x) {
+  const Call call("bitwise_not", x);
   return is_boolean(tensor_of(x).dtype()) ? logical_not(x) : of_any(ops().bitwise_not, x);
 }
 Tensor logical_not(const Operand& x) {

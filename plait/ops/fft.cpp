@@ -1,5 +1,6 @@
 #include "plait/ops/fft.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "plait/core/error.h"
@@ -86,7 +87,7 @@ Tensor inverse_real_transform(std::string_view function, const Tensor& x, Length
   const int64_t at = axis_from_front(function, x, axis);
   const Dim size = n ? Dim(*n) : (x.shape(at) - 1) * 2;
   if (size.is_number() && size.number() < 1) {
-    throw ValueError("{}: from {} to {} numbers", function, x.type().text(), size)
+    throw ValueError("{}: {} to a length of {}", function, x.type().text(), size)
         .at(Location::of_caller());
   }
   const Length half = n ? Length(*n / 2 + 1) : Length();
@@ -174,8 +175,12 @@ Tensor rolled(std::string_view function, Tensor x, const AxisList& axes, bool up
   return x;
 }
 
-void expect_frequencies(std::string_view function, int64_t n, double spacing) {
-  if (n > 0 && spacing != 0) return;
+void expect_frequencies(std::string_view function, int64_t n, double spacing, DType dtype) {
+  if (!is_floating(dtype)) {
+    throw TypeError("{}: frequencies are floating numbers, not {}", function, name_of(dtype))
+        .at(Location::of_caller());
+  }
+  if (n > 0 && spacing != 0 && std::isfinite(spacing)) return;
   throw ValueError("{}: of {} samples, {} apart", function, n, spacing).at(Location::of_caller());
 }
 
@@ -241,14 +246,14 @@ Tensor irfft2(const Tensor& x, const Lengths& lengths, const AxisList& axes, Nor
 
 Tensor fftfreq(int64_t n, double spacing, DType dtype) {
   const Call call("fftfreq");
-  expect_frequencies("fftfreq", n, spacing);
+  expect_frequencies("fftfreq", n, spacing, dtype);
   const Tensor place = arange(n);
   const Tensor turns = astype(where(place < (n + 1) / 2, place, place - n), DType::f64);
   return astype(turns / (static_cast<double>(n) * spacing), dtype);
 }
 Tensor rfftfreq(int64_t n, double spacing, DType dtype) {
   const Call call("rfftfreq");
-  expect_frequencies("rfftfreq", n, spacing);
+  expect_frequencies("rfftfreq", n, spacing, dtype);
   return astype(astype(arange(n / 2 + 1), DType::f64) / (static_cast<double>(n) * spacing), dtype);
 }
 

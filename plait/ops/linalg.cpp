@@ -76,6 +76,7 @@ struct Equation {
 
 // max(m, n) times the step from 1 on, where no tolerance was given.
 double tolerance_of(std::string_view function, const Tensor& a, double given) {
+  expect_number("tolerance", given);
   if (given >= 0) return given;
   const Dim m = a.shape(-2), n = a.shape(-1);
   if (m.is_number() && n.is_number()) {
@@ -244,9 +245,12 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t axis) {
   const DType dtype = common_dtype(a, b);
   const std::vector<Tensor> both =
       broadcast_together("cross", {astype(a, dtype), astype(b, dtype)});
+  const auto rank = static_cast<int64_t>(both[0].rank());
   const auto at = static_cast<int64_t>(axis_of(axis, both[0].rank()));
-  if (both[0].shape(at) != Dim(3)) {
-    throw ShapeError("cross: {} has no vectors of three along axis {}", both[0].type().text(), at)
+  for (const Tensor& x : {a, b}) {
+    const int64_t from_end = at - rank;
+    if (-from_end <= static_cast<int64_t>(x.rank()) && x.shape(from_end) == Dim(3)) continue;
+    throw ShapeError("cross: {} has no vectors of three along axis {}", x.type().text(), axis)
         .at(Location::of_caller());
   }
   const auto part = [&](const Tensor& x, int64_t i) {

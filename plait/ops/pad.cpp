@@ -1,6 +1,7 @@
 #include "plait/ops/pad.h"
 
 #include "plait/core/error.h"
+#include "plait/ops/at.h"
 #include "plait/ops/call.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
@@ -44,9 +45,10 @@ Tensor border(const Tensor& x, int64_t axis, Dim width, bool is_before, PadMode 
   const Dim size = x.shape(axis);
   switch (mode) {
     case PadMode::constant: {
+      const Tensor filling = value_like("pad", x, value);
       Shape shape = x.shape();
       shape.set(axis, width);
-      return broadcast_to(scalar_tensor(value, x.dtype()), shape);
+      return broadcast_to(filling, shape);
     }
     case PadMode::edge:
       return repeated(slice_axis(x, axis, is_before ? Dim(0) : size - 1, 1), axis, width);

@@ -58,6 +58,18 @@ double before(double high, DType dtype) {
   return number;
 }
 
+// With the next key of the default stream, which stays where it is if that fails.
+template <class Function>
+Tensor from_stream(const Function& function) {
+  const Tensor key = draw_key();
+  try {
+    return function(key);
+  } catch (...) {
+    take_back_default_key(key);
+    throw;
+  }
+}
+
 }  // namespace
 
 Tensor key(uint64_t seed) {
@@ -119,6 +131,9 @@ Tensor uniform(const Tensor& key, const Shape& shape, double low, double high, D
 Tensor normal(const Tensor& key, const Shape& shape, const Operand& mean, const Operand& deviation,
               DType dtype) {
   const Call call("normal", key, shape, mean, deviation);
+  if (!deviation.is_tensor() && !deviation.scalar().is_symbolic()) {
+    expect_not_negative("deviation", number_of(deviation.scalar()));
+  }
   Tensor standard = values("normal", Distribution::normal, key, shape, dtype);
   const auto is_number = [](const Operand& operand, double number) {
     if (operand.is_tensor() || operand.scalar().is_symbolic()) return false;
@@ -176,8 +191,7 @@ Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>
   const bool is_wide = p.is_tensor() && p.tensor().dtype() == DType::f64;
   const Shape wanted = shape ? *shape : p.is_tensor() ? p.tensor().shape() : Shape();
   if (!p.is_tensor() && !p.scalar().is_symbolic()) {
-    double number = 0;
-    store_element(DType::f64, p.scalar().element(), reinterpret_cast<std::byte*>(&number));
+    const double number = number_of(p.scalar());
     if (!(number >= 0 && number <= 1)) {
       throw ValueError("bernoulli: {} is no probability", number).at(Location::of_caller());
     }
@@ -221,32 +235,43 @@ Tensor shuffle(const Tensor& key, const Tensor& x, int64_t axis) {
 
 // ---- From the default stream.
 
-Tensor bits(const Shape& shape, DType dtype) { return bits(draw_key(), shape, dtype); }
+Tensor bits(const Shape& shape, DType dtype) {
+  return from_stream([&](const Tensor& key) { return bits(key, shape, dtype); });
+}
 Tensor uniform(const Shape& shape, double low, double high, DType dtype) {
-  return uniform(draw_key(), shape, low, high, dtype);
+  return from_stream([&](const Tensor& key) { return uniform(key, shape, low, high, dtype); });
 }
 Tensor normal(const Shape& shape, const Operand& mean, const Operand& deviation, DType dtype) {
-  return normal(draw_key(), shape, mean, deviation, dtype);
+  return from_stream([&](const Tensor& key) { return normal(key, shape, mean, deviation, dtype); });
 }
 Tensor truncated_normal(double low, double high, const Shape& shape, DType dtype) {
-  return truncated_normal(draw_key(), low, high, shape, dtype);
+  return from_stream(
+      [&](const Tensor& key) { return truncated_normal(key, low, high, shape, dtype); });
 }
 Tensor exponential(const Shape& shape, DType dtype) {
-  return exponential(draw_key(), shape, dtype);
+  return from_stream([&](const Tensor& key) { return exponential(key, shape, dtype); });
 }
-Tensor laplace(const Shape& shape, DType dtype) { return laplace(draw_key(), shape, dtype); }
-Tensor gumbel(const Shape& shape, DType dtype) { return gumbel(draw_key(), shape, dtype); }
+Tensor laplace(const Shape& shape, DType dtype) {
+  return from_stream([&](const Tensor& key) { return laplace(key, shape, dtype); });
+}
+Tensor gumbel(const Shape& shape, DType dtype) {
+  return from_stream([&](const Tensor& key) { return gumbel(key, shape, dtype); });
+}
 Tensor randint(const Shape& shape, Dim low, Dim high, DType dtype) {
-  return randint(draw_key(), shape, low, high, dtype);
+  return from_stream([&](const Tensor& key) { return randint(key, shape, low, high, dtype); });
 }
 Tensor bernoulli(const Operand& p, const std::optional<Shape>& shape) {
-  return bernoulli(draw_key(), p, shape);
+  return from_stream([&](const Tensor& key) { return bernoulli(key, p, shape); });
 }
 Tensor categorical(const Tensor& logits, int64_t axis) {
-  return categorical(draw_key(), logits, axis);
+  return from_stream([&](const Tensor& key) { return categorical(key, logits, axis); });
 }
-Tensor permutation(Dim count) { return permutation(draw_key(), count); }
-Tensor shuffle(const Tensor& x, int64_t axis) { return shuffle(draw_key(), x, axis); }
+Tensor permutation(Dim count) {
+  return from_stream([&](const Tensor& key) { return permutation(key, count); });
+}
+Tensor shuffle(const Tensor& x, int64_t axis) {
+  return from_stream([&](const Tensor& key) { return shuffle(key, x, axis); });
+}
 
 }  // namespace plait::random
 

@@ -32,10 +32,13 @@ int64_t known_size(std::string_view function, const Tensor& x, int64_t axis) {
 
 // Stacks of images: the last three dimensions are channels, height and width.
 void expect_images(std::string_view function, const Tensor& x, int64_t factor) {
-  if (x.rank() >= 3 && factor >= 1) return;
-  throw ShapeError("{}: {} by a factor of {}", function, x.type().text(), factor)
-      .at(Location::of_caller())
-      .hint("takes [..., channels, height, width] and a factor of 1 or more");
+  if (factor < 1) {
+    throw ValueError("{}: a factor of {}; it is at least 1", function, factor)
+        .at(Location::of_caller());
+  }
+  if (x.rank() >= 3) return;
+  throw ShapeError("{}: {}; it takes [..., channels, height, width]", function, x.type().text())
+      .at(Location::of_caller());
 }
 
 Dim exact_quotient(std::string_view function, const Tensor& x, Dim size, int64_t divisor) {

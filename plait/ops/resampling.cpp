@@ -54,7 +54,10 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
     } else {
       axis.scale = options.scales[at];
       const double factor = *axis.scale;
-      const bool is_whole = factor == std::floor(factor) && std::abs(factor) < 0x1p31;
+      if (!(factor > 0 && factor < 0x1p31)) {
+        throw ValueError("interpolate: a scale of {}", factor).at(Location::of_caller());
+      }
+      const bool is_whole = factor == std::floor(factor);
       if (!axis.in.is_number() && !is_whole) {
         throw ValueError("interpolate: {} times {} is no size while it is not known", factor,
                          axis.in)
@@ -156,6 +159,10 @@ void check_grid(const Tensor& x, const Tensor& grid, const GridSampleOptions& op
     if (x.shape(static_cast<int64_t>(axis)) == Dim(0)) {
       throw ShapeError("grid_sample: {} has no space", x.type().text()).at(Location::of_caller());
     }
+  }
+  if (!kReals.contains(grid.dtype())) {
+    throw TypeError("grid_sample: the grid {} is not of real numbers", grid.type().text())
+        .at(Location::of_caller());
   }
   const bool is_cubic = options.mode == Interpolation::cubic;
   if (options.mode == Interpolation::nearest || options.mode == Interpolation::linear ||

@@ -294,7 +294,19 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 Tensor permute_dims(const Tensor& x, std::span<const int64_t> axes) {
   const Call call("permute_dims", x);
   std::vector<int64_t> order;
-  for (const int64_t axis : axes) order.push_back(normal_axis(axis, x.rank()));
+  std::vector<bool> seen(x.rank());
+  bool is_order = axes.size() == x.rank();
+  for (const int64_t axis : axes) {
+    order.push_back(normal_axis(axis, x.rank()));
+    const auto place = static_cast<size_t>(order.back());
+    is_order = is_order && !seen[place];
+    seen[place] = true;
+  }
+  if (!is_order) {
+    throw ValueError("permute_dims: [{}] is no order of the axes of {}", fmt::join(axes, ", "),
+                     x.type().text())
+        .at(Location::of_caller());
+  }
   return apply(ops().permute, {x}, ir::Attributes::of(PermuteAttributes{std::move(order)}));
 }
 

@@ -234,6 +234,15 @@ Tensor slice_axis(const Tensor& x, int64_t axis, Dim start, Dim count, int64_t s
 Tensor pad_zeros(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t step) {
   const Call call("pad_zeros", x);
   const int64_t at = normal_axis(axis, x.rank());
+  for (const Dim size : {before, after}) {
+    if (size.is_number() && size.number() < 0) {
+      throw ValueError("pad_zeros: {} zeros along axis {} of {}", size, axis, x.type().text())
+          .at(Location::of_caller());
+    }
+  }
+  if (step < 1) {
+    throw ValueError("pad_zeros: a step of {}; it is at least 1", step).at(Location::of_caller());
+  }
   return apply(ops().pad, {x}, ir::Attributes::of(PadAttributes{at, before, after, step}));
 }
 

@@ -33,7 +33,10 @@ void infer_softmax(ir::Inference& in) {
 void infer_standardize(ir::Inference& in) {
   in.expect_array(0, in.primitive.takes);
   const Shape& shape = in.operands[0].shape();
-  if (shape.rank() == 0) in.fail("{} has no rows", in.operands[0].text());
+  if (shape.rank() == 0) {
+    throw ShapeError("{}: {} has no rows", in.primitive.name, in.operands[0].text())
+        .at(in.location);
+  }
   in.give(in.operands[0].without_sharding());
   in.give(
       in.operands[0].without_sharding().with_shape(Shape(shape.dims().first(shape.rank() - 1))));
@@ -147,6 +150,7 @@ Tensor masked_softmax(const Tensor& x, int64_t axis) {
 
 Standardized standardize(const Tensor& x, double epsilon, bool is_centred) {
   const Call call("standardize", x);
+  expect_not_negative("epsilon", epsilon);
   const auto results = apply_all(ops().standardize, std::span(&x, 1),
                                  ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
   return {results[0], results[1]};

@@ -218,6 +218,20 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side)
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
                     const Tensor& sorter) {
   const Call call("searchsorted", sorted, values, sorter);
+  if (!is_integer(sorter.dtype())) {
+    throw TypeError("searchsorted: the sorter {} is not of integers", sorter.type().text())
+        .at(Location::of_caller());
+  }
+  const auto differ = [](Dim a, Dim b) { return a.is_number() && b.is_number() && a != b; };
+  bool fits = sorter.rank() == sorted.rank();
+  for (size_t i = 0; fits && i < sorter.rank(); ++i) {
+    fits = !differ(sorter.shape()[i], sorted.shape()[i]);
+  }
+  if (!fits) {
+    throw ShapeError("searchsorted: the sorter {} is not of the sizes of {}", sorter.type().text(),
+                     sorted.type().text())
+        .at(Location::of_caller());
+  }
   return searchsorted(take_along_axis(sorted, sorter, -1), values, side);
 }
 

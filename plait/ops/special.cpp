@@ -219,7 +219,7 @@ Tensor signbit(const Operand& x) {
 
 Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
   const Call call("nan_to_num", x);
-  if (!is_inexact(x.dtype())) return x;
+  if (is_integer(x.dtype()) || is_boolean(x.dtype())) return x;
   if (is_complex(x.dtype())) {
     const std::complex<double> i(0, 1);
     return nan_to_num(real(x), replacements) + nan_to_num(imag(x), replacements) * i;
@@ -251,6 +251,8 @@ Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, const Scala
 
 Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness) {
   const Call call("isclose", a, b);
+  expect_not_negative("relative tolerance", closeness.relative);
+  expect_not_negative("absolute tolerance", closeness.absolute);
   const DType dtype = wide(common_dtype(a, b));
   const Tensor x = a.as(dtype), y = b.as(dtype);
   const Tensor limit = absolute(y) * closeness.relative + closeness.absolute;

@@ -147,6 +147,10 @@ std::vector<Index> part_indices(std::string_view function, const Tensor& x, cons
                      starts.type().text())
         .at(Location::of_caller());
   }
+  for (const Dim size : sizes) {
+    if (!size.is_number() || size.number() >= 0) continue;
+    throw ValueError("{}: a size of {}", function, size).at(Location::of_caller());
+  }
   std::vector<std::optional<Tensor>> places(x.rank());
   size_t first = x.rank(), last = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -299,7 +303,14 @@ Tensor embedding(const Tensor& ids, const Tensor& table, std::optional<int64_t> 
   }
   const Tensor rows = take(table, ids, 0);
   if (!padding) return rows;
-  Tensor is_padding = astype(ids, DType::i64) == *padding;
+  const Dim count = table.shape(0), row = *padding < 0 ? count + *padding : Dim(*padding);
+  if (row.is_number() && count.is_number() &&
+      (row.number() < 0 || row.number() >= count.number())) {
+    throw IndexError("embedding: the padding {} is no row of {}", *padding, table.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor places = astype(ids, DType::i64);
+  const Tensor is_padding = (places == row) | (places == row - count);
   Shape shape = ids.shape();
   while (shape.rank() < rows.rank()) shape.append(1);
   return where(reshape(is_padding, shape), stop_gradient(rows), rows);

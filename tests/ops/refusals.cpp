@@ -64,6 +64,7 @@ void expect_refused(const Refusals& rows) {
     SCOPED_TRACE(fmt::format("row {}: {}", i, rows[i].function));
     EXPECT_TRUE(is_refused(rows[i])) << "was not refused";
     // What depends on numbers is refused when the program runs.
+    if (!rows[i].in_traces) continue;
     SCOPED_TRACE("within a trace");
     Trace recording("f");
     is_refused(rows[i]);

@@ -19,6 +19,7 @@ struct Refusal {
   ErrorKind kind;
   // What the message must hold besides the function's name, which it begins with.
   std::vector<std::string> words = {};
+  bool in_traces = true;  // whether it is refused for the same reason, if at all
 };
 using Refusals = std::vector<Refusal>;
 

@@ -5,6 +5,7 @@
 
 #include "plait/ops/create.h"
 #include "plait/ops/matrix_parts.h"
+
 #include "refusals.h"
 
 namespace plait {
@@ -61,10 +62,7 @@ Refusals refusals_of_create() {
       {"diag", [] { diag(keys(2)); }, kType, {"key[2]"}},
       {"trace", [] { trace(f32(2)); }, kShape, {"f32[2]"}},
       {"trace", [] { trace(keys(2, 2)); }, kType, {"key[2, 2]"}},
-      {"meshgrid",
-       [] { meshgrid(std::vector<Tensor>{f32(2), f32(2, 2)}); },
-       kShape,
-       {"f32[2, 2]"}},
+      {"meshgrid", [] { meshgrid(std::vector<Tensor>{f32(2), f32(2, 2)}); }, kShape, {"f32[2, 2]"}},
       {"meshgrid", [] { meshgrid(std::vector<Tensor>{f32(2), Tensor()}); }, kValue, {"f32[2]"}},
   };
 }

@@ -4,6 +4,7 @@
 #include "plait/ops/assign.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/shape.h"
+
 #include "refusals.h"
 
 namespace plait {
@@ -12,18 +13,37 @@ namespace {
 using Unaries = std::vector<Named<Unary>>;
 using Binaries = std::vector<Named<Binary>>;
 
-const Unaries kOfComplexToo = {
-    {"negative", negative}, {"absolute", absolute},     {"sign", sign},   {"square", square},
-    {"sqrt", sqrt},         {"reciprocal", reciprocal}, {"rsqrt", rsqrt}, {"exp", exp},
-    {"log", log},           {"sin", sin},               {"cos", cos},     {"tan", tan},
-    {"asin", asin},         {"acos", acos},             {"atan", atan},   {"sinh", sinh},
-    {"cosh", cosh},         {"tanh", tanh},             {"asinh", asinh}, {"acosh", acosh},
-    {"atanh", atanh},       {"isnan", isnan},           {"isinf", isinf}, {"isfinite", isfinite},
-    {"bitwise_not", bitwise_not},     {"logical_not", logical_not},
-    {"stop_gradient", stop_gradient}};
-const Unaries kOfReals = {{"exp2", exp2},   {"expm1", expm1}, {"log2", log2},       {"log10", log10},
-                          {"log1p", log1p}, {"erf", erf},     {"sigmoid", sigmoid}, {"floor", floor},
-                          {"ceil", ceil},   {"round", round}, {"trunc", trunc}};
+const Unaries kOfComplexToo = {{"negative", negative},
+                               {"absolute", absolute},
+                               {"sign", sign},
+                               {"square", square},
+                               {"sqrt", sqrt},
+                               {"reciprocal", reciprocal},
+                               {"rsqrt", rsqrt},
+                               {"exp", exp},
+                               {"log", log},
+                               {"sin", sin},
+                               {"cos", cos},
+                               {"tan", tan},
+                               {"asin", asin},
+                               {"acos", acos},
+                               {"atan", atan},
+                               {"sinh", sinh},
+                               {"cosh", cosh},
+                               {"tanh", tanh},
+                               {"asinh", asinh},
+                               {"acosh", acosh},
+                               {"atanh", atanh},
+                               {"isnan", isnan},
+                               {"isinf", isinf},
+                               {"isfinite", isfinite},
+                               {"bitwise_not", bitwise_not},
+                               {"logical_not", logical_not},
+                               {"stop_gradient", stop_gradient}};
+const Unaries kOfReals = {{"exp2", exp2},       {"expm1", expm1}, {"log2", log2},
+                          {"log10", log10},     {"log1p", log1p}, {"erf", erf},
+                          {"sigmoid", sigmoid}, {"floor", floor}, {"ceil", ceil},
+                          {"round", round},     {"trunc", trunc}};
 const Binaries kArithmetic = {{"add", add},
                               {"subtract", subtract},
                               {"multiply", multiply},
@@ -34,11 +54,16 @@ const Binaries kArithmetic = {{"add", add},
                               {"logical_and", logical_and},
                               {"logical_or", logical_or},
                               {"logical_xor", logical_xor}};
-const Binaries kOrdering = {{"floor_divide", floor_divide}, {"remainder", remainder},
-                            {"maximum", maximum},           {"minimum", minimum},
-                            {"atan2", atan2},               {"hypot", hypot},
-                            {"copysign", copysign},         {"less", less},
-                            {"less_equal", less_equal},     {"greater", greater},
+const Binaries kOrdering = {{"floor_divide", floor_divide},
+                            {"remainder", remainder},
+                            {"maximum", maximum},
+                            {"minimum", minimum},
+                            {"atan2", atan2},
+                            {"hypot", hypot},
+                            {"copysign", copysign},
+                            {"less", less},
+                            {"less_equal", less_equal},
+                            {"greater", greater},
                             {"greater_equal", greater_equal}};
 const Binaries kOfBits = {{"bitwise_and", bitwise_and},
                           {"bitwise_or", bitwise_or},
@@ -57,10 +82,8 @@ void add_unary(Refusals& rows) {
     rows.push_back({name, [f] { f(c64(2)); }, kType, {"c64[2]"}});
     rows.push_back({name, [f] { f(std::complex<double>(1, 2)); }, kType, {"c64[]"}});
   }
-  for (const auto& [name, f] : Unaries{{"negative", negative},
-                                       {"absolute", absolute},
-                                       {"sign", sign},
-                                       {"square", square}}) {
+  for (const auto& [name, f] : Unaries{
+           {"negative", negative}, {"absolute", absolute}, {"sign", sign}, {"square", square}}) {
     rows.push_back({name, [f] { f(truths(2)); }, kType, {"bool[2]"}});
   }
   for (const Tensor& x : {f32(2), c64(2)}) {
@@ -135,11 +158,11 @@ void add_operators(Refusals& rows) {
 
 // What is assigned to stays as it was.
 void refuse_to_change(Tensor x, const std::function<void(Tensor&)>& change) {
-  const Tensor before = x;
+  const std::string before = x ? x.text() : "";
   try {
     change(x);
   } catch (...) {
-    EXPECT_EQ(x.identity(), before.identity());
+    EXPECT_EQ(x.text(), before);
     throw;
   }
 }
@@ -149,10 +172,10 @@ void add_assignment(Refusals& rows, const char* sign, const Tensor& x, Change ch
   const std::string name = fmt::format("operator{}", sign);
   const auto refuse = [&](const Tensor& y, ErrorKind kind, std::vector<std::string> words) {
     words.emplace_back(sign);
-    rows.push_back({name, [x, y, change] {
-                      refuse_to_change(x, [&](Tensor& changed) { change(changed, y); });
-                    },
-                    kind, words});
+    rows.push_back(
+        {name,
+         [x, y, change] { refuse_to_change(x, [&](Tensor& changed) { change(changed, y); }); },
+         kind, words});
   };
   const std::string type = x.type().text();
   refuse(astype(counted(DType::i64, {3}), x.dtype()), kShape, {type, "[3]"});
@@ -172,9 +195,18 @@ void add_assignments(Refusals& rows) {
   add_assignment(rows, "|=", whole, [](Tensor& a, const Tensor& b) { a |= b; });
   add_assignment(rows, "^=", whole, [](Tensor& a, const Tensor& b) { a ^= b; });
   const Refusals more = {
-      {"operator/=", [] { refuse_to_change(i64(2), [](Tensor& y) { y /= 2; }); }, kType, {"i64[2]"}},
-      {"operator&=", [] { refuse_to_change(f32(2), [](Tensor& y) { y &= 2; }); }, kType, {"f32[2]"}},
-      {"operator+=", [] { refuse_to_change(i64(2), [](Tensor& y) { y += .5; }); }, kType, {"i64[2]"}},
+      {"operator/=",
+       [] { refuse_to_change(i64(2), [](Tensor& y) { y /= 2; }); },
+       kType,
+       {"i64[2]"}},
+      {"operator&=",
+       [] { refuse_to_change(f32(2), [](Tensor& y) { y &= 2; }); },
+       kType,
+       {"f32[2]"}},
+      {"operator+=",
+       [] { refuse_to_change(i64(2), [](Tensor& y) { y += .5; }); },
+       kType,
+       {"i64[2]"}},
       {"operator+=", [] { refuse_to_change(truths(2), [](Tensor& y) { y += true; }); }, kType},
   };
   rows.insert(rows.end(), more.begin(), more.end());

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/fft.h"
+
 #include "refusals.h"
 
 namespace plait {
@@ -11,9 +12,9 @@ using fft::AxisList, fft::Length, fft::Lengths;
 using OneAxis = Tensor (*)(const Tensor&, Length, int64_t, fft::Norm);
 using Axes = Tensor (*)(const Tensor&, const Lengths&, const AxisList&, fft::Norm);
 
-const std::vector<Named<OneAxis>> kOneAxis = {
-    {"fft::fft", fft::fft},     {"fft::ifft", fft::ifft}, {"fft::rfft", fft::rfft},
-    {"fft::irfft", fft::irfft}, {"fft::hfft", fft::hfft}, {"fft::ihfft", fft::ihfft}};
+const std::vector<Named<OneAxis>> kOneAxis = {{"fft::fft", fft::fft},   {"fft::ifft", fft::ifft},
+                                              {"fft::rfft", fft::rfft}, {"fft::irfft", fft::irfft},
+                                              {"fft::hfft", fft::hfft}, {"fft::ihfft", fft::ihfft}};
 const std::vector<Named<Axes>> kAxes = {{"fft::fftn", fft::fftn},   {"fft::ifftn", fft::ifftn},
                                         {"fft::rfftn", fft::rfftn}, {"fft::irfftn", fft::irfftn},
                                         {"fft::fft2", fft::fft2},   {"fft::ifft2", fft::ifft2},
@@ -52,11 +53,10 @@ Refusals refusals_of_fft() {
   }
   for (const auto& [name, f] : kAxes) {
     rows.push_back({name, [f] { f(f32(4), {}, {1}, kPlain); }, kIndex, {"axis 1", "f32[4]"}});
-    rows.push_back({name,
-                    [f] { f(f32(4, 4), {4}, {0, 1}, kPlain); },
-                    kValue,
-                    {"1 lengths", "f32[4, 4]"}});
-    rows.push_back({name, [f] { f(f32(4, 4), {4, 0}, {0, 1}, kPlain); }, kValue, {"0", "f32[4, 4]"}});
+    rows.push_back(
+        {name, [f] { f(f32(4, 4), {4}, {0, 1}, kPlain); }, kValue, {"1 lengths", "f32[4, 4]"}});
+    rows.push_back(
+        {name, [f] { f(f32(4, 4), {4, 0}, {0, 1}, kPlain); }, kValue, {"0", "f32[4, 4]"}});
     rows.push_back({name, [f] { f(f32(4, 4), {4, -2}, {0, 1}, kPlain); }, kValue, {"-2"}});
     rows.push_back({name, [f] { f(f32(4), {4, 4}, {}, kPlain); }, kValue, {"2 lengths", "f32[4]"}});
     rows.push_back({name, [f] { f(f32(), {}, {}, kPlain); }, kValue, {"f32[]"}});

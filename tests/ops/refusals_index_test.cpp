@@ -4,6 +4,8 @@
 #include "plait/ops/at.h"
 #include "plait/ops/create.h"
 #include "plait/ops/index.h"
+#include "plait/tensor/trace.h"
+
 #include "refusals.h"
 
 namespace plait {
@@ -34,7 +36,7 @@ std::vector<BadIndex> bad_indices() {
       {{truths(2, 2)}, kIndex, {"bool[2, 2]", "axis 1", "f32[2, 3]"}},
       {{places({0, 2})}, kIndex, {"2", "f32[2, 3]"}},
       {{places({0, -3})}, kIndex, {"-3", "f32[2, 3]"}},
-      {{places({0, 1}), places({0, 1, 2})}, kShape, {"i64[2]", "i64[3]", "f32[2, 3]"}},
+      {{places({0, 1}), places({0, 1, 2})}, kShape, {"[2]", "[3]", "f32[2, 3]"}},
       {{Tensor()}, kValue, {"never given", "f32[2, 3]"}},
   };
 }
@@ -80,7 +82,7 @@ Refusals refusals_of_index() {
       {"Tensor::operator[]", [] { f32(2)[~uint64_t{0}]; }, kIndex, {"index"}},
       {"Tensor::at", [] { f32(2).at(2).get(); }, kIndex, {"2", "axis 0", "f32[2]"}},
       {"IndexedTensor::get", [] { f32(2).at(0).get(c64(1)); }, kType, {"f32[2]", "c64[1]"}},
-      {"IndexedTensor::get", [] { f32(2).at(5).get(f32(3)); }, kShape, {"f32[2]", "f32[3]"}},
+      {"IndexedTensor::get", [] { f32(2).at(5).get(f32(3)); }, kShape, {"f32[2]", "[3]"}},
   };
   for (const BadIndex& bad : bad_indices()) {
     const Indices index = bad.index;
@@ -88,21 +90,22 @@ Refusals refusals_of_index() {
     for (const auto& [name, change] : changes) {
       rows.push_back({name,
                       [index, change] {
-                        refuse_to_change(index, [&](IndexedTensor&& x) { change(std::move(x), 1); });
+                        refuse_to_change(index,
+                                         [&](IndexedTensor&& x) { change(std::move(x), 1); });
                       },
                       bad.kind, bad.words});
     }
     if (leads_outside(bad)) continue;
-    rows.push_back({"IndexedTensor::get",
-                    [index] { IndexedTensor(f32(2, 3), index).get(0); }, bad.kind, bad.words});
+    rows.push_back({"IndexedTensor::get", [index] { IndexedTensor(f32(2, 3), index).get(0); },
+                    bad.kind, bad.words});
   }
   const auto refuse_value = [&](const Indices& index, const Tensor& value, ErrorKind kind,
                                 const std::vector<std::string>& words) {
     for (const auto& [name, change] : changes) {
       rows.push_back({name,
                       [index, value, change] {
-                        refuse_to_change(
-                            index, [&](IndexedTensor&& x) { change(std::move(x), value); });
+                        refuse_to_change(index,
+                                         [&](IndexedTensor&& x) { change(std::move(x), value); });
                       },
                       kind, words});
     }
@@ -116,5 +119,37 @@ Refusals refusals_of_index() {
 }
 
 TEST(Refusals, Index) { expect_refused(refusals_of_index()); }
+
+// Of the other members of a tensor.
+TEST(Refusals, OfMembers) {
+  const auto expect = [](ErrorKind kind, std::string_view words, auto call) {
+    try {
+      call();
+      ADD_FAILURE() << "was not refused: " << words;
+    } catch (const Error& error) {
+      EXPECT_EQ(name_of(error.kind()), name_of(kind)) << error.what();
+      EXPECT_NE(error.message().find(words), std::string::npos) << error.message();
+    }
+  };
+  const Tensor nothing;
+  expect(kValue, "never given a value", [&] { nothing.dtype(); });
+  expect(kValue, "never given a value", [&] { nothing.rank(); });
+  expect(kValue, "never given a value", [&] { nothing.shape(); });
+  expect(kValue, "never given a value", [&] { nothing.type(); });
+  expect(kValue, "never given a value", [&] { nothing.array(); });
+  expect(kValue, "never given a value", [&] { nothing.text(); });
+  expect(kValue, "never given a value", [&] { nothing.item<float>(); });
+  expect(kValue, "never given a value", [&] { nothing.is_traced(); });
+  expect(kIndex, "axis 2", [] { f32(2, 3).shape(2); });
+  expect(kIndex, "axis -3", [] { f32(2, 3).shape(-3); });
+  expect(kIndex, "axis 0", [] { f32().shape(0); });
+  expect(kValue, "f32[2]", [] { f32(2).item<float>(); });
+  expect(kValue, "f32[0]", [] { f32(0).item<float>(); });
+  Trace recording("f");
+  const Tensor x = recording.parameter(ir::Type::array(DType::f32, {2}), "x");
+  expect(kValue, "%x", [&] { x.array(); });
+  expect(kValue, "%x", [&] { x.item<float>(); });
+  expect(kIndex, "axis 1", [&] { x.shape(1); });
+}
 
 }  // namespace plait

@@ -5,6 +5,7 @@
 
 #include "plait/ops/attention.h"
 #include "plait/ops/normalization.h"
+
 #include "refusals.h"
 
 namespace plait {
@@ -18,28 +19,20 @@ const std::vector<Named<Norm>> kNorms = {
     {"layer_norm",
      [](const Tensor& x, const Tensor& b, double e) { layer_norm(x, {3}, {}, b, e); }},
     {"rms_norm", [](const Tensor& x, const Tensor& w, double e) { rms_norm(x, {3}, w, e); }},
-    {"group_norm",
-     [](const Tensor& x, const Tensor& w, double e) { group_norm(x, 2, w, {}, e); }},
-    {"group_norm",
-     [](const Tensor& x, const Tensor& b, double e) { group_norm(x, 2, {}, b, e); }},
+    {"group_norm", [](const Tensor& x, const Tensor& w, double e) { group_norm(x, 2, w, {}, e); }},
+    {"group_norm", [](const Tensor& x, const Tensor& b, double e) { group_norm(x, 2, {}, b, e); }},
     {"instance_norm",
      [](const Tensor& x, const Tensor& w, double e) { instance_norm(x, w, {}, e); }},
     {"instance_norm",
      [](const Tensor& x, const Tensor& b, double e) { instance_norm(x, {}, b, e); }},
-    {"batch_norm",
-     [](const Tensor& x, const Tensor& w, double e) {
-       batch_norm(x, {.weight = w, .epsilon = e});
-     }},
+    {"batch_norm", [](const Tensor& x, const Tensor& w,
+                      double e) { batch_norm(x, {.weight = w, .epsilon = e}); }},
     {"batch_norm",
      [](const Tensor& x, const Tensor& b, double e) { batch_norm(x, {.bias = b, .epsilon = e}); }},
-    {"batch_norm",
-     [](const Tensor& x, const Tensor& m, double e) {
-       batch_norm(x, {.running_mean = m, .epsilon = e});
-     }},
-    {"batch_norm",
-     [](const Tensor& x, const Tensor& v, double e) {
-       batch_norm(x, {.running_variance = v, .epsilon = e});
-     }},
+    {"batch_norm", [](const Tensor& x, const Tensor& m,
+                      double e) { batch_norm(x, {.running_mean = m, .epsilon = e}); }},
+    {"batch_norm", [](const Tensor& x, const Tensor& v,
+                      double e) { batch_norm(x, {.running_variance = v, .epsilon = e}); }},
 };
 
 void add_norms(Refusals& rows) {
@@ -55,8 +48,8 @@ void add_norms(Refusals& rows) {
     rows.push_back({name, [f] { f(Tensor(), {}, 1); }, kValue, {"never given"}});
   }
   for (const auto& [name, f] : kNorms) {
-    const bool is_last = std::string_view(name) == "layer_norm" ||
-                         std::string_view(name) == "rms_norm";
+    const bool is_last =
+        std::string_view(name) == "layer_norm" || std::string_view(name) == "rms_norm";
     const Tensor x = f32(2, 4, 3), weight = is_last ? keys(3) : keys(4);
     rows.push_back({name, [f, x, weight] { f(x, weight, 1); }, kType, {weight.type().text()}});
     const Tensor complex = is_last ? c64(3) : c64(4);
@@ -93,13 +86,13 @@ void add_attention(Refusals& rows) {
       {"scaled_dot_product_attention",
        [] { scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.mask = f32(3)}); },
        kShape,
-       {"mask", "f32[3]"}},
+       {"mask", "[3]"}},
       {"scaled_dot_product_attention",
        [] {
          scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.mask = truths(5, 2, 4)});
        },
        kShape,
-       {"mask", "bool[5, 2, 4]"}},
+       {"mask", "[5, 2, 4]"}},
       {"scaled_dot_product_attention",
        [] { scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.mask = c64(4)}); },
        kType,
@@ -125,8 +118,11 @@ void add_attention(Refusals& rows) {
       {"rope", [] { rope(f32(2, 4), {.base = 0}); }, kValue, {"base", "0", "f32[2, 4]"}},
       {"rope", [] { rope(f32(2, 4), {.base = NAN}); }, kValue, {"base", "f32[2, 4]"}},
       {"rope", [] { rope(f32(2, 4), {.scale = NAN}); }, kValue, {"scale", "f32[2, 4]"}},
-      {"rope", [] { rope(f32(2, 4), {.positions = i64(3)}); }, kShape, {"f32[2, 4]", "i64[3]"}},
-      {"rope", [] { rope(f32(2, 4), {.positions = i64(5, 2)}); }, kShape, {"i64[5, 2]"}},
+      {"rope",
+       [] { rope(f32(2, 4), {.positions = i64(3)}); },
+       kShape,
+       {"f32[2, 4]", "positions", "[3]"}},
+      {"rope", [] { rope(f32(2, 4), {.positions = i64(5, 2)}); }, kShape, {"positions", "[5, 2]"}},
       {"rope", [] { rope(f32(2, 4), {.positions = c64(2)}); }, kType, {"f32[2, 4]", "c64[2]"}},
   };
   rows.insert(rows.end(), more.begin(), more.end());
@@ -167,6 +163,18 @@ Refusals refusals_of_normalization() {
        {"running mean", "f32[2, 4]"}},
       {"batch_norm", [] { batch_norm(f32(2, 4), {.momentum = NAN}); }, kValue, {"momentum"}},
       {"batch_norm", [] { batch_norm(f32(2, 4), {.momentum = 2}); }, kValue, {"momentum", "2"}},
+      {"dropout", [] { dropout(f32(2), -.1); }, kValue, {"probability", "-0.1", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), 1.1); }, kValue, {"probability", "1.1", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), NAN); }, kValue, {"probability", "nan", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), 2, keys()); }, kValue, {"probability", "2", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), truths(2), 2); }, kValue, {"probability", "2", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), truths(3), .5); }, kShape, {"bool[3]", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), truths(3, 2), .5); }, kShape, {"bool[3, 2]", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), keys(2), .5); }, kType, {"key[2]", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), .5, keys(2)); }, kShape, {"key[2]", "f32[2]"}},
+      {"dropout", [] { dropout(f32(2), .5, f32()); }, kType, {"f32[]", "f32[2]"}},
+      {"dropout", [] { dropout(keys(2)); }, kType, {"key[2]"}},
+      {"dropout", [] { dropout(Tensor()); }, kValue, {"never given"}},
   };
   add_norms(rows);
   add_attention(rows);

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/rearrange.h"
+
 #include "refusals.h"
 
 namespace plait {

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/sort.h"
+
 #include "refusals.h"
 
 namespace plait {

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/special.h"
+
 #include "refusals.h"
 
 namespace plait {

@@ -3,6 +3,7 @@
 
 #include "plait/ops/create.h"
 #include "plait/ops/take.h"
+
 #include "refusals.h"
 
 namespace plait {
@@ -16,10 +17,8 @@ const std::vector<Named<Scattering>> kScatters = {
     {"scatter", [](auto& x, auto axis, auto& index, auto& y) { scatter(x, axis, index, y); }},
     {"scatter_add",
      [](auto& x, auto axis, auto& index, auto& y) { scatter_add(x, axis, index, y); }},
-    {"scatter_reduce",
-     [](auto& x, auto axis, auto& index, auto& y) {
-       scatter_reduce(x, axis, index, y, ScatterReduction::sum);
-     }},
+    {"scatter_reduce", [](auto& x, auto axis, auto& index,
+                          auto& y) { scatter_reduce(x, axis, index, y, ScatterReduction::sum); }},
     {"scatter_reduce",
      [](auto& x, auto axis, auto& index, auto& y) {
        scatter_reduce(x, axis, index, y, ScatterReduction::maximum, false);
@@ -29,13 +28,17 @@ const std::vector<Named<Scattering>> kScatters = {
 void add_scatters(Refusals& rows) {
   for (const auto& [name, f] : kScatters) {
     rows.push_back({name, [f] { f(f32(3), 1, places({0}), 1); }, kIndex, {"axis 1", "f32[3]"}});
-    rows.push_back({name, [f] { f(f32(3), 0, f32(1), 1); }, kType, {"f32[1]", "f32[3]", "indices"}});
+    rows.push_back(
+        {name, [f] { f(f32(3), 0, f32(1), 1); }, kType, {"f32[1]", "f32[3]", "indices"}});
     rows.push_back({name, [f] { f(f32(3), 0, i64(1, 1), 1); }, kShape, {"i64[1, 1]", "f32[3]"}});
-    rows.push_back({name, [f] { f(f32(3, 1), 0, i64(1, 2), 1); }, kShape, {"i64[1, 2]", "f32[3, 1]"}});
+    rows.push_back(
+        {name, [f] { f(f32(3, 1), 0, i64(1, 2), 1); }, kShape, {"i64[1, 2]", "f32[3, 1]"}});
     rows.push_back({name, [f] { f(f32(3), 0, places({3}), 1); }, kIndex, {"3", "f32[3]"}});
     rows.push_back({name, [f] { f(f32(3), 0, places({-4}), 1); }, kIndex, {"-4", "f32[3]"}});
-    rows.push_back({name, [f] { f(f32(3), 0, places({0, 1}), c64(2)); }, kType, {"c64[2]", "f32[3]"}});
-    rows.push_back({name, [f] { f(f32(3), 0, places({0, 1, 2}), f32(2)); }, kShape, {"[2]", "[3]"}});
+    rows.push_back(
+        {name, [f] { f(f32(3), 0, places({0, 1}), c64(2)); }, kType, {"c64[2]", "f32[3]"}});
+    rows.push_back(
+        {name, [f] { f(f32(3), 0, places({0, 1, 2}), f32(2)); }, kShape, {"[2]", "[3]"}});
     rows.push_back({name, [f] { f(keys(3), 0, places({0}), 1); }, kType, {"key[3]"}});
     rows.push_back({name, [f] { f(f32(3), 0, Tensor(), 1); }, kValue, {"never given"}});
   }
@@ -101,7 +104,10 @@ Refusals refusals_of_take() {
       {"index_add", [] { index_add(f32(3), 0, i64(1), c64(1)); }, kType, {"f32[3]", "c64[1]"}},
       {"index_add", [] { index_add(i64(3), 0, places({0}), 1, .5); }, kType, {"i64[3]"}},
       {"masked_fill", [] { masked_fill(f32(3), truths(2), 0); }, kShape, {"f32[3]", "bool[2]"}},
-      {"masked_fill", [] { masked_fill(f32(3), truths(2, 3), 0); }, kShape, {"f32[3]", "bool[2, 3]"}},
+      {"masked_fill",
+       [] { masked_fill(f32(3), truths(2, 3), 0); },
+       kShape,
+       {"f32[3]", "bool[2, 3]"}},
       {"masked_fill", [] { masked_fill(f32(3), truths(3), c64()); }, kType, {"f32[3]", "c64[]"}},
       {"masked_fill", [] { masked_fill(f32(3), keys(3), 0); }, kType, {"f32[3]", "key[3]"}},
       {"masked_fill", [] { masked_fill(f32(3), truths(3), f32(2)); }, kShape, {"f32[3]", "f32[2]"}},
@@ -113,7 +119,7 @@ Refusals refusals_of_take() {
       {"embedding", [] { embedding(places({0}), f32(3, 2), 3); }, kIndex, {"padding", "3"}},
       {"one_hot", [] { one_hot(f32(2), 3); }, kType, {"f32[2]"}},
       {"one_hot", [] { one_hot(places({3}), 3); }, kIndex, {"3", "i64[1]"}},
-      {"one_hot", [] { one_hot(places({0}), -1); }, kValue, {"-1", "i64[1]"}},
+      {"one_hot", [] { one_hot(places({0}), -1); }, kShape, {"-1", "i64[1]"}},
       {"one_hot", [] { one_hot(places({0}), 3, DType::key); }, kType, {"key"}},
       {"dynamic_slice",
        [] { dynamic_slice(f32(3), f32(1), {0}, {2}); },

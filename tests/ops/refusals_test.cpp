@@ -1,4 +1,6 @@
 // That no public function lacks rows of what it refuses.
+#include "refusals.h"
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -9,18 +11,30 @@
 
 #include <gtest/gtest.h>
 
-#include "refusals.h"
-
 namespace plait {
 namespace {
 
 // What the headers of ops declare for those who write operations, not for those who use them.
-const std::set<std::string> kInsideHeaders = {
-    "along.h",          "call.h",          "contraction.h",      "contraction_order.h",
-    "declare.h",        "fft_primitives.h", "gather.h",          "index_plan.h",
-    "linalg_parts.h",   "linalg_primitives.h", "linalg_routines.h", "operand.h",
-    "per_dimension.h",  "philox.h",        "random_primitives.h", "resampling_taps.h",
-    "scatter.h",        "slice_range.h",   "update_slice.h",     "window.h"};
+const std::set<std::string> kInsideHeaders = {"along.h",
+                                              "call.h",
+                                              "contraction.h",
+                                              "contraction_order.h",
+                                              "declare.h",
+                                              "fft_primitives.h",
+                                              "gather.h",
+                                              "index_plan.h",
+                                              "linalg_parts.h",
+                                              "linalg_primitives.h",
+                                              "linalg_routines.h",
+                                              "operand.h",
+                                              "per_dimension.h",
+                                              "philox.h",
+                                              "random_primitives.h",
+                                              "resampling_taps.h",
+                                              "scatter.h",
+                                              "slice_range.h",
+                                              "update_slice.h",
+                                              "window.h"};
 
 const std::map<std::string, std::string> kRefuseNothing = {
     {"random::seed", "any number is a seed"},
@@ -78,7 +92,8 @@ std::set<std::string> public_functions() {
   const std::filesystem::path folder = std::filesystem::path(PLAIT_SOURCE_DIR) / "plait" / "ops";
   // A type, a name and what it takes: the last of several, where functions with bodies lead.
   static const std::regex kFunction(
-      "(?:^|[\\s>])(?:Tensor&?|void|[A-Z]\\w*|std::\\w+<[^()]*>)\\s+(operator[^\\s(]+|\\w+)\\s*\\(");
+      "(?:^|[\\s>])(?:Tensor&?|void|[A-Z]\\w*|std::\\w+<[^()]*>)\\s+(operator[^\\s(]+|\\w+)\\s*"
+      "\\(");
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (!name.ends_with(".h") || kInsideHeaders.contains(name)) continue;
@@ -96,12 +111,12 @@ std::set<std::string> public_functions() {
 
 Refusals all_refusals() {
   Refusals all;
-  for (const auto rows : {refusals_of_elementwise, refusals_of_special, refusals_of_create,
-                          refusals_of_shape, refusals_of_rearrange, refusals_of_reduce,
-                          refusals_of_sort, refusals_of_index, refusals_of_take,
-                          refusals_of_products, refusals_of_linalg, refusals_of_random,
-                          refusals_of_fft, refusals_of_activation, refusals_of_normalization,
-                          refusals_of_convolution, refusals_of_pooling}) {
+  for (const auto rows :
+       {refusals_of_elementwise, refusals_of_special, refusals_of_create, refusals_of_shape,
+        refusals_of_rearrange, refusals_of_reduce, refusals_of_sort, refusals_of_index,
+        refusals_of_take, refusals_of_products, refusals_of_linalg, refusals_of_random,
+        refusals_of_fft, refusals_of_activation, refusals_of_normalization, refusals_of_convolution,
+        refusals_of_pooling}) {
     for (Refusal& row : rows()) all.push_back(std::move(row));
   }
   return all;
