@@ -54,8 +54,8 @@ Tensor svdvals(const Tensor& a);
 
 // A X = B. B is a vector where it has one dimension, else a stack of matrices.
 Tensor solve(const Tensor& a, const Tensor& b);
-// Of the one triangle of A, with ones on its diagonal where `unit_diagonal`. B as above. NaN,
-// infinity and zeros on the diagonal are no errors here: the result has what divisions make of them.
+// Of the one triangle of A, with ones on its diagonal where `unit_diagonal`. B as above. NaN
+// and infinity are no errors here, and go on into the result.
 Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper = true,
                         bool unit_diagonal = false);
 Tensor inv(const Tensor& a);

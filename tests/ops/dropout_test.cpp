@@ -109,6 +109,7 @@ TEST(Dropout, IsLinearByTheMask) {
   const auto drop = [](const Tensor& x, const Tensor& key) { return dropout(x, 0.4, key); };
   const TracedProgram traced = trace(drop)(x, kKey);
   for (const ir::Instruction instruction : traced.program.entry().instructions()) {
+    if (instruction.operands().empty()) continue;
     const Rules* rules = find_rules(instruction.primitive());
     EXPECT_NE(rules, nullptr) << instruction.primitive().name;
   }

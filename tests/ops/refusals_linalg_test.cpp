@@ -54,7 +54,9 @@ void add_matrices(Refusals& rows) {
   for (const auto& [name, f] : std::vector<Named<Decomposition>>{
            {"linalg::cholesky", [](const Tensor& a) { linalg::cholesky(a); }},
            {"linalg::inv", [](const Tensor& a) { linalg::inv(a); }},
-           {"linalg::solve", [](const Tensor& a) { linalg::solve(a, f32(3, 2, 1)); }}}) {
+           {"linalg::solve", [](const Tensor& a) { linalg::solve(a, f32(3, 2, 1)); }},
+           {"linalg::solve_triangular",
+            [](const Tensor& a) { linalg::solve_triangular(a, f32(3, 2, 1)); }}}) {
     rows.push_back({name, [f] { f(zeros({3, 2, 2})); }, kValue, {"f32[3, 2, 2]", "0"}});
   }
 }
