@@ -36,7 +36,9 @@ void Error::set_hint(std::string hint) {
 }
 
 void Error::set_location(Location location) {
-  if (location.known()) location_ = location;
+  // What tells no line takes none away from a call that has one.
+  const bool keeps = !location.known() && CallInProgress::outermost() != nullptr;
+  if (!keeps) location_ = location;
   compose();
 }
 
