@@ -2,6 +2,7 @@
 #pragma once
 
 #include "plait/core/available_memory.h"
+#include "plait/core/call_in_progress.h"
 #include "plait/core/caller_source.h"
 #include "plait/core/control_groups.h"
 #include "plait/core/cpu_count.h"
@@ -72,6 +73,7 @@
 #include "plait/ops/assign.h"
 #include "plait/ops/at.h"
 #include "plait/ops/attention.h"
+#include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/convolution.h"
 #include "plait/ops/create.h"

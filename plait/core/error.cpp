@@ -1,5 +1,7 @@
 #include "plait/core/error.h"
 
+#include "plait/core/call_in_progress.h"
+
 namespace plait {
 
 std::string_view name_of(ErrorKind kind) {
@@ -21,6 +23,10 @@ std::string_view name_of(ErrorKind kind) {
 }
 
 Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {
+  if (const CallInProgress* call = CallInProgress::outermost()) {
+    message_ = call->told_with(std::move(message_));
+    location_ = Location::of_caller();
+  }
   compose();
 }
 
@@ -30,7 +36,9 @@ void Error::set_hint(std::string hint) {
 }
 
 void Error::set_location(Location location) {
-  location_ = location;
+  // What tells no line takes none away from a call that has one.
+  const bool keeps = !location.known() && CallInProgress::outermost() != nullptr;
+  if (!keeps) location_ = location;
   compose();
 }
 

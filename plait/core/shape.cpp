@@ -49,8 +49,8 @@ void Shape::append(Dim dim) {
 }
 
 void Shape::refuse_index(int64_t i) const {
-  if (rank_ == 0) throw IndexError("dimension {} of a scalar, which has none", i);
-  throw IndexError("dimension {} of {}, which has {} to {}", i, text(), -int64_t{rank_}, rank_ - 1);
+  if (rank_ == 0) throw IndexError("axis {} of a scalar, which has none", i);
+  throw IndexError("axis {} of {}, which has {} to {}", i, text(), -int64_t{rank_}, rank_ - 1);
 }
 
 size_t Shape::index_of(int64_t i) const {

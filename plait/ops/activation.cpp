@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
@@ -61,13 +62,19 @@ Tensor between(const Tensor& x, const Tensor& inside, double from, double low, d
 
 }  // namespace
 
-Tensor relu(const Tensor& x) { return plait::apply(ops().relu, {x}); }
+Tensor relu(const Tensor& x) {
+  const Call call("relu", x);
+  return plait::apply(ops().relu, {x});
+}
 
 Tensor leaky_relu(const Tensor& x, double slope) {
+  const Call call("leaky_relu", x);
+  expect_number("slope", slope);
   return widely(x, [&](const Tensor& y) { return where(greater(y, 0), y, y * slope); });
 }
 
 Tensor prelu(const Tensor& x, const Tensor& slope) {
+  const Call call("prelu", x, slope);
   const DType dtype = inexact(promote(x.dtype(), slope.dtype()));
   Tensor factor = astype(slope, dtype);
   if (slope.rank() > 1 || (slope.rank() == 1 && slope.shape(0) != Dim(1) &&
@@ -88,12 +95,15 @@ Tensor prelu(const Tensor& x, const Tensor& slope) {
 }
 
 Tensor elu(const Tensor& x, double alpha) {
+  const Call call("elu", x);
+  expect_number("alpha", alpha);
   return widely(x, [&](const Tensor& y) {
     return by_sign(y, unchanged, [&](const Tensor& z) { return alpha * expm1(z); });
   });
 }
 
 Tensor selu(const Tensor& x) {
+  const Call call("selu", x);
   // The fixed point at mean 0 and variance 1.
   constexpr double kAlpha = 1.6732632423543772848, kScale = 1.0507009873554804934;
   return widely(x, [](const Tensor& y) {
@@ -104,6 +114,8 @@ Tensor selu(const Tensor& x) {
 }
 
 Tensor celu(const Tensor& x, double alpha) {
+  const Call call("celu", x);
+  expect_number("alpha", alpha);
   if (alpha == 0) throw ValueError("celu: alpha is 0").at(Location::of_caller());
   return widely(x, [&](const Tensor& y) {
     return by_sign(y, unchanged, [&](const Tensor& z) { return alpha * expm1(z / alpha); });
@@ -111,6 +123,8 @@ Tensor celu(const Tensor& x, double alpha) {
 }
 
 Tensor gelu(const Tensor& x, Gelu kind) {
+  const Call call("gelu", x);
+  if (is_complex(x.dtype())) throw TypeError("gelu: takes real numbers").at(Location::of_caller());
   return widely(x, [&](const Tensor& y) {
     if (kind == Gelu::exact) return 0.5 * y * (erf(y * (1 / std::numbers::sqrt2)) + 1);
     const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
@@ -119,10 +133,13 @@ Tensor gelu(const Tensor& x, Gelu kind) {
 }
 
 Tensor silu(const Tensor& x) {
+  const Call call("silu", x);
   return widely(x, [](const Tensor& y) { return y * sigmoid(y); });
 }
 
 Tensor softplus(const Tensor& x, double beta) {
+  const Call call("softplus", x);
+  expect_number("beta", beta);
   if (beta == 0) throw ValueError("softplus: beta is 0").at(Location::of_caller());
   return widely(x, [&](const Tensor& y) {
     return beta == 1 ? logaddexp(y, 0) : logaddexp(y * beta, 0) / beta;
@@ -130,54 +147,71 @@ Tensor softplus(const Tensor& x, double beta) {
 }
 
 Tensor mish(const Tensor& x) {
+  const Call call("mish", x);
   return widely(x, [](const Tensor& y) { return y * tanh(logaddexp(y, 0)); });
 }
 
 Tensor softsign(const Tensor& x) {
+  const Call call("softsign", x);
   return widely(x, [](const Tensor& y) { return y / (absolute(y) + 1); });
 }
 
 Tensor logsigmoid(const Tensor& x) {
+  const Call call("logsigmoid", x);
   return widely(x, [](const Tensor& y) { return -logaddexp(-y, 0); });
 }
 
 Tensor hardtanh(const Tensor& x, double low, double high) {
-  if (low > high) {
-    throw ValueError("hardtanh: the lower end {} is above the upper end {}", low, high)
+  const Call call("hardtanh", x);
+  if (!(low <= high)) {
+    throw ValueError("hardtanh: the lower end {} is not below the upper end {}", low, high)
         .at(Location::of_caller());
   }
   return widely(x, [&](const Tensor& y) { return between(y, y, low, low, high, high); });
 }
 
-Tensor relu6(const Tensor& x) { return hardtanh(x, 0, 6); }
+Tensor relu6(const Tensor& x) {
+  const Call call("relu6", x);
+  return hardtanh(x, 0, 6);
+}
 
 Tensor hardsigmoid(const Tensor& x) {
+  const Call call("hardsigmoid", x);
   return widely(x, [](const Tensor& y) { return between(y, (y + 3) / 6, -3, 0, 3, 1.0); });
 }
 
 Tensor hardswish(const Tensor& x) {
+  const Call call("hardswish", x);
   return widely(x, [](const Tensor& y) { return between(y, y * (y + 3) / 6, -3, 0, 3, y); });
 }
 
 Tensor hardshrink(const Tensor& x, double lambda) {
+  const Call call("hardshrink", x);
+  expect_number("lambda", lambda);
   return widely(x, [&](const Tensor& y) { return where(less_equal(absolute(y), lambda), 0, y); });
 }
 
 Tensor softshrink(const Tensor& x, double lambda) {
+  const Call call("softshrink", x);
+  expect_not_negative("lambda", lambda);
   return widely(x, [&](const Tensor& y) {
     return where(less_equal(absolute(y), lambda), 0, where(greater(y, 0), y - lambda, y + lambda));
   });
 }
 
 Tensor tanhshrink(const Tensor& x) {
+  const Call call("tanhshrink", x);
   return widely(x, [](const Tensor& y) { return y - tanh(y); });
 }
 
 Tensor threshold(const Tensor& x, double threshold, double otherwise) {
+  const Call call("threshold", x);
+  expect_number("threshold", threshold);
   return widely(x, [&](const Tensor& y) { return where(less_equal(y, threshold), otherwise, y); });
 }
 
 Tensor glu(const Tensor& x, int64_t axis) {
+  const Call call("glu", x);
   const Dim size = x.shape(axis);
   if (size.is_number() && size.number() % 2 != 0) {
     throw ShapeError("glu: dimension {} of {} has no halves", axis, x.type().text())

@@ -1,6 +1,7 @@
 // Where the greatest and the least elements are.
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
@@ -68,9 +69,11 @@ Tensor find(const ir::Primitive& primitive, const Tensor& x, std::optional<int64
 }  // namespace
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  const Call call("argmax", x);
   return find(ops().argmax, x, axis, keepdims);
 }
 Tensor argmin(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  const Call call("argmin", x);
   return find(ops().argmin, x, axis, keepdims);
 }
 

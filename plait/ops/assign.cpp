@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/at.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise.h"
 #include "plait/tensor/apply.h"
 
@@ -14,6 +15,7 @@ const ir::Primitive& binary(const char* name) {
 }
 
 Tensor& assign(const ir::Primitive& primitive, std::string_view sign, Tensor& x, const Operand& y) {
+  const Call call(sign, x, y);
   const Tensor value = stretched(sign, value_like(sign, x, y), x.shape());
   x = apply_giving_away(primitive, {Tensor(), value}, x, 0);
   return x;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/index_plan.h"
@@ -147,6 +148,7 @@ Tensor stretched(std::string_view function, const Tensor& value, const Shape& sh
 
 Tensor IndexedTensor::change(Combine combine, const Operand& given) {
   Tensor& x = *x_;
+  const Call call("at", x, given);
   const Tensor value = value_like("at", x, given);
   if (const auto lone = is_key(x.dtype()) ? std::nullopt : find_lone_mask(x, index_)) {
     if (const auto placed = beside(*lone, x, value)) {
@@ -162,10 +164,12 @@ Tensor IndexedTensor::get() && { return index(*x_, index_); }
 
 Tensor IndexedTensor::get(const Operand& missing) && {
   const Tensor& x = *x_;
+  const Call call("at", x, missing);
   const Tensor value = value_like("at", x, missing);
   const IndexPlan plan =
       plan_index(x, index_, {.integers_as_tensors = true, .outside = Outside::ignored});
   const Tensor view = view_of(x, plan);
+  const Tensor other = stretched("at", value, plan.result);
   if (!plan.has_tensors()) return view;
   const Tensor rows = gather_rows(view, plan.indices, plan.places);
   Tensor inside;
@@ -174,7 +178,7 @@ Tensor IndexedTensor::get(const Operand& missing) && {
     inside = inside ? inside & here : here;
   }
   const size_t behind = rows.rank() - inside.rank();
-  return where(reshape(inside, with_ones_behind(inside.shape(), behind)), rows, value);
+  return where(reshape(inside, with_ones_behind(inside.shape(), behind)), rows, other);
 }
 
 Tensor IndexedTensor::set(const Operand& value) && { return change(Combine::set, value); }

@@ -5,6 +5,8 @@
 #include <limits>
 
 #include "plait/core/error.h"
+#include "plait/ops/at.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
@@ -56,8 +58,14 @@ Tensor with_heads(const Tensor& x, Dim heads, Dim length) {
 
 Tensor masked(Tensor scores, const AttentionOptions& options) {
   if (options.mask) {
-    scores = is_boolean(options.mask.dtype()) ? where(options.mask, scores, kMasked)
-                                              : scores + astype(options.mask, scores.dtype());
+    if (!kOrdered.contains(options.mask.dtype())) {
+      throw TypeError("scaled_dot_product_attention: the mask {}; it takes bool or real numbers",
+                      options.mask.type().text())
+          .at(Location::of_caller());
+    }
+    const Tensor mask = stretched("mask", options.mask, scores.shape());
+    scores = is_boolean(mask.dtype()) ? where(mask, scores, kMasked)
+                                      : scores + astype(mask, scores.dtype());
   }
   if (options.is_causal) {
     const Tensor query = expand_dims(arange(scores.shape(-2)), 1);
@@ -66,11 +74,32 @@ Tensor masked(Tensor scores, const AttentionOptions& options) {
   return scores;
 }
 
+void check_rope(const Tensor& x, const RopeOptions& options) {
+  if (!kReals.contains(x.dtype())) {
+    throw TypeError("rope: {}; it takes real numbers", x.type().text()).at(Location::of_caller());
+  }
+  if (x.rank() < 2) {
+    throw ShapeError("rope: {}; it takes [..., length, width]", x.type().text())
+        .at(Location::of_caller());
+  }
+  if (!(options.base > 0)) {
+    throw ValueError("rope: a base of {}; it is above 0", options.base).at(Location::of_caller());
+  }
+  expect_number("scale", options.scale);
+  if (options.positions && !kReals.contains(options.positions.dtype())) {
+    throw TypeError("rope: the positions {}; they are real numbers",
+                    options.positions.type().text())
+        .at(Location::of_caller());
+  }
+}
+
 }  // namespace
 
 Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
                                     const AttentionOptions& options) {
+  const Call call("scaled_dot_product_attention", q, k, v);
   check_attention(q, k, v);
+  if (options.scale) expect_number("scale", *options.scale);
   const DType given[] = {q.dtype(), k.dtype(), v.dtype()};
   const DType dtype = inexact(promote(given));
   if (is_complex(dtype)) {
@@ -94,10 +123,8 @@ Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tens
 }
 
 Tensor rope(const Tensor& x, const RopeOptions& options) {
-  if (x.rank() < 2 || is_complex(x.dtype())) {
-    throw ShapeError("rope: {}; it takes real numbers of [..., length, width]", x.type().text())
-        .at(Location::of_caller());
-  }
+  const Call call("rope", x);
+  check_rope(x, options);
   const Dim whole = x.shape(-1), width = options.width ? Dim(*options.width) : whole;
   const bool is_known = width.is_number() && whole.is_number();
   if (is_known &&
@@ -108,7 +135,9 @@ Tensor rope(const Tensor& x, const RopeOptions& options) {
   const Dim half = floor_div(width, 2);
   const Tensor counted = arange(half);
   const Tensor exponents = astype(counted, DType::f64) * (-2 * std::log(options.base)) / width;
-  const Tensor given = options.positions ? options.positions : arange(x.shape(-2));
+  const Shape rows(x.shape().dims().first(x.rank() - 1));
+  const Tensor given =
+      options.positions ? stretched("positions", options.positions, rows) : arange(x.shape(-2));
   const Tensor positions = astype(given + options.offset, DType::f64) * options.scale;
   const Tensor angles = expand_dims(positions, -1) * exp(exponents);
   const DType dtype = inexact(x.dtype());

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -95,20 +96,44 @@ const Table& ops() {
   return table;
 }
 
-}  // namespace
-
-Tensor real(const Tensor& x) { return is_complex(x.dtype()) ? apply(ops().real, {x}) : x; }
-
-Tensor imag(const Tensor& x) {
-  return is_complex(x.dtype()) ? apply(ops().imag, {x}) : zeros_like(x);
+// Whether x has parts; TypeError where it is no number.
+bool has_parts(const Tensor& x) {
+  if (is_key(x.dtype())) {
+    throw TypeError("{} is no number", x.type().text()).at(Location::of_caller());
+  }
+  return is_complex(x.dtype());
 }
 
-Tensor conj(const Tensor& x) { return is_complex(x.dtype()) ? apply(ops().conjugate, {x}) : x; }
+}  // namespace
 
-Tensor angle(const Tensor& x) { return atan2(imag(x), real(x)); }
+Tensor real(const Tensor& x) {
+  const Call call("real", x);
+  return has_parts(x) ? apply(ops().real, {x}) : x;
+}
+
+Tensor imag(const Tensor& x) {
+  const Call call("imag", x);
+  return has_parts(x) ? apply(ops().imag, {x}) : zeros_like(x);
+}
+
+Tensor conj(const Tensor& x) {
+  const Call call("conj", x);
+  return has_parts(x) ? apply(ops().conjugate, {x}) : x;
+}
+
+Tensor angle(const Tensor& x) {
+  const Call call("angle", x);
+  return atan2(imag(x), real(x));
+}
 
 Tensor make_complex(const Operand& real, const Operand& imag) {
+  const Call call("make_complex", real, imag);
   const DType both = inexact(common_dtype(real, imag));
+  if (is_complex(both)) {
+    throw TypeError("make_complex: the parts are real numbers")
+        .at(Location::of_caller())
+        .hint("real() and imag() give the parts of complex numbers");
+  }
   const DType part = both == DType::f64 ? both : DType::f32;
   const std::vector<Tensor> parts =
       broadcast_together("make_complex", {real.as(part), imag.as(part)});

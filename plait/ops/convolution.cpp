@@ -3,6 +3,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
@@ -35,11 +36,16 @@ Dim out_size(const ConvolutionAttributes& a, size_t axis, Dim in, Dim kernel) {
 size_t check_attributes(const ir::Inference& in, bool has_sizes) {
   const auto& a = in.attributes_as<ConvolutionAttributes>();
   const size_t dimensions = a.strides.size();
-  if (dimensions < 1 || dimensions > 3) in.fail("{} spatial dimensions, not 1 to 3", dimensions);
+  if (dimensions < 1 || dimensions > 3) {
+    throw ValueError("{}: {} spatial dimensions, not 1 to 3", in.primitive.name, dimensions)
+        .at(in.location);
+  }
   if (a.dilation.size() != dimensions || a.input_dilation.size() != dimensions ||
       a.padding_low.size() != dimensions || a.padding_high.size() != dimensions ||
       a.sizes.size() != (has_sizes ? dimensions : 0)) {
-    in.fail("attributes that are not for {} spatial dimensions", dimensions);
+    throw ValueError("{}: dilations, paddings or sizes that are not for {} spatial dimensions",
+                     in.primitive.name, dimensions)
+        .at(in.location);
   }
   for (const auto* steps : {&a.strides, &a.dilation, &a.input_dilation}) {
     for (const int64_t step : *steps) {
@@ -124,6 +130,7 @@ void infer(ir::Inference& in) {
 const ir::Primitive& primitive_of(Kind kind);
 
 Tensor apply_to(Kind kind, const Tensor& a, const Tensor& b, ConvolutionAttributes attributes) {
+  const Call call(primitive_of(kind).name, a, b);
   return plait::apply(primitive_of(kind), {a, b}, ir::Attributes::of(std::move(attributes)));
 }
 

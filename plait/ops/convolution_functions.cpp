@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/convolution.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
@@ -85,6 +86,7 @@ ConvolutionAttributes attributes_of(std::string_view function, const Geometry& g
 
 Tensor conv(std::string_view function, size_t dimensions, const Tensor& x, const Tensor& w,
             const Tensor& bias, const ConvolutionOptions& options) {
+  const Call call(function, x, w, bias);
   const DType dtype = dtype_of(x, w, bias);
   const Batched input = batched(function, astype(x, dtype), dimensions);
   const Tensor kernel = astype(w, dtype);
@@ -99,6 +101,7 @@ Tensor conv(std::string_view function, size_t dimensions, const Tensor& x, const
 Tensor conv_transpose(std::string_view function, size_t dimensions, const Tensor& x,
                       const Tensor& w, const Tensor& bias,
                       const TransposedConvolutionOptions& options) {
+  const Call call(function, x, w, bias);
   const DType dtype = dtype_of(x, w, bias);
   const Batched input = batched(function, astype(x, dtype), dimensions);
   const Tensor kernel = astype(w, dtype);
@@ -221,6 +224,7 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& w, const Tensor& bias,
 }
 
 Tensor conv_general(const Tensor& x, const Tensor& w, const GeneralConvolutionOptions& options) {
+  const Call call("conv_general", x, w);
   std::string space;
   for (const char letter : options.x_layout) {
     if (letter != 'N' && letter != 'C') space += letter;

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
@@ -51,11 +52,6 @@ const Table& ops() {
 }
 
 bool is_whole(const Scalar& scalar) { return scalar.kind() <= ScalarKind::integer; }
-double number_of(const Scalar& scalar) {
-  double number = 0;
-  store_element(DType::f64, scalar.element(), reinterpret_cast<std::byte*>(&number));
-  return number;
-}
 
 // How many of start, start + step, … come before stop.
 Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
@@ -77,26 +73,59 @@ Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
 }  // namespace
 
 Tensor iota(Dim size, DType dtype) {
+  const Call call("iota");
   return plait::apply(ops().iota, {}, ir::Attributes::of(IotaAttributes{size, dtype}));
 }
 
 Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
+  const Call call("full", shape);
   return broadcast_to(scalar_tensor(value, dtype), shape);
 }
 Tensor full(const Shape& shape, const Scalar& value) {
+  const Call call("full", shape);
   return full(shape, value, default_dtype(value.kind()));
 }
-Tensor zeros(const Shape& shape, DType dtype) { return full(shape, 0, dtype); }
-Tensor ones(const Shape& shape, DType dtype) { return full(shape, 1, dtype); }
-Tensor empty(const Shape& shape, DType dtype) { return zeros(shape, dtype); }
-Tensor empty_like(const Tensor& x) { return zeros_like(x); }
-Tensor full_like(const Tensor& x, const Scalar& value) { return full(x.shape(), value, x.dtype()); }
-Tensor zeros_like(const Tensor& x) { return full_like(x, 0); }
-Tensor ones_like(const Tensor& x) { return full_like(x, 1); }
+Tensor zeros(const Shape& shape, DType dtype) {
+  const Call call("zeros", shape);
+  return full(shape, 0, dtype);
+}
+Tensor ones(const Shape& shape, DType dtype) {
+  const Call call("ones", shape);
+  return full(shape, 1, dtype);
+}
+Tensor empty(const Shape& shape, DType dtype) {
+  const Call call("empty", shape);
+  return zeros(shape, dtype);
+}
+Tensor empty_like(const Tensor& x) {
+  const Call call("empty_like", x);
+  return zeros_like(x);
+}
+Tensor full_like(const Tensor& x, const Scalar& value) {
+  const Call call("full_like", x);
+  return full(x.shape(), value, x.dtype());
+}
+Tensor zeros_like(const Tensor& x) {
+  const Call call("zeros_like", x);
+  return full_like(x, 0);
+}
+Tensor ones_like(const Tensor& x) {
+  const Call call("ones_like", x);
+  return full_like(x, 1);
+}
 
-Tensor arange(const Scalar& stop) { return arange(0, stop); }
+Tensor arange(const Scalar& stop) {
+  const Call call("arange");
+  return arange(0, stop);
+}
 
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step) {
+  const Call call("arange");
+  for (const Scalar* each : {&start, &stop, &step}) {
+    if (each->kind() == ScalarKind::complex) {
+      throw TypeError("arange: complex numbers have no order").at(Location::of_caller());
+    }
+  }
   const bool whole = is_whole(start) && is_whole(stop) && is_whole(step);
   const DType dtype = default_dtype(whole ? ScalarKind::integer : ScalarKind::floating);
   const Tensor counted = iota(count_of(start, stop, step), whole ? dtype : DType::f64);
@@ -104,7 +133,9 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step) {
 }
 
 Tensor linspace(double start, double stop, int64_t count, DType dtype) {
+  const Call call("linspace");
   if (count < 0) throw ValueError("linspace: {} numbers", count);
+  if (!std::isfinite(stop - start)) throw ValueError("linspace: from {} to {}", start, stop);
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   const Tensor counted = iota(count, DType::f64);
   // The last one is `stop` itself, whatever was lost on the way.
@@ -113,11 +144,13 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
 }
 
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
-  if (columns < 0) columns = rows;
+  const Call call("eye");
+  if (columns == -1) columns = rows;
   return astype(equal(expand_dims(iota(rows, DType::i64), 1), iota(columns, DType::i64)), dtype);
 }
 
 Tensor asarray(const Operand& x, std::optional<DType> dtype) {
+  const Call call("asarray", x);
   return x.as(
       dtype.value_or(x.is_tensor() ? x.tensor().dtype() : default_dtype(x.scalar().kind())));
 }

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "plait/ops/call.h"
 #include "plait/ops/operand.h"
 
 namespace plait {
@@ -32,6 +33,7 @@ Tensor asarray(const Operand& x, std::optional<DType> dtype = {});
 // From the numbers of the host, in row-major order.
 template <class T>
 Tensor tensor(std::span<const T> values, const Sizes& sizes) {
+  const Call call("tensor");
   return Tensor(Array::of(values, sizes));
 }
 template <class T>

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/contraction.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -197,6 +198,7 @@ class Einsum {
 }  // namespace
 
 Tensor einsum(std::string_view equation, std::span<const Tensor> operands) {
+  const Call call("einsum", operands);
   if (operands.empty()) throw ValueError("einsum: no operands").at(Location::of_caller());
   std::vector<DType> dtypes;
   for (const Tensor& operand : operands) dtypes.push_back(operand.dtype());

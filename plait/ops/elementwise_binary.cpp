@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
@@ -332,10 +333,12 @@ Tensor apply_to(const ir::Primitive& primitive, const Operand& a, const Operand&
 }
 
 Tensor promoted(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+  const Call call(primitive.name, a, b);
   return apply_to(primitive, a, b, common_dtype(a, b));
 }
 
 Tensor inexactly(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+  const Call call(primitive.name, a, b);
   return apply_to(primitive, a, b, inexact(common_dtype(a, b)));
 }
 
@@ -365,8 +368,12 @@ Tensor equal(const Operand& a, const Operand& b) { return promoted(ops().equal, 
 Tensor not_equal(const Operand& a, const Operand& b) { return promoted(ops().not_equal, a, b); }
 Tensor less(const Operand& a, const Operand& b) { return promoted(ops().less, a, b); }
 Tensor less_equal(const Operand& a, const Operand& b) { return promoted(ops().less_equal, a, b); }
-Tensor greater(const Operand& a, const Operand& b) { return promoted(ops().less, b, a); }
+Tensor greater(const Operand& a, const Operand& b) {
+  const Call call("greater", a, b);
+  return promoted(ops().less, b, a);
+}
 Tensor greater_equal(const Operand& a, const Operand& b) {
+  const Call call("greater_equal", a, b);
   return promoted(ops().less_equal, b, a);
 }
 Tensor bitwise_and(const Operand& a, const Operand& b) { return promoted(ops().bitwise_and, a, b); }
@@ -374,17 +381,28 @@ Tensor bitwise_or(const Operand& a, const Operand& b) { return promoted(ops().bi
 Tensor bitwise_xor(const Operand& a, const Operand& b) { return promoted(ops().bitwise_xor, a, b); }
 Tensor left_shift(const Operand& a, const Operand& b) { return promoted(ops().left_shift, a, b); }
 Tensor right_shift(const Operand& a, const Operand& b) { return promoted(ops().right_shift, a, b); }
-Tensor logical_and(const Operand& a, const Operand& b) { return of_truth(ops().bitwise_and, a, b); }
-Tensor logical_or(const Operand& a, const Operand& b) { return of_truth(ops().bitwise_or, a, b); }
-Tensor logical_xor(const Operand& a, const Operand& b) { return of_truth(ops().bitwise_xor, a, b); }
+Tensor logical_and(const Operand& a, const Operand& b) {
+  const Call call("logical_and", a, b);
+  return of_truth(ops().bitwise_and, a, b);
+}
+Tensor logical_or(const Operand& a, const Operand& b) {
+  const Call call("logical_or", a, b);
+  return of_truth(ops().bitwise_or, a, b);
+}
+Tensor logical_xor(const Operand& a, const Operand& b) {
+  const Call call("logical_xor", a, b);
+  return of_truth(ops().bitwise_xor, a, b);
+}
 
 Tensor where(const Tensor& condition, const Operand& yes, const Operand& no) {
+  const Call call("where", condition, yes, no);
   const DType dtype = common_dtype(yes, no);
   return plait::apply(ops().select, broadcast_together("where", {astype(condition, DType::boolean),
                                                                  yes.as(dtype), no.as(dtype)}));
 }
 
 Tensor clip(const Operand& x, const Operand& low, const Operand& high) {
+  const Call call("clip", x, low, high);
   const DType dtype = common_dtype({&x, &low, &high});
   return plait::apply(ops().clamp,
                       broadcast_together("clip", {low.as(dtype), x.as(dtype), high.as(dtype)}));

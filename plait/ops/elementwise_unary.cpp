@@ -3,6 +3,7 @@
 #include <complex>
 #include <numbers>
 
+#include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -381,25 +382,30 @@ Tensor apply_to(const ir::Primitive& primitive, const Tensor& x, DType dtype) {
 }
 
 Tensor of_any(const ir::Primitive& primitive, const Operand& x) {
+  const Call call(primitive.name, x);
   const Tensor tensor = tensor_of(x);
   return apply_to(primitive, tensor, tensor.dtype());
 }
 
 Tensor of_inexact(const ir::Primitive& primitive, const Operand& x) {
+  const Call call(primitive.name, x);
   const Tensor tensor = tensor_of(x);
   return apply_to(primitive, tensor, inexact(tensor.dtype()));
 }
 
+bool is_whole(DType dtype) { return is_integer(dtype) || is_boolean(dtype); }
+
 // Whole numbers are what they are.
 Tensor rounded(const ir::Primitive& primitive, const Operand& x) {
+  const Call call(primitive.name, x);
   const Tensor tensor = tensor_of(x);
-  return is_inexact(tensor.dtype()) ? apply(primitive, {tensor}) : tensor;
+  return is_whole(tensor.dtype()) ? tensor : apply(primitive, {tensor});
 }
 
 // Whole numbers are finite.
 Tensor classified(const ir::Primitive& primitive, const Operand& x, bool whole_numbers) {
   const Tensor tensor = tensor_of(x);
-  if (is_inexact(tensor.dtype())) return apply(primitive, {tensor});
+  if (!is_whole(tensor.dtype())) return apply(primitive, {tensor});
   return broadcast_to(scalar_tensor(whole_numbers, DType::boolean), tensor.shape());
 }
 
@@ -438,16 +444,29 @@ Tensor ceil(const Operand& x) { return rounded(ops().ceil, x); }
 Tensor round(const Operand& x) { return rounded(ops().round, x); }
 Tensor trunc(const Operand& x) { return rounded(ops().trunc, x); }
 Tensor stop_gradient(const Operand& x) {
+  const Call call("stop_gradient", x);
   const bool is_concrete = x.is_tensor() && !x.tensor().is_traced() && Trace::current() == nullptr;
-  return is_concrete ? underived(x.tensor()) : of_any(ops().stop_gradient, x);
+  const bool is_number = is_concrete && !is_key(x.tensor().dtype());
+  return is_number ? underived(x.tensor()) : of_any(ops().stop_gradient, x);
 }
-Tensor isnan(const Operand& x) { return classified(ops().is_nan, x, false); }
-Tensor isinf(const Operand& x) { return classified(ops().is_infinite, x, false); }
-Tensor isfinite(const Operand& x) { return classified(ops().is_finite, x, true); }
+Tensor isnan(const Operand& x) {
+  const Call call("isnan", x);
+  return classified(ops().is_nan, x, false);
+}
+Tensor isinf(const Operand& x) {
+  const Call call("isinf", x);
+  return classified(ops().is_infinite, x, false);
+}
+Tensor isfinite(const Operand& x) {
+  const Call call("isfinite", x);
+  return classified(ops().is_finite, x, true);
+}
 Tensor bitwise_not(const Operand& x) {
+  const Call call("bitwise_not", x);
   return is_boolean(tensor_of(x).dtype()) ? logical_not(x) : of_any(ops().bitwise_not, x);
 }
 Tensor logical_not(const Operand& x) {
+  const Call call("logical_not", x);
   return apply(ops().logical_not, {astype(tensor_of(x), DType::boolean)});
 }
 

@@ -1,8 +1,10 @@
 #include "plait/ops/fft.h"
 
+#include <cmath>
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -85,7 +87,7 @@ Tensor inverse_real_transform(std::string_view function, const Tensor& x, Length
   const int64_t at = axis_from_front(function, x, axis);
   const Dim size = n ? Dim(*n) : (x.shape(at) - 1) * 2;
   if (size.is_number() && size.number() < 1) {
-    throw ValueError("{}: from {} to {} numbers", function, x.type().text(), size)
+    throw ValueError("{}: {} to a length of {}", function, x.type().text(), size)
         .at(Location::of_caller());
   }
   const Length half = n ? Length(*n / 2 + 1) : Length();
@@ -173,70 +175,94 @@ Tensor rolled(std::string_view function, Tensor x, const AxisList& axes, bool up
   return x;
 }
 
-void expect_frequencies(std::string_view function, int64_t n, double spacing) {
-  if (n > 0 && spacing != 0) return;
+void expect_frequencies(std::string_view function, int64_t n, double spacing, DType dtype) {
+  if (!is_floating(dtype)) {
+    throw TypeError("{}: frequencies are floating numbers, not {}", function, name_of(dtype))
+        .at(Location::of_caller());
+  }
+  if (n > 0 && spacing != 0 && std::isfinite(spacing)) return;
   throw ValueError("{}: of {} samples, {} apart", function, n, spacing).at(Location::of_caller());
 }
 
 }  // namespace
 
 Tensor fft(const Tensor& x, Length n, int64_t axis, Norm norm) {
+  const Call call("fft", x);
   return transform("fft", x, n, axis, norm, false);
 }
 Tensor ifft(const Tensor& x, Length n, int64_t axis, Norm norm) {
+  const Call call("ifft", x);
   return transform("ifft", x, n, axis, norm, true);
 }
 Tensor rfft(const Tensor& x, Length n, int64_t axis, Norm norm) {
+  const Call call("rfft", x);
   return real_transform("rfft", x, n, axis, scale_of(norm, false));
 }
 Tensor irfft(const Tensor& x, Length n, int64_t axis, Norm norm) {
+  const Call call("irfft", x);
   return inverse_real_transform("irfft", x, n, axis, scale_of(norm, true));
 }
 Tensor hfft(const Tensor& x, Length n, int64_t axis, Norm norm) {
+  const Call call("hfft", x);
   return inverse_real_transform("hfft", conj(as_complex(x)), n, axis, scale_of(norm, false));
 }
 Tensor ihfft(const Tensor& x, Length n, int64_t axis, Norm norm) {
+  const Call call("ihfft", x);
   return conj(real_transform("ihfft", x, n, axis, scale_of(norm, true)));
 }
 
 Tensor fftn(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {
+  const Call call("fftn", x);
   return transform_all("fftn", x, lengths, axes, norm, false);
 }
 Tensor ifftn(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {
+  const Call call("ifftn", x);
   return transform_all("ifftn", x, lengths, axes, norm, true);
 }
 Tensor rfftn(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {
+  const Call call("rfftn", x);
   return real_transform_all("rfftn", x, lengths, axes, norm);
 }
 Tensor irfftn(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {
+  const Call call("irfftn", x);
   return inverse_real_transform_all("irfftn", x, lengths, axes, norm);
 }
 Tensor fft2(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {
+  const Call call("fft2", x);
   return transform_all("fft2", x, lengths, axes, norm, false);
 }
 Tensor ifft2(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {
+  const Call call("ifft2", x);
   return transform_all("ifft2", x, lengths, axes, norm, true);
 }
 Tensor rfft2(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {
+  const Call call("rfft2", x);
   return real_transform_all("rfft2", x, lengths, axes, norm);
 }
 Tensor irfft2(const Tensor& x, const Lengths& lengths, const AxisList& axes, Norm norm) {
+  const Call call("irfft2", x);
   return inverse_real_transform_all("irfft2", x, lengths, axes, norm);
 }
 
 Tensor fftfreq(int64_t n, double spacing, DType dtype) {
-  expect_frequencies("fftfreq", n, spacing);
+  const Call call("fftfreq");
+  expect_frequencies("fftfreq", n, spacing, dtype);
   const Tensor place = arange(n);
   const Tensor turns = astype(where(place < (n + 1) / 2, place, place - n), DType::f64);
   return astype(turns / (static_cast<double>(n) * spacing), dtype);
 }
 Tensor rfftfreq(int64_t n, double spacing, DType dtype) {
-  expect_frequencies("rfftfreq", n, spacing);
+  const Call call("rfftfreq");
+  expect_frequencies("rfftfreq", n, spacing, dtype);
   return astype(astype(arange(n / 2 + 1), DType::f64) / (static_cast<double>(n) * spacing), dtype);
 }
 
-Tensor fftshift(const Tensor& x, const AxisList& axes) { return rolled("fftshift", x, axes, true); }
+Tensor fftshift(const Tensor& x, const AxisList& axes) {
+  const Call call("fftshift", x);
+  return rolled("fftshift", x, axes, true);
+}
 Tensor ifftshift(const Tensor& x, const AxisList& axes) {
+  const Call call("ifftshift", x);
   return rolled("ifftshift", x, axes, false);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/index_plan.h"
 
 namespace plait {
@@ -26,6 +27,7 @@ void Index::refuse_number() {
 }
 
 Tensor index(const Tensor& x, std::span<const Index> indices) {
+  const Call call("index", x);
   const IndexPlan plan = plan_index(x, indices);
   const Tensor view = view_of(x, plan);
   return plan.has_tensors() ? gather_rows(view, plan.indices, plan.places) : view;

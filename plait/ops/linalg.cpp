@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linalg_parts.h"
@@ -75,6 +76,7 @@ struct Equation {
 
 // max(m, n) times the step from 1 on, where no tolerance was given.
 double tolerance_of(std::string_view function, const Tensor& a, double given) {
+  expect_number("tolerance", given);
   if (given >= 0) return given;
   const Dim m = a.shape(-2), n = a.shape(-1);
   if (m.is_number() && n.is_number()) {
@@ -89,6 +91,7 @@ double tolerance_of(std::string_view function, const Tensor& a, double given) {
 }  // namespace
 
 Tensor cholesky(const Tensor& a, bool upper) {
+  const Call call("cholesky", a);
   const Tensor part = hermitian_part(square_matrices("cholesky", a));
   const Tensor l = apply(linalg_primitives().cholesky, {part});
   return upper ? adjoint(l) : l;
@@ -99,6 +102,7 @@ std::vector<Tensor> lu_of(const Tensor& a) { return apply_all(linalg_primitives(
 }  // namespace
 
 Lu lu(const Tensor& a) {
+  const Call call("lu", a);
   const std::vector<Tensor> parts = lu_of(matrices("lu", a));
   const Tensor& both = parts[0];
   const Dim m = a.shape(-2), n = a.shape(-1), k = min(m, n);
@@ -111,6 +115,7 @@ Lu lu(const Tensor& a) {
 }
 
 Qr qr(const Tensor& a, QrMode mode) {
+  const Call call("qr", a);
   const Tensor numbers = matrices("qr", a);
   const std::vector<Tensor> parts =
       apply_all(linalg_primitives().qr, {&numbers, 1},
@@ -119,52 +124,69 @@ Qr qr(const Tensor& a, QrMode mode) {
 }
 
 Eigenpairs eigh(const Tensor& a) {
+  const Call call("eigh", a);
   const Tensor part = hermitian_part(square_matrices("eigh", a));
   const std::vector<Tensor> parts = apply_all(linalg_primitives().eigh, {&part, 1});
   return {parts[0], parts[1]};
 }
-Tensor eigvalsh(const Tensor& a) { return eigh(a).values; }
+Tensor eigvalsh(const Tensor& a) {
+  const Call call("eigvalsh", a);
+  return eigh(a).values;
+}
 
 Eigenpairs eig(const Tensor& a) {
+  const Call call("eig", a);
   const Tensor numbers = square_matrices("eig", a);
   const std::vector<Tensor> parts = apply_all(linalg_primitives().eig, {&numbers, 1});
   return {parts[0], parts[1]};
 }
-Tensor eigvals(const Tensor& a) { return eig(a).values; }
+Tensor eigvals(const Tensor& a) {
+  const Call call("eigvals", a);
+  return eig(a).values;
+}
 
 Svd svd(const Tensor& a, bool full_matrices) {
+  const Call call("svd", a);
   const Tensor numbers = matrices("svd", a);
   const std::vector<Tensor> parts =
       apply_all(linalg_primitives().svd, {&numbers, 1},
                 ir::Attributes::of(SvdAttributes{.full = full_matrices}));
   return {parts[0], parts[1], parts[2]};
 }
-Tensor svdvals(const Tensor& a) { return svd(a).s; }
+Tensor svdvals(const Tensor& a) {
+  const Call call("svdvals", a);
+  return svd(a).s;
+}
 
 Tensor solve(const Tensor& a, const Tensor& b) {
+  const Call call("solve", a, b);
   const Equation equation("solve", square_matrices("solve", a), b);
   return equation.solution(apply_solve(equation.a, equation.b));
 }
 
 Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper, bool unit_diagonal) {
+  const Call call("solve_triangular", a, b);
   const Equation equation("solve_triangular", square_matrices("solve_triangular", a), b);
   return equation.solution(apply_triangular_solve(
       equation.a, equation.b, {.lower = !upper, .unit_diagonal = unit_diagonal}));
 }
 
 Tensor inv(const Tensor& a) {
+  const Call call("inv", a);
   const Tensor numbers = square_matrices("inv", a);
   const Tensor one = identity(a.shape(-1), a.shape(-1), numbers.dtype());
   return apply_solve(numbers, broadcast_to(one, numbers.shape()));
 }
 
 Tensor pinv(const Tensor& a, double tolerance) {
+  const Call call("pinv", a);
   const Tensor numbers = matrices("pinv", a);
   const double least = tolerance_of("pinv", numbers, tolerance);
   return apply(linalg_primitives().pinv, {numbers}, ir::Attributes::of(PinvAttributes{least}));
 }
 
 LeastSquares lstsq(const Tensor& a, const Tensor& b, double tolerance) {
+  const Call call("lstsq", a, b);
   const Equation equation("lstsq", a, b);
   const double least = tolerance_of("lstsq", equation.a, tolerance);
   const Tensor x = matmul(pinv(equation.a, least), equation.b);
@@ -175,11 +197,13 @@ LeastSquares lstsq(const Tensor& a, const Tensor& b, double tolerance) {
 }
 
 Tensor det(const Tensor& a) {
+  const Call call("det", a);
   const std::vector<Tensor> parts = lu_of(square_matrices("det", a));
   return prod(diagonal(parts[0]), -1) * astype(parts[2], parts[0].dtype());
 }
 
 SignAndLogDet slogdet(const Tensor& a) {
+  const Call call("slogdet", a);
   const std::vector<Tensor> parts = lu_of(square_matrices("slogdet", a));
   const Tensor pivots = diagonal(parts[0]);
   return {prod(sign(pivots), -1) * astype(parts[2], pivots.dtype()),
@@ -187,15 +211,20 @@ SignAndLogDet slogdet(const Tensor& a) {
 }
 
 Tensor matrix_rank(const Tensor& a, double tolerance) {
+  const Call call("matrix_rank", a);
   const Tensor numbers = matrices("matrix_rank", a);
   const double least = tolerance_of("matrix_rank", numbers, tolerance);
   const Tensor s = svdvals(numbers);
   return sum(astype(s > slice(s, -1, {.stop = 1}) * least, DType::i64), -1);
 }
 
-Tensor trace(const Tensor& a, int64_t offset) { return plait::trace(a, offset); }
+Tensor trace(const Tensor& a, int64_t offset) {
+  const Call call("trace", a);
+  return plait::trace(a, offset);
+}
 
 Tensor matrix_power(const Tensor& a, int64_t exponent) {
+  const Call call("matrix_power", a);
   Tensor factor = exponent < 0 ? inv(a) : a;
   if (a.rank() < 2 || a.shape(-1) != a.shape(-2)) {
     throw ShapeError("matrix_power: {} holds no square matrices", a.type().text())
@@ -212,12 +241,16 @@ Tensor matrix_power(const Tensor& a, int64_t exponent) {
 }
 
 Tensor cross(const Tensor& a, const Tensor& b, int64_t axis) {
+  const Call call("cross", a, b);
   const DType dtype = common_dtype(a, b);
   const std::vector<Tensor> both =
       broadcast_together("cross", {astype(a, dtype), astype(b, dtype)});
+  const auto rank = static_cast<int64_t>(both[0].rank());
   const auto at = static_cast<int64_t>(axis_of(axis, both[0].rank()));
-  if (both[0].shape(at) != Dim(3)) {
-    throw ShapeError("cross: {} has no vectors of three along axis {}", both[0].type().text(), at)
+  for (const Tensor& x : {a, b}) {
+    const int64_t from_end = at - rank;
+    if (-from_end <= static_cast<int64_t>(x.rank()) && x.shape(from_end) == Dim(3)) continue;
+    throw ShapeError("cross: {} has no vectors of three along axis {}", x.type().text(), axis)
         .at(Location::of_caller());
   }
   const auto part = [&](const Tensor& x, int64_t i) {
@@ -232,6 +265,7 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t axis) {
 }
 
 Tensor kron(const Tensor& a, const Tensor& b) {
+  const Call call("kron", a, b);
   const size_t rank = std::max(a.rank(), b.rank());
   const auto size_at = [&](const Tensor& x, size_t axis) {
     const size_t added = rank - x.rank();

@@ -54,7 +54,8 @@ Tensor svdvals(const Tensor& a);
 
 // A X = B. B is a vector where it has one dimension, else a stack of matrices.
 Tensor solve(const Tensor& a, const Tensor& b);
-// Of the one triangle of A, with ones on its diagonal where `unit_diagonal`. B as above.
+// Of the one triangle of A, with ones on its diagonal where `unit_diagonal`. B as above. NaN
+// and infinity are no errors here, and go on into the result.
 Tensor solve_triangular(const Tensor& a, const Tensor& b, bool upper = true,
                         bool unit_diagonal = false);
 Tensor inv(const Tensor& a);

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linalg.h"
@@ -58,6 +59,7 @@ Tensor norm_along(const Tensor& x, MatrixNorm kind, int64_t row, int64_t column,
 }  // namespace
 
 Tensor vector_norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
+  const Call call("vector_norm", x);
   const Tensor numbers = astype(x, inexact(x.dtype()));
   if (order == 2) return root_of_squares(numbers, axes, keepdims);
   const Tensor sizes = absolute(numbers);
@@ -72,6 +74,7 @@ Tensor vector_norm(const Tensor& x, double order, const Axes& axes, bool keepdim
 }
 
 Tensor matrix_norm(const Tensor& x, MatrixNorm norm, bool keepdims) {
+  const Call call("matrix_norm", x);
   if (x.rank() < 2) {
     throw ShapeError("matrix_norm: takes matrices, not {}", x.type().text())
         .at(Location::of_caller());
@@ -93,6 +96,7 @@ Tensor matrix_norm(const Tensor& x, MatrixNorm norm, bool keepdims) {
 
 Tensor norm(const Tensor& x, std::optional<double> order, const std::vector<int64_t>& axes,
             bool keepdims) {
+  const Call call("norm", x);
   if (!order) {
     const Tensor numbers = astype(x, inexact(x.dtype()));
     return root_of_squares(numbers, axes.empty() ? Axes() : Axes(axes), keepdims);

@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
@@ -96,6 +97,7 @@ void check_inner(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 Tensor matmul(const Tensor& a, const Tensor& b) {
+  const Call call("matmul", a, b);
   check_inner(a, b);
   const DType dtype = common_dtype(a, b);
   Tensor x = astype(a, dtype), y = astype(b, dtype);
@@ -113,6 +115,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
 }
 
 Tensor outer(const Tensor& a, const Tensor& b) {
+  const Call call("outer", a, b);
   return expand_dims(flatten(a), 1) * expand_dims(flatten(b), 0);
 }
 

@@ -1,6 +1,7 @@
 #include "plait/ops/matrix_parts.h"
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/reduce.h"
@@ -47,20 +48,24 @@ Tensor masked_diagonal(const Tensor& x, Dim length, int64_t offset) {
 }  // namespace
 
 Tensor tril(const Tensor& x, int64_t offset) {
+  const Call call("tril", x);
   expect_matrices("tril", x);
   return where(distance_from_diagonal(x) <= offset, x, zeros({}, x.dtype()));
 }
 
 Tensor triu(const Tensor& x, int64_t offset) {
+  const Call call("triu", x);
   expect_matrices("triu", x);
   return where(distance_from_diagonal(x) >= offset, x, zeros({}, x.dtype()));
 }
 
 Tensor tri(Dim rows, Dim columns, int64_t offset, DType dtype) {
+  const Call call("tri");
   return astype(distance_from_diagonal(rows, columns) <= offset, dtype);
 }
 
 Tensor diagonal(const Tensor& x, int64_t offset) {
+  const Call call("diagonal", x);
   expect_matrices("diagonal", x);
   const Dim rows = x.shape(-2), columns = x.shape(-1);
   const Dim length = diagonal_length(rows, columns, offset);
@@ -69,6 +74,7 @@ Tensor diagonal(const Tensor& x, int64_t offset) {
 }
 
 Tensor diag(const Tensor& x, int64_t offset) {
+  const Call call("diag", x);
   if (x.rank() == 2) return diagonal(x, offset);
   if (x.rank() != 1) {
     throw ShapeError("diag: takes a vector or a matrix, not {}", x.type().text())
@@ -83,11 +89,13 @@ Tensor diag(const Tensor& x, int64_t offset) {
 }
 
 Tensor trace(const Tensor& x, int64_t offset) {
+  const Call call("trace", x);
   expect_matrices("trace", x);
   return sum(diagonal(x, offset), -1);
 }
 
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, GridOrder order) {
+  const Call call("meshgrid", vectors);
   Shape grid;
   for (const Tensor& vector : vectors) {
     if (vector.rank() > 1) {

@@ -3,8 +3,11 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/ops/at.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/random.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/softmax.h"
 #include "plait/ops/special.h"
@@ -38,7 +41,12 @@ Tensor rows_of(std::string_view function, const Tensor& x, const Shape& last) {
 
 void expect_shape(std::string_view function, std::string_view what, const Tensor& given,
                   const Shape& shape) {
-  if (!given || given.shape() == shape) return;
+  if (!given) return;
+  if (!kReals.contains(given.dtype())) {
+    throw TypeError("{}: the {} is {}; it takes real numbers", function, what, given.type().text())
+        .at(Location::of_caller());
+  }
+  if (given.shape() == shape) return;
   throw ShapeError("{}: the {} is {}, not {}", function, what, given.type().text(), shape.text())
       .at(Location::of_caller());
 }
@@ -114,6 +122,11 @@ Dim count_of(const Tensor& x) {
 
 void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
   expect_channels("batch_norm", x);
+  expect_not_negative("epsilon", options.epsilon);
+  if (!(options.momentum >= 0 && options.momentum <= 1)) {
+    throw ValueError("batch_norm: a momentum of {}; it goes from 0 to 1", options.momentum)
+        .at(Location::of_caller());
+  }
   const Shape channels{x.shape(1)};
   expect_shape("batch_norm", "weight", options.weight, channels);
   expect_shape("batch_norm", "bias", options.bias, channels);
@@ -154,21 +167,35 @@ Tensor norm_of(const Tensor& x, double p, const Axes& axes, double least) {
   return power(where(is_large, total, bound), 1 / p);
 }
 
+void expect_numbers(const Tensor& x) {
+  if (!is_key(x.dtype())) return;
+  throw TypeError("{} is no number", x.type().text()).at(Location::of_caller());
+}
+
+void expect_probability(double probability) {
+  if (probability >= 0 && probability <= 1) return;
+  throw ValueError("a probability of {}; it goes from 0 to 1", probability)
+      .at(Location::of_caller());
+}
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
+  const Call call("linear", x, w, bias);
   if (w.rank() != 2 || x.rank() == 0 ||
       (x.shape(-1).is_number() && w.shape(1).is_number() && x.shape(-1) != w.shape(1))) {
     throw ShapeError("linear: {} by weights {}", x.type().text(), w.type().text())
         .at(Location::of_caller())
         .hint("x is [..., inputs], the weights [outputs, inputs]");
   }
-  if (bias && bias.rank() == 1) expect_shape("linear", "bias", bias, {w.shape(0)});
   const Tensor product = matmul(x, matrix_transpose(w));
-  return bias ? product + bias : product;
+  if (!bias) return product;
+  return product + stretched("bias", bias, product.shape());
 }
 
 Tensor normalize(const Tensor& x, double p, const Axes& axes, double epsilon) {
+  const Call call("normalize", x);
+  expect_not_negative("epsilon", epsilon);
   if (std::isnan(p) || p == 0) {
     throw ValueError("normalize: there is no norm of p = {}", p).at(Location::of_caller());
   }
@@ -179,17 +206,20 @@ Tensor normalize(const Tensor& x, double p, const Axes& axes, double epsilon) {
 
 Tensor layer_norm(const Tensor& x, const Shape& shape, const Tensor& weight, const Tensor& bias,
                   double epsilon) {
+  const Call call("layer_norm", x, shape, weight, bias);
   return normed_rows("layer_norm", x, shape, weight, bias, epsilon, true);
 }
 
 Tensor rms_norm(const Tensor& x, const Shape& shape, const Tensor& weight,
                 std::optional<double> epsilon) {
+  const Call call("rms_norm", x, shape, weight);
   return normed_rows("rms_norm", x, shape, weight, {}, epsilon.value_or(epsilon_of(x.dtype())),
                      false);
 }
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias,
                   double epsilon) {
+  const Call call("group_norm", x, weight, bias);
   expect_channels("group_norm", x);
   const Dim channels = x.shape(1);
   if (groups < 1 || (channels.is_number() && channels.number() % groups != 0)) {
@@ -200,6 +230,7 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
 }
 
 Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+  const Call call("instance_norm", x, weight, bias);
   expect_channels("instance_norm", x);
   if (x.rank() < 3) {
     throw ShapeError("instance_norm: {} has no space to norm over", x.type().text())
@@ -209,6 +240,7 @@ Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, 
 }
 
 BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
+  const Call call("batch_norm", x);
   check_batch_norm(x, options);
   const Tensor numbers = astype(x, computed(x.dtype()));
   const size_t rank = x.rank();
@@ -237,13 +269,29 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
   return result;
 }
 
-Tensor dropout(const Tensor& x, const Tensor& keep, double rate) {
-  if (!(rate >= 0 && rate <= 1)) {
-    throw ValueError("dropout: a rate of {}; it is between 0 and 1", rate)
-        .at(Location::of_caller());
-  }
+Tensor dropout(const Tensor& x, const Tensor& keep, double probability) {
+  const Call call("dropout", x, keep);
+  expect_probability(probability);
   const Tensor numbers = astype(x, inexact(x.dtype()));
-  return where(keep, rate == 1 ? numbers * 0 : numbers * (1 / (1 - rate)), 0);
+  const double scale = probability == 1 ? 0 : 1 / (1 - probability);
+  return where(stretched("keep", keep, x.shape()), numbers * scale, 0);
+}
+
+Tensor dropout(const Tensor& x, double probability, const Tensor& key) {
+  const Call call("dropout", x, key);
+  expect_probability(probability);
+  if (key.rank() != 0) {
+    throw ShapeError("dropout: takes one key, not {}", key.type().text()).at(Location::of_caller());
+  }
+  return dropout(x, random::bernoulli(key, 1 - probability, x.shape()), probability);
+}
+
+Tensor dropout(const Tensor& x, double probability) {
+  const Call call("dropout", x);
+  // Before a key is drawn, so that the stream stays where it is.
+  expect_probability(probability);
+  expect_numbers(x);
+  return dropout(x, probability, random::draw_key());
 }
 
 }  // namespace plait

@@ -48,7 +48,12 @@ struct BatchNormed {
 // Over batch and space: of this batch in training, the running ones in inference.
 BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options = {});
 
-// Each element is kept where `keep` says so, with 1/(1 − rate) of it, else 0.
-Tensor dropout(const Tensor& x, const Tensor& keep, double rate);
+// Each element is 0 with a probability from 0 to 1, else 1/(1 − probability) of itself, so that the
+// mean stays; of probability 1 all are 0. What stays is a matter of the key alone; without one, of
+// the next key of the default stream (random.h).
+Tensor dropout(const Tensor& x, double probability, const Tensor& key);
+Tensor dropout(const Tensor& x, double probability = 0.5);
+// The same where it is told which are kept.
+Tensor dropout(const Tensor& x, const Tensor& keep, double probability);
 
 }  // namespace plait

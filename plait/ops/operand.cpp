@@ -16,6 +16,12 @@ Tensor Operand::as(DType dtype) const {
   return scalar_tensor(scalar_, dtype);
 }
 
+double number_of(const Scalar& scalar) {
+  double number = 0;
+  store_element(DType::f64, scalar.element(), reinterpret_cast<std::byte*>(&number));
+  return number;
+}
+
 DType common_dtype(const Operand& a, const Operand& b) {
   if (a.is_tensor() && b.is_tensor()) {
     const DType first = a.tensor().dtype(), second = b.tensor().dtype();

@@ -31,6 +31,9 @@ class Operand {
   Scalar scalar_ = 0;
 };
 
+// A number that is no symbolic size, as f64; of a complex one the real part.
+double number_of(const Scalar& scalar);
+
 // The dtype that holds all of them (core/promotion.h).
 DType common_dtype(std::initializer_list<const Operand*> operands);
 DType common_dtype(const Operand& a, const Operand& b);

@@ -1,6 +1,8 @@
 #include "plait/ops/pad.h"
 
 #include "plait/core/error.h"
+#include "plait/ops/at.h"
+#include "plait/ops/call.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 
@@ -43,9 +45,10 @@ Tensor border(const Tensor& x, int64_t axis, Dim width, bool is_before, PadMode 
   const Dim size = x.shape(axis);
   switch (mode) {
     case PadMode::constant: {
+      const Tensor filling = value_like("pad", x, value);
       Shape shape = x.shape();
       shape.set(axis, width);
-      return broadcast_to(scalar_tensor(value, x.dtype()), shape);
+      return broadcast_to(filling, shape);
     }
     case PadMode::edge:
       return repeated(slice_axis(x, axis, is_before ? Dim(0) : size - 1, 1), axis, width);
@@ -79,6 +82,7 @@ Tensor padded_along(const Tensor& x, int64_t axis, const PadWidth& width, PadMod
 }  // namespace
 
 Tensor pad(const Tensor& x, std::span<const PadWidth> widths, PadMode mode, const Scalar& value) {
+  const Call call("pad", x);
   if (widths.size() > x.rank()) {
     throw ShapeError("pad: {} widths for {}", widths.size(), x.type().text())
         .at(Location::of_caller());

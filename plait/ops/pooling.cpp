@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
@@ -99,6 +100,7 @@ MaxPooled max_of(const Tensor& x, const WindowAttributes& a) {
 
 MaxPooled max_pool(std::string_view function, size_t dimensions, const Tensor& x,
                    const PerDimension& window, const MaxPoolOptions& options) {
+  const Call call(function, x);
   return max_of(x, windows_of({function, dimensions, window, options.stride, options.padding,
                                options.dilation, options.ceil_mode},
                               x));
@@ -106,6 +108,7 @@ MaxPooled max_pool(std::string_view function, size_t dimensions, const Tensor& x
 
 MaxPooled adaptive_max_pool(std::string_view function, size_t dimensions, const Tensor& x,
                             const PerDimension& counts) {
+  const Call call(function, x);
   return max_of(x, even_windows_of(function, dimensions, x, counts));
 }
 
@@ -128,6 +131,7 @@ DType dtype_of_sums(DType dtype) {
 
 Tensor avg_pool(std::string_view function, size_t dimensions, const Tensor& x,
                 const PerDimension& window, const AveragePoolOptions& options) {
+  const Call call(function, x);
   const WindowAttributes a = windows_of(
       {function, dimensions, window, options.stride, options.padding, 1, options.ceil_mode}, x);
   const Tensor numbers = astype(x, dtype_of_sums(x.dtype()));
@@ -152,6 +156,7 @@ Tensor avg_pool(std::string_view function, size_t dimensions, const Tensor& x,
 
 Tensor adaptive_avg_pool(std::string_view function, size_t dimensions, const Tensor& x,
                          const PerDimension& counts) {
+  const Call call(function, x);
   const WindowAttributes a = even_windows_of(function, dimensions, x, counts);
   const Tensor numbers = astype(x, dtype_of_sums(x.dtype()));
   return astype(window_sum(numbers, a) / counts_of(numbers, a, false), inexact(x.dtype()));
@@ -170,15 +175,15 @@ Tensor max_pool3d(const Tensor& x, const PerDimension& window, const MaxPoolOpti
 }
 MaxPooled max_pool1d_with_indices(const Tensor& x, const PerDimension& window,
                                   const MaxPoolOptions& options) {
-  return max_pool("max_pool1d", 1, x, window, options);
+  return max_pool("max_pool1d_with_indices", 1, x, window, options);
 }
 MaxPooled max_pool2d_with_indices(const Tensor& x, const PerDimension& window,
                                   const MaxPoolOptions& options) {
-  return max_pool("max_pool2d", 2, x, window, options);
+  return max_pool("max_pool2d_with_indices", 2, x, window, options);
 }
 MaxPooled max_pool3d_with_indices(const Tensor& x, const PerDimension& window,
                                   const MaxPoolOptions& options) {
-  return max_pool("max_pool3d", 3, x, window, options);
+  return max_pool("max_pool3d_with_indices", 3, x, window, options);
 }
 
 Tensor avg_pool1d(const Tensor& x, const PerDimension& window, const AveragePoolOptions& options) {
@@ -210,7 +215,7 @@ Tensor adaptive_max_pool3d(const Tensor& x, const PerDimension& counts) {
   return adaptive_max_pool("adaptive_max_pool3d", 3, x, counts).values;
 }
 MaxPooled adaptive_max_pool2d_with_indices(const Tensor& x, const PerDimension& counts) {
-  return adaptive_max_pool("adaptive_max_pool2d", 2, x, counts);
+  return adaptive_max_pool("adaptive_max_pool2d_with_indices", 2, x, counts);
 }
 
 }  // namespace plait

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/contraction.h"
 #include "plait/ops/elementwise.h"
@@ -59,6 +60,7 @@ Tensor added(std::string_view function, const Tensor& x, const Tensor& product,
 
 Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int64_t>& axes_of_a,
                  const std::vector<int64_t>& axes_of_b) {
+  const Call call("tensordot", a, b);
   const auto of_a = normal_axes("the first operand", a, axes_of_a);
   const auto of_b = normal_axes("the second operand", b, axes_of_b);
   if (of_a.size() != of_b.size()) {
@@ -94,6 +96,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int64_t>& a
 }
 
 Tensor tensordot(const Tensor& a, const Tensor& b, int64_t count) {
+  const Call call("tensordot", a, b);
   const auto ranks = static_cast<int64_t>(std::min(a.rank(), b.rank()));
   if (count < 0 || count > ranks) {
     throw ValueError("tensordot: over {} dimensions of {} and {}", count, a.type().text(),
@@ -107,16 +110,19 @@ Tensor tensordot(const Tensor& a, const Tensor& b, int64_t count) {
 }
 
 Tensor dot(const Tensor& a, const Tensor& b) {
+  const Call call("dot", a, b);
   if (a.rank() == 0 || b.rank() == 0) return multiply(a, b);
   return tensordot(a, b, {-1}, {b.rank() == 1 ? -1 : -2});
 }
 
 Tensor inner(const Tensor& a, const Tensor& b) {
+  const Call call("inner", a, b);
   if (a.rank() == 0 || b.rank() == 0) return multiply(a, b);
   return tensordot(a, b, {-1}, {-1});
 }
 
 Tensor vecdot(const Tensor& a, const Tensor& b, int64_t axis) {
+  const Call call("vecdot", a, b);
   const Dim x = a.shape(axis), y = b.shape(axis);
   if (x != y && x.is_number() && y.is_number()) {
     throw ShapeError("vecdot: {} · {}: the sizes along axis {} differ", a.type().text(),
@@ -130,6 +136,7 @@ Tensor vecdot(const Tensor& a, const Tensor& b, int64_t axis) {
 }
 
 Tensor bmm(const Tensor& a, const Tensor& b) {
+  const Call call("bmm", a, b);
   expect_matrices("bmm", a, 3);
   expect_matrices("bmm", b, 3);
   const Dim x = a.shape(0), y = b.shape(0);
@@ -141,12 +148,14 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
 }
 
 Tensor addmm(const Tensor& x, const Tensor& a, const Tensor& b, const AddedProduct& factors) {
+  const Call call("addmm", x, a, b);
   expect_matrices("addmm", a, 2);
   expect_matrices("addmm", b, 2);
   return added("addmm", x, matmul(a, b), factors);
 }
 
 Tensor baddbmm(const Tensor& x, const Tensor& a, const Tensor& b, const AddedProduct& factors) {
+  const Call call("baddbmm", x, a, b);
   return added("baddbmm", x, bmm(a, b), factors);
 }
 

@@ -5,6 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/core/float_formats.h"
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/random_primitives.h"
@@ -57,12 +58,25 @@ double before(double high, DType dtype) {
   return number;
 }
 
+// With the next key of the default stream, which stays where it is if that fails.
+template <class Function>
+Tensor from_stream(const Function& function) {
+  const Tensor key = draw_key();
+  try {
+    return function(key);
+  } catch (...) {
+    take_back_default_key(key);
+    throw;
+  }
+}
+
 }  // namespace
 
 Tensor key(uint64_t seed) {
   return key(scalar_tensor(Scalar(static_cast<int64_t>(seed)), DType::i64));
 }
 Tensor key(const Tensor& seeds) {
+  const Call call("key", seeds);
   if (!is_integer(seeds.dtype())) {
     throw TypeError("key: a seed is an integer, not {}", seeds.type().text())
         .at(Location::of_caller());
@@ -71,6 +85,7 @@ Tensor key(const Tensor& seeds) {
 }
 
 Tensor split_key(const Tensor& key, Dim count) {
+  const Call call("split_key", key);
   if (count.is_number() && count.number() < 0) {
     throw ValueError("split_key: into {} keys", count).at(Location::of_caller());
   }
@@ -79,6 +94,7 @@ Tensor split_key(const Tensor& key, Dim count) {
 }
 
 Tensor fold_in(const Tensor& key, const Operand& number) {
+  const Call call("fold_in", key, number);
   expect_key("fold_in", key);
   const Tensor numbers =
       number.is_tensor() ? number.tensor() : number.as(default_dtype(number.scalar().kind()));
@@ -95,11 +111,13 @@ void seed(uint64_t seed) { set_default_seed(seed); }
 Tensor draw_key() { return apply(random_primitives().draw_key, {}); }
 
 Tensor bits(const Tensor& key, const Shape& shape, DType dtype) {
+  const Call call("bits", key, shape);
   return apply(random_primitives().bits, {expect_key("bits", key)},
                ir::Attributes::of(RandomBitsAttributes{sizes_of(shape), dtype}));
 }
 
 Tensor uniform(const Tensor& key, const Shape& shape, double low, double high, DType dtype) {
+  const Call call("uniform", key, shape);
   const Tensor unit = values("uniform", Distribution::uniform, key, shape, dtype);
   if (low == 0 && high == 1) return unit;
   if (!(low < high) || !std::isfinite(high - low) || !std::isfinite(rounded(high - low, dtype))) {
@@ -112,6 +130,10 @@ Tensor uniform(const Tensor& key, const Shape& shape, double low, double high, D
 
 Tensor normal(const Tensor& key, const Shape& shape, const Operand& mean, const Operand& deviation,
               DType dtype) {
+  const Call call("normal", key, shape, mean, deviation);
+  if (!deviation.is_tensor() && !deviation.scalar().is_symbolic()) {
+    expect_not_negative("deviation", number_of(deviation.scalar()));
+  }
   Tensor standard = values("normal", Distribution::normal, key, shape, dtype);
   const auto is_number = [](const Operand& operand, double number) {
     if (operand.is_tensor() || operand.scalar().is_symbolic()) return false;
@@ -124,22 +146,27 @@ Tensor normal(const Tensor& key, const Shape& shape, const Operand& mean, const 
 
 Tensor truncated_normal(const Tensor& key, double low, double high, const Shape& shape,
                         DType dtype) {
+  const Call call("truncated_normal", key, shape);
   expect_floating("truncated_normal", dtype);
   return apply(random_primitives().truncated_normal, {expect_key("truncated_normal", key)},
                ir::Attributes::of(TruncatedNormalAttributes{sizes_of(shape), low, high, dtype}));
 }
 
 Tensor exponential(const Tensor& key, const Shape& shape, DType dtype) {
+  const Call call("exponential", key, shape);
   return values("exponential", Distribution::exponential, key, shape, dtype);
 }
 Tensor laplace(const Tensor& key, const Shape& shape, DType dtype) {
+  const Call call("laplace", key, shape);
   return values("laplace", Distribution::laplace, key, shape, dtype);
 }
 Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype) {
+  const Call call("gumbel", key, shape);
   return values("gumbel", Distribution::gumbel, key, shape, dtype);
 }
 
 Tensor randint(const Tensor& key, const Shape& shape, Dim low, Dim high, DType dtype) {
+  const Call call("randint", key, shape);
   if (!is_integer(dtype)) {
     throw TypeError("randint: gives integers, not {}", name_of(dtype)).at(Location::of_caller());
   }
@@ -160,11 +187,11 @@ Tensor randint(const Tensor& key, const Shape& shape, Dim low, Dim high, DType d
 }
 
 Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>& shape) {
+  const Call call("bernoulli", key, p);
   const bool is_wide = p.is_tensor() && p.tensor().dtype() == DType::f64;
   const Shape wanted = shape ? *shape : p.is_tensor() ? p.tensor().shape() : Shape();
   if (!p.is_tensor() && !p.scalar().is_symbolic()) {
-    double number = 0;
-    store_element(DType::f64, p.scalar().element(), reinterpret_cast<std::byte*>(&number));
+    const double number = number_of(p.scalar());
     if (!(number >= 0 && number <= 1)) {
       throw ValueError("bernoulli: {} is no probability", number).at(Location::of_caller());
     }
@@ -174,6 +201,7 @@ Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>
 
 // The greatest of logit + gumbel lies at i with the probability that softmax gives i.
 Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis) {
+  const Call call("categorical", key, logits);
   if (logits.rank() == 0) {
     throw ShapeError("categorical: one logit alone, {}", logits.type().text())
         .at(Location::of_caller());
@@ -186,6 +214,7 @@ Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis) {
 }
 
 Tensor permutation(const Tensor& key, Dim count) {
+  const Call call("permutation", key);
   if (count.is_number() && count.number() < 0) {
     throw ValueError("permutation: of {} numbers", count).at(Location::of_caller());
   }
@@ -194,6 +223,7 @@ Tensor permutation(const Tensor& key, Dim count) {
 }
 
 Tensor shuffle(const Tensor& key, const Tensor& x, int64_t axis) {
+  const Call call("shuffle", key, x);
   if (expect_key("shuffle", key).rank() != 0) {
     throw ShapeError("shuffle: takes one key, not {}", key.type().text())
         .at(Location::of_caller())
@@ -205,32 +235,43 @@ Tensor shuffle(const Tensor& key, const Tensor& x, int64_t axis) {
 
 // ---- From the default stream.
 
-Tensor bits(const Shape& shape, DType dtype) { return bits(draw_key(), shape, dtype); }
+Tensor bits(const Shape& shape, DType dtype) {
+  return from_stream([&](const Tensor& key) { return bits(key, shape, dtype); });
+}
 Tensor uniform(const Shape& shape, double low, double high, DType dtype) {
-  return uniform(draw_key(), shape, low, high, dtype);
+  return from_stream([&](const Tensor& key) { return uniform(key, shape, low, high, dtype); });
 }
 Tensor normal(const Shape& shape, const Operand& mean, const Operand& deviation, DType dtype) {
-  return normal(draw_key(), shape, mean, deviation, dtype);
+  return from_stream([&](const Tensor& key) { return normal(key, shape, mean, deviation, dtype); });
 }
 Tensor truncated_normal(double low, double high, const Shape& shape, DType dtype) {
-  return truncated_normal(draw_key(), low, high, shape, dtype);
+  return from_stream(
+      [&](const Tensor& key) { return truncated_normal(key, low, high, shape, dtype); });
 }
 Tensor exponential(const Shape& shape, DType dtype) {
-  return exponential(draw_key(), shape, dtype);
+  return from_stream([&](const Tensor& key) { return exponential(key, shape, dtype); });
 }
-Tensor laplace(const Shape& shape, DType dtype) { return laplace(draw_key(), shape, dtype); }
-Tensor gumbel(const Shape& shape, DType dtype) { return gumbel(draw_key(), shape, dtype); }
+Tensor laplace(const Shape& shape, DType dtype) {
+  return from_stream([&](const Tensor& key) { return laplace(key, shape, dtype); });
+}
+Tensor gumbel(const Shape& shape, DType dtype) {
+  return from_stream([&](const Tensor& key) { return gumbel(key, shape, dtype); });
+}
 Tensor randint(const Shape& shape, Dim low, Dim high, DType dtype) {
-  return randint(draw_key(), shape, low, high, dtype);
+  return from_stream([&](const Tensor& key) { return randint(key, shape, low, high, dtype); });
 }
 Tensor bernoulli(const Operand& p, const std::optional<Shape>& shape) {
-  return bernoulli(draw_key(), p, shape);
+  return from_stream([&](const Tensor& key) { return bernoulli(key, p, shape); });
 }
 Tensor categorical(const Tensor& logits, int64_t axis) {
-  return categorical(draw_key(), logits, axis);
+  return from_stream([&](const Tensor& key) { return categorical(key, logits, axis); });
 }
-Tensor permutation(Dim count) { return permutation(draw_key(), count); }
-Tensor shuffle(const Tensor& x, int64_t axis) { return shuffle(draw_key(), x, axis); }
+Tensor permutation(Dim count) {
+  return from_stream([&](const Tensor& key) { return permutation(key, count); });
+}
+Tensor shuffle(const Tensor& x, int64_t axis) {
+  return from_stream([&](const Tensor& key) { return shuffle(key, x, axis); });
+}
 
 }  // namespace plait::random
 

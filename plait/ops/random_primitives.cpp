@@ -302,4 +302,13 @@ void set_default_seed(uint64_t seed) {
   stream.drawn = 0;
 }
 
+void take_back_default_key(const Tensor& key) {
+  if (key.is_traced()) return;
+  DefaultStream& stream = default_stream();
+  const std::lock_guard lock(stream.mutex);
+  const bool is_last = stream.drawn > 0 && child_key(stream.key, stream.drawn - 1) ==
+                                               key.array().elements<KeyBits>()[0];
+  if (is_last) --stream.drawn;
+}
+
 }  // namespace plait

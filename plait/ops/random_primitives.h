@@ -13,6 +13,7 @@
 #include "plait/core/function_ref.h"
 #include "plait/ir/primitive.h"
 #include "plait/tensor/kernels.h"
+#include "plait/tensor/tensor.h"
 
 namespace plait {
 
@@ -87,5 +88,7 @@ void truncated_normal_now(KernelCall& call, const void*);
 
 // Makes the default stream that of the seed.
 void set_default_seed(uint64_t seed);
+// Where it is the one that the default stream gave last, it gives it again.
+void take_back_default_key(const Tensor& key);
 
 }  // namespace plait

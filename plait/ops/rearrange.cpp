@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/shape.h"
 
@@ -31,10 +32,13 @@ int64_t known_size(std::string_view function, const Tensor& x, int64_t axis) {
 
 // Stacks of images: the last three dimensions are channels, height and width.
 void expect_images(std::string_view function, const Tensor& x, int64_t factor) {
-  if (x.rank() >= 3 && factor >= 1) return;
-  throw ShapeError("{}: {} by a factor of {}", function, x.type().text(), factor)
-      .at(Location::of_caller())
-      .hint("takes [..., channels, height, width] and a factor of 1 or more");
+  if (factor < 1) {
+    throw ValueError("{}: a factor of {}; it is at least 1", function, factor)
+        .at(Location::of_caller());
+  }
+  if (x.rank() >= 3) return;
+  throw ShapeError("{}: {}; it takes [..., channels, height, width]", function, x.type().text())
+      .at(Location::of_caller());
 }
 
 Dim exact_quotient(std::string_view function, const Tensor& x, Dim size, int64_t divisor) {
@@ -47,14 +51,19 @@ Dim exact_quotient(std::string_view function, const Tensor& x, Dim size, int64_t
 }  // namespace
 
 Tensor transpose(const Tensor& x) {
+  const Call call("transpose", x);
   std::vector<int64_t> axes(x.rank());
   std::iota(axes.rbegin(), axes.rend(), 0);
   return permute_dims(x, axes);
 }
 
-Tensor transpose(const Tensor& x, std::span<const int64_t> axes) { return permute_dims(x, axes); }
+Tensor transpose(const Tensor& x, std::span<const int64_t> axes) {
+  const Call call("transpose", x);
+  return permute_dims(x, axes);
+}
 
 Tensor moveaxis(const Tensor& x, std::span<const int64_t> from, std::span<const int64_t> to) {
+  const Call call("moveaxis", x);
   const std::vector<int64_t> sources = normal_axes(from, x.rank()),
                              targets = normal_axes(to, x.rank());
   std::vector<int64_t> order(x.rank(), -1);
@@ -87,6 +96,7 @@ Tensor moveaxis(const Tensor& x, std::initializer_list<int64_t> from,
 }
 
 Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes) {
+  const Call call("unflatten", x, sizes);
   const auto at = static_cast<size_t>(normal_axis(axis, x.rank()));
   const Shape from = x.shape();
   std::vector<Dim> parts(sizes.begin(), sizes.end());
@@ -113,6 +123,7 @@ Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes) {
 }
 
 std::vector<Tensor> split(const Tensor& x, int64_t parts, int64_t axis) {
+  const Call call("split", x);
   expect_parts("split", parts);
   const Dim size = x.shape(axis);
   if (size.is_number() && size.number() % parts != 0) {
@@ -128,6 +139,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t parts, int64_t axis) {
 }
 
 std::vector<Tensor> split_at(const Tensor& x, std::span<const Dim> places, int64_t axis) {
+  const Call call("split_at", x);
   const Dim size = x.shape(axis);
   std::vector<Tensor> result;
   Dim begin = 0;
@@ -151,6 +163,7 @@ std::vector<Tensor> split_at(const Tensor& x, std::initializer_list<Dim> places,
 }
 
 std::vector<Tensor> chunk(const Tensor& x, int64_t parts, int64_t axis) {
+  const Call call("chunk", x);
   expect_parts("chunk", parts);
   const int64_t size = known_size("chunk", x, axis);
   const int64_t each = std::max<int64_t>((size + parts - 1) / parts, 1);
@@ -162,6 +175,7 @@ std::vector<Tensor> chunk(const Tensor& x, int64_t parts, int64_t axis) {
 }
 
 std::vector<Tensor> unstack(const Tensor& x, int64_t axis) {
+  const Call call("unstack", x);
   const int64_t size = known_size("unstack", x, axis);
   std::vector<Tensor> result;
   for (int64_t i = 0; i < size; ++i) result.push_back(squeeze(slice_axis(x, axis, i, 1), axis));
@@ -169,6 +183,7 @@ std::vector<Tensor> unstack(const Tensor& x, int64_t axis) {
 }
 
 Tensor vstack(std::span<const Tensor> tensors) {
+  const Call call("vstack", tensors);
   std::vector<Tensor> rows;
   for (const Tensor& x : tensors) {
     rows.push_back(x.rank() >= 2 ? x : reshape(x, {1, x.shape().element_count()}));
@@ -177,18 +192,21 @@ Tensor vstack(std::span<const Tensor> tensors) {
 }
 
 Tensor hstack(std::span<const Tensor> tensors) {
+  const Call call("hstack", tensors);
   std::vector<Tensor> parts;
   for (const Tensor& x : tensors) parts.push_back(x.rank() >= 1 ? x : reshape(x, {1}));
   return concat(parts, parts.empty() || parts[0].rank() == 1 ? 0 : 1);
 }
 
 std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors) {
+  const Call call("broadcast_arrays", tensors);
   if (tensors.empty()) return {};
   return broadcast_together("broadcast_arrays", {tensors.begin(), tensors.end()});
 }
 
 // Each dimension becomes two, of which the first repeats.
 Tensor tile(const Tensor& x, std::span<const int64_t> counts) {
+  const Call call("tile", x);
   const size_t rank = std::max(x.rank(), counts.size());
   Shape single, repeated, joined;
   for (size_t i = 0; i < rank; ++i) {
@@ -210,6 +228,7 @@ Tensor tile(const Tensor& x, std::initializer_list<int64_t> counts) {
 }
 
 Tensor repeat(const Tensor& x, Dim count, int64_t axis) {
+  const Call call("repeat", x);
   if (count.is_number() && count.number() < 0) {
     throw ValueError("repeat: {} times", count).at(Location::of_caller());
   }
@@ -222,6 +241,7 @@ Tensor repeat(const Tensor& x, Dim count, int64_t axis) {
 }
 
 Tensor roll(const Tensor& x, Dim shift, int64_t axis) {
+  const Call call("roll", x);
   const Dim size = x.shape(axis);
   if (size == Dim(0)) return x;
   const Dim moved = mod(shift, size);
@@ -232,6 +252,7 @@ Tensor roll(const Tensor& x, Dim shift, int64_t axis) {
 }
 
 Tensor roll(const Tensor& x, std::span<const int64_t> shifts, std::span<const int64_t> axes) {
+  const Call call("roll", x);
   if (shifts.size() != axes.size()) {
     throw ValueError("roll: {} shifts along {} axes", shifts.size(), axes.size())
         .at(Location::of_caller());
@@ -242,6 +263,7 @@ Tensor roll(const Tensor& x, std::span<const int64_t> shifts, std::span<const in
 }
 
 Tensor rot90(const Tensor& x, int64_t times, int64_t from, int64_t to) {
+  const Call call("rot90", x);
   if (normal_axis(from, x.rank()) == normal_axis(to, x.rank())) {
     throw ValueError("rot90: from axis {} to axis {} of {}", from, to, x.type().text())
         .at(Location::of_caller());
@@ -255,6 +277,7 @@ Tensor rot90(const Tensor& x, int64_t times, int64_t from, int64_t to) {
 }
 
 Tensor pixel_shuffle(const Tensor& x, int64_t factor) {
+  const Call call("pixel_shuffle", x);
   expect_images("pixel_shuffle", x, factor);
   const Dim channels = exact_quotient("pixel_shuffle", x, x.shape(-3), factor * factor);
   const Dim height = x.shape(-2), width = x.shape(-1);
@@ -270,6 +293,7 @@ Tensor pixel_shuffle(const Tensor& x, int64_t factor) {
 }
 
 Tensor pixel_unshuffle(const Tensor& x, int64_t factor) {
+  const Call call("pixel_unshuffle", x);
   expect_images("pixel_unshuffle", x, factor);
   const Dim height = exact_quotient("pixel_unshuffle", x, x.shape(-2), factor);
   const Dim width = exact_quotient("pixel_unshuffle", x, x.shape(-1), factor);

@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/scan.h"
@@ -165,32 +166,40 @@ std::vector<int64_t> Axes::within(size_t rank) const {
 }
 
 Tensor widened(const Tensor& x) {
+  const Call call("widened", x);
   if (is_boolean(x.dtype())) return astype(x, DType::i64);
   if (!is_integer(x.dtype())) return x;
   return astype(x, is_signed(x.dtype()) ? DType::i64 : DType::u64);
 }
 
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("sum", x);
   return reduce(ops().sum, widened(x), axes, keepdims);
 }
 Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("prod", x);
   return reduce(ops().product, widened(x), axes, keepdims);
 }
 Tensor max(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("max", x);
   refuse_nothing("max", x, axes);
   return reduce(ops().maximum, x, axes, keepdims);
 }
 Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("min", x);
   refuse_nothing("min", x, axes);
   return reduce(ops().minimum, x, axes, keepdims);
 }
 Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("all", x);
   return reduce(ops().all, astype(x, DType::boolean), axes, keepdims);
 }
 Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("any", x);
   return reduce(ops().any, astype(x, DType::boolean), axes, keepdims);
 }
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("mean", x);
   const DType dtype = inexact(x.dtype());
   // A sum may be beyond what narrow floats hold where the mean is not.
   const Tensor numbers = astype(x, size_of(dtype) < size_of(DType::f32) ? DType::f32 : dtype);

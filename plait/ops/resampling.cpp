@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plait/core/error.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/pooling.h"
@@ -53,7 +54,10 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
     } else {
       axis.scale = options.scales[at];
       const double factor = *axis.scale;
-      const bool is_whole = factor == std::floor(factor) && std::abs(factor) < 0x1p31;
+      if (!(factor > 0 && factor < 0x1p31)) {
+        throw ValueError("interpolate: a scale of {}", factor).at(Location::of_caller());
+      }
+      const bool is_whole = factor == std::floor(factor);
       if (!axis.in.is_number() && !is_whole) {
         throw ValueError("interpolate: {} times {} is no size while it is not known", factor,
                          axis.in)
@@ -156,6 +160,10 @@ void check_grid(const Tensor& x, const Tensor& grid, const GridSampleOptions& op
       throw ShapeError("grid_sample: {} has no space", x.type().text()).at(Location::of_caller());
     }
   }
+  if (!kReals.contains(grid.dtype())) {
+    throw TypeError("grid_sample: the grid {} is not of real numbers", grid.type().text())
+        .at(Location::of_caller());
+  }
   const bool is_cubic = options.mode == Interpolation::cubic;
   if (options.mode == Interpolation::nearest || options.mode == Interpolation::linear ||
       (is_cubic && rank == 4)) {
@@ -223,6 +231,7 @@ class GridAxis {
 }  // namespace
 
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
+  const Call call("interpolate", x);
   const std::vector<Axis> axes = axes_of(x, options);
   const bool is_cubic = options.mode == Interpolation::cubic;
   if (is_cubic && axes.size() != 2) {
@@ -259,6 +268,7 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
 }
 
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions& options) {
+  const Call call("grid_sample", x, grid);
   check_grid(x, grid, options);
   const DType dtype = inexact(x.dtype());
   const DType places = place_dtype(promote(dtype, inexact(grid.dtype())));

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -166,22 +167,28 @@ Tensor scanned(const ir::Primitive& primitive, const Tensor& x, int64_t axis, bo
 }  // namespace
 
 Tensor cumsum(const Tensor& x, int64_t axis, bool reverse) {
+  const Call call("cumsum", x);
   return scanned(ops().sum, widened(x), axis, reverse);
 }
 Tensor cumprod(const Tensor& x, int64_t axis, bool reverse) {
+  const Call call("cumprod", x);
   return scanned(ops().product, widened(x), axis, reverse);
 }
 Tensor cummax(const Tensor& x, int64_t axis, bool reverse) {
+  const Call call("cummax", x);
   return scanned(ops().maximum, x, axis, reverse);
 }
 Tensor cummin(const Tensor& x, int64_t axis, bool reverse) {
+  const Call call("cummin", x);
   return scanned(ops().minimum, x, axis, reverse);
 }
 Tensor logcumsumexp(const Tensor& x, int64_t axis, bool reverse) {
+  const Call call("logcumsumexp", x);
   return scanned(ops().log_sum, astype(x, inexact(x.dtype())), axis, reverse);
 }
 
 Tensor shifted(const Tensor& x, int64_t axis, bool reverse, const Operand& first) {
+  const Call call("shifted", x, first);
   const int64_t at = normal_axis(axis, x.rank());
   Shape one = x.shape();
   const Dim size = one.at(at);
@@ -192,6 +199,7 @@ Tensor shifted(const Tensor& x, int64_t axis, bool reverse, const Operand& first
 }
 
 Tensor linear_recurrence(const Tensor& a, const Tensor& b, int64_t axis, bool reverse) {
+  const Call call("linear_recurrence", a, b);
   const DType dtype = inexact(common_dtype(a, b));
   const std::vector<Tensor> both =
       broadcast_together("linear_recurrence", {astype(a, dtype), astype(b, dtype)});

@@ -5,6 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reduce.h"
@@ -251,11 +252,13 @@ Tensor refined_to(const Tensor& x, const Shape& shape) {
 }  // namespace
 
 Tensor astype(const Tensor& x, DType dtype) {
+  const Call call("astype", x);
   if (x.dtype() == dtype) return x;
   return apply(ops().convert, {x}, ir::Attributes::of(ConvertAttributes{dtype}));
 }
 
 Tensor broadcast_to(const Tensor& given, const Shape& shape) {
+  const Call call("broadcast_to", given, shape);
   const Tensor x = refined_to(given, shape);
   if (x.shape() == shape) return x;
   return apply(ops().broadcast, {x},
@@ -263,6 +266,7 @@ Tensor broadcast_to(const Tensor& given, const Shape& shape) {
 }
 
 Tensor reshape(const Tensor& x, const Shape& shape) {
+  const Call call("reshape", x, shape);
   std::vector<Dim> sizes(shape.begin(), shape.end());
   Dim known = 1;
   Dim* open = nullptr;
@@ -288,8 +292,21 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
 }
 
 Tensor permute_dims(const Tensor& x, std::span<const int64_t> axes) {
+  const Call call("permute_dims", x);
   std::vector<int64_t> order;
-  for (const int64_t axis : axes) order.push_back(normal_axis(axis, x.rank()));
+  std::vector<bool> seen(x.rank());
+  bool is_order = axes.size() == x.rank();
+  for (const int64_t axis : axes) {
+    order.push_back(normal_axis(axis, x.rank()));
+    const auto place = static_cast<size_t>(order.back());
+    is_order = is_order && !seen[place];
+    seen[place] = true;
+  }
+  if (!is_order) {
+    throw ValueError("permute_dims: [{}] is no order of the axes of {}", fmt::join(axes, ", "),
+                     x.type().text())
+        .at(Location::of_caller());
+  }
   return apply(ops().permute, {x}, ir::Attributes::of(PermuteAttributes{std::move(order)}));
 }
 
@@ -298,6 +315,7 @@ Tensor permute_dims(const Tensor& x, std::initializer_list<int64_t> axes) {
 }
 
 Tensor swapaxes(const Tensor& x, int64_t a, int64_t b) {
+  const Call call("swapaxes", x);
   std::vector<int64_t> order(x.rank());
   std::iota(order.begin(), order.end(), 0);
   std::swap(order[axis_of(a, x.rank())], order[axis_of(b, x.rank())]);
@@ -305,6 +323,7 @@ Tensor swapaxes(const Tensor& x, int64_t a, int64_t b) {
 }
 
 Tensor matrix_transpose(const Tensor& x) {
+  const Call call("matrix_transpose", x);
   if (x.rank() < 2) {
     throw ShapeError("matrix_transpose: {} has fewer than two dimensions", x.type().text());
   }
@@ -312,6 +331,7 @@ Tensor matrix_transpose(const Tensor& x) {
 }
 
 Tensor moveaxis(const Tensor& x, int64_t from, int64_t to) {
+  const Call call("moveaxis", x);
   std::vector<int64_t> order(x.rank());
   std::iota(order.begin(), order.end(), 0);
   const size_t source = axis_of(from, x.rank()), target = axis_of(to, x.rank());
@@ -321,6 +341,7 @@ Tensor moveaxis(const Tensor& x, int64_t from, int64_t to) {
 }
 
 Tensor expand_dims(const Tensor& x, int64_t axis) {
+  const Call call("expand_dims", x);
   const Shape shape = x.shape();
   std::vector<Dim> sizes(shape.begin(), shape.end());
   sizes.insert(sizes.begin() + normal_axis(axis, x.rank() + 1), Dim(1));
@@ -328,6 +349,7 @@ Tensor expand_dims(const Tensor& x, int64_t axis) {
 }
 
 Tensor squeeze(const Tensor& x, int64_t axis) {
+  const Call call("squeeze", x);
   const Shape shape = x.shape();
   const size_t at = axis_of(axis, x.rank());
   if (shape[at] != Dim(1)) {
@@ -339,7 +361,10 @@ Tensor squeeze(const Tensor& x, int64_t axis) {
   return reshape(x, Shape(sizes));
 }
 
-Tensor flatten(const Tensor& x) { return reshape(x, {x.shape().element_count()}); }
+Tensor flatten(const Tensor& x) {
+  const Call call("flatten", x);
+  return reshape(x, {x.shape().element_count()});
+}
 
 void register_shape_ops() { ops(); }
 

@@ -6,6 +6,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/slice_range.h"
@@ -225,16 +226,28 @@ Dim bound(const std::optional<int64_t>& given, Dim size, Dim standard, Dim least
 }  // namespace
 
 Tensor slice_axis(const Tensor& x, int64_t axis, Dim start, Dim count, int64_t step) {
+  const Call call("slice_axis", x);
   const int64_t at = normal_axis(axis, x.rank());
   return apply(ops().slice, {x}, ir::Attributes::of(SliceAttributes{at, start, count, step}));
 }
 
 Tensor pad_zeros(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t step) {
+  const Call call("pad_zeros", x);
   const int64_t at = normal_axis(axis, x.rank());
+  for (const Dim size : {before, after}) {
+    if (size.is_number() && size.number() < 0) {
+      throw ValueError("pad_zeros: {} zeros along axis {} of {}", size, axis, x.type().text())
+          .at(Location::of_caller());
+    }
+  }
+  if (step < 1) {
+    throw ValueError("pad_zeros: a step of {}; it is at least 1", step).at(Location::of_caller());
+  }
   return apply(ops().pad, {x}, ir::Attributes::of(PadAttributes{at, before, after, step}));
 }
 
 Tensor slice(const Tensor& x, int64_t axis, const Slice& range) {
+  const Call call("slice", x);
   const int64_t at = normal_axis(axis, x.rank());
   const Dim size = x.shape(at);
   const int64_t step = range.step;
@@ -248,9 +261,13 @@ Tensor slice(const Tensor& x, int64_t axis, const Slice& range) {
   return slice_axis(x, at, count == Dim(0) ? Dim(0) : start, count, step);
 }
 
-Tensor flip(const Tensor& x, int64_t axis) { return slice(x, axis, {.step = -1}); }
+Tensor flip(const Tensor& x, int64_t axis) {
+  const Call call("flip", x);
+  return slice(x, axis, {.step = -1});
+}
 
 Tensor concat(std::span<const Tensor> tensors, int64_t axis) {
+  const Call call("concat", tensors);
   if (tensors.empty()) throw ValueError("concat: nothing to put together");
   std::vector<DType> dtypes;
   for (const Tensor& tensor : tensors) dtypes.push_back(tensor.dtype());
@@ -262,6 +279,7 @@ Tensor concat(std::span<const Tensor> tensors, int64_t axis) {
 }
 
 Tensor stack(std::span<const Tensor> tensors, int64_t axis) {
+  const Call call("stack", tensors);
   if (tensors.empty()) throw ValueError("stack: nothing to put together");
   const int64_t at = normal_axis(axis, tensors[0].rank() + 1);
   std::vector<Tensor> parts;

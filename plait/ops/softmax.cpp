@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/reduce.h"
@@ -32,7 +33,10 @@ void infer_softmax(ir::Inference& in) {
 void infer_standardize(ir::Inference& in) {
   in.expect_array(0, in.primitive.takes);
   const Shape& shape = in.operands[0].shape();
-  if (shape.rank() == 0) in.fail("{} has no rows", in.operands[0].text());
+  if (shape.rank() == 0) {
+    throw ShapeError("{}: {} has no rows", in.primitive.name, in.operands[0].text())
+        .at(in.location);
+  }
   in.give(in.operands[0].without_sharding());
   in.give(
       in.operands[0].without_sharding().with_shape(Shape(shape.dims().first(shape.rank() - 1))));
@@ -127,16 +131,26 @@ Tensor along(const ir::Primitive& primitive, const Tensor& x, int64_t axis, bool
 
 }  // namespace
 
-Tensor softmax(const Tensor& x, int64_t axis) { return along(ops().softmax, x, axis, false); }
+Tensor softmax(const Tensor& x, int64_t axis) {
+  const Call call("softmax", x);
+  return along(ops().softmax, x, axis, false);
+}
 Tensor softmin(const Tensor& x, int64_t axis) {
+  const Call call("softmin", x);
   return softmax(-astype(x, inexact(x.dtype())), axis);
 }
 Tensor log_softmax(const Tensor& x, int64_t axis) {
+  const Call call("log_softmax", x);
   return along(ops().log_softmax, x, axis, false);
 }
-Tensor masked_softmax(const Tensor& x, int64_t axis) { return along(ops().softmax, x, axis, true); }
+Tensor masked_softmax(const Tensor& x, int64_t axis) {
+  const Call call("masked_softmax", x);
+  return along(ops().softmax, x, axis, true);
+}
 
 Standardized standardize(const Tensor& x, double epsilon, bool is_centred) {
+  const Call call("standardize", x);
+  expect_not_negative("epsilon", epsilon);
   const auto results = apply_all(ops().standardize, std::span(&x, 1),
                                  ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
   return {results[0], results[1]};

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/shape.h"
@@ -171,35 +172,42 @@ void expect_place(std::string_view function, const Tensor& x, int64_t kth, int64
 }  // namespace
 
 Tensor sort(const Tensor& x, int64_t axis, bool descending) {
+  const Call call("sort", x);
   return sorted(x, {axis, descending, true})[0];
 }
 
 Tensor argsort(const Tensor& x, int64_t axis, bool descending) {
+  const Call call("argsort", x);
   return sorted(x, {axis, descending})[1];
 }
 
 Ordered sort_with_indices(const Tensor& x, int64_t axis, bool descending) {
+  const Call call("sort_with_indices", x);
   std::vector<Tensor> both = sorted(x, {axis, descending});
   return {std::move(both[0]), std::move(both[1])};
 }
 
 Ordered topk(const Tensor& x, Dim count, int64_t axis, bool largest) {
+  const Call call("topk", x);
   const TopkAttributes attributes{normal_axis(axis, x.rank()), count, largest};
   std::vector<Tensor> both = apply_all(ops().topk, {&x, 1}, ir::Attributes::of(attributes));
   return {std::move(both[0]), std::move(both[1])};
 }
 
 Tensor partition(const Tensor& x, int64_t kth, int64_t axis) {
+  const Call call("partition", x);
   expect_place("partition", x, kth, axis);
   return sort(x, axis);
 }
 
 Tensor argpartition(const Tensor& x, int64_t kth, int64_t axis) {
+  const Call call("argpartition", x);
   expect_place("argpartition", x, kth, axis);
   return argsort(x, axis);
 }
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side) {
+  const Call call("searchsorted", sorted, values);
   const DType dtype = common_dtype(sorted, values);
   const auto attributes = ir::Attributes::of(SearchAttributes{side});
   const Tensor rows = astype(sorted, dtype), wanted = astype(values, dtype);
@@ -209,10 +217,26 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side)
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
                     const Tensor& sorter) {
+  const Call call("searchsorted", sorted, values, sorter);
+  if (!is_integer(sorter.dtype())) {
+    throw TypeError("searchsorted: the sorter {} is not of integers", sorter.type().text())
+        .at(Location::of_caller());
+  }
+  const auto differ = [](Dim a, Dim b) { return a.is_number() && b.is_number() && a != b; };
+  bool fits = sorter.rank() == sorted.rank();
+  for (size_t i = 0; fits && i < sorter.rank(); ++i) {
+    fits = !differ(sorter.shape()[i], sorted.shape()[i]);
+  }
+  if (!fits) {
+    throw ShapeError("searchsorted: the sorter {} is not of the sizes of {}", sorter.type().text(),
+                     sorted.type().text())
+        .at(Location::of_caller());
+  }
   return searchsorted(take_along_axis(sorted, sorter, -1), values, side);
 }
 
 Unique unique(const Tensor& x) {
+  const Call call("unique", x);
   const Tensor flat = flatten(x);
   std::vector<Tensor> found = apply_all(ops().unique, {&flat, 1});
   return {std::move(found[0]), reshape(found[1], x.shape()), std::move(found[2])};

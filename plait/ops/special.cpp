@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "plait/core/special_functions.h"
+#include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
@@ -160,18 +161,41 @@ double greatest_of(DType dtype) {
 
 }  // namespace
 
-Tensor erfc(const Operand& x) { return inexactly(ops().erfc, x); }
-Tensor erfinv(const Operand& x) { return inexactly(ops().erfinv, x); }
-Tensor lgamma(const Operand& x) { return inexactly(ops().lgamma, x); }
-Tensor digamma(const Operand& x) { return inexactly(ops().digamma, x); }
-Tensor polygamma(const Operand& n, const Operand& x) { return inexactly(ops().polygamma, n, x); }
-Tensor logaddexp(const Operand& a, const Operand& b) { return inexactly(ops().logaddexp, a, b); }
+Tensor erfc(const Operand& x) {
+  const Call call("erfc", x);
+  return inexactly(ops().erfc, x);
+}
+Tensor erfinv(const Operand& x) {
+  const Call call("erfinv", x);
+  return inexactly(ops().erfinv, x);
+}
+Tensor lgamma(const Operand& x) {
+  const Call call("lgamma", x);
+  return inexactly(ops().lgamma, x);
+}
+Tensor digamma(const Operand& x) {
+  const Call call("digamma", x);
+  return inexactly(ops().digamma, x);
+}
+Tensor polygamma(const Operand& n, const Operand& x) {
+  const Call call("polygamma", n, x);
+  return inexactly(ops().polygamma, n, x);
+}
+Tensor logaddexp(const Operand& a, const Operand& b) {
+  const Call call("logaddexp", a, b);
+  return inexactly(ops().logaddexp, a, b);
+}
 Tensor fmod(const Operand& a, const Operand& b) {
+  const Call call("fmod", a, b);
   return of_two(ops().fmod, a, b, common_dtype(a, b));
 }
-Tensor nextafter(const Operand& x, const Operand& y) { return inexactly(ops().nextafter, x, y); }
+Tensor nextafter(const Operand& x, const Operand& y) {
+  const Call call("nextafter", x, y);
+  return inexactly(ops().nextafter, x, y);
+}
 
 Tensor xlogy(const Operand& x, const Operand& y) {
+  const Call call("xlogy", x, y);
   const DType dtype = inexact(common_dtype(x, y));
   const Tensor factor = x.as(dtype), number = y.as(dtype);
   // Where the product or its derivatives would be 0 · ∞.
@@ -182,17 +206,20 @@ Tensor xlogy(const Operand& x, const Operand& y) {
 }
 
 Tensor frac(const Operand& x) {
+  const Call call("frac", x);
   const Tensor tensor = tensor_of(x);
   return is_inexact(tensor.dtype()) ? tensor - trunc(tensor) : zeros_like(tensor);
 }
 
 Tensor signbit(const Operand& x) {
+  const Call call("signbit", x);
   const Tensor tensor = tensor_of(x);
   return less(is_inexact(tensor.dtype()) ? copysign(1.0, tensor) : tensor, 0);
 }
 
 Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
-  if (!is_inexact(x.dtype())) return x;
+  const Call call("nan_to_num", x);
+  if (is_integer(x.dtype()) || is_boolean(x.dtype())) return x;
   if (is_complex(x.dtype())) {
     const std::complex<double> i(0, 1);
     return nan_to_num(real(x), replacements) + nan_to_num(imag(x), replacements) * i;
@@ -206,6 +233,7 @@ Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
 }
 
 Tensor lerp(const Operand& start, const Operand& end, const Operand& weight) {
+  const Call call("lerp", start, end, weight);
   const DType dtype = inexact(common_dtype({&start, &end, &weight}));
   const Tensor a = start.as(dtype), b = end.as(dtype), w = weight.as(dtype);
   const Tensor distance = b - a;
@@ -213,13 +241,18 @@ Tensor lerp(const Operand& start, const Operand& end, const Operand& weight) {
 }
 
 Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {
+  const Call call("addcmul", x, a, b);
   return tensor_of(x) + multiply(a, b) * scale;
 }
 Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {
+  const Call call("addcdiv", x, a, b);
   return tensor_of(x) + divide(a, b) * scale;
 }
 
 Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness) {
+  const Call call("isclose", a, b);
+  expect_not_negative("relative tolerance", closeness.relative);
+  expect_not_negative("absolute tolerance", closeness.absolute);
   const DType dtype = wide(common_dtype(a, b));
   const Tensor x = a.as(dtype), y = b.as(dtype);
   const Tensor limit = absolute(y) * closeness.relative + closeness.absolute;
@@ -229,10 +262,12 @@ Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness) {
 }
 
 Tensor allclose(const Operand& a, const Operand& b, const Closeness& closeness) {
+  const Call call("allclose", a, b);
   return all(isclose(a, b, closeness));
 }
 
 Tensor array_equal(const Tensor& a, const Tensor& b) {
+  const Call call("array_equal", a, b);
   if (a.shape() != b.shape()) return scalar_tensor(false, DType::boolean);
   return all(equal(a, b));
 }

@@ -1,10 +1,12 @@
 #include "plait/ops/statistics.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
+#include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -73,9 +75,54 @@ Tensor unless_nan(const Tensor& result, const Tensor& ordered) {
   return where(isnan(last), std::numeric_limits<double>::quiet_NaN(), result);
 }
 
+// As far as they are numbers by now.
+void check_edges(const Tensor& edges) {
+  if (edges.rank() != 1 || edges.shape(0) == Dim(0)) {
+    throw ShapeError("histogram: the edges {} are no vector of at least one", edges.type().text())
+        .at(Location::of_caller());
+  }
+  if (!kOrdered.contains(edges.dtype())) {
+    throw TypeError("histogram: the edges {} have no order", edges.type().text())
+        .at(Location::of_caller());
+  }
+  if (edges.is_traced()) return;
+  const Array numbers = edges.array().converted(DType::f64).contiguous();
+  const auto each = numbers.elements<double>();
+  const auto descends = [](double a, double b) { return !(a <= b); };
+  if (std::ranges::adjacent_find(each, descends) == each.end()) return;
+  throw ValueError("histogram: the edges {} do not ascend", edges.type().text())
+      .at(Location::of_caller());
+}
+
+// Of a vector x.
+bool differ_in_size(const Tensor& weights, const Tensor& x) {
+  if (weights.rank() != 1) return true;
+  const Dim given = weights.shape(0), wanted = x.shape(0);
+  return given.is_number() && wanted.is_number() && given != wanted;
+}
+
+// Those that are numbers by now.
+void check_shares(const Operand& q) {
+  if (q.is_tensor() && !kReals.contains(q.tensor().dtype())) {
+    throw TypeError("quantile: shares are real numbers, not {}", q.tensor().type().text())
+        .at(Location::of_caller());
+  }
+  if (q.is_tensor() ? q.tensor().is_traced() : q.scalar().is_symbolic()) return;
+  const auto check = [](double share) {
+    if (share >= 0 && share <= 1) return;
+    throw ValueError("quantile: {} is no share; they go from 0 to 1", share)
+        .at(Location::of_caller());
+  };
+  if (!q.is_tensor()) return check(number_of(q.scalar()));
+  const Array shares = q.tensor().array().converted(DType::f64).contiguous();
+  for (const double share : shares.elements<double>()) check(share);
+}
+
 }  // namespace
 
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Call call("var", x);
+  expect_number("correction", correction);
   const Tensor numbers = wide_enough(x), distance = numbers - mean(numbers, axes, true);
   const Tensor squares = is_complex(numbers.dtype())
                              ? square(real(distance)) + square(imag(distance))
@@ -86,10 +133,12 @@ Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) 
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Call call("stddev", x);
   return root(var(x, axes, correction, keepdims), 2);
 }
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("logsumexp", x);
   const Tensor numbers = wide_enough(x);
   if (count_along(x, axes) == Dim(0)) {
     return narrowed(log(sum(exp(numbers), axes, keepdims)), x);
@@ -102,6 +151,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
+  const Call call("norm", x);
   if (std::isnan(order)) throw ValueError("norm: an order of NaN").at(Location::of_caller());
   const Tensor numbers = wide_enough(x);
   if (order == 0) return narrowed(count_nonzero(x, axes, keepdims), x);
@@ -119,14 +169,17 @@ Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
 }
 
 Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("count_nonzero", x);
   return sum(astype(x, DType::boolean), axes, keepdims);
 }
 
 Tensor nansum(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nansum", x);
   return sum(where(isnan(x), 0, x), axes, keepdims);
 }
 
 Tensor nanmean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nanmean", x);
   const Tensor numbers = wide_enough(x), is_missing = isnan(numbers);
   const Tensor total = sum(where(is_missing, 0, numbers), axes, keepdims);
   const Tensor mean = total / astype(sum(~is_missing, axes, keepdims), total.dtype());
@@ -134,6 +187,7 @@ Tensor nanmean(const Tensor& x, const Axes& axes, bool keepdims) {
 }
 
 Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  const Call call("median", x);
   const Tensor rows = ordered("median", x, axis);
   const Dim size = rows.shape(-1);
   const Tensor low = slice_axis(rows, -1, floor_div(size - 1, 2), 1);
@@ -145,15 +199,9 @@ Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
 }
 
 Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
+  const Call call("quantile", x, q);
+  check_shares(q);
   const Tensor shares = q.as(DType::f64);
-  if (!q.is_tensor()) {
-    const double share = q.scalar().element().number.real();
-    const bool is_whole = q.scalar().kind() != ScalarKind::floating;
-    if (!is_whole && !(share >= 0 && share <= 1)) {
-      throw ValueError("quantile: {} is no share; they go from 0 to 1", share)
-          .at(Location::of_caller());
-    }
-  }
   if (shares.rank() > 1) {
     throw ShapeError("quantile: takes one share or a vector of them, not {}", shares.type().text())
         .at(Location::of_caller());
@@ -175,7 +223,9 @@ Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis, 
 }
 
 Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
+  const Call call("diff", x);
   if (times < 0) throw ValueError("diff: {} times", times).at(Location::of_caller());
+  normal_axis(axis, x.rank());
   Tensor result = x;
   for (int64_t i = 0; i < times; ++i) {
     const Dim size = result.shape(axis), count = max(size - 1, 0);
@@ -187,8 +237,13 @@ Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
 }
 
 Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weights) {
-  if (x.rank() != 1 || !(is_integer(x.dtype()) || is_boolean(x.dtype()))) {
-    throw TypeError("bincount: takes a vector of whole numbers, not {}", x.type().text())
+  const Call call("bincount", x, weights);
+  if (!is_integer(x.dtype()) && !is_boolean(x.dtype())) {
+    throw TypeError("bincount: takes whole numbers, not {}", x.type().text())
+        .at(Location::of_caller());
+  }
+  if (x.rank() != 1 || (weights && differ_in_size(weights, x))) {
+    throw ShapeError("bincount: takes a vector, and as many weights where there are some")
         .at(Location::of_caller());
   }
   const Tensor places = astype(x, DType::i64);
@@ -206,7 +261,8 @@ Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weight
 }
 
 Histogram histogram(const Tensor& x, int64_t bins, double low, double high) {
-  if (bins < 1 || !(low < high)) {
+  const Call call("histogram", x);
+  if (bins < 1 || !(low < high) || !std::isfinite(high - low)) {
     throw ValueError("histogram: {} bins from {} to {}", bins, low, high)
         .at(Location::of_caller())
         .hint("one bin at least, and the lower end first");
@@ -215,10 +271,8 @@ Histogram histogram(const Tensor& x, int64_t bins, double low, double high) {
 }
 
 Histogram histogram(const Tensor& x, const Tensor& edges) {
-  if (edges.rank() != 1) {
-    throw ShapeError("histogram: the edges {} are no vector", edges.type().text())
-        .at(Location::of_caller());
-  }
+  const Call call("histogram", x, edges);
+  check_edges(edges);
   const Tensor numbers = flatten(x);
   const Dim bins = edges.shape(0) - 1;
   const Tensor last = slice_axis(edges, 0, bins, 1);

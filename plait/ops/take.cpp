@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/at.h"
+#include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/scatter.h"
@@ -146,6 +147,10 @@ std::vector<Index> part_indices(std::string_view function, const Tensor& x, cons
                      starts.type().text())
         .at(Location::of_caller());
   }
+  for (const Dim size : sizes) {
+    if (!size.is_number() || size.number() >= 0) continue;
+    throw ValueError("{}: a size of {}", function, size).at(Location::of_caller());
+  }
   std::vector<std::optional<Tensor>> places(x.rank());
   size_t first = x.rank(), last = 0;
   for (size_t i = 0; i < axes.size(); ++i) {
@@ -168,12 +173,14 @@ std::vector<Index> part_indices(std::string_view function, const Tensor& x, cons
 }  // namespace
 
 Tensor take(const Tensor& x, const Tensor& indices, std::optional<int64_t> axis) {
+  const Call call("take", x, indices);
   expect_integers("take", indices);
   if (!axis) return flatten(x)[indices];
   return index(x, behind_axes(axis_of(*axis, x.rank()), indices));
 }
 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
+  const Call call("take_along_axis", x, indices);
   expect_integers("take_along_axis", indices);
   if (indices.rank() != x.rank()) {
     throw ShapeError("take_along_axis: the indices {} have not the rank of {}",
@@ -194,6 +201,7 @@ Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis) {
 }
 
 Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Operand& values, int64_t axis) {
+  const Call call("put_along_axis", x, indices, values);
   expect_integers("put_along_axis", indices);
   const size_t at = axis_of(axis, x.rank());
   Shape shape = x.shape();
@@ -206,6 +214,7 @@ Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Operand& val
 }
 
 std::vector<Tensor> nonzero(const Tensor& x) {
+  const Call call("nonzero", x);
   if (x.rank() == 0) {
     throw ValueError("nonzero: {} has no axes", x.type().text())
         .at(Location::of_caller())
@@ -217,23 +226,30 @@ std::vector<Tensor> nonzero(const Tensor& x) {
   return vectors;
 }
 
-Tensor argwhere(const Tensor& x) { return matrix_transpose(nonzero_places(x)); }
+Tensor argwhere(const Tensor& x) {
+  const Call call("argwhere", x);
+  return matrix_transpose(nonzero_places(x));
+}
 
 Tensor gather(const Tensor& x, int64_t axis, const Tensor& index) {
+  const Call call("gather", x, index);
   const AlongAxis along = within("gather", x, axis, index);
   return gather_rows(x, along.indices, along.places);
 }
 
 Tensor scatter(const Tensor& x, int64_t axis, const Tensor& index, const Operand& source) {
+  const Call call("scatter", x, index, source);
   return combine_along("scatter", Combine::set, x, axis, index, source);
 }
 
 Tensor scatter_add(const Tensor& x, int64_t axis, const Tensor& index, const Operand& source) {
+  const Call call("scatter_add", x, index, source);
   return combine_along("scatter_add", Combine::add, x, axis, index, source);
 }
 
 Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& index, const Operand& source,
                       ScatterReduction reduction, bool include_self) {
+  const Call call("scatter_reduce", x, index, source);
   const bool is_mean = reduction == ScatterReduction::mean;
   if (is_mean && !is_inexact(x.dtype())) {
     throw TypeError("scatter_reduce: {} has no means", x.type().text())
@@ -255,6 +271,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& index, const 
 
 Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Operand& source,
                  const Scalar& factor) {
+  const Call call("index_add", x, index, source);
   expect_integers("index_add", index);
   if (index.rank() != 1) {
     throw ShapeError("index_add: the index {} is no vector", index.type().text())
@@ -266,30 +283,41 @@ Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Opera
 }
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value) {
+  const Call call("masked_fill", x, mask, value);
   const Tensor where_to = stretched("masked_fill", astype(mask, DType::boolean), x.shape());
   return where(where_to, stretched("masked_fill", value_like("masked_fill", x, value), x.shape()),
                x);
 }
 
 Tensor masked_select(const Tensor& x, const Tensor& mask) {
+  const Call call("masked_select", x, mask);
   const std::vector<Tensor> both =
       broadcast_together("masked_select", {x, astype(mask, DType::boolean)});
   return both[0][both[1]];
 }
 
 Tensor embedding(const Tensor& ids, const Tensor& table, std::optional<int64_t> padding) {
+  const Call call("embedding", ids, table);
   if (table.rank() == 0) {
     throw ShapeError("embedding: {} is no table", table.type().text()).at(Location::of_caller());
   }
   const Tensor rows = take(table, ids, 0);
   if (!padding) return rows;
-  Tensor is_padding = astype(ids, DType::i64) == *padding;
+  const Dim count = table.shape(0), row = *padding < 0 ? count + *padding : Dim(*padding);
+  if (row.is_number() && count.is_number() &&
+      (row.number() < 0 || row.number() >= count.number())) {
+    throw IndexError("embedding: the padding {} is no row of {}", *padding, table.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor places = astype(ids, DType::i64);
+  const Tensor is_padding = (places == row) | (places == row - count);
   Shape shape = ids.shape();
   while (shape.rank() < rows.rank()) shape.append(1);
   return where(reshape(is_padding, shape), stop_gradient(rows), rows);
 }
 
 Tensor one_hot(const Tensor& ids, Dim count, DType dtype) {
+  const Call call("one_hot", ids);
   expect_integers("one_hot", ids);
   Shape shape = ids.shape();
   shape.append(count);
@@ -301,11 +329,13 @@ Tensor one_hot(const Tensor& ids, Dim count, DType dtype) {
 
 Tensor dynamic_slice(const Tensor& x, const Tensor& starts, const std::vector<int64_t>& axes,
                      const std::vector<Dim>& sizes) {
+  const Call call("dynamic_slice", x, starts);
   return index(x, part_indices("dynamic_slice", x, starts, axes, sizes));
 }
 
 Tensor slice_update(const Tensor& x, const Tensor& part, const Tensor& starts,
                     const std::vector<int64_t>& axes) {
+  const Call call("slice_update", x, part, starts);
   if (part.rank() != x.rank()) {
     throw ShapeError("slice_update: {} has not the rank of {}", part.type().text(), x.type().text())
         .at(Location::of_caller());

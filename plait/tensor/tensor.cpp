@@ -25,6 +25,7 @@ Tensor Tensor::with_derivation(std::shared_ptr<const Derivation> derivation) con
 
 void Tensor::refuse_empty() {
   throw ValueError("this tensor was never given a value")
+      .at(Location::of_caller())
       .hint("Tensor() holds nothing; assign a tensor to it first");
 }
 

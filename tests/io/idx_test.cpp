@@ -6,8 +6,10 @@
 
 #include "plait/core/error.h"
 #include "plait/io/deflate.h"
+#include "plait/io/file.h"
 
 #include "tests/io/npy_samples.h"
+#include "tests/io/temporary_folder.h"
 
 namespace plait {
 namespace {
@@ -80,6 +82,18 @@ TEST(Idx, NamesTheFile) {
     FAIL();
   } catch (const IoError& error) {
     EXPECT_NE(std::string(error.what()).find("/no/such/images.gz"), std::string::npos);
+  }
+  const TemporaryFolder folder;
+  EXPECT_THROW(load_idx(folder.path("")), IoError);
+  const std::string damaged = folder.path("labels");
+  OutputFile output(damaged);
+  output.write(bytes_of(std::string_view(kBytes).substr(0, 9)));
+  output.finish();
+  try {
+    load_idx(damaged);
+    FAIL();
+  } catch (const ParseError& error) {
+    EXPECT_NE(error.message().find(damaged), std::string::npos) << error.message();
   }
 }
 

@@ -121,7 +121,7 @@ TEST(Index, RefusesWhatIsNotThere) {
   EXPECT_EQ(message_of([&] { return x[-3]; }),
             "index: -3 is out of range for axis 0 of i64[2, 3, 4], whose size is 2");
   EXPECT_EQ(message_of([&] { return x[{Slice{}, r}]; }),
-            "gather: index 3 is out of range for axis 1 of i64[2, 3, 4], whose size is 3");
+            "index: gather: index 3 is out of range for axis 1 of i64[2, 3, 4], whose size is 3");
   EXPECT_THROW((x[{0, 0, 0, 0}]), IndexError);
   EXPECT_THROW((x[{ellipsis, ellipsis}]), IndexError);
   EXPECT_THROW(x[tensor<float>({0})], TypeError);

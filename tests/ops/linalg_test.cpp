@@ -216,24 +216,33 @@ TEST_P(Linalg, RefusesWhatHasNoFactors) {
   const Tensor good = identity(2, 2, DType::f32);
   const Tensor stack = concat(std::vector<Tensor>{
       broadcast_to(good, {1, 2, 2}), tensor(std::vector<float>{1, 2, 2, 4}, {1, 2, 2})});
-  EXPECT_EQ(message_of([&] { linalg::solve(stack, ones({2, 1})); }),
-            "solve: matrix [1] of the batch is singular: pivot 1 is 0");
+  EXPECT_EQ(
+      message_of([&] { linalg::solve(stack, ones({2, 1})); }),
+      "solve of f32[2, 2, 2] and f32[2, 1]: matrix [1] of the batch is singular: pivot 1 is 0");
   EXPECT_EQ(message_of([&] { linalg::inv(zeros({2, 2})); }),
-            "solve: the matrix is singular: pivot 0 is 0");
-  EXPECT_EQ(message_of([&] { linalg::solve_triangular(stack * 0, ones({2})); }),
-            "triangular_solve: matrix [0] of the batch is singular: pivot 0 is 0");
+            "inv of f32[2, 2]: solve: the matrix is singular: pivot 0 is 0");
+  EXPECT_EQ(
+      message_of([&] { linalg::solve_triangular(stack * 0, ones({2})); }),
+      "solve_triangular of f32[2, 2, 2] and f32[2]: triangular_solve: matrix [0] of the batch is "
+      "singular: pivot 0 is 0");
   EXPECT_EQ(message_of([&] { linalg::cholesky(reshape(stack - good, {1, 2, 2, 2})); }),
-            "cholesky: matrix [0, 0] of the batch is not positive definite: its leading minor of "
+            "cholesky of f32[1, 2, 2, 2]: matrix [0, 0] of the batch is not positive definite: its "
+            "leading minor of "
             "order 1 is not positive");
   const Tensor nan = where(stack == 4, NAN, stack);
   using linalg::eig, linalg::eigh, linalg::svd, linalg::qr, linalg::lu, linalg::pinv;
-  EXPECT_EQ(message_of([&] { eigh(nan); }), "eigh: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { svd(nan); }), "svd: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { qr(nan); }), "qr: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { lu(nan); }), "lu: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { pinv(nan); }), "pinv: matrix [1] of the batch holds NaN or infinity");
+  EXPECT_EQ(message_of([&] { eigh(nan); }),
+            "eigh of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+  EXPECT_EQ(message_of([&] { svd(nan); }),
+            "svd of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+  EXPECT_EQ(message_of([&] { qr(nan); }),
+            "qr of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+  EXPECT_EQ(message_of([&] { lu(nan); }),
+            "lu of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+  EXPECT_EQ(message_of([&] { pinv(nan); }),
+            "pinv of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
   EXPECT_EQ(message_of([&] { linalg::cholesky(nan * INFINITY); }),
-            "cholesky: matrix [0] of the batch holds NaN or infinity");
+            "cholesky of f32[2, 2, 2]: matrix [0] of the batch holds NaN or infinity");
   EXPECT_EQ(distance(linalg::det(stack), {1, 0}), 0);
   EXPECT_EQ(linalg::slogdet(stack).logabsdet.text(), "[  0. -inf] : f32[2]");
 }

@@ -1,0 +1,35 @@
+#include "plait/ops/call.h"
+
+#include <cmath>
+
+#include "plait/core/error.h"
+
+namespace plait {
+
+void add_text(std::vector<std::string>& texts, const Tensor& tensor) {
+  // Nothing was given where it is empty, be it by right or not.
+  if (tensor) texts.push_back(tensor.type().text());
+}
+
+void add_text(std::vector<std::string>& texts, const Operand& operand) {
+  if (operand.is_tensor()) add_text(texts, operand.tensor());
+}
+
+void add_text(std::vector<std::string>& texts, const Shape& shape) {
+  texts.push_back(shape.text());
+}
+
+void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors) {
+  for (const Tensor& tensor : tensors) add_text(texts, tensor);
+}
+
+void expect_number(std::string_view name, double value) {
+  if (std::isnan(value)) throw ValueError("the {} is nan", name).at(Location::of_caller());
+}
+
+void expect_not_negative(std::string_view name, double value) {
+  if (value >= 0) return;
+  throw ValueError("the {} is {}; it is at least 0", name, value).at(Location::of_caller());
+}
+
+}  // namespace plait

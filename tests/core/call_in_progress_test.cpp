@@ -1,0 +1,70 @@
+#include "plait/core/call_in_progress.h"
+
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+
+namespace plait {
+namespace {
+
+class TestCall final : public CallInProgress {
+ public:
+  explicit TestCall(std::string_view function, std::vector<std::string> given = {})
+      : CallInProgress(function), given_(std::move(given)) {}
+
+ private:
+  std::vector<std::string> operands() const override { return given_; }
+  std::vector<std::string> given_;
+};
+
+std::string message(std::string text) { return ValueError("{}", text).message(); }
+
+TEST(CallInProgress, IsNamedByErrorsMadeMeanwhile) {
+  {
+    const TestCall call("sum", {"f32[3]", "key[2]"});
+    EXPECT_EQ(message("axis 1 is twice"), "sum of f32[3] and key[2]: axis 1 is twice");
+    EXPECT_EQ(message("key[2] beside f32[3]"), "sum: key[2] beside f32[3]");
+    EXPECT_EQ(message("key[2] alone"), "sum of f32[3] and key[2]: key[2] alone");
+    // A function that names itself is not named twice.
+    EXPECT_EQ(message("sum: axis 1"), "sum of f32[3] and key[2]: axis 1");
+    EXPECT_EQ(message("sums: axis 1"), "sum of f32[3] and key[2]: sums: axis 1");
+    EXPECT_TRUE(ValueError("no").location().known());
+  }
+  EXPECT_EQ(message("axis 1"), "axis 1");
+  EXPECT_FALSE(ValueError("no").location().known());
+  const TestCall call("draw");
+  EXPECT_EQ(message("too much"), "draw: too much");
+}
+
+TEST(CallInProgress, IsTheOutermostOfTheThread) {
+  const TestCall outer("stddev", {"f32[3]"});
+  {
+    const TestCall inner("mean", {"f32[9]"});
+    EXPECT_EQ(message("mean: no"), "stddev of f32[3]: mean: no");
+  }
+  EXPECT_EQ(message("no"), "stddev of f32[3]: no");
+  std::string other;
+  std::thread([&] { other = message("no"); }).join();
+  EXPECT_EQ(other, "no");
+}
+
+TEST(CallInProgress, EndsWhenItFails) {
+  try {
+    const TestCall call("sum");
+    throw ValueError("no");
+  } catch (const ValueError&) {
+    EXPECT_EQ(CallInProgress::outermost(), nullptr);
+  }
+}
+
+TEST(CallInProgress, KeepsItsLineWhereNoOtherIsKnown) {
+  const TestCall call("sum");
+  const Location mine = Location::of("model.py", 3);
+  EXPECT_EQ(ValueError("no").at(mine).location(), mine);
+  EXPECT_EQ(ValueError("no").at(mine).at({}).location(), mine);
+}
+
+}  // namespace
+}  // namespace plait

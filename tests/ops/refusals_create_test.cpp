@@ -1,0 +1,72 @@
+// Refusals of create.h and matrix_parts.h.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "plait/ops/create.h"
+#include "plait/ops/matrix_parts.h"
+
+#include "refusals.h"
+
+namespace plait {
+
+Refusals refusals_of_create() {
+  return {
+      {"zeros", [] { zeros({2, -3}); }, kShape, {"[2, -3]"}},
+      {"zeros", [] { zeros({2}, DType::key); }, kType, {"key"}},
+      {"ones", [] { ones({2, -3}); }, kShape, {"[2, -3]"}},
+      {"ones", [] { ones({2}, DType::key); }, kType, {"key"}},
+      {"empty", [] { empty({2, -3}); }, kShape, {"[2, -3]"}},
+      {"empty", [] { empty({2}, DType::key); }, kType, {"key"}},
+      {"full", [] { full({-2}, 1); }, kShape, {"[-2]"}},
+      {"full", [] { full({-2}, 1, DType::f32); }, kShape, {"[-2]"}},
+      {"full", [] { full({2}, 1, DType::key); }, kType, {"key"}},
+      {"zeros_like", [] { zeros_like(keys(2)); }, kType, {"key[2]"}},
+      {"zeros_like", [] { zeros_like(Tensor()); }, kValue, {"never given"}},
+      {"ones_like", [] { ones_like(keys(2)); }, kType, {"key[2]"}},
+      {"empty_like", [] { empty_like(keys(2)); }, kType, {"key[2]"}},
+      {"full_like", [] { full_like(keys(2), 1); }, kType, {"key[2]"}},
+      {"full_like", [] { full_like(Tensor(), 1); }, kValue, {"never given"}},
+      {"iota", [] { iota(-1); }, kShape, {"-1"}},
+      {"iota", [] { iota(3, DType::boolean); }, kType, {"bool"}},
+      {"iota", [] { iota(3, DType::key); }, kType, {"key"}},
+      {"arange", [] { arange(0, 3, 0); }, kValue, {"step", "0"}},
+      {"arange", [] { arange(0., 3., 0.); }, kValue, {"0"}},
+      {"arange", [] { arange(0., NAN, 1.); }, kValue, {"nan"}},
+      {"arange", [] { arange(INFINITY); }, kValue, {"inf"}},
+      {"arange", [] { arange(std::complex<double>(0, 1)); }, kType, {"complex"}},
+      {"linspace", [] { linspace(0, 1, -1); }, kValue, {"-1"}},
+      {"linspace", [] { linspace(0, 1, 3, DType::key); }, kType, {"key"}},
+      {"linspace", [] { linspace(NAN, 1, 3); }, kValue, {"nan"}},
+      {"linspace", [] { linspace(0, INFINITY, 3); }, kValue, {"inf"}},
+      {"eye", [] { eye(-2); }, kShape, {"-2"}},
+      {"eye", [] { eye(2, -3); }, kShape, {"-3"}},
+      {"eye", [] { eye(2, 2, DType::key); }, kType, {"key"}},
+      {"asarray", [] { asarray(1, DType::key); }, kType, {"key"}},
+      {"asarray", [] { asarray(f32(2), DType::key); }, kType, {"f32[2]", "key"}},
+      {"asarray", [] { asarray(keys(2), DType::f32); }, kType, {"key[2]", "f32"}},
+      {"asarray", [] { asarray(Tensor()); }, kValue, {"never given"}},
+      {"tensor", [] { tensor(std::vector<float>{1, 2, 3}, {2, 2}); }, kShape, {"3", "[2, 2]"}},
+      {"tensor", [] { tensor(std::vector<float>{1}, {-1}); }, kShape, {"[-1]"}},
+
+      {"tril", [] { tril(f32(2)); }, kShape, {"f32[2]"}},
+      {"tril", [] { tril(keys(2, 2)); }, kType, {"key[2, 2]"}},
+      {"triu", [] { triu(f32(2)); }, kShape, {"f32[2]"}},
+      {"triu", [] { triu(keys(2, 2)); }, kType, {"key[2, 2]"}},
+      {"tri", [] { tri(-1, 2); }, kShape, {"-1"}},
+      {"tri", [] { tri(2, -1); }, kShape, {"-1"}},
+      {"tri", [] { tri(2, 2, 0, DType::key); }, kType, {"key"}},
+      {"diagonal", [] { diagonal(f32(2)); }, kShape, {"f32[2]"}},
+      {"diag", [] { diag(f32(2, 2, 2)); }, kShape, {"f32[2, 2, 2]"}},
+      {"diag", [] { diag(f32()); }, kShape, {"f32[]"}},
+      {"diag", [] { diag(keys(2)); }, kType, {"key[2]"}},
+      {"trace", [] { trace(f32(2)); }, kShape, {"f32[2]"}},
+      {"trace", [] { trace(keys(2, 2)); }, kType, {"key[2, 2]"}},
+      {"meshgrid", [] { meshgrid(std::vector<Tensor>{f32(2), f32(2, 2)}); }, kShape, {"f32[2, 2]"}},
+      {"meshgrid", [] { meshgrid(std::vector<Tensor>{f32(2), Tensor()}); }, kValue, {"f32[2]"}},
+  };
+}
+
+TEST(Refusals, Create) { expect_refused(refusals_of_create()); }
+
+}  // namespace plait

@@ -1,0 +1,251 @@
+// Refusals of elementwise.h, complex.h and assign.h.
+#include <gtest/gtest.h>
+
+#include "plait/ops/assign.h"
+#include "plait/ops/complex.h"
+#include "plait/ops/shape.h"
+
+#include "refusals.h"
+
+namespace plait {
+namespace {
+
+using Unaries = std::vector<Named<Unary>>;
+using Binaries = std::vector<Named<Binary>>;
+
+const Unaries kOfComplexToo = {{"negative", negative},
+                               {"absolute", absolute},
+                               {"sign", sign},
+                               {"square", square},
+                               {"sqrt", sqrt},
+                               {"reciprocal", reciprocal},
+                               {"rsqrt", rsqrt},
+                               {"exp", exp},
+                               {"log", log},
+                               {"sin", sin},
+                               {"cos", cos},
+                               {"tan", tan},
+                               {"asin", asin},
+                               {"acos", acos},
+                               {"atan", atan},
+                               {"sinh", sinh},
+                               {"cosh", cosh},
+                               {"tanh", tanh},
+                               {"asinh", asinh},
+                               {"acosh", acosh},
+                               {"atanh", atanh},
+                               {"isnan", isnan},
+                               {"isinf", isinf},
+                               {"isfinite", isfinite},
+                               {"bitwise_not", bitwise_not},
+                               {"logical_not", logical_not},
+                               {"stop_gradient", stop_gradient}};
+const Unaries kOfReals = {{"exp2", exp2},       {"expm1", expm1}, {"log2", log2},
+                          {"log10", log10},     {"log1p", log1p}, {"erf", erf},
+                          {"sigmoid", sigmoid}, {"floor", floor}, {"ceil", ceil},
+                          {"round", round},     {"trunc", trunc}};
+const Binaries kArithmetic = {{"add", add},
+                              {"subtract", subtract},
+                              {"multiply", multiply},
+                              {"divide", divide},
+                              {"power", power},
+                              {"equal", equal},
+                              {"not_equal", not_equal},
+                              {"logical_and", logical_and},
+                              {"logical_or", logical_or},
+                              {"logical_xor", logical_xor}};
+const Binaries kOrdering = {{"floor_divide", floor_divide},
+                            {"remainder", remainder},
+                            {"maximum", maximum},
+                            {"minimum", minimum},
+                            {"atan2", atan2},
+                            {"hypot", hypot},
+                            {"copysign", copysign},
+                            {"less", less},
+                            {"less_equal", less_equal},
+                            {"greater", greater},
+                            {"greater_equal", greater_equal}};
+const Binaries kOfBits = {{"bitwise_and", bitwise_and},
+                          {"bitwise_or", bitwise_or},
+                          {"bitwise_xor", bitwise_xor},
+                          {"left_shift", left_shift},
+                          {"right_shift", right_shift}};
+
+void add_unary(Refusals& rows) {
+  for (const Unaries& functions : {kOfComplexToo, kOfReals}) {
+    for (const auto& [name, f] : functions) {
+      rows.push_back({name, [f] { f(keys(2)); }, kType, {"key[2]"}});
+      rows.push_back({name, [f] { f(Tensor()); }, kValue, {"never given a value"}});
+    }
+  }
+  for (const auto& [name, f] : kOfReals) {
+    rows.push_back({name, [f] { f(c64(2)); }, kType, {"c64[2]"}});
+    rows.push_back({name, [f] { f(std::complex<double>(1, 2)); }, kType, {"c64[]"}});
+  }
+  for (const auto& [name, f] : Unaries{
+           {"negative", negative}, {"absolute", absolute}, {"sign", sign}, {"square", square}}) {
+    rows.push_back({name, [f] { f(truths(2)); }, kType, {"bool[2]"}});
+  }
+  for (const Tensor& x : {f32(2), c64(2)}) {
+    rows.push_back({"bitwise_not", [x] { bitwise_not(x); }, kType, {x.type().text()}});
+  }
+}
+
+void add_binary(Refusals& rows) {
+  for (const Binaries& functions : {kArithmetic, kOrdering}) {
+    for (const auto& [name, f] : functions) {
+      rows.push_back({name, [f] { f(f32(2, 3), f32(2, 2)); }, kShape, {"[2, 3]", "[2, 2]"}});
+      rows.push_back({name, [f] { f(f32(3), i64(4, 2)); }, kShape, {"f32[3]", "i64[4, 2]"}});
+      rows.push_back({name, [f] { f(keys(2), f32(2)); }, kType, {"key[2]", "f32[2]"}});
+      rows.push_back({name, [f] { f(keys(2), keys(2)); }, kType, {"key[2]"}});
+      rows.push_back({name, [f] { f(f32(2), Tensor()); }, kValue, {"f32[2]", "never given"}});
+    }
+  }
+  for (const auto& [name, f] : kOrdering) {
+    rows.push_back({name, [f] { f(c64(2), f32(2)); }, kType, {"c64[2]", "f32[2]"}});
+  }
+  for (const auto& [name, f] : kOfBits) {
+    rows.push_back({name, [f] { f(i64(2), i64(3)); }, kShape, {"i64[2]", "i64[3]"}});
+    rows.push_back({name, [f] { f(f32(2), f32(2)); }, kType, {"f32[2]"}});
+    rows.push_back({name, [f] { f(i64(2), 1.5); }, kType, {"i64[2]"}});
+    rows.push_back({name, [f] { f(keys(2), i64(2)); }, kType, {"key[2]", "i64[2]"}});
+    rows.push_back({name, [f] { f(Tensor(), i64(2)); }, kValue, {"never given"}});
+  }
+  for (const auto& [name, f] :
+       Binaries{{"add", add}, {"subtract", subtract}, {"multiply", multiply}, {"power", power}}) {
+    rows.push_back({name, [f] { f(truths(2), truths(2)); }, kType, {"bool[2]"}});
+  }
+}
+
+void add_of_three(Refusals& rows) {
+  const Refusals more = {
+      {"where", [] { where(truths(2), f32(3), 0); }, kShape, {"bool[2]", "f32[3]"}},
+      {"where", [] { where(truths(2), keys(2), f32(2)); }, kType, {"key[2]", "f32[2]"}},
+      {"where", [] { where(keys(2), f32(2), 0); }, kType, {"key[2]"}},
+      {"where", [] { where(Tensor(), f32(2), 0); }, kValue, {"never given"}},
+      {"clip", [] { clip(f32(2), f32(3), 0); }, kShape, {"f32[2]", "f32[3]"}},
+      {"clip", [] { clip(c64(2), 0, 1); }, kType, {"c64[2]"}},
+      {"clip", [] { clip(keys(2), 0, 1); }, kType, {"key[2]"}},
+  };
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
+// "add" and so on: an operator is another name of a function.
+void add_operators(Refusals& rows) {
+  const Refusals more = {
+      {"operator-", [] { -truths(2); }, kType, {"negative", "bool[2]"}},
+      {"operator~", [] { ~f32(2); }, kType, {"bitwise_not", "f32[2]"}},
+      {"operator+", [] { f32(2) + f32(3); }, kShape, {"add", "f32[2]", "f32[3]"}},
+      {"operator-", [] { f32(2) - f32(3); }, kShape, {"subtract", "f32[2]", "f32[3]"}},
+      {"operator*", [] { f32(2) * f32(3); }, kShape, {"multiply", "f32[2]", "f32[3]"}},
+      {"operator/", [] { f32(2) / f32(3); }, kShape, {"divide", "f32[2]", "f32[3]"}},
+      {"operator+", [] { 1 + keys(2); }, kType, {"add", "key[2]"}},
+      {"operator-", [] { 1 - keys(2); }, kType, {"subtract", "key[2]"}},
+      {"operator*", [] { 1 * keys(2); }, kType, {"multiply", "key[2]"}},
+      {"operator/", [] { 1 / keys(2); }, kType, {"divide", "key[2]"}},
+      {"operator&", [] { f32(2) & 1; }, kType, {"bitwise_and", "f32[2]"}},
+      {"operator|", [] { f32(2) | 1; }, kType, {"bitwise_or", "f32[2]"}},
+      {"operator^", [] { f32(2) ^ 1; }, kType, {"bitwise_xor", "f32[2]"}},
+      {"operator==",
+       [] { static_cast<void>(f32(2) == f32(3)); },
+       kShape,
+       {"equal", "f32[2]", "f32[3]"}},
+      {"operator!=",
+       [] { static_cast<void>(f32(2) != f32(3)); },
+       kShape,
+       {"not_equal", "f32[2]", "f32[3]"}},
+      {"operator<", [] { static_cast<void>(c64(2) < 1); }, kType, {"less", "c64[2]"}},
+      {"operator<=", [] { static_cast<void>(c64(2) <= 1); }, kType, {"less_equal", "c64[2]"}},
+      {"operator>", [] { static_cast<void>(c64(2) > 1); }, kType, {"greater", "c64[2]"}},
+      {"operator>=", [] { static_cast<void>(c64(2) >= 1); }, kType, {"greater_equal", "c64[2]"}},
+  };
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
+// What is assigned to stays as it was.
+void refuse_to_change(Tensor x, const std::function<void(Tensor&)>& change) {
+  const std::string before = x ? x.text() : "";
+  try {
+    change(x);
+  } catch (...) {
+    EXPECT_EQ(x.text(), before);
+    throw;
+  }
+}
+
+template <class Change>
+void add_assignment(Refusals& rows, const char* sign, const Tensor& x, Change change) {
+  const std::string name = fmt::format("operator{}", sign);
+  const auto refuse = [&](const Tensor& y, ErrorKind kind, std::vector<std::string> words) {
+    words.emplace_back(sign);
+    rows.push_back(
+        {name,
+         [x, y, change] { refuse_to_change(x, [&](Tensor& changed) { change(changed, y); }); },
+         kind, words});
+  };
+  const std::string type = x.type().text();
+  refuse(astype(counted(DType::i64, {3}), x.dtype()), kShape, {type, "[3]"});
+  refuse(counted(x.dtype(), {4, 2}), kShape, {type, "[4, 2]"});
+  refuse(c64(2), kType, {type, "c64[2]"});
+  refuse(keys(2), kType, {type, "key[2]"});
+  refuse(Tensor(), kValue, {"never given"});
+}
+
+void add_assignments(Refusals& rows) {
+  const Tensor x = f32(2), whole = i64(2);
+  add_assignment(rows, "+=", x, [](Tensor& a, const Tensor& b) { a += b; });
+  add_assignment(rows, "-=", x, [](Tensor& a, const Tensor& b) { a -= b; });
+  add_assignment(rows, "*=", x, [](Tensor& a, const Tensor& b) { a *= b; });
+  add_assignment(rows, "/=", x, [](Tensor& a, const Tensor& b) { a /= b; });
+  add_assignment(rows, "&=", whole, [](Tensor& a, const Tensor& b) { a &= b; });
+  add_assignment(rows, "|=", whole, [](Tensor& a, const Tensor& b) { a |= b; });
+  add_assignment(rows, "^=", whole, [](Tensor& a, const Tensor& b) { a ^= b; });
+  const Refusals more = {
+      {"operator/=",
+       [] { refuse_to_change(i64(2), [](Tensor& y) { y /= 2; }); },
+       kType,
+       {"i64[2]"}},
+      {"operator&=",
+       [] { refuse_to_change(f32(2), [](Tensor& y) { y &= 2; }); },
+       kType,
+       {"f32[2]"}},
+      {"operator+=",
+       [] { refuse_to_change(i64(2), [](Tensor& y) { y += .5; }); },
+       kType,
+       {"i64[2]"}},
+      {"operator+=", [] { refuse_to_change(truths(2), [](Tensor& y) { y += true; }); }, kType},
+  };
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
+void add_complex(Refusals& rows) {
+  const Refusals more = {
+      {"imag", [] { imag(keys(2)); }, kType, {"key[2]"}},
+      {"angle", [] { angle(keys(2)); }, kType, {"key[2]"}},
+      {"real", [] { real(keys(2)); }, kType, {"key[2]"}},
+      {"conj", [] { conj(keys(2)); }, kType, {"key[2]"}},
+      {"real", [] { real(Tensor()); }, kValue, {"never given"}},
+      {"make_complex", [] { make_complex(f32(2), f32(3)); }, kShape, {"f32[2]", "f32[3]"}},
+      {"make_complex", [] { make_complex(c64(2), f32(2)); }, kType, {"c64[2]", "f32[2]"}},
+      {"make_complex", [] { make_complex(f32(2), c64(2)); }, kType, {"f32[2]", "c64[2]"}},
+      {"make_complex", [] { make_complex(keys(2), keys(2)); }, kType, {"key[2]"}},
+  };
+  rows.insert(rows.end(), more.begin(), more.end());
+}
+
+}  // namespace
+
+Refusals refusals_of_elementwise() {
+  Refusals rows;
+  add_unary(rows);
+  add_binary(rows);
+  add_of_three(rows);
+  add_operators(rows);
+  add_assignments(rows);
+  add_complex(rows);
+  return rows;
+}
+
+TEST(Refusals, Elementwise) { expect_refused(refusals_of_elementwise()); }
+
+}  // namespace plait

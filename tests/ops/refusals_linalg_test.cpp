@@ -1,0 +1,142 @@
+// Refusals of linalg.h.
+#include <cmath>
+
+#include <gtest/gtest.h>
+
+#include "plait/ops/create.h"
+#include "plait/ops/linalg.h"
+#include "plait/ops/shape.h"
+
+#include "refusals.h"
+
+namespace plait {
+namespace {
+
+using Decomposition = std::function<void(const Tensor&)>;
+const std::vector<Named<Decomposition>> kOfSquare = {
+    {"linalg::cholesky", [](const Tensor& a) { linalg::cholesky(a); }},
+    {"linalg::eigh", [](const Tensor& a) { linalg::eigh(a); }},
+    {"linalg::eigvalsh", [](const Tensor& a) { linalg::eigvalsh(a); }},
+    {"linalg::eig", [](const Tensor& a) { linalg::eig(a); }},
+    {"linalg::eigvals", [](const Tensor& a) { linalg::eigvals(a); }},
+    {"linalg::inv", [](const Tensor& a) { linalg::inv(a); }},
+    {"linalg::det", [](const Tensor& a) { linalg::det(a); }},
+    {"linalg::slogdet", [](const Tensor& a) { linalg::slogdet(a); }},
+    {"linalg::solve", [](const Tensor& a) { linalg::solve(a, f32(2)); }},
+    {"linalg::solve_triangular", [](const Tensor& a) { linalg::solve_triangular(a, f32(2)); }},
+};
+const std::vector<Named<Decomposition>> kOfAny = {
+    {"linalg::lu", [](const Tensor& a) { linalg::lu(a); }},
+    {"linalg::qr", [](const Tensor& a) { linalg::qr(a); }},
+    {"linalg::svd", [](const Tensor& a) { linalg::svd(a); }},
+    {"linalg::svdvals", [](const Tensor& a) { linalg::svdvals(a); }},
+    {"linalg::pinv", [](const Tensor& a) { linalg::pinv(a); }},
+    {"linalg::matrix_rank", [](const Tensor& a) { linalg::matrix_rank(a); }},
+    {"linalg::lstsq", [](const Tensor& a) { linalg::lstsq(a, f32(2)); }},
+};
+
+void add_matrices(Refusals& rows) {
+  const auto with_nan = [] { return full({2, 2}, NAN); };
+  for (const auto* functions : {&kOfSquare, &kOfAny}) {
+    for (const auto& [name, f] : *functions) {
+      rows.push_back({name, [f] { f(f32(2)); }, kShape, {"f32[2]"}});
+      rows.push_back({name, [f] { f(keys(2, 2)); }, kType, {"key[2, 2]"}});
+      rows.push_back({name, [f] { f(astype(f32(2, 2), DType::f16)); }, kType, {"f16[2, 2]"}});
+      if (std::string_view(name) != "linalg::solve_triangular") {
+        rows.push_back({name, [f, with_nan] { f(with_nan()); }, kValue, {"f32[2, 2]"}});
+      }
+      rows.push_back({name, [f] { f(Tensor()); }, kValue, {"never given"}});
+    }
+  }
+  for (const auto& [name, f] : kOfSquare) {
+    rows.push_back({name, [f] { f(f32(2, 3)); }, kShape, {"f32[2, 3]", "square"}});
+  }
+  for (const auto& [name, f] : std::vector<Named<Decomposition>>{
+           {"linalg::cholesky", [](const Tensor& a) { linalg::cholesky(a); }},
+           {"linalg::inv", [](const Tensor& a) { linalg::inv(a); }},
+           {"linalg::solve", [](const Tensor& a) { linalg::solve(a, f32(3, 2, 1)); }},
+           {"linalg::solve_triangular",
+            [](const Tensor& a) { linalg::solve_triangular(a, f32(3, 2, 1)); }}}) {
+    rows.push_back({name, [f] { f(zeros({3, 2, 2})); }, kValue, {"f32[3, 2, 2]", "0"}});
+  }
+}
+
+void add_equations(Refusals& rows) {
+  using Solve = std::function<void(const Tensor&, const Tensor&)>;
+  for (const auto& [name, f] : std::vector<Named<Solve>>{
+           {"linalg::solve", [](const Tensor& a, const Tensor& b) { linalg::solve(a, b); }},
+           {"linalg::solve_triangular",
+            [](const Tensor& a, const Tensor& b) { linalg::solve_triangular(a, b); }},
+           {"linalg::lstsq", [](const Tensor& a, const Tensor& b) { linalg::lstsq(a, b); }}}) {
+    const Tensor a = f32(2, 2);
+    rows.push_back({name, [f, a] { f(a, f32(3)); }, kShape, {"f32[2, 2]", "f32[3]"}});
+    rows.push_back({name, [f, a] { f(a, f32(3, 2)); }, kShape, {"f32[2, 2]", "f32[3, 2]"}});
+    rows.push_back({name, [f, a] { f(a, f32()); }, kShape, {"f32[2, 2]", "f32[]"}});
+    rows.push_back({name, [f, a] { f(a, keys(2)); }, kType, {"f32[2, 2]", "key[2]"}});
+    rows.push_back({name, [f, a] { f(a, Tensor()); }, kValue, {"f32[2, 2]", "never given"}});
+    rows.push_back(
+        {name, [f] { f(f32(2, 2, 2), f32(3, 2, 1)); }, kShape, {"f32[2, 2, 2]", "f32[3, 2, 1]"}});
+  }
+}
+
+}  // namespace
+
+Refusals refusals_of_linalg() {
+  Refusals rows = {
+      {"linalg::pinv", [] { linalg::pinv(f32(2, 2), NAN); }, kValue, {"tolerance", "nan"}},
+      {"linalg::lstsq", [] { linalg::lstsq(f32(2, 2), f32(2), NAN); }, kValue, {"tolerance"}},
+      {"linalg::matrix_rank", [] { linalg::matrix_rank(f32(2, 2), NAN); }, kValue, {"tolerance"}},
+      {"linalg::trace", [] { linalg::trace(f32(2)); }, kShape, {"f32[2]"}},
+      {"linalg::trace", [] { linalg::trace(keys(2, 2)); }, kType, {"key[2, 2]"}},
+      {"linalg::matrix_power", [] { linalg::matrix_power(f32(2, 3), 2); }, kShape, {"f32[2, 3]"}},
+      {"linalg::matrix_power", [] { linalg::matrix_power(f32(2), 2); }, kShape, {"f32[2]"}},
+      {"linalg::matrix_power", [] { linalg::matrix_power(f32(2, 3), -2); }, kShape, {"f32[2, 3]"}},
+      {"linalg::matrix_power", [] { linalg::matrix_power(keys(2, 2), 2); }, kType, {"key[2, 2]"}},
+      {"linalg::matrix_power",
+       [] { linalg::matrix_power(zeros({2, 2}), -1); },
+       kValue,
+       {"f32[2, 2]"}},
+      {"linalg::vector_norm", [] { linalg::vector_norm(f32(2), NAN); }, kValue, {"NaN", "f32[2]"}},
+      {"linalg::vector_norm", [] { linalg::vector_norm(f32(2), 2, 1); }, kIndex, {"axis 1"}},
+      {"linalg::vector_norm", [] { linalg::vector_norm(f32(2), 2, {0, 0}); }, kValue, {"axis 0"}},
+      {"linalg::vector_norm", [] { linalg::vector_norm(keys(2)); }, kType, {"key[2]"}},
+      {"linalg::vector_norm",
+       [] { linalg::vector_norm(f32(0), linalg::kInfinity); },
+       kValue,
+       {"f32[0]"}},
+      {"linalg::matrix_norm", [] { linalg::matrix_norm(f32(2)); }, kShape, {"f32[2]"}},
+      {"linalg::matrix_norm", [] { linalg::matrix_norm(keys(2, 2)); }, kType, {"key[2, 2]"}},
+      {"linalg::matrix_norm",
+       [] { linalg::matrix_norm(f32(2, 2), static_cast<linalg::MatrixNorm>(99)); },
+       kValue,
+       {"99", "f32[2, 2]"}},
+      {"linalg::matrix_norm",
+       [] { linalg::matrix_norm(f32(0, 2), linalg::MatrixNorm::infinity); },
+       kValue,
+       {"f32[0, 2]"}},
+      {"linalg::norm", [] { linalg::norm(f32(2, 2), 3); }, kValue, {"3", "f32[2, 2]"}},
+      {"linalg::norm", [] { linalg::norm(f32(2), NAN); }, kValue, {"NaN", "f32[2]"}},
+      {"linalg::norm", [] { linalg::norm(f32(2, 2, 2), 2); }, kValue, {"f32[2, 2, 2]"}},
+      {"linalg::norm", [] { linalg::norm(f32(2, 2), 2, {0, 2}); }, kIndex, {"axis 2"}},
+      {"linalg::norm",
+       [] { linalg::norm(f32(2, 2), 2, {0, -2}); },
+       kValue,
+       {"axis 0", "f32[2, 2]"}},
+      {"linalg::norm", [] { linalg::norm(f32(2, 2), {}, {2}); }, kIndex, {"axis 2", "f32[2, 2]"}},
+      {"linalg::norm", [] { linalg::norm(keys(2)); }, kType, {"key[2]"}},
+      {"linalg::cross", [] { linalg::cross(f32(2), f32(2)); }, kShape, {"f32[2]"}},
+      {"linalg::cross", [] { linalg::cross(f32(3), f32(2)); }, kShape, {"f32[3]", "f32[2]"}},
+      {"linalg::cross", [] { linalg::cross(f32(3), f32(3), 1); }, kIndex, {"axis 1", "f32[3]"}},
+      {"linalg::cross", [] { linalg::cross(f32(3), keys(3)); }, kType, {"f32[3]", "key[3]"}},
+      {"linalg::cross", [] { linalg::cross(f32(1), f32(3)); }, kShape, {"f32[1]", "f32[3]"}},
+      {"linalg::kron", [] { linalg::kron(f32(3), keys(3)); }, kType, {"f32[3]", "key[3]"}},
+      {"linalg::kron", [] { linalg::kron(f32(3), Tensor()); }, kValue, {"f32[3]", "never given"}},
+  };
+  add_matrices(rows);
+  add_equations(rows);
+  return rows;
+}
+
+TEST(Refusals, Linalg) { expect_refused(refusals_of_linalg()); }
+
+}  // namespace plait

@@ -1,0 +1,152 @@
+// That no public function lacks rows of what it refuses.
+#include "refusals.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+namespace plait {
+namespace {
+
+// What the headers of ops declare for those who write operations, not for those who use them.
+const std::set<std::string> kInsideHeaders = {"along.h",
+                                              "call.h",
+                                              "contraction.h",
+                                              "contraction_order.h",
+                                              "declare.h",
+                                              "fft_primitives.h",
+                                              "gather.h",
+                                              "index_plan.h",
+                                              "linalg_parts.h",
+                                              "linalg_primitives.h",
+                                              "linalg_routines.h",
+                                              "operand.h",
+                                              "per_dimension.h",
+                                              "philox.h",
+                                              "random_primitives.h",
+                                              "resampling_taps.h",
+                                              "scatter.h",
+                                              "slice_range.h",
+                                              "update_slice.h",
+                                              "window.h"};
+
+const std::map<std::string, std::string> kRefuseNothing = {
+    {"random::seed", "any number is a seed"},
+    {"random::draw_key", "takes nothing"},
+    {"enumerator_names", "takes a value of an enumeration for its type alone"},
+    {"value_like", "is for other functions, which name themselves to it"},
+    {"stretched", "is for other functions, which name themselves to it"},
+};
+
+std::string text_of(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::stringstream text;
+  text << stream.rdbuf();
+  return text.str();
+}
+
+// What stands outside of all braces but those of namespaces, with the name of the innermost one.
+struct Declaration {
+  std::string scope;  // "linalg::" of plait::linalg
+  std::string text;
+};
+std::vector<Declaration> declarations_of(const std::string& header) {
+  const std::string code = std::regex_replace(header, std::regex("//[^\n]*|#[^\n]*"), "");
+  static const std::regex kNamespace("namespace plait(::(\\w+))?\\s*$");
+  std::vector<Declaration> declarations{{}};
+  std::vector<bool> is_namespace;
+  std::string scope;
+  size_t depth = 0;  // of braces that are no namespaces
+  for (const char c : code) {
+    Declaration& last = declarations.back();
+    std::smatch found;
+    if (c == '{' && depth == 0 && std::regex_search(last.text, found, kNamespace)) {
+      scope = found[2].matched ? found[2].str() + "::" : "";
+      is_namespace.push_back(true);
+      last = {scope, ""};
+    } else if (c == '{') {
+      is_namespace.push_back(false);
+      ++depth;
+    } else if (c == '}' && !is_namespace.empty()) {
+      if (!is_namespace.back()) --depth;
+      is_namespace.pop_back();
+      // The body of a function ends it, that of a class does not: there is a semicolon.
+      if (depth == 0) last.text += ' ';
+    } else if (c == ';' && depth == 0) {
+      declarations.push_back({scope, ""});
+    } else if (depth == 0) {
+      last.text += c;
+    }
+  }
+  return declarations;
+}
+
+std::set<std::string> public_functions() {
+  std::set<std::string> functions;
+  const std::filesystem::path folder = std::filesystem::path(PLAIT_SOURCE_DIR) / "plait" / "ops";
+  // A type, a name and what it takes: the last of several, where functions with bodies lead.
+  static const std::regex kFunction(
+      "(?:^|[\\s>])(?:Tensor&?|void|[A-Z]\\w*|std::\\w+<[^()]*>)\\s+(operator[^\\s(]+|\\w+)\\s*"
+      "\\(");
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    if (!name.ends_with(".h") || kInsideHeaders.contains(name)) continue;
+    for (const Declaration& declaration : declarations_of(text_of(entry.path()))) {
+      const std::string& text = declaration.text;
+      for (std::sregex_iterator found(text.begin(), text.end(), kFunction), end; found != end;
+           ++found) {
+        const std::string function = (*found)[1];
+        if (!function.starts_with("register_")) functions.insert(declaration.scope + function);
+      }
+    }
+  }
+  return functions;
+}
+
+Refusals all_refusals() {
+  Refusals all;
+  for (const auto rows :
+       {refusals_of_elementwise, refusals_of_special, refusals_of_create, refusals_of_shape,
+        refusals_of_rearrange, refusals_of_reduce, refusals_of_sort, refusals_of_index,
+        refusals_of_take, refusals_of_products, refusals_of_linalg, refusals_of_random,
+        refusals_of_fft, refusals_of_activation, refusals_of_normalization, refusals_of_convolution,
+        refusals_of_pooling}) {
+    for (Refusal& row : rows()) all.push_back(std::move(row));
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST(Refusals, HeadersAreReadInFull) {
+  const std::set<std::string> functions = public_functions();
+  for (const char* name : {"add", "operator+", "operator+=", "sum", "tensor", "split", "topk",
+                           "linalg::solve", "linalg::norm", "norm", "fft::fft2", "random::shuffle",
+                           "meshgrid", "batch_norm", "index", "where", "var"}) {
+    EXPECT_TRUE(functions.contains(name)) << name;
+  }
+  EXPECT_GE(functions.size(), 300u);
+}
+
+TEST(Refusals, EachPublicFunctionHasSome) {
+  std::set<std::string> refusing;
+  for (const Refusal& row : all_refusals()) refusing.insert(row.function);
+  const std::set<std::string> functions = public_functions();
+  for (const std::string& function : functions) {
+    const bool refuses_nothing = kRefuseNothing.contains(function);
+    EXPECT_NE(refuses_nothing, refusing.contains(function))
+        << function << (refuses_nothing ? " is said to refuse nothing" : " has no rows");
+  }
+  for (const std::string& function : refusing) {
+    const bool is_member = function.starts_with("Tensor::") || function.starts_with("Indexed");
+    EXPECT_TRUE(is_member || functions.contains(function)) << "there is no " << function;
+  }
+}
+
+}  // namespace plait
