@@ -86,13 +86,14 @@ void show_attention() {
   const Program program =
       trace(attend, "attend")(matrix(n, width), matrix(m, width), matrix(m, width)).program;
   fmt::print(
-      "A function of C++, recorded once for matrices of any sizes; each line names where it comes "
+      "A function of C++, recorded once for matrices of any sizes, with the lines it comes "
       "from:\n\n{}\n",
       program.text());
   const Tensor keys = eye(3, 2, DType::f32) * 4;
   for (const int64_t rows : {1, 2}) {
     const Tensor arguments[] = {eye(rows, 2, DType::f32), keys, keys};
-    fmt::print("  attend {} row(s) to 3:\n{}\n", rows, evaluate(program, arguments).at(0).text());
+    fmt::print("  of {} queries and {} keys\n{}\n", arguments[0].type().text(), keys.type().text(),
+               evaluate(program, arguments).at(0).text());
   }
   fmt::print("\n");
 }

@@ -58,14 +58,13 @@ const Table& ops();
 
 struct Table {
   const ir::Primitive& print = declare(
-      {.primitive = {.name = "print",
-                     .summary = "Prints the label and the numbers; nothing comes of it.",
-                     .attributes = &ir::schema_of<PrintAttributes>(),
-                     .operands = ir::exactly(1),
-                     .infer = [](ir::Inference& in) { in.expect_array(0, kAllDTypes); },
-                     .effects = [](const ir::Instruction&) -> ir::Effects {
-                       return {.observable = true};
-                     }},
+      {.primitive = {
+           .name = "print",
+           .summary = "Prints the label and the numbers; nothing comes of it.",
+           .attributes = &ir::schema_of<PrintAttributes>(),
+           .operands = ir::exactly(1),
+           .infer = [](ir::Inference& in) { in.expect_array(0, kAllDTypes); },
+           .effects = [](const ir::Instruction&) -> ir::Effects { return {.observable = true}; }},
        .rules = {.not_differentiable = "has no results",
                  // All values at once, as one tensor with the new dimension in front.
                  .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
