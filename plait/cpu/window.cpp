@@ -109,6 +109,7 @@ void each_in_row(const WindowDimension& d, const Visit& visit) {
 // row of windows after the other.
 template <class Begin, class Visit, class End>
 void each_pair_of_rows(const Space& space, const Begin& begin, const Visit& visit, const End& end) {
+  if (std::ranges::any_of(space, [](const WindowDimension& d) { return d.count == 0; })) return;
   for (int64_t i = 0; i < space[0].count; ++i) {
     for (int64_t j = 0; j < space[1].count; ++j) {
       const Inside outer = window_at(space[0], i), inner = window_at(space[1], j);

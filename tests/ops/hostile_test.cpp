@@ -13,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/core/hash.h"
 #include "plait/core/text.h"
 #include "plait/ir/builder.h"
 #include "plait/ir/evaluator.h"
@@ -228,8 +229,7 @@ ir::Program build(const Example& example) {
   }
   std::vector<ir::ValueId> operands;
   for (const ir::Type& type : example.operands) operands.push_back(builder.parameter(type));
-  builder.add(
-      {.primitive = *example.primitive, .operands = operands, .attributes = attributes});
+  builder.add({.primitive = *example.primitive, .operands = operands, .attributes = attributes});
   whole.add(builder.finish({}));
   ir::Program program = whole.finish();
   ir::verify(program);
@@ -258,10 +258,12 @@ void expect_read_again(const ir::Program& program, const std::string& text) {
 // Plait.
 template <class Check>
 void for_each_mutant(int tries, Check check) {
-  const char* const only = std::getenv("PLAIT_HOSTILE_PRIMITIVE");  // to look at one closely
+  // To look at one closely, and elsewhere.
+  const char* const only = std::getenv("PLAIT_HOSTILE_PRIMITIVE");
+  const char* const seed = std::getenv("PLAIT_HOSTILE_SEED");
   for (const auto& [name, examples] : corpus()) {
     if (only != nullptr && name != only) continue;
-    Mutator mutator(std::hash<std::string>()(name));
+    Mutator mutator(hash_bytes(name) + (seed == nullptr ? 0 : std::stoull(seed)));
     for (int i = 0; i < tries; ++i) {
       const Example mutant = mutator.mutated(mutator.one_of(examples));
       if (only != nullptr) fprintf(stderr, "%s\n", text_of(mutant).c_str());
