@@ -76,6 +76,7 @@ void run_windows(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<WindowAttributes>();
   if (gives_space) expect_windows(call, a);
   Array& out = new_result(call);
+  if (out.element_count() == 0) return;  // there may be any number of empty planes
   const Sizes& space = gives_space ? out.sizes() : call.operands[0].sizes();
   compute(call.operands[0], windows_of(a, space), out);
 }
@@ -85,7 +86,11 @@ using Places = void (*)(const Array&, const Array&, size_t, Array&);
 template <Places compute>
 void run_places(KernelCall& call, const void*) {
   const auto dimensions = static_cast<size_t>(call.attributes.as<PlaneAttributes>().dimensions);
-  compute(call.operands[0], call.operands[1], dimensions, new_result(call));
+  Array& out = new_result(call);
+  const Array& places = call.operands[1];
+  if (out.element_count() > 0 || places.element_count() > 0) {
+    compute(call.operands[0], places, dimensions, out);
+  }
 }
 
 // ---- Rows
