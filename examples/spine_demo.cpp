@@ -81,7 +81,7 @@ Tensor attend(const Tensor& queries, const Tensor& keys, const Tensor& values) {
 void show_attention() {
   const Dim n = Dim::symbol("n"), m = Dim::symbol("m"), width = Dim::symbol("width");
   const auto matrix = [](Dim rows, Dim columns) {
-    return placeholder(ir::Type::array(DType::f32, {rows, columns}));
+    return abstract_tensor(ir::Type::array(DType::f32, {rows, columns}));
   };
   const Program program =
       trace(attend, "attend")(matrix(n, width), matrix(m, width), matrix(m, width)).program;

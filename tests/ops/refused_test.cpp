@@ -103,8 +103,8 @@ TEST(Refused, NothingIsDoneForWhatIsEmpty) {
   }
 }
 
-TEST(Refused, APlaceholderOutsideOfTrace) {
-  const Tensor x = placeholder(ir::Type::array(DType::f32, {Dim::symbol("n"), 2}));
+TEST(Refused, AnAbstractTensorOutsideOfTrace) {
+  const Tensor x = abstract_tensor(ir::Type::array(DType::f32, {Dim::symbol("n"), 2}));
   EXPECT_EQ(x.type().text(), "f32[n, 2]");
   EXPECT_THROW(x.array(), ValueError);
   EXPECT_THROW(trace([&](const Tensor&) { return x; })(zeros({})), ValueError);
