@@ -33,11 +33,16 @@ function(plait_set_options target)
   endif()
 endfunction()
 
-# plait_add_program(<target> <source>...): an executable that may use the tests' own primitives.
+# plait_add_program(<target> <source>...): an executable that uses Plait.
 function(plait_add_program target)
   add_executable(${target} ${ARGN})
   plait_set_options(${target})
   target_link_libraries(${target} PRIVATE plait)
+endfunction()
+
+# plait_add_test_program(<target> <source>...): one that uses what tests share (tests/support) too.
+function(plait_add_test_program target)
+  plait_add_program(${target} ${ARGN})
   if(TARGET plait_test_support)
     target_link_libraries(${target} PRIVATE plait_test_support)
   endif()

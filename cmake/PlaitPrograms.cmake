@@ -1,8 +1,8 @@
 # Everything that is found by its place: tools, examples, benchmarks. None of it need exist.
 
-# The tests' own primitives and machine; also what the tools and examples run on so far.
+# What tests, benchmarks and fuzz targets share: among it the tests' own primitives and machine.
 file(GLOB support_sources CONFIGURE_DEPENDS "tests/support/*.cpp")
-if(support_sources AND (PLAIT_TESTS OR PLAIT_TOOLS OR PLAIT_EXAMPLES OR PLAIT_BENCH OR PLAIT_FUZZ))
+if(support_sources AND (PLAIT_TESTS OR PLAIT_BENCH OR PLAIT_FUZZ))
   add_library(plait_test_support STATIC ${support_sources})
   plait_set_options(plait_test_support)
   target_include_directories(plait_test_support PUBLIC "${PROJECT_SOURCE_DIR}")
@@ -47,7 +47,7 @@ if(PLAIT_BENCH)
   foreach(room IN LISTS PLAIT_ROOMS)
     file(GLOB sources CONFIGURE_DEPENDS "bench/${room}/*.cpp")
     if(sources)
-      plait_add_program(plait_bench_${room} ${sources})
+      plait_add_test_program(plait_bench_${room} ${sources})
       target_link_libraries(plait_bench_${room} PRIVATE benchmark::benchmark benchmark::benchmark_main)
     endif()
   endforeach()

@@ -1,84 +1,115 @@
-// A program with recursion, a loop and symbolic sizes, as text: read, checked, printed, and
-// evaluated.
-//
-// The arrays here are those of the tests' own machine, which computes one element after another.
+// Programs with recursion, a loop and symbolic sizes, as text: read, checked, printed, and
+// evaluated; and one that was recorded from C++.
 #include <cstdio>
 #include <exception>
+#include <span>
+#include <string>
 #include <vector>
 
 #include <fmt/core.h>
-#include <fmt/ranges.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/evaluator.h"
+#include "plait/ops/create.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/shape.h"
+#include "plait/ops/softmax.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/trace_function.h"
 
-#include "tests/support/sample_programs.h"
-#include "tests/support/scalar_machine.h"
+#include "sample_programs.h"
 
 namespace {
 
 using namespace plait;
-using namespace plait::ir;
+using ir::Program;
 
-Value first_result(const Program& program, ScalarMachine& machine, const Value& argument) {
-  return evaluate(program, machine, {&argument, 1}).at(0);
+Tensor vector(const std::vector<double>& elements) {
+  return Tensor(Array::of(std::span(elements), {static_cast<int64_t>(elements.size())}));
 }
 
-void show_factorial(ScalarMachine& machine) {
-  Program program = Program::parse(kFactorial);
+Tensor first_result(const Program& program, const Tensor& argument) {
+  return evaluate(program, {&argument, 1}).at(0);
+}
+
+void show_factorial() {
+  const Program program = Program::parse(kFactorial);
   fmt::print(
       "Recursion. This program was read from text, verified, and is printed with its "
       "types:\n\n{}\n",
       program.text());
-  for (double n : {1.0, 5.0, 10.0, 170.0}) {
-    Value result = first_result(program, machine, machine.scalar(DType::f64, n));
-    fmt::print("  factorial({}) = {}    (calls nested {} deep)\n", n, ScalarMachine::number(result),
-               2 * n - 1);
+  const auto factorial = [&](double n) {
+    return first_result(program, Tensor(Array::of(n))).item<double>();
+  };
+  for (const double n : {1.0, 5.0, 10.0, 170.0}) {
+    fmt::print("  factorial({}) = {}    (calls nested {} deep)\n", n, factorial(n), 2 * n - 1);
   }
-  Value n = machine.scalar(DType::f64, 500'000);
   fmt::print(
       "  factorial(500000) = {}    (too large for f64; a million calls deep, no stack "
       "overflow)\n\n",
-      ScalarMachine::number(first_result(program, machine, n)));
+      factorial(500'000));
 }
 
-void show_collatz(ScalarMachine& machine) {
-  Program program = Program::parse(kCollatz);
+void show_collatz() {
+  const Program program = Program::parse(kCollatz);
   fmt::print("A loop whose length depends on the values: n/2 or 3n + 1 until 1 is reached.\n");
-  for (double n : {1.0, 6.0, 27.0, 837799.0}) {
-    Value result = first_result(program, machine, machine.scalar(DType::i64, n));
-    fmt::print("  collatz({}) = {} steps\n", n, ScalarMachine::number(result));
+  for (const int64_t n : {1, 6, 27, 837799}) {
+    const Tensor steps = first_result(program, Tensor(Array::of(n)));
+    fmt::print("  collatz({}) = {} steps\n", n, steps.item<int64_t>());
   }
   fmt::print("\n");
 }
 
-void show_sort(ScalarMachine& machine) {
-  Program program = Program::parse(kSort);
+void show_sort() {
+  const Program program = Program::parse(kSort);
   fmt::print(
       "Symbolic sizes: @sort<n> calls itself for n//2 and n - n//2 elements; one program, every "
       "length.\n");
   for (const std::vector<double>& x :
        std::vector<std::vector<double>>{{}, {7}, {3, 1, 2}, {9, 4, 8, -1, 5, 4, 0, 2.5}}) {
-    Value result = first_result(program, machine, machine.vector(DType::f64, x));
-    fmt::print("  sort([{}]) = [{}]\n", fmt::join(x, ", "),
-               fmt::join(ScalarMachine::elements(result), ", "));
+    fmt::print("  sort({}) = {}\n", vector(x).text(), first_result(program, vector(x)).text());
   }
   fmt::print("\n");
 }
 
-void show_error(ScalarMachine& machine) {
-  Program program = Program::parse(
+Tensor attend(const Tensor& queries, const Tensor& keys, const Tensor& values) {
+  const Tensor scores = matmul(queries, matrix_transpose(keys));
+  return matmul(softmax(scores), values);
+}
+
+void show_attention() {
+  const Dim n = Dim::symbol("n"), m = Dim::symbol("m"), width = Dim::symbol("width");
+  const auto matrix = [](Dim rows, Dim columns) {
+    return abstract_tensor(ir::Type::array(DType::f32, {rows, columns}));
+  };
+  const Program program =
+      trace(attend, "attend")(matrix(n, width), matrix(m, width), matrix(m, width)).program;
+  fmt::print(
+      "A function of C++, recorded once for matrices of any sizes, with the lines it comes "
+      "from:\n\n{}\n",
+      program.text());
+  const Tensor keys = eye(3, 2, DType::f32) * 4;
+  for (const int64_t rows : {1, 2}) {
+    const Tensor arguments[] = {eye(rows, 2, DType::f32), keys, keys};
+    fmt::print("  of {} queries and {} keys\n{}\n", arguments[0].type().text(), keys.type().text(),
+               evaluate(program, arguments).at(0).text());
+  }
+  fmt::print("\n");
+}
+
+void show_error() {
+  const Program program = Program::parse(
       "func @f<n>(%x: f64[n], %y: f64[n]) -> (f64[n]) where n%2 == 0 {\n"
       "  %0 = add %x, %y\n"
       "  return %0\n"
       "}\n");
-  std::vector<std::vector<Value>> inputs{
-      {machine.vector(DType::f64, {1, 2}), machine.vector(DType::f64, {1, 2, 3})},
-      {machine.vector(DType::f64, {1, 2, 3}), machine.vector(DType::f64, {1, 2, 3})}};
+  const std::vector<std::vector<Tensor>> inputs{{vector({1, 2}), vector({1, 2, 3})},
+                                                {vector({1, 2, 3}), vector({1, 2, 3})}};
   fmt::print("Sizes are checked on entry; an error names what was given and what was expected:\n");
-  for (const std::vector<Value>& arguments : inputs) {
+  for (const std::vector<Tensor>& arguments : inputs) {
     try {
-      evaluate(program, machine, arguments);
+      evaluate(program, arguments);
     } catch (const Error& error) {
       fmt::print("  {}\n", error.message());
     }
@@ -89,11 +120,12 @@ void show_error(ScalarMachine& machine) {
 
 int main() {
   try {
-    ScalarMachine machine;
-    show_factorial(machine);
-    show_collatz(machine);
-    show_sort(machine);
-    show_error(machine);
+    register_all();
+    show_factorial();
+    show_collatz();
+    show_sort();
+    show_attention();
+    show_error();
     return 0;
   } catch (const std::exception& error) {
     fmt::print(stderr, "{}\n", error.what());

@@ -90,6 +90,7 @@
 #include "plait/ops/pad.h"
 #include "plait/ops/per_dimension.h"
 #include "plait/ops/pooling.h"
+#include "plait/ops/print.h"
 #include "plait/ops/products.h"
 #include "plait/ops/random.h"
 #include "plait/ops/rearrange.h"

@@ -8,6 +8,7 @@
 #include <numeric>
 #include <vector>
 
+#include "plait/core/error.h"
 #include "plait/core/thread_team.h"
 #include "plait/cpu/fourier.h"
 #include "plait/ops/fft_primitives.h"
@@ -73,10 +74,24 @@ void transform_rows(KernelCall& call, int64_t axis, int64_t transform_length, bo
   call.results[0] = with_last_axis_at(result, axis);
 }
 
+// Whether there is anything to transform; else the result is there. The type rule sees only lengths
+// that are known by number.
+bool has_rows(KernelCall& call, int64_t length) {
+  if (length < 1) {
+    throw ValueError("{}: a transform of {} numbers; the operand is {}{}", call.primitive.name,
+                     length, name_of(call.operands[0].dtype()),
+                     text_of_sizes(call.operands[0].sizes()));
+  }
+  if (call.operands[0].element_count() > 0) return true;
+  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  return false;
+}
+
 template <class T>
 void fft_of(KernelCall& call) {
   const auto& a = call.attributes.as<FftAttributes>();
   const int64_t n = call.operands[0].sizes()[static_cast<size_t>(a.axis)];
+  if (!has_rows(call, n)) return;
   const double factor = factor_of(a.scale, n);
   using Number = std::complex<T>;
   transform_rows<Number, Number>(call, a.axis, n, a.inverse,
@@ -143,6 +158,7 @@ template <class T>
 void rfft_of(KernelCall& call) {
   const auto& a = call.attributes.as<RfftAttributes>();
   const int64_t n = call.operands[0].sizes()[static_cast<size_t>(a.axis)];
+  if (!has_rows(call, n)) return;
   const double factor = factor_of(a.scale, n);
   using Number = std::complex<T>;
   if (n % 2 == 0) {
@@ -165,6 +181,7 @@ template <class T>
 void irfft_of(KernelCall& call) {
   const auto& a = call.attributes.as<IrfftAttributes>();
   const int64_t n = a.size.number();
+  if (!has_rows(call, n)) return;
   const double factor = factor_of(a.scale, n);
   using Number = std::complex<T>;
   if (n % 2 == 0) {

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <array>
+#include <span>
 #include <utility>
 
 #include "plait/core/error.h"
@@ -59,13 +61,24 @@ std::vector<WindowDimension> windows_of(const WindowAttributes& a, const Sizes& 
   return windows;
 }
 
+// The type rule sees only sizes that are known by number.
+void expect_windows(const KernelCall& call, const WindowAttributes& a) {
+  const Sizes& given = call.operands[0].sizes();
+  if (std::ranges::equal(numbers(a.counts), std::span(given).last(a.counts.size()))) return;
+  throw ShapeError("{}: {} does not hold {} windows", call.primitive.name, text_of_sizes(given),
+                   Shape(a.counts).text());
+}
+
 using Windows = void (*)(const Array&, std::span<const WindowDimension>, Array&);
 
 template <Windows compute, bool gives_space>
 void run_windows(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<WindowAttributes>();
+  if (gives_space) expect_windows(call, a);
   Array& out = new_result(call);
+  if (out.element_count() == 0) return;  // there may be any number of empty planes
   const Sizes& space = gives_space ? out.sizes() : call.operands[0].sizes();
-  compute(call.operands[0], windows_of(call.attributes.as<WindowAttributes>(), space), out);
+  compute(call.operands[0], windows_of(a, space), out);
 }
 
 using Places = void (*)(const Array&, const Array&, size_t, Array&);
@@ -73,7 +86,11 @@ using Places = void (*)(const Array&, const Array&, size_t, Array&);
 template <Places compute>
 void run_places(KernelCall& call, const void*) {
   const auto dimensions = static_cast<size_t>(call.attributes.as<PlaneAttributes>().dimensions);
-  compute(call.operands[0], call.operands[1], dimensions, new_result(call));
+  Array& out = new_result(call);
+  const Array& places = call.operands[1];
+  if (out.element_count() > 0 || places.element_count() > 0) {
+    compute(call.operands[0], places, dimensions, out);
+  }
 }
 
 // ---- Rows

@@ -88,7 +88,11 @@ void each_in_row(const WindowDimension& d, const Visit& visit) {
     }
     return;
   }
-  for (int64_t k = 0; k < d.window; ++k) {
+  // What lies before the elements for all windows, or behind them, is passed over.
+  const int64_t before = d.padding - (d.count - 1) * d.stride, behind = d.size - 1 + d.padding;
+  const int64_t least = before > 0 ? (before + d.dilation - 1) / d.dilation : 0;
+  const int64_t end_inside = behind < 0 ? 0 : behind / d.dilation + 1;
+  for (int64_t k = least; k < std::min(d.window, end_inside); ++k) {
     const int64_t shift = k * d.dilation - d.padding;
     const int64_t first = shift < 0 ? (-shift + d.stride - 1) / d.stride : 0;
     const int64_t last = d.size - 1 - shift;
@@ -105,6 +109,7 @@ void each_in_row(const WindowDimension& d, const Visit& visit) {
 // row of windows after the other.
 template <class Begin, class Visit, class End>
 void each_pair_of_rows(const Space& space, const Begin& begin, const Visit& visit, const End& end) {
+  if (std::ranges::any_of(space, [](const WindowDimension& d) { return d.count == 0; })) return;
   for (int64_t i = 0; i < space[0].count; ++i) {
     for (int64_t j = 0; j < space[1].count; ++j) {
       const Inside outer = window_at(space[0], i), inner = window_at(space[1], j);
@@ -129,7 +134,8 @@ void each_plane(int64_t planes, int64_t work, const Body& body) {
 int64_t work_of(const Space& space) {
   int64_t work = count_of(space);
   for (const WindowDimension& d : space) {
-    work *= d.is_even ? (d.size + d.count - 1) / std::max<int64_t>(d.count, 1) : d.window;
+    work *= d.is_even ? (d.size + d.count - 1) / std::max<int64_t>(d.count, 1)
+                      : std::min(d.window, d.size);
   }
   return work;
 }

@@ -37,7 +37,6 @@ class ProgramReader {
   std::string read_label();
   Location read_location();
   std::vector<Dim> read_size_names();
-  std::vector<Dim> read_dims();
   void read_values(size_t defined, std::vector<ValueId>& values);
 
   // Whatever is wrong with what was read is reported with the place that reading has come to.
@@ -90,14 +89,8 @@ void ProgramReader::read_prologue() {
                            version, kBinaryVersion));
 }
 
-std::vector<Dim> ProgramReader::read_dims() {
-  std::vector<Dim> dims;
-  read_value(reader_, dims);
-  return dims;
-}
-
 std::vector<Dim> ProgramReader::read_size_names() {
-  std::vector<Dim> names = read_dims();
+  std::vector<Dim> names = reader_.sizes();
   std::unordered_set<Dim> seen;
   for (const Dim name : names) {
     if (!name.is_symbol()) reader_.fail(fmt::format("{} is not the name of a size", name.text()));
@@ -141,7 +134,7 @@ void ProgramReader::read_head() {
   for (size_t n = reader_.count(); n > 0; --n) {
     const std::string_view name = reader_.name();
     if (signature.axes.find(name)) reader_.fail(fmt::format("the axis {} is there twice", name));
-    signature.axes.axes.push_back({std::string(name), reader_.dim()});
+    signature.axes.axes.push_back({std::string(name), reader_.size()});
   }
   read_value(reader_, signature.facts);
   head.location = read_location();
@@ -161,7 +154,7 @@ std::shared_ptr<const Function> ProgramReader::read_body(const FunctionHead& hea
   }
   builder.set_location(head.location);
   for (size_t n = reader_.count(); n > 0; --n) read_instruction(builder);
-  const std::vector<Dim> sizes = read_dims();
+  const std::vector<Dim> sizes = reader_.sizes();
   std::vector<ValueId> results;
   read_values(builder.so_far().value_count(), results);
   return telling_place([&] { return builder.finish(results, sizes); });
@@ -177,7 +170,7 @@ const Primitive& ProgramReader::read_primitive() {
 Callee ProgramReader::read_callee() {
   Callee callee;
   callee.name = reader_.name();
-  callee.sizes = read_dims();
+  callee.sizes = reader_.sizes();
   return callee;
 }
 
@@ -196,7 +189,7 @@ void ProgramReader::read_instruction(FunctionBuilder& builder) {
   const Primitive& primitive = read_primitive();
   born_.clear();
   for (const Dim size : read_size_names()) born_.emplace_back(size.name());
-  const std::vector<Dim> size_arguments = read_dims();
+  const std::vector<Dim> size_arguments = reader_.sizes();
   callees_.clear();
   for (size_t n = reader_.count(); n > 0; --n) callees_.push_back(read_callee());
   read_values(builder.so_far().value_count(), operands_);

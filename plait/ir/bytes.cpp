@@ -184,6 +184,18 @@ Dim ByteReader::dim() {
 }
 
 // An entry gets its number before its parts get theirs, as in writing.
+Dim ByteReader::size() {
+  const Dim size = dim();
+  if (size.is_number() && size.number() < 0) fail(fmt::format("a size of {}, below 0", size));
+  return size;
+}
+
+std::vector<Dim> ByteReader::sizes() {
+  std::vector<Dim> sizes;
+  for (size_t n = count(); n > 0; --n) sizes.push_back(size());
+  return sizes;
+}
+
 Type ByteReader::type() {
   return entry(types_, [&] {
     if (depth_ >= kDeepest) fail(fmt::format("types nested deeper than {} levels", kDeepest));
@@ -213,9 +225,7 @@ Type ByteReader::new_type() {
     }
     case Type::Kind::record: {
       std::string record(name());
-      std::vector<Dim> arguments;
-      read_value(*this, arguments);
-      return Type::record(std::move(record), std::move(arguments));
+      return Type::record(std::move(record), sizes());
     }
     case Type::Kind::optional: return Type::optional(part_of_type());
     case Type::Kind::none: break;
@@ -233,8 +243,7 @@ Type ByteReader::part_of_type() {
 Type ByteReader::array_type() {
   DType dtype{};
   read_value(*this, dtype);
-  std::vector<Dim> sizes;
-  read_value(*this, sizes);
+  const std::vector<Dim> dims = sizes();
   AxisSet varying;
   read_value(*this, varying);
   Sharding sharding;
@@ -247,7 +256,7 @@ Type ByteReader::array_type() {
     }
     read_value(*this, sharding.partial);
   }
-  return Type::array(dtype, Shape(sizes), std::move(varying), std::move(sharding));
+  return Type::array(dtype, Shape(dims), std::move(varying), std::move(sharding));
 }
 
 Literal ByteReader::literal() {

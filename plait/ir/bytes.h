@@ -57,6 +57,8 @@ class ByteReader {
   std::string_view string();  // valid while the bytes are
   std::string_view name();  // a string that the text form could read: letters, digits, `_` and `.`
   Dim dim();
+  Dim size();  // one that is not below 0
+  std::vector<Dim> sizes();
   Type type();
   Literal literal();
   size_t position() const { return position_; }

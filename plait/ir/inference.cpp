@@ -61,6 +61,24 @@ void agree_on_axes(Inference& inference) {
   for (Type& result : inference.results) result = result.with_varying(axes);
 }
 
+// Sizes are not below 0. Where it is seen only when it runs, it is told there.
+void check_sizes(const Inference& inference) {
+  const auto check = [&](Dim size, std::string_view what, const std::string& where) {
+    if (!size.is_number() || size.number() >= 0) return;
+    throw ShapeError("{}: {}{}: a size is {}, below 0", inference.primitive.name, what, where, size)
+        .at(inference.location);
+  };
+  for (const Dim size : inference.size_arguments) check(size, "the size arguments", "");
+  for (const Callee& callee : inference.callees) {
+    for (const Dim size : callee.sizes) check(size, "the sizes of @", callee.name);
+  }
+  for (const Type& type : inference.results) {
+    type.for_each_dim([&](Dim size) {
+      if (size.is_number() && size.number() < 0) check(size, "gives ", type.text());
+    });
+  }
+}
+
 void agree_with_stated(Inference& inference) {
   if (inference.stated.empty()) return;
   if (inference.stated.size() != inference.results.size()) {
@@ -192,6 +210,7 @@ void Inference::run() {
     infer_elementwise(*this);
   else
     infer_from_signature(*this);
+  check_sizes(*this);
   if (!primitive.infers_axes) agree_on_axes(*this);
   agree_with_stated(*this);
 }

@@ -8,6 +8,17 @@
 namespace plait::ir {
 namespace {
 
+// Numbers below 0 occur in sizes, but are none.
+Dim parse_size(TextReader& reader) {
+  reader.skip_space();
+  const size_t begin = reader.position();
+  const Dim size = parse_dim(reader);
+  if (size.is_number() && size.number() < 0) {
+    reader.fail_at(begin, fmt::format("a size of {}, below 0", size));
+  }
+  return size;
+}
+
 // `f32[n @data, m @(model, x)]`: the axes behind one dimension.
 std::vector<std::string> parse_split(TextReader& reader) {
   std::vector<std::string> axes;
@@ -27,7 +38,7 @@ Type parse_array(TextReader& reader) {
   reader.expect("[");
   if (!reader.accept("]")) {
     do {
-      sizes.push_back(parse_dim(reader));
+      sizes.push_back(parse_size(reader));
       sharding.splits.emplace_back();
       if (!reader.accept("@")) continue;
       sharding.splits.back() = parse_split(reader);
@@ -97,7 +108,7 @@ Mesh parse_mesh(TextReader& reader) {
     const std::string_view name = reader.name();
     if (mesh.find(name)) reader.fail_at(begin, fmt::format("the axis {} is there twice", name));
     reader.expect(":");
-    mesh.axes.push_back({std::string(name), parse_dim(reader)});
+    mesh.axes.push_back({std::string(name), parse_size(reader)});
   } while (reader.accept(","));
   reader.expect("}");
   return mesh;
@@ -133,7 +144,7 @@ AxisSet parse_axes(TextReader& reader) {
 std::vector<Dim> parse_dims(TextReader& reader) {
   std::vector<Dim> dims;
   if (reader.accept(">")) return dims;
-  do dims.push_back(parse_dim(reader));
+  do dims.push_back(parse_size(reader));
   while (reader.accept(","));
   reader.expect(">");
   return dims;

@@ -9,6 +9,7 @@
 #include "plait/ops/gather.h"
 #include "plait/ops/linalg.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/print.h"
 #include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/scan.h"
@@ -55,6 +56,7 @@ void register_all() {
   register_random_ops();
   register_linalg_ops();
   register_fft_ops();
+  register_print();
 }
 
 }  // namespace plait

@@ -110,8 +110,11 @@ struct Numbers {
 // when several threads are inside of it.
 std::mutex one_caller;
 
+// Where all results are empty there is nothing to do, for any number of matrices without elements.
 template <class Body>
-void for_each_matrix(int64_t count, Body body) {
+void for_each_matrix(const KernelCall& call, int64_t count, Body body) {
+  const auto is_empty = [](const ArrayType& type) { return element_count_of(type.sizes) == 0; };
+  if (std::ranges::all_of(call.types, is_empty)) return;
   const std::lock_guard lock(one_caller);
   for (int64_t i = 0; i < count; ++i) body(i);
 }
@@ -152,7 +155,7 @@ void cholesky_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]);
     const int64_t n = a.rows();
-    for_each_matrix(n ? a.count() : 0, [&](int64_t i) {
+    for_each_matrix(call, n ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       if (const int64_t minor = routines.cholesky(a.at(i), n); minor != 0) {
         throw ValueError(
@@ -188,7 +191,7 @@ void lu_now(KernelCall& call, const void* data) {
     Matrices<T> a(call.operands[0]);
     const int64_t m = a.rows(), k = a.least();
     Numbers<int64_t> order(call.types[1].sizes, m), sign(call.types[2].sizes, 1);
-    for_each_matrix(a.count(), [&](int64_t i) {
+    for_each_matrix(call, a.count(), [&](int64_t i) {
       expect_finite(call, a, i);
       std::vector<int32_t> pivots(static_cast<size_t>(k));
       if (k > 0) routines.lu(a.at(i), m, a.columns(), pivots.data());
@@ -205,7 +208,7 @@ void triangular_solve_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]), b(call.operands[1]);
     const int64_t n = a.rows();
-    for_each_matrix(b.columns() && n ? a.count() : 0, [&](int64_t i) {
+    for_each_matrix(call, b.columns() && n ? a.count() : 0, [&](int64_t i) {
       for (int64_t j = 0; j < n && !kind.unit_diagonal; ++j) {
         if (a.at(i, j, j) == T()) refuse_singular(call, a, i, j);
       }
@@ -219,7 +222,7 @@ void solve_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]), b(call.operands[1]);
     const int64_t n = a.rows(), columns = b.columns();
-    for_each_matrix(n ? a.count() : 0, [&](int64_t i) {
+    for_each_matrix(call, n ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       std::vector<int32_t> pivots(static_cast<size_t>(n));
       routines.lu(a.at(i), n, n, pivots.data());
@@ -244,7 +247,7 @@ void qr_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]), q(call.types[0].sizes), r(call.types[1].sizes);
     const int64_t m = a.rows(), n = a.columns();
-    for_each_matrix(a.count(), [&](int64_t i) {
+    for_each_matrix(call, a.count(), [&](int64_t i) {
       expect_finite(call, a, i);
       if (a.least() == 0) return q.set_identity(i);
       routines.qr(a.at(i), q.at(i), m, n, q.columns());
@@ -262,7 +265,7 @@ void eigh_now(KernelCall& call, const void* data) {
     Matrices<T> a(call.operands[0]);
     const int64_t n = a.rows();
     Numbers<Real<T>> values(call.types[0].sizes, n);
-    for_each_matrix(n ? a.count() : 0, [&](int64_t i) {
+    for_each_matrix(call, n ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       if (!routines.eigh(a.at(i), values.at(i), n)) fail_to_converge(call, a, i);
     });
@@ -277,7 +280,7 @@ void svd_now(KernelCall& call, const void* data) {
     Matrices<T> a(call.operands[0]), u(call.types[0].sizes), vh(call.types[2].sizes);
     const int64_t m = a.rows(), n = a.columns(), k = a.least();
     Numbers<Real<T>> values(call.types[1].sizes, k);
-    for_each_matrix(a.count(), [&](int64_t i) {
+    for_each_matrix(call, a.count(), [&](int64_t i) {
       expect_finite(call, a, i);
       if (k == 0) {
         u.set_identity(i);
@@ -298,7 +301,7 @@ void pinv_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
     Matrices<T> a(call.operands[0]), inverse(call.types[0].sizes);
     const int64_t m = a.rows(), n = a.columns(), k = a.least();
-    for_each_matrix(k ? a.count() : 0, [&](int64_t i) {
+    for_each_matrix(call, k ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       std::vector<T> u(static_cast<size_t>(m * k)), vh(static_cast<size_t>(k * n));
       std::vector<Real<T>> values(static_cast<size_t>(k));
@@ -336,7 +339,7 @@ void eig_now(KernelCall& call, const void* data) {
     Matrices<ComplexOf<T>> vectors(call.types[1].sizes);
     const int64_t n = a.rows();
     Numbers<ComplexOf<T>> values(call.types[0].sizes, n);
-    for_each_matrix(n ? a.count() : 0, [&](int64_t i) {
+    for_each_matrix(call, n ? a.count() : 0, [&](int64_t i) {
       expect_finite(call, a, i);
       if (!routines.eig(a.at(i), values.at(i), vectors.at(i), n)) fail_to_converge(call, a, i);
     });

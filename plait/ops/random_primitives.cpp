@@ -108,6 +108,8 @@ void infer_values(ir::Inference& in) {
 }
 
 void infer_integers(ir::Inference& in) {
+  const Dim count = in.attributes_as<RandomIntegersAttributes>().count;
+  if (count.is_number() && count.number() < 1) in.fail("there are {} to choose from", count);
   give(in, in.attributes_as<RandomIntegersAttributes>().sizes, DType::i64);
 }
 

@@ -50,6 +50,7 @@ void infer_slice(ir::Inference& in) {
   expect_axis(in, a.axis);
   const Dim size = from.at(a.axis);
   const SliceRange range = range_of(a);
+  if (a.step == 0) in.fail("a step of 0 along axis {}", a.axis);
   if (range.is_outside(size)) {
     range.refuse("slice", size, a.axis, in.operands[0].text(), in.location);
   }
@@ -60,6 +61,7 @@ void infer_slice(ir::Inference& in) {
 
 Slice slice_of(int64_t start, int64_t count, int64_t step) {
   if (count == 0) return {.start = 0, .stop = 0};
+  if (count == 1) return {.start = start, .stop = start + 1};  // however far the step leads
   const int64_t stop = start + count * step;
   return {.start = start, .stop = stop < 0 ? std::nullopt : std::optional(stop), .step = step};
 }
@@ -89,11 +91,21 @@ Dim padded_size(const PadAttributes& a, Dim size) {
   return a.before + spread + a.after;
 }
 
+void check_widths(const PadAttributes& a, Location location = {}) {
+  for (const Dim width : {a.before, a.after}) {
+    if (!width.is_number() || width.number() >= 0) continue;
+    throw ValueError("pad: {} zeros before and {} behind along axis {}", a.before, a.after, a.axis)
+        .at(location)
+        .hint("slice takes elements away");
+  }
+}
+
 void infer_pad(ir::Inference& in) {
   const auto& a = in.attributes_as<PadAttributes>();
   const Shape& from = array_operand(in).shape();
   expect_axis(in, a.axis);
   if (a.step < 1) in.fail("neighbours {} apart", a.step);
+  check_widths(a, in.location);
   Shape to = from;
   to.set(a.axis, padded_size(a, from.at(a.axis)));
   in.give(in.operands[0].without_sharding().with_shape(to));
@@ -101,6 +113,7 @@ void infer_pad(ir::Inference& in) {
 
 void pad_now(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<PadAttributes>();
+  check_widths(a);
   const Array& x = call.operands[0];
   const int64_t count = x.sizes()[static_cast<size_t>(a.axis)];
   call.results[0] = Array::filled(x.dtype(), call.types[0].sizes, Element::of(false));

@@ -9,7 +9,11 @@ bool SliceRange::is_outside(Dim size) const {
   if (!size.is_number() || !start.is_number() || !count.is_number()) return false;
   const auto holds = [&](int64_t i) { return i >= 0 && i < size.number(); };
   const int64_t first = start.number(), n = count.number();
-  return n < 0 || (n > 0 && !(holds(first) && holds(first + (n - 1) * step)));
+  if (n <= 0) return n < 0;
+  int64_t last = 0;
+  const bool overflows =
+      __builtin_mul_overflow(n - 1, step, &last) || __builtin_add_overflow(first, last, &last);
+  return overflows || !holds(first) || !holds(last);
 }
 
 void SliceRange::refuse(std::string_view function, Dim size, int64_t axis, const std::string& array,
@@ -26,6 +30,8 @@ void SliceRange::refuse(std::string_view function, Dim size, int64_t axis, const
 
 bool SliceRange::is_safe(Dim size) const {
   if (size.is_number() && start.is_number() && count.is_number()) return true;
+  constexpr int64_t kFar = int64_t{1} << 31;  // beyond, sizes may not hold what is computed below
+  if (step <= -kFar || step >= kFar) return false;
   const SizeFacts nothing_known;
   const Dim last = start + (count - 1) * step;
   const auto proved = [&](Dim low, Dim high) {

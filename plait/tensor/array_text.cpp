@@ -117,6 +117,7 @@ class ArrayPrinter {
  public:
   explicit ArrayPrinter(const Array& array)
       : array_(array), is_cut_(array.element_count() > kMostShown) {
+    if (array.element_count() == 0) return;
     collect(0, array_.layout().offset);
     format();
   }

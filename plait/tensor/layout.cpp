@@ -15,10 +15,14 @@ std::string text_of_sizes(std::span<const int64_t> sizes) {
 }
 
 int64_t element_count_of(std::span<const int64_t> sizes) {
-  if (std::ranges::find(sizes, 0) != sizes.end()) return 0;
-  int64_t count = 1;
+  bool is_empty = false;
   for (const int64_t size : sizes) {
     if (size < 0) throw ShapeError("a negative size: {}", text_of_sizes(sizes));
+    is_empty = is_empty || size == 0;
+  }
+  if (is_empty) return 0;
+  int64_t count = 1;
+  for (const int64_t size : sizes) {
     if (__builtin_mul_overflow(count, size, &count)) {
       throw MemoryError("{} has more elements than 63 bits count", text_of_sizes(sizes));
     }

@@ -2,6 +2,8 @@
 //
 //   TracedProgram traced = trace([](Model model, Tensor x) { return model(x); })(model, x);
 //   std::cout << traced.program.text();
+//
+//   trace(attend)(abstract_tensor(ir::Type::array(DType::f32, {Dim::symbol("n"), 3})))
 #pragma once
 
 #include <string>
@@ -35,6 +37,10 @@ TracedProgram trace_now(const std::string& name, const F& f, std::tuple<Argument
 }
 
 }  // namespace tracing
+
+// An argument for trace() of which only the type is known, whose sizes may be symbols. Good for
+// nothing else.
+Tensor abstract_tensor(const ir::Type& type);
 
 // What is called with the arguments records what f does with tensors of their types. Arguments and
 // results are trees of tensors (core/tree.h).

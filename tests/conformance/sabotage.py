@@ -35,6 +35,8 @@ def has_axis(case, result):
 def damages(case):
     """(kind, number, check): a way to damage the primitive and the check that must notice."""
     primitive = case.primitive
+    if count_of_results(case) == 0:  # what has no results is tested elsewhere
+        return
     for result in range(count_of_results(case)):
         yield "values", result, "values"
         if has_axis(case, result):

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 std::vector<fs::path> inputs_of(const fs::path& place) {
   if (!fs::is_directory(place)) return {place};
   std::vector<fs::path> inputs;
-  for (const auto& entry : fs::directory_iterator(place)) {
+  for (const auto& entry : fs::recursive_directory_iterator(place)) {
     if (entry.is_regular_file()) inputs.push_back(entry.path());
   }
   return inputs;

@@ -13,7 +13,9 @@ std::vector<std::string> texts(bool malformed) {
   const std::filesystem::path folder = std::string(PLAIT_SOURCE_DIR) + "/tests/fuzz/corpus/text";
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (entry.path().filename().string().starts_with("malformed") == malformed) {
+    const std::string name = entry.path().filename().string();
+    // Those in folders below are made of other primitives.
+    if (entry.is_regular_file() && name.starts_with("malformed") == malformed) {
       paths.push_back(entry.path());
     }
   }

@@ -298,7 +298,9 @@ std::vector<Primitive> effectful() {
 
 bool register_all() {
   for (auto* family : {arithmetic, choices, vectors, effectful}) {
-    for (Primitive& primitive : family()) register_primitive(std::move(primitive));
+    for (Primitive& primitive : family()) {
+      if (find_primitive(primitive.name) == nullptr) register_primitive(std::move(primitive));
+    }
   }
   return true;
 }

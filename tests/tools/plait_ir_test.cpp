@@ -9,6 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "plait/io/npy.h"
+
+namespace plait {
 namespace {
 
 struct Outcome {
@@ -51,7 +54,7 @@ class PlaitIr : public testing::Test {
 const std::string kProgram = R"(plait 1
 
 func @main(%x: f64[], %y: f64[]) -> (f64[]) {
-  %n = negate %y : f64[]      ; model.cpp:3
+  %n = negative %y : f64[]      ; model.cpp:3
   %s = add %x, %n : f64[]     ; model.cpp:4
   print %s {label = "sum"}    ; model.cpp:5
   return %s
@@ -84,29 +87,29 @@ TEST_F(PlaitIr, Verifies) {
   EXPECT_EQ(good.status, 0) << good.errors;
   EXPECT_EQ(good.output, "kept: all 16 rules, by 2 functions of 3 instructions\n");
   Outcome bad = run("verify " + file("b.plait", R"(
-func @main(%x: f32[]^{data}, %p: bool[]^{data}) -> (f32[]) over {data: 2} {
-  guard %p                                   ; model.cpp:7
-  %s = all_reduce_sum %x {axes = {data}}     ; model.cpp:8
+func @main<n>(%x: f32[n]) -> (f32[n]) {
+  %s = negative %x                           ; model.cpp:7
+  %r = refine %s : f32[k]                    ; model.cpp:8
   return %s
 }
 )"));
   EXPECT_EQ(bad.status, 1);
   EXPECT_EQ(bad.output, "");
-  EXPECT_NE(bad.errors.find("column 3: rule `collectives`: @main: %s = all_reduce_sum %x"),
+  EXPECT_NE(bad.errors.find("column 3: rule `scope`: @main: %r = refine %s : f32[k]"),
             std::string::npos)
       << bad.errors;
   EXPECT_NE(bad.errors.find("model.cpp:8"), std::string::npos) << bad.errors;
 }
 
 TEST_F(PlaitIr, Rewrites) {
-  std::string rewrite =
-      "rewrite " + file("a.plait", kProgram) + " --rule 'add(?x, negate(?y)) => subtract(?x, ?y)'";
+  std::string rewrite = "rewrite " + file("a.plait", kProgram) +
+                        " --rule 'add(?x, negative(?y)) => subtract(?x, ?y)'";
   Outcome kept = run(rewrite);
   EXPECT_EQ(kept.status, 0) << kept.errors;
-  EXPECT_NE(kept.output.find("%n = negate %y"), std::string::npos);
+  EXPECT_NE(kept.output.find("%n = negative %y"), std::string::npos);
   EXPECT_NE(kept.output.find("%s = subtract %x, %y : f64[]"), std::string::npos) << kept.output;
   Outcome pruned = run(rewrite + " --rule 'subtract(?x, ?y) => maximum(?x, ?y)' --prune");
-  EXPECT_EQ(pruned.output.find("negate"), std::string::npos);
+  EXPECT_EQ(pruned.output.find("negative"), std::string::npos);
   EXPECT_EQ(pruned.output.find("@unused"), std::string::npos);
   EXPECT_NE(pruned.output.find("maximum"), std::string::npos) << pruned.output;
   Outcome wrong = run("rewrite " + path("a.plait") + " --rule 'add(?x => ?x'");
@@ -144,7 +147,7 @@ TEST_F(PlaitIr, TellsEffects) {
   file("a.plait", kProgram);
   EXPECT_EQ(run("effects " + path("a.plait")).output, "@main: observable\n@unused: pure\n");
   EXPECT_NE(run("effects --instructions " + path("a.plait"))
-                .output.find("  %n = negate %y : f64[]: pure\n"),
+                .output.find("  %n = negative %y : f64[]: pure\n"),
             std::string::npos);
 }
 
@@ -170,30 +173,72 @@ TEST_F(PlaitIr, SaysThatGraphvizIsMissing) {
 TEST_F(PlaitIr, Evaluates) {
   Outcome sum = run("run " + file("a.plait", kProgram) + " -i 5 --input 1.5");
   EXPECT_EQ(sum.status, 0) << sum.errors;
-  EXPECT_NE(sum.output.find("3.5"), std::string::npos) << sum.output;
+  EXPECT_EQ(sum.output, "sum: 3.5 : f64[]\n3.5 : f64[]\n");
   EXPECT_NE(run("run " + path("a.plait") + " -i 5 -i -1.5").output.find("6.5"), std::string::npos);
-  EXPECT_NE(run("run " + path("a.plait") + " --function unused -i 7").output.find("7"),
-            std::string::npos);
+  EXPECT_EQ(run("run " + path("a.plait") + " --function unused -i 7").output, "7. : f64[]\n");
   file("b.plait", R"(
 func @main<n, m>(%x: f32[n], %o: bool[]?, %i: i64[2]) -> <k> (f32[k], bool[]?, i64[2], i64[]) {
   %s = size {value = n + m}
-  %h = halve %x
+  %h = slice %x {axis = 0, start = 0, count = n//2}
   return <n//2> %h, %o, %i, %s
 }
 )");
   Outcome sizes =
       run("run " + path("b.plait") + " -i '[1, 2.5, 3, 4]' -i true -i 'i64[2](8, 9)' --size m=10");
   EXPECT_EQ(sizes.status, 0) << sizes.errors;
-  EXPECT_NE(sizes.output.find("k = 2\n"), std::string::npos) << sizes.output;
-  EXPECT_NE(sizes.output.find("2.5"), std::string::npos) << sizes.output;
-  EXPECT_NE(sizes.output.find("14"), std::string::npos) << sizes.output;
+  EXPECT_EQ(sizes.output,
+            "k = 2\n[1.  2.5] : f32[2]\npresent True : bool[]\n[8 9] : i64[2]\n14 : i64[]\n");
+}
+
+TEST_F(PlaitIr, TakesListsOfAnyDepthLiteralsAndFiles) {
+  file("a.plait", "func @main<n, m>(%x: f32[n, m]) -> (f32[n, m]) { return %x }");
+  EXPECT_EQ(run("run " + path("a.plait") + " -i '[[1, -2.5], [inf, 0.25]]'").output,
+            "[[ 1.   -2.5 ]\n [  inf  0.25]] : f32[2, 2]\n");
+  EXPECT_EQ(run("run " + path("a.plait") + " -i '[[], [], []]'").output, "[] : f32[3, 0]\n");
+  EXPECT_EQ(run("run " + path("a.plait") + " -i 'f32[1, 3](7 ...)'").output,
+            "[[7. 7. 7.]] : f32[1, 3]\n");
+  const float numbers[] = {1, 2, 3, 4, 5, 6};
+  save_npy(path("x.npy"), Array::of(std::span<const float>(numbers), {2, 3}));
+  EXPECT_EQ(run("run " + path("a.plait") + " -i @" + path("x.npy")).output,
+            "[[1. 2. 3.]\n [4. 5. 6.]] : f32[2, 3]\n");
+  file("b.plait",
+       "func @main(%x: i64[1, 1, 2]?, %c: c64[1]) -> (i64[1, 1, 2]?, c64[1]) "
+       "{ return %x, %c }");
+  EXPECT_EQ(
+      run("run " + path("b.plait") + " -i '[[[9223372036854775807, -1]]]' -i '[(1+2j)]'").output,
+      "present [[[9223372036854775807                  -1]]] : i64[1, 1, 2]\n[1.+2.j] : c64[1]\n");
+  EXPECT_TRUE(
+      run("run " + path("b.plait") + " -i absent -i '[(1+2j)]'").output.starts_with("absent\n"));
+}
+
+TEST_F(PlaitIr, WhatIsPrintedComesFirstAlsoWhereTheProgramFails) {
+  file("a.plait", R"(
+func @main<n>(%x: f64[n], %i: i64[]) -> (f64[]) {
+  print %x {label = "x"}
+  print %i
+  %0 = gather %x, %i {axes = [0]}      ; model.cpp:9
+  print %0 {label = "at i"}
+  return %0
+}
+)");
+  Outcome good = run("run " + path("a.plait") + " -i '[1, 2.5]' -i 1 -o " + path("results"));
+  EXPECT_EQ(good.status, 0) << good.errors;
+  EXPECT_EQ(good.output, "x: [1.  2.5] : f64[2]\n1 : i64[]\nat i: 2.5 : f64[]\n");
+  EXPECT_EQ(content("results"), "2.5 : f64[]\n");
+  Outcome bad = run("run " + path("a.plait") + " -i '[1, 2.5]' -i 2");
+  EXPECT_EQ(bad.status, 1);
+  EXPECT_EQ(bad.output, "x: [1.  2.5] : f64[2]\n2 : i64[]\n");
+  EXPECT_NE(bad.errors.find("IndexError"), std::string::npos) << bad.errors;
+  EXPECT_NE(bad.errors.find("model.cpp:9"), std::string::npos) << bad.errors;
 }
 
 TEST_F(PlaitIr, RefusesArgumentsThatDoNotFit) {
   file("a.plait", "func @main(%x: i64[2]) -> (i64[2]) { return %x }");
   for (std::string arguments :
        {"", "-i 1 -i 2", "-i '[1, 2.5]'", "-i '[1, 2'", "-i '[1, 2] 3'", "-i '[1, 2, 3]'",
-        "-i 'f32[2](1, 2)'", "-i '[1, 2]' --size m", "-i '[1, 2]' --function nowhere"}) {
+        "-i 'f32[2](1, 2)'", "-i '[[1, 2]]'", "-i '[[1], 2]'", "-i '[1, [2]]'", "-i '[[], [1]]'",
+        "-i '[[1, 2], [3]]'", "-i @nowhere.npy", "-i @a.plait", "-i '[1, 2]' --size m",
+        "-i '[1, 2]' --function nowhere"}) {
     Outcome wrong = run("run " + path("a.plait") + " " + arguments);
     EXPECT_EQ(wrong.status, 1) << arguments << "\n" << wrong.output;
     EXPECT_TRUE(wrong.errors.starts_with("plait-ir: ")) << arguments << "\n" << wrong.errors;
@@ -202,7 +247,7 @@ TEST_F(PlaitIr, RefusesArgumentsThatDoNotFit) {
 
 TEST_F(PlaitIr, ListsPrimitivesAndRules) {
   std::string primitives = run("primitives").output;
-  for (auto name : {"add ", "while ", "literal "})
+  for (auto name : {"add ", "while ", "literal ", "matmul ", "print "})
     EXPECT_NE(primitives.find(name), std::string::npos) << name;
   EXPECT_NE(run("rules").output.find("scope           A size is used only where it is known.\n"),
             std::string::npos);
@@ -255,3 +300,4 @@ TEST_F(PlaitIr, HelpHasAnExampleForEachCommand) {
 }
 
 }  // namespace
+}  // namespace plait

@@ -125,7 +125,7 @@ void prune_program(const Options& options) {
 void Commands::add_transforming_commands() {
   CLI::App& rewriting =
       add_reading("rewrite", "Applies rewriting rules until none fits.",
-                  "plait-ir rewrite model.plait --rule 'add(?x, negate(?y)) => subtract(?x, ?y)'",
+                  "plait-ir rewrite model.plait --rule 'add(?x, negative(?y)) => subtract(?x, ?y)'",
                   rewrite_program);
   rewriting
       .add_option("--rule", options_->rules, "A rule; may be given several times, tried in order")
@@ -179,7 +179,7 @@ void tell_effects(const Options& options) {
 void list_primitives(const Options&) {
   std::string out;
   for (const Primitive* each : primitives())
-    out += fmt::format("{:16}{}\n", each->name, each->summary);
+    out += fmt::format("{:28}{}\n", each->name, each->summary);
   write_all("", out);
 }
 
@@ -210,13 +210,13 @@ void run_program(const Options& options) {
 }
 
 void Commands::add_run() {
-  CLI::App& command =
-      add_reading("run", "Evaluates a function on one process, slowly.",
-                  "plait-ir run model.plait -i -3 -i '[1, 2.5]' -i 'f32[2, 1](1, 2)'", run_program);
+  CLI::App& command = add_reading(
+      "run", "Evaluates a function, one instruction after another.",
+      "plait-ir run model.plait -i -3 -i '[[1, 2.5], [0, 1]]' -i @weights.npy", run_program);
   command
       .add_option("-i,--input", options_->run.arguments,
-                  "An argument, once for each parameter: a number, true or false, a list, a "
-                  "literal as in programs, or absent")
+                  "An argument, once for each parameter: a number, true or false, lists of them, a "
+                  "literal as in programs such as f32[2](1, 2), @FILE.npy, or absent")
       ->allow_extra_args(false);
   command.add_option("--function", options_->run.function,
                      "Which function; the first if not given");

@@ -3,9 +3,9 @@
 #include <exception>
 
 #include "plait/core/error.h"
+#include "plait/ops/declare.h"
 
 #include "commands.h"
-#include "tests/support/scalar_ops.h"
 
 namespace {
 
@@ -33,7 +33,7 @@ int parse_and_run(int count, char** arguments) {
 
 int main(int count, char** arguments) {
   try {
-    plait::ir::register_scalar_ops();
+    plait::register_all();
     return parse_and_run(count, arguments);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "plait-ir: %s\n", error.what());

@@ -12,5 +12,6 @@ struct RunOptions {
   std::vector<std::string> sizes;      // "n=3"
 };
 
-// The lines that were printed, the sizes given back, and the results, one a line.
+// The sizes given back, and the results, as text. What the program prints goes to standard output
+// while it runs.
 std::string run(const plait::ir::Program& program, const RunOptions& options);

@@ -9,6 +9,7 @@
 #include "plait/ir/primitive.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/program.h"
+#include "plait/ops/declare.h"
 
 #include "tests/support/scalar_ops.h"
 
@@ -31,10 +32,16 @@ std::vector<std::string> examples_of(const std::string& path) {
   return examples;
 }
 
+// The table of operations, and from the tests' own primitives the collective.
+void register_primitives() {
+  register_all();
+  register_scalar_ops();
+}
+
 const std::string kDocument = std::string(PLAIT_SOURCE_DIR) + "/docs/ir.md";
 
 TEST(IrDocument, ExamplesRoundTrip) {
-  register_scalar_ops();
+  register_primitives();
   std::vector<std::string> examples = examples_of(kDocument);
   EXPECT_GE(examples.size(), 8u);
   for (const std::string& example : examples) {
@@ -47,7 +54,7 @@ TEST(IrDocument, ExamplesRoundTrip) {
 }
 
 TEST(IrDocument, EveryInstructionHasAnExample) {
-  register_scalar_ops();
+  register_primitives();
   std::set<std::string> shown;
   for (const std::string& example : examples_of(kDocument)) {
     Program program = Program::parse(example);

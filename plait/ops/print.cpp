@@ -1,0 +1,94 @@
+#include "plait/ops/print.h"
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "plait/core/error.h"
+#include "plait/core/immortal.h"
+#include "plait/ir/inference.h"
+#include "plait/ops/declare.h"
+#include "plait/tensor/apply.h"
+
+namespace plait {
+namespace {
+
+struct Printing {
+  std::recursive_mutex mutex;  // held while the sink runs, which may print, or set another one
+  PrintSink sink;
+  bool is_in_sink = false;
+};
+Printing& printing() {
+  static Immortal<Printing> printing;
+  return *printing;
+}
+
+// At once, so that it is seen whatever happens next.
+void write_to_stdout(const std::string& text) {
+  const std::string line = text + "\n";
+  const size_t written = std::fwrite(line.data(), 1, line.size(), stdout);
+  if (written == line.size() && std::fflush(stdout) == 0) return;
+  throw IoError("print: standard output takes nothing: {}", std::strerror(errno));
+}
+
+struct InSink {
+  explicit InSink(Printing& printing) : printing(printing) { printing.is_in_sink = true; }
+  ~InSink() { printing.is_in_sink = false; }
+  InSink(const InSink&) = delete;
+  InSink& operator=(const InSink&) = delete;
+  Printing& printing;
+};
+
+void print_now(KernelCall& call, const void*) {
+  const std::string& label = call.attributes.as<PrintAttributes>().label;
+  const std::string numbers = text_of(call.operands[0]);
+  const std::string text = label.empty() ? numbers : label + ": " + numbers;
+  Printing& state = printing();
+  const std::lock_guard lock(state.mutex);
+  if (!state.sink || state.is_in_sink) return write_to_stdout(text);
+  const InSink inside(state);
+  const PrintSink sink = state.sink;
+  sink(text);
+}
+
+struct Table;
+const Table& ops();
+
+struct Table {
+  const ir::Primitive& print = declare(
+      {.primitive = {
+           .name = "print",
+           .summary = "Prints the label and the numbers; nothing comes of it.",
+           .attributes = &ir::schema_of<PrintAttributes>(),
+           .operands = ir::exactly(1),
+           .infer = [](ir::Inference& in) { in.expect_array(0, kAllDTypes); },
+           .effects = [](const ir::Instruction&) -> ir::Effects { return {.observable = true}; }},
+       .rules = {.not_differentiable = "has no results",
+                 // All values at once, as one tensor with the new dimension in front.
+                 .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
+                                 const auto&) { return apply_all(ops().print, operands, a); }}},
+       .evaluator = print_now});
+};
+const Table& ops() {
+  static const Table table;
+  return table;
+}
+
+}  // namespace
+
+Tensor print(const Tensor& x, std::string_view label) {
+  apply_all(ops().print, {&x, 1}, ir::Attributes::of(PrintAttributes{std::string(label)}));
+  return x;
+}
+
+PrintSink set_print_sink(PrintSink sink) {
+  Printing& state = printing();
+  const std::lock_guard lock(state.mutex);
+  return std::exchange(state.sink, std::move(sink));
+}
+
+void register_print() { ops(); }
+
+}  // namespace plait
