@@ -1,0 +1,27 @@
+#include "python/bindings/bind.h"
+
+#include <algorithm>
+
+namespace plait::python {
+
+nb::arg_v Parameter::argument() const {
+  nb::arg named(name.c_str());
+  // The dtype that None stands for is the default.
+  named.none(standard.is_valid() && nb::isinstance<PythonDType>(standard));
+  return nb::arg_v(named, nb::object(standard));
+}
+
+void Given::name_argument(Error& error, const Parameter& parameter) const {
+  error.prepend(fmt::format("{}: {}: ", function_, parameter.name));
+  if (!error.location().known()) error.set_location(Location::of_caller());
+}
+
+nb::object make_named_tuple(std::string_view type, std::span<const std::string_view> fields) {
+  const std::string name(type.substr(std::min(type.rfind(':') + 1, type.size())));
+  nb::list names;
+  for (const std::string_view field : fields) names.append(nb::str(field.data(), field.size()));
+  return nb::module_::import_("collections")
+      .attr("namedtuple")(name.c_str(), names, nb::arg("module") = "plait");
+}
+
+}  // namespace plait::python
