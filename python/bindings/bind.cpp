@@ -4,10 +4,14 @@
 
 namespace plait::python {
 
+Parameter::Parameter(std::string_view given, nb::object value)
+    : name(given), standard(std::move(value)) {
+  if (nb::isinstance<PythonDType>(standard)) dtype = nb::cast<PythonDType>(standard).dtype;
+}
+
 nb::arg_v Parameter::argument() const {
   nb::arg named(name.c_str());
-  // The dtype that None stands for is the default.
-  named.none(standard.is_valid() && nb::isinstance<PythonDType>(standard));
+  named.none(dtype.has_value());
   return nb::arg_v(named, nb::object(standard));
 }
 

@@ -31,11 +31,12 @@ struct Entry {
 
 struct Parameter {
   std::string name;
-  nb::object standard;  // none there: it must be given
+  nb::object standard;         // until Python has it; none where the argument must be given
+  std::optional<DType> dtype;  // what None stands for
 
-  Parameter(const nb::arg& named) : name(named.name_) {}                           // NOLINT
-  Parameter(const nb::arg_v& named) : name(named.name_), standard(named.value) {}  // NOLINT
-  Parameter(std::string_view given, nb::object value) : name(given), standard(std::move(value)) {}
+  Parameter(const nb::arg& named) : name(named.name_) {}  // NOLINT: written as nanobind does
+  Parameter(const nb::arg_v& named) : Parameter(named.name_, named.value) {}  // NOLINT
+  Parameter(std::string_view given, nb::object value);
 
   nb::arg_v argument() const;
 };
@@ -49,9 +50,12 @@ class Given {
 
   template <class T>
   void next(T& value) {
-    nb::handle given = *value_++;
+    const nb::handle given = *value_++;
     const Parameter& parameter = *parameter_++;
-    if (std::is_same_v<T, DType> && given.is_none()) given = parameter.standard;
+    if constexpr (std::is_same_v<T, DType>) {
+      value = parameter.dtype.value_or(value);
+      if (given.is_none()) return;
+    }
     try {
       read(given, value);
     } catch (Error& error) {
@@ -202,9 +206,11 @@ void add_one(nb::module_& module, const char* name, Result (*function)(Arguments
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
   if (parameters.size() != all) nb::raise("%s: the table names other parameters", name);
+  auto* kept = new Parameters(std::move(parameters));
   const Callable callable{call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name,
-                          new Parameters(std::move(parameters))};
+                          kept};
   define<positional, all - positional, First>(module, callable, summary);
+  for (Parameter& each : *kept) each.standard.reset();
 }
 
 template <class Signature, class... Names>
