@@ -17,7 +17,6 @@ nb::arg_v Parameter::argument() const {
 
 void Given::name_argument(Error& error, const Parameter& parameter) const {
   error.prepend(fmt::format("{}: {}: ", function_, parameter.name));
-  if (!error.location().known()) error.set_location(Location::of_caller());
 }
 
 nb::object make_named_tuple(std::string_view type, std::span<const std::string_view> fields) {

@@ -80,14 +80,9 @@ Index index_from(nb::handle given) {
 }
 
 Indices indices_from(nb::handle given) {
+  if (!nb::isinstance<nb::tuple>(given)) return {index_from(given)};
   Indices indices;
-  try {
-    if (!nb::isinstance<nb::tuple>(given)) return {index_from(given)};
-    for (const nb::handle each : given) indices.push_back(index_from(each));
-  } catch (Error& error) {
-    if (!error.location().known()) error.set_location(Location::of_caller());
-    throw;
-  }
+  for (const nb::handle each : given) indices.push_back(index_from(each));
   return indices;
 }
 
