@@ -60,15 +60,18 @@ CASES = {
     "isclose": [((X, X + 1e-3), {"relative": 1e-3}, np.isclose(X, X + 1e-3, 1e-3)),
                 ((n(np.nan), n(np.nan)), {"equal_nan": True}, n(True))],
     "array_equal": [((X, X), {}, True), ((X, A), {}, False)],
-    "nan_to_num": [((np.array([np.nan, np.inf, -np.inf, 1]),), {"nan": 2, "positive_infinity": 3, "negative_infinity": 4}, n(2., 3, 4, 1)),
+    "nan_to_num": [((np.array([np.nan, np.inf, -np.inf, 1]),), {"nan": 2, "positive_infinity": 3, "negative_infinity": 4},
+                    n(2., 3, 4, 1)),
                    ((np.array([np.nan, np.inf]),), {}, np.nan_to_num([np.nan, np.inf]))],
     "make_complex": [((A, 2 * A), {}, A + 2j * A)], "stop_gradient": [((A,), {}, A)],
     "polygamma": [((2, A[0]**2), {}, scipy.special.polygamma(2, A[0]**2))],
     "norm": [((X, 3, 1), {}, np.linalg.norm(X, 3, 1)), ((X,), {"keepdims": True}, np.sqrt((X**2).sum(keepdims=True)))],
     "linear_recurrence": [((A, A + 1, 1), {}, recurrence(A, A + 1)),
                           ((A, A + 1), {"axis": 1, "reverse": True}, recurrence(A[:, ::-1], A[:, ::-1] + 1)[:, ::-1])],
-    "shifted": [((V, 0, False, 9), {}, [9, 3, 1, 2, 1, 0, 3]), ((V,), {"axis": 0, "reverse": True, "first": 9}, [1, 2, 1, 0, 3, 3, 9])],
-    "tensordot": [((A, B, 1), {}, A @ B), ((X, X), {"axes_of_a": [0, 2], "axes_of_b": [0, 2]}, np.tensordot(X, X, ([0, 2], [0, 2]))),
+    "shifted": [((V, 0, False, 9), {}, [9, 3, 1, 2, 1, 0, 3]), ((V,), {"axis": 0, "reverse": True, "first": 9}, [1, 2, 1, 0, 3, 3,
+                                                                                                                 9])],
+    "tensordot": [((A, B, 1), {}, A @ B), ((X, X), {"axes_of_a": [0, 2], "axes_of_b": [0, 2]}, np.tensordot(X, X,
+                                                                                                            ([0, 2], [0, 2]))),
                   ((X, Y[0]), {}, np.tensordot(X, Y[0]))],
     "addmm": [((np.ones((4, 3)), A, B), {"beta": 2, "alpha": 3}, 2 + 3 * A @ B)],
     "baddbmm": [((np.ones((3, 4, 4)), X, Y.swapaxes(1, 2)), {"beta": 0.5}, 0.5 + X @ Y.swapaxes(1, 2))],
@@ -76,7 +79,8 @@ CASES = {
                (("abc,abd,c->d", X, Y, X[0, 0]), {}, np.einsum("abc,abd,c->d", X, Y, X[0, 0]))],
     "meshgrid": [((V, V[:2]), {}, np.meshgrid(V, V[:2])), (([V, V[:2]],), {"order": "ij"}, np.meshgrid(V, V[:2], indexing="ij"))],
     "broadcast_arrays": [((X, X[0, 0]), {}, np.broadcast_arrays(X, X[0, 0])), (([X, 1.0],), {}, [X, np.ones(X.shape, np.float32)])],
-    "sort_with_indices": [((V,), {}, (np.sort(V), np.argsort(V, kind="stable"))), ((A, 0, True), {}, (-np.sort(-A, 0), np.argsort(-A, 0)))],
+    "sort_with_indices": [((V,), {}, (np.sort(V), np.argsort(V, kind="stable"))),
+                          ((A, 0, True), {}, (-np.sort(-A, 0), np.argsort(-A, 0)))],
     "topk": [((A, 2, 0), {"largest": False}, (np.sort(A, 0)[:2], np.argsort(A, 0)[:2]))],
     "partition": [((A, 2), {}, np.sort(A))], "argpartition": [((A, 2, 0), {}, np.argsort(A, 0))],
     "searchsorted": [((np.sort(V), n(1, 2, 9)), {"side": "right"}, np.searchsorted(np.sort(V), [1, 2, 9], "right")),
@@ -84,27 +88,33 @@ CASES = {
     "unique": [((V,), {}, np.unique(V, return_inverse=True, return_counts=True))],
     "bincount": [((V,), {}, np.bincount(V)), ((V, 5), {}, np.bincount(V, minlength=5)),
                  ((V,), {"weights": V * 0.5}, np.bincount(V, V * 0.5))],
-    "histogram": [((A, 4, -1.0, 1), {}, np.histogram(A, 4, (-1, 1))), ((A,), {"edges": n(-1., 0, 2)}, np.histogram(A, n(-1., 0, 2)))],
+    "histogram": [((A, 4, -1.0, 1), {}, np.histogram(A, 4, (-1, 1))),
+                  ((A,), {"edges": n(-1., 0, 2)}, np.histogram(A, n(-1., 0, 2)))],
     "gather": [((A, 0, ROWS), {}, torch.gather(t(A), 0, t(ROWS)))],
     "scatter": [((A, 1, IDS, 7.5), {}, torch.scatter(t(A), 1, t(IDS), 7.5)),
                 ((A, 0, IDS[:1], -A), {}, torch.scatter(t(A), 0, t(IDS[:1]), t(-A)))],
     "scatter_add": [((A, 0, ROWS, A), {}, torch.scatter_add(t(A), 0, t(ROWS), t(A)))],
-    "scatter_reduce": [((A, 0, ROWS, A, name), {"include_self": own}, torch.scatter_reduce(t(A), 0, t(ROWS), t(A), torch_name, include_self=own))
-                       for name, torch_name in (("sum", "sum"), ("product", "prod"), ("mean", "mean"), ("maximum", "amax"), ("minimum", "amin"))
+    "scatter_reduce": [((A, 0, ROWS, A, name), {"include_self": own},
+                        torch.scatter_reduce(t(A), 0, t(ROWS), t(A), torch_name, include_self=own))
+                       for name, torch_name in (("sum", "sum"), ("product", "prod"), ("mean", "mean"), ("maximum", "amax"),
+                                                ("minimum", "amin"))
                        for own in (True, False)],
     "index_add": [((A, 0, n(1, 1), A[:2]), {"factor": -2}, torch.index_add(t(A), 0, t([1, 1]), t(A[:2]), alpha=-2))],
     "embedding": [((IDS, A), {"padding": 1}, A[IDS])],
-    "one_hot": [((IDS, 3), {}, np.eye(3, dtype=np.float32)[IDS]), ((IDS,), {"count": 4, "dtype": plait.i32}, np.eye(4, dtype=np.int32)[IDS])],
+    "one_hot": [((IDS, 3), {}, np.eye(3, dtype=np.float32)[IDS]),
+                ((IDS,), {"count": 4, "dtype": plait.i32}, np.eye(4, dtype=np.int32)[IDS])],
     "dynamic_slice": [((X, n(1, 2), [0, 2], [2, 3]), {}, X[1:3, :, 2:5])],
     "slice_update": [((A, n(8., 9.).reshape(2, 1), n(1, 2)), {"axes": [0, 1]}, put(A, np.s_[1:3, 2:3], [[8], [9]]))],
     "transpose": [((X,), {}, X.T), ((X, (1, 0, 2)), {}, X.transpose(1, 0, 2))],
     "moveaxis": [((X, (0, 1), (2, 0)), {}, np.moveaxis(X, (0, 1), (2, 0))), ((X, 0, -1), {}, np.moveaxis(X, 0, -1))],
     "split_at": [((V, [2, 5]), {}, np.split(V, [2, 5])), ((X,), {"places": [1], "axis": 2}, np.split(X, [1], 2))],
-    "pixel_shuffle": [((RANDOM.normal(size=(8, 2, 3)), 2), {}, None)], "pixel_unshuffle": [((RANDOM.normal(size=(2, 4, 6)), 2), {}, None)],
+    "pixel_shuffle": [((RANDOM.normal(size=(8, 2, 3)), 2), {}, None)],
+    "pixel_unshuffle": [((RANDOM.normal(size=(2, 4, 6)), 2), {}, None)],
     "tril": [((X,), {}, np.tril(X)), ((A,), {"offset": 1}, np.tril(A, 1))], "triu": [((A, -1), {}, np.triu(A, -1))],
     "tri": [((3, 4), {}, np.tri(3, 4, dtype=np.float32)), ((3, 4, 1, plait.i64), {}, np.tri(3, 4, 1, dtype=int))],
     "diagonal": [((A, 1), {}, np.diagonal(A, 1))], "diag": [((V, -1), {}, np.diag(V, -1)), ((A,), {}, np.diag(A))],
-    "pad": [((A, [(1, 2), (0, 3)]), {}, np.pad(A, ((1, 2), (0, 3)))), ((A, [(1, 2)]), {"value": 5}, np.pad(A, ((0, 0), (1, 2)), constant_values=5))]
+    "pad": [((A, [(1, 2), (0, 3)]), {}, np.pad(A, ((1, 2), (0, 3)))),
+            ((A, [(1, 2)]), {"value": 5}, np.pad(A, ((0, 0), (1, 2)), constant_values=5))]
            + [((A, [(1, 2), (2, 2)], mode), {}, np.pad(A, ((1, 2), (2, 2)), mode)) for mode in ("edge", "reflect", "wrap")],
     "slice_axis": [((A, 1, 4, 2), {"step": -2}, A[:, 4:0:-2])],
     "pad_zeros": [((V, 0, 1, 2), {"step": 2}, [0, 3, 0, 1, 0, 2, 0, 1, 0, 0, 0, 3, 0, 3, 0, 0])],
@@ -120,7 +130,8 @@ CASES = {
     "roll": [((X, (1, 2), (0, -1)), {}, np.roll(X, (1, 2), (0, -1))), ((V, -3, 0), {}, np.roll(V, -3))],
 }
 for name in ("pixel_shuffle", "pixel_unshuffle"):
-    CASES[name] = [(arguments, options, getattr(torch, name)(t(arguments[0]), arguments[1])) for arguments, options, _ in CASES[name]]
+    CASES[name] = [(arguments, options, getattr(torch, name)(t(arguments[0]), arguments[1])) for arguments, options,
+                   _ in CASES[name]]
 
 
 class Values(unittest.TestCase):

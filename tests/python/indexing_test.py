@@ -17,7 +17,8 @@ class RandomIndex:
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
-        self.shape = tuple(int(n) for n in self.random.choice([0, 1, 2, 3, 4, 5], self.random.integers(0, 5), p=[.06, .14, .2, .2, .2, .2]))
+        self.shape = tuple(int(n) for n in self.random.choice([0, 1, 2, 3, 4, 5], self.random.integers(0, 5),
+                                                              p=[.06, .14, .2, .2, .2, .2]))
         self.points = [(), (1,), (3,), (2, 3), (2, 1)][self.random.integers(0, 5)]
 
     def chance(self, share):

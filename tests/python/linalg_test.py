@@ -94,7 +94,8 @@ class Equations(unittest.TestCase):
     def test_refusals(self):
         for kind, action in ((plait.ShapeError, lambda: linalg.solve(TALL, TALL)), (plait.ShapeError, lambda: linalg.inv(TALL)),
                              (plait.TypeError, lambda: linalg.qr(TALL, 1)), (TypeError, lambda: linalg.svd(TALL, "full")),
-                             (plait.ValueError, lambda: linalg.inv(np.zeros((2, 2)))), (plait.ShapeError, lambda: linalg.det(A[0, 0]))):
+                             (plait.ValueError, lambda: linalg.inv(np.zeros((2, 2)))),
+                             (plait.ShapeError, lambda: linalg.det(A[0, 0]))):
             with self.assertRaises(kind):
                 action()
 
@@ -128,7 +129,8 @@ class Fourier(unittest.TestCase):
 
     def test_refusals(self):
         for kind, action in ((plait.ValueError, lambda: fft.fft(C, norm="unit")), (plait.IndexError, lambda: fft.fft(C, axis=2)),
-                             (plait.ValueError, lambda: fft.fft(C, 0)), (plait.TypeError, lambda: fft.rfft(C)), (plait.TypeError, lambda: fft.fft(C, "4"))):
+                             (plait.ValueError, lambda: fft.fft(C, 0)), (plait.TypeError, lambda: fft.rfft(C)),
+                             (plait.TypeError, lambda: fft.fft(C, "4"))):
             with self.assertRaises(kind):
                 action()
 

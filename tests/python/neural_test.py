@@ -64,8 +64,10 @@ class Convolution(unittest.TestCase):
 
     def test_refusals(self):
         x, w = draw(1, 2, 5), draw(3, 2, 3)
-        for kind, action in ((plait.TypeError, lambda: plait.conv1d(x, w, stride="two")), (plait.ValueError, lambda: plait.conv1d(x, w, stride=0)),
-                             (plait.ValueError, lambda: plait.conv1d(x, w, padding="most")), (plait.ValueError, lambda: plait.conv1d(x, w, stride=[1, 2])),
+        for kind, action in ((plait.TypeError, lambda: plait.conv1d(x, w, stride="two")),
+                             (plait.ValueError, lambda: plait.conv1d(x, w, stride=0)),
+                             (plait.ValueError, lambda: plait.conv1d(x, w, padding="most")),
+                             (plait.ValueError, lambda: plait.conv1d(x, w, stride=[1, 2])),
                              (ValueError, lambda: plait.conv1d(x, draw(3, 3, 3))), (TypeError, lambda: plait.conv1d(x, w, None, 2)),
                              (TypeError, lambda: plait.conv1d(x, w, strides=2))):
             with self.assertRaises(kind):
@@ -128,7 +130,8 @@ class Norms(unittest.TestCase):
         mean, variance = draw(4), draw(4)**2 + 1
         their_mean, their_variance = t(mean.copy()), t(variance.copy())
         expected = F.batch_norm(t(x), their_mean, their_variance, t(weight), t(bias), True, 0.3, 1e-3)
-        result = plait.batch_norm(x, weight=weight, bias=bias, running_mean=mean, running_variance=variance, momentum=0.3, epsilon=1e-3)
+        result = plait.batch_norm(x, weight=weight, bias=bias, running_mean=mean, running_variance=variance, momentum=0.3,
+                                  epsilon=1e-3)
         for ours, theirs in zip(result, (expected, their_mean, their_variance)):
             same(ours, theirs)
         self.assertEqual(result._fields, ("values", "running_mean", "running_variance"))
@@ -143,7 +146,8 @@ class Norms(unittest.TestCase):
 
 class Resampling(unittest.TestCase):
     def test_interpolate(self):
-        modes = {1: ("nearest", "linear", "area"), 2: ("nearest", "nearest_exact", "linear", "cubic", "area"), 3: ("nearest", "linear")}
+        modes = {1: ("nearest", "linear", "area"), 2: ("nearest", "nearest_exact", "linear", "cubic", "area"),
+                 3: ("nearest", "linear")}
         theirs = {("linear", 1): "linear", ("linear", 2): "bilinear", ("linear", 3): "trilinear", ("cubic", 2): "bicubic"}
         for rank, names in modes.items():
             x = draw(1, 2, *(5, 6, 4)[:rank])
@@ -175,7 +179,8 @@ class Attention(unittest.TestCase):
         mask, added = RANDOM.random((5, 6)) < 0.8, draw(5, 6)
         mask[:, 0] = True
         attend = plait.scaled_dot_product_attention
-        for ours, theirs in (({}, {}), ({"mask": mask}, {"attn_mask": t(mask)}), ({"mask": added, "scale": 0.3}, {"attn_mask": t(added), "scale": 0.3}),
+        for ours, theirs in (({}, {}), ({"mask": mask}, {"attn_mask": t(mask)}),
+                             ({"mask": added, "scale": 0.3}, {"attn_mask": t(added), "scale": 0.3}),
                              ({"is_causal": True}, {"is_causal": True})):
             same(attend(q, k, v, **ours), F.scaled_dot_product_attention(t(q), t(k), t(v), **theirs))
         same(attend(q, k[:, :2], v[:, :2]), F.scaled_dot_product_attention(t(q), t(k[:, :2]), t(v[:, :2]), enable_gqa=True))
@@ -200,9 +205,11 @@ class Activations(unittest.TestCase):
         for result, expected in (
             (plait.gelu(x), F.gelu(t(x))), (plait.gelu(x, "tanh"), F.gelu(t(x), approximate="tanh")),
             (plait.leaky_relu(x, slope=0.2), F.leaky_relu(t(x), 0.2)), (plait.elu(x, 0.5), F.elu(t(x), 0.5)),
-            (plait.hardtanh(x, -2, 0.5), F.hardtanh(t(x), -2, 0.5)), (plait.threshold(x, 0.5, otherwise=9), F.threshold(t(x), 0.5, 9)),
+            (plait.hardtanh(x, -2, 0.5), F.hardtanh(t(x), -2, 0.5)), (plait.threshold(x, 0.5, otherwise=9), F.threshold(t(x), 0.5,
+                                                                                                                        9)),
             (plait.softplus(x, beta=2), F.softplus(t(x), 2, 1e9)), (plait.softshrink(x, 0.25), F.softshrink(t(x), 0.25)),
-            (plait.softmin(x, 0), F.softmin(t(x), 0)), (plait.glu(x), F.glu(t(x))), (plait.prelu(x, np.arange(6.0)), F.prelu(t(x), t(np.arange(6.0)))),
+            (plait.softmin(x, 0), F.softmin(t(x), 0)), (plait.glu(x), F.glu(t(x))),
+            (plait.prelu(x, np.arange(6.0)), F.prelu(t(x), t(np.arange(6.0)))),
         ):
             same(result, expected)
         masked = np.where(x > 0, x, -np.inf)

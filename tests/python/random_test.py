@@ -11,8 +11,10 @@ from plait import random
 KEY = random.key(11)
 COUNT = 20000
 DISTRIBUTIONS = {
-    "uniform": ((), {"low": -1.0, "high": 3}, scipy.stats.uniform(-1, 4)), "normal": ((), {"mean": 2, "deviation": 0.5}, scipy.stats.norm(2, 0.5)),
-    "exponential": ((), {}, scipy.stats.expon()), "laplace": ((), {}, scipy.stats.laplace()), "gumbel": ((), {}, scipy.stats.gumbel_r()),
+    "uniform": ((), {"low": -1.0, "high": 3}, scipy.stats.uniform(-1, 4)),
+    "normal": ((), {"mean": 2, "deviation": 0.5}, scipy.stats.norm(2, 0.5)),
+    "exponential": ((), {}, scipy.stats.expon()), "laplace": ((), {}, scipy.stats.laplace()),
+    "gumbel": ((), {}, scipy.stats.gumbel_r()),
     "truncated_normal": ((0.5, 2.0), {}, scipy.stats.truncnorm(0.5, 2)),
 }
 
@@ -101,8 +103,10 @@ class Numbers(unittest.TestCase):
 
     def test_refusals(self):
         for kind, action in ((plait.TypeError, lambda: random.uniform((2,), "b")), (TypeError, lambda: random.uniform()),
-                             (plait.TypeError, lambda: random.split_key(plait.arange(3))), (plait.ValueError, lambda: random.seed(-1)),
-                             (plait.TypeError, lambda: random.bits(KEY, 3, plait.f32)), (plait.ValueError, lambda: random.bernoulli(KEY, 2.0)),
+                             (plait.TypeError, lambda: random.split_key(plait.arange(3))),
+                             (plait.ValueError, lambda: random.seed(-1)),
+                             (plait.TypeError, lambda: random.bits(KEY, 3, plait.f32)),
+                             (plait.ValueError, lambda: random.bernoulli(KEY, 2.0)),
                              (plait.TypeError, lambda: random.normal(3, dtype=plait.i32))):
             with self.assertRaises(kind):
                 action()

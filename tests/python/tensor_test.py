@@ -188,11 +188,14 @@ class Threads(unittest.TestCase):
         image = plait.asarray(np.ones((4, 64, 96, 96), np.float32))
         places = plait.asarray(np.random.default_rng(3).integers(0, 2_000_000, 5_000_000))
         program = plait.trace(lambda x: plait.sort(x))(many)
-        for name, action in (("matmul", lambda: square @ square), ("sort", lambda: plait.sort(many)), ("brackets", lambda: many[places]),
+        for name, action in (("matmul", lambda: square @ square), ("sort", lambda: plait.sort(many)),
+                             ("brackets", lambda: many[places]),
                              ("at", lambda: many.at[places].add(1)), ("svd", lambda: plait.linalg.svdvals(square[:500, :500])),
-                             ("fft", lambda: plait.fft.fft(many[:1_000_000])), ("random", lambda: plait.random.normal((20_000_000,))),
+                             ("fft", lambda: plait.fft.fft(many[:1_000_000])),
+                             ("random", lambda: plait.random.normal((20_000_000,))),
                              ("convolution", lambda: plait.conv2d(image, plait.ones((64, 64, 3, 3)))),
-                             ("by name", lambda: plait.apply("sort", [many], axis=0, values_only=True)), ("program", lambda: program(many))):
+                             ("by name", lambda: plait.apply("sort", [many], axis=0, values_only=True)),
+                             ("program", lambda: program(many))):
             with self.subTest(name=name):
                 self.assertTrue(any(self.goes_on(action) for _ in range(3)))  # another process may hold us up, too
 
