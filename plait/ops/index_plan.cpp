@@ -131,14 +131,15 @@ class Planner {
 
   void read_number(Dim number) {
     const Dim size = x_.shape(static_cast<int64_t>(axis_));
-    if (has_tensors_) return add_tensor(scalar_tensor(number, DType::i64));
     const bool from_end = number.is_number() && number.number() < 0;
     const SliceRange range{from_end ? size + number : number, 1, 1};
-    if (range.is_outside(size)) {
+    // Also where the tensors beside it name nothing.
+    if (range.is_outside(size) && options_.outside == Outside::fails) {
       throw IndexError("index: {} is out of range for axis {} of {}, whose size is {}", number,
                        axis_, x_.type().text(), size)
           .at(Location::of_caller());
     }
+    if (has_tensors_) return add_tensor(scalar_tensor(number, DType::i64));
     plan_.ranges.push_back(range);
     plan_.takes_all = plan_.takes_all && range.is_whole(size);
     ++axis_;

@@ -1,149 +1,163 @@
-// Functions of arrays that are more than elementwise: a line each.
-#include "plait/ops/complex.h"
+// Products, order, counts, and elements by their places.
+#include "plait/ops/linear.h"
 #include "plait/ops/products.h"
-#include "plait/ops/rearrange.h"
-#include "plait/ops/scan.h"
-#include "plait/ops/scatter.h"
 #include "plait/ops/sort.h"
-#include "plait/ops/special.h"
 #include "plait/ops/statistics.h"
 #include "plait/ops/take.h"
 
 #include "python/bindings/bind.h"
 
 namespace plait::python {
+
+template <>
+inline constexpr std::array kChoices<ScatterReduction> = {
+    std::string_view("sum"), std::string_view("product"), std::string_view("mean"),
+    std::string_view("maximum"), std::string_view("minimum")};
+
 namespace {
 
 using nb::arg;
 using T = const Tensor&;
 using O = const Operand&;
 using Place = std::optional<int64_t>;
+using IntegerVector = const std::vector<int64_t>&;
 
-void bind_special(nb::module_& m) {
-  for (const auto& [name, of] : {std::pair{"erfc", &erfc},
-                                 {"erfinv", &erfinv},
-                                 {"lgamma", &lgamma},
-                                 {"digamma", &digamma},
-                                 {"frac", &frac},
-                                 {"signbit", &signbit}}) {
-    add_function<Tensor(O)>(m, name, of, arg("x"));
-  }
-  for (const auto& [name, of] : {std::pair{"polygamma", &polygamma},
-                                 {"logaddexp", &logaddexp},
-                                 {"xlogy", &xlogy},
-                                 {"fmod", &fmod},
-                                 {"nextafter", &nextafter},
-                                 {"make_complex", &make_complex}}) {
-    add_function<Tensor(O, O)>(m, name, of, arg("a"), arg("b"));
-  }
-  for (const auto& [name, of] :
-       {std::pair{"real", &real}, {"imag", &imag}, {"conj", &conj}, {"angle", &angle}}) {
-    add_function<Tensor(T)>(m, name, of, arg("x"));
-  }
-  add_function<Tensor(O, O, O)>(m, "lerp", lerp, arg("start"), arg("end"), arg("weight"));
+void bind_products(nb::module_& m) {
+  add_functions<Tensor(T, T)>(
+      m,
+      {{"matmul", matmul, "Matrices in the last two dimensions; a vector is one row or column."},
+       {"outer", outer, "Each element of a vector times each of another."},
+       {"dot", dot, "As NumPy's: over the last of a and the last but one of b, or its only one."},
+       {"inner", inner, "Over the last dimension of both."},
+       {"bmm", bmm, "Stacks of as many matrices."}},
+      arg("a"), arg("b"));
+  add_functions<Tensor(T, T, int64_t)>(
+      m, {{"vecdot", vecdot, "Along the axis, of the conjugate of a."}}, arg("a"), arg("b"),
+      arg("axis") = -1);
+  add_functions<Tensor(T, T, int64_t)>(
+      m, {{"tensordot", tensordot, "Over the last `count` dimensions of a and the first of b."}},
+      arg("a"), arg("b"), arg("count") = 2);
+  add_functions<Tensor(T, T, IntegerVector, IntegerVector)>(
+      m, {{"tensordot", tensordot, "Over the axes named of both."}}, arg("a"), arg("b"),
+      arg("axes_of_a"), arg("axes_of_b"));
+  add_functions<Tensor(T, T, T, const AddedProduct&)>(
+      m,
+      {{"addmm", addmm, "beta * x + alpha * a @ b."},
+       {"baddbmm", baddbmm, "beta * x + alpha * bmm(a, b)."}},
+      arg("x"), arg("a"), arg("b"));
+  m.def(
+      "einsum",
+      [](const char* equation, const nb::args& operands) {
+        const bool is_list = operands.size() == 1 && is_sequence(operands[0]);
+        const auto tensors = tensors_from(is_list ? nb::object(operands[0]) : nb::object(operands));
+        const std::string text = equation;
+        return to_python(computed([&] { return einsum(text, tensors); }));
+      },
+      "Letters name dimensions: einsum('ij,jk->ik', a, b).", arg("equation"), arg("operands"));
 }
 
 void bind_order(nb::module_& m) {
-  for (const auto& [name, of] : {std::pair{"cumsum", &cumsum},
-                                 {"cumprod", &cumprod},
-                                 {"cummax", &cummax},
-                                 {"cummin", &cummin},
-                                 {"logcumsumexp", &logcumsumexp}}) {
-    add_function<Tensor(T, int64_t, bool)>(m, name, of, arg("x"), arg("axis"),
-                                           arg("reverse") = false);
-  }
-  for (const auto& [name, of] : {std::pair{"sort", &sort}, {"argsort", &argsort}}) {
-    add_function<Tensor(T, int64_t, bool)>(m, name, of, arg("x"), arg("axis") = -1,
-                                           arg("descending") = false);
-  }
-  for (const auto& [name, of] : {std::pair{"argmax", &argmax}, {"argmin", &argmin}}) {
-    add_function<Tensor(T, Place, bool)>(m, name, of, arg("x"), arg("axis") = nb::none(),
-                                         arg("keepdims") = false);
-  }
-  m.def(
-      "topk",
-      [](nb::handle x, nb::handle count, int64_t axis, bool largest) {
-        const Tensor tensor = tensor_from(x);
-        const Dim wanted = dim_from(count);
-        const Ordered found = computed([&] { return topk(tensor, wanted, axis, largest); });
-        return nb::make_tuple(found.values, found.indices);
-      },
+  add_functions<Tensor(T, int64_t, bool)>(
+      m,
+      {{"sort", sort, "In order along the axis."},
+       {"argsort", argsort, "Where the elements are, in order; those alike as they stand."}},
+      arg("x"), arg("axis") = -1, arg("descending") = false);
+  add_functions<Ordered(T, int64_t, bool)>(
+      m, {{"sort_with_indices", sort_with_indices, "In order, and where each was."}}, arg("x"),
+      arg("axis") = -1, arg("descending") = false);
+  add_functions<Ordered(T, Dim, int64_t, bool)>(
+      m, {{"topk", topk, "The `count` largest, or smallest, in order, and where each was."}},
       arg("x"), arg("count"), arg("axis") = -1, arg("largest") = true);
+  add_functions<Tensor(T, int64_t, int64_t)>(
+      m,
+      {{"partition", partition, "None before the place kth is greater than what is there."},
+       {"argpartition", argpartition, "Where the elements of partition are."}},
+      arg("x"), arg("kth"), arg("axis") = -1);
+  add_functions<Tensor(T, T, SearchSide)>(
+      m, {{"searchsorted", searchsorted, "Where each value would go so that it stays in order."}},
+      arg("sorted"), arg("values"), arg("side") = "left");
+  add_functions<Tensor(T, T, SearchSide, T)>(
+      m, {{"searchsorted", searchsorted, "The same in `sorted` picked by the sorter."}},
+      arg("sorted"), arg("values"), arg("side") = "left", arg("sorter"));
+  add_functions<Unique(T)>(
+      m, {{"unique", unique, "The different elements in order, where each went, how often it is."}},
+      arg("x"));
 }
 
-void bind_statistics(nb::module_& m) {
-  for (const auto& [name, of] : {std::pair{"logsumexp", &logsumexp},
-                                 {"nansum", &nansum},
-                                 {"nanmean", &nanmean},
-                                 {"count_nonzero", &count_nonzero}}) {
-    add_function<Tensor(T, const Axes&, bool)>(m, name, of, arg("x"), arg("axis") = nb::none(),
-                                               arg("keepdims") = false);
-  }
-  for (const auto& [name, of] : {std::pair{"var", &var}, {"std", &stddev}}) {
-    add_function<Tensor(T, const Axes&, double, bool)>(
-        m, name, of, arg("x"), arg("axis") = nb::none(), arg("correction") = 0.0,
-        arg("keepdims") = false);
-  }
-  add_function<Tensor(T, Place, bool)>(m, "median", median, arg("x"), arg("axis") = nb::none(),
-                                       arg("keepdims") = false);
-  add_function<Tensor(T, O, Place, bool)>(m, "quantile", quantile, arg("x"), arg("q"),
-                                          arg("axis") = nb::none(), arg("keepdims") = false);
-  add_function<Tensor(T, int64_t, int64_t)>(m, "diff", diff, arg("x"), arg("n") = 1,
-                                            arg("axis") = -1);
+void bind_counts(nb::module_& m) {
+  add_functions<Tensor(T, int64_t, int64_t)>(
+      m, {{"diff", diff, "Each element less the one before it, n times over."}}, arg("x"),
+      arg("n") = 1, arg("axis") = -1);
+  add_functions<Tensor(T, std::optional<Dim>, T)>(
+      m, {{"bincount", bincount, "How often each of 0 to length - 1 is there, or their weights."}},
+      arg("x"), arg("length") = nb::none(), arg("weights") = nb::none());
+  add_functions<Histogram(T, int64_t, double, double)>(
+      m, {{"histogram", histogram, "How many lie in each of `bins` bins from low to high."}},
+      arg("x"), arg("bins"), arg("low"), arg("high"));
+  add_functions<Histogram(T, T)>(
+      m, {{"histogram", histogram, "How many lie between neighbouring edges."}}, arg("x"),
+      arg("edges"));
 }
 
-void bind_rearranging(nb::module_& m) {
-  using Tensors = std::vector<Tensor>;
-  add_function<Tensor(T, int64_t, const Shape&)>(m, "unflatten", unflatten, arg("x"), arg("axis"),
-                                                 arg("sizes"));
-  for (const auto& [name, of] : {std::pair{"split", &split}, {"chunk", &chunk}}) {
-    add_function<Tensors(T, int64_t, int64_t)>(m, name, of, arg("x"), arg("parts"),
-                                               arg("axis") = 0);
-  }
-  add_function<Tensors(T, int64_t)>(m, "unstack", unstack, arg("x"), arg("axis") = 0);
-  add_function<Tensor(std::span<const Tensor>)>(m, "vstack", vstack, arg("tensors"));
-  add_function<Tensor(std::span<const Tensor>)>(m, "hstack", hstack, arg("tensors"));
-  add_function<Tensors(std::span<const Tensor>)>(m, "broadcast_arrays", broadcast_arrays,
-                                                 arg("tensors"));
-  add_function<Tensor(T, std::span<const int64_t>)>(m, "tile", tile, arg("x"), arg("counts"));
-  add_function<Tensor(T, Dim, int64_t)>(m, "repeat", repeat, arg("x"), arg("count"), arg("axis"));
-  add_function<Tensor(T, std::span<const int64_t>, std::span<const int64_t>)>(
-      m, "roll", roll, arg("x"), arg("shift"), arg("axis"));
-  add_function<Tensor(T, int64_t, int64_t, int64_t)>(m, "rot90", rot90, arg("x"), arg("times") = 1,
-                                                     arg("source") = 0, arg("destination") = 1);
-}
-
-void bind_indices(nb::module_& m) {
-  add_function<Tensor(T, T, Place)>(m, "take", take, arg("x"), arg("indices"),
-                                    arg("axis") = nb::none());
-  add_function<Tensor(T, T, int64_t)>(m, "take_along_axis", take_along_axis, arg("x"),
-                                      arg("indices"), arg("axis") = -1);
-  add_function<Tensor(T, T, O, int64_t)>(m, "put_along_axis", put_along_axis, arg("x"),
-                                         arg("indices"), arg("values"), arg("axis") = -1);
-  add_function<std::vector<Tensor>(T)>(m, "nonzero", nonzero, arg("x"));
-  add_function<Tensor(T)>(m, "argwhere", argwhere, arg("x"));
-  add_function<Tensor(T, T, O)>(m, "masked_fill", masked_fill, arg("x"), arg("mask"), arg("value"));
-  add_function<Tensor(T, T)>(m, "masked_select", masked_select, arg("x"), arg("mask"));
-}
-
-void bind_more_products(nb::module_& m) {
-  for (const auto& [name, of] : {std::pair{"dot", &dot}, {"inner", &inner}, {"bmm", &bmm}}) {
-    add_function<Tensor(T, T)>(m, name, of, arg("a"), arg("b"));
-  }
-  add_function<Tensor(T, T, int64_t)>(m, "vecdot", vecdot, arg("a"), arg("b"), arg("axis") = -1);
-  add_function<Tensor(std::string_view, std::span<const Tensor>)>(m, "einsum", einsum,
-                                                                  arg("equation"), arg("operands"));
+void bind_places(nb::module_& m) {
+  add_functions<Tensor(T, T, Place)>(
+      m, {{"take", take, "x[..., indices, ...] along the axis, or of all elements."}}, arg("x"),
+      arg("indices"), arg("axis") = nb::none());
+  add_functions<Tensor(T, T, int64_t)>(
+      m, {{"take_along_axis", take_along_axis, "Of each line what that line of `indices` names."}},
+      arg("x"), arg("indices"), arg("axis") = -1);
+  add_functions<Tensor(T, T, O, int64_t)>(
+      m, {{"put_along_axis", put_along_axis, "x with the values where take_along_axis reads."}},
+      arg("x"), arg("indices"), arg("values"), arg("axis") = -1);
+  add_functions<std::vector<Tensor>(T)>(
+      m, {{"nonzero", nonzero, "Where it is not 0: coordinates, a vector for each axis."}},
+      arg("x"));
+  add_functions<Tensor(T)>(m, {{"argwhere", argwhere, "Where it is not 0: a row for each."}},
+                           arg("x"));
+  add_functions<Tensor(T, int64_t, T)>(
+      m, {{"gather", gather, "As PyTorch's: the index says where along the axis."}}, arg("x"),
+      arg("axis"), arg("index"));
+  add_functions<Tensor(T, int64_t, T, O)>(
+      m,
+      {{"scatter", scatter, "x with the source where gather reads."},
+       {"scatter_add", scatter_add, "x with the source added where gather reads."}},
+      arg("x"), arg("axis"), arg("index"), arg("source"));
+  add_functions<Tensor(T, int64_t, T, O, ScatterReduction, bool)>(
+      m,
+      {{"scatter_reduce", scatter_reduce,
+        "The sum, product, mean, maximum or minimum of what comes to each place."}},
+      arg("x"), arg("axis"), arg("index"), arg("source"), arg("reduction"),
+      arg("include_self") = true);
+  add_functions<Tensor(T, int64_t, T, O, const Scalar&)>(
+      m, {{"index_add", index_add, "x with factor * source added to the parts that are named."}},
+      arg("x"), arg("axis"), arg("index"), arg("source"), arg("factor") = 1);
+  add_functions<Tensor(T, T, O)>(
+      m, {{"masked_fill", masked_fill, "x with the value where the mask holds."}}, arg("x"),
+      arg("mask"), arg("value"));
+  add_functions<Tensor(T, T)>(
+      m, {{"masked_select", masked_select, "The elements where the mask holds."}}, arg("x"),
+      arg("mask"));
+  add_functions<Tensor(T, T, Place)>(
+      m, {{"embedding", embedding, "Rows of the table; `padding` leads no gradient to its row."}},
+      arg("ids"), arg("table"), arg("padding") = nb::none());
+  add_functions<Tensor(T, Dim, DType)>(
+      m, {{"one_hot", one_hot, "1 at the place that each id names among `count`, 0 elsewhere."}},
+      arg("ids"), arg("count"), arg("dtype") = nb::cast(PythonDType{DType::f32}));
+  add_functions<Tensor(T, T, IntegerVector, const std::vector<Dim>&)>(
+      m, {{"dynamic_slice", dynamic_slice, "The part of these sizes that begins at `starts`."}},
+      arg("x"), arg("starts"), arg("axes"), arg("sizes"));
+  add_functions<Tensor(T, T, T, IntegerVector)>(
+      m, {{"slice_update", slice_update, "x with the part put where dynamic_slice reads."}},
+      arg("x"), arg("part"), arg("starts"), arg("axes"));
 }
 
 }  // namespace
 
 void bind_array_functions(nb::module_& module) {
-  bind_special(module);
+  bind_products(module);
   bind_order(module);
-  bind_statistics(module);
-  bind_rearranging(module);
-  bind_indices(module);
-  bind_more_products(module);
+  bind_counts(module);
+  bind_places(module);
 }
 
 }  // namespace plait::python

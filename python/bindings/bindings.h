@@ -26,10 +26,14 @@ void bind_errors(nb::module_& module);
 void bind_locations(nb::module_& module);
 void bind_dtypes(nb::module_& module);
 void bind_tensor(nb::module_& module);
+void bind_indexing(nb::class_<Tensor>& tensor);
 void bind_elementwise(nb::module_& module);
 void bind_functions(nb::module_& module);
 void bind_array_functions(nb::module_& module);
 void bind_neural_functions(nb::module_& module);
+void bind_linalg(nb::module_& module);
+void bind_fft(nb::module_& module);
+void bind_random(nb::module_& module);
 void bind_primitives(nb::module_& module);
 void bind_programs(nb::module_& module);
 void bind_transforms(nb::module_& module);
@@ -47,6 +51,7 @@ auto computed(Compute compute) {
 // an array of NumPy, which is borrowed.
 class PythonOperand {
  public:
+  PythonOperand() = default;
   explicit PythonOperand(nb::handle object);
   Operand get() const { return tensor_ ? Operand(tensor_) : Operand(scalar_); }
   // A lone number has the default dtype of its kind.
@@ -63,8 +68,13 @@ std::vector<Tensor> optional_tensors_from(nb::handle sequence);  // empty ones f
 // Shares the memory where the elements lie as a tensor's may; else a copy.
 Tensor borrow_numpy(nb::handle array);
 
+// The name of the object's class.
+const char* class_name_of(nb::handle object);
+// A list, a tuple, a range or a vector of NumPy's.
+bool is_sequence(nb::handle object);
+
 DType dtype_from(nb::handle object);  // a DType, or any name or type that NumPy knows
-std::optional<DType> optional_dtype_from(nb::handle object);
+int64_t integer_from(nb::handle object);
 Dim dim_from(nb::handle object);
 nb::object to_python(Dim dim);
 Shape shape_from(nb::handle object);  // a size or a sequence of sizes

@@ -8,27 +8,6 @@
 namespace plait::python {
 namespace {
 
-const char* class_name_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
-
-int64_t integer_from(nb::handle object) {
-  const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
-  if (!integer.is_valid()) {
-    PyErr_Clear();
-    throw TypeError("expected a whole number, not {}", class_name_of(object));
-  }
-  int overflow = 0;
-  const int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
-  if (overflow != 0) {
-    throw ValueError("{} does not fit into 64 bits", nb::str(object).c_str())
-        .hint("make it a tensor of u64: plait.asarray(number, plait.u64)");
-  }
-  return value;
-}
-
-bool is_sequence(nb::handle object) {
-  return nb::isinstance<nb::tuple>(object) || nb::isinstance<nb::list>(object);
-}
-
 // Memory of NumPy's, or of whatever gives __array_interface__.
 struct Borrowed {
   std::byte* first;  // the element with all indices 0
@@ -74,6 +53,30 @@ std::function<void()> keep_alive(nb::handle object) {
 }
 
 }  // namespace
+
+const char* class_name_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
+
+int64_t integer_from(nb::handle object) {
+  const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
+  if (!integer.is_valid()) {
+    PyErr_Clear();
+    throw TypeError("expected a whole number, not {}", class_name_of(object));
+  }
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow != 0) {
+    throw ValueError("{} does not fit into 64 bits", nb::str(object).c_str())
+        .hint("make it a tensor of u64: plait.asarray(number, plait.u64)");
+  }
+  return value;
+}
+
+bool is_sequence(nb::handle object) {
+  if (nb::isinstance<nb::tuple>(object) || nb::isinstance<nb::list>(object)) return true;
+  if (PyRange_Check(object.ptr())) return true;
+  return !nb::isinstance<Tensor>(object) && nb::hasattr(object, "__array_interface__") &&
+         nb::cast<int>(object.attr("ndim")) == 1;
+}
 
 Tensor borrow_numpy(nb::handle given) {
   // A scalar of NumPy's has no memory of its own to lend; an array of it has.

@@ -25,11 +25,6 @@ DType dtype_from(nb::handle object) {
   throw TypeError("NumPy's {} is no dtype of Plait", name);
 }
 
-std::optional<DType> optional_dtype_from(nb::handle object) {
-  if (object.is_none()) return std::nullopt;
-  return dtype_from(object);
-}
-
 namespace {
 
 std::string kind_name(DType dtype) {

@@ -1,124 +1,160 @@
-// Elementwise functions: a line of a table each.
+// Elementwise functions.
 #include "plait/ops/elementwise.h"
 
-#include "python/bindings/bindings.h"
+#include "plait/ops/complex.h"
+#include "plait/ops/special.h"
+
+#include "python/bindings/bind.h"
 
 namespace plait::python {
 namespace {
 
-struct Unary {
-  const char* name;
-  Tensor (*of)(const Operand&);
-};
-constexpr Unary kUnary[] = {
-    {"negative", negative},
-    {"absolute", absolute},
-    {"sign", sign},
-    {"square", square},
-    {"reciprocal", reciprocal},
-    {"sqrt", sqrt},
-    {"rsqrt", rsqrt},
-    {"exp", exp},
-    {"exp2", exp2},
-    {"expm1", expm1},
-    {"log", log},
-    {"log2", log2},
-    {"log10", log10},
-    {"log1p", log1p},
-    {"sin", sin},
-    {"cos", cos},
-    {"tan", tan},
-    {"asin", asin},
-    {"acos", acos},
-    {"atan", atan},
-    {"sinh", sinh},
-    {"cosh", cosh},
-    {"tanh", tanh},
-    {"asinh", asinh},
-    {"acosh", acosh},
-    {"atanh", atanh},
-    {"sigmoid", sigmoid},
-    {"erf", erf},
-    {"floor", floor},
-    {"ceil", ceil},
-    {"round", round},
-    {"trunc", trunc},
-    {"isnan", isnan},
-    {"isinf", isinf},
-    {"isfinite", isfinite},
-    {"bitwise_not", bitwise_not},
-    {"logical_not", logical_not},
-};
+using nb::arg;
+using T = const Tensor&;
+using O = const Operand&;
 
-struct Binary {
-  const char* name;
-  Tensor (*of)(const Operand&, const Operand&);
-};
-constexpr Binary kBinary[] = {
-    {"add", add},
-    {"subtract", subtract},
-    {"multiply", multiply},
-    {"divide", divide},
-    {"floor_divide", floor_divide},
-    {"remainder", remainder},
-    {"power", power},
-    {"maximum", maximum},
-    {"minimum", minimum},
-    {"atan2", atan2},
-    {"hypot", hypot},
-    {"copysign", copysign},
-    {"equal", equal},
-    {"not_equal", not_equal},
-    {"less", less},
-    {"less_equal", less_equal},
-    {"greater", greater},
-    {"greater_equal", greater_equal},
-    {"bitwise_and", bitwise_and},
-    {"bitwise_or", bitwise_or},
-    {"bitwise_xor", bitwise_xor},
-    {"left_shift", left_shift},
-    {"right_shift", right_shift},
-    {"logical_and", logical_and},
-    {"logical_or", logical_or},
-    {"logical_xor", logical_xor},
-};
+void bind_unary(nb::module_& m) {
+  add_functions<Tensor(O)>(m,
+                           {{"negative", negative, "-x."},
+                            {"absolute", absolute, "|x|, real also of complex numbers."},
+                            {"sign", sign, "-1, 0 or 1; x / |x| of complex numbers; NaN of NaN."},
+                            {"square", square, "x * x."},
+                            {"reciprocal", reciprocal, "1 / x."},
+                            {"sqrt", sqrt, "The square root."},
+                            {"rsqrt", rsqrt, "One over the square root."},
+                            {"exp", exp, "e to the power of x."},
+                            {"exp2", exp2, "2 to the power of x."},
+                            {"expm1", expm1, "exp(x) - 1, accurate near 0."},
+                            {"log", log, "The natural logarithm."},
+                            {"log2", log2, "The logarithm to base 2."},
+                            {"log10", log10, "The logarithm to base 10."},
+                            {"log1p", log1p, "log(1 + x), accurate near 0."},
+                            {"sin", sin, "The sine of an angle in radians."},
+                            {"cos", cos, "The cosine of an angle in radians."},
+                            {"tan", tan, "The tangent of an angle in radians."},
+                            {"asin", asin, "The angle whose sine is x."},
+                            {"acos", acos, "The angle whose cosine is x."},
+                            {"atan", atan, "The angle whose tangent is x."},
+                            {"sinh", sinh, "The hyperbolic sine."},
+                            {"cosh", cosh, "The hyperbolic cosine."},
+                            {"tanh", tanh, "The hyperbolic tangent."},
+                            {"asinh", asinh, "What sinh makes x of."},
+                            {"acosh", acosh, "What cosh makes x of."},
+                            {"atanh", atanh, "What tanh makes x of."},
+                            {"sigmoid", sigmoid, "1 / (1 + exp(-x))."},
+                            {"erf", erf, "The error function."},
+                            {"floor", floor, "Rounded down."},
+                            {"ceil", ceil, "Rounded up."},
+                            {"round", round, "Rounded to the nearest, halves to even."},
+                            {"trunc", trunc, "Rounded towards 0."},
+                            {"stop_gradient", stop_gradient, "x, as if it depended on nothing."},
+                            {"isnan", isnan, "Whether it is NaN."},
+                            {"isinf", isinf, "Whether it is infinite."},
+                            {"isfinite", isfinite, "Whether it is neither infinite nor NaN."},
+                            {"bitwise_not", bitwise_not, "All bits the other way."},
+                            {"logical_not", logical_not, "Whether it is 0."}},
+                           arg("x"));
+}
+
+void bind_binary(nb::module_& m) {
+  add_functions<Tensor(O, O)>(
+      m,
+      {{"add", add, "a + b."},
+       {"subtract", subtract, "a - b."},
+       {"multiply", multiply, "a * b."},
+       {"divide", divide, "a / b; of integers f32."},
+       {"floor_divide", floor_divide, "a / b rounded down; integers by 0 give 0."},
+       {"remainder", remainder, "What floor_divide leaves: it has the sign of b."},
+       {"power", power, "a to the power of b."},
+       {"maximum", maximum, "The greater one; NaN where either is."},
+       {"minimum", minimum, "The lesser one; NaN where either is."},
+       {"hypot", hypot, "The root of a * a + b * b, without overflow."},
+       {"equal", equal, "a == b."},
+       {"not_equal", not_equal, "a != b."},
+       {"less", less, "a < b."},
+       {"less_equal", less_equal, "a <= b."},
+       {"greater", greater, "a > b."},
+       {"greater_equal", greater_equal, "a >= b."},
+       {"bitwise_and", bitwise_and, "a & b."},
+       {"bitwise_or", bitwise_or, "a | b."},
+       {"bitwise_xor", bitwise_xor, "a ^ b."},
+       {"left_shift", left_shift, "a << b; 0 by the width or more."},
+       {"right_shift", right_shift, "a >> b, which keeps the sign."},
+       {"logical_and", logical_and, "Whether neither is 0."},
+       {"logical_or", logical_or, "Whether one is not 0."},
+       {"logical_xor", logical_xor, "Whether one of them alone is 0."},
+       {"logaddexp", logaddexp, "log(exp(a) + exp(b)), without overflow."},
+       {"fmod", fmod, "What a division rounded towards 0 leaves: it has the sign of a."}},
+      arg("a"), arg("b"));
+  add_functions<Tensor(O, O)>(m, {{"atan2", atan2, "The angle of the point (x, y)."}}, arg("y"),
+                              arg("x"));
+  add_functions<Tensor(O, O)>(m, {{"copysign", copysign, "The magnitude with that sign."}},
+                              arg("magnitude"), arg("sign"));
+  add_functions<Tensor(O, O)>(m,
+                              {{"xlogy", xlogy, "x log(y); 0 for x = 0 unless y is NaN."},
+                               {"nextafter", nextafter, "The next number from x towards y."}},
+                              arg("x"), arg("y"));
+}
+
+void bind_ternary(nb::module_& m) {
+  add_functions<Tensor(T, O, O)>(
+      m, {{"where", where, "`yes` where the condition holds, `no` elsewhere."}}, arg("condition"),
+      arg("yes"), arg("no"));
+  add_functions<Tensor(O, O, O)>(
+      m, {{"clip", clip, "x, but no less than `low` and no more than `high`."}}, arg("x"),
+      arg("low"), arg("high"));
+  add_functions<Tensor(O, O, O)>(
+      m, {{"lerp", lerp, "From start to end by weight: both ends are met exactly."}}, arg("start"),
+      arg("end"), arg("weight"));
+  add_functions<Tensor(O, O, O, const Scalar&)>(
+      m, {{"addcmul", addcmul, "x + scale * a * b."}, {"addcdiv", addcdiv, "x + scale * a / b."}},
+      arg("x"), arg("a"), arg("b"), arg("scale") = 1);
+}
+
+void bind_special(nb::module_& m) {
+  add_functions<Tensor(O)>(
+      m,
+      {{"erfc", erfc, "1 - erf(x), accurate where that is small."},
+       {"erfinv", erfinv, "What erf makes x of; NaN beyond -1 and 1."},
+       {"lgamma", lgamma, "The logarithm of |gamma(x)|."},
+       {"digamma", digamma, "The derivative of lgamma."},
+       {"frac", frac, "What trunc leaves."},
+       {"signbit", signbit, "Whether the sign is minus, also of -0 and of NaN."}},
+      arg("x"));
+  add_functions<Tensor(O, O)>(m, {{"polygamma", polygamma, "The n-th derivative of digamma."}},
+                              arg("n"), arg("x"));
+  add_functions<Tensor(T, const NanReplacements&)>(
+      m,
+      {{"nan_to_num", nan_to_num,
+        "Numbers in the place of NaN and the infinities: the greatest "
+        "and the least of the dtype unless told."}},
+      arg("x"));
+  add_functions<Tensor(O, O, const Closeness&)>(
+      m,
+      {{"isclose", isclose, "Whether |a - b| <= absolute + relative * |b|."},
+       {"allclose", allclose, "Whether isclose holds everywhere."}},
+      arg("a"), arg("b"));
+  add_functions<Tensor(T, T)>(
+      m, {{"array_equal", array_equal, "Whether sizes and all elements are equal."}}, arg("a"),
+      arg("b"));
+  add_functions<Tensor(T)>(
+      m,
+      {{"real", real, "The real part."},
+       {"imag", imag, "The imaginary part."},
+       {"conj", conj, "The conjugate."},
+       {"angle", angle, "The angle from the positive real numbers, in (-pi, pi]."}},
+      arg("x"));
+  add_functions<Tensor(O, O)>(m, {{"make_complex", make_complex, "real + imag * 1j."}}, arg("real"),
+                              arg("imag"));
+}
 
 }  // namespace
 
 void bind_elementwise(nb::module_& module) {
-  for (const auto& [name, of] : kUnary) {
-    module.def(
-        name,
-        [of = of](nb::handle x) {
-          const PythonOperand operand(x);
-          return computed([&] { return of(operand.get()); });
-        },
-        nb::arg("x"));
-  }
-  for (const auto& [name, of] : kBinary) {
-    module.def(
-        name,
-        [of = of](nb::handle a, nb::handle b) {
-          const PythonOperand first(a), second(b);
-          return computed([&] { return of(first.get(), second.get()); });
-        },
-        nb::arg("a"), nb::arg("b"));
-  }
-  module.def(
-      "where",
-      [](nb::handle condition, nb::handle yes, nb::handle no) {
-        const Tensor chosen = tensor_from(condition);
-        const PythonOperand first(yes), second(no);
-        return computed([&] { return where(chosen, first.get(), second.get()); });
-      },
-      nb::arg("condition"), nb::arg("yes"), nb::arg("no"));
-  module.def(
-      "clip",
-      [](nb::handle x, nb::handle low, nb::handle high) {
-        const PythonOperand numbers(x), least(low), most(high);
-        return computed([&] { return clip(numbers.get(), least.get(), most.get()); });
-      },
-      nb::arg("x"), nb::arg("low"), nb::arg("high"));
+  bind_unary(module);
+  bind_binary(module);
+  bind_ternary(module);
+  bind_special(module);
 }
 
 }  // namespace plait::python

@@ -9,29 +9,6 @@
 namespace plait::python {
 namespace {
 
-void raise(const Error& error) {
-  const nb::object type =
-      nb::module_::import_("plait.errors").attr(std::string(name_of(error.kind())).c_str());
-  nb::object exception = type(error.what());
-  exception.attr("message") = error.message();
-  exception.attr("hint") = error.hint();
-  exception.attr("location") = error.location().text();
-  exception.attr("context") = error.context();
-  PyErr_SetObject(type.ptr(), exception.ptr());
-}
-
-void translate(const std::exception_ptr& thrown, void*) {
-  try {
-    std::rethrow_exception(thrown);
-  } catch (const Error& error) {
-    try {
-      raise(error);
-    } catch (nb::python_error& failed) {
-      failed.restore();
-    }
-  }
-}
-
 // The folder of the package, with a slash behind.
 std::string& package_folder() {
   static std::string folder;
@@ -61,6 +38,31 @@ Location location_in_python() {
     frame = outer;
   }
   return found;
+}
+
+// With the line of Python where the library knows none.
+void raise(Error error) {
+  if (!error.location().known()) error.set_location(location_in_python());
+  const nb::object type =
+      nb::module_::import_("plait.errors").attr(std::string(name_of(error.kind())).c_str());
+  nb::object exception = type(error.what());
+  exception.attr("message") = error.message();
+  exception.attr("hint") = error.hint();
+  exception.attr("location") = error.location().text();
+  exception.attr("context") = error.context();
+  PyErr_SetObject(type.ptr(), exception.ptr());
+}
+
+void translate(const std::exception_ptr& thrown, void*) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const Error& error) {
+    try {
+      raise(error);
+    } catch (nb::python_error& failed) {
+      failed.restore();
+    }
+  }
 }
 
 // Threads that Python does not know have no line in it, and must not wait for its lock.

@@ -14,6 +14,9 @@ NB_MODULE(_core, module) {
   bind_functions(module);
   bind_array_functions(module);
   bind_neural_functions(module);
+  bind_linalg(module);
+  bind_fft(module);
+  bind_random(module);
   bind_primitives(module);
   bind_programs(module);
   bind_transforms(module);

@@ -1,87 +1,202 @@
-// Activations, softmax, and linear algebra (plait._core.linalg): a line each.
+// Activations, norms, convolutions, pooling, resampling and attention.
 #include "plait/ops/activation.h"
-#include "plait/ops/linalg.h"
+#include "plait/ops/attention.h"
+#include "plait/ops/convolution.h"
+#include "plait/ops/normalization.h"
+#include "plait/ops/pooling.h"
+#include "plait/ops/resampling.h"
 #include "plait/ops/softmax.h"
 
 #include "python/bindings/bind.h"
 
 namespace plait::python {
+
+template <>
+inline constexpr std::array kChoices<Gelu> = {std::string_view("none"), std::string_view("tanh")};
+template <>
+inline constexpr std::array kChoices<Interpolation> = {
+    std::string_view("nearest"), std::string_view("nearest_exact"), std::string_view("linear"),
+    std::string_view("cubic"), std::string_view("area")};
+template <>
+inline constexpr std::array kChoices<GridPadding> = {
+    std::string_view("zeros"), std::string_view("border"), std::string_view("reflection")};
+
 namespace {
 
 using nb::arg;
 using T = const Tensor&;
 
 void bind_activations(nb::module_& m) {
-  for (const auto& [name, of] : {std::pair{"relu", &relu},
-                                 {"relu6", &relu6},
-                                 {"selu", &selu},
-                                 {"silu", &silu},
-                                 {"mish", &mish},
-                                 {"softsign", &softsign},
-                                 {"logsigmoid", &logsigmoid},
-                                 {"hardsigmoid", &hardsigmoid},
-                                 {"hardswish", &hardswish},
-                                 {"tanhshrink", &tanhshrink}}) {
-    add_function<Tensor(T)>(m, name, of, arg("x"));
-  }
-  add_function<Tensor(T, double)>(m, "leaky_relu", leaky_relu, arg("x"), arg("slope") = 0.01);
-  for (const auto& [name, of] : {std::pair{"elu", &elu}, {"celu", &celu}}) {
-    add_function<Tensor(T, double)>(m, name, of, arg("x"), arg("alpha") = 1.0);
-  }
-  for (const auto& [name, of] :
-       {std::pair{"hardshrink", &hardshrink}, {"softshrink", &softshrink}}) {
-    add_function<Tensor(T, double)>(m, name, of, arg("x"), arg("lambda") = 0.5);
-  }
-  add_function<Tensor(T, double)>(m, "softplus", softplus, arg("x"), arg("beta") = 1.0);
-  add_function<Tensor(T, T)>(m, "prelu", prelu, arg("x"), arg("slope"));
-  add_function<Tensor(T, double, double)>(m, "hardtanh", hardtanh, arg("x"), arg("low") = -1.0,
-                                          arg("high") = 1.0);
-  add_function<Tensor(T, double, double)>(m, "threshold", threshold, arg("x"), arg("threshold"),
-                                          arg("otherwise"));
-  for (const auto& [name, of] : {std::pair{"softmax", &softmax},
-                                 {"softmin", &softmin},
-                                 {"log_softmax", &log_softmax},
-                                 {"glu", &glu}}) {
-    add_function<Tensor(T, int64_t)>(m, name, of, arg("x"), arg("axis") = -1);
-  }
-  m.def(
-      "gelu",
-      [](nb::handle x, const char* approximate) {
-        const Tensor tensor = tensor_from(x);
-        const bool is_exact = std::string_view(approximate) == "none";
-        return computed([&] { return gelu(tensor, is_exact ? Gelu::exact : Gelu::tanh); });
-      },
+  add_functions<Tensor(T)>(m,
+                           {{"relu", relu, "x, but no less than 0; the derivative at 0 is 0."},
+                            {"relu6", relu6, "x, but no less than 0 and no more than 6."},
+                            {"selu", selu, "elu, scaled so that mean and variance stay."},
+                            {"silu", silu, "x * sigmoid(x)."},
+                            {"mish", mish, "x * tanh(softplus(x))."},
+                            {"softsign", softsign, "x / (1 + |x|)."},
+                            {"logsigmoid", logsigmoid, "log(sigmoid(x))."},
+                            {"hardsigmoid", hardsigmoid, "x / 6 + 1 / 2 between 0 and 1."},
+                            {"hardswish", hardswish, "x * hardsigmoid(x)."},
+                            {"tanhshrink", tanhshrink, "x - tanh(x)."}},
+                           arg("x"));
+  add_functions<Tensor(T, double)>(m, {{"leaky_relu", leaky_relu, "x, or slope * x below 0."}},
+                                   arg("x"), arg("slope") = 0.01);
+  add_functions<Tensor(T, double)>(m,
+                                   {{"elu", elu, "x, or alpha * (exp(x) - 1) below 0."},
+                                    {"celu", celu, "x, or alpha * (exp(x / alpha) - 1) below 0."}},
+                                   arg("x"), arg("alpha") = 1.0);
+  add_functions<Tensor(T, double)>(m,
+                                   {{"hardshrink", hardshrink, "x, or 0 from -lambda to lambda."},
+                                    {"softshrink", softshrink, "x closer to 0 by lambda, or 0."}},
+                                   arg("x"), arg("lambda") = 0.5);
+  add_functions<Tensor(T, double)>(m, {{"softplus", softplus, "log(1 + exp(beta * x)) / beta."}},
+                                   arg("x"), arg("beta") = 1.0);
+  add_functions<Tensor(T, T)>(
+      m, {{"prelu", prelu, "x, or slope * x below 0: one slope, or one a channel (dimension 1)."}},
+      arg("x"), arg("slope"));
+  add_functions<Tensor(T, double, double)>(
+      m, {{"hardtanh", hardtanh, "x, but no less than `low` and no more than `high`."}}, arg("x"),
+      arg("low") = -1.0, arg("high") = 1.0);
+  add_functions<Tensor(T, double, double)>(
+      m, {{"threshold", threshold, "x above the threshold, else the other number."}}, arg("x"),
+      arg("threshold"), arg("otherwise"));
+  add_functions<Tensor(T, Gelu)>(
+      m, {{"gelu", gelu, "x by the normal distribution function; approximate: none, tanh."}},
       arg("x"), arg("approximate") = "none");
+  add_functions<Tensor(T, int64_t)>(
+      m,
+      {{"softmax", softmax, "exp(x) over its sum along the axis."},
+       {"softmin", softmin, "softmax(-x)."},
+       {"log_softmax", log_softmax, "log(softmax(x)), finite also where that is 0."},
+       {"masked_softmax", masked_softmax, "softmax, with 0 instead of NaN where all are -inf."},
+       {"glu", glu, "The first half along the axis by sigmoid of the second."}},
+      arg("x"), arg("axis") = -1);
 }
 
-void bind_linalg(nb::module_& m) {
-  using namespace linalg;
-  add_function<Tensor(T, bool)>(m, "cholesky", cholesky, arg("a"), arg("upper") = false);
-  add_function<Tensor(T, T)>(m, "solve", solve, arg("a"), arg("b"));
-  add_function<Tensor(T, T, bool, bool)>(m, "solve_triangular", solve_triangular, arg("a"),
-                                         arg("b"), arg("upper") = true,
-                                         arg("unit_diagonal") = false);
-  for (const auto& [name, of] : {std::pair{"inv", &inv},
-                                 {"det", &det},
-                                 {"eigvals", &eigvals},
-                                 {"eigvalsh", &eigvalsh},
-                                 {"svdvals", &svdvals}}) {
-    add_function<Tensor(T)>(m, name, of, arg("a"));
-  }
-  for (const auto& [name, of] : {std::pair{"pinv", &pinv}, {"matrix_rank", &matrix_rank}}) {
-    add_function<Tensor(T, double)>(m, name, of, arg("a"), arg("tolerance") = -1.0);
-  }
-  add_function<Tensor(T, int64_t)>(m, "matrix_power", matrix_power, arg("a"), arg("exponent"));
-  add_function<Tensor(T, T, int64_t)>(m, "cross", cross, arg("a"), arg("b"), arg("axis") = -1);
-  add_function<Tensor(T, T)>(m, "kron", kron, arg("a"), arg("b"));
+void bind_norms(nb::module_& m) {
+  const nb::arg_v weight = arg("weight") = nb::none(), bias = arg("bias") = nb::none();
+  add_functions<Tensor(T, T, T)>(m, {{"linear", linear, "x @ w.T + bias."}}, arg("x"), arg("w"),
+                                 bias);
+  add_functions<Tensor(T, double, const Axes&, double)>(
+      m, {{"normalize", normalize, "x over its p-norm along the axes, taken as epsilon at least."}},
+      arg("x"), arg("p") = 2.0, arg("axis") = 1, arg("epsilon") = 1e-12);
+  add_functions<Standardized(T, double, bool)>(
+      m, {{"standardize", standardize, "(x - mean) * scale along the last dimension, and scale."}},
+      arg("x"), arg("epsilon"), arg("is_centred") = true);
+  add_functions<Tensor(T, const Shape&, T, T, double)>(
+      m, {{"layer_norm", layer_norm, "Over the last dimensions, whose sizes `shape` repeats."}},
+      arg("x"), arg("shape"), weight, bias, arg("epsilon") = 1e-5);
+  add_functions<Tensor(T, const Shape&, T, std::optional<double>)>(
+      m, {{"rms_norm", rms_norm, "layer_norm without the mean; epsilon of the dtype unless told."}},
+      arg("x"), arg("shape"), weight, arg("epsilon") = nb::none());
+  add_functions<Tensor(T, int64_t, T, T, double)>(
+      m, {{"group_norm", group_norm, "Over space and each group of neighbouring channels."}},
+      arg("x"), arg("groups"), weight, bias, arg("epsilon") = 1e-5);
+  add_functions<Tensor(T, T, T, double)>(m, {{"instance_norm", instance_norm, "Over space."}},
+                                         arg("x"), weight, bias, arg("epsilon") = 1e-5);
+  add_functions<BatchNormed(T, const BatchNormOptions&)>(
+      m,
+      {{"batch_norm", batch_norm,
+        "Over batch and space: of this batch in training, else the running ones."}},
+      arg("x"));
+  add_functions<Tensor(T, T, double)>(
+      m, {{"dropout", dropout, "x / (1 - rate) where `keep` says so, else 0."}}, arg("x"),
+      arg("keep"), arg("rate"));
+}
+
+void bind_convolutions(nb::module_& m) {
+  add_functions<Tensor(T, T, T, const ConvolutionOptions&)>(
+      m,
+      {{"conv1d", conv1d, "x [batch, channels, length], w [outputs, channels / groups, length]."},
+       {"conv2d", conv2d, "x [batch, channels, h, w], w [outputs, channels / groups, h, w]."},
+       {"conv3d", conv3d,
+        "x [batch, channels, d, h, w], w [outputs, channels / groups, d, h, w]."}},
+      arg("x"), arg("w"), arg("bias") = nb::none());
+  add_functions<Tensor(T, T, const GeneralConvolutionOptions&)>(
+      m,
+      {{"conv_general", conv_general,
+        "Of any layout: N batch, C channels, O outputs, I inputs a group, other letters space."}},
+      arg("x"), arg("w"));
+  add_functions<Tensor(T, T, T, const TransposedConvolutionOptions&)>(
+      m,
+      {{"conv_transpose1d", conv_transpose1d, "The derivative of conv1d by its input."},
+       {"conv_transpose2d", conv_transpose2d, "The derivative of conv2d by its input."},
+       {"conv_transpose3d", conv_transpose3d, "The derivative of conv3d by its input."}},
+      arg("x"), arg("w"), arg("bias") = nb::none());
+}
+
+void bind_pooling(nb::module_& m) {
+  using Window = const PerDimension&;
+  add_functions<Tensor(T, Window, const MaxPoolOptions&)>(
+      m,
+      {{"max_pool1d", max_pool1d, "The greatest in each window of one dimension."},
+       {"max_pool2d", max_pool2d, "The greatest in each window of two dimensions."},
+       {"max_pool3d", max_pool3d, "The greatest in each window of three dimensions."}},
+      arg("x"), arg("window"));
+  add_functions<MaxPooled(T, Window, const MaxPoolOptions&)>(
+      m,
+      {{"max_pool1d_with_indices", max_pool1d_with_indices, "And where it is."},
+       {"max_pool2d_with_indices", max_pool2d_with_indices, "And where in its plane it is."},
+       {"max_pool3d_with_indices", max_pool3d_with_indices, "And where in its space it is."}},
+      arg("x"), arg("window"));
+  add_functions<Tensor(T, Window, const AveragePoolOptions&)>(
+      m,
+      {{"avg_pool1d", avg_pool1d, "The mean of each window of one dimension."},
+       {"avg_pool2d", avg_pool2d, "The mean of each window of two dimensions."},
+       {"avg_pool3d", avg_pool3d, "The mean of each window of three dimensions."}},
+      arg("x"), arg("window"));
+  add_functions<Tensor(T, Window)>(
+      m,
+      {{"adaptive_avg_pool1d", adaptive_avg_pool1d, "The means of so many windows."},
+       {"adaptive_avg_pool2d", adaptive_avg_pool2d, "The means of so many windows."},
+       {"adaptive_avg_pool3d", adaptive_avg_pool3d, "The means of so many windows."},
+       {"adaptive_max_pool1d", adaptive_max_pool1d, "The greatest of so many windows."},
+       {"adaptive_max_pool2d", adaptive_max_pool2d, "The greatest of so many windows."},
+       {"adaptive_max_pool3d", adaptive_max_pool3d, "The greatest of so many windows."}},
+      arg("x"), arg("counts"));
+  add_functions<MaxPooled(T, Window)>(
+      m,
+      {{"adaptive_max_pool2d_with_indices", adaptive_max_pool2d_with_indices,
+        "The greatest of so many windows, and where in its plane it is."}},
+      arg("x"), arg("counts"));
+}
+
+void bind_resampling(nb::module_& m) {
+  add_functions<Tensor(T, const InterpolateOptions&)>(
+      m,
+      {{"interpolate", interpolate,
+        "The space of x in other sizes, or scaled. Modes: nearest, nearest_exact, linear, cubic, "
+        "area."}},
+      arg("x"));
+  add_functions<Tensor(T, T, const GridSampleOptions&)>(
+      m,
+      {{"grid_sample", grid_sample,
+        "x at the places of the grid, from -1 to 1. Padding: zeros, border, reflection."}},
+      arg("x"), arg("grid"));
+}
+
+void bind_attention(nb::module_& m) {
+  add_functions<Tensor(T, T, T, const AttentionOptions&)>(
+      m,
+      {{"scaled_dot_product_attention", scaled_dot_product_attention,
+        "softmax(scale * q @ k.mT + mask) @ v; several heads of q may share one of k and v."}},
+      arg("q"), arg("k"), arg("v"));
+  add_functions<Tensor(T, const RopeOptions&)>(
+      m,
+      {{"rope", rope,
+        "Pairs of x [..., length, width] turned by position * base**(-2 * i / width)."}},
+      arg("x"));
 }
 
 }  // namespace
 
 void bind_neural_functions(nb::module_& module) {
   bind_activations(module);
-  nb::module_ linalg = module.def_submodule("linalg", "Factorisations and what is made of them.");
-  bind_linalg(linalg);
+  bind_norms(module);
+  bind_convolutions(module);
+  bind_pooling(module);
+  bind_resampling(module);
+  bind_attention(module);
 }
 
 }  // namespace plait::python

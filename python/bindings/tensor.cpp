@@ -5,6 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/rearrange.h"
 #include "plait/ops/shape.h"
 
 #include "python/bindings/bindings.h"
@@ -142,8 +143,10 @@ void bind_dims(nb::module_& module) {
 
 void bind_tensor(nb::module_& module) {
   bind_dims(module);
-  nb::class_<Tensor> tensor(module, "Tensor",
-                            "An array of numbers of one dtype, which nobody changes.");
+  nb::class_<Tensor> tensor(
+      module, "Tensor",
+      "An array of numbers of one dtype. Nothing changes the numbers: x[i] = y gives "
+      "this object others, and what was made of it before keeps its own.");
   tensor.def_prop_ro("dtype", [](const Tensor& x) { return PythonDType{x.dtype()}; })
       .def_prop_ro("shape", [](const Tensor& x) { return to_python(x.shape()); })
       .def_prop_ro("ndim", [](const Tensor& x) { return x.rank(); })
@@ -173,8 +176,14 @@ void bind_tensor(nb::module_& module) {
              if (x.rank() == 0) throw TypeError("a tensor without dimensions has no length");
              return to_python(x.shape(0));
            })
-      .def("__hash__", [](const Tensor& x) { return reinterpret_cast<intptr_t>(x.identity()); });
+      .def("__hash__", [](nb::handle x) { return reinterpret_cast<intptr_t>(x.ptr()) >> 4; })
+      .def("_share", [](const Tensor& x) { return Tensor(x); })
+      .def("__iter__", [](const Tensor& x) {
+        if (x.rank() == 0) throw TypeError("a tensor without dimensions has no parts");
+        return nb::iter(to_python(computed([&] { return unstack(x); })));
+      });
   bind_operators(tensor);
+  bind_indexing(tensor);
 }
 
 }  // namespace plait::python

@@ -7,6 +7,7 @@ from . import _core, errors
 _core._set_package_folder(_os.path.join(_os.path.dirname(__file__), ""))
 
 from ._core import *  # noqa: E402,F403: every function of the library
+from . import fft, linalg, random  # noqa: E402,F401
 from ._core import DType, Dim, Tensor  # noqa: E402,F401
 from .errors import *  # noqa: E402,F403
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401

@@ -21,11 +21,11 @@ def numpy_dtype(dtype):
 
 
 class _View:
-    """Holds a tensor while an array of NumPy looks at its memory."""
+    """Holds a tensor's numbers while an array of NumPy looks at them, whatever is assigned to the tensor."""
 
     def __init__(self, tensor):
-        self.tensor = tensor
-        self.__array_interface__ = tensor._array_interface()
+        self.tensor = tensor._share()
+        self.__array_interface__ = self.tensor._array_interface()
 
 
 def to_numpy(tensor):

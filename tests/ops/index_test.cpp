@@ -132,6 +132,12 @@ TEST(Index, RefusesWhatIsNotThere) {
   // An index is looked at even where rows hold nothing.
   EXPECT_THROW(zeros({2, 0})[r], IndexError);
   EXPECT_THROW(zeros({0, 2})[tensor<int64_t>({0})], IndexError);
+  // A number is looked at even where the tensors beside it name nothing.
+  const Tensor nothing = tensor<bool>({false, false});
+  EXPECT_EQ(message_of([&] { return x[{nothing, 3}]; }),
+            "index: 3 is out of range for axis 1 of i64[2, 3, 4], whose size is 3");
+  EXPECT_THROW((x[{false, -3}]), IndexError);
+  EXPECT_EQ((x[{nothing, -3}]).shape(), Shape({0, 4}));
   try {
     x[{r, r}];
     FAIL();

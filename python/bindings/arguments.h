@@ -1,0 +1,119 @@
+// What functions of C++ take, of what Python gives: read() for each type of argument. TypeError or
+// ValueError where it is no such thing.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "plait/ops/convolution.h"
+#include "plait/ops/pad.h"
+#include "plait/ops/per_dimension.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+
+void read(nb::handle given, Tensor& value);  // None: none
+void read(nb::handle given, PythonOperand& value);
+void read(nb::handle given, Scalar& value);
+void read(nb::handle given, bool& value);
+void read(nb::handle given, int64_t& value);
+void read(nb::handle given, uint64_t& value);
+void read(nb::handle given, double& value);
+void read(nb::handle given, std::string& value);
+void read(nb::handle given, Dim& value);
+void read(nb::handle given, DType& value);
+void read(nb::handle given, Shape& value);
+void read(nb::handle given, Axes& value);
+void read(nb::handle given, PerDimension& value);
+void read(nb::handle given, PadWidth& value);
+void read(nb::handle given, Padding& value);
+void read(nb::handle given, std::vector<Tensor>& value);
+
+// What Python calls the enumerators, in their order, where the library has no names for them:
+// specialised where functions of the enumeration are bound.
+template <class E>
+inline constexpr std::array<std::string_view, 0> kChoices = {};
+
+template <class E>
+std::span<const std::string_view> choices_of() {
+  if constexpr (requires { enumerator_names(E()); }) {
+    return enumerator_names(E());
+  } else {
+    static_assert(!kChoices<E>.empty());
+    return kChoices<E>;
+  }
+}
+size_t choice_from(nb::handle given, std::span<const std::string_view> choices);
+
+template <class E>
+  requires std::is_enum_v<E>
+void read(nb::handle given, E& value) {
+  value = static_cast<E>(choice_from(given, choices_of<E>()));
+}
+
+template <class T>
+T blank() {
+  if constexpr (std::is_default_constructible_v<T>)
+    return T();
+  else
+    return T(0);
+}
+
+// One alone is a list of one, and None an empty one.
+template <class T>
+void read(nb::handle given, std::vector<T>& values);
+
+template <class T>
+void read(nb::handle given, std::optional<T>& value) {
+  if (given.is_none()) return;
+  T read_now = blank<T>();
+  read(given, read_now);
+  value = std::move(read_now);
+}
+
+template <class T>
+void read(nb::handle given, std::vector<T>& values) {
+  if (given.is_none()) return;
+  const auto append = [&](nb::handle each) {
+    T value = blank<T>();
+    read(each, value);
+    values.push_back(std::move(value));
+  };
+  if (!is_sequence(given)) return append(given);
+  for (const nb::handle each : given) append(each);
+}
+
+// ---- Defaults, as Python shows them.
+
+inline nb::object shown(const Tensor&) { return nb::none(); }
+inline nb::object shown(bool value) { return nb::bool_(value); }
+inline nb::object shown(int64_t value) { return nb::int_(value); }
+inline nb::object shown(double value) { return nb::float_(value); }
+inline nb::object shown(Dim value) { return to_python(value); }
+inline nb::object shown(const std::string& value) { return nb::str(value.c_str()); }
+nb::object shown(const Scalar& value);
+nb::object shown(const PerDimension& value);
+nb::object shown(const Padding& value);
+template <class T>
+nb::object shown(const std::optional<T>&) {
+  return nb::none();
+}
+template <class T>
+nb::object shown(const std::vector<T>&) {
+  return nb::none();
+}
+template <class E>
+  requires std::is_enum_v<E>
+nb::object shown(E value) {
+  const std::string_view name = choices_of<E>()[static_cast<size_t>(value)];
+  return nb::str(name.data(), name.size());
+}
+
+}  // namespace plait::python

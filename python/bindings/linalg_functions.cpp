@@ -1,0 +1,175 @@
+// plait.linalg and plait.fft.
+#include <cmath>
+
+#include "plait/core/error.h"
+#include "plait/ops/fft.h"
+#include "plait/ops/linalg.h"
+
+#include "python/bindings/bind.h"
+
+namespace plait::python {
+
+template <>
+inline constexpr std::array kChoices<linalg::QrMode> = {std::string_view("reduced"),
+                                                        std::string_view("complete")};
+template <>
+inline constexpr std::array kChoices<fft::Norm> = {
+    std::string_view("backward"), std::string_view("ortho"), std::string_view("forward")};
+
+// As NumPy writes it: "fro", "nuc", 1, -1, 2, -2, infinity or minus infinity.
+class MatrixNormOrder {
+ public:
+  linalg::MatrixNorm norm() const { return norm_; }
+
+ private:
+  friend void read(nb::handle given, MatrixNormOrder& order);
+  linalg::MatrixNorm norm_ = linalg::MatrixNorm::frobenius;
+};
+
+void read(nb::handle given, MatrixNormOrder& order) {
+  using linalg::MatrixNorm;
+  if (nb::isinstance<nb::str>(given)) {
+    constexpr std::array<std::string_view, 2> names = {"fro", "nuc"};
+    order.norm_ = choice_from(given, names) == 0 ? MatrixNorm::frobenius : MatrixNorm::nuclear;
+    return;
+  }
+  double number = 0;
+  read(given, number);
+  const double magnitude = std::abs(number);
+  if (magnitude == 1)
+    order.norm_ = number > 0 ? MatrixNorm::one : MatrixNorm::least_one;
+  else if (magnitude == 2)
+    order.norm_ = number > 0 ? MatrixNorm::greatest : MatrixNorm::least;
+  else if (std::isinf(magnitude))
+    order.norm_ = number > 0 ? MatrixNorm::infinity : MatrixNorm::least_infinity;
+  else
+    throw ValueError("{} is none of 'fro', 'nuc', 1, -1, 2, -2, inf and -inf", number);
+}
+
+namespace {
+
+using nb::arg;
+using T = const Tensor&;
+
+Tensor matrix_norm_of(T x, const MatrixNormOrder& order, bool keepdims) {
+  return linalg::matrix_norm(x, order.norm(), keepdims);
+}
+
+void bind_factors(nb::module_& m) {
+  using namespace linalg;
+  add_functions<Tensor(T, bool)>(
+      m, {{"cholesky", cholesky, "The lower triangular L with A = L L^H, or the upper one."}},
+      arg("a"), arg("upper") = false);
+  add_functions<Lu(T)>(m, {{"lu", lu, "A = P L U, with a permutation P of the rows."}}, arg("a"));
+  add_functions<Qr(T, QrMode)>(m, {{"qr", qr, "A = Q R. Modes: reduced, complete (Q is square)."}},
+                               arg("a"), arg("mode") = "reduced");
+  add_functions<Eigenpairs(T)>(
+      m,
+      {{"eigh", eigh, "Of the Hermitian part of A, in ascending order; vectors are columns."},
+       {"eig", eig, "Of any square matrix; complex, in no order."}},
+      arg("a"));
+  add_functions<Svd(T, bool)>(m, {{"svd", svd, "A = U S V^H, with S in descending order."}},
+                              arg("a"), arg("full_matrices") = false);
+  add_functions<Tensor(T)>(m,
+                           {{"eigvalsh", eigvalsh, "The eigenvalues that eigh gives."},
+                            {"eigvals", eigvals, "The eigenvalues that eig gives."},
+                            {"svdvals", svdvals, "The singular values, in descending order."},
+                            {"inv", inv, "The inverse."},
+                            {"det", det, "The determinant."}},
+                           arg("a"));
+}
+
+void bind_equations(nb::module_& m) {
+  using namespace linalg;
+  add_functions<Tensor(T, T)>(m, {{"solve", solve, "X with A X = B."}}, arg("a"), arg("b"));
+  add_functions<Tensor(T, T, bool, bool)>(
+      m, {{"solve_triangular", solve_triangular, "X with A X = B, of one triangle of A."}},
+      arg("a"), arg("b"), arg("upper") = true, arg("unit_diagonal") = false);
+  add_functions<LeastSquares(T, T, double)>(
+      m, {{"lstsq", lstsq, "The shortest X for which |A X - B| is least, and what is left."}},
+      arg("a"), arg("b"), arg("tolerance") = -1.0);
+  add_functions<Tensor(T, double)>(
+      m,
+      {{"pinv", pinv, "The pseudo-inverse; singular values below tolerance * greatest count as 0."},
+       {"matrix_rank", matrix_rank, "How many singular values are above tolerance * greatest."}},
+      arg("a"), arg("tolerance") = -1.0);
+  add_functions<SignAndLogDet(T)>(
+      m, {{"slogdet", slogdet, "det A = sign * exp(logabsdet); 0 and -inf of a singular one."}},
+      arg("a"));
+  add_functions<Tensor(T, int64_t)>(m, {{"trace", trace, "The sum of one diagonal."}}, arg("a"),
+                                    arg("offset") = 0);
+  add_functions<Tensor(T, int64_t)>(m, {{"matrix_power", matrix_power, "A by itself, so often."}},
+                                    arg("a"), arg("exponent"));
+}
+
+void bind_norms(nb::module_& m) {
+  using namespace linalg;
+  add_functions<Tensor(T, double, const Axes&, bool)>(
+      m, {{"vector_norm", vector_norm, "(sum |x|^order)^(1/order)."}}, arg("x"), arg("order") = 2.0,
+      arg("axis") = nb::none(), arg("keepdims") = false);
+  add_functions<Tensor(T, const MatrixNormOrder&, bool)>(
+      m, {{"matrix_norm", matrix_norm_of, "Orders: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."}},
+      arg("x"), arg("order") = "fro", arg("keepdims") = false);
+  add_functions<Tensor(T, std::optional<double>, const std::vector<int64_t>&, bool)>(
+      m, {{"norm", norm, "Of all numbers, of vectors along one axis, of matrices along two."}},
+      arg("x"), arg("order") = nb::none(), arg("axis") = nb::none(), arg("keepdims") = false);
+  add_functions<Tensor(T, T, int64_t)>(m, {{"cross", cross, "a x b of vectors of three."}},
+                                       arg("a"), arg("b"), arg("axis") = -1);
+  add_functions<Tensor(T, T)>(
+      m, {{"kron", kron, "Kronecker's product: each element of a times the whole of b."}}, arg("a"),
+      arg("b"));
+}
+
+void bind_transforms(nb::module_& m) {
+  using namespace fft;
+  add_functions<Tensor(T, Length, int64_t, Norm)>(
+      m,
+      {{"fft", fft::fft, "Along an axis of length n: the sum over j of x[j] exp(-2 pi i j k / n)."},
+       {"ifft", ifft, "The inverse of fft."},
+       {"rfft", rfft, "Of real numbers: the first n // 2 + 1, which say what the others are."},
+       {"irfft", irfft, "From those back to n real numbers."},
+       {"hfft", hfft, "Of a signal whose spectrum is real, of which the first half is given."},
+       {"ihfft", ihfft, "The inverse of hfft."}},
+      arg("x"), arg("n") = nb::none(), arg("axis") = -1, arg("norm") = "backward");
+  add_functions<Tensor(T, const Lengths&, const AxisList&, Norm)>(
+      m,
+      {{"fftn", fftn, "Along several axes, or all."},
+       {"ifftn", ifftn, "The inverse of fftn."},
+       {"rfftn", rfftn, "Of real numbers; the half is of the last axis."},
+       {"irfftn", irfftn, "The inverse of rfftn."}},
+      arg("x"), arg("lengths") = nb::none(), arg("axes") = nb::none(), arg("norm") = "backward");
+  add_functions<Tensor(T, const Lengths&, const AxisList&, Norm)>(
+      m,
+      {{"fft2", fft2, "Along two axes."},
+       {"ifft2", ifft2, "The inverse of fft2."},
+       {"rfft2", rfft2, "Of real numbers; the half is of the last axis."},
+       {"irfft2", irfft2, "The inverse of rfft2."}},
+      arg("x"), arg("lengths") = nb::none(), arg("axes") = nb::make_tuple(-2, -1),
+      arg("norm") = "backward");
+  add_functions<Tensor(int64_t, double, DType)>(
+      m,
+      {{"fftfreq", fftfreq, "The frequencies of the n results, for samples `spacing` apart."},
+       {"rfftfreq", rfftfreq, "The first n // 2 + 1 of them."}},
+      arg("n"), arg("spacing") = 1.0, arg("dtype") = nb::cast(PythonDType{DType::f32}));
+  add_functions<Tensor(T, const AxisList&)>(
+      m,
+      {{"fftshift", fftshift, "The frequency 0 to the middle, along the axes, or all."},
+       {"ifftshift", ifftshift, "The inverse of fftshift."}},
+      arg("x"), arg("axes") = nb::none());
+}
+
+}  // namespace
+
+void bind_linalg(nb::module_& module) {
+  nb::module_ linalg = module.def_submodule("linalg", "Factors, equations, norms.");
+  bind_factors(linalg);
+  bind_equations(linalg);
+  bind_norms(linalg);
+}
+
+void bind_fft(nb::module_& module) {
+  nb::module_ fft = module.def_submodule("fft", "Fourier transforms of any length, as NumPy's.");
+  bind_transforms(fft);
+}
+
+}  // namespace plait::python

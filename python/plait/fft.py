@@ -1,0 +1,3 @@
+"""Fourier transforms of any length, as NumPy's."""
+
+from ._core.fft import *  # noqa: F403

@@ -1,0 +1,225 @@
+"""Functions of arrays as users call them, against NumPy, SciPy and PyTorch: each with its arguments by place and by
+name. Numbers of every dtype and shape are tests/conformance's business."""
+
+import unittest
+
+import numpy as np
+import plait
+import scipy.special
+import torch
+
+RANDOM = np.random.default_rng(5)
+X = RANDOM.normal(size=(3, 4, 5))
+Y = RANDOM.normal(size=(3, 4, 5))
+A, B = RANDOM.normal(size=(4, 5)), RANDOM.normal(size=(5, 3))
+V = np.array([3, 1, 2, 1, 0, 3, 3])
+IDS = np.array([[0, 2], [1, 1]])
+ROWS = np.array([[0, 2, 1, 0], [1, 1, 2, 0]])
+
+
+def t(array):
+    return torch.from_numpy(np.asarray(array))
+
+
+def n(*numbers):
+    return np.array(numbers)
+
+
+def recurrence(a, b):
+    """h[k] = a[k] h[k-1] + b[k] along axis 1."""
+    h = np.zeros(a.shape)
+    for k in range(a.shape[1]):
+        h[:, k] = a[:, k] * (h[:, k - 1] if k else 0) + b[:, k]
+    return h
+
+
+def put(x, place, values):
+    result = x.copy()
+    result[place] = values
+    return result
+
+
+def same(result, expected):
+    """Trees of tensors alike, to the accuracy of what they are made in."""
+    if isinstance(expected, (tuple, list)):
+        assert len(result) == len(expected), (len(result), len(expected))
+        for one, other in zip(result, expected):
+            same(one, other)
+        return
+    assert isinstance(result, plait.Tensor), type(result)
+    array, expected = result.numpy(), np.asarray(expected)
+    assert array.shape == expected.shape, (array.shape, expected.shape)
+    assert (array.dtype.kind in "iu") == (expected.dtype.kind in "iu") and (array.dtype.kind == "b") == (expected.dtype.kind == "b")
+    accuracy = 2e-6 if array.dtype in (np.float32, np.complex64) or expected.dtype in (np.float32, np.complex64) else 1e-12
+    np.testing.assert_allclose(array, expected, rtol=accuracy, atol=accuracy)
+
+
+CASES = {
+    "addcmul": [((A, A, A), {"scale": 2}, A + 2 * A * A)], "addcdiv": [((A, A, A + 9, 0.5), {}, A + 0.5 * A / (A + 9))],
+    "allclose": [((X, X + 1e-9), {}, True), ((X, X + 1e-3), {"absolute": 1e-2}, True), ((X, X + 1), {}, False)],
+    "isclose": [((X, X + 1e-3), {"relative": 1e-3}, np.isclose(X, X + 1e-3, 1e-3)),
+                ((n(np.nan), n(np.nan)), {"equal_nan": True}, n(True))],
+    "array_equal": [((X, X), {}, True), ((X, A), {}, False)],
+    "nan_to_num": [((np.array([np.nan, np.inf, -np.inf, 1]),), {"nan": 2, "positive_infinity": 3, "negative_infinity": 4},
+                    n(2., 3, 4, 1)),
+                   ((np.array([np.nan, np.inf]),), {}, np.nan_to_num([np.nan, np.inf]))],
+    "make_complex": [((A, 2 * A), {}, A + 2j * A)], "stop_gradient": [((A,), {}, A)],
+    "polygamma": [((2, A[0]**2), {}, scipy.special.polygamma(2, A[0]**2))],
+    "norm": [((X, 3, 1), {}, np.linalg.norm(X, 3, 1)), ((X,), {"keepdims": True}, np.sqrt((X**2).sum(keepdims=True)))],
+    "linear_recurrence": [((A, A + 1, 1), {}, recurrence(A, A + 1)),
+                          ((A, A + 1), {"axis": 1, "reverse": True}, recurrence(A[:, ::-1], A[:, ::-1] + 1)[:, ::-1])],
+    "shifted": [((V, 0, False, 9), {}, [9, 3, 1, 2, 1, 0, 3]), ((V,), {"axis": 0, "reverse": True, "first": 9}, [1, 2, 1, 0, 3, 3,
+                                                                                                                 9])],
+    "tensordot": [((A, B, 1), {}, A @ B), ((X, X), {"axes_of_a": [0, 2], "axes_of_b": [0, 2]}, np.tensordot(X, X,
+                                                                                                            ([0, 2], [0, 2]))),
+                  ((X, Y[0]), {}, np.tensordot(X, Y[0]))],
+    "addmm": [((np.ones((4, 3)), A, B), {"beta": 2, "alpha": 3}, 2 + 3 * A @ B)],
+    "baddbmm": [((np.ones((3, 4, 4)), X, Y.swapaxes(1, 2)), {"beta": 0.5}, 0.5 + X @ Y.swapaxes(1, 2))],
+    "einsum": [(("ij,jk->ik", A, B), {}, A @ B), (("ij,jk->ik", [A, B]), {}, A @ B), (("...i->...", X), {}, X.sum(-1)),
+               (("abc,abd,c->d", X, Y, X[0, 0]), {}, np.einsum("abc,abd,c->d", X, Y, X[0, 0]))],
+    "meshgrid": [((V, V[:2]), {}, np.meshgrid(V, V[:2])), (([V, V[:2]],), {"order": "ij"}, np.meshgrid(V, V[:2], indexing="ij"))],
+    "broadcast_arrays": [((X, X[0, 0]), {}, np.broadcast_arrays(X, X[0, 0])), (([X, 1.0],), {}, [X, np.ones(X.shape, np.float32)])],
+    "sort_with_indices": [((V,), {}, (np.sort(V), np.argsort(V, kind="stable"))),
+                          ((A, 0, True), {}, (-np.sort(-A, 0), np.argsort(-A, 0)))],
+    "topk": [((A, 2, 0), {"largest": False}, (np.sort(A, 0)[:2], np.argsort(A, 0)[:2]))],
+    "partition": [((A, 2), {}, np.sort(A))], "argpartition": [((A, 2, 0), {}, np.argsort(A, 0))],
+    "searchsorted": [((np.sort(V), n(1, 2, 9)), {"side": "right"}, np.searchsorted(np.sort(V), [1, 2, 9], "right")),
+                     ((V, n(1, 2)), {"sorter": np.argsort(V)}, np.searchsorted(V, [1, 2], sorter=np.argsort(V)))],
+    "unique": [((V,), {}, np.unique(V, return_inverse=True, return_counts=True))],
+    "bincount": [((V,), {}, np.bincount(V)), ((V, 5), {}, np.bincount(V, minlength=5)),
+                 ((V,), {"weights": V * 0.5}, np.bincount(V, V * 0.5))],
+    "histogram": [((A, 4, -1.0, 1), {}, np.histogram(A, 4, (-1, 1))),
+                  ((A,), {"edges": n(-1., 0, 2)}, np.histogram(A, n(-1., 0, 2)))],
+    "gather": [((A, 0, ROWS), {}, torch.gather(t(A), 0, t(ROWS)))],
+    "scatter": [((A, 1, IDS, 7.5), {}, torch.scatter(t(A), 1, t(IDS), 7.5)),
+                ((A, 0, IDS[:1], -A), {}, torch.scatter(t(A), 0, t(IDS[:1]), t(-A)))],
+    "scatter_add": [((A, 0, ROWS, A), {}, torch.scatter_add(t(A), 0, t(ROWS), t(A)))],
+    "scatter_reduce": [((A, 0, ROWS, A, name), {"include_self": own},
+                        torch.scatter_reduce(t(A), 0, t(ROWS), t(A), torch_name, include_self=own))
+                       for name, torch_name in (("sum", "sum"), ("product", "prod"), ("mean", "mean"), ("maximum", "amax"),
+                                                ("minimum", "amin"))
+                       for own in (True, False)],
+    "index_add": [((A, 0, n(1, 1), A[:2]), {"factor": -2}, torch.index_add(t(A), 0, t([1, 1]), t(A[:2]), alpha=-2))],
+    "embedding": [((IDS, A), {"padding": 1}, A[IDS])],
+    "one_hot": [((IDS, 3), {}, np.eye(3, dtype=np.float32)[IDS]),
+                ((IDS,), {"count": 4, "dtype": plait.i32}, np.eye(4, dtype=np.int32)[IDS])],
+    "dynamic_slice": [((X, n(1, 2), [0, 2], [2, 3]), {}, X[1:3, :, 2:5])],
+    "slice_update": [((A, n(8., 9.).reshape(2, 1), n(1, 2)), {"axes": [0, 1]}, put(A, np.s_[1:3, 2:3], [[8], [9]]))],
+    "transpose": [((X,), {}, X.T), ((X, (1, 0, 2)), {}, X.transpose(1, 0, 2))],
+    "moveaxis": [((X, (0, 1), (2, 0)), {}, np.moveaxis(X, (0, 1), (2, 0))), ((X, 0, -1), {}, np.moveaxis(X, 0, -1))],
+    "split_at": [((V, [2, 5]), {}, np.split(V, [2, 5])), ((X,), {"places": [1], "axis": 2}, np.split(X, [1], 2))],
+    "pixel_shuffle": [((RANDOM.normal(size=(8, 2, 3)), 2), {}, None)],
+    "pixel_unshuffle": [((RANDOM.normal(size=(2, 4, 6)), 2), {}, None)],
+    "tril": [((X,), {}, np.tril(X)), ((A,), {"offset": 1}, np.tril(A, 1))], "triu": [((A, -1), {}, np.triu(A, -1))],
+    "tri": [((3, 4), {}, np.tri(3, 4, dtype=np.float32)), ((3, 4, 1, plait.i64), {}, np.tri(3, 4, 1, dtype=int))],
+    "diagonal": [((A, 1), {}, np.diagonal(A, 1))], "diag": [((V, -1), {}, np.diag(V, -1)), ((A,), {}, np.diag(A))],
+    "pad": [((A, [(1, 2), (0, 3)]), {}, np.pad(A, ((1, 2), (0, 3)))),
+            ((A, [(1, 2)]), {"value": 5}, np.pad(A, ((0, 0), (1, 2)), constant_values=5))]
+           + [((A, [(1, 2), (2, 2)], mode), {}, np.pad(A, ((1, 2), (2, 2)), mode)) for mode in ("edge", "reflect", "wrap")],
+    "slice_axis": [((A, 1, 4, 2), {"step": -2}, A[:, 4:0:-2])],
+    "pad_zeros": [((V, 0, 1, 2), {"step": 2}, [0, 3, 0, 1, 0, 2, 0, 1, 0, 0, 0, 3, 0, 3, 0, 0])],
+    "slice": [((A, 1), {"start": 1, "step": 2}, A[:, 1::2]), ((A, 0, None, None, -1), {}, A[::-1])],
+    "iota": [((4,), {}, np.arange(4)), ((3, plait.f32), {}, np.arange(3, dtype=np.float32))],
+    "empty": [(((2, 3),), {}, np.zeros((2, 3), np.float32))], "empty_like": [((V,), {}, np.zeros_like(V))],
+    "full": [(((2,), 7), {}, np.full(2, 7)), ((2, True), {"dtype": "i32"}, np.full(2, 1, np.int32))],
+    "zeros": [((3,), {"dtype": None}, np.zeros(3, np.float32)), ((3, bool), {}, np.zeros(3, bool))],
+    "concat": [(((A, A), 1), {}, np.concatenate((A, A), 1)), (([A for _ in range(2)],), {}, np.concatenate((A, A)))],
+    "quantile": [((A, n(0.25, 0.5), 1), {}, np.quantile(A, n(0.25, 0.5), 1))],
+    "std": [((A, 0), {"correction": 1}, A.std(0, ddof=1))],
+    "permute_dims": [((X, np.array([2, 0, 1])), {}, X.transpose(2, 0, 1)), ((X, range(2, -1, -1)), {}, X.T)],
+    "roll": [((X, (1, 2), (0, -1)), {}, np.roll(X, (1, 2), (0, -1))), ((V, -3, 0), {}, np.roll(V, -3))],
+}
+for name in ("pixel_shuffle", "pixel_unshuffle"):
+    CASES[name] = [(arguments, options, getattr(torch, name)(t(arguments[0]), arguments[1])) for arguments, options,
+                   _ in CASES[name]]
+
+
+class Values(unittest.TestCase):
+    def test_are_those_of_others(self):
+        for name, cases in CASES.items():
+            for arguments, options, expected in cases:
+                with self.subTest(name=name, options=options):
+                    same(getattr(plait, name)(*arguments, **options), expected)
+
+    def test_alike_with_tensors(self):
+        for name, cases in CASES.items():
+            for arguments, options, expected in cases:
+                if name in ("permute_dims", "full", "zeros"):
+                    continue  # their arrays are sizes and axes
+                with self.subTest(name=name, options=options):
+                    tensors = [plait.asarray(each) if isinstance(each, np.ndarray) else each for each in arguments]
+                    same(getattr(plait, name)(*tensors, **options), expected)
+
+    def test_results_have_names(self):
+        found = plait.topk(V, 2)
+        self.assertEqual(found._fields, ("values", "indices"))
+        self.assertEqual(found.values.numpy().tolist(), [3, 3])
+        self.assertEqual(plait.unique(V)._fields, ("values", "inverse", "counts"))
+        self.assertEqual(plait.histogram(A, 4, 0, 1)._fields, ("counts", "edges"))
+
+
+class Refusals(unittest.TestCase):
+    def test_arguments_that_fit_nothing(self):
+        x = plait.asarray(A)
+        for kind, word, action in (
+            (plait.TypeError, "sum: keepdims: expected True or False, not str", lambda: plait.sum(x, 0, "yes")),
+            (plait.TypeError, "sort: axis: expected a whole number, not float", lambda: plait.sort(x, 1.0)),
+            (plait.TypeError, "sort: axis: expected a whole number, not list", lambda: plait.sort(x, [0])),
+            (plait.TypeError, "reshape: shape: expected a whole number, not str", lambda: plait.reshape(x, "20")),
+            (plait.TypeError, "zeros: dtype: .* is not a dtype", lambda: plait.zeros(3, "float31")),
+            (plait.TypeError, "softplus: beta: expected a number, not str", lambda: plait.softplus(x, "1")),
+            (plait.TypeError, "full: value: expected a number", lambda: plait.full(3, x)),
+            (plait.TypeError, "pad: widths: expected a pair", lambda: plait.pad(x, (1, 2))),
+            (plait.TypeError, "pad: mode: expected a string, not int", lambda: plait.pad(x, [(1, 2)], 3)),
+            (plait.ValueError, "pad: mode: 'mirror' is none of 'constant', 'edge'", lambda: plait.pad(x, [(1, 2)], "mirror")),
+            (plait.ValueError, "expand_dims: axis: .* does not fit into 64 bits", lambda: plait.expand_dims(x, 10**30)),
+            (plait.TypeError, "concat: tensors: expected a tensor", lambda: plait.concat([x, "x"])),
+            (plait.TypeError, "exp: x: expected a tensor, a number or an array of NumPy, not list", lambda: plait.exp([1.0])),
+            (plait.IndexError, "index 4 is out of range", lambda: plait.take(x, n(0, 4), 0)),
+            (plait.IndexError, "", lambda: plait.flip(x, 2)),
+            (plait.ShapeError, "", lambda: plait.concat([x, plait.zeros((2, 2))])),
+            (plait.ShapeError, "", lambda: plait.einsum("ij,jk", x, x)),
+            (plait.ValueError, "", lambda: plait.topk(x, 9)), (plait.ValueError, "", lambda: plait.split(x, 3)),
+            (plait.TypeError, "", lambda: plait.bitwise_and(x, 1)), (plait.TypeError, "", lambda: plait.gather(x, 0, x)),
+        ):
+            with self.subTest(kind=kind, word=word):
+                with self.assertRaisesRegex(kind, word) as caught:
+                    action()
+                self.assertIn("arrays_test.py:", caught.exception.location, str(caught.exception))
+
+    def test_arguments_that_are_missing_or_too_many(self):
+        for action in (lambda: plait.sort(), lambda: plait.exp(1.0, 2.0), lambda: plait.sum(A, axes=0), lambda: plait.exp(None)):
+            with self.assertRaises(TypeError):
+                action()
+
+    def test_errors_of_objects_are_theirs(self):
+        class Broken:
+            def __float__(self):
+                raise KeyError("mine")
+
+            def __index__(self):
+                raise KeyError("mine")
+
+        with self.assertRaisesRegex(KeyError, "mine"):
+            plait.softplus(A, Broken())
+        with self.assertRaisesRegex(KeyError, "mine"):
+            plait.arange(5)[Broken()]
+
+
+class Traced(unittest.TestCase):
+    def test_sizes_and_options_in_a_trace(self):
+        def function(x):
+            y = plait.pad(x, [(0, x.shape[0]), (1, 1)], "edge")
+            return plait.topk(y, 2, axis=0).values + plait.one_hot(plait.iota(2), 7, x.dtype)
+
+        program = plait.trace(function)(plait.Spec("f64[n, 5]"))
+        for count in (2, 4):
+            np.testing.assert_array_equal(program(A[:count]).numpy(), function(A[:count]).numpy())
+
+    def test_named_results_are_trees(self):
+        program = plait.trace(lambda x: plait.sort_with_indices(x, 0))(A)
+        self.assertEqual(program(A).indices.numpy().tolist(), np.argsort(A, 0).tolist())
+
+
+if __name__ == "__main__":
+    unittest.main()

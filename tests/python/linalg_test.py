@@ -1,0 +1,154 @@
+"""plait.linalg and plait.fft as users call them, against NumPy and SciPy."""
+
+import unittest
+
+import numpy as np
+import plait
+import scipy.linalg
+from plait import fft, linalg
+
+RANDOM = np.random.default_rng(7)
+A = RANDOM.normal(size=(2, 4, 4))
+TALL = RANDOM.normal(size=(5, 3))
+SPD = A @ A.swapaxes(1, 2) + np.eye(4)
+C = RANDOM.normal(size=(3, 6)) + 1j * RANDOM.normal(size=(3, 6))
+
+
+def same(result, expected, accuracy=1e-10):
+    assert isinstance(result, plait.Tensor), type(result)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=accuracy, atol=accuracy)
+    assert result.shape == np.shape(expected), (result.shape, np.shape(expected))
+
+
+class Factors(unittest.TestCase):
+    def test_cholesky(self):
+        same(linalg.cholesky(SPD), np.linalg.cholesky(SPD))
+        same(linalg.cholesky(SPD, upper=True), np.linalg.cholesky(SPD).swapaxes(1, 2))
+        with self.assertRaises(plait.ValueError):
+            linalg.cholesky(-SPD)
+
+    def test_products_of_factors(self):
+        p, l, u = linalg.lu(TALL)
+        same(p @ l @ u, TALL)
+        for mode, columns in (("reduced", 3), ("complete", 5)):
+            q, r = linalg.qr(TALL, mode)
+            self.assertEqual(q.shape, (5, columns))
+            same(q @ r, TALL)
+        with self.assertRaisesRegex(plait.ValueError, "mode: 'raw' is none of"):
+            linalg.qr(TALL, mode="raw")
+        u, s, vh = linalg.svd(TALL)
+        same(u * s @ vh, TALL)
+        self.assertEqual(linalg.svd(TALL, full_matrices=True).u.shape, (5, 5))
+        same(linalg.svdvals(TALL), np.linalg.svd(TALL, compute_uv=False))
+
+    def test_eigenvalues(self):
+        values, vectors = linalg.eigh(SPD)
+        same(values, np.linalg.eigvalsh(SPD))
+        same(linalg.eigvalsh(SPD), np.linalg.eigvalsh(SPD))
+        same(SPD @ vectors, (plait.expand_dims(values, 1) * vectors).numpy())
+        pairs = linalg.eig(A)
+        same(A.astype(complex) @ pairs.vectors, (plait.expand_dims(pairs.values, 1) * pairs.vectors).numpy())
+        same(plait.sort(plait.real(linalg.eigvals(A))), np.sort(np.linalg.eigvals(A).real))
+
+
+class Equations(unittest.TestCase):
+    def test_solutions(self):
+        b = RANDOM.normal(size=(2, 4, 3))
+        same(linalg.solve(A, b), np.linalg.solve(A, b))
+        same(linalg.solve_triangular(A, b), np.linalg.solve(np.triu(A), b))
+        lower = np.tril(A, -1) + np.eye(4)
+        same(linalg.solve_triangular(A, b, upper=False, unit_diagonal=True), np.linalg.solve(lower, b))
+        same(linalg.inv(A), np.linalg.inv(A))
+        same(linalg.pinv(TALL), np.linalg.pinv(TALL))
+        right = RANDOM.normal(size=(5, 2))
+        found, expected = linalg.lstsq(TALL, right), np.linalg.lstsq(TALL, right)
+        same(found.solution, expected[0])
+        same(found.residuals, expected[1])
+        self.assertEqual(found.rank.item(), expected[2])
+        same(found.singular_values, expected[3])
+
+    def test_numbers(self):
+        same(linalg.det(A), np.linalg.det(A))
+        for ours, theirs in zip(linalg.slogdet(A), np.linalg.slogdet(A)):
+            same(ours, theirs)
+        low = TALL[:, :1] @ TALL[:1]
+        self.assertEqual(linalg.matrix_rank(low).item(), 1)
+        self.assertEqual(linalg.matrix_rank(np.diag([1, 0.1, 0.01]), tolerance=0.05).item(), 2)
+        same(linalg.trace(A, 1), np.trace(A, 1, 1, 2))
+        same(linalg.matrix_power(A, -3), np.linalg.matrix_power(A, -3), 1e-8)
+        same(linalg.cross(TALL, TALL[::-1]), np.cross(TALL, TALL[::-1]))
+        same(linalg.kron(A[0], TALL), np.kron(A[0], TALL))
+
+    def test_norms(self):
+        for order in (2, 1, np.inf, -np.inf, 0, 3):
+            same(linalg.vector_norm(A, order, (0, 2)), np.linalg.vector_norm(A, ord=order, axis=(0, 2)))
+        for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+            same(linalg.matrix_norm(A, order, keepdims=True), np.linalg.matrix_norm(A, ord=order, keepdims=True))
+        same(linalg.norm(A), np.linalg.norm(A))
+        same(linalg.norm(A, 1, 2), np.linalg.norm(A, 1, 2))
+        same(linalg.norm(A, 2, axis=[1, 2]), np.linalg.norm(A, 2, (1, 2)))
+        for order in (3, "frobenius", None):
+            with self.assertRaises((ValueError, TypeError)):
+                linalg.matrix_norm(A, order)
+
+    def test_refusals(self):
+        for kind, action in ((plait.ShapeError, lambda: linalg.solve(TALL, TALL)), (plait.ShapeError, lambda: linalg.inv(TALL)),
+                             (plait.TypeError, lambda: linalg.qr(TALL, 1)), (TypeError, lambda: linalg.svd(TALL, "full")),
+                             (plait.ValueError, lambda: linalg.inv(np.zeros((2, 2)))),
+                             (plait.ShapeError, lambda: linalg.det(A[0, 0]))):
+            with self.assertRaises(kind):
+                action()
+
+
+class Fourier(unittest.TestCase):
+    def test_along_an_axis(self):
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+            x = C.real if name in ("rfft", "ihfft") else C
+            for options in ({}, {"n": 8}, {"n": 5, "axis": 0}, {"norm": "ortho"}, {"norm": "forward", "axis": -1}):
+                with self.subTest(name=name, options=options):
+                    same(getattr(fft, name)(x, **options), getattr(np.fft, name)(x, **options))
+
+    def test_along_several(self):
+        x = np.stack([C, C + 1, C * 2])
+        for name in ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2"):
+            array = x.real if name.startswith("r") else x
+            same(getattr(fft, name)(array), getattr(np.fft, name)(array))
+            same(getattr(fft, name)(array, (4, 8), [0, 2], "ortho"), getattr(np.fft, name)(array, (4, 8), (0, 2), "ortho"))
+            same(getattr(fft, name)(array, axes=(0, 1)), getattr(np.fft, name)(array, axes=(0, 1)))
+
+    def test_frequencies(self):
+        same(fft.fftfreq(7, 0.5, plait.f64), np.fft.fftfreq(7, 0.5))
+        same(fft.rfftfreq(8), np.fft.rfftfreq(8), 1e-6)
+        self.assertEqual(fft.fftfreq(4).dtype, plait.f32)
+        same(fft.fftshift(C), np.fft.fftshift(C))
+        same(fft.ifftshift(C, 1), np.fft.ifftshift(C, 1))
+
+    def test_there_and_back(self):
+        same(fft.irfft(fft.rfft(C.real, axis=0), 3, 0), C.real)
+        same(fft.ifftn(fft.fftn(C)), C)
+
+    def test_refusals(self):
+        for kind, action in ((plait.ValueError, lambda: fft.fft(C, norm="unit")), (plait.IndexError, lambda: fft.fft(C, axis=2)),
+                             (plait.ValueError, lambda: fft.fft(C, 0)), (plait.TypeError, lambda: fft.rfft(C)),
+                             (plait.TypeError, lambda: fft.fft(C, "4"))):
+            with self.assertRaises(kind):
+                action()
+
+    def test_in_a_trace(self):
+        program = plait.trace(lambda x: fft.irfft(fft.rfft(x) * 2))(plait.Spec("f64[n, 6]"))
+        same(program(C.real), 2 * C.real)
+
+
+class Modules(unittest.TestCase):
+    def test_are_imported_like_any_other(self):
+        import plait.fft
+        import plait.linalg
+        import plait.random
+
+        self.assertIs(plait.linalg.solve, linalg.solve)
+        self.assertIsNot(scipy.linalg.solve, linalg.solve)
+        self.assertTrue(callable(plait.random.key))
+
+
+if __name__ == "__main__":
+    unittest.main()
