@@ -1,5 +1,5 @@
-// Trains a classifier of images with two layers, whose gradients are written out by hand, and shows
-// what it then makes of images that it has not seen:
+// Trains a classifier of images with two layers, and shows what it then makes of images that it has
+// not seen:
 //
 //   plait-train-classifier [--epochs 4] [--data /usr/share/datasets/fashion-mnist]
 #include <algorithm>
@@ -26,6 +26,7 @@
 #include "plait/ops/softmax.h"
 #include "plait/ops/sort.h"
 #include "plait/ops/take.h"
+#include "plait/transform/grad.h"
 
 namespace {
 
@@ -49,67 +50,60 @@ Data load(const std::string& folder, const std::string& part) {
   return {reshape(images, {-1, kPixels}) / 255.F, astype(labels, DType::i64)};
 }
 
-// One parameter, and what Adam remembers of its gradients.
-struct Parameter {
-  Tensor value;
-  Tensor mean = zeros_like(value);
-  Tensor square = zeros_like(value);
+struct Layer {
+  Tensor weight, bias;
 
-  void follow(const Tensor& gradient, int64_t step, double rate) {
-    constexpr double kMean = 0.9, kSquare = 0.999, kSmall = 1e-8;
-    const auto steps = static_cast<double>(step);
-    mean = kMean * mean + (1 - kMean) * gradient;
-    square = kSquare * square + (1 - kSquare) * plait::square(gradient);
-    const Tensor direction = mean / (1 - std::pow(kMean, steps));
-    const Tensor scale = sqrt(square / (1 - std::pow(kSquare, steps))) + kSmall;
-    value = value - rate * direction / scale;
+  static Layer random_of(int64_t inputs, int64_t outputs) {
+    const double spread = std::sqrt(2. / static_cast<double>(inputs));
+    return {random::normal({inputs, outputs}, 0., spread), zeros({outputs})};
   }
+  Tensor operator()(const Tensor& x) const { return matmul(x, weight) + bias; }
 };
 
-class Classifier {
+struct Classifier {
+  Layer hidden = Layer::random_of(kPixels, kHidden);
+  Layer output = Layer::random_of(kHidden, kClasses);
+
+  Tensor operator()(const Tensor& images) const { return output(relu(hidden(images))); }
+};
+
+// The mean of −log p(label).
+Tensor loss_of(const Classifier& classifier, const Data& batch) {
+  const Tensor log_p = log_softmax(classifier(batch.images));
+  return -mean(sum(log_p * one_hot(batch.labels, kClasses), -1));
+}
+
+// Adam: what it remembers of gradients has the structure of the model.
+class Adam {
  public:
-  Classifier()
-      : weights_{{random::normal({kPixels, kHidden}, 0., std::sqrt(2. / kPixels))},
-                 {random::normal({kHidden, kClasses}, 0., std::sqrt(2. / kHidden))}},
-        biases_{{zeros({kHidden})}, {zeros({kClasses})}} {}
+  Adam(const Classifier& model, double rate)
+      : rate_(rate),
+        means_(map_leaves(model, zeros_like)),
+        squares_(map_leaves(model, zeros_like)) {}
 
-  Tensor scores(const Tensor& images) const { return output(hidden(images)); }
-
-  // One step on a batch; returns its loss, the mean of −log p(label).
-  double learn(const Data& batch, double rate) {
-    const Tensor before = matmul(batch.images, weights_[0].value) + biases_[0].value;
-    const Tensor after = relu(before);
-    const Tensor log_p = log_softmax(output(after));
-    const Tensor truth = one_hot(batch.labels, kClasses);
-    const auto count = static_cast<double>(batch.size());
-    const double loss = -sum(log_p * truth).item<double>() / count;
-
-    const Tensor d_scores = (exp(log_p) - truth) / count;
-    const Tensor d_after = matmul(d_scores, matrix_transpose(weights_[1].value));
-    const Tensor d_before = where(before > 0, d_after, 0);
-    ++step_;
-    weights_[1].follow(matmul(matrix_transpose(after), d_scores), step_, rate);
-    biases_[1].follow(sum(d_scores, 0), step_, rate);
-    weights_[0].follow(matmul(matrix_transpose(batch.images), d_before), step_, rate);
-    biases_[0].follow(sum(d_before, 0), step_, rate);
-    return loss;
+  void follow(Classifier& model, const Classifier& gradients) {
+    constexpr double kMean = 0.9, kSquare = 0.999, kSmall = 1e-8;
+    const auto steps = static_cast<double>(++steps_);
+    const auto values = leaves<Tensor>(model), means = leaves<Tensor>(means_);
+    const auto squares = leaves<Tensor>(squares_);
+    const std::vector<Tensor> found = tensors_of(gradients);
+    for (size_t i = 0; i < found.size(); ++i) {
+      *means[i] = kMean * *means[i] + (1 - kMean) * found[i];
+      *squares[i] = kSquare * *squares[i] + (1 - kSquare) * square(found[i]);
+      const Tensor direction = *means[i] / (1 - std::pow(kMean, steps));
+      const Tensor scale = sqrt(*squares[i] / (1 - std::pow(kSquare, steps))) + kSmall;
+      *values[i] = *values[i] - rate_ * direction / scale;
+    }
   }
 
  private:
-  Tensor hidden(const Tensor& images) const {
-    return relu(matmul(images, weights_[0].value) + biases_[0].value);
-  }
-  Tensor output(const Tensor& after) const {
-    return matmul(after, weights_[1].value) + biases_[1].value;
-  }
-
-  Parameter weights_[2];
-  Parameter biases_[2];
-  int64_t step_ = 0;
+  double rate_;
+  int64_t steps_ = 0;
+  Classifier means_, squares_;
 };
 
 double accuracy(const Classifier& classifier, const Data& data) {
-  const Tensor is_right = equal(argmax(classifier.scores(data.images), -1), data.labels);
+  const Tensor is_right = equal(argmax(classifier(data.images), -1), data.labels);
   return mean(is_right).item<double>();
 }
 
@@ -138,14 +132,17 @@ class Progress {
 };
 
 void train(Classifier& classifier, const Data& data, const Data& test, int epochs) {
-  constexpr double kRate = 1e-3;
+  Adam adam(classifier, 1e-3);
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     Progress progress(data.size());
     const Tensor order = random::permutation(data.size());
     double loss = 0;
     for (int64_t first = 0; first < data.size(); first += kBatch) {
       const int64_t last = std::min(first + kBatch, data.size());
-      const double now = classifier.learn(data.rows(order[Slice{first, last}]), kRate);
+      const auto [value, gradients] =
+          value_and_grad(loss_of)(classifier, data.rows(order[Slice{first, last}]));
+      adam.follow(classifier, gradients);
+      const double now = value.item<double>();
       loss = first == 0 ? now : 0.98 * loss + 0.02 * now;
       progress.show(epoch, epochs, last, loss);
     }
@@ -158,7 +155,7 @@ void show_images(const Classifier& classifier, const Data& test) {
   constexpr int64_t kShown = 4;
   constexpr std::string_view kInk = " .:-=+*#%@";
   const Data few = test.rows(random::randint({kShown}, 0, test.size()));
-  const Tensor guesses = argmax(classifier.scores(few.images), -1);
+  const Tensor guesses = argmax(classifier(few.images), -1);
   const Tensor ink = astype(few.images * static_cast<double>(kInk.size() - 1), DType::i64);
   const auto shades = ink.array().contiguous().elements<int64_t>();
   for (int64_t row = 0; row < 28; row += 2) {

@@ -121,7 +121,9 @@ struct Extreme {
   template <class A>
   static A of(A a, A b) {
     if constexpr (std::is_floating_point_v<A>) {
-      return (greatest ? b > a : b < a) || std::isnan(b) ? b : a;  // a NaN stays
+      // A NaN stays. Without a branch, so that many are compared side by side.
+      const bool takes_b = (greatest ? b > a : b < a) | std::isunordered(b, b);
+      return takes_b ? b : a;
     } else {
       return (greatest ? b > a : b < a) ? b : a;
     }

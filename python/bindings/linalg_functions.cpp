@@ -120,7 +120,7 @@ void bind_norms(nb::module_& m) {
       arg("b"));
 }
 
-void bind_transforms(nb::module_& m) {
+void bind_fourier(nb::module_& m) {
   using namespace fft;
   add_functions<Tensor(T, Length, int64_t, Norm)>(
       m,
@@ -169,7 +169,7 @@ void bind_linalg(nb::module_& module) {
 
 void bind_fft(nb::module_& module) {
   nb::module_ fft = module.def_submodule("fft", "Fourier transforms of any length, as NumPy's.");
-  bind_transforms(fft);
+  bind_fourier(fft);
 }
 
 }  // namespace plait::python

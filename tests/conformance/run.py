@@ -1,8 +1,8 @@
 """Runs the conformance suite: `run.py` all of it, `run.py values reduce` one check of one family.
 
     run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, programs, partials, transposes,
-                                       tangents, table, functions) or `all`; of the primitives of a
-                                       family
+                                       tangents, jvp, vjp, second, third, staged, table, functions) or `all`; of the
+                                       primitives of a family
     run.py report                      how many primitives and functions are covered, and what is listed as different
 
 Exits with 1 when something disagrees; each line begins with the primitive and the check.

@@ -46,10 +46,13 @@ def damages(case):
         fixed = operand in case.fixed or case.blocks_derivative or case.dtypes_of(plait.f64)[operand] == plait.boolean
         if "partials" in primitive.rules and primitive.elementwise != "truth" and not fixed:
             yield "partials", operand, "partials"
+            yield "partials", operand, "jvp"
         if "transposes" in primitive.rules:
             yield "transposes", operand, "transposes"
+            yield "transposes", operand, "vjp"
     if "tangents" in primitive.rules and inexact:
         yield "tangents", 0, "tangents"
+        yield "tangents", 0, "jvp"
     if not case.cannot_batch:
         yield "batching", 0, "batching"
     if case.has_loops:

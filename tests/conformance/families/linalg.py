@@ -56,12 +56,12 @@ def hermitian_direction(random, operand, array):
     return drawn + dagger(drawn)
 
 
-def projections(values, vectors):
+def projections(values, vectors, np=np):
     """Vectors are unique but for a factor of magnitude 1."""
     return [values, np.einsum("...ik,...jk->...kij", vectors, np.conj(vectors))]
 
 
-def parts(u, s, vh):
+def parts(u, s, vh, np=np):
     count = s.shape[-1]
     return [s, np.einsum("...ik,...kj->...kij", u[..., :count], vh[..., :count, :])]
 

@@ -48,7 +48,8 @@ class Case:
     specials: tuple = ()  # samples of special values in f64, of a primitive that is not elementwise
     large: bool = True
     direction: callable = None  # (random, operand, array): which way an operand may move; else any
-    invariants: callable = None  # of the results: what of them is unique, where derivatives are compared
+    # Of the results, and the library to compute with: what of them is unique, where derivatives are compared.
+    invariants: callable = None
     fixed: tuple = ()  # operands that are not differentiated, such as the order of a derivative
     blocks_derivative: bool = False  # the rule says zero on purpose
     no_loops: str = ""  # why the loops of the signature cannot give what the kernel gives

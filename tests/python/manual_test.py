@@ -1,0 +1,25 @@
+"""The examples of the manual that are in Python give what stands there."""
+
+import doctest
+import pathlib
+import unittest
+
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
+
+
+class Manual(unittest.TestCase):
+    def test_examples(self):
+        tried = 0
+        for page in sorted(DOCS.glob("*.md")):
+            # A page's examples end where its block of code does.
+            text = page.read_text().replace("```", "")
+            examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
+            tried += len(examples.examples)
+            report = []
+            doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(examples, out=report.append)
+            self.assertEqual(report, [], "".join(report))
+        self.assertGreater(tried, 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
