@@ -98,7 +98,7 @@ TEST(Rules, Reductions) {
 Tensor tangent_along(const TensorFunction& f, const Tensor& x, const Tensor& dx) {
   const UsedPrimitive used = primitive_in(f, {x});
   const std::vector<Tensor> operands{x}, results = used(operands);
-  const std::vector<ir::Type> types{x.type()};
+  const std::vector<OperandType> types{OperandType(x)};
   return find_rules(*used.primitive)
       ->tangents.of({used.attributes, operands, results, types}, {&dx, 1})[0];
 }

@@ -83,9 +83,9 @@ void expect_symbolic_alike(const F& f, const std::vector<int64_t>& symbolic, con
 
 inline double inner_product(const Tensor& a, const Tensor& b) { return sum(a * b).item<double>(); }
 
-inline std::vector<ir::Type> types_of(const std::vector<Tensor>& tensors) {
-  std::vector<ir::Type> types;
-  for (const Tensor& each : tensors) types.push_back(each.type());
+inline std::vector<OperandType> types_of(const std::vector<Tensor>& tensors) {
+  std::vector<OperandType> types;
+  for (const Tensor& each : tensors) types.emplace_back(each);
   return types;
 }
 
@@ -97,7 +97,7 @@ inline void expect_transposes(const char* name, const ir::Attributes& attributes
   const Tensor result = apply(primitive, operands, attributes);
   const auto dense = result.array().sizes();
   const Tensor cotangent = wave(dense, 1.3, result.dtype());
-  const std::vector<ir::Type> types = types_of(operands);
+  const std::vector<OperandType> types = types_of(operands);
   const RuleContext context{attributes, operands, {}, types};
   for (size_t i = 0; i < operands.size(); ++i) {
     const Transpose& transpose = rules.transposes[std::min(i, rules.transposes.size() - 1)];
@@ -121,7 +121,7 @@ inline void expect_tangents(const char* name, const ir::Attributes& attributes, 
   constexpr double kStep = 1e-6;
   const std::vector<Tensor> results = run(x), after = run(x + tangent * kStep),
                             before = run(x - tangent * kStep);
-  const std::vector<ir::Type> types{x.type()};
+  const std::vector<OperandType> types{OperandType(x)};
   const RuleContext context{attributes, std::span(&x, 1), results, types};
   const std::vector<Tensor> tangents = rules.tangents.of(context, std::span(&tangent, 1));
   ASSERT_EQ(tangents.size(), results.size());

@@ -48,8 +48,8 @@ std::vector<Tensor> tangents_by_rule(const UsedPrimitive& used, const std::vecto
                                      const std::vector<Tensor>& tangents) {
   const std::vector<Tensor> results = used(operands);
   const Tangents& rule = find_rules(*used.primitive)->tangents;
-  std::vector<ir::Type> types;
-  for (const Tensor& operand : operands) types.push_back(operand.type());
+  std::vector<OperandType> types;
+  for (const Tensor& operand : operands) types.emplace_back(operand);
   std::vector<Tensor> read(operands.size()), given(results.size());
   for (size_t i = 0; i < read.size(); ++i) {
     if (rule.reads.operands >> i & 1) read[i] = operands[i];

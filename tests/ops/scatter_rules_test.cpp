@@ -38,9 +38,9 @@ struct Call {
     changed[operand] = other;
     return plait::apply(primitive, changed, attributes);
   }
-  std::vector<ir::Type> types() const {
-    std::vector<ir::Type> types;
-    for (const Tensor& operand : operands) types.push_back(operand.type());
+  std::vector<OperandType> types() const {
+    std::vector<OperandType> types;
+    for (const Tensor& operand : operands) types.emplace_back(operand);
     return types;
   }
 };
@@ -48,7 +48,7 @@ struct Call {
 // `linear` are the operands that it is linear in together.
 void expect_transposed(const Call& call, const std::vector<size_t>& linear) {
   const Rules& rules = *find_rules(call.primitive);
-  const std::vector<ir::Type> types = call.types();
+  const std::vector<OperandType> types = call.types();
   const Tensor cotangent = noise(call.run().shape(), 5);
   for (const size_t i : linear) {
     const Transpose& rule = rules.transposes[std::min(i, rules.transposes.size() - 1)];
@@ -61,7 +61,7 @@ void expect_transposed(const Call& call, const std::vector<size_t>& linear) {
     Call alone = call;
     for (const size_t k : linear) alone.operands[k] = zeros_like(alone.operands[k]);
     const Tensor back = rule.of({call.attributes, read, {}, types}, cotangent, i);
-    EXPECT_EQ(back.type(), types[i]) << call.primitive.name;
+    EXPECT_EQ(back.type(), types[i].type()) << call.primitive.name;
     EXPECT_NEAR(dot(cotangent, alone.run_with(i, tangent)), dot(back, tangent), 1e-12)
         << call.primitive.name << ", operand " << i;
   }
@@ -69,7 +69,7 @@ void expect_transposed(const Call& call, const std::vector<size_t>& linear) {
 
 void expect_tangents(const Call& call) {
   const Rules& rules = *find_rules(call.primitive);
-  const std::vector<ir::Type> types = call.types();
+  const std::vector<OperandType> types = call.types();
   const Tensor result = call.run();
   const Tensor tx = noise(types[0].shape(), 3), tu = noise(types[1].shape(), 4);
   std::vector<Tensor> tangents(call.operands.size());

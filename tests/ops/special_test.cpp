@@ -109,7 +109,7 @@ TEST(Special, PartialsAreDifferences) {
     std::vector<Tensor> operands;
     for (const double x : s.at) operands.push_back(doubles({x}));
     const Tensor result = plait::apply(primitive, operands);
-    const std::vector<ir::Type> types = types_of(operands);
+    const std::vector<OperandType> types = types_of(operands);
     const RuleContext context{{}, operands, std::span(&result, 1), types};
     for (size_t i = 0; i < operands.size(); ++i) {
       constexpr double kStep = 1e-6;
