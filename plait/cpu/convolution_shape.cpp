@@ -13,7 +13,7 @@ using Dimension = ConvolutionShape::Dimension;
 // Far enough from the limits of 64 bits that positions can be added.
 constexpr int64_t kMostPlaces = int64_t{1} << 60;
 
-int64_t product_of(const ConvolutionShape& shape, int64_t Dimension::*size) {
+int64_t product_of(const ConvolutionShape& shape, int64_t Dimension::* size) {
   int64_t product = 1;
   for (const Dimension& d : shape.spatial) product *= d.*size;
   return product;

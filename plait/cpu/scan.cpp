@@ -219,8 +219,8 @@ void run(const Array& x, const Array& second, int64_t axis, bool reverse, Array&
 template <class T>
 constexpr bool kIsFloating = std::is_floating_point_v<T> || kIsPackedFloat<T>;
 template <class T>
-constexpr bool kIsNumber = kIsFloating<T> || kIsComplex<T> ||
-                           (std::is_integral_v<T> && !std::is_same_v<T, bool>);
+constexpr bool kIsNumber =
+    kIsFloating<T> || kIsComplex<T> || (std::is_integral_v<T> && !std::is_same_v<T, bool>);
 
 // Integers of both kinds are added and multiplied alike.
 template <class T>

@@ -73,7 +73,7 @@ typename OrderKey<T>::Key block_extreme(const T* row, int64_t begin, int64_t end
 
 // Floats are compared as such, many side by side; a NaN is noted by the way.
 template <class T, bool greatest>
-requires std::is_floating_point_v<T>
+  requires std::is_floating_point_v<T>
 typename OrderKey<T>::Key block_extreme(const T* row, int64_t begin, int64_t end) {
   constexpr T kInfinity = std::numeric_limits<T>::infinity();
   std::array<T, kLanes> best;

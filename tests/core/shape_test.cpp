@@ -69,13 +69,11 @@ TEST(Shape, IndicesCountFromEitherEnd) {
   EXPECT_EQ(shape[0], n);
   EXPECT_EQ(shape.at(-3), n);
   EXPECT_EQ(shape.at(2), Dim(4));
-  EXPECT_EQ(message_of<IndexError>([&] { shape.at(3); }),
-            "axis 3 of [n, 3, 4], which has -3 to 2");
+  EXPECT_EQ(message_of<IndexError>([&] { shape.at(3); }), "axis 3 of [n, 3, 4], which has -3 to 2");
   EXPECT_THROW(shape.at(-4), IndexError);
   EXPECT_THROW(shape[3], IndexError);
   EXPECT_THROW(Shape(shape).set(3, 1), IndexError);
-  EXPECT_EQ(message_of<IndexError>([] { Shape().at(0); }),
-            "axis 0 of a scalar, which has none");
+  EXPECT_EQ(message_of<IndexError>([] { Shape().at(0); }), "axis 0 of a scalar, which has none");
   EXPECT_THROW(of_rank(9).at(std::numeric_limits<int64_t>::min()), IndexError);
 }
 

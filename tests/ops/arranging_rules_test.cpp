@@ -43,15 +43,9 @@ TEST(Rules, ShapePrimitives) {
       one([](const Tensor& x) { return slice(x, 2, {.start = 3, .step = -2}); }),
       one([](const Tensor& x) { return slice(x, 0, {.start = 2, .stop = 2, .step = 3}); }),
       one([](const Tensor& x) { return pad_zeros(x, 1, 2, 1, 3); }),
-      one([](const Tensor& x) {
-        return reshape(x, {5, 12});
-      }),
-      one([](const Tensor& x) {
-        return broadcast_to(x, {2, 3, 4, 5});
-      }),
-      one([](const Tensor& x) {
-        return permute_dims(x, {2, 0, 1});
-      }),
+      one([](const Tensor& x) { return reshape(x, {5, 12}); }),
+      one([](const Tensor& x) { return broadcast_to(x, {2, 3, 4, 5}); }),
+      one([](const Tensor& x) { return permute_dims(x, {2, 0, 1}); }),
   };
   for (const TensorFunction& f : functions) check_linear(f);
   for (size_t i = 0; i + 1 < std::size(functions); ++i) check_batched(functions[i]);
@@ -192,11 +186,8 @@ TEST(Complex, PartsAndAngles) {
   const Tensor zero = zeros({1}, DType::c64);
   const TensorFunction length = one([](const Tensor& x) { return absolute(x); });
   EXPECT_EQ(tangent_along(length, zero, ones({1}, DType::c64)).text(), "[0.] : f32[1]");
-  check_traced(
-      [](const std::vector<Tensor>& x) {
-        return std::vector{angle(x[0]), conj(x[0])};
-      },
-      {z});
+  check_traced([](const std::vector<Tensor>& x) { return std::vector{angle(x[0]), conj(x[0])}; },
+               {z});
 }
 
 }  // namespace

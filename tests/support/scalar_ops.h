@@ -36,8 +36,8 @@ struct AllReduceAttributes {
   static constexpr std::string_view kRequired[] = {"axes"};
 };
 
-// Those whose names are free: where plait::register_all() came before, what it lacks. Again: nothing
-// happens.
+// Those whose names are free: where plait::register_all() came before, what it lacks. Again:
+// nothing happens.
 void register_scalar_ops();
 
 }  // namespace plait::ir
