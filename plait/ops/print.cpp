@@ -9,6 +9,7 @@
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/tensor/apply.h"
 
@@ -79,6 +80,7 @@ const Table& ops() {
 }  // namespace
 
 Tensor print(const Tensor& x, std::string_view label) {
+  const Call call("print", x);
   apply_all(ops().print, {&x, 1}, ir::Attributes::of(PrintAttributes{std::string(label)}));
   return x;
 }

@@ -50,7 +50,11 @@ void infer_slice(ir::Inference& in) {
   expect_axis(in, a.axis);
   const Dim size = from.at(a.axis);
   const SliceRange range = range_of(a);
-  if (a.step == 0) in.fail("a step of 0 along axis {}", a.axis);
+  if (a.step == 0) {
+    throw ValueError("{}: a step of 0 along axis {} of {}", in.primitive.name, a.axis,
+                     in.operands[0].text())
+        .at(in.location);
+  }
   if (range.is_outside(size)) {
     range.refuse("slice", size, a.axis, in.operands[0].text(), in.location);
   }

@@ -1,10 +1,11 @@
-// Refusals of create.h and matrix_parts.h.
+// Refusals of create.h, matrix_parts.h and print.h.
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "plait/ops/create.h"
 #include "plait/ops/matrix_parts.h"
+#include "plait/ops/print.h"
 
 #include "refusals.h"
 
@@ -48,6 +49,9 @@ Refusals refusals_of_create() {
       {"asarray", [] { asarray(Tensor()); }, kValue, {"never given"}},
       {"tensor", [] { tensor(std::vector<float>{1, 2, 3}, {2, 2}); }, kShape, {"3", "[2, 2]"}},
       {"tensor", [] { tensor(std::vector<float>{1}, {-1}); }, kShape, {"[-1]"}},
+
+      {"print", [] { print(Tensor()); }, kValue, {"never given"}},
+      {"print", [] { print(Tensor(), "x"); }, kValue, {"never given"}},
 
       {"tril", [] { tril(f32(2)); }, kShape, {"f32[2]"}},
       {"tril", [] { tril(keys(2, 2)); }, kType, {"key[2, 2]"}},

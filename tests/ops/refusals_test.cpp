@@ -40,6 +40,7 @@ const std::map<std::string, std::string> kRefuseNothing = {
     {"random::seed", "any number is a seed"},
     {"random::draw_key", "takes nothing"},
     {"enumerator_names", "takes a value of an enumeration for its type alone"},
+    {"set_print_sink", "any function takes what is printed"},
     {"value_like", "is for other functions, which name themselves to it"},
     {"stretched", "is for other functions, which name themselves to it"},
 };
