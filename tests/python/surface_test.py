@@ -10,7 +10,8 @@ HEADERS = pathlib.Path(__file__).resolve().parents[2] / "plait" / "ops"
 
 # Headers for who writes operations, not for who uses them.
 NOT_FOR_USERS = {
-    "along": "helpers of rules along an axis", "contraction": "what einsum and tensordot are made of",
+    "along": "helpers of rules along an axis", "call": "what errors say of a call",
+    "contraction": "what einsum and tensordot are made of",
     "contraction_order": "what einsum asks", "declare": "how primitives are declared", "fft_primitives": "primitives",
     "gather": "primitives; brackets are for users", "index_plan": "what brackets ask", "linalg_parts": "helpers of rules",
     "linalg_primitives": "primitives", "linalg_routines": "kernels", "operand": "what arguments are converted to",

@@ -181,6 +181,36 @@ class Table(unittest.TestCase):
         self.assertEqual(plait.ops()["slice"](x, axis=0, start=4, count=2, step=-2).numpy().tolist(), [4, 2])
 
 
+class Printing(unittest.TestCase):
+    def setUp(self):
+        self.texts = []
+        self.former = plait.set_print_sink(self.texts.append)
+        self.addCleanup(lambda: plait.set_print_sink(self.former))
+
+    def test_goes_to_a_function(self):
+        x = plait.print(plait.arange(3), "x")
+        plait.print(x + 1)
+        program = plait.trace(lambda x: plait.print(x * 2, label="twice"))(x)
+        self.assertEqual(len(self.texts), 2)
+        program(x)
+        self.assertEqual([text.split(" :")[0] for text in self.texts], ["x: [0 1 2]", "[1 2 3]", "twice: [0 2 4]"])
+
+    def test_errors_of_the_function_are_raised(self):
+        def fail(text):
+            raise KeyError(text)
+
+        self.assertEqual(plait.set_print_sink(fail), self.texts.append)
+        with self.assertRaises(KeyError):
+            plait.print(1.0)
+        self.assertIs(plait.set_print_sink(self.texts.append), fail)
+
+    def test_sinks_are_functions_or_none(self):
+        with self.assertRaises(plait.TypeError):
+            plait.set_print_sink("out")
+        plait.set_print_sink(None)
+        self.assertIsNone(plait.set_print_sink(self.texts.append))
+
+
 class Threads(unittest.TestCase):
     def test_python_goes_on_while_plait_computes(self):
         square = plait.asarray(np.random.default_rng(1).random((1200, 1200)))
