@@ -73,6 +73,14 @@ void bind_activations(nb::module_& m) {
       arg("x"), arg("axis") = -1);
 }
 
+Tensor dropout_of(T x, double probability, T key, T keep) {
+  if (key && keep) {
+    throw ValueError("dropout: the key and `keep` both say which elements stay").hint("give one");
+  }
+  if (keep) return dropout(x, keep, probability);
+  return key ? dropout(x, probability, key) : dropout(x, probability);
+}
+
 void bind_norms(nb::module_& m) {
   const nb::arg_v weight = arg("weight") = nb::none(), bias = arg("bias") = nb::none();
   add_functions<Tensor(T, T, T)>(m, {{"linear", linear, "x @ w.T + bias."}}, arg("x"), arg("w"),
@@ -99,9 +107,11 @@ void bind_norms(nb::module_& m) {
       {{"batch_norm", batch_norm,
         "Over batch and space: of this batch in training, else the running ones."}},
       arg("x"));
-  add_functions<Tensor(T, T, double)>(
-      m, {{"dropout", dropout, "x / (1 - rate) where `keep` says so, else 0."}}, arg("x"),
-      arg("keep"), arg("rate"));
+  add_functions<Tensor(T, double, T, T)>(
+      m,
+      {{"dropout", dropout_of,
+        "x / (1 - probability), or 0 with that probability, by a key, or where `keep` says not."}},
+      arg("x"), arg("probability") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none());
 }
 
 void bind_convolutions(nb::module_& m) {

@@ -229,6 +229,8 @@ def renamed(path, *order, **names):
         unknown = [option for option in options if option not in names]
         if unknown:
             raise LeftOut("takes " + ", ".join(sorted(unknown)))
+        if (options.get("eps") or 0) < 0:
+            raise LeftOut("an epsilon below 0")
         return function(x, **{names[option]: value for option, value in options.items()
                               if names[option] is not None and value is not None})
 
@@ -246,8 +248,8 @@ def max_pool(name):
 
 
 def batch_norm(x, running_mean=None, running_var=None, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
-    if x.ndim < 2 or running_mean is None and not training:
-        raise LeftOut("without channels, or inference without running statistics")
+    if x.ndim < 2 or running_mean is None and not training or eps < 0:
+        raise LeftOut("without channels or running statistics, or with an epsilon below 0")
     return plait.batch_norm(x, weight=weight, bias=bias, running_mean=running_mean, running_variance=running_var,
                             is_training=training, momentum=momentum, epsilon=eps).values
 

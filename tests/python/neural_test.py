@@ -141,7 +141,15 @@ class Norms(unittest.TestCase):
 
     def test_dropout(self):
         x, keep = draw(4, 5), RANDOM.random((4, 5)) < 0.7
-        same(plait.dropout(x, keep, 0.3), np.where(keep, x / 0.7, 0))
+        same(plait.dropout(x, 0.3, keep=keep), np.where(keep, x / 0.7, 0))
+        key, many = plait.random.key(3), np.ones(10000)
+        first = plait.dropout(many, 0.3, key)
+        np.testing.assert_array_equal(plait.dropout(many, probability=0.3, key=key).numpy(), first.numpy())
+        self.assertAlmostEqual((first.numpy() == 0).mean(), 0.3, delta=0.03)
+        self.assertAlmostEqual((plait.dropout(many).numpy() == 2).mean(), 0.5, delta=0.03)
+        for action in (lambda: plait.dropout(x, 0.3, key, keep), lambda: plait.dropout(x, 1.5)):
+            with self.assertRaises(plait.ValueError):
+                action()
 
 
 class Resampling(unittest.TestCase):
