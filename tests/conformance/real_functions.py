@@ -78,7 +78,8 @@ TORCH = types.SimpleNamespace(
 PLAIT = types.SimpleNamespace(**{name: getattr(plait, name) for name in vars(JAX)})
 PLAIT.one_hot = lambda ids, count: plait.one_hot(ids, count, plait.f64)
 PLAIT.take = lambda x, ids, axis: plait.take(x, ids, axis)
-PLAIT.gelu = lambda x: plait.gelu(x)
+PLAIT.linalg = types.SimpleNamespace(**{name: getattr(plait.linalg, name) for name in vars(JAX.linalg)})
+PLAIT.linalg.solve_triangular = lambda a, b: plait.linalg.solve_triangular(a, b, upper=False)
 
 
 # ---- The functions. A decorator gives the shapes of the arguments that are differentiated.

@@ -22,7 +22,9 @@ std::string error_of(const std::string& text, const std::vector<Tensor>& argumen
   return "no error";
 }
 std::string body(const std::string& parameters, const std::string& instruction) {
-  return "func @main" + parameters + " -> () {\n" + instruction + "\nreturn\n}";
+  const bool says_all = parameters.find("->") != std::string::npos;
+  return "func @main" + parameters + (says_all ? "" : " -> ()") + " {\n" + instruction +
+         "\nreturn\n}";
 }
 
 struct Refused {
@@ -42,8 +44,8 @@ TEST(Refused, ByTypeRules) {
       {"(%x: f32[7])", "%0 = slice %x {axis = 0, start = 0, count = 3, step = 0}", "a step of 0"},
       {"(%k: key[])", "%0 = random_integers %k {sizes = [2], count = 0}",
        "there are 0 to choose from"},
-      {"(%x: f32[-1])", "", "ParseError: line 1, column 16: a size of -1, below 0"},
-      {"() over {data: -2}", "", "a size of -2, below 0"},
+      {"(%x: f32[-1])", "", "ParseError: line 1, column 20: a size of -1, below 0"},
+      {"() -> () over {data: -2}", "", "a size of -2, below 0"},
       {"(%x: f32[4])", "%0 = call @main<-1>(%x)", "a size of -1, below 0"},
   };
   for (const Refused& each : all) {
@@ -72,7 +74,7 @@ TEST(Refused, WhereItRuns) {
                 .find("window_spread: [5] does not hold [4294967297] windows"),
             std::string::npos);
   for (const char* transform : {"rfft %x {axis = 0}", "irfft %c {axis = 0, size = n}"}) {
-    EXPECT_NE(error_of(body("<n>(%x: f32[n])", std::string("%0 = literal {value = c64[1](0)}\n"
+    EXPECT_NE(error_of(body("<n>(%x: f32[n])", std::string("%0 = literal {value = c64[1]((0+0j))}\n"
                                                            "%c = refine %0 : c64[n//2 + 1]\n") +
                                                    "%y = " + transform),
                        none)
@@ -86,7 +88,7 @@ TEST(Refused, WhereItRuns) {
 TEST(Refused, NothingIsDoneForWhatIsEmpty) {
   const std::string far = "1152921504606846976";
   const std::vector<std::string> instructions = {
-      "%0 = qr %x {complete = false} : f64[" + far + ", 0, 0], f64[" + far + ", 0, 0]",
+      "%0, %1 = qr %x {complete = false} : f64[" + far + ", 0, 0], f64[" + far + ", 0, 0]",
       "print %x",
       "%0 = reshape %x {sizes = [" + far + ", 2, 0]}\n%1 = window_sum %0 {counts = [" + far +
           ", 0], window = [9, 9], strides = [1, 1], dilation = [1, 1], padding = [0, 0]}",
