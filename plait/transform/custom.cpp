@@ -2,7 +2,6 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/create.h"
-#include "plait/tensor/trace.h"
 #include "plait/transform/linear_function.h"
 
 namespace plait::customs {
@@ -11,54 +10,6 @@ namespace {
 Tensor zeros_of(const OperandType& type) { return zeros(type.shape(), type.dtype()); }
 
 bool is_inexact(const OperandType& type) { return plait::is_inexact(type.dtype()); }
-
-// A linear map, recorded with the tensors that it uses, to be run from its results to its
-// arguments.
-struct LinearMap {
-  RecordedFunction recorded;
-  std::vector<bool> has_argument, has_result;
-
-  // Records what `map` makes of tensors of these types.
-  static LinearMap of(std::span<const OperandType> arguments,
-                      const std::function<Tensors(std::span<const Tensor>)>& map) {
-    LinearMap linear;
-    Trace trace("linear", Trace::apart);
-    Tensors given;
-    for (const OperandType& type : arguments) {
-      linear.has_argument.push_back(is_inexact(type));
-      given.push_back(is_inexact(type) ? trace.parameter(type.type()) : Tensor());
-    }
-    Tensors results;
-    for (const Tensor& result : map(given)) {
-      linear.has_result.push_back(static_cast<bool>(result));
-      if (result) results.push_back(result);
-    }
-    linear.recorded = trace.finish(results);
-    return linear;
-  }
-
-  // Of what it uses, only what levels further out than this one see.
-  LinearMap below(uint64_t level) const {
-    LinearMap outer = *this;
-    for (Tensor& capture : outer.recorded.captures) capture = plait::below(capture, level);
-    return outer;
-  }
-
-  // What it sends there, from cotangents of its results.
-  Tensors transpose(std::span<const Tensor> cotangents) const {
-    Tensors values(recorded.function->parameter_count() - recorded.captures.size()), present;
-    values.insert(values.end(), recorded.captures.begin(), recorded.captures.end());
-    for (size_t i = 0; i < has_result.size(); ++i) {
-      if (has_result[i]) present.push_back(cotangents[i]);
-    }
-    const Tensors found = transpose_function(*recorded.function, values, present);
-    Tensors all;
-    for (size_t i = 0, next = 0; i < has_argument.size(); ++i) {
-      all.push_back(has_argument[i] ? found[next++] : Tensor());
-    }
-    return all;
-  }
-};
 
 void check_count(std::string_view what, size_t given, size_t wanted) {
   if (given == wanted) return;

@@ -5,6 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/ops/elementwise.h"
 #include "plait/transform/derivative.h"
+#include "plait/transform/linear_function.h"
 
 namespace plait {
 namespace {
@@ -149,6 +150,68 @@ void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotange
   for (size_t i = 0; i < wanted.size(); ++i) {
     if (wanted[i]) add(step.inputs[i], given[i]);
   }
+}
+
+namespace {
+
+// All steps of the level that lead to these, the earliest first.
+std::vector<StepPtr> steps_to(const Level& level, std::span<const Origin> results) {
+  std::vector<StepPtr> all;
+  std::unordered_set<const Step*> seen;
+  const auto visit = [&](const Origin& origin) {
+    const bool is_new =
+        origin && origin.levels.contains(level) && seen.insert(origin.step.get()).second;
+    if (is_new) all.push_back(origin.step);
+  };
+  for (const Origin& result : results) visit(result);
+  for (size_t i = 0; i < all.size(); ++i) {
+    const StepPtr step = all[i];  // the list grows
+    for (const Origin& input : step->inputs) visit(input);
+  }
+  std::ranges::sort(all, {}, [](const StepPtr& step) { return step->number; });
+  return all;
+}
+
+std::vector<Tensor> push_through(const StepPtr& step, std::span<const Tensor> tangents) {
+  if (step->is_spent) refuse_spent(*step);
+  if (step->backward) return LinearMap::of(step->result_types, step->backward).transpose(tangents);
+  if (step->primitive == nullptr) return {tangents[0]};
+  const std::vector<Tensor> results = results_of(step);
+  return push_forward({*step->primitive, step->attributes, step->operands, results,
+                       step->operand_types, step->result_types},
+                      tangents);
+}
+
+}  // namespace
+
+std::vector<Tensor> sweep_forward(const Level& level, std::span<const Origin> results,
+                                  std::span<const StepPtr> beginnings,
+                                  std::span<const Tensor> tangents) {
+  std::unordered_map<const Step*, std::vector<Tensor>> found;
+  for (size_t i = 0; i < beginnings.size(); ++i) {
+    if (beginnings[i]) found[beginnings[i].get()] = {tangents[i]};
+  }
+  const auto tangent_at = [&](const Origin& origin) {
+    const bool is_followed = origin && origin.levels.contains(level);
+    const auto place = is_followed ? found.find(origin.step.get()) : found.end();
+    return place == found.end() || place->second.empty() ? Tensor() : place->second[origin.result];
+  };
+  for (const StepPtr& step : steps_to(level, results)) {
+    if (found.contains(step.get())) continue;
+    std::vector<Tensor> incoming;
+    bool is_zero = true;
+    for (const Origin& input : step->inputs) {
+      incoming.push_back(tangent_at(input));
+      is_zero = is_zero && !incoming.back();
+    }
+    if (is_zero) continue;
+    std::vector<Tensor>& outgoing = found[step.get()];
+    outgoing = push_through(step, incoming);
+    outgoing.resize(step->result_types.size());
+  }
+  std::vector<Tensor> given;
+  for (const Origin& result : results) given.push_back(tangent_at(result));
+  return given;
 }
 
 }  // namespace plait

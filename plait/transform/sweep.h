@@ -51,4 +51,10 @@ class Sweep {
   std::optional<Steps> only_;  // those that anything is computed for; all where there is nothing
 };
 
+// Forward along the same steps, as often as one likes: the tangents of the results from those of
+// the beginnings; empty ones are zero.
+std::vector<Tensor> sweep_forward(const Level& level, std::span<const Origin> results,
+                                  std::span<const StepPtr> beginnings,
+                                  std::span<const Tensor> tangents);
+
 }  // namespace plait

@@ -84,6 +84,21 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
   return given;
 }
 
+std::vector<Tensor> Pullback::push(std::span<const Tensor> tangents) const {
+  if (tangents.size() != arguments_.size()) {
+    throw ValueError("linearize: {} tangents for {} arguments", tangents.size(), arguments_.size())
+        .at(Location::of_caller());
+  }
+  for (size_t i = 0; i < tangents.size(); ++i) {
+    check_fits("linearize", tangents[i], arguments_[i], fmt::format("argument {}", i));
+  }
+  std::vector<Tensor> given = sweep_forward(*level_, results_, beginnings_, tangents);
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) given[i] = zeros_of(result_types_[i]);
+  }
+  return given;
+}
+
 Pushforward::Pushforward() : level_(Level::open()) {}
 Pushforward::~Pushforward() { close(); }
 void Pushforward::close() { level_->close(); }

@@ -39,6 +39,9 @@ class Pullback {
   // The cotangents of the arguments; zeros where nothing depends on one. `keep`: once more later.
   std::vector<Tensor> operator()(std::span<const Tensor> cotangents, bool keep = true) const;
 
+  // Forward along the same way: the tangents of the results, from those of the arguments.
+  std::vector<Tensor> push(std::span<const Tensor> tangents) const;
+
   const std::vector<OperandType>& arguments() const { return arguments_; }
   const std::vector<OperandType>& results() const { return result_types_; }
 
@@ -92,6 +95,28 @@ auto vjp(const F& f, const Arguments&... arguments) {
   using Result = decltype(value);
   all = map_leaves(std::move(all), [](const Tensor&) { return Tensor(); });
   return std::pair{std::move(value), Pull<Result, All>{pullback, std::move(all)}};
+}
+
+// What is linear at the place where a function was linearised: tangents of the arguments to that of
+// the result, without running the function again.
+template <class Result, class... Arguments>
+struct Linear {
+  std::shared_ptr<Pullback> pullback;
+  Result structure;  // the tensors are empty
+
+  Result operator()(const Arguments&... tangents) const {
+    return replace_leaves(structure, pullback->push(tensors_of(std::tuple(tangents...))));
+  }
+};
+
+// The result, and the function of tangents.
+template <class F, class... Arguments>
+auto linearize(const F& f, const Arguments&... arguments) {
+  auto [value, pull] = vjp(f, arguments...);
+  using Result = decltype(value);
+  Linear<Result, Arguments...> linear{pull.pullback,
+                                      map_leaves(value, [](const Tensor&) { return Tensor(); })};
+  return std::pair{std::move(value), std::move(linear)};
 }
 
 // The result and its tangent; primals and tangents are tuples of the arguments.

@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
+#include "plait/transform/custom.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/tape.h"
 
@@ -20,6 +21,11 @@ void bind_levels(nb::module_& module) {
       .def("finish", &Pullback::finish)
       .def("passed", &Pullback::passed)
       .def("close", &Pullback::close)
+      .def("push",
+           [](const Pullback& pullback, nb::handle tangents) {
+             const std::vector<Tensor> given = optional_tensors_from(tangents);
+             return to_python(computed([&] { return pullback.push(given); }));
+           })
       .def(
           "pull",
           [](const Pullback& pullback, nb::handle cotangents, bool keep) {
@@ -84,29 +90,71 @@ void bind_tape(nb::module_& module) {
           nb::arg("result"), nb::arg("inputs"), nb::arg("cotangent").none());
 }
 
-// A hook that holds an object of Python, which may be let go without Python's lock.
-struct PythonHook {
+// A function of Python that C++ holds, and may let go without Python's lock.
+class PythonFunction {
+ public:
+  explicit PythonFunction(nb::object given) : function_(given.release().ptr(), Release()) {}
+  nb::handle get() const { return function_.get(); }
+
+ private:
   struct Release {
     void operator()(PyObject* object) const {
       const nb::gil_scoped_acquire locked;
       Py_DECREF(object);
     }
   };
-  std::shared_ptr<PyObject> function;
-
-  explicit PythonHook(nb::object given) : function(given.release().ptr(), Release()) {}
-  Tensor operator()(const Tensor& cotangent) const {
-    const nb::gil_scoped_acquire locked;
-    const nb::object result = nb::handle(function.get())(cotangent);
-    return result.is_none() ? Tensor() : tensor_from(result);
-  }
+  std::shared_ptr<PyObject> function_;
 };
+
+Listeners::Hook hook_from(nb::object given) {
+  return [function = PythonFunction(std::move(given))](const Tensor& cotangent) {
+    const nb::gil_scoped_acquire locked;
+    const nb::object result = function.get()(cotangent);
+    return result.is_none() ? Tensor() : tensor_from(result);
+  };
+}
+
+// A list of tensors from a function of Python; None for one that is not there.
+std::vector<Tensor> tensors_given(const nb::handle& function, nb::handle first,
+                                  nb::handle second = {}) {
+  const nb::object given = second ? function(first, second) : function(first);
+  return optional_tensors_from(given);
+}
+
+void bind_customs(nb::module_& module) {
+  module.def("_is_followed",
+             [](nb::handle tensors) { return customs::is_followed(tensors_from(tensors)); });
+  module.def("_run_forward", [](nb::handle tensors, nb::handle forward) {
+    nb::object given;
+    customs::run_forward(tensors_from(tensors), [&] { given = forward(); });
+    return given;
+  });
+  module.def("_follow_vjp", [](nb::handle arguments, nb::handle results, nb::object backward) {
+    const auto pull = [function = PythonFunction(backward)](std::span<const Tensor> cotangents) {
+      const nb::gil_scoped_acquire locked;
+      return tensors_given(function.get(), to_python({cotangents.begin(), cotangents.end()}));
+    };
+    return to_python(customs::follow_vjp(tensors_from(arguments), tensors_from(results), pull));
+  });
+  module.def("_follow_jvp", [](nb::handle arguments, nb::handle results, nb::object rule) {
+    const auto along = [function = PythonFunction(rule)](std::span<const Tensor> at,
+                                                         std::span<const Tensor> tangents) {
+      const nb::gil_scoped_acquire locked;
+      // The rule gives the tangents; the results themselves are not asked for again.
+      return std::pair{std::vector<Tensor>(),
+                       tensors_given(function.get(), to_python({at.begin(), at.end()}),
+                                     to_python({tangents.begin(), tangents.end()}))};
+    };
+    return to_python(customs::follow_jvp(tensors_from(arguments), tensors_from(results), along));
+  });
+}
 
 }  // namespace
 
 void bind_transforms(nb::module_& module) {
   bind_levels(module);
   bind_tape(module);
+  bind_customs(module);
   auto tensor = nb::borrow<nb::class_<Tensor>>(module.attr("Tensor"));
   tensor
       .def(
@@ -133,7 +181,7 @@ void bind_transforms(nb::module_& module) {
           "detach", [](const Tensor& x) { return x.detach(); }, "As if it were made of nothing.")
       .def(
           "register_hook",
-          [](const Tensor& x, nb::object hook) { return register_hook(x, PythonHook(hook)); },
+          [](const Tensor& x, nb::object hook) { return register_hook(x, hook_from(hook)); },
           nb::arg("hook"),
           "Has `hook` see, and replace if it gives one, the cotangent; gives a number for "
           "remove_hook.")

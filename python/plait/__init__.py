@@ -13,6 +13,7 @@ from .errors import *  # noqa: E402,F403
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from .primitives import Primitive, ops  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
-from .transforms import Tape, grad, gradient, jvp, no_grad, value_and_grad, vjp  # noqa: E402,F401
+from .transforms import (  # noqa: E402,F401
+    Tape, custom_jvp, custom_vjp, grad, gradient, jvp, linearize, no_grad, value_and_grad, vjp)
 
 newaxis = None

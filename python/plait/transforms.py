@@ -75,6 +75,78 @@ def jvp(function, primals, tangents, has_aux=False):
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
+def linearize(function, *primals):
+    """The result, and what is linear there: tangents to the result's tangent, without running the function again."""
+    level = _core._Pullback()
+    try:
+        primals = _with_tensors(primals)
+        leaves, _, skeleton = _tensors(primals)
+        given = function(*unflatten(skeleton, iter([level.begin(leaf) for leaf in leaves])))
+        results, _, result_skeleton = _tensors(given)
+        results = [level.finish(result) for result in results]
+    finally:
+        level.close()
+
+    def linear(*tangents):
+        return unflatten(result_skeleton, iter(level.push(_tangents(primals, tangents))))
+
+    return unflatten(result_skeleton, iter(results)), linear
+
+
+class _Custom:
+    """A function with a derivative of its own."""
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+        self._function = function
+
+    def __call__(self, *arguments):
+        arguments = _with_tensors(arguments)
+        leaves, _, skeleton = _tensors(arguments)
+        if not _core._is_followed(leaves):
+            return self._function(*arguments)
+        return self._followed(arguments, leaves, skeleton)
+
+
+class custom_vjp(_Custom):
+    """`@custom_vjp`, then `f.defvjp(forward, backward)`: forward(*args) gives (result, kept), backward(kept, cotangent)
+    the tuple of the arguments' cotangents, None for one that has none. Serves forward mode and every order too."""
+
+    def defvjp(self, forward, backward):
+        self._forward, self._backward = forward, backward
+        return self
+
+    def _followed(self, arguments, leaves, skeleton):
+        result, kept = _core._run_forward(leaves, lambda: self._forward(*arguments))
+        results, _, result_skeleton = _tensors(result)
+
+        def pull(cotangents):
+            found = self._backward(kept, unflatten(result_skeleton, iter(cotangents)))
+            return _tangents(arguments, found if isinstance(found, tuple) else (found,))
+
+        return unflatten(result_skeleton, iter(_core._follow_vjp(leaves, results, pull)))
+
+
+class custom_jvp(_Custom):
+    """`@custom_jvp`, then `f.defjvp(rule)`: rule(primals, tangents) gives (result, tangent), the latter linear in the
+    tangents. Serves reverse mode and every order too."""
+
+    def defjvp(self, rule):
+        self._rule = rule
+        return self
+
+    def _followed(self, arguments, leaves, skeleton):
+        with no_grad():
+            result = self._function(*arguments)
+        results, _, result_skeleton = _tensors(result)
+
+        def along(at, tangents):
+            value, tangent = self._rule(unflatten(skeleton, iter(at)), unflatten(skeleton, iter(tangents)))
+            return _tangents(value, tangent)
+
+        return unflatten(result_skeleton, iter(_core._follow_jvp(leaves, results, along)))
+
+
 def _tangents(primals, tangents):
     """For each leaf of the primals its tangent; None may stand for a whole subtree."""
     if tangents is None:

@@ -90,6 +90,30 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(pl.ValueError, "argument 2 of a call with 1"):
             pl.grad(lambda x: x, argnums=2)(1.0)
 
+    def test_linearize(self):
+        value, linear = pl.linearize(lambda x, w: {"y": pl.tanh(x) * w}, array(1.0, 2.0), array(3.0, 4.0))
+        wanted = pl.jvp(lambda x: pl.tanh(x) * array(3.0, 4.0), (array(1.0, 2.0),), (array(1.0, -1.0),))[1]
+        np.testing.assert_array_equal(linear(array(1.0, -1.0), None)["y"], wanted)
+
+    def test_rules_of_ones_own(self):
+        @pl.custom_vjp
+        def by_vjp(x):
+            return x * x * x
+
+        by_vjp.defvjp(lambda x: (x * x * x, 3 * x * x), lambda slope, cotangent: (5 * slope * cotangent,))
+
+        @pl.custom_jvp
+        def by_jvp(x):
+            return x * x * x
+
+        by_jvp.defjvp(lambda at, along: (at[0] ** 3, 15 * at[0] * at[0] * along[0]))
+        for f in (by_vjp, by_jvp):
+            self.assertEqual(f(2.0).item(), 8)
+            self.assertEqual(pl.grad(f)(2.0).item(), 60)
+            self.assertEqual(pl.jvp(f, (2.0,), (1.0,))[1].item(), 60)
+            self.assertEqual(pl.grad(pl.grad(f))(2.0).item(), 60)  # of 15 x²
+            self.assertEqual(pl.grad(lambda x: f(x * x))(2.0).item(), 960)
+
     def test_against_jax(self):
         import jax
         import jax.numpy as jnp

@@ -13,8 +13,10 @@
 #include "plait/ops/linear.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/sort.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
+#include "plait/transform/tape.h"
 
 namespace plait {
 namespace {
@@ -160,6 +162,39 @@ TEST(Vjp, RefusesCotangentsThatDoNotFit) {
   const auto [value, pull] = vjp([](Tensor x) { return x * 2; }, tensor({1., 2.}));
   EXPECT_THROW(pull(number(1)), ShapeError);
   EXPECT_THROW(pull(tensor({1.F, 2.F})), TypeError);
+}
+
+TEST(Linearize, IsTheJvpAtAPlace) {
+  const auto f = [](Tensor x, Tensor w) { return std::pair{tanh(x) * w, sum(sort(x * w))}; };
+  const Tensor x = tensor({1., 2.}), w = tensor({3., -4.});
+  const auto [value, linear] = linearize(f, x, w);
+  EXPECT_EQ(value.first.text(), f(x, w).first.text());
+  for (const Tensor& dx : {tensor({1., 0.}), tensor({0.5, -2.})}) {
+    const auto [first, second] = linear(dx, w);
+    const auto wanted = jvp(f, std::tuple(x, w), std::tuple(dx, w)).second;
+    EXPECT_EQ(first.text(), wanted.first.text());
+    EXPECT_EQ(second.text(), wanted.second.text());
+  }
+  EXPECT_EQ(linear(Tensor(), Tensor()).first.text(), "[0. 0.] : f64[2]");
+  EXPECT_THROW(linear(number(1), w), ShapeError);
+  // What is linear at x is differentiable by x.
+  const auto along = [](Tensor x) { return linearize(cube, x).second(number(1)); };
+  EXPECT_EQ(value_of(grad(along)(number(3))), 18);
+}
+
+TEST(Grad, AChainOf200000IsLinearAndTakesNoStack) {
+  constexpr int kSteps = 200'000;
+  const auto chain = [](Tensor x) {
+    Tensor y = x;
+    for (int i = 0; i < kSteps; ++i) y = y * x;
+    return y;
+  };
+  const Tensor one = number(1);
+  EXPECT_EQ(value_of(grad(chain)(one)), kSteps + 1);
+  EXPECT_EQ(value_of(linearize(chain, one).second(one)), kSteps + 1);
+  const Tensor w = one.requires_grad();
+  chain(w).backward();
+  EXPECT_EQ(value_of(w.grad()), kSteps + 1);
 }
 
 TEST(Grad, RefusesWhatHasNone) {
