@@ -91,6 +91,7 @@ INSIDE = {
     "plait/ops/resampling_taps.h",
     "plait/transform/derivative.h",
     "plait/transform/linear_function.h",
+    "plait/transform/retrace.h",
     "plait/transform/run_instruction.h",
     "plait/transform/run_program.h",
     "plait/transform/sweep.h",

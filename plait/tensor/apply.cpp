@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
 #include "plait/ir/inference.h"
+#include "plait/tensor/autocast.h"
 #include "plait/tensor/derivation.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/trace.h"
@@ -211,8 +212,13 @@ bool has_derivation(std::span<const Tensor> operands) {
 
 }  // namespace
 
-std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Tensor> operands,
+std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Tensor> given,
                               const ir::Attributes& attributes) {
+  std::vector<Tensor> cast;
+  if (const AutocastScope* scope = AutocastScope::current()) {
+    cast = scope->operands_for(primitive, given);
+  }
+  const std::span<const Tensor> operands = cast.empty() ? given : cast;
   return has_derivation(operands) ? apply_following(primitive, operands, attributes)
                                   : apply_unfollowed(primitive, operands, attributes);
 }
@@ -234,7 +240,8 @@ std::vector<Tensor> apply_unfollowed(const ir::Primitive& primitive,
 Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
              const ir::Attributes& attributes) {
   constexpr size_t kMostInPlace = 4;
-  if (Trace::current() != nullptr || operands.size() > kMostInPlace || has_derivation(operands)) {
+  const bool runs_now = Trace::current() == nullptr && AutocastScope::current() == nullptr;
+  if (!runs_now || operands.size() > kMostInPlace || has_derivation(operands)) {
     return apply_all(primitive, operands, attributes).at(0);
   }
   std::array<Array, kMostInPlace> arrays;
@@ -245,7 +252,8 @@ Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
 
 Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
                      std::span<const RowOperand> operands) {
-  if (Trace::current() != nullptr || !primitive.takes.contains(dtype)) return {};
+  const bool runs_now = Trace::current() == nullptr && AutocastScope::current() == nullptr;
+  if (!runs_now || !primitive.takes.contains(dtype)) return {};
   const Kernel& kernel = kernel_of(primitive);
   if (kernel.run_row == nullptr || operands.size() > Rows::kMost) return {};
   Rows rows(dtype);
@@ -266,7 +274,8 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
 Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
                          size_t place, const ir::Attributes& attributes) {
   operands[place] = x;
-  if (Trace::current() != nullptr || has_derivation(operands)) {
+  const bool runs_now = Trace::current() == nullptr && AutocastScope::current() == nullptr;
+  if (!runs_now || has_derivation(operands)) {
     return apply(primitive, operands, attributes);
   }
   std::vector<Array> arrays = arrays_of(operands);

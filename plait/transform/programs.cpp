@@ -7,29 +7,12 @@
 #include "plait/tensor/machine.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/grad.h"
+#include "plait/transform/retrace.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/run_program.h"
 
 namespace plait {
 namespace {
-
-// A trace with the parameters of a function.
-struct Retrace {
-  Trace trace;
-  std::vector<Tensor> parameters;
-
-  Retrace(const ir::Function& function, const std::string& name) : trace(name, Trace::apart) {
-    for (size_t i = 0; i < function.parameter_count(); ++i) {
-      parameters.push_back(trace.parameter(function.signature().parameters[i],
-                                           function.label(static_cast<ir::ValueId>(i))));
-    }
-    for (const SizeFact& fact : function.signature().facts) trace.sizes().assume(fact);
-  }
-
-  ir::Program finish(std::span<const Tensor> results) {
-    return trace.program(trace.finish(results));
-  }
-};
 
 Tensor stopped(const std::vector<std::string>& labels, const ir::Function& function,
                ir::ValueId value, Tensor given) {

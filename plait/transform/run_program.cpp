@@ -3,6 +3,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/shape.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/run_instruction.h"
 
@@ -71,9 +72,24 @@ class Run {
                           const SymbolMap<Dim>& sizes) {
     const ir::Structure structure = instruction.primitive().structure;
     if (structure == ir::Structure::call || structure == ir::Structure::remat) {
-      return function(program_.function(instruction.callees()[0].name), operands);
+      const ir::Function& callee = program_.function(instruction.callees()[0].name);
+      return function(callee, as_declared(callee, operands));
     }
     return run_instruction(instruction, operands, sizes);
+  }
+
+  // Floats in the dtype that the function declares: autocast may have changed it.
+  static std::vector<Tensor> as_declared(const ir::Function& callee,
+                                         std::span<const Tensor> operands) {
+    std::vector<Tensor> arguments(operands.begin(), operands.end());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      const ir::Type& type = callee.signature().parameters[i];
+      const bool differs = type.is_array() && is_floating(type.dtype()) &&
+                           is_floating(arguments[i].dtype()) &&
+                           type.dtype() != arguments[i].dtype();
+      if (differs) arguments[i] = astype(arguments[i], type.dtype());
+    }
+    return arguments;
   }
 
   static void learn_born(const ir::Instruction& instruction, std::span<const Tensor> results,

@@ -1,0 +1,37 @@
+// Operations in a narrower dtype where that is safe, and in a wider one where it is not: consulted
+// by the gateway, decided in `transform`.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plait/ir/primitive.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+// While one is open on a thread, operations there take their operands as it says.
+class AutocastScope {
+ public:
+  using Cast = std::vector<Tensor> (*)(const AutocastScope& scope, const ir::Primitive& primitive,
+                                       std::span<const Tensor> operands);
+
+  explicit AutocastScope(Cast cast) : cast_(cast), outer_(current_) { current_ = this; }
+  ~AutocastScope() { current_ = outer_; }
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+  static const AutocastScope* current() { return current_; }
+  std::vector<Tensor> operands_for(const ir::Primitive& primitive,
+                                   std::span<const Tensor> operands) const {
+    return cast_(*this, primitive, operands);
+  }
+
+ private:
+  static inline constinit thread_local const AutocastScope* current_ = nullptr;
+
+  Cast cast_;
+  const AutocastScope* outer_;
+};
+
+}  // namespace plait

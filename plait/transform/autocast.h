@@ -1,0 +1,77 @@
+// Mixed precision: products in a narrow dtype, sums and exponentials in a wide one.
+//
+//   auto fast = autocast(loss_of);                        // bf16 where it is safe
+//   auto [loss, gradients] = value_and_grad(fast)(model, batch);
+//   ir::Program narrow = autocast(program, {.dtype = DType::f16});
+#pragma once
+
+#include <set>
+#include <string>
+#include <utility>
+
+#include "plait/core/tree.h"
+#include "plait/ir/program.h"
+#include "plait/tensor/autocast.h"
+
+namespace plait {
+
+struct AutocastOptions {
+  DType dtype = DType::bf16;  // or f16; what lies in memory stays as it is
+  // Names of primitives whose f32 operands are rounded to it, and of those that compute narrow
+  // operands in f32. All others take what they are given, in f32 where some of it is.
+  std::set<std::string> narrow = default_narrow();
+  std::set<std::string> wide = default_wide();
+
+  static std::set<std::string> default_narrow();
+  static std::set<std::string> default_wide();
+};
+
+// While one is there, on its thread. A cast of the user's own stays a cast.
+class Autocast : public AutocastScope {
+ public:
+  explicit Autocast(AutocastOptions options = {});
+
+ private:
+  static std::vector<Tensor> cast(const AutocastScope& scope, const ir::Primitive& primitive,
+                                  std::span<const Tensor> operands);
+  AutocastOptions options_;
+};
+
+template <class F>
+auto autocast(F f, AutocastOptions options = {}) {
+  return [f = std::move(f), options = std::move(options)](const auto&... arguments) {
+    const Autocast scope(options);
+    return f(arguments...);
+  };
+}
+ir::Program autocast(const ir::Program& program, const AutocastOptions& options = {});
+
+// Gradients in f16 are too small for it unless the loss is scaled up before them.
+//
+//   auto loss = scale.scaled(loss_of(model, batch));
+//   if (auto gradients = scale.unscaled(scaled_gradients)) model = step(model, *gradients);
+class LossScale {
+ public:
+  explicit LossScale(double scale = 65536, int64_t growth_interval = 2000)
+      : scale_(scale), growth_interval_(growth_interval) {}
+
+  double scale() const { return scale_; }
+  Tensor scaled(const Tensor& loss) const;
+  // The gradients, or nothing where one is not finite: then the scale is halved and the step is
+  // to be left out. After so many good steps it is doubled.
+  template <class Tree>
+  std::optional<Tree> unscaled(Tree gradients) {
+    if (!note(tensors_of(gradients))) return std::nullopt;
+    return map_leaves(std::move(gradients),
+                      [divisor = divisor_](const Tensor& leaf) { return unscaled(leaf, divisor); });
+  }
+
+ private:
+  bool note(const std::vector<Tensor>& gradients);
+  static Tensor unscaled(const Tensor& gradient, double divisor);
+
+  double scale_, divisor_ = 1;
+  int64_t growth_interval_, good_steps_ = 0;
+};
+
+}  // namespace plait
