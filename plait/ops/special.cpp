@@ -225,8 +225,8 @@ Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
     return nan_to_num(real(x), replacements) + nan_to_num(imag(x), replacements) * i;
   }
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  const Tensor whole = where(isnan(x), replacements.nan, x);  // refuses a key
   const double greatest = greatest_of(x.dtype());
-  const Tensor whole = where(isnan(x), replacements.nan, x);
   const Tensor below =
       where(equal(x, kInfinity), replacements.positive_infinity.value_or(greatest), whole);
   return where(equal(x, -kInfinity), replacements.negative_infinity.value_or(-greatest), below);
