@@ -9,8 +9,8 @@
 using plait::Tensor;
 
 int main(int count, char** arguments) {
-  const Tensor small = plait::full({16}, 1e-3F);
-  const Tensor one = plait::ones({16});
+  const Tensor small = plait::tensor(std::vector<float>(16, 1e-3F), {16});
+  const Tensor one = plait::tensor(std::vector<float>(16, 1), {16});
   const auto sums = [&] {
     Tensor y = small;
     for (int i = 0; i < kSums; ++i) y = y + small;

@@ -158,7 +158,8 @@ std::vector<Array> arrays_of(std::span<const Tensor> tensors) {
   return arrays;
 }
 
-// Operands of one dtype, and of the sizes of the first one, that lie without gaps.
+// Operands of one dtype, and of the sizes of the first one, that lie without gaps or repeat one
+// element (full and zeros give such).
 class Rows {
  public:
   static constexpr size_t kMost = 3;
@@ -167,11 +168,12 @@ class Rows {
 
   bool add(const Array& array) {
     if (first_ == nullptr) first_ = &array;
-    if (array.dtype() != dtype_ || array.sizes() != first_->sizes() || !array.is_contiguous()) {
-      return false;
-    }
+    if (array.dtype() != dtype_ || array.sizes() != first_->sizes()) return false;
+    const bool repeats =
+        std::ranges::all_of(array.layout().strides, [](int64_t s) { return s == 0; });
+    if (!repeats && !array.is_contiguous()) return false;
     data_[count_] = array.data();
-    steps_[count_++] = array.element_size();
+    steps_[count_++] = repeats ? 0 : array.element_size();
     return true;
   }
 
