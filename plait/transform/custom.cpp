@@ -42,7 +42,7 @@ void run_forward(std::span<const Tensor> arguments, const std::function<void()>&
   forward();
 }
 
-Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Backward backward) {
+Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, const Backward& backward) {
   const std::vector<OperandType> argument_types = types_of(arguments);
   const std::vector<OperandType> result_types = types_of(results);
   const auto pull = [=](std::span<const Tensor> cotangents) {

@@ -28,7 +28,7 @@ using Along = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> 
 bool is_followed(std::span<const Tensor> arguments);
 // Runs `forward` with the levels paused that need not see how it computes.
 void run_forward(std::span<const Tensor> arguments, const std::function<void()>& forward);
-Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Backward backward);
+Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, const Backward& backward);
 Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along);
 
 }  // namespace customs

@@ -15,7 +15,7 @@ namespace plait {
 namespace {
 
 Tensor stopped(const std::vector<std::string>& labels, const ir::Function& function,
-               ir::ValueId value, Tensor given) {
+               ir::ValueId value, const Tensor& given) {
   return std::ranges::find(labels, function.label(value)) == labels.end() ? given
                                                                           : underived(given);
 }
@@ -42,9 +42,10 @@ ir::Program grad(const ir::Program& program, std::span<const size_t> by,
     gradients::check_argument(arguments[i], function.label(static_cast<ir::ValueId>(i)), i, {});
     arguments[i] = pullback.begin(arguments[i]);
   }
-  const RunOptions stop{.on_value = [&](const ir::Function& f, ir::ValueId value, Tensor given) {
-    return stopped(options.stop_gradients, f, value, std::move(given));
-  }};
+  const RunOptions stop{
+      .on_value = [&](const ir::Function& f, ir::ValueId value, const Tensor& given) {
+        return stopped(options.stop_gradients, f, value, given);
+      }};
   const Tensor result = run_function(program, function, arguments, stop).at(0);
   gradients::check_result(result, {});
   const Tensor value = pullback.finish(result);

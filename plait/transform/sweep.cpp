@@ -165,8 +165,7 @@ std::vector<StepPtr> steps_to(const Level& level, std::span<const Origin> result
   };
   for (const Origin& result : results) visit(result);
   for (size_t i = 0; i < all.size(); ++i) {
-    const StepPtr step = all[i];  // the list grows
-    for (const Origin& input : step->inputs) visit(input);
+    for (const Origin& input : all[i]->inputs) visit(input);
   }
   std::ranges::sort(all, {}, [](const StepPtr& step) { return step->number; });
   return all;

@@ -115,7 +115,7 @@ Tensor Tensor::requires_grad() const {
 void Tensor::backward(const BackwardOptions& options) const { backward(Tensor(), options); }
 
 void Tensor::backward(const Tensor& cotangent, const BackwardOptions& options) const {
-  const LevelPtr level = tape_level();
+  const LevelPtr& level = tape_level();
   expect_followed("backward", *this, *level);
   std::optional<LevelPause> pause;
   if (!options.create_graph) pause.emplace(*level);
