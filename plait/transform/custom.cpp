@@ -1,15 +1,10 @@
 #include "plait/transform/custom.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
 #include "plait/transform/linear_function.h"
 
 namespace plait::customs {
 namespace {
-
-Tensor zeros_of(const OperandType& type) { return zeros(type.shape(), type.dtype()); }
-
-bool is_inexact(const OperandType& type) { return plait::is_inexact(type.dtype()); }
 
 void check_count(std::string_view what, size_t given, size_t wanted) {
   if (given == wanted) return;
@@ -17,15 +12,11 @@ void check_count(std::string_view what, size_t given, size_t wanted) {
       .at(Location::of_caller());
 }
 
-std::vector<OperandType> types_of(std::span<const Tensor> tensors) {
-  return {tensors.begin(), tensors.end()};
-}
-
 // Zeros in the place of cotangents that nothing arrived for.
 Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> types) {
   Tensors whole;
   for (size_t i = 0; i < given.size(); ++i) {
-    whole.push_back(given[i] || !is_inexact(types[i]) ? given[i] : zeros_of(types[i]));
+    whole.push_back(given[i] ? given[i] : zeros_of(types[i]));
   }
   return whole;
 }

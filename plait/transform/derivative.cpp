@@ -71,8 +71,7 @@ std::vector<Tensor> push_through_linear(const Application& applied, const Rules&
                                         !reads_operand(rule->reads, k));
       if (!is_linear) continue;
       done[k] = true;
-      const OperandType& type = applied.operand_types[k];
-      operands[k] = tangents[k] ? tangents[k] : zeros(type.shape(), type.dtype());
+      operands[k] = tangents[k] ? tangents[k] : zeros_of(applied.operand_types[k]);
     }
     std::vector<Tensor> term = apply_all(applied.primitive, operands, applied.attributes);
     if (total.empty()) {
@@ -86,6 +85,14 @@ std::vector<Tensor> push_through_linear(const Application& applied, const Rules&
 }
 
 }  // namespace
+
+std::vector<OperandType> types_of(std::span<const Tensor> tensors) {
+  return {tensors.begin(), tensors.end()};
+}
+
+Tensor zeros_of(const OperandType& type) {
+  return is_inexact(type.dtype()) ? zeros(type.shape(), type.dtype()) : Tensor();
+}
 
 bool reads_operand(const Reads& reads, size_t i) { return has_bit(reads.operands, i); }
 bool reads_result(const Reads& reads, size_t i) { return has_bit(reads.results, i); }

@@ -18,6 +18,10 @@ struct Application {
   std::span<const OperandType> result_types;
 };
 
+std::vector<OperandType> types_of(std::span<const Tensor> tensors);
+// The zero tangent or cotangent of that type; empty where it has none.
+Tensor zeros_of(const OperandType& type);
+
 bool reads_operand(const Reads& reads, size_t i);
 bool reads_result(const Reads& reads, size_t i);
 

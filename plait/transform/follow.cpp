@@ -25,10 +25,6 @@ Tensor with_origin(const Tensor& tensor, Origin origin) {
   return derived(tensor, std::move(derivation));
 }
 
-std::vector<OperandType> types_of(std::span<const Tensor> tensors) {
-  return {tensors.begin(), tensors.end()};
-}
-
 // The open levels of reverse mode that follow these, and which of them they follow.
 struct Followed {
   LevelSet levels;

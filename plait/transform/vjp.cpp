@@ -1,16 +1,12 @@
 #include "plait/transform/vjp.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
+#include "plait/transform/derivative.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/sweep.h"
 
 namespace plait {
 namespace {
-
-Tensor zeros_of(const OperandType& type) {
-  return is_inexact(type.dtype()) ? zeros(type.shape(), type.dtype()) : Tensor();
-}
 
 // ShapeError or TypeError unless the tensor can be a tangent or cotangent of `what`.
 void check_fits(std::string_view function, const Tensor& given, const OperandType& wanted,

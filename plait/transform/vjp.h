@@ -42,9 +42,6 @@ class Pullback {
   // Forward along the same way: the tangents of the results, from those of the arguments.
   std::vector<Tensor> push(std::span<const Tensor> tangents) const;
 
-  const std::vector<OperandType>& arguments() const { return arguments_; }
-  const std::vector<OperandType>& results() const { return result_types_; }
-
  private:
   LevelPtr level_;
   std::vector<StepPtr> beginnings_;  // one an argument; none for one that has no derivative
