@@ -91,9 +91,12 @@ INSIDE = {
     "plait/ops/resampling_taps.h",
     "plait/transform/derivative.h",
     "plait/transform/linear_function.h",
+    "plait/transform/recording.h",
     "plait/transform/retrace.h",
     "plait/transform/run_instruction.h",
     "plait/transform/run_program.h",
+    "plait/transform/staged.h",
+    "plait/transform/staged_remat.h",
     "plait/transform/sweep.h",
 }
 

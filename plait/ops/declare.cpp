@@ -1,6 +1,7 @@
 #include "plait/ops/declare.h"
 
 #include "plait/ops/activation.h"
+#include "plait/ops/checkpoint_name.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/convolution.h"
 #include "plait/ops/create.h"
@@ -57,6 +58,7 @@ void register_all() {
   register_linalg_ops();
   register_fft_ops();
   register_print();
+  checkpoint_name_primitive();
 }
 
 }  // namespace plait

@@ -5,7 +5,7 @@
 namespace plait {
 namespace {
 
-std::atomic<uint64_t> newest_step{0};
+std::atomic<uint64_t> newest_step{0}, newest_sketch{0};
 
 // Steps whose last owner is gone, while an outer call of this thread frees them one by one.
 struct Unowned {
@@ -36,10 +36,26 @@ StepPtr::~StepPtr() {
   if (step_ && let_go(step_->owners)) free_with_all_below(step_);
 }
 
+uint64_t Step::newest_number() { return newest_step.load(); }
+
 StepPtr new_step() {
   auto step = std::make_unique<Step>();
   step->number = ++newest_step;
+  if (const Sketch* sketch = Sketch::current()) step->sketch = sketch->number();
   return StepPtr(step.release());
+}
+
+Sketch::Sketch(Keeps keeps)
+    : keeps_(std::move(keeps)),
+      outer_(current_),
+      number_(++newest_sketch),
+      newest_level_(std::max(Level::ground()->number(), Level::newest())) {
+  current_ = this;
+}
+
+void Sketch::end() {
+  if (!has_ended_) current_ = outer_;
+  has_ended_ = true;
 }
 
 Tensor below(const Tensor& tensor, uint64_t level) {

@@ -17,6 +17,7 @@
 namespace plait {
 
 struct Step;
+class Recording;  // transform/recording.h
 
 // Counts its owners. The last one lets go of a whole chain without deep recursion.
 class StepPtr {
@@ -78,7 +79,17 @@ struct Listeners {
 
 // One thing that was computed, and what its derivative needs.
 struct Step {
-  using Backward = std::function<std::vector<Tensor>(std::span<const Tensor> cotangents)>;
+  // What a rule of a step's own may look at.
+  struct Kept {
+    std::span<const Tensor> residuals;
+    std::span<const Tensor> results;  // those that the step keeps; empty ones for the others
+  };
+  // The inputs' cotangents from those of the results.
+  using Backward =
+      std::function<std::vector<Tensor>(std::span<const Tensor> cotangents, const Kept& kept)>;
+  // The results' tangents from the inputs', as seen by a level of this number.
+  using Forward = std::function<std::vector<Tensor>(std::span<const Tensor> tangents,
+                                                    const Kept& kept, uint64_t level)>;
 
   std::atomic<uint32_t> owners{1};
   uint64_t number = 0;                       // later ones are greater
@@ -91,12 +102,60 @@ struct Step {
   std::vector<OperandType> operand_types = {};
   std::vector<OperandType> result_types = {};
   Backward backward = {};  // of the cotangents of the inputs, in place of the primitive's rules
+  Forward forward = {};    // beside it, where the step is part of a sketch
+  size_t residuals = 0;    // how many of the last operands are such
+  // Of many steps, which this one stands for: its operands are the inputs of the recording.
+  std::shared_ptr<const Recording> recording = {};
   std::shared_ptr<Listeners> listeners = {};  // null until there is one
-  bool is_spent = false;                      // what it kept is gone
+  bool is_spent = false;                      // what it kept is gone, or was never there
+  uint64_t sketch = 0;                        // in which it was made; 0 in none
+
+  static uint64_t newest_number();
 };
 
 // A step with the next number.
 StepPtr new_step();
+
+// While one is there, its thread notes what is computed from what, but keeps nothing of it: the
+// same will be computed again (transform/recording.h). Levels that are opened meanwhile are
+// followed as ever besides.
+class Sketch {
+ public:
+  // Whether the results of an operation are kept nevertheless.
+  using Keeps =
+      std::function<bool(const ir::Primitive& primitive, const ir::Attributes& attributes)>;
+
+  explicit Sketch(Keeps keeps);
+  ~Sketch() { end(); }
+  Sketch(const Sketch&) = delete;
+  Sketch& operator=(const Sketch&) = delete;
+
+  static const Sketch* current() { return current_; }
+  void end();
+
+  uint64_t number() const { return number_; }
+  bool keeps(const ir::Primitive& primitive, const ir::Attributes& attributes) const {
+    return keeps_(primitive, attributes);
+  }
+  // Whether all of the levels are older, so that nothing but the sketch needs a step for them.
+  bool covers(const LevelSet& levels) const { return levels.greatest() <= newest_level_; }
+  // Whether one of the older levels follows what comes from there.
+  bool concerns(const Origin& origin) const {
+    return origin && origin.levels.least() <= newest_level_;
+  }
+  // Whether that was computed within it.
+  bool includes(const Origin& origin) const {
+    return concerns(origin) && origin.step->sketch == number_;
+  }
+
+ private:
+  static inline constinit thread_local const Sketch* current_ = nullptr;
+
+  const Keeps keeps_;
+  const Sketch* const outer_;
+  bool has_ended_ = false;
+  const uint64_t number_, newest_level_;
+};
 
 // The tensor without what it is to this level and those further in.
 Tensor below(const Tensor& tensor, uint64_t level);

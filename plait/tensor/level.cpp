@@ -8,11 +8,11 @@ namespace {
 
 std::atomic<uint64_t> newest_number{0};
 
-struct Paused {
-  uint64_t up_to = 0;  // all levels until here
-  std::vector<uint64_t> single;
-};
-thread_local Paused paused;
+thread_local PausedLevels paused;
+
+bool holds(const std::vector<uint64_t>& numbers, uint64_t number) {
+  return !numbers.empty() && std::ranges::find(numbers, number) != numbers.end();
+}
 
 }  // namespace
 
@@ -26,8 +26,8 @@ const LevelPtr& Level::ground() {
 uint64_t Level::newest() { return newest_number.load(); }
 
 bool Level::is_open() const {
-  if (is_closed() || number_ <= paused.up_to) return false;
-  return paused.single.empty() || std::ranges::find(paused.single, number_) == paused.single.end();
+  if (holds(paused.resumed, number_)) return true;
+  return !is_closed() && number_ > paused.up_to && !holds(paused.single, number_);
 }
 
 void Level::close() const {
@@ -37,19 +37,31 @@ void Level::close() const {
 
 void Level::at_close(std::function<void()> work) const { at_close_.push_back(std::move(work)); }
 
-LevelPause::LevelPause() : earlier_up_to_(paused.up_to), is_of_one_(false) {
+LevelPause::LevelPause() : earlier_(paused) {
   Level::ground();  // is older than the pause
   paused.up_to = Level::newest();
+  paused.resumed.clear();
 }
 
-LevelPause::LevelPause(const Level& level) : earlier_up_to_(paused.up_to), is_of_one_(true) {
+LevelPause::LevelPause(const Level& level) : earlier_(paused) {
   paused.single.push_back(level.number());
+  std::erase(paused.resumed, level.number());
 }
 
-LevelPause::~LevelPause() {
-  paused.up_to = earlier_up_to_;
-  if (is_of_one_) paused.single.pop_back();
+LevelPause::LevelPause(const LevelSet& levels) : earlier_(paused) {
+  levels.for_each([](const LevelPtr& level) {
+    paused.single.push_back(level->number());
+    std::erase(paused.resumed, level->number());
+  });
 }
+
+LevelPause::~LevelPause() { paused = std::move(earlier_); }
+
+LevelResume::LevelResume(const Level& level) : earlier_(paused) {
+  paused.resumed.push_back(level.number());
+}
+
+LevelResume::~LevelResume() { paused = std::move(earlier_); }
 
 LevelSet::LevelSet(LevelPtr level)
     : levels_(std::make_shared<const Levels>(Levels{std::move(level)})) {}
@@ -78,6 +90,10 @@ LevelSet LevelSet::with(const LevelSet& others) const {
       [](const LevelPtr& level) { return level->number(); },
       [](const LevelPtr& level) { return level->number(); });
   return LevelSet(std::move(all));
+}
+
+LevelSet LevelSet::without(const LevelSet& others) const {
+  return filtered([&](const LevelPtr& level) { return !others.contains(*level); });
 }
 
 template <class Keep>

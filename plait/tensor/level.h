@@ -36,19 +36,40 @@ class Level {
   mutable std::vector<std::function<void()>> at_close_;
 };
 
-// While one is there, its thread follows nothing for the levels that were opened before, or for one
-// of them.
+class LevelSet;
+
+// Which levels a thread does not follow although they are open, or follows although they are not.
+struct PausedLevels {
+  uint64_t up_to = 0;  // all until here
+  std::vector<uint64_t> single = {};
+  std::vector<uint64_t> resumed = {};
+};
+
+// While one is there, its thread follows nothing for the levels that were opened before, or for
+// some of them.
 class LevelPause {
  public:
   LevelPause();
   explicit LevelPause(const Level& level);
+  explicit LevelPause(const LevelSet& levels);
   ~LevelPause();
   LevelPause(const LevelPause&) = delete;
   LevelPause& operator=(const LevelPause&) = delete;
 
  private:
-  uint64_t earlier_up_to_;
-  bool is_of_one_;
+  PausedLevels earlier_;
+};
+
+// While one is there, its thread follows the level, which may be paused or closed.
+class LevelResume {
+ public:
+  explicit LevelResume(const Level& level);
+  ~LevelResume();
+  LevelResume(const LevelResume&) = delete;
+  LevelResume& operator=(const LevelResume&) = delete;
+
+ private:
+  PausedLevels earlier_;
 };
 
 // Some levels, in the order of their numbers. Cheap to copy; mostly one, or the same as another
@@ -61,9 +82,11 @@ class LevelSet {
   bool empty() const { return levels_ == nullptr; }
   bool contains(const Level& level) const;
   uint64_t least() const { return levels_->front()->number(); }
+  uint64_t greatest() const { return levels_->back()->number(); }
   // Whether another one of them may still ask.
   bool has_unclosed_besides(const Level& level) const;
   LevelSet with(const LevelSet& others) const;
+  LevelSet without(const LevelSet& others) const;
   template <class Visit>
   void for_each(Visit visit) const {
     if (levels_) std::for_each(levels_->begin(), levels_->end(), visit);

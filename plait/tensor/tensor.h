@@ -5,8 +5,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -131,6 +133,8 @@ class Tensor {
 
 template <>
 inline constexpr bool is_tree_leaf<Tensor> = true;
+
+using TensorFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 
 // The tensors of a tree (core/tree.h), in its order.
 template <class Tree>

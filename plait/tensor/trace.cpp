@@ -59,6 +59,19 @@ const LevelPtr& Trace::tape_level() {
 
 Trace* Trace::current() { return current_trace; }
 
+std::string Trace::free_name(std::string_view wanted) const {
+  const auto is_taken = [&](const std::string& name) {
+    for (const Trace* trace = this; trace != nullptr; trace = trace->outer_) {
+      if (trace->scope_->name == name) return true;
+      if (trace->is_apart_) break;
+    }
+    return program_->declarations().find_function(name) != nullptr;
+  };
+  std::string name(wanted);
+  for (int i = 1; is_taken(name); ++i) name = fmt::format("{}.{}", wanted, i);
+  return name;
+}
+
 void Trace::declare_sizes(const ir::Type& type) {
   type.for_each_dim([&](Dim dim) {
     dim.for_each_symbol([&](Dim symbol) {

@@ -51,7 +51,12 @@ class Trace {
   // The innermost one of this thread; null when none is open.
   static Trace* current();
 
-  // Before any instruction. Sizes that are symbols become size parameters of the function.
+  // A name like this one for a function that a trace within this one records.
+  std::string free_name(std::string_view wanted) const;
+
+  // Sizes that are symbols become size parameters of the function.
+  void declare_sizes(const ir::Type& type);
+  // Before any instruction, with its sizes declared.
   Tensor parameter(const ir::Type& type, std::string_view label = {});
   std::vector<Tensor> record(const TracedInstruction& instruction);
   Tensor constant(Literal literal);
@@ -77,7 +82,6 @@ class Trace {
   std::vector<Tensor> tensors_of(const ir::Added& added);
   std::shared_ptr<const ir::Function> with_captures(const ir::Function& recorded,
                                                     std::vector<ir::ValueId>& values) const;
-  void declare_sizes(const ir::Type& type);
   bool is_about_parameters(const SizeFact& fact) const;
   void close();
 

@@ -33,39 +33,49 @@ void run_forward(std::span<const Tensor> arguments, const std::function<void()>&
   forward();
 }
 
-Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, const Backward& backward) {
+Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Tensors residuals,
+                   const Backward& backward) {
   const std::vector<OperandType> argument_types = types_of(arguments);
   const std::vector<OperandType> result_types = types_of(results);
-  const auto pull = [=](std::span<const Tensor> cotangents) {
-    Tensors given = backward(made_whole(cotangents, result_types));
+  const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
+    Tensors given = backward(kept.residuals, made_whole(cotangents, result_types));
     check_count("custom_vjp: the backward function", given.size(), argument_types.size());
     return given;
   };
-  const auto push = [=](std::span<const Tensor> tangents, uint64_t level) {
-    return LinearMap::of(result_types, pull).below(level).transpose(tangents);
+  const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
+    const auto map = [&](std::span<const Tensor> cotangents) { return pull(cotangents, kept); };
+    return LinearMap::of(result_types, map).below(level).transpose(tangents);
   };
-  return follow_custom(arguments, std::move(results), pull, push);
+  return follow_custom({.inputs = {arguments.begin(), arguments.end()},
+                        .residuals = std::move(residuals),
+                        .results = std::move(results),
+                        .backward = pull,
+                        .forward = push});
 }
 
 Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along) {
   const std::vector<OperandType> argument_types = types_of(arguments);
-  const Tensors at(arguments.begin(), arguments.end());
   const size_t count = results.size();
   const auto tangents_at = [=](std::span<const Tensor> point, std::span<const Tensor> tangents) {
     Tensors given = along(point, made_whole(tangents, argument_types)).second;
     check_count("custom_jvp: the rule", given.size(), count);
     return given;
   };
-  const auto push = [=](std::span<const Tensor> tangents, uint64_t level) {
-    Tensors point;
-    for (const Tensor& argument : at) point.push_back(plait::below(argument, level));
-    return tangents_at(point, tangents);
+  const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t) {
+    return tangents_at(kept.residuals, tangents);
   };
-  const auto pull = [=](std::span<const Tensor> cotangents) {
-    const auto map = [&](std::span<const Tensor> tangents) { return tangents_at(at, tangents); };
+  const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
+    const auto map = [&](std::span<const Tensor> tangents) {
+      return tangents_at(kept.residuals, tangents);
+    };
     return LinearMap::of(argument_types, map).transpose(cotangents);
   };
-  return follow_custom(arguments, std::move(results), pull, push);
+  const Tensors inputs(arguments.begin(), arguments.end());
+  return follow_custom({.inputs = inputs,
+                        .residuals = inputs,
+                        .results = std::move(results),
+                        .backward = pull,
+                        .forward = push});
 }
 
 }  // namespace plait::customs

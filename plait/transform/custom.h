@@ -20,7 +20,8 @@ namespace customs {
 using Tensors = std::vector<Tensor>;
 // The cotangents of the arguments, from what the forward function kept and the cotangents of the
 // results; empty ones for what has no derivative.
-using Backward = std::function<Tensors(std::span<const Tensor> cotangents)>;
+using Backward =
+    std::function<Tensors(std::span<const Tensor> residuals, std::span<const Tensor> cotangents)>;
 // The results and their tangents, from the arguments' tangents; an empty one is zero.
 using Along = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> arguments,
                                                         std::span<const Tensor> tangents)>;
@@ -28,7 +29,8 @@ using Along = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> 
 bool is_followed(std::span<const Tensor> arguments);
 // Runs `forward` with the levels paused that need not see how it computes.
 void run_forward(std::span<const Tensor> arguments, const std::function<void()>& forward);
-Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, const Backward& backward);
+Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Tensors residuals,
+                   const Backward& backward);
 Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along);
 
 }  // namespace customs
@@ -44,10 +46,14 @@ auto custom_vjp(F f, Forward forward, Backward backward) {
     std::optional<decltype(forward(arguments...))> both;
     customs::run_forward(given, [&] { both.emplace(forward(arguments...)); });
     auto& [result, kept] = *both;
-    const auto pull = [=, kept = kept, like = result](std::span<const Tensor> cotangents) {
-      return tensors_of(backward(kept, replace_leaves(like, cotangents)));
+    customs::Tensors residuals = tensors_of(kept);
+    const auto nothing = [](const Tensor&) { return Tensor(); };
+    const auto pull = [=, kept = map_leaves(kept, nothing), like = map_leaves(result, nothing)](
+                          std::span<const Tensor> at, std::span<const Tensor> cotangents) {
+      return tensors_of(backward(replace_leaves(kept, at), replace_leaves(like, cotangents)));
     };
-    return replace_leaves(result, customs::follow_vjp(given, tensors_of(result), pull));
+    return replace_leaves(
+        result, customs::follow_vjp(given, tensors_of(result), std::move(residuals), pull));
   };
 }
 

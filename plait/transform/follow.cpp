@@ -50,6 +50,30 @@ std::vector<Origin> origins_of(std::span<const Tensor> operands, const Followed&
   return origins;
 }
 
+// A step that these results come from now.
+StepPtr following_step(std::span<const Tensor> operands, const Followed& followed,
+                       std::vector<Tensor>& results) {
+  StepPtr step = new_step();
+  step->levels = followed.levels;
+  step->inputs = origins_of(operands, followed);
+  step->result_types = types_of(results);
+  const Sketch* const sketch = Sketch::current();
+  step->is_spent = sketch != nullptr && sketch->covers(followed.levels);
+  for (uint32_t i = 0; i < results.size(); ++i) {
+    if (!is_inexact(results[i].dtype())) continue;
+    results[i] = with_origin(results[i], {step, i, followed.levels});
+  }
+  return step;
+}
+
+// What the sketch includes will be computed again; the rest is what that begins with.
+void keep_beginnings(const Sketch& sketch, Step& step, std::span<const Tensor> operands) {
+  step.operands.resize(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (!sketch.includes(step.inputs[i])) step.operands[i] = operands[i];
+  }
+}
+
 // The open levels of forward mode among the operands, the outer ones first.
 std::vector<LevelPtr> forward_levels_of(std::span<const Tensor> operands) {
   std::vector<LevelPtr> levels;
@@ -65,6 +89,18 @@ std::vector<LevelPtr> forward_levels_of(std::span<const Tensor> operands) {
   return levels;
 }
 
+// A result for the step that it comes from to keep: without that, which would otherwise own itself.
+// So it would through a tangent that is followed too; such a one ends with its level.
+Tensor for_its_step(const Tensor& result, const LevelSet& levels) {
+  for (const auto& each : derivation_of(result).tangents) {
+    if (each->level->number() < levels.least()) continue;
+    each->level->at_close([tangent = std::weak_ptr(each)] {
+      if (const auto held = tangent.lock()) held->tangent = {};
+    });
+  }
+  return with_origin(result, {});
+}
+
 // An operation that is being followed.
 class Following {
  public:
@@ -76,10 +112,12 @@ class Following {
                         ? attributes
                         : ir::Attributes::defaults(primitive.attributes)) {}
 
-  std::vector<Tensor> run() {
+  std::vector<Tensor> run() { return run(apply_unfollowed(primitive_, operands_, attributes_)); }
+
+  std::vector<Tensor> run(std::vector<Tensor> results) {
     const Followed followed = followed_in_reverse(operands_);
     const std::vector<LevelPtr> forward = forward_levels_of(operands_);
-    results_ = apply_unfollowed(primitive_, operands_, attributes_);
+    results_ = std::move(results);
     const bool any_inexact = std::ranges::any_of(
         results_, [](const Tensor& result) { return is_inexact(result.dtype()); });
     if (!any_inexact) return results_;
@@ -93,21 +131,18 @@ class Following {
 
  private:
   void note(const Followed& followed) {
-    step_ = new_step();
+    step_ = following_step(operands_, followed, results_);
     step_->primitive = &primitive_;
     step_->attributes = attributes_;
-    step_->levels = followed.levels;
-    step_->inputs = origins_of(operands_, followed);
     step_->operand_types = types_of(operands_);
-    step_->result_types = types_of(results_);
-    const Reads reads = reads_of(primitive_, followed.inputs);
     step_->operands.resize(operands_.size());
+    if (const Sketch* const sketch = Sketch::current()) {
+      keep_beginnings(*sketch, *step_, operands_);
+    }
+    if (step_->is_spent) return;
+    const Reads reads = reads_of(primitive_, followed.inputs);
     for (size_t i = 0; i < operands_.size(); ++i) {
       if (reads_operand(reads, i)) step_->operands[i] = operands_[i];
-    }
-    for (uint32_t i = 0; i < results_.size(); ++i) {
-      if (!is_inexact(results_[i].dtype())) continue;
-      results_[i] = with_origin(results_[i], {step_, i, followed.levels});
     }
   }
 
@@ -131,19 +166,14 @@ class Following {
     }
   }
 
-  // Without the step itself, which would otherwise own itself. So it would through a tangent that
-  // is followed too; such a one ends with its level.
   void keep_results(const Followed& followed) {
     const Reads reads = reads_of(primitive_, followed.inputs);
+    const Sketch* const sketch = Sketch::current();
+    const bool keeps_all = sketch != nullptr && sketch->keeps(primitive_, attributes_);
     step_->results.resize(results_.size());
     for (size_t i = 0; i < results_.size(); ++i) {
-      if (!reads_result(reads, i)) continue;
-      step_->results[i] = with_origin(results_[i], {});
-      for (const auto& each : derivation_of(results_[i]).tangents) {
-        if (each->level->number() < followed.levels.least()) continue;
-        each->level->at_close([tangent = std::weak_ptr(each)] {
-          if (const auto held = tangent.lock()) held->tangent = {};
-        });
+      if (keeps_all || (!step_->is_spent && reads_result(reads, i))) {
+        step_->results[i] = for_its_step(results_[i], followed.levels);
       }
     }
   }
@@ -164,6 +194,12 @@ std::vector<Tensor> apply_following(const ir::Primitive& primitive,
   return Following(primitive, operands, attributes).run();
 }
 
+std::vector<Tensor> follow_results(const ir::Primitive& primitive, std::span<const Tensor> operands,
+                                   const ir::Attributes& attributes, std::vector<Tensor> results) {
+  if (!is_followed(operands)) return results;
+  return Following(primitive, operands, attributes).run(std::move(results));
+}
+
 Tensor begin_following(const Tensor& tensor, const LevelPtr& level) {
   const Origin& origin = derivation_of(tensor).origin;
   StepPtr step = new_step();
@@ -171,6 +207,7 @@ Tensor begin_following(const Tensor& tensor, const LevelPtr& level) {
   if (origin) step->levels = step->levels.with(origin.levels);
   step->inputs = {origin};
   step->result_types = {OperandType(tensor)};
+  if (const Sketch* const sketch = Sketch::current()) keep_beginnings(*sketch, *step, {&tensor, 1});
   return with_origin(tensor, {step, 0, step->levels});
 }
 
@@ -196,14 +233,13 @@ Tensor follow_refined(const Tensor& tensor, const Tensor& given) {
   Tensor refined = given;
   const Followed followed = followed_in_reverse({&tensor, 1});
   if (!followed.levels.empty()) {
-    StepPtr step = new_step();
-    step->levels = followed.levels;
-    step->inputs = origins_of({&tensor, 1}, followed);
-    step->result_types = types_of({&refined, 1});
-    step->backward = [refine, shape = tensor.shape()](std::span<const Tensor> cotangents) {
+    std::vector<Tensor> results{refined};
+    const StepPtr step = following_step({&tensor, 1}, followed, results);
+    step->backward = [refine, shape = tensor.shape()](std::span<const Tensor> cotangents,
+                                                      const Step::Kept&) {
       return std::vector{refine(cotangents[0], shape)};
     };
-    refined = with_origin(refined, {step, 0, followed.levels});
+    refined = results[0];
   }
   for (const LevelPtr& level : forward_levels_of({&tensor, 1})) {
     refined = with_tangent(refined, level, refine(tangent_of(tensor, *level), refined.shape()));
@@ -211,29 +247,77 @@ Tensor follow_refined(const Tensor& tensor, const Tensor& given) {
   return refined;
 }
 
-std::vector<Tensor> follow_custom(std::span<const Tensor> inputs, std::vector<Tensor> results,
-                                  Step::Backward backward, const Forward& forward) {
-  const Followed followed = followed_in_reverse(inputs);
-  for (Tensor& result : results) result = underived(result);
-  if (!followed.levels.empty()) {
-    StepPtr step = new_step();
-    step->levels = followed.levels;
-    step->inputs = origins_of(inputs, followed);
-    step->result_types = types_of(results);
-    step->backward = std::move(backward);
-    for (uint32_t i = 0; i < results.size(); ++i) {
-      if (!is_inexact(results[i].dtype())) continue;
-      results[i] = with_origin(results[i], {step, i, followed.levels});
-    }
+namespace {
+
+StepPtr note_custom(const Custom& custom, const Followed& followed, std::vector<Tensor>& results) {
+  const std::vector<Tensor> values = results;
+  const StepPtr step = following_step(custom.inputs, followed, results);
+  const size_t inputs = custom.inputs.size();
+  step->backward = custom.backward;
+  step->residuals = custom.residuals.size();
+  step->inputs.resize(inputs + step->residuals);
+  if (const Sketch* const sketch = Sketch::current()) {
+    std::vector<Tensor> all = custom.inputs;
+    all.insert(all.end(), custom.residuals.begin(), custom.residuals.end());
+    const std::vector<Origin> origins =
+        origins_of(custom.residuals, followed_in_reverse(custom.residuals));
+    std::ranges::copy(origins, step->inputs.begin() + static_cast<std::ptrdiff_t>(inputs));
+    keep_beginnings(*sketch, *step, all);
+    step->results = values;
+    step->forward = custom.forward;
   }
-  for (const LevelPtr& level : forward_levels_of(inputs)) {
+  step->operands.resize(inputs + step->residuals);
+  if (!step->is_spent) {
+    std::ranges::copy(custom.residuals,
+                      step->operands.begin() + static_cast<std::ptrdiff_t>(inputs));
+  }
+  return step;
+}
+
+std::vector<Tensor> all_below(std::span<const Tensor> tensors, uint64_t level) {
+  std::vector<Tensor> outer;
+  for (const Tensor& tensor : tensors) outer.push_back(below(tensor, level));
+  return outer;
+}
+
+}  // namespace
+
+std::vector<Tensor> follow_custom(const Custom& custom) {
+  const Followed followed = followed_in_reverse(custom.inputs);
+  std::vector<Tensor> results;
+  for (const Tensor& result : custom.results) results.push_back(underived(result));
+  StepPtr step;
+  if (!followed.levels.empty()) step = note_custom(custom, followed, results);
+  for (const LevelPtr& level : forward_levels_of(custom.inputs)) {
     std::vector<Tensor> tangents;
-    for (const Tensor& input : inputs) tangents.push_back(tangent_of(input, *level));
-    const std::vector<Tensor> given = forward(tangents, level->number());
+    for (const Tensor& input : custom.inputs) tangents.push_back(tangent_of(input, *level));
+    const std::vector<Tensor> residuals = all_below(custom.residuals, level->number());
+    const std::vector<Tensor> outer = all_below(results, level->number());
+    const std::vector<Tensor> given = custom.forward(tangents, {residuals, outer}, level->number());
     for (size_t i = 0; i < results.size(); ++i) {
       if (given[i]) results[i] = with_tangent(results[i], level, given[i]);
     }
   }
+  if (step && custom.first_kept <= results.size()) {
+    step->results.resize(results.size());
+    for (size_t i = custom.first_kept; i < results.size(); ++i) {
+      step->results[i] = for_its_step(results[i], followed.levels);
+    }
+  }
+  return results;
+}
+
+std::vector<Tensor> follow_recording(std::span<const Tensor> inputs, std::vector<Tensor> results,
+                                     std::shared_ptr<const Recording> recording) {
+  const Followed followed = followed_in_reverse(inputs);
+  if (followed.levels.empty()) return results;
+  const StepPtr step = following_step(inputs, followed, results);
+  step->operands.assign(inputs.begin(), inputs.end());
+  if (const Sketch* const sketch = Sketch::current()) {
+    step->operands.clear();
+    keep_beginnings(*sketch, *step, inputs);
+  }
+  step->recording = std::move(recording);
   return results;
 }
 

@@ -16,12 +16,22 @@ Tensor with_tangent(const Tensor& tensor, const LevelPtr& level, Tensor tangent)
 // What it is at that level; empty where it has none.
 Tensor tangent_of(const Tensor& tensor, const Level& level);
 
-// The results' tangents from the inputs', as seen by a level of this number.
-using Forward =
-    std::function<std::vector<Tensor>(std::span<const Tensor> tangents, uint64_t level)>;
-// The results of a step that says itself what its derivative is.
-std::vector<Tensor> follow_custom(std::span<const Tensor> inputs, std::vector<Tensor> results,
-                                  Step::Backward backward, const Forward& forward);
+// What an operation gives, where its results are known without running it.
+std::vector<Tensor> follow_results(const ir::Primitive& primitive, std::span<const Tensor> operands,
+                                   const ir::Attributes& attributes, std::vector<Tensor> results);
+// Something computed that says itself what its derivative is.
+struct Custom {
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> residuals;  // what its rules need besides
+  std::vector<Tensor> results;
+  Step::Backward backward;
+  Step::Forward forward;
+  size_t first_kept = SIZE_MAX;  // from here on the rules need the results too
+};
+std::vector<Tensor> follow_custom(const Custom& custom);
+// The results of a recording that was run on these inputs, as those of one step.
+std::vector<Tensor> follow_recording(std::span<const Tensor> inputs, std::vector<Tensor> results,
+                                     std::shared_ptr<const Recording> recording);
 // Where one open level alone follows these; null otherwise.
 LevelPtr only_level_of(std::span<const Tensor> tensors);
 

@@ -170,12 +170,12 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
                                  results.end());
   results.resize(entry->results);
   if (!is_followed(arguments)) return results;
-  const auto pull = [entry, kept, types](std::span<const Tensor> cotangents) {
+  const auto pull = [entry, types](std::span<const Tensor> cotangents, const Step::Kept& kept) {
     std::vector<Tensor> sent;
     for (const Tensor& cotangent : cotangents) {
       if (cotangent) sent.push_back(cotangent);
     }
-    sent.insert(sent.end(), kept.begin(), kept.end());
+    sent.insert(sent.end(), kept.residuals.begin(), kept.residuals.end());
     const std::vector<Tensor> found = entry->backward(sent);
     std::vector<Tensor> all;
     for (size_t i = 0, next = 0; i < types.size(); ++i) {
@@ -183,11 +183,16 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
     }
     return all;
   };
-  const auto refuse = [](std::span<const Tensor>, uint64_t) -> std::vector<Tensor> {
+  const auto refuse = [](std::span<const Tensor>, const Step::Kept&,
+                         uint64_t) -> std::vector<Tensor> {
     throw TypeError("a function compiled ahead of time has no forward mode")
         .at(Location::of_caller());
   };
-  return follow_custom(arguments, std::move(results), pull, refuse);
+  return follow_custom({.inputs = {arguments.begin(), arguments.end()},
+                        .residuals = kept,
+                        .results = results,
+                        .backward = pull,
+                        .forward = refuse});
 }
 
 // ---- Placeholders.

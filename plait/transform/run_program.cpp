@@ -4,8 +4,10 @@
 #include "plait/ir/printer.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/run_instruction.h"
+#include "plait/transform/staged_remat.h"
 
 namespace plait {
 namespace {
@@ -73,9 +75,24 @@ class Run {
     const ir::Structure structure = instruction.primitive().structure;
     if (structure == ir::Structure::call || structure == ir::Structure::remat) {
       const ir::Function& callee = program_.function(instruction.callees()[0].name);
-      return function(callee, as_declared(callee, operands));
+      const std::vector<Tensor> arguments = as_declared(callee, operands);
+      if (structure == ir::Structure::call || options_.in_place_of)
+        return function(callee, arguments);
+      const RematPolicy& policy = instruction.attributes_as<RematPolicy>();
+      const StagedFunction staged{program_, &callee};
+      if (policy.policy != "everything" && Trace::current() != nullptr) {
+        return run_staged_remat(staged, arguments, policy);
+      }
+      return remat_tensors([&](auto given) { return staged(given); }, arguments, policy);
     }
-    return run_instruction(instruction, operands, sizes);
+    if (structure != ir::Structure::machine || !options_.in_place_of) {
+      return run_instruction(instruction, operands, sizes);
+    }
+    const ir::Attributes attributes = instruction.attributes().map_sizes(
+        [&](Dim dim) { return sizes.empty() ? dim : dim.substitute(sizes); });
+    return options_.in_place_of({instruction, operands, attributes, [&] {
+                                   return apply_all(instruction.primitive(), operands, attributes);
+                                 }});
   }
 
   // Floats in the dtype that the function declares: autocast may have changed it.

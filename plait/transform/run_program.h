@@ -14,10 +14,21 @@ namespace plait {
 // TypeError where they do not fit.
 SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const Tensor> arguments);
 
+// An instruction without callees that is about to be run.
+struct ApplyInstruction {
+  const ir::Instruction& instruction;
+  std::span<const Tensor> operands;
+  const ir::Attributes& attributes;  // in the sizes of this run
+  std::function<std::vector<Tensor>()> run;
+};
+
 struct RunOptions {
   // Called with each value when it is there; what it gives is used in its place.
   std::function<Tensor(const ir::Function& function, ir::ValueId value, Tensor given)> on_value =
       {};
+  // Runs an instruction of a primitive in its own way. Calls are part of the function then, also
+  // those of `remat`.
+  std::function<std::vector<Tensor>(const ApplyInstruction& apply)> in_place_of = {};
 };
 
 // Of a verified program. Calls are run in place; a function that calls itself is a ValueError.

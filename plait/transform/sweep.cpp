@@ -6,6 +6,7 @@
 #include "plait/ops/elementwise.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/linear_function.h"
+#include "plait/transform/recording.h"
 
 namespace plait {
 namespace {
@@ -24,6 +25,27 @@ std::vector<Tensor> results_of(const StepPtr& step) {
         results[i].with_derivation(std::make_shared<const Derivation>(std::move(derivation)));
   }
   return results;
+}
+
+// What the results of a step come from when it is run once more.
+std::vector<Origin> origins_again(const Step& step, const Level& level) {
+  std::vector<Origin> origins;
+  const LevelResume resume(level);
+  for (const Tensor& result : step.recording->run(step.operands, Recording::Want::derivatives)) {
+    origins.push_back(result.derivation() ? result.derivation()->origin : Origin());
+  }
+  return origins;
+}
+
+std::unordered_set<uint64_t> numbers_of(std::span<const Step* const> steps) {
+  std::unordered_set<uint64_t> numbers;
+  for (const Step* step : steps) numbers.insert(step->number);
+  return numbers;
+}
+
+std::vector<Tensor> backward_of(const StepPtr& step, std::span<const Tensor> cotangents) {
+  const std::vector<Tensor> results = results_of(step);
+  return step->backward(cotangents, {std::span(step->operands).last(step->residuals), results});
 }
 
 // Hooks see what came together, in the order in which they were added, and may replace it.
@@ -45,12 +67,20 @@ void forget(Step& step) {
   step.operands.clear();
   step.results.clear();
   step.backward = {};
+  step.recording = {};
   step.inputs.clear();
 }
 
 [[noreturn]] void refuse_spent(const Step& step) {
-  throw ValueError("the gradient of {} was taken before, and what it needs is gone",
-                   step.primitive ? step.primitive->name : "a function")
+  const std::string_view what =
+      step.primitive ? std::string_view(step.primitive->name) : "a function";
+  if (step.sketch != 0) {
+    throw ValueError("{} was computed inside of remat, which keeps nothing of it for a gradient",
+                     what)
+        .at(Location::of_caller())
+        .hint("let the function under remat give back what is used outside of it");
+  }
+  throw ValueError("the gradient of {} was taken before, and what it needs is gone", what)
       .at(Location::of_caller())
       .hint("say `keep` (retain_graph) the first time");
 }
@@ -71,15 +101,19 @@ void Sweep::add(const Origin& origin, const Tensor& cotangent) {
 }
 
 void Sweep::run(const SweepOptions& options) {
-  const Steps wanted(options.wanted.begin(), options.wanted.end());
-  const Steps stops(options.stops.begin(), options.stops.end());
-  if (options.only_wanted) only_ = leading_to(wanted);
+  const Steps wanted = numbers_of(options.wanted), stops = numbers_of(options.stops);
+  if (options.only_wanted) {
+    only_ = wanted;
+    std::vector<const Step*> all;
+    for (const StepPtr& step : waiting_) all.push_back(step.get());
+    add_leading(std::move(all), 0);
+  }
   while (!waiting_.empty()) {
     const StepPtr step = take_latest();
     std::vector<Tensor> cotangents = std::move(cotangents_.extract(step.get()).mapped());
     if (step->listeners) tell(*step->listeners, cotangents);
-    if (wanted.contains(step.get())) kept_[step.get()] = cotangents;
-    if (stops.contains(step.get()) || (only_ && !only_->contains(step.get()))) continue;
+    if (wanted.contains(step->number)) kept_[step.get()] = cotangents;
+    if (stops.contains(step->number) || (only_ && !only_->contains(step->number))) continue;
     if (step->is_spent) refuse_spent(*step);
     const bool is_beginning =
         std::ranges::none_of(step->inputs, [&](const Origin& input) { return follows(input); });
@@ -99,29 +133,24 @@ StepPtr Sweep::take_latest() {
   return step;
 }
 
-// The steps from which a wanted one can be reached; found by going over all that are waiting and
-// what lies below them, the earliest first.
-Sweep::Steps Sweep::leading_to(const Steps& wanted) const {
-  std::vector<const Step*> all;
-  Steps seen;
-  const auto visit = [&](const Step* step) {
-    if (seen.insert(step).second) all.push_back(step);
-  };
-  for (const StepPtr& step : waiting_) visit(step.get());
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (const Origin& input : all[i]->inputs) {
-      if (follows(input)) visit(input.step.get());
+// Finds which of these, and of what lies below them and is later than a number, lead to what is
+// computed; the earliest first.
+void Sweep::add_leading(std::vector<const Step*> steps, uint64_t later_than) {
+  std::unordered_set<const Step*> seen(steps.begin(), steps.end());
+  for (size_t i = 0; i < steps.size(); ++i) {
+    for (const Origin& input : steps[i]->inputs) {
+      const Step* const step = input.step.get();
+      const bool is_new = follows(input) && step->number > later_than && seen.insert(step).second;
+      if (is_new) steps.push_back(step);
     }
   }
-  std::ranges::sort(all, {}, [](const Step* step) { return step->number; });
-  Steps leading = wanted;
-  for (const Step* step : all) {
+  std::ranges::sort(steps, {}, [](const Step* step) { return step->number; });
+  for (const Step* step : steps) {
     const bool leads = std::ranges::any_of(step->inputs, [&](const Origin& input) {
-      return follows(input) && leading.contains(input.step.get());
+      return follows(input) && only_->contains(input.step->number);
     });
-    if (leads) leading.insert(step);
+    if (leads) only_->insert(step->number);
   }
-  return leading;
 }
 
 Tensor Sweep::at(const Step& wanted, uint32_t result) const {
@@ -133,12 +162,14 @@ void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotange
   const Step& step = *pointer;
   std::vector<bool> wanted;
   for (const Origin& input : step.inputs) {
-    wanted.push_back(follows(input) && (!only_ || only_->contains(input.step.get())));
+    wanted.push_back(follows(input) && (!only_ || only_->contains(input.step->number)));
   }
   if (std::ranges::find(wanted, true) == wanted.end()) return;
+  if (step.recording) return pull_through_again(step, cotangents);
   std::vector<Tensor> given;
   if (step.backward) {
-    given = step.backward(cotangents);
+    given = backward_of(pointer, cotangents);
+    given.resize(wanted.size());
   } else if (step.primitive == nullptr) {
     given = {cotangents[0]};
   } else {
@@ -152,65 +183,112 @@ void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotange
   }
 }
 
+// The steps of the second run take the place of the one that stood for them.
+void Sweep::pull_through_again(const Step& step, std::span<const Tensor> cotangents) {
+  const uint64_t latest = Step::newest_number();
+  const std::vector<Origin> results = origins_again(step, level_);
+  if (only_) {
+    std::vector<const Step*> ends;
+    for (const Origin& result : results) {
+      if (follows(result) && result.step->number > latest) ends.push_back(result.step.get());
+    }
+    add_leading(std::move(ends), latest);
+  }
+  for (size_t i = 0; i < results.size(); ++i) add(results[i], cotangents[i]);
+}
+
 namespace {
 
-// All steps of the level that lead to these, the earliest first.
-std::vector<StepPtr> steps_to(const Level& level, std::span<const Origin> results) {
-  std::vector<StepPtr> all;
-  std::unordered_set<const Step*> seen;
-  const auto visit = [&](const Origin& origin) {
-    const bool is_new =
-        origin && origin.levels.contains(level) && seen.insert(origin.step.get()).second;
-    if (is_new) all.push_back(origin.step);
-  };
-  for (const Origin& result : results) visit(result);
-  for (size_t i = 0; i < all.size(); ++i) {
-    for (const Origin& input : all[i]->inputs) visit(input);
-  }
-  std::ranges::sort(all, {}, [](const StepPtr& step) { return step->number; });
-  return all;
-}
+// A walk along the steps of a level, from its beginnings on, or from where another one has come.
+class ForwardSweep {
+ public:
+  explicit ForwardSweep(const Level& level, const ForwardSweep* before = nullptr)
+      : level_(level), before_(before) {}
 
-std::vector<Tensor> push_through(const StepPtr& step, std::span<const Tensor> tangents) {
-  if (step->is_spent) refuse_spent(*step);
-  if (step->backward) return LinearMap::of(step->result_types, step->backward).transpose(tangents);
-  if (step->primitive == nullptr) return {tangents[0]};
-  const std::vector<Tensor> results = results_of(step);
-  return push_forward({*step->primitive, step->attributes, step->operands, results,
-                       step->operand_types, step->result_types},
-                      tangents);
-}
+  void begin(const Step& beginning, const Tensor& tangent) { found_[&beginning] = {tangent}; }
+
+  std::vector<Tensor> run(std::span<const Origin> results) {
+    for (const StepPtr& step : steps_to(results)) {
+      std::vector<Tensor> incoming;
+      bool is_zero = true;
+      for (const Origin& input : step->inputs) {
+        incoming.push_back(tangent_at(input));
+        is_zero = is_zero && !incoming.back();
+      }
+      if (is_zero) continue;
+      std::vector<Tensor> outgoing = push_through(step, incoming);
+      outgoing.resize(step->result_types.size());
+      found_[step.get()] = std::move(outgoing);
+    }
+    std::vector<Tensor> given;
+    for (const Origin& result : results) given.push_back(tangent_at(result));
+    return given;
+  }
+
+ private:
+  Tensor tangent_at(const Origin& origin) const {
+    const bool is_followed = origin && origin.levels.contains(level_);
+    const std::vector<Tensor>* const tangents = is_followed ? find(*origin.step) : nullptr;
+    return tangents == nullptr ? Tensor() : (*tangents)[origin.result];
+  }
+
+  const std::vector<Tensor>* find(const Step& step) const {
+    const auto place = found_.find(&step);
+    if (place != found_.end()) return &place->second;
+    return before_ == nullptr ? nullptr : before_->find(step);
+  }
+
+  // All that lead to these and have not been gone through, the earliest first.
+  std::vector<StepPtr> steps_to(std::span<const Origin> results) const {
+    std::vector<StepPtr> all;
+    std::unordered_set<const Step*> seen;
+    const auto visit = [&](const Origin& origin) {
+      const bool is_new = origin && origin.levels.contains(level_) &&
+                          find(*origin.step) == nullptr && seen.insert(origin.step.get()).second;
+      if (is_new) all.push_back(origin.step);
+    };
+    for (const Origin& result : results) visit(result);
+    for (size_t i = 0; i < all.size(); ++i) {
+      for (const Origin& input : all[i]->inputs) visit(input);
+    }
+    std::ranges::sort(all, {}, [](const StepPtr& step) { return step->number; });
+    return all;
+  }
+
+  std::vector<Tensor> push_through(const StepPtr& step, std::span<const Tensor> tangents) {
+    if (step->is_spent) refuse_spent(*step);
+    if (step->recording) {
+      const std::vector<Origin> results = origins_again(*step, level_);
+      return ForwardSweep(level_, this).run(results);
+    }
+    if (step->backward) {
+      const auto map = [&](std::span<const Tensor> cotangents) {
+        return backward_of(step, cotangents);
+      };
+      return LinearMap::of(step->result_types, map).transpose(tangents);
+    }
+    if (step->primitive == nullptr) return {tangents[0]};
+    const std::vector<Tensor> results = results_of(step);
+    return push_forward({*step->primitive, step->attributes, step->operands, results,
+                         step->operand_types, step->result_types},
+                        tangents);
+  }
+
+  const Level& level_;
+  const ForwardSweep* const before_;
+  std::unordered_map<const Step*, std::vector<Tensor>> found_;
+};
 
 }  // namespace
 
 std::vector<Tensor> sweep_forward(const Level& level, std::span<const Origin> results,
                                   std::span<const StepPtr> beginnings,
                                   std::span<const Tensor> tangents) {
-  std::unordered_map<const Step*, std::vector<Tensor>> found;
+  ForwardSweep sweep(level);
   for (size_t i = 0; i < beginnings.size(); ++i) {
-    if (beginnings[i]) found[beginnings[i].get()] = {tangents[i]};
+    if (beginnings[i]) sweep.begin(*beginnings[i], tangents[i]);
   }
-  const auto tangent_at = [&](const Origin& origin) {
-    const bool is_followed = origin && origin.levels.contains(level);
-    const auto place = is_followed ? found.find(origin.step.get()) : found.end();
-    return place == found.end() || place->second.empty() ? Tensor() : place->second[origin.result];
-  };
-  for (const StepPtr& step : steps_to(level, results)) {
-    if (found.contains(step.get())) continue;
-    std::vector<Tensor> incoming;
-    bool is_zero = true;
-    for (const Origin& input : step->inputs) {
-      incoming.push_back(tangent_at(input));
-      is_zero = is_zero && !incoming.back();
-    }
-    if (is_zero) continue;
-    std::vector<Tensor>& outgoing = found[step.get()];
-    outgoing = push_through(step, incoming);
-    outgoing.resize(step->result_types.size());
-  }
-  std::vector<Tensor> given;
-  for (const Origin& result : results) given.push_back(tangent_at(result));
-  return given;
+  return sweep.run(results);
 }
 
 }  // namespace plait

@@ -38,11 +38,12 @@ class Sweep {
     bool operator()(const StepPtr& a, const StepPtr& b) const { return a->number < b->number; }
   };
 
-  using Steps = std::unordered_set<const Step*>;
+  using Steps = std::unordered_set<uint64_t>;  // by number
 
-  Steps leading_to(const Steps& wanted) const;
+  void add_leading(std::vector<const Step*> steps, uint64_t later_than);
   StepPtr take_latest();
   void pull_through(const StepPtr& step, std::span<const Tensor> cotangents);
+  void pull_through_again(const Step& step, std::span<const Tensor> cotangents);
   bool follows(const Origin& origin) const { return origin && origin.levels.contains(level_); }
 
   const Level& level_;

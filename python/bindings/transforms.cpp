@@ -129,12 +129,16 @@ void bind_customs(nb::module_& module) {
     customs::run_forward(tensors_from(tensors), [&] { given = forward(); });
     return given;
   });
-  module.def("_follow_vjp", [](nb::handle arguments, nb::handle results, nb::object backward) {
-    const auto pull = [function = PythonFunction(backward)](std::span<const Tensor> cotangents) {
+  module.def("_follow_vjp", [](nb::handle arguments, nb::handle results, nb::handle residuals,
+                               nb::object backward) {
+    const auto pull = [function = PythonFunction(backward)](std::span<const Tensor> kept,
+                                                            std::span<const Tensor> cotangents) {
       const nb::gil_scoped_acquire locked;
-      return tensors_given(function.get(), to_python({cotangents.begin(), cotangents.end()}));
+      return tensors_given(function.get(), to_python({kept.begin(), kept.end()}),
+                           to_python({cotangents.begin(), cotangents.end()}));
     };
-    return to_python(customs::follow_vjp(tensors_from(arguments), tensors_from(results), pull));
+    return to_python(customs::follow_vjp(tensors_from(arguments), tensors_from(results),
+                                         tensors_from(residuals), pull));
   });
   module.def("_follow_jvp", [](nb::handle arguments, nb::handle results, nb::object rule) {
     const auto along = [function = PythonFunction(rule)](std::span<const Tensor> at,

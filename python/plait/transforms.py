@@ -120,11 +120,14 @@ class custom_vjp(_Custom):
         result, kept = _core._run_forward(leaves, lambda: self._forward(*arguments))
         results, _, result_skeleton = _tensors(result)
 
-        def pull(cotangents):
+        residuals, _, kept_skeleton = _tensors(kept)
+
+        def pull(residuals, cotangents):
+            kept = unflatten(kept_skeleton, iter(residuals))
             found = self._backward(kept, unflatten(result_skeleton, iter(cotangents)))
             return _tangents(arguments, found if isinstance(found, tuple) else (found,))
 
-        return unflatten(result_skeleton, iter(_core._follow_vjp(leaves, results, pull)))
+        return unflatten(result_skeleton, iter(_core._follow_vjp(leaves, results, residuals, pull)))
 
 
 class custom_jvp(_Custom):

@@ -1,0 +1,20 @@
+// Names for values that a rematerialised function is to keep (transform/remat.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "plait/ir/primitive.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+// x itself, with a name that `save_names` means.
+Tensor checkpoint_name(const Tensor& x, std::string_view name);
+
+struct CheckpointNameAttributes {
+  std::string name = {};
+};
+const ir::Primitive& checkpoint_name_primitive();
+
+}  // namespace plait

@@ -1,0 +1,59 @@
+#include "plait/transform/staged.h"
+
+#include "plait/core/error.h"
+
+namespace plait {
+
+std::vector<ir::Type> ir_types_of(std::span<const Tensor> tensors) {
+  std::vector<ir::Type> types;
+  for (const Tensor& tensor : tensors) types.push_back(tensor.type());
+  return types;
+}
+
+StagedFunction stage(const std::string& name, std::span<const ir::Type> parameters,
+                     const TensorFunction& function) {
+  Trace trace(name, Trace::apart);
+  std::vector<Tensor> arguments;
+  for (const ir::Type& type : parameters) arguments.push_back(trace.parameter(type));
+  RecordedFunction recorded = trace.finish(function(arguments));
+  StagedFunction staged{trace.program(recorded)};
+  staged.function = &staged.program.entry();
+  staged.captures = std::move(recorded.captures);
+  return staged;
+}
+
+namespace {
+
+ir::Callee record_callee(Trace& outer, const NewCallee& callee, std::span<const Tensor> operands) {
+  Trace trace(outer.free_name(callee.name));
+  for (const Tensor& operand : operands) trace.declare_sizes(operand.type());
+  std::vector<Tensor> arguments;
+  for (const ir::Type& type : callee.parameters) arguments.push_back(trace.parameter(type));
+  const RecordedFunction recorded = trace.finish(callee.function(arguments));
+  if (!recorded.captures.empty()) {
+    throw ValueError("@{} captures a {}", callee.name, recorded.captures[0].type().text())
+        .at(Location::of_caller());
+  }
+  const ir::Signature& signature = recorded.function->signature();
+  for (const SizeFact& fact : signature.facts) outer.sizes().assume(fact);
+  return {recorded.function->name(), signature.size_parameters};
+}
+
+}  // namespace
+
+std::vector<Tensor> record_with_callees(const ir::Primitive& primitive,
+                                        std::span<const Tensor> operands,
+                                        const ir::Attributes& attributes,
+                                        std::span<const NewCallee> callees) {
+  Trace& trace = *Trace::current();
+  std::vector<ir::Callee> recorded;
+  for (const NewCallee& callee : callees) {
+    recorded.push_back(record_callee(trace, callee, operands));
+  }
+  return trace.record({.primitive = primitive,
+                       .operands = operands,
+                       .attributes = attributes,
+                       .callees = recorded});
+}
+
+}  // namespace plait

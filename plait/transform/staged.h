@@ -1,0 +1,42 @@
+// Host functions recorded as functions of the IR, and instructions that call such.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plait/ir/program.h"
+#include "plait/tensor/trace.h"
+#include "plait/transform/run_program.h"
+
+namespace plait {
+
+// A function recorded on its own: what it captures are its last parameters.
+struct StagedFunction {
+  ir::Program program;
+  const ir::Function* function = nullptr;  // of that program
+  std::vector<Tensor> captures = {};
+
+  // Through the gateway, with values for the captures too.
+  std::vector<Tensor> operator()(std::span<const Tensor> arguments,
+                                 const RunOptions& options = {}) const {
+    return run_function(program, *function, arguments, options);
+  }
+};
+StagedFunction stage(const std::string& name, std::span<const ir::Type> parameters,
+                     const TensorFunction& function);
+std::vector<ir::Type> ir_types_of(std::span<const Tensor> tensors);
+
+// A function to be recorded as a callee. It captures nothing.
+struct NewCallee {
+  std::string name;  // or one like it
+  std::vector<ir::Type> parameters;
+  TensorFunction function;
+};
+// Into the trace that is open. All callees take the sizes that the operands have.
+std::vector<Tensor> record_with_callees(const ir::Primitive& primitive,
+                                        std::span<const Tensor> operands,
+                                        const ir::Attributes& attributes,
+                                        std::span<const NewCallee> callees);
+
+}  // namespace plait
