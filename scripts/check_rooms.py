@@ -96,8 +96,10 @@ INSIDE = {
     "plait/transform/run_instruction.h",
     "plait/transform/run_program.h",
     "plait/transform/staged.h",
+    "plait/transform/staged_custom.h",
     "plait/transform/staged_remat.h",
     "plait/transform/sweep.h",
+    "plait/transform/tensor_lists.h",
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -1,16 +1,11 @@
 #include "plait/transform/custom.h"
 
 #include "plait/core/error.h"
+#include "plait/tensor/trace.h"
 #include "plait/transform/linear_function.h"
 
 namespace plait::customs {
 namespace {
-
-void check_count(std::string_view what, size_t given, size_t wanted) {
-  if (given == wanted) return;
-  throw ValueError("{} gives {} tensors, expected {}", what, given, wanted)
-      .at(Location::of_caller());
-}
 
 // Zeros in the place of cotangents that nothing arrived for.
 Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> types) {
@@ -22,6 +17,16 @@ Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> t
 }
 
 }  // namespace
+
+void check_count(std::string_view what, size_t given, size_t wanted) {
+  if (given == wanted) return;
+  throw ValueError("{} gives {} tensors, expected {}", what, given, wanted)
+      .at(Location::of_caller());
+}
+
+bool is_recorded(std::span<const Tensor> arguments) {
+  return Trace::current() != nullptr && !plait::is_followed(arguments);
+}
 
 bool is_followed(std::span<const Tensor> arguments) { return plait::is_followed(arguments); }
 

@@ -33,6 +33,24 @@ Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Tensors r
                    const Backward& backward);
 Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along);
 
+// In a trace that nobody follows: what is computed, with its rules beside it for whoever
+// differentiates the program. `forward` gives the results and the residuals.
+bool is_recorded(std::span<const Tensor> arguments);
+Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const TensorFunction& forward, const Backward& backward);
+Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const Along& along);
+void check_count(std::string_view what, size_t given, size_t wanted);
+
+// A function of trees as one of their leaves; notes the result, whose structure it is.
+template <class F, class Arguments, class Result>
+auto on_leaves(const F& f, const Arguments& like, std::optional<Result>& result) {
+  return [&](std::span<const Tensor> given) {
+    result.emplace(std::apply(f, replace_leaves(like, given)));
+    return tensors_of(*result);
+  };
+}
+
 }  // namespace customs
 
 // f(arguments…) gives a result; forward(arguments…) the pair of it and what backward needs;
@@ -42,8 +60,18 @@ auto custom_vjp(F f, Forward forward, Backward backward) {
   return [=](const auto&... arguments) {
     const std::tuple all(arguments...);
     const customs::Tensors given = tensors_of(all);
-    if (!customs::is_followed(given)) return f(arguments...);
+    std::optional<decltype(f(arguments...))> plain;
     std::optional<decltype(forward(arguments...))> both;
+    if (customs::is_recorded(given)) {
+      const auto back = [&](std::span<const Tensor> at, std::span<const Tensor> cotangents) {
+        return tensors_of(
+            backward(replace_leaves(both->second, at), replace_leaves(both->first, cotangents)));
+      };
+      const customs::Tensors results = customs::record_vjp(
+          given, customs::on_leaves(f, all, plain), customs::on_leaves(forward, all, both), back);
+      return replace_leaves(*plain, results);
+    }
+    if (!customs::is_followed(given)) return f(arguments...);
     customs::run_forward(given, [&] { both.emplace(forward(arguments...)); });
     auto& [result, kept] = *both;
     customs::Tensors residuals = tensors_of(kept);
@@ -64,15 +92,21 @@ auto custom_jvp(F f, Rule rule) {
   return [=](const auto&... arguments) {
     const std::tuple all(arguments...);
     const customs::Tensors given = tensors_of(all);
+    const auto along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
+      const auto [value, tangent] = rule(replace_leaves(all, at), replace_leaves(all, tangents));
+      return std::pair{tensors_of(value), tensors_of(tangent)};
+    };
+    if (customs::is_recorded(given)) {
+      std::optional<decltype(f(arguments...))> plain;
+      const customs::Tensors results =
+          customs::record_jvp(given, customs::on_leaves(f, all, plain), along);
+      return replace_leaves(*plain, results);
+    }
     if (!customs::is_followed(given)) return f(arguments...);
     auto result = [&] {
       const LevelPause pause;
       return f(arguments...);
     }();
-    const auto along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
-      const auto [value, tangent] = rule(replace_leaves(all, at), replace_leaves(all, tangents));
-      return std::pair{tensors_of(value), tensors_of(tangent)};
-    };
     return replace_leaves(result, customs::follow_jvp(given, tensors_of(result), along));
   };
 }

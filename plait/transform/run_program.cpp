@@ -7,6 +7,7 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/run_instruction.h"
+#include "plait/transform/staged_custom.h"
 #include "plait/transform/staged_remat.h"
 
 namespace plait {
@@ -85,6 +86,9 @@ class Run {
       }
       return remat_tensors([&](auto given) { return staged(given); }, arguments, policy);
     }
+    if (structure == ir::Structure::custom_vjp || structure == ir::Structure::custom_jvp) {
+      return custom(instruction, operands);
+    }
     if (structure != ir::Structure::machine || !options_.in_place_of) {
       return run_instruction(instruction, operands, sizes);
     }
@@ -93,6 +97,16 @@ class Run {
     return options_.in_place_of({instruction, operands, attributes, [&] {
                                    return apply_all(instruction.primitive(), operands, attributes);
                                  }});
+  }
+
+  std::vector<Tensor> custom(const ir::Instruction& instruction, std::span<const Tensor> operands) {
+    std::vector<StagedFunction> callees;
+    for (const ir::Callee& callee : instruction.callees()) {
+      callees.push_back({program_, &program_.function(callee.name)});
+    }
+    const std::vector<Tensor> arguments = as_declared(*callees[0].function, operands);
+    return callees.size() == 3 ? run_custom_vjp(callees[0], callees[1], callees[2], arguments)
+                               : run_custom_jvp(callees[0], callees[1], arguments);
   }
 
   // Floats in the dtype that the function declares: autocast may have changed it.

@@ -1,40 +1,11 @@
 #include "plait/transform/staged_remat.h"
 
-#include <algorithm>
-
 #include "plait/transform/follow.h"
+#include "plait/transform/tensor_lists.h"
 #include "plait/transform/vjp.h"
 
 namespace plait {
 namespace {
-
-std::vector<Tensor> joined(std::initializer_list<std::span<const Tensor>> parts) {
-  std::vector<Tensor> all;
-  for (const auto part : parts) all.insert(all.end(), part.begin(), part.end());
-  return all;
-}
-
-std::vector<Tensor> those_there(std::span<const Tensor> tensors) {
-  std::vector<Tensor> there;
-  std::ranges::copy_if(tensors, std::back_inserter(there),
-                       [](const Tensor& tensor) { return static_cast<bool>(tensor); });
-  return there;
-}
-
-std::vector<bool> which_are_there(std::span<const Tensor> tensors) {
-  std::vector<bool> there;
-  for (const Tensor& tensor : tensors) there.push_back(static_cast<bool>(tensor));
-  return there;
-}
-
-// The tensors in the places of those that are true, in order; empty ones elsewhere.
-std::vector<Tensor> spread(std::span<const Tensor> tensors, const std::vector<bool>& places) {
-  std::vector<Tensor> all(places.size());
-  for (size_t i = 0, next = 0; i < places.size(); ++i) {
-    if (places[i]) all[i] = tensors[next++];
-  }
-  return all;
-}
 
 // A `remat` in a trace. Where it is followed it gives what its policy keeps besides its results,
 // and its derivatives take that: each one such an instruction too.

@@ -15,6 +15,7 @@
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 #include "plait/transform/jacobian.h"
+#include "plait/transform/programs.h"
 
 namespace plait {
 namespace {
@@ -24,7 +25,10 @@ double value_of(const Tensor& x) { return x.item<double>(); }
 
 // x³, whose rule says 5 times its derivative, so that it shows which one was taken.
 const auto cube_by_vjp = custom_vjp(
-    [](Tensor x) { return x * x * x; }, [](Tensor x) { return std::pair{x * x * x, 3 * x * x}; },
+    [](Tensor x) { return x * x * x; },
+    [](Tensor x) {
+      return std::pair{x * x * x, 3 * x * x};
+    },
     [](const Tensor& slope, const Tensor& cotangent) { return std::tuple(5 * slope * cotangent); });
 const auto cube_by_jvp = custom_jvp([](Tensor x) { return x * x * x; },
                                     [](std::tuple<Tensor> at, std::tuple<Tensor> along) {
@@ -55,6 +59,58 @@ void check_cube(const F& f) {
   EXPECT_EQ(value_of(evaluate(traced.program, {{x}}).at(0)), 60);
 }
 
+// A program that was traced before anybody asked for a derivative keeps the rule.
+template <class F>
+void check_cube_in_programs(const F& f) {
+  const Tensor x = number(2), scale = number(3);
+  const ir::Program program =
+      trace([&](Tensor y, Tensor by) { return f(y * by) * by; })(x, scale).program;
+  const ir::Program read_back = ir::Program::parse(program.text());
+  EXPECT_NE(program.text().find("custom_"), std::string::npos);
+  for (const ir::Program& each : {program, read_back}) {
+    EXPECT_EQ(value_of(evaluate(each, {{x, scale}}).at(0)), 648);
+    EXPECT_EQ(value_of(evaluate(grad(each, {0}), {{x, scale}}).at(0)), 15 * 36 * 9);
+    EXPECT_EQ(value_of(evaluate(grad(grad(each, {0}), {0}), {{x, scale}}).at(0)), 30 * 6 * 27);
+    EXPECT_EQ(value_of(evaluate(jvp(each), {{x, scale, number(1), number(0)}}).at(1)), 15 * 36 * 9);
+    EXPECT_EQ(value_of(grad([&](Tensor y) {
+                return run(each, {{y, scale}}).at(0);
+              })(x)),
+              15 * 36 * 9);
+  }
+}
+
+TEST(Custom, ProgramsKeepTheRules) {
+  check_cube_in_programs(cube_by_vjp);
+  check_cube_in_programs(cube_by_jvp);
+}
+
+TEST(Custom, RulesInProgramsMayCapture) {
+  const Tensor w = tensor({2., 3.});
+  const auto scaled = [&](Tensor v) {  // v² w, whose rule says 7 w
+    return custom_vjp(
+        [=](Tensor x) { return x * x * v; },
+        [=](Tensor x) {
+          return std::pair{x * x * v, std::tuple()};
+        },
+        [=](std::tuple<>, Tensor cotangent) { return std::tuple(cotangent * v * w * 7); });
+  };
+  const auto by_rule = [&](auto rule) {
+    return custom_jvp([=](Tensor x) { return x * x * rule; },
+                      [=](std::tuple<Tensor> at, std::tuple<Tensor> along) {
+                        return std::pair{std::get<0>(at), std::get<0>(along) * rule * w * 7};
+                      });
+  };
+  const auto f = [&](Tensor x, Tensor v) { return sum(scaled(v)(x) + by_rule(v)(x)); };
+  const Tensor x = tensor({1., 5.}), v = tensor({10., 1.});
+  const TracedProgram traced = trace(f)(x, v);
+  std::vector<Tensor> all{x, v};
+  all.insert(all.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+  EXPECT_EQ(value_of(evaluate(traced.program, all).at(0)), 2 * (10 + 25));
+  const std::vector<Tensor> found = evaluate(grad(traced.program, {0, 1}), all);
+  EXPECT_EQ(found.at(0).text(), "[280.  42.] : f64[2]");
+  EXPECT_EQ(found.at(1).text(), "[0. 0.] : f64[2]");
+}
+
 TEST(Custom, VjpServesBothModes) { check_cube(cube_by_vjp); }
 TEST(Custom, JvpServesBothModes) { check_cube(cube_by_jvp); }
 
@@ -63,16 +119,18 @@ struct Pair {
 };
 
 TEST(Custom, TreesGoInAndOut) {
-  const auto swap =
-      custom_vjp([](Pair p, Tensor scale) { return Pair{p.second * scale, p.first * scale}; },
-                 [](Pair p, Tensor scale) {
-                   return std::pair{Pair{p.second * scale, p.first * scale}, std::pair{p, scale}};
-                 },
-                 [](const std::pair<Pair, Tensor>& kept, const Pair& cotangent) {
-                   const auto& [p, scale] = kept;
-                   return std::tuple(Pair{cotangent.second * scale, cotangent.first * scale},
-                                     sum(cotangent.first * p.second + cotangent.second * p.first));
-                 });
+  const auto swap = custom_vjp(
+      [](Pair p, Tensor scale) {
+        return Pair{p.second * scale, p.first * scale};
+      },
+      [](Pair p, Tensor scale) {
+        return std::pair{Pair{p.second * scale, p.first * scale}, std::pair{p, scale}};
+      },
+      [](const std::pair<Pair, Tensor>& kept, const Pair& cotangent) {
+        const auto& [p, scale] = kept;
+        return std::tuple(Pair{cotangent.second * scale, cotangent.first * scale},
+                          sum(cotangent.first * p.second + cotangent.second * p.first));
+      });
   const Pair p{tensor({1., 2.}), tensor({3., 4.})};
   const auto loss = [&](Pair p, Tensor scale) {
     const Pair swapped = swap(p, scale);
@@ -85,11 +143,16 @@ TEST(Custom, TreesGoInAndOut) {
 }
 
 TEST(Custom, AResultThatNothingIsSentBackToCountsAsZero) {
-  const auto both = custom_vjp([](Tensor x) { return std::pair{x * 2, x * 3}; },
-                               [](Tensor x) { return std::pair{std::pair{x * 2, x * 3}, x}; },
-                               [](const Tensor&, const std::pair<Tensor, Tensor>& cotangent) {
-                                 return std::tuple(cotangent.first * 2 + cotangent.second * 3);
-                               });
+  const auto both = custom_vjp(
+      [](Tensor x) {
+        return std::pair{x * 2, x * 3};
+      },
+      [](Tensor x) {
+        return std::pair{std::pair{x * 2, x * 3}, x};
+      },
+      [](const Tensor&, const std::pair<Tensor, Tensor>& cotangent) {
+        return std::tuple(cotangent.first * 2 + cotangent.second * 3);
+      });
   EXPECT_EQ(value_of(grad([&](Tensor x) { return both(x).second; })(number(7))), 3);
 }
 

@@ -1,0 +1,216 @@
+#include "plait/transform/staged_custom.h"
+
+#include <algorithm>
+
+#include "plait/transform/derivative.h"
+#include "plait/transform/tensor_lists.h"
+
+namespace plait {
+namespace {
+
+// The types of what a function gives for these arguments.
+std::vector<ir::Type> result_types(const StagedFunction& function, std::span<const Tensor> given) {
+  const SymbolMap<Dim> sizes = sizes_for(*function.function, given);
+  std::vector<ir::Type> types;
+  for (const ir::Type& type : function.function->signature().results) {
+    types.push_back(type.substitute(sizes));
+  }
+  return types;
+}
+
+std::vector<bool> which_have_tangents(std::span<const ir::Type> types) {
+  std::vector<bool> which;
+  for (const ir::Type& type : types) which.push_back(is_inexact(type.dtype()));
+  return which;
+}
+
+void append_tangents(std::vector<ir::Type>& types, std::span<const ir::Type> of) {
+  std::ranges::copy_if(of, std::back_inserter(types),
+                       [](const ir::Type& type) { return is_inexact(type.dtype()); });
+}
+
+}  // namespace
+
+std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedFunction& forward,
+                                   const StagedFunction& backward,
+                                   std::span<const Tensor> operands) {
+  const size_t count = function.function->results().size();
+  if (is_followed(operands)) {
+    std::vector<Tensor> all;
+    customs::run_forward(operands, [&] { all = forward(operands); });
+    const auto results = std::span(all).first(count), residuals = std::span(all).subspan(count);
+    const auto pull = [backward, which = which_have_tangents(ir_types_of(operands))](
+                          std::span<const Tensor> kept, std::span<const Tensor> cotangents) {
+      return spread(backward(joined({kept, those_there(cotangents)})), which);
+    };
+    return customs::follow_vjp(operands, {results.begin(), results.end()},
+                               {residuals.begin(), residuals.end()}, pull);
+  }
+  if (Trace::current() == nullptr) return function(operands);
+  const std::vector<ir::Type> taken = ir_types_of(operands);
+  const std::vector<ir::Type> given = result_types(forward, operands);
+  std::vector<ir::Type> sent(given.begin() + static_cast<std::ptrdiff_t>(count), given.end());
+  append_tangents(sent, std::span(given).first(count));
+  const NewCallee callees[] = {{function.function->name(), taken, function},
+                               {forward.function->name(), taken, forward},
+                               {backward.function->name(), sent, backward}};
+  return record_with_callees(ir::primitive(ir::Structure::custom_vjp), operands, {}, callees);
+}
+
+std::vector<Tensor> run_custom_jvp(const StagedFunction& function, const StagedFunction& rule,
+                                   std::span<const Tensor> operands) {
+  const size_t count = function.function->results().size();
+  if (is_followed(operands)) {
+    std::vector<Tensor> results;
+    {
+      const LevelPause pause;
+      results = function(operands);
+    }
+    const auto along = [rule, count, which = which_have_tangents(ir_types_of(results))](
+                           std::span<const Tensor> at, std::span<const Tensor> tangents) {
+      const std::vector<Tensor> all = rule(joined({at, those_there(tangents)}));
+      return std::pair{std::vector<Tensor>(), spread(std::span(all).subspan(count), which)};
+    };
+    return customs::follow_jvp(operands, std::move(results), along);
+  }
+  if (Trace::current() == nullptr) return function(operands);
+  const std::vector<ir::Type> taken = ir_types_of(operands);
+  std::vector<ir::Type> with_tangents = taken;
+  append_tangents(with_tangents, taken);
+  const NewCallee callees[] = {{function.function->name(), taken, function},
+                               {rule.function->name(), with_tangents, rule}};
+  return record_with_callees(ir::primitive(ir::Structure::custom_jvp), operands, {}, callees);
+}
+
+// ---- Host functions in a trace.
+
+namespace customs {
+namespace {
+
+// What several functions capture, each once: operands behind the arguments.
+class Captures {
+ public:
+  explicit Captures(std::span<const Tensor> arguments)
+      : arguments_(arguments.size()), operands_(arguments.begin(), arguments.end()) {}
+
+  // Where the captures of a function are among the operands.
+  std::vector<size_t> add(const StagedFunction& function) {
+    std::vector<size_t> places;
+    for (const Tensor& capture : function.captures) {
+      const auto same = [&](const Tensor& known) { return known.identity() == capture.identity(); };
+      const auto place = std::find_if(operands_.begin() + static_cast<std::ptrdiff_t>(arguments_),
+                                      operands_.end(), same);
+      places.push_back(static_cast<size_t>(place - operands_.begin()));
+      if (place == operands_.end()) operands_.push_back(capture);
+    }
+    return places;
+  }
+  const std::vector<Tensor>& operands() const { return operands_; }
+  size_t arguments() const { return arguments_; }
+
+ private:
+  size_t arguments_;
+  std::vector<Tensor> operands_;
+};
+
+std::vector<Tensor> picked(std::span<const Tensor> operands, const std::vector<size_t>& places) {
+  std::vector<Tensor> chosen;
+  for (const size_t place : places) chosen.push_back(operands[place]);
+  return chosen;
+}
+
+// The tensors that are inexact, with zeros for those that are empty.
+std::vector<Tensor> whole_tangents(std::span<const Tensor> tangents,
+                                   std::span<const ir::Type> types) {
+  std::vector<Tensor> whole;
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!is_inexact(types[i].dtype())) continue;
+    whole.push_back(tangents[i] ? tangents[i] : zeros_of(OperandType(types[i])));
+  }
+  return whole;
+}
+
+// The function of all operands, of which it takes the arguments and what it captured.
+StagedFunction of_operands(const StagedFunction& function, const Captures& captures,
+                           const std::vector<size_t>& places) {
+  return stage(function.function->name(), ir_types_of(captures.operands()), [&](auto given) {
+    return function(joined({given.first(captures.arguments()), picked(given, places)}));
+  });
+}
+
+}  // namespace
+
+Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const TensorFunction& forward, const Backward& backward) {
+  const std::vector<ir::Type> types = ir_types_of(arguments);
+  const StagedFunction computes = stage("custom", types, function);
+  const StagedFunction goes = stage("custom.forward", types, forward);
+  const std::vector<ir::Type>& results = computes.function->signature().results;
+  const std::vector<ir::Type>& all = goes.function->signature().results;
+  std::vector<ir::Type> sent(all.begin() + static_cast<std::ptrdiff_t>(results.size()), all.end());
+  const size_t residuals = sent.size();
+  append_tangents(sent, results);
+  const StagedFunction comes = stage("custom.backward", sent, [&](auto given) {
+    const Tensors cotangents = spread(given.subspan(residuals), which_have_tangents(results));
+    const Tensors found = backward(given.first(residuals), cotangents);
+    check_count("custom_vjp: the backward function", found.size(), types.size());
+    return whole_tangents(found, types);
+  });
+
+  Captures captures(arguments);
+  const std::vector<size_t> for_function = captures.add(computes), for_forward = captures.add(goes),
+                            for_backward = captures.add(comes);
+  const Tensors& operands = captures.operands();
+  // What the way back captured is one more residual.
+  const StagedFunction whole_forward =
+      stage("custom.forward", ir_types_of(operands), [&](auto given) {
+        const Tensors kept =
+            goes(joined({given.first(arguments.size()), picked(given, for_forward)}));
+        return joined({kept, picked(given, for_backward)});
+      });
+  std::vector<ir::Type> whole_sent(sent.begin(),
+                                   sent.begin() + static_cast<std::ptrdiff_t>(residuals));
+  for (const Tensor& capture : comes.captures) whole_sent.push_back(capture.type());
+  append_tangents(whole_sent, results);
+  const StagedFunction whole_backward = stage("custom.backward", whole_sent, [&](auto given) {
+    const size_t captured = comes.captures.size();
+    const Tensors found = comes(joined({given.first(residuals), given.subspan(residuals + captured),
+                                        given.subspan(residuals, captured)}));
+    const std::vector<ir::Type> others = ir_types_of(std::span(operands).subspan(arguments.size()));
+    return joined({found, whole_tangents(Tensors(others.size()), others)});
+  });
+  return run_custom_vjp(of_operands(computes, captures, for_function), whole_forward,
+                        whole_backward, operands);
+}
+
+Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const Along& along) {
+  const std::vector<ir::Type> types = ir_types_of(arguments);
+  const StagedFunction computes = stage("custom", types, function);
+  const std::vector<ir::Type>& results = computes.function->signature().results;
+  std::vector<ir::Type> taken = types;
+  append_tangents(taken, types);
+  const StagedFunction rule = stage("custom.rule", taken, [&](auto given) {
+    const Tensors tangents = spread(given.subspan(types.size()), which_have_tangents(types));
+    const Tensors found = along(given.first(types.size()), tangents).second;
+    check_count("custom_jvp: the rule", found.size(), results.size());
+    return whole_tangents(found, results);
+  });
+
+  Captures captures(arguments);
+  const std::vector<size_t> for_function = captures.add(computes), for_rule = captures.add(rule);
+  const Tensors& operands = captures.operands();
+  const StagedFunction whole = of_operands(computes, captures, for_function);
+  std::vector<ir::Type> whole_taken = ir_types_of(operands);
+  append_tangents(whole_taken, ir_types_of(operands));
+  const StagedFunction whole_rule = stage("custom.rule", whole_taken, [&](auto given) {
+    const auto at = given.first(operands.size());
+    const auto moving = given.subspan(operands.size(), taken.size() - types.size());
+    return joined(
+        {whole(at), rule(joined({at.first(types.size()), moving, picked(at, for_rule)}))});
+  });
+  return run_custom_jvp(whole, whole_rule, operands);
+}
+
+}  // namespace customs
+}  // namespace plait
