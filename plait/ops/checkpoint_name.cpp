@@ -6,6 +6,7 @@
 #include "plait/tensor/apply.h"
 
 namespace plait {
+namespace {
 
 const ir::Primitive& checkpoint_name_primitive() {
   static const ir::Primitive& primitive = declare(
@@ -19,11 +20,15 @@ const ir::Primitive& checkpoint_name_primitive() {
   return primitive;
 }
 
+}  // namespace
+
 Tensor checkpoint_name(const Tensor& x, std::string_view name) {
   const Call call("checkpoint_name", x);
   if (name.empty()) throw ValueError("the name is empty").at(Location::of_caller());
   return apply(checkpoint_name_primitive(), {x},
                ir::Attributes::of(CheckpointNameAttributes{std::string(name)}));
 }
+
+void register_checkpoint_name() { checkpoint_name_primitive(); }
 
 }  // namespace plait

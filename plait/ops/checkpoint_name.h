@@ -4,7 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include "plait/ir/primitive.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait {
@@ -15,6 +14,7 @@ Tensor checkpoint_name(const Tensor& x, std::string_view name);
 struct CheckpointNameAttributes {
   std::string name = {};
 };
-const ir::Primitive& checkpoint_name_primitive();
+
+void register_checkpoint_name();
 
 }  // namespace plait

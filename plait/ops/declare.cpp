@@ -58,7 +58,7 @@ void register_all() {
   register_linalg_ops();
   register_fft_ops();
   register_print();
-  checkpoint_name_primitive();
+  register_checkpoint_name();
 }
 
 }  // namespace plait

@@ -99,7 +99,7 @@ std::shared_ptr<const Recording> Recording::of(const Sketch& sketch,
 
 // An entry that is computed needs the numbers of its operands; one that is not, those that its
 // rules read.
-void Recording::find_needed(bool Entry::*needed) {
+void Recording::find_needed(bool Entry::* needed) {
   for (size_t i = entries_.size(); i-- > 0;) {
     Entry& entry = entries_[i];
     Reads reads;

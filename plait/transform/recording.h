@@ -50,7 +50,7 @@ class Recording {
   };
 
   Recording() = default;
-  void find_needed(bool Entry::*needed);
+  void find_needed(bool Entry::* needed);
   void find_last_uses();
   static std::vector<Tensor> run(const Entry& entry, std::span<const Tensor> operands,
                                  bool is_needed);

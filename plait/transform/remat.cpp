@@ -21,7 +21,7 @@ Sketch::Keeps keeps_of(const RematPolicy& policy) {
   if (policy.policy == "names") {
     return
         [names = policy.names](const ir::Primitive& primitive, const ir::Attributes& attributes) {
-          if (&primitive != &checkpoint_name_primitive()) return false;
+          if (primitive.name != "checkpoint_name") return false;
           const std::string& name = attributes.as<CheckpointNameAttributes>().name;
           return std::ranges::find(names, name) != names.end();
         };

@@ -96,8 +96,9 @@ nb::object apply_by_name(const std::string& name, nb::handle operands,
 
 void bind_primitives(nb::module_& module) {
   module.def("_primitives", descriptions);
-  module.def("apply", apply_by_name, nb::arg("name"), nb::arg("operands"), nb::arg("attributes"),
-             "Any primitive of the table, with attributes by keyword.");
+  // Without names of its own, which an attribute may have.
+  module.def("apply", apply_by_name,
+             "apply(primitive, operands, **attributes): any primitive of the table.");
 }
 
 }  // namespace plait::python

@@ -1,4 +1,5 @@
 // Looking at values while they are computed, and who is told of them.
+#include "plait/ops/checkpoint_name.h"
 #include "plait/ops/print.h"
 
 #include "python/bindings/bind.h"
@@ -47,6 +48,10 @@ void bind_printing(nb::module_& module) {
   add_functions<Tensor(const Tensor&, std::string_view)>(
       module, {{"print", print, "Prints x, in a program whenever that comes there; gives x back."}},
       arg("x"), arg("label") = "");
+  add_functions<Tensor(const Tensor&, std::string_view)>(
+      module,
+      {{"checkpoint_name", checkpoint_name, "x itself, with a name that remat can keep it by."}},
+      arg("x"), arg("name"));
   module.def("set_print_sink", set_sink, arg("sink").none(),
              "What is printed goes to sink(text); None: to standard output. Gives the former one.");
 }

@@ -1,11 +1,15 @@
 // Programs, and how they are recorded. The trees of arguments and results are the package's
 // business (python/plait/tracing.py); here they are lists of tensors.
+#include "plait/transform/programs.h"
+
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include "plait/core/error.h"
 #include "plait/ir/parser.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace.h"
+#include "plait/transform/autocast.h"
 
 #include "python/bindings/bindings.h"
 
@@ -42,7 +46,18 @@ nb::list run(const PythonProgram& program, nb::handle arguments) {
   std::vector<Tensor> tensors = tensors_from(arguments);
   tensors.insert(tensors.end(), program.hidden_inputs.begin(), program.hidden_inputs.end());
   return nb::cast<nb::list>(
-      to_python(computed([&] { return evaluate(program.program, tensors); })));
+      to_python(computed([&] { return plait::run(program.program, tensors); })));
+}
+
+PythonProgram gradient_of(const PythonProgram& program, const std::vector<int64_t>& by,
+                          bool with_value, std::vector<std::string> stop_gradients) {
+  std::vector<size_t> places;
+  for (const int64_t place : by) {
+    if (place < 0) throw ValueError("grad: there is no parameter {}", place);
+    places.push_back(static_cast<size_t>(place));
+  }
+  const ProgramGradOptions options{with_value, std::move(stop_gradients)};
+  return {grad(program.program, places, options), program.hidden_inputs};
 }
 
 }  // namespace
@@ -56,6 +71,12 @@ void bind_programs(nb::module_& module) {
              return nb::bytes(bytes.data(), bytes.size());
            })
       .def("run", run, nb::arg("arguments"))
+      .def("grad", gradient_of, nb::arg("by"), nb::arg("with_value"), nb::arg("stop_gradients"))
+      .def("autocast",
+           [](const PythonProgram& p, nb::handle dtype) {
+             return PythonProgram{autocast(p.program, {.dtype = dtype_from(dtype)}),
+                                  p.hidden_inputs};
+           })
       .def_static(
           "parse",
           [](const std::string& text) { return PythonProgram{ir::Program::parse(text), {}}; })

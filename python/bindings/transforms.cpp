@@ -4,9 +4,12 @@
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
 
+#include "plait/transform/autocast.h"
 #include "plait/transform/custom.h"
 #include "plait/transform/grad.h"
+#include "plait/transform/remat.h"
 #include "plait/transform/tape.h"
 
 #include "python/bindings/bindings.h"
@@ -121,6 +124,42 @@ std::vector<Tensor> tensors_given(const nb::handle& function, nb::handle first,
   return optional_tensors_from(given);
 }
 
+// A function of Python from a list of tensors to one, while it is called from there.
+TensorFunction on_lists(nb::handle function) {
+  return [function](std::span<const Tensor> given) {
+    return tensors_from(function(to_python({given.begin(), given.end()})));
+  };
+}
+
+void bind_remat(nb::module_& module) {
+  module.def(
+      "_remat",
+      [](nb::handle function, nb::handle arguments, const std::string& policy,
+         std::vector<std::string> names) {
+        return to_python(
+            remat_tensors(on_lists(function), tensors_from(arguments), {policy, std::move(names)}));
+      },
+      nb::arg("function"), nb::arg("arguments"), nb::arg("policy"), nb::arg("names"));
+}
+
+void bind_autocast(nb::module_& module) {
+  nb::class_<Autocast>(module, "_Autocast");
+  module.def(
+      "_open_autocast",
+      [](nb::handle dtype, nb::handle narrow, nb::handle wide) {
+        AutocastOptions options{.dtype = dtype_from(dtype)};
+        const auto names = [](nb::handle given) {
+          std::set<std::string> all;
+          for (const nb::handle each : given) all.insert(nb::str(each).c_str());
+          return all;
+        };
+        if (!narrow.is_none()) options.narrow = names(narrow);
+        if (!wide.is_none()) options.wide = names(wide);
+        return std::make_unique<Autocast>(std::move(options));
+      },
+      nb::arg("dtype"), nb::arg("narrow").none(), nb::arg("wide").none());
+}
+
 void bind_customs(nb::module_& module) {
   module.def("_is_followed",
              [](nb::handle tensors) { return customs::is_followed(tensors_from(tensors)); });
@@ -139,6 +178,25 @@ void bind_customs(nb::module_& module) {
     };
     return to_python(customs::follow_vjp(tensors_from(arguments), tensors_from(results),
                                          tensors_from(residuals), pull));
+  });
+  module.def("_is_recorded",
+             [](nb::handle tensors) { return customs::is_recorded(tensors_from(tensors)); });
+  module.def("_record_vjp", [](nb::handle arguments, nb::handle function, nb::handle forward,
+                               nb::handle backward) {
+    const auto pull = [&](std::span<const Tensor> kept, std::span<const Tensor> cotangents) {
+      return tensors_given(backward, to_python({kept.begin(), kept.end()}),
+                           to_python({cotangents.begin(), cotangents.end()}));
+    };
+    return to_python(
+        customs::record_vjp(tensors_from(arguments), on_lists(function), on_lists(forward), pull));
+  });
+  module.def("_record_jvp", [](nb::handle arguments, nb::handle function, nb::handle rule) {
+    const auto along = [&](std::span<const Tensor> at, std::span<const Tensor> tangents) {
+      return std::pair{std::vector<Tensor>(),
+                       tensors_given(rule, to_python({at.begin(), at.end()}),
+                                     to_python({tangents.begin(), tangents.end()}))};
+    };
+    return to_python(customs::record_jvp(tensors_from(arguments), on_lists(function), along));
   });
   module.def("_follow_jvp", [](nb::handle arguments, nb::handle results, nb::object rule) {
     const auto along = [function = PythonFunction(rule)](std::span<const Tensor> at,
@@ -159,6 +217,8 @@ void bind_transforms(nb::module_& module) {
   bind_levels(module);
   bind_tape(module);
   bind_customs(module);
+  bind_remat(module);
+  bind_autocast(module);
   auto tensor = nb::borrow<nb::class_<Tensor>>(module.attr("Tensor"));
   tensor
       .def(

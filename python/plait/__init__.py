@@ -14,6 +14,7 @@ from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from .primitives import Primitive, ops  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
-    Tape, custom_jvp, custom_vjp, grad, gradient, jvp, linearize, no_grad, value_and_grad, vjp)
+    Tape, autocast, custom_jvp, custom_vjp, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linearize, no_grad, remat,
+    value_and_grad, vjp)
 
 newaxis = None

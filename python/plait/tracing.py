@@ -85,6 +85,17 @@ class Program:
     def bytes(self):
         return self._recorded.bytes()
 
+    def grad(self, by=0, with_value=False, stop_gradients=()):
+        """The program of the gradient of its one result by a parameter, or by several. The values with the labels
+        `stop_gradients` count as constant."""
+        several = isinstance(by, (tuple, list))
+        recorded = self._recorded.grad(list(by) if several else [by], with_value, list(stop_gradients))
+        return Program(recorded, self._arguments, None if several or with_value else _LEAF)
+
+    def autocast(self, dtype=_core.bf16):
+        """The program with products in a narrow dtype, and what needs it in f32."""
+        return Program(self._recorded.autocast(dtype), self._arguments, self._results)
+
     @property
     def hidden_inputs(self):
         """Tensors that the function used without being given them; the last parameters of the program."""

@@ -103,9 +103,20 @@ class _Custom:
     def __call__(self, *arguments):
         arguments = _with_tensors(arguments)
         leaves, _, skeleton = _tensors(arguments)
+        if _core._is_recorded(leaves):
+            return self._recorded(leaves, skeleton)
         if not _core._is_followed(leaves):
             return self._function(*arguments)
         return self._followed(arguments, leaves, skeleton)
+
+    def _on_leaves(self, function, skeleton, structures):
+        """The function of a list; notes the structure of what it gives."""
+        def of_list(leaves):
+            results, _, structure = _tensors(function(*unflatten(skeleton, iter(leaves))))
+            structures.append(structure)
+            return results
+
+        return of_list
 
 
 class custom_vjp(_Custom):
@@ -129,6 +140,18 @@ class custom_vjp(_Custom):
 
         return unflatten(result_skeleton, iter(_core._follow_vjp(leaves, results, residuals, pull)))
 
+    def _recorded(self, leaves, skeleton):
+        plain, both = [], []
+
+        def pull(residuals, cotangents):
+            cotangent, kept = unflatten(both[0], iter([*cotangents, *residuals]))
+            found = self._backward(kept, cotangent)
+            return _tangents(unflatten(skeleton, iter(leaves)), found if isinstance(found, tuple) else (found,))
+
+        results = _core._record_vjp(leaves, self._on_leaves(self._function, skeleton, plain),
+                                    self._on_leaves(self._forward, skeleton, both), pull)
+        return unflatten(plain[0], iter(results))
+
 
 class custom_jvp(_Custom):
     """`@custom_jvp`, then `f.defjvp(rule)`: rule(primals, tangents) gives (result, tangent), the latter linear in the
@@ -144,10 +167,19 @@ class custom_jvp(_Custom):
         results, _, result_skeleton = _tensors(result)
 
         def along(at, tangents):
-            value, tangent = self._rule(unflatten(skeleton, iter(at)), unflatten(skeleton, iter(tangents)))
-            return _tangents(value, tangent)
+            return self._along(skeleton, at, tangents)
 
         return unflatten(result_skeleton, iter(_core._follow_jvp(leaves, results, along)))
+
+    def _along(self, skeleton, at, tangents):
+        value, tangent = self._rule(unflatten(skeleton, iter(at)), unflatten(skeleton, iter(tangents)))
+        return _tangents(value, tangent)
+
+    def _recorded(self, leaves, skeleton):
+        plain = []
+        results = _core._record_jvp(leaves, self._on_leaves(self._function, skeleton, plain),
+                                    lambda at, tangents: self._along(skeleton, at, tangents))
+        return unflatten(plain[0], iter(results))
 
 
 def _tangents(primals, tangents):
@@ -271,3 +303,96 @@ class no_grad:
                 return function(*arguments, **keywords)
 
         return unfollowed
+
+
+def remat(function=None, *, policy="nothing", names=()):
+    """The function, whose inner values are computed again when a derivative needs them, instead of being kept.
+
+    policy="dots" keeps the results of products, policy="names" what checkpoint_name(x, name) gave one of the names,
+    "everything" all. What is done again are the operations; Python code runs once. Also a decorator."""
+    if function is None:
+        return functools.partial(remat, policy=policy, names=names)
+
+    @functools.wraps(function)
+    def rematerialised(*arguments, **keywords):
+        leaves, _, skeleton = _tensors(arguments)
+        structure = None
+
+        def of_list(given):
+            nonlocal structure
+            results, _, found = _tensors(function(*unflatten(skeleton, iter(given)), **keywords))
+            structure = found if structure is None else structure
+            return results
+
+        results = _core._remat(of_list, leaves, policy, list(names))
+        return unflatten(structure, iter(results))
+
+    return rematerialised
+
+
+class autocast:
+    """`with autocast():`, or as a decorator: products in bf16 (or f16), sums and exponentials in f32.
+
+    `narrow` and `wide` are the names of the primitives that are, in place of the usual ones."""
+
+    def __init__(self, dtype=_core.bf16, *, narrow=None, wide=None):
+        self._options = (dtype, narrow, wide)
+        self._scopes = []
+
+    def __enter__(self):
+        self._scopes.append(_core._open_autocast(*self._options))
+        return self
+
+    def __exit__(self, *_):
+        self._scopes.pop()
+
+    def __call__(self, function):
+        @functools.wraps(function)
+        def cast(*arguments, **keywords):
+            with autocast(self._options[0], narrow=self._options[1], wide=self._options[2]):
+                return function(*arguments, **keywords)
+
+        return cast
+
+
+def _units(like):
+    """For each element of a tensor, 1 there and 0 elsewhere."""
+    places = _core.reshape(_core.eye(like.size, dtype=like.dtype), (like.size, *like.shape))
+    return [places[i] for i in range(like.size)]
+
+
+def jacfwd(function):
+    """The derivative of each element of function(x) by each of x, a column at a time: where x is small."""
+    @functools.wraps(function)
+    def matrix_of(x):
+        x = asarray(x)
+        columns = [jvp(function, (x,), (unit,))[1] for unit in _units(x)]
+        if not columns:
+            return _core.zeros((*function(x).shape, *x.shape), dtype=x.dtype)
+        return _core.reshape(_core.stack(columns, axis=-1), (*columns[0].shape, *x.shape))
+
+    return matrix_of
+
+
+def jacrev(function):
+    """The derivative of each element of function(x) by each of x, a row at a time: where function(x) is small."""
+    @functools.wraps(function)
+    def matrix_of(x):
+        x = asarray(x)
+        value, pull = vjp(function, x)
+        rows = [pull(unit)[0] for unit in _units(value)]
+        if not rows:
+            return _core.zeros((*value.shape, *x.shape), dtype=x.dtype)
+        return _core.reshape(_core.stack(rows), (*value.shape, *x.shape))
+
+    return matrix_of
+
+
+def hessian(function):
+    """The second derivatives of a number by a tensor: its shape twice."""
+    return jacfwd(grad(function))
+
+
+def hvp(function, primals, tangents):
+    """The product of the second derivatives with a vector, without making the matrix; primals and tangents are trees."""
+    return jvp(grad(function), (primals,), (tangents,))[1]

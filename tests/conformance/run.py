@@ -28,6 +28,7 @@ CHECKS = {
     "second": derivatives.check_second,
     "third": derivatives.check_third,
     "staged": derivatives.check_staged,
+    "remat": derivatives.check_remat,
 }
 HAS_QUICK = set(CHECKS) - {"special"}
 SHOWN = 3  # failures of one primitive by one check

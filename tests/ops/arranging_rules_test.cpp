@@ -17,28 +17,28 @@ namespace {
 
 // A function of one tensor.
 template <class F>
-TensorFunction one(F f) {
+CheckedFunction one(F f) {
   return [f](const std::vector<Tensor>& x) { return std::vector<Tensor>{f(x[0])}; };
 }
 
 // The rules of the primitive that the function comes to, for an operand of three dimensions.
-void check_linear(const TensorFunction& f, DType dtype = DType::f64) {
+void check_linear(const CheckedFunction& f, DType dtype = DType::f64) {
   const Tensor x = scattered({3, 4, 5}, 1, dtype);
   check_transpose(primitive_in(f, {x}), {x}, 0);
 }
 
-void check_batched(const TensorFunction& f) {
+void check_batched(const CheckedFunction& f) {
   const Tensor x = scattered({3, 4, 5}, 1), lanes = scattered({2, 3, 4, 5}, 2);
   check_batching(primitive_in(f, {x}), {lanes}, {true});
 }
 
-void check_smooth(const TensorFunction& f) {
+void check_smooth(const CheckedFunction& f) {
   const Tensor x = scattered({3, 4, 5}, 1);
   check_tangents(primitive_in(f, {x}), {x});
 }
 
 TEST(Rules, ShapePrimitives) {
-  const TensorFunction functions[] = {
+  const CheckedFunction functions[] = {
       one([](const Tensor& x) { return slice(x, 1, {.start = 1, .stop = 4, .step = 2}); }),
       one([](const Tensor& x) { return slice(x, 2, {.start = 3, .step = -2}); }),
       one([](const Tensor& x) { return slice(x, 0, {.start = 2, .stop = 2, .step = 3}); }),
@@ -47,14 +47,14 @@ TEST(Rules, ShapePrimitives) {
       one([](const Tensor& x) { return broadcast_to(x, {2, 3, 4, 5}); }),
       one([](const Tensor& x) { return permute_dims(x, {2, 0, 1}); }),
   };
-  for (const TensorFunction& f : functions) check_linear(f);
+  for (const CheckedFunction& f : functions) check_linear(f);
   for (size_t i = 0; i + 1 < std::size(functions); ++i) check_batched(functions[i]);
   check_linear(one([](const Tensor& x) { return astype(x, DType::c128); }));
   check_linear(one([](const Tensor& x) { return astype(x, DType::f64); }), DType::c128);
 }
 
 TEST(Rules, Concat) {
-  const TensorFunction f = [](const std::vector<Tensor>& x) {
+  const CheckedFunction f = [](const std::vector<Tensor>& x) {
     return std::vector<Tensor>{concat(x, 1)};
   };
   const Tensor a = scattered({2, 3}, 1), b = scattered({2, 1}, 2), lanes = scattered({4, 2, 1}, 3);
@@ -65,15 +65,15 @@ TEST(Rules, Concat) {
 }
 
 TEST(Rules, ComplexParts) {
-  const TensorFunction parts[] = {one(real), one(imag), one(conj)};
-  for (const TensorFunction& f : parts) check_linear(f, DType::c128);
+  const CheckedFunction parts[] = {one(real), one(imag), one(conj)};
+  for (const CheckedFunction& f : parts) check_linear(f, DType::c128);
   const Tensor z = scattered({7}, 1, DType::c128);
-  for (const TensorFunction& f : {one([](const Tensor& x) { return absolute(x); }),
-                                  one([](const Tensor& x) { return sign(x); })}) {
+  for (const CheckedFunction& f : {one([](const Tensor& x) { return absolute(x); }),
+                                   one([](const Tensor& x) { return sign(x); })}) {
     check_tangents(primitive_in(f, {z}), {z});
     check_smooth(f);
   }
-  const TensorFunction make = [](const std::vector<Tensor>& x) {
+  const CheckedFunction make = [](const std::vector<Tensor>& x) {
     return std::vector<Tensor>{make_complex(x[0], x[1])};
   };
   const std::vector<Tensor> both{scattered({5}, 1), scattered({5}, 2)};
@@ -89,7 +89,7 @@ TEST(Rules, Reductions) {
   }
 }
 
-Tensor tangent_along(const TensorFunction& f, const Tensor& x, const Tensor& dx) {
+Tensor tangent_along(const CheckedFunction& f, const Tensor& x, const Tensor& dx) {
   const UsedPrimitive used = primitive_in(f, {x});
   const std::vector<Tensor> operands{x}, results = used(operands);
   const std::vector<OperandType> types{OperandType(x)};
@@ -99,10 +99,10 @@ Tensor tangent_along(const TensorFunction& f, const Tensor& x, const Tensor& dx)
 
 TEST(Rules, ProductsWithZeros) {
   const Tensor dx = tensor<double>({1, 10, 100, 1000});
-  const TensorFunction product = one([](const Tensor& x) { return prod(x); });
+  const CheckedFunction product = one([](const Tensor& x) { return prod(x); });
   EXPECT_EQ(tangent_along(product, tensor<double>({2, 0, 3, 5}), dx).item<double>(), 300);
   EXPECT_EQ(tangent_along(product, tensor<double>({2, 0, 0, 5}), dx).item<double>(), 0);
-  const TensorFunction running = one([](const Tensor& x) { return cumprod(x, 0); });
+  const CheckedFunction running = one([](const Tensor& x) { return cumprod(x, 0); });
   EXPECT_EQ(tangent_along(running, tensor<double>({2, 0, 3, 5}), dx).text(),
             "[  1.  20.  60. 300.] : f64[4]");
 }
@@ -117,17 +117,17 @@ TEST(Rules, TiesShareEqually) {
 TEST(Rules, Scans) {
   for (const bool reverse : {false, true}) {
     for (const int64_t axis : {0, 1, 2}) {
-      const TensorFunction sums = one([=](const Tensor& x) { return cumsum(x, axis, reverse); });
-      const TensorFunction products =
+      const CheckedFunction sums = one([=](const Tensor& x) { return cumsum(x, axis, reverse); });
+      const CheckedFunction products =
           one([=](const Tensor& x) { return cumprod(x, axis, reverse); });
-      const TensorFunction most = one([=](const Tensor& x) { return cummax(x, axis, reverse); });
-      const TensorFunction least = one([=](const Tensor& x) { return cummin(x, axis, reverse); });
-      const TensorFunction logarithms =
+      const CheckedFunction most = one([=](const Tensor& x) { return cummax(x, axis, reverse); });
+      const CheckedFunction least = one([=](const Tensor& x) { return cummin(x, axis, reverse); });
+      const CheckedFunction logarithms =
           one([=](const Tensor& x) { return logcumsumexp(x, axis, reverse); });
       check_linear(sums);
-      for (const TensorFunction& f : {products, most, least, logarithms}) check_smooth(f);
-      for (const TensorFunction& f : {sums, products, most, least, logarithms}) check_batched(f);
-      const TensorFunction recurrence = [=](const std::vector<Tensor>& x) {
+      for (const CheckedFunction& f : {products, most, least, logarithms}) check_smooth(f);
+      for (const CheckedFunction& f : {sums, products, most, least, logarithms}) check_batched(f);
+      const CheckedFunction recurrence = [=](const std::vector<Tensor>& x) {
         return std::vector<Tensor>{linear_recurrence(x[0], x[1], axis, reverse)};
       };
       const std::vector<Tensor> both{scattered({3, 4, 5}, 1), scattered({3, 4, 5}, 2)};
@@ -148,14 +148,14 @@ TEST(Rules, LogSumsOfNothing) {
 
 TEST(Rules, SortAndTopk) {
   for (const int64_t axis : {0, 1, 2}) {
-    const TensorFunction sorted = [=](const std::vector<Tensor>& x) {
+    const CheckedFunction sorted = [=](const std::vector<Tensor>& x) {
       return std::vector<Tensor>{sort_with_indices(x[0], axis, true).values};
     };
-    const TensorFunction values = one([=](const Tensor& x) { return sort(x, axis); });
-    const TensorFunction most = [=](const std::vector<Tensor>& x) {
+    const CheckedFunction values = one([=](const Tensor& x) { return sort(x, axis); });
+    const CheckedFunction most = [=](const std::vector<Tensor>& x) {
       return std::vector<Tensor>{topk(x[0], 2, axis).values};
     };
-    for (const TensorFunction& f : {sorted, values, most}) {
+    for (const CheckedFunction& f : {sorted, values, most}) {
       check_smooth(f);
       check_batched(f);
     }
@@ -165,7 +165,7 @@ TEST(Rules, SortAndTopk) {
 }
 
 TEST(Rules, SearchSortedIsBatched) {
-  const TensorFunction f = [](const std::vector<Tensor>& x) {
+  const CheckedFunction f = [](const std::vector<Tensor>& x) {
     return std::vector<Tensor>{searchsorted(x[0], x[1])};
   };
   const Tensor rows = sort(scattered({2, 6}, 1)), values = scattered({2, 3}, 2);
@@ -184,7 +184,7 @@ TEST(Complex, PartsAndAngles) {
   EXPECT_EQ(make_complex(1.5, tensor<double>({2})).dtype(), DType::c128);
   // d|z| at 0 is taken for 0.
   const Tensor zero = zeros({1}, DType::c64);
-  const TensorFunction length = one([](const Tensor& x) { return absolute(x); });
+  const CheckedFunction length = one([](const Tensor& x) { return absolute(x); });
   EXPECT_EQ(tangent_along(length, zero, ones({1}, DType::c64)).text(), "[0.] : f32[1]");
   check_traced([](const std::vector<Tensor>& x) { return std::vector{angle(x[0]), conj(x[0])}; },
                {z});

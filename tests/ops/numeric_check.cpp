@@ -60,7 +60,7 @@ std::vector<Tensor> tangents_by_rule(const UsedPrimitive& used, const std::vecto
   return rule.of({used.attributes, read, given, types}, tangents);
 }
 
-std::vector<Tensor> tangents_by_difference(const TensorFunction& f, const std::vector<Tensor>& x,
+std::vector<Tensor> tangents_by_difference(const CheckedFunction& f, const std::vector<Tensor>& x,
                                            const std::vector<Tensor>& t) {
   constexpr double kStep = 1e-6;
   std::vector<Tensor> up = x, down = x;

@@ -23,6 +23,6 @@ Tensor noise(uint64_t seed, const Shape& shape, DType dtype);
 std::vector<Tensor> tangents_by_rule(const UsedPrimitive& used, const std::vector<Tensor>& operands,
                                      const std::vector<Tensor>& tangents);
 // (f(x + h t) - f(x - h t)) / 2h for a small h.
-std::vector<Tensor> tangents_by_difference(const TensorFunction& f, const std::vector<Tensor>& x,
+std::vector<Tensor> tangents_by_difference(const CheckedFunction& f, const std::vector<Tensor>& x,
                                            const std::vector<Tensor>& t);
 }  // namespace plait

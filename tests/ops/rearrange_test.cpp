@@ -177,7 +177,7 @@ TEST(Rearrange, TracedIsTheSame) {
 
 TEST(Rearrange, SizesStaySymbolic) {
   const Dim n = Dim::symbol("n"), m = Dim::symbol("m");
-  const TensorFunction f = [](const std::vector<Tensor>& x) {
+  const CheckedFunction f = [](const std::vector<Tensor>& x) {
     return std::vector<Tensor>{roll(x[0], 2, 0),
                                split(repeat(x[0], 2, 0), 2)[1],
                                pad(x[0], {{1, 2}, {0, 1}}, PadMode::edge),

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/ops/checkpoint_name.h"
 #include "plait/ops/create.h"
 #include "plait/ops/matrix_parts.h"
 #include "plait/ops/print.h"
@@ -52,6 +53,8 @@ Refusals refusals_of_create() {
 
       {"print", [] { print(Tensor()); }, kValue, {"never given"}},
       {"print", [] { print(Tensor(), "x"); }, kValue, {"never given"}},
+      {"checkpoint_name", [] { checkpoint_name(Tensor(), "x"); }, kValue, {"never given"}},
+      {"checkpoint_name", [] { checkpoint_name(f32(2), ""); }, kValue, {"f32[2]", "empty"}},
 
       {"tril", [] { tril(f32(2)); }, kShape, {"f32[2]"}},
       {"tril", [] { tril(keys(2, 2)); }, kType, {"key[2, 2]"}},

@@ -56,7 +56,7 @@ std::vector<Tensor> UsedPrimitive::operator()(const std::vector<Tensor>& operand
   return apply_all(*primitive, operands, attributes);
 }
 
-UsedPrimitive primitive_in(const TensorFunction& f, const std::vector<Tensor>& arguments) {
+UsedPrimitive primitive_in(const CheckedFunction& f, const std::vector<Tensor>& arguments) {
   Trace trace("used");
   std::vector<Tensor> traced;
   for (const Tensor& argument : arguments) traced.push_back(trace.parameter(argument.type()));
@@ -169,7 +169,7 @@ void check_batching(const UsedPrimitive& used, const std::vector<Tensor>& operan
   }
 }
 
-void check_traced(const TensorFunction& f, const std::vector<Tensor>& arguments) {
+void check_traced(const CheckedFunction& f, const std::vector<Tensor>& arguments) {
   Trace trace("traced");
   std::vector<Tensor> traced;
   for (const Tensor& argument : arguments) traced.push_back(trace.parameter(argument.type()));

@@ -8,7 +8,7 @@
 
 namespace plait {
 
-using TensorFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
+using CheckedFunction = std::function<std::vector<Tensor>(const std::vector<Tensor>&)>;
 
 // A primitive and its attributes, as a function of tensors used them.
 struct UsedPrimitive {
@@ -18,7 +18,7 @@ struct UsedPrimitive {
   std::vector<Tensor> operator()(const std::vector<Tensor>& operands) const;
 };
 // The last instruction that computes when `f` is traced with these.
-UsedPrimitive primitive_in(const TensorFunction& f, const std::vector<Tensor>& arguments);
+UsedPrimitive primitive_in(const CheckedFunction& f, const std::vector<Tensor>& arguments);
 
 // Numbers in [-2, 2] without ties, the same on every run.
 Tensor scattered(const Sizes& sizes, int seed, DType dtype = DType::f64);
@@ -35,7 +35,7 @@ void check_batching(const UsedPrimitive& used, const std::vector<Tensor>& operan
                     const std::vector<bool>& batched);
 
 // A traced function gives what it gives when it runs at once.
-void check_traced(const TensorFunction& f, const std::vector<Tensor>& arguments);
+void check_traced(const CheckedFunction& f, const std::vector<Tensor>& arguments);
 
 void expect_near(const Tensor& got, const Tensor& wanted, double tolerance);
 void expect_same(const Tensor& got, const Tensor& wanted);

@@ -195,5 +195,99 @@ class TapeHabit(unittest.TestCase):
         self.assertEqual(pl.trace(slope)(pl.asarray(3.0))(pl.asarray(7.0)).item(), 70)
 
 
+class Remat(unittest.TestCase):
+    def test_gives_the_same_derivatives(self):
+        def layer(x, w):
+            return {"h": pl.tanh(pl.checkpoint_name(pl.sin(x) @ w, "inner")) * x}
+
+        x, w = pl.asarray(np.linspace(-1, 1, 9).reshape(3, 3)), pl.asarray(np.linspace(0.2, 0.7, 9).reshape(3, 3))
+        for options in [{}, {"policy": "dots"}, {"policy": "names", "names": ["inner"]}, {"policy": "everything"}]:
+            again = pl.remat(layer, **options)
+
+            def loss(block):
+                return lambda a, b: pl.sum(block(block(a, b)["h"], b)["h"])
+
+            for of in [lambda f: pl.grad(f, argnums=(0, 1)),
+                       lambda f: lambda a, b: [pl.hvp(lambda c: f(c, b), a, b)]]:
+                for found, wanted in zip(of(loss(again))(x, w), of(loss(layer))(x, w)):
+                    np.testing.assert_allclose(found, wanted, atol=1e-12)
+            program = pl.trace(pl.grad(loss(again)))(x, w)
+            self.assertEqual("remat @" in program.text(), options.get("policy") != "everything")
+            np.testing.assert_allclose(program(x, w), pl.grad(loss(layer))(x, w), atol=1e-12)
+        with self.assertRaisesRegex(ValueError, "policies are nothing, everything, dots and names"):
+            pl.remat(layer, policy="some")(x, w)
+
+    def test_python_runs_once(self):
+        runs = []
+
+        @pl.remat
+        def power(x):
+            runs.append(x)
+            y = x
+            while y.item() < 100:
+                y = y * x
+            return y
+
+        self.assertEqual(pl.grad(power)(3.0).item(), 405)
+        self.assertEqual(len(runs), 1)
+
+
+class Programs(unittest.TestCase):
+    def test_gradients_of_programs_are_programs(self):
+        x = array(1.0, 2.0)
+        program = pl.trace(lambda a, b: pl.sum(a * a * b))(x, x)
+        np.testing.assert_array_equal(program.grad()(x, x), [2, 8])
+        by_both = program.grad(by=(0, 1))(x, x)
+        np.testing.assert_array_equal(by_both[1], [1, 4])
+        value, slope = program.grad(with_value=True)(x, x)
+        self.assertEqual(value.item(), 9)
+        self.assertEqual(pl.Program.parse(program.grad().text())(x, x)[0].shape, (2,))
+        np.testing.assert_array_equal(pl.grad(lambda a: program(a, x))(x), [2, 8])  # a program in a function
+        with self.assertRaisesRegex(ValueError, "no number 7"):
+            program.grad(by=7)
+
+    def test_rules_of_ones_own_stay_in_them(self):
+        @pl.custom_vjp
+        def cube(x):
+            return x * x * x
+
+        cube.defvjp(lambda x: (x * x * x, {"slope": 3 * x * x}), lambda kept, c: (5 * kept["slope"] * c,))
+
+        @pl.custom_jvp
+        def square(x):
+            return x * x
+
+        square.defjvp(lambda x, dx: (x[0] * x[0], 14 * x[0] * dx[0]))
+        for f, slope in [(cube, 60), (square, 28)]:
+            program = pl.trace(f)(pl.asarray(2.0))
+            self.assertIn("custom_", program.text())
+            self.assertEqual(program.grad()(pl.asarray(2.0)).item(), slope)
+
+    def test_autocast(self):
+        x = pl.asarray(np.linspace(0, 1, 6, dtype=np.float32).reshape(2, 3))
+        program = pl.trace(lambda a: pl.sum(a @ pl.permute_dims(a, (1, 0))))(x)
+        self.assertIn("bf16", program.autocast().text())
+        with pl.autocast():
+            self.assertEqual((x @ pl.permute_dims(x, (1, 0))).dtype, pl.bf16)
+        self.assertEqual((x @ pl.permute_dims(x, (1, 0))).dtype, pl.f32)
+        self.assertEqual(pl.autocast(pl.f16)(lambda a: a @ a[0])(x).dtype, pl.f16)
+        with self.assertRaisesRegex(TypeError, "bf16 or f16"):
+            with pl.autocast(pl.f64):
+                pass
+
+
+class Matrices(unittest.TestCase):
+    def test_of_first_and_second_derivatives(self):
+        def f(x):
+            return pl.stack([x[0] * x[1], pl.exp(x[1]), 2 * x[0]])
+
+        x = array(3.0, 0.0)
+        for matrix in pl.jacfwd(f)(x), pl.jacrev(f)(x):
+            np.testing.assert_array_equal(matrix, [[0, 3], [0, 1], [2, 0]])
+        np.testing.assert_array_equal(pl.hessian(lambda y: y[0] ** 3 * y[1])(array(2.0, 5.0)), [[60, 12], [12, 0]])
+        np.testing.assert_array_equal(pl.hvp(lambda y: y[0] ** 3 * y[1], array(2.0, 5.0), array(1.0, 2.0)), [84, 12])
+        self.assertEqual(pl.jacrev(lambda y: y * 2)(array()).shape, (0, 0))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -25,10 +25,7 @@ double value_of(const Tensor& x) { return x.item<double>(); }
 
 // x³, whose rule says 5 times its derivative, so that it shows which one was taken.
 const auto cube_by_vjp = custom_vjp(
-    [](Tensor x) { return x * x * x; },
-    [](Tensor x) {
-      return std::pair{x * x * x, 3 * x * x};
-    },
+    [](Tensor x) { return x * x * x; }, [](Tensor x) { return std::pair{x * x * x, 3 * x * x}; },
     [](const Tensor& slope, const Tensor& cotangent) { return std::tuple(5 * slope * cotangent); });
 const auto cube_by_jvp = custom_jvp([](Tensor x) { return x * x * x; },
                                     [](std::tuple<Tensor> at, std::tuple<Tensor> along) {
@@ -72,9 +69,7 @@ void check_cube_in_programs(const F& f) {
     EXPECT_EQ(value_of(evaluate(grad(each, {0}), {{x, scale}}).at(0)), 15 * 36 * 9);
     EXPECT_EQ(value_of(evaluate(grad(grad(each, {0}), {0}), {{x, scale}}).at(0)), 30 * 6 * 27);
     EXPECT_EQ(value_of(evaluate(jvp(each), {{x, scale, number(1), number(0)}}).at(1)), 15 * 36 * 9);
-    EXPECT_EQ(value_of(grad([&](Tensor y) {
-                return run(each, {{y, scale}}).at(0);
-              })(x)),
+    EXPECT_EQ(value_of(grad([&](Tensor y) { return run(each, {{y, scale}}).at(0); })(x)),
               15 * 36 * 9);
   }
 }
@@ -89,9 +84,7 @@ TEST(Custom, RulesInProgramsMayCapture) {
   const auto scaled = [&](Tensor v) {  // v² w, whose rule says 7 w
     return custom_vjp(
         [=](Tensor x) { return x * x * v; },
-        [=](Tensor x) {
-          return std::pair{x * x * v, std::tuple()};
-        },
+        [=](Tensor x) { return std::pair{x * x * v, std::tuple()}; },
         [=](std::tuple<>, Tensor cotangent) { return std::tuple(cotangent * v * w * 7); });
   };
   const auto by_rule = [&](auto rule) {
@@ -119,18 +112,16 @@ struct Pair {
 };
 
 TEST(Custom, TreesGoInAndOut) {
-  const auto swap = custom_vjp(
-      [](Pair p, Tensor scale) {
-        return Pair{p.second * scale, p.first * scale};
-      },
-      [](Pair p, Tensor scale) {
-        return std::pair{Pair{p.second * scale, p.first * scale}, std::pair{p, scale}};
-      },
-      [](const std::pair<Pair, Tensor>& kept, const Pair& cotangent) {
-        const auto& [p, scale] = kept;
-        return std::tuple(Pair{cotangent.second * scale, cotangent.first * scale},
-                          sum(cotangent.first * p.second + cotangent.second * p.first));
-      });
+  const auto swap =
+      custom_vjp([](Pair p, Tensor scale) { return Pair{p.second * scale, p.first * scale}; },
+                 [](Pair p, Tensor scale) {
+                   return std::pair{Pair{p.second * scale, p.first * scale}, std::pair{p, scale}};
+                 },
+                 [](const std::pair<Pair, Tensor>& kept, const Pair& cotangent) {
+                   const auto& [p, scale] = kept;
+                   return std::tuple(Pair{cotangent.second * scale, cotangent.first * scale},
+                                     sum(cotangent.first * p.second + cotangent.second * p.first));
+                 });
   const Pair p{tensor({1., 2.}), tensor({3., 4.})};
   const auto loss = [&](Pair p, Tensor scale) {
     const Pair swapped = swap(p, scale);
@@ -143,16 +134,11 @@ TEST(Custom, TreesGoInAndOut) {
 }
 
 TEST(Custom, AResultThatNothingIsSentBackToCountsAsZero) {
-  const auto both = custom_vjp(
-      [](Tensor x) {
-        return std::pair{x * 2, x * 3};
-      },
-      [](Tensor x) {
-        return std::pair{std::pair{x * 2, x * 3}, x};
-      },
-      [](const Tensor&, const std::pair<Tensor, Tensor>& cotangent) {
-        return std::tuple(cotangent.first * 2 + cotangent.second * 3);
-      });
+  const auto both = custom_vjp([](Tensor x) { return std::pair{x * 2, x * 3}; },
+                               [](Tensor x) { return std::pair{std::pair{x * 2, x * 3}, x}; },
+                               [](const Tensor&, const std::pair<Tensor, Tensor>& cotangent) {
+                                 return std::tuple(cotangent.first * 2 + cotangent.second * 3);
+                               });
   EXPECT_EQ(value_of(grad([&](Tensor x) { return both(x).second; })(number(7))), 3);
 }
 

@@ -27,7 +27,9 @@ namespace {
 
 Tensor number(double value) { return full({}, value, DType::f64); }
 double value_of(const Tensor& x) { return x.item<double>(); }
-Tensor weights(double scale) { return reshape(astype(arange(9), DType::f64), {3, 3}) * scale - 0.25; }
+Tensor weights(double scale) {
+  return reshape(astype(arange(9), DType::f64), {3, 3}) * scale - 0.25;
+}
 
 void expect_alike(const Tensor& found, const Tensor& expected) {
   ASSERT_EQ(found.type(), expected.type());
@@ -113,10 +115,9 @@ TEST(Remat, InATraceIsAnInstructionAndSoIsItsDerivative) {
     const std::vector<Tensor> found = evaluate(gradient, {{x, w}});
     expect_alike(found.at(0), by_x);
     expect_alike(found.at(1), by_w);
-    const ir::Program summed = trace([&](Tensor a, Tensor b) {
-                                 return sum(square(run(gradient, {{a, b}}).at(1)));
-                               })(x, w)
-                                   .program;
+    const ir::Program summed =
+        trace([&](Tensor a, Tensor b) { return sum(square(run(gradient, {{a, b}}).at(1))); })(x, w)
+            .program;
     expect_alike(evaluate(grad(summed, {0}), {{x, w}}).at(0), second(plain)(x, w));
     expect_alike(grad([&](Tensor a) { return run(program, {{a, w}}).at(0); })(x), by_x);
   }
@@ -244,9 +245,7 @@ TEST(Remat, WhatIsConstantInsideStaysSo) {
 
 TEST(Remat, DerivativesCustomRulesAndRematInside) {
   const auto cube = custom_vjp([](Tensor x) { return x * x * x; },
-                               [](Tensor x) {
-                                 return std::pair{x * x * x, x * x};
-                               },
+                               [](Tensor x) { return std::pair{x * x * x, x * x}; },
                                [](const Tensor& slope, const Tensor& cotangent) {
                                  return std::tuple(5 * slope * cotangent);
                                });

@@ -196,3 +196,27 @@ def check_staged(case, quick=False):
         for way, found in (("traced", program(*f.points)), ("parsed", parsed(*f.points, *program.hidden_inputs))):
             if case.repeatable and (wrong := _unlike(found, eager)):
                 yield f"{name} {way}: {wrong}"
+
+
+def check_remat(case, quick=False):
+    """The same function computed again for its derivatives: at once, traced, and as a program that is differentiated."""
+    for sample, f in _samples(case, quick=True):
+        if not case.repeatable:
+            continue
+        every, again = tuple(range(len(f.points))), plait.remat(f.number)
+
+        def gradient(*points):
+            return plait.grad(again, argnums=every)(*points)
+
+        eager, slope = _gradient(f, *f.points), plait.jvp(lambda *x: _gradient(f, *x), f.points, f.directions)[1]
+        traced, program = plait.trace(gradient)(*f.points), plait.trace(again)(*f.points)
+        ways = {
+            "gradient": lambda: (gradient(*f.points), eager),
+            "forward over reverse": lambda: (plait.jvp(gradient, f.points, f.directions)[1], slope),
+            "traced": lambda: (traced(*f.points), eager),
+            "parsed": lambda: (plait.Program.parse(traced.text())(*f.points, *traced.hidden_inputs), eager),
+            "program": lambda: (program.grad(by=every)(*f.points), eager),
+        }
+        for way, found in ways.items():
+            if wrong := _unlike(*found()):
+                yield f"{f.operands[f.moving[0]].dtype} ({sample}) {way}: {wrong}"
