@@ -12,7 +12,7 @@ namespace plait {
 Tensor checkpoint_name(const Tensor& x, std::string_view name);
 
 struct CheckpointNameAttributes {
-  std::string name = {};
+  std::string label = {};
 };
 
 void register_checkpoint_name();

@@ -22,7 +22,7 @@ Sketch::Keeps keeps_of(const RematPolicy& policy) {
     return
         [names = policy.names](const ir::Primitive& primitive, const ir::Attributes& attributes) {
           if (primitive.name != "checkpoint_name") return false;
-          const std::string& name = attributes.as<CheckpointNameAttributes>().name;
+          const std::string& name = attributes.as<CheckpointNameAttributes>().label;
           return std::ranges::find(names, name) != names.end();
         };
   }

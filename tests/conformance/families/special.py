@@ -33,8 +33,8 @@ unary("nextafter", np.nextafter, tolerance="exact", wide=None, extended=False, z
       no_loops="the body computes in f64, whose next number is another one")
 unary("relu", lambda x: np.maximum(x, 0), tolerance="exact", zero_signs=False)
 unary("stop_gradient", lambda x: x, tolerance="exact", wide=None, blocks_derivative=True)
-unary("checkpoint_name", lambda x, name="": x, tolerance="exact", samples=[
-    Sample((shape,), {"name": "scores"}) for shape in [(), (0,), (3, 5)]])
+unary("checkpoint_name", lambda x, label="": x, tolerance="exact", samples=[
+    Sample((shape,), {"label": "scores"}) for shape in [(), (0,), (3, 5)]])
 unary("real", np.real, tolerance="exact")
 unary("imag", np.imag, tolerance="exact")
 unary("conjugate", np.conjugate, tolerance="exact", extended=False)
