@@ -134,3 +134,4 @@
 #include "plait/transform/remat.h"
 #include "plait/transform/tape.h"
 #include "plait/transform/vjp.h"
+#include "plait/transform/vmap.h"

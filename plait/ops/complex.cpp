@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "plait/ir/inference.h"
+#include "plait/ops/along.h"
 #include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
@@ -88,7 +89,11 @@ struct Table {
                                         {{},
                                          [](const RuleContext&, const Tensor& cotangent, size_t) {
                                            return -plait::imag(cotangent);
-                                         }}}},
+                                         }}},
+                         .batching = {[](const auto&, auto operands, const auto& batched) {
+                           const std::vector<Tensor> all = all_batched(operands, batched);
+                           return std::vector{plait::make_complex(all[0], all[1])};
+                         }}},
                .evaluator = make_complex_now});
 };
 const Table& ops() {

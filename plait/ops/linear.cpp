@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/along.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -42,6 +43,21 @@ IndexSignature matmul_signature(const ir::Inference& in) {
   return signature;
 }
 
+struct Table;
+const Table& ops();
+
+// Many matrices times one are one tall matrix times it.
+std::vector<Tensor> batch_matmul(const ir::Attributes&, std::span<const Tensor> operands,
+                                 const std::vector<bool>& batched) {
+  const Tensor &a = operands[0], &b = operands[1];
+  if (batched[1] || b.rank() != 2) {
+    const std::vector<Tensor> all = all_batched(operands, batched);
+    return {plait::matmul(all[0], all[1])};
+  }
+  const Tensor tall = reshape(a, {a.shape(0) * a.shape(1), a.shape(2)});
+  return {reshape(plait::matmul(tall, b), {a.shape(0), a.shape(1), b.shape(1)})};
+}
+
 struct Table {
   const ir::Primitive& matmul = declare(
       {.primitive = {.name = "matmul",
@@ -65,7 +81,8 @@ struct Table {
                                 {Reads::operand(0),
                                  [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                    return plait::matmul(matrix_transpose(c.operand(0)), cotangent);
-                                 }}}}});
+                                 }}},
+                 .batching = {batch_matmul}}});
 };
 const Table& ops() {
   static const Table table;

@@ -41,8 +41,17 @@ IndexSignature signature_without_axes(const ir::Inference& in, Reduction reducti
   return signature;
 }
 
+std::vector<Tensor> batch_reduction(const ir::Primitive& primitive,
+                                    const ir::Attributes& attributes,
+                                    std::span<const Tensor> operands) {
+  ReduceAttributes later = attributes.as<ReduceAttributes>();
+  for (int64_t& axis : later.axes) ++axis;
+  return apply_all(primitive, operands, ir::Attributes::of(std::move(later)));
+}
+
 const ir::Primitive& reduction(const char* name, const char* summary, DTypeSet takes,
-                               Reduction kind, Rules rules) {
+                               Reduction kind, Batching batching, Rules rules) {
+  rules.batching = batching;
   return declare(
       {.primitive = {.name = name,
                      .summary = summary,
@@ -113,25 +122,35 @@ std::vector<Tensor> tangent_of_product(const RuleContext& c, std::span<const Ten
   return {plait::sum(dx * before * behind, -1)};
 }
 
+struct Table;
+const Table& ops();
+
 struct Table {
-  const ir::Primitive& sum =
-      reduction("reduce_sum", "The sum along the axes; 0 of nothing.", kNumbers, Reduction::sum,
-                {.transposes = {{{}, transpose_sum}}});
-  const ir::Primitive& product =
-      reduction("reduce_product", "The product along the axes; 1 of nothing.", kNumbers,
-                Reduction::product, {.tangents = {Reads::operand(0), tangent_of_product}});
-  const ir::Primitive& maximum =
-      reduction("reduce_maximum", "The greatest along the axes; NaN where one is.", kOrdered,
-                Reduction::maximum, {.tangents = {kBoth, tangent_of_extreme}});
-  const ir::Primitive& minimum =
-      reduction("reduce_minimum", "The least along the axes; NaN where one is.", kOrdered,
-                Reduction::minimum, {.tangents = {kBoth, tangent_of_extreme}});
-  const ir::Primitive& all =
-      reduction("reduce_all", "Whether all are true; so of nothing.", kBoolean, Reduction::all,
-                {.not_differentiable = "gives truth values"});
-  const ir::Primitive& any =
-      reduction("reduce_any", "Whether one is true; not so of nothing.", kBoolean, Reduction::any,
-                {.not_differentiable = "gives truth values"});
+  const ir::Primitive& sum = reduction(
+      "reduce_sum", "The sum along the axes; 0 of nothing.", kNumbers, Reduction::sum,
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().sum, a, x); }},
+      {.transposes = {{{}, transpose_sum}}});
+  const ir::Primitive& product = reduction(
+      "reduce_product", "The product along the axes; 1 of nothing.", kNumbers, Reduction::product,
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().product, a, x); }},
+      {.tangents = {Reads::operand(0), tangent_of_product}});
+  const ir::Primitive& maximum = reduction(
+      "reduce_maximum", "The greatest along the axes; NaN where one is.", kOrdered,
+      Reduction::maximum,
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().maximum, a, x); }},
+      {.tangents = {kBoth, tangent_of_extreme}});
+  const ir::Primitive& minimum = reduction(
+      "reduce_minimum", "The least along the axes; NaN where one is.", kOrdered, Reduction::minimum,
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().minimum, a, x); }},
+      {.tangents = {kBoth, tangent_of_extreme}});
+  const ir::Primitive& all = reduction(
+      "reduce_all", "Whether all are true; so of nothing.", kBoolean, Reduction::all,
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().all, a, x); }},
+      {.not_differentiable = "gives truth values"});
+  const ir::Primitive& any = reduction(
+      "reduce_any", "Whether one is true; not so of nothing.", kBoolean, Reduction::any,
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().any, a, x); }},
+      {.not_differentiable = "gives truth values"});
 };
 const Table& ops() {
   static const Table table;

@@ -174,6 +174,16 @@ std::vector<int64_t> inverse_of(std::span<const int64_t> axes) {
   return inverse;
 }
 
+struct Table;
+const Table& ops();
+
+std::vector<Tensor> batch_permute(const ir::Attributes& attributes,
+                                  std::span<const Tensor> operands, const std::vector<bool>&) {
+  std::vector<int64_t> axes{0};
+  for (const int64_t axis : attributes.as<PermuteAttributes>().axes) axes.push_back(axis + 1);
+  return {permute_dims(operands[0], axes)};
+}
+
 struct Table {
   const ir::Primitive& convert = declare(
       {.primitive = {.name = "convert",
@@ -185,7 +195,10 @@ struct Table {
        .rules = {.transposes = {{{},
                                  [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                    return astype(cotangent, c.operand_types[0].dtype());
-                                 }}}},
+                                 }}},
+                 .batching = {[](const auto& a, auto operands, const auto&) {
+                   return apply_all(ops().convert, operands, a);
+                 }}},
        .evaluator = convert_now});
   const ir::Primitive& broadcast =
       declare({.primitive = {.name = "broadcast",
@@ -224,7 +237,8 @@ struct Table {
                                            const auto& axes =
                                                c.attributes.as<PermuteAttributes>().axes;
                                            return permute_dims(cotangent, inverse_of(axes));
-                                         }}}},
+                                         }}},
+                         .batching = {batch_permute}},
                .evaluator = permute_now,
                .finds_types = true});
 };

@@ -4,25 +4,25 @@
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
+#include "plait/transform/vmap.h"
 
 namespace plait::jacobians {
 namespace {
 
-int64_t count_of(std::string_view function, const Tensor& x) {
-  if (!is_inexact(x.dtype())) {
-    throw TypeError("{}: a {} has no derivative", function, x.type().text())
-        .at(Location::of_caller());
-  }
-  const Dim count = x.shape().element_count();
-  if (count.is_number()) return count.number();
-  throw ShapeError("{}: the number of elements of a {} must be known", function, x.type().text())
+void check(std::string_view function, const Tensor& x) {
+  if (is_inexact(x.dtype())) return;
+  throw TypeError("{}: a {} has no derivative", function, x.type().text())
       .at(Location::of_caller());
 }
 
-// 1 at one place, else 0.
-Tensor unit(const Tensor& like, int64_t place, int64_t count) {
-  const Tensor flat = astype(equal(iota(count), place), like.dtype());
-  return reshape(flat, like.shape());
+// For each element of a tensor like this one, 1 there and 0 elsewhere.
+Tensor units(const Tensor& like) {
+  const Dim count = like.shape().element_count();
+  Shape shape{count};
+  for (const Dim size : like.shape()) shape.append(size);
+  const Tensor places = iota(count);
+  const Tensor one_there = equal(expand_dims(places, 1), expand_dims(places, 0));
+  return reshape(astype(one_there, like.dtype()), shape);
 }
 
 Shape both(const Shape& first, const Shape& second) {
@@ -34,27 +34,18 @@ Shape both(const Shape& first, const Shape& second) {
 }  // namespace
 
 Tensor forward(const Function& f, const Tensor& x) {
-  const int64_t count = count_of("jacfwd", x);
-  std::vector<Tensor> columns;
-  for (int64_t i = 0; i < count; ++i) {
-    columns.push_back(jvp(f, std::tuple(x), std::tuple(unit(x, i, count))).second);
-  }
-  if (columns.empty()) {
-    const Tensor y = f(x);
-    return zeros(both(y.shape(), x.shape()), y.dtype());
-  }
-  const Shape result = columns[0].shape();
-  return reshape(stack(columns, -1), both(result, x.shape()));
+  check("jacfwd", x);
+  const auto [y, push] = linearize(f, x);
+  const Tensor columns = vmap(push, {.out = {-1}})(units(x));
+  return reshape(columns, both(y.shape(), x.shape()));
 }
 
 Tensor reverse(const Function& f, const Tensor& x) {
-  count_of("jacrev", x);
+  check("jacrev", x);
   const auto [y, pull] = vjp(f, x);
-  const int64_t count = count_of("jacrev", y);
-  std::vector<Tensor> rows;
-  for (int64_t i = 0; i < count; ++i) rows.push_back(std::get<0>(pull(unit(y, i, count))));
-  if (rows.empty()) return zeros(both(y.shape(), x.shape()), y.dtype());
-  return reshape(stack(rows, 0), both(y.shape(), x.shape()));
+  check("jacrev", y);
+  const auto row = [&, &pull = pull](const Tensor& unit) { return std::get<0>(pull(unit)); };
+  return reshape(vmap(row)(units(y)), both(y.shape(), x.shape()));
 }
 
 }  // namespace plait::jacobians

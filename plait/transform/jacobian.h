@@ -13,8 +13,9 @@ Tensor reverse(const Function& f, const Tensor& x);
 
 }  // namespace jacobians
 
-// The derivative of each element of f(x) by each of x: the shape of f(x), then that of x. A column
-// at a time by jvp, or a row at a time by vjp: jacfwd where x is small, jacrev where f(x) is.
+// The derivative of each element of f(x) by each of x: the shape of f(x), then that of x. All
+// columns, or all rows, at once: jacfwd where x is small, jacrev where f(x) is. The function itself
+// runs once.
 template <class F>
 auto jacfwd(F f) {
   return [f](const Tensor& x) { return jacobians::forward(f, x); };

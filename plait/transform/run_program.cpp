@@ -6,6 +6,7 @@
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
+#include "plait/transform/function_run.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/staged_custom.h"
 #include "plait/transform/staged_remat.h"
@@ -13,9 +14,12 @@
 namespace plait {
 namespace {
 
-// What the dimension of a parameter says of the sizes.
-void learn(Dim declared, Dim given, SymbolMap<Dim>& sizes) {
-  if (declared.is_symbol() && sizes.find(declared) == nullptr) sizes.set(declared, given);
+// What dimensions that are declared say of the sizes.
+void learn(const Shape& declared, const Shape& given, SymbolMap<Dim>& sizes) {
+  for (size_t i = 0; i < declared.rank(); ++i) {
+    const bool is_new = declared[i].is_symbol() && sizes.find(declared[i]) == nullptr;
+    if (is_new) sizes.set(declared[i], given[i]);
+  }
 }
 
 void check_fact(const ir::Function& function, const SizeFact& fact, const SymbolMap<Dim>& sizes) {
@@ -32,55 +36,27 @@ void check_fact(const ir::Function& function, const SizeFact& fact, const Symbol
       .at(function.location());
 }
 
-class Run {
+class TensorRun final : public FunctionRun<Tensor> {
  public:
-  Run(const ir::Program& program, const RunOptions& options)
-      : program_(program), options_(options) {}
-
-  std::vector<Tensor> function(const ir::Function& function, std::span<const Tensor> arguments) {
-    for (const ir::Function* running : running_) {
-      if (running == &function) {
-        throw ValueError("@{} calls itself, which cannot be run among tensors yet", function.name())
-            .at(function.location());
-      }
-    }
-    running_.push_back(&function);
-    std::vector<Tensor> results = body(function, arguments, sizes_for(function, arguments));
-    running_.pop_back();
-    return results;
-  }
+  TensorRun(const ir::Program& program, const RunOptions& options)
+      : FunctionRun(program), options_(options) {}
 
  private:
-  std::vector<Tensor> body(const ir::Function& function, std::span<const Tensor> arguments,
-                           SymbolMap<Dim> sizes) {
-    std::vector<Tensor> values(function.value_count());
-    const auto set = [&](ir::ValueId value, Tensor given) {
-      values[value] = options_.on_value ? options_.on_value(function, value, std::move(given))
-                                        : std::move(given);
-    };
-    for (ir::ValueId i = 0; i < arguments.size(); ++i) set(i, arguments[i]);
-    for (const ir::Instruction instruction : function.instructions()) {
-      std::vector<Tensor> operands;
-      for (const ir::ValueId operand : instruction.operands()) operands.push_back(values[operand]);
-      const std::vector<Tensor> results = run(instruction, operands, sizes);
-      for (size_t r = 0; r < results.size(); ++r) set(instruction.result(r), results[r]);
-      learn_born(instruction, results, sizes);
-    }
-    std::vector<Tensor> results;
-    for (const ir::ValueId result : function.results()) results.push_back(values[result]);
-    return results;
+  ir::Type type_of(const Tensor& tensor) const override { return tensor.type(); }
+  Tensor noted(const ir::Function& function, ir::ValueId value, Tensor given) override {
+    return options_.on_value ? options_.on_value(function, value, std::move(given)) : given;
   }
 
   std::vector<Tensor> run(const ir::Instruction& instruction, std::span<const Tensor> operands,
-                          const SymbolMap<Dim>& sizes) {
+                          const SymbolMap<Dim>& sizes) override {
     const ir::Structure structure = instruction.primitive().structure;
     if (structure == ir::Structure::call || structure == ir::Structure::remat) {
-      const ir::Function& callee = program_.function(instruction.callees()[0].name);
-      const std::vector<Tensor> arguments = as_declared(callee, operands);
+      const ir::Function& called = callee(instruction);
+      const std::vector<Tensor> arguments = as_declared(called, operands);
       if (structure == ir::Structure::call || options_.in_place_of)
-        return function(callee, arguments);
+        return function(called, arguments);
       const RematPolicy& policy = instruction.attributes_as<RematPolicy>();
-      const StagedFunction staged{program_, &callee};
+      const StagedFunction staged{program(), &called};
       if (policy.policy != "everything" && Trace::current() != nullptr) {
         return run_staged_remat(staged, arguments, policy);
       }
@@ -101,8 +77,8 @@ class Run {
 
   std::vector<Tensor> custom(const ir::Instruction& instruction, std::span<const Tensor> operands) {
     std::vector<StagedFunction> callees;
-    for (const ir::Callee& callee : instruction.callees()) {
-      callees.push_back({program_, &program_.function(callee.name)});
+    for (size_t i = 0; i < instruction.callees().size(); ++i) {
+      callees.push_back({program(), &callee(instruction, i)});
     }
     const std::vector<Tensor> arguments = as_declared(*callees[0].function, operands);
     return callees.size() == 3 ? run_custom_vjp(callees[0], callees[1], callees[2], arguments)
@@ -123,23 +99,12 @@ class Run {
     return arguments;
   }
 
-  static void learn_born(const ir::Instruction& instruction, std::span<const Tensor> results,
-                         SymbolMap<Dim>& sizes) {
-    if (instruction.size_results().empty()) return;
-    for (size_t r = 0; r < results.size(); ++r) {
-      const Shape declared = instruction.result_types()[r].shape(), given = results[r].shape();
-      for (size_t i = 0; i < declared.rank(); ++i) learn(declared[i], given[i], sizes);
-    }
-  }
-
-  const ir::Program& program_;
   const RunOptions& options_;
-  std::vector<const ir::Function*> running_;
 };
 
 }  // namespace
 
-SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const Tensor> arguments) {
+SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const ir::Type> arguments) {
   const auto& parameters = function.signature().parameters;
   if (arguments.size() != parameters.size()) {
     throw ValueError("@{} takes {} arguments, {} are given", function.name(), parameters.size(),
@@ -148,30 +113,36 @@ SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const Tensor> a
   }
   SymbolMap<Dim> sizes;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const Shape given = arguments[i].shape();
     const bool fits = parameters[i].is_array() && parameters[i].dtype() == arguments[i].dtype() &&
-                      parameters[i].shape().rank() == given.rank();
+                      parameters[i].rank() == arguments[i].rank();
     if (!fits) {
       throw TypeError("@{}: argument {} is {}, expected {}", function.name(), i,
-                      arguments[i].type().text(), parameters[i].text())
+                      arguments[i].text(), parameters[i].text())
           .at(function.location());
     }
-    for (size_t k = 0; k < given.rank(); ++k) learn(parameters[i].shape()[k], given[k], sizes);
+    learn(parameters[i].shape(), arguments[i].shape(), sizes);
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
     const Shape wanted = parameters[i].substitute(sizes).shape();
     if (wanted == arguments[i].shape()) continue;
-    throw ShapeError("@{}: argument {} is {}, expected {}", function.name(), i,
-                     arguments[i].type().text(), parameters[i].text())
+    throw ShapeError("@{}: argument {} is {}, expected {}", function.name(), i, arguments[i].text(),
+                     parameters[i].text())
         .at(function.location());
   }
   for (const SizeFact& fact : function.signature().facts) check_fact(function, fact, sizes);
   return sizes;
 }
 
+void learn_born(const ir::Instruction& instruction, std::span<const ir::Type> results,
+                SymbolMap<Dim>& sizes) {
+  for (size_t r = 0; r < results.size(); ++r) {
+    learn(instruction.result_types()[r].shape(), results[r].shape(), sizes);
+  }
+}
+
 std::vector<Tensor> run_function(const ir::Program& program, const ir::Function& function,
                                  std::span<const Tensor> arguments, const RunOptions& options) {
-  return Run(program, options).function(function, arguments);
+  return TensorRun(program, options).function(function, arguments);
 }
 
 }  // namespace plait

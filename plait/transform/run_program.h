@@ -10,10 +10,6 @@
 
 namespace plait {
 
-// What the sizes of a function stand for, where its parameters are given these. ShapeError or
-// TypeError where they do not fit.
-SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const Tensor> arguments);
-
 // An instruction without callees that is about to be run.
 struct ApplyInstruction {
   const ir::Instruction& instruction;

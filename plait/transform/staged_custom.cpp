@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/transform/derivative.h"
+#include "plait/transform/function_run.h"
 #include "plait/transform/tensor_lists.h"
 
 namespace plait {
@@ -10,7 +11,7 @@ namespace {
 
 // The types of what a function gives for these arguments.
 std::vector<ir::Type> result_types(const StagedFunction& function, std::span<const Tensor> given) {
-  const SymbolMap<Dim> sizes = sizes_for(*function.function, given);
+  const SymbolMap<Dim> sizes = sizes_for(*function.function, ir_types_of(given));
   std::vector<ir::Type> types;
   for (const ir::Type& type : function.function->signature().results) {
     types.push_back(type.substitute(sizes));

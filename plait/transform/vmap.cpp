@@ -1,0 +1,105 @@
+#include "plait/transform/vmap.h"
+
+#include <numeric>
+
+#include "plait/core/error.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/trace.h"
+#include "plait/transform/batch.h"
+#include "plait/transform/staged.h"
+
+namespace plait::vmaps {
+namespace {
+
+// The axis from the beginning; IndexError where there is none such.
+size_t place_of(const Tensor& tensor, int64_t axis, int64_t rank, std::string_view what) {
+  if (axis >= -rank && axis < rank) return static_cast<size_t>(axis < 0 ? axis + rank : axis);
+  throw IndexError("vmap: axis {} of {}, a {}", axis, what, tensor.type().text())
+      .at(Location::of_caller());
+}
+
+Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
+             const std::optional<Dim>& size) {
+  std::optional<Dim> lanes = size;
+  std::string first = "the size that is given";
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (!in[i]) continue;
+    const std::string what = fmt::format("argument {}", i);
+    const auto rank = static_cast<int64_t>(arguments[i].rank());
+    const Dim here = arguments[i].shape()[place_of(arguments[i], *in[i], rank, what)];
+    if (!lanes) {
+      lanes = here;
+      first = what;
+    }
+    if (*lanes == here) continue;
+    Trace* const trace = Trace::current();
+    const bool may_be = trace != nullptr && !(lanes->is_number() && here.is_number());
+    if (may_be) {
+      trace->sizes().assume({*lanes, SizeFact::equal, here});
+      continue;
+    }
+    throw ShapeError("vmap: {} has {} samples, but {}, {}, has {}", first, lanes->text(), what,
+                     arguments[i].type().text(), here.text())
+        .at(Location::of_caller());
+  }
+  if (lanes) return *lanes;
+  throw ValueError("vmap: no argument says how many samples there are")
+      .at(Location::of_caller())
+      .hint("say it in the options: size");
+}
+
+}  // namespace
+
+std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<LaneAxis>& given,
+                                     const std::vector<size_t>& leaves) {
+  const size_t all = std::accumulate(leaves.begin(), leaves.end(), size_t{0});
+  if (given.size() == 1) return std::vector<LaneAxis>(all, given[0]);
+  if (given.size() == leaves.size()) {
+    std::vector<LaneAxis> axes;
+    for (size_t i = 0; i < leaves.size(); ++i) axes.insert(axes.end(), leaves[i], given[i]);
+    return axes;
+  }
+  if (given.size() == all) return given;
+  throw ValueError("vmap: {} axes in `{}`, for {} arguments of {} tensors", given.size(), what,
+                   leaves.size(), all)
+      .at(Location::of_caller());
+}
+
+std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
+                        std::span<const LaneAxis> in, const std::vector<LaneAxis>& out,
+                        const std::optional<Dim>& size) {
+  const Dim lanes = lanes_of(arguments, in, size);
+  std::vector<LaneValue> values;
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_batched = in[i].has_value();
+    const Tensor tensor = is_batched ? moveaxis(arguments[i], *in[i], 0) : arguments[i];
+    const ir::Type type = tensor.type();
+    values.push_back({tensor, is_batched});
+    types.push_back(is_batched
+                        ? type.without_sharding().with_shape(Shape(type.shape().dims().subspan(1)))
+                        : type);
+  }
+  const StagedFunction staged = stage("vmapped", types, function);
+  for (const Tensor& capture : staged.captures) values.push_back({capture, false});
+  const std::vector<LaneValue> found = run_batched(staged.program, *staged.function, values, lanes);
+  const std::vector<LaneAxis> axes = axes_of_leaves("out", out, {found.size()});
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < found.size(); ++i) {
+    const std::string what = fmt::format("result {}", i);
+    if (!axes[i]) {
+      if (found[i].is_batched) {
+        throw ValueError("vmap: {} differs from sample to sample, so it needs an axis", what)
+            .at(Location::of_caller());
+      }
+      results.push_back(found[i].tensor);
+      continue;
+    }
+    const Tensor all = of_all_lanes(found[i], lanes);
+    const auto place = place_of(all, *axes[i], static_cast<int64_t>(all.rank()), what);
+    results.push_back(moveaxis(all, 0, static_cast<int64_t>(place)));
+  }
+  return results;
+}
+
+}  // namespace plait::vmaps
