@@ -66,7 +66,7 @@ std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<La
 }
 
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
-                        std::span<const LaneAxis> in, const std::vector<LaneAxis>& out,
+                        std::span<const LaneAxis> in, const OutAxes& out,
                         const std::optional<Dim>& size) {
   const Dim lanes = lanes_of(arguments, in, size);
   std::vector<LaneValue> values;
@@ -83,7 +83,7 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
   const StagedFunction staged = stage("vmapped", types, function);
   for (const Tensor& capture : staged.captures) values.push_back({capture, false});
   const std::vector<LaneValue> found = run_batched(staged.program, *staged.function, values, lanes);
-  const std::vector<LaneAxis> axes = axes_of_leaves("out", out, {found.size()});
+  const std::vector<LaneAxis> axes = out(found.size());
   std::vector<Tensor> results;
   for (size_t i = 0; i < found.size(); ++i) {
     const std::string what = fmt::format("result {}", i);

@@ -36,8 +36,10 @@ namespace vmaps {
 // For each tensor its axis. ValueError where the options fit neither arguments nor tensors.
 std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<LaneAxis>& given,
                                      const std::vector<size_t>& leaves_of_arguments);
+// `out` is asked when the function has run, for each result.
+using OutAxes = std::function<std::vector<LaneAxis>(size_t results)>;
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
-                        std::span<const LaneAxis> in, const std::vector<LaneAxis>& out,
+                        std::span<const LaneAxis> in, const OutAxes& out,
                         const std::optional<Dim>& size);
 
 }  // namespace vmaps
@@ -55,8 +57,11 @@ auto vmap(F f, VmapOptions options = {}) {
       structure.emplace(std::apply(f, replace_leaves(all, given)));
       return tensors_of(*structure);
     };
+    const auto out = [&](size_t count) {
+      return vmaps::axes_of_leaves("out", options.out, std::vector<size_t>(count, 1));
+    };
     const std::vector<Tensor> results =
-        vmaps::run(on_leaves, tensors_of(all), axes, options.out, options.size);
+        vmaps::run(on_leaves, tensors_of(all), axes, out, options.size);
     return replace_leaves(std::move(*structure), results);
   };
 }

@@ -11,6 +11,7 @@
 #include "plait/transform/grad.h"
 #include "plait/transform/remat.h"
 #include "plait/transform/tape.h"
+#include "plait/transform/vmap.h"
 
 #include "python/bindings/bindings.h"
 
@@ -142,6 +143,29 @@ void bind_remat(nb::module_& module) {
       nb::arg("function"), nb::arg("arguments"), nb::arg("policy"), nb::arg("names"));
 }
 
+std::vector<LaneAxis> axes_from(nb::handle given) {
+  std::vector<LaneAxis> axes;
+  for (const nb::handle each : given) {
+    axes.push_back(each.is_none() ? LaneAxis() : LaneAxis(integer_from(each)));
+  }
+  return axes;
+}
+
+void bind_vmap(nb::module_& module) {
+  module.def(
+      "_vmap",
+      [](nb::handle function, nb::handle arguments, nb::handle in, nb::handle out,
+         nb::handle size) {
+        const auto out_axes = [&](size_t) { return axes_from(out()); };
+        const std::optional<Dim> lanes =
+            size.is_none() ? std::nullopt : std::optional<Dim>(integer_from(size));
+        return to_python(vmaps::run(on_lists(function), tensors_from(arguments), axes_from(in),
+                                    out_axes, lanes));
+      },
+      nb::arg("function"), nb::arg("arguments"), nb::arg("in_axes"), nb::arg("out_axes"),
+      nb::arg("size").none());
+}
+
 void bind_autocast(nb::module_& module) {
   nb::class_<Autocast>(module, "_Autocast");
   module.def(
@@ -218,6 +242,7 @@ void bind_transforms(nb::module_& module) {
   bind_tape(module);
   bind_customs(module);
   bind_remat(module);
+  bind_vmap(module);
   bind_autocast(module);
   auto tensor = nb::borrow<nb::class_<Tensor>>(module.attr("Tensor"));
   tensor

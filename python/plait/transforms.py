@@ -355,35 +355,68 @@ class autocast:
         return cast
 
 
+def _axes_of(what, axes, tree):
+    """For each leaf of the tree its axis: `axes` is an integer or None, or a tree of such that the tree begins with."""
+    if axes is None or isinstance(axes, int):
+        return [axes for _ in flatten(tree)[0]]
+    node, others = _children_of(tree), _children_of(axes)
+    if node is None or others is None or [name for name, _ in node] != [name for name, _ in others]:
+        raise errors.ValueError(f"vmap: {what}={axes!r} is another tree than {flatten(tree)[1]!r}")
+    return [axis for (_, child), (_, below) in zip(node, others) for axis in _axes_of(what, below, child)]
+
+
+def vmap(function, in_axes=0, out_axes=0, size=None):
+    """A function of one sample as a function of many, which lie along an axis, and are computed all at once.
+
+    The axes are integers, None for what is the same for all samples, or trees of both, as the arguments (a tuple) and
+    the result are. `size` is the number of samples, needed where no argument says it. The function is recorded once,
+    for one sample: what it computes has no numbers then."""
+
+    @functools.wraps(function)
+    def of_many(*arguments):
+        arguments = _with_tensors(arguments)
+        leaves, _, skeleton = _tensors(arguments)
+        axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
+        structures = []
+
+        def of_list(given):
+            result = function(*unflatten(skeleton, iter(given)))
+            results, _, structure = _tensors(result)
+            structures.append((structure, result))
+            return results
+
+        results = _core._vmap(of_list, leaves, _axes_of("in_axes", axes, arguments),
+                              lambda: _axes_of("out_axes", out_axes, structures[0][1]), size)
+        return unflatten(structures[0][0], iter(results))
+
+    return of_many
+
+
 def _units(like):
     """For each element of a tensor, 1 there and 0 elsewhere."""
-    places = _core.reshape(_core.eye(like.size, dtype=like.dtype), (like.size, *like.shape))
-    return [places[i] for i in range(like.size)]
+    return _core.reshape(_core.eye(like.size, dtype=like.dtype), (like.size, *like.shape))
 
 
 def jacfwd(function):
-    """The derivative of each element of function(x) by each of x, a column at a time: where x is small."""
+    """The derivative of each element of function(x) by each of x, all columns at once: where x is small."""
+
     @functools.wraps(function)
     def matrix_of(x):
         x = asarray(x)
-        columns = [jvp(function, (x,), (unit,))[1] for unit in _units(x)]
-        if not columns:
-            return _core.zeros((*function(x).shape, *x.shape), dtype=x.dtype)
-        return _core.reshape(_core.stack(columns, axis=-1), (*columns[0].shape, *x.shape))
+        value, push = linearize(function, x)
+        return _core.reshape(vmap(push, out_axes=-1)(_units(x)), (*value.shape, *x.shape))
 
     return matrix_of
 
 
 def jacrev(function):
-    """The derivative of each element of function(x) by each of x, a row at a time: where function(x) is small."""
+    """The derivative of each element of function(x) by each of x, all rows at once: where function(x) is small."""
+
     @functools.wraps(function)
     def matrix_of(x):
         x = asarray(x)
         value, pull = vjp(function, x)
-        rows = [pull(unit)[0] for unit in _units(value)]
-        if not rows:
-            return _core.zeros((*value.shape, *x.shape), dtype=x.dtype)
-        return _core.reshape(_core.stack(rows), (*value.shape, *x.shape))
+        return _core.reshape(vmap(lambda unit: pull(unit)[0])(_units(value)), (*value.shape, *x.shape))
 
     return matrix_of
 

@@ -29,6 +29,7 @@ CHECKS = {
     "third": derivatives.check_third,
     "staged": derivatives.check_staged,
     "remat": derivatives.check_remat,
+    "vmap": derivatives.check_vmap,
 }
 HAS_QUICK = set(CHECKS) - {"special"}
 SHOWN = 3  # failures of one primitive by one check

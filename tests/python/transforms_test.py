@@ -289,5 +289,40 @@ class Matrices(unittest.TestCase):
         self.assertEqual(pl.jacrev(lambda y: y * 2)(array()).shape, (0, 0))
 
 
+class Vmap(unittest.TestCase):
+    def test_trees_and_axes(self):
+        x = pl.asarray(np.arange(12.0).reshape(3, 4))
+        w = array(1.0, -1.0, 2.0)
+
+        def f(sample, weights):
+            return {"dot": pl.sum(sample["x"] * weights), "both": (sample["x"], weights)}
+
+        found = pl.vmap(f, in_axes=({"x": 1}, None), out_axes={"dot": 0, "both": (-1, None)})({"x": x}, w)
+        np.testing.assert_array_equal(found["dot"], (x.numpy() * w.numpy()[:, None]).sum(0))
+        np.testing.assert_array_equal(found["both"][0], x)
+        np.testing.assert_array_equal(found["both"][1], w)
+        self.assertEqual(pl.vmap(lambda: pl.random.normal((2,)), size=5)().shape, (5, 2))
+
+    def test_gradients_of_each_sample(self):
+        def loss(w, x):
+            return pl.sum(pl.tanh(x * w))
+
+        w, x = array(0.5, 2.0), pl.asarray(np.arange(6.0).reshape(3, 2))
+        found = pl.vmap(pl.grad(loss), in_axes=(None, 0))(w, x)
+        for i in range(3):
+            np.testing.assert_allclose(found[i], pl.grad(loss)(w, x[i]), atol=1e-15)
+
+    def test_refuses(self):
+        x = array(1.0, 2.0)
+        with self.assertRaisesRegex(ValueError, "another tree"):
+            pl.vmap(lambda a: a, in_axes=({"y": 0},))({"x": x})
+        with self.assertRaisesRegex(ValueError, "no argument says"):
+            pl.vmap(lambda a: a, in_axes=None)(x)
+        with self.assertRaisesRegex(pl.ShapeError, "samples"):
+            pl.vmap(lambda a, b: a + b)(x, array(1.0, 2.0, 3.0))
+        with self.assertRaisesRegex(ValueError, "traced"):
+            pl.vmap(lambda a: 1 if a > 0 else 2)(x)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -220,3 +220,33 @@ def check_remat(case, quick=False):
         for way, found in ways.items():
             if wrong := _unlike(*found()):
                 yield f"{f.operands[f.moving[0]].dtype} ({sample}) {way}: {wrong}"
+
+
+def check_vmap(case, quick=False):
+    """vmap of the gradient, the gradient of vmap, and vmap of vmap, against loops."""
+    for sample, f in _samples(case, quick=True):
+        if not case.repeatable or case.cannot_batch:
+            continue
+        every = tuple(range(len(f.points)))
+        lanes = [[x * scale for x in f.points] for scale in (1.0, 0.9375, 1.0)]
+        stacked = [plait.stack(list(each)) for each in zip(*lanes)]
+        weights = plait.asarray(np.array([1.0, -0.5, 2.0]))
+
+        def gradient(*points):
+            return plait.grad(f.number, argnums=every)(*points)
+
+        def total(*points):
+            return plait.sum(plait.vmap(f.number)(*points) * weights)
+
+        by_lane = [gradient(*lane) for lane in lanes]
+        loop = [plait.stack(list(each)) for each in zip(*by_lane)]
+        weighted = [plait.stack([x * w for x, w in zip(each, (1.0, -0.5, 2.0))]) for each in zip(*by_lane)]
+        twice = [plait.stack([x, x]) for x in stacked]
+        ways = {
+            "vmap of grad": lambda: (plait.vmap(gradient)(*stacked), loop),
+            "grad of vmap": lambda: (plait.grad(total, argnums=every)(*stacked), weighted),
+            "vmap of vmap": lambda: (plait.vmap(plait.vmap(gradient))(*twice), [plait.stack([x, x]) for x in loop]),
+        }
+        for way, found in ways.items():
+            if wrong := _unlike(*found()):
+                yield f"{f.operands[f.moving[0]].dtype} ({sample}) {way}: {wrong}"
