@@ -45,7 +45,17 @@ TEST(Idx, ReadsBytesAndNumbersOfManyBytes) {
   EXPECT_EQ(text_of(read("\0\0\x0d\x00\x3f\xc0\0\0"s)), "1.5 : f32[]");
 }
 
+bool can_compress() {
+  try {
+    gzip("a");
+    return true;
+  } catch (const IoError&) {
+    return false;
+  }
+}
+
 TEST(Idx, ReadsWhatGzipCompressed) {
+  if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
   expect_same(read(gzip(kBytes)), read(kBytes));
   expect_same(read(gzip(kBytes, "images")), read(kBytes));
 }
@@ -58,6 +68,10 @@ TEST(Idx, RefusesWhatIsDamaged) {
     EXPECT_THROW(read(kBytes.substr(0, size)), ParseError) << size;
   }
   EXPECT_THROW(read(kBytes + "x"), ParseError);
+}
+
+TEST(Idx, RefusesWhatIsDamagedAndCompressed) {
+  if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
   const std::string file = gzip(kBytes);
   for (size_t size = 0; size < file.size(); ++size) {
     EXPECT_THROW(read(file.substr(0, size)), ParseError) << size;
@@ -72,7 +86,7 @@ TEST(Idx, RefusesWhatIsDamaged) {
 TEST(Idx, RefusesSizesThatTheFileCannotHold) {
   const std::string huge = "\0\0\x08\x02\x7f\xff\xff\xff\x7f\xff\xff\xff"s;
   EXPECT_THROW(read(huge), ParseError);
-  EXPECT_THROW(read(gzip(huge)), ParseError);
+  if (can_compress()) EXPECT_THROW(read(gzip(huge)), ParseError);
   EXPECT_THROW(read("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s), Error);
 }
 

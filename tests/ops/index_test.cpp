@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/core/source_line.h"
 #include "plait/ir/effect_analysis.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -142,7 +143,8 @@ TEST(Index, RefusesWhatIsNotThere) {
     x[{r, r}];
     FAIL();
   } catch (const Error& error) {
-    EXPECT_EQ(error.location().text(), fmt::format("index_test.cpp:{}", __LINE__ - 3));
+    const std::string line = fmt::format("index_test.cpp:{}", __LINE__ - 3);
+    if (can_read_source_lines()) EXPECT_EQ(error.location().text(), line);
   }
 }
 

@@ -52,9 +52,9 @@ TEST(Softmax, RowsOfAnyLength) {
     const std::vector<double> single = values_of(softmax(x));
     ASSERT_EQ(single.size(), expected.size());
     for (size_t i = 0; i < single.size(); ++i) {
-      // x − max, up to 40, is rounded to f32 before e is raised to it.
-      // The distance from the greatest is rounded to f32, half a unit in 2^24 of it at most.
-      const double relative = 4e-7 + distances[i] * 0x1p-24;
+      // The distance from the greatest, up to 40, is rounded to f32, half a unit in 2^24 of it at
+      // most, before e is raised to it; the sum is rounded too.
+      const double relative = 1e-6 + distances[i] * 0x1p-24;
       ASSERT_NEAR(single[i], expected[i], relative * expected[i] + 1e-45) << size << " " << i;
     }
     expect_values(softmax(wide), expected, 1e-14);
