@@ -126,6 +126,7 @@
 #include "plait/tensor/trace.h"
 #include "plait/tensor/trace_function.h"
 #include "plait/transform/autocast.h"
+#include "plait/transform/control.h"
 #include "plait/transform/custom.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/grad.h"

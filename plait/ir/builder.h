@@ -68,6 +68,9 @@ class FunctionBuilder {
   const Type& type_of(ValueId value) const { return function_->value_types_[value]; }
   const Function& so_far() const { return *function_; }  // readable while it grows
   Dim fresh_size(std::string_view hint);                 // a name not used here yet
+  Dim size_born(const Added& added) const {
+    return function_->instruction(added.instruction).size_results()[0];
+  }
   bool has_size(const std::string& name) const { return size_names_.contains(name); }
 
   // `result_sizes` names the born sizes in the result types, and `size_values` says what they are

@@ -141,6 +141,13 @@ Tensor Trace::size(Dim size, DType dtype) {
                  .attributes = ir::Attributes::of(ir::SizeAttributes{size, dtype})})[0];
 }
 
+Dim Trace::as_size(const Tensor& count) {
+  const ir::ValueId operand = value_of(count);
+  return builder_.size_born(builder_.add({.primitive = ir::primitive(ir::Structure::as_size),
+                                          .operands = {&operand, 1},
+                                          .location = Location::of_caller()}));
+}
+
 Tensor Trace::refine(const Tensor& tensor, const Shape& shape) {
   const ir::Type type = tensor.type().without_sharding().with_shape(shape);
   const Tensor refined = record({.primitive = ir::primitive(ir::Structure::refine),

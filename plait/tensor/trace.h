@@ -61,6 +61,8 @@ class Trace {
   std::vector<Tensor> record(const TracedInstruction& instruction);
   Tensor constant(Literal literal);
   Tensor size(Dim size, DType dtype);
+  // A whole number as a new size.
+  Dim as_size(const Tensor& count);
   // The same value under these sizes; ShapeError where it runs and they are not its own.
   Tensor refine(const Tensor& tensor, const Shape& shape);
 

@@ -2,16 +2,21 @@
 
 #include <algorithm>
 
+#include "plait/core/error.h"
 #include "plait/ir/printer.h"
+#include "plait/ir/structure.h"
+#include "plait/ops/at.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/take.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/derivation.h"
 #include "plait/tensor/rules.h"
 #include "plait/tensor/trace.h"
+#include "plait/transform/control.h"
 #include "plait/transform/function_run.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/staged_custom.h"
@@ -76,6 +81,11 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       case ir::Structure::remat: return rematted(instruction, operands);
       case ir::Structure::custom_vjp:
       case ir::Structure::custom_jvp: return custom(instruction, operands);
+      case ir::Structure::as_size: return {};
+      case ir::Structure::cond:
+      case ir::Structure::switch_: return branched(instruction, operands, sizes);
+      case ir::Structure::while_: return looped(instruction, operands);
+      case ir::Structure::scan: return scanned(instruction, operands, sizes);
       case ir::Structure::literal:
       case ir::Structure::size: break;
       default:
@@ -100,6 +110,341 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     std::vector<Tensor> all;
     for (const LaneValue& operand : operands) all.push_back(of_all_lanes(operand, lanes_));
     return apply_all(primitive, all, attributes);
+  }
+
+  Dim size_of(const LaneValue& count) override {
+    if (!count.is_batched) return as_size(count.tensor);
+    throw TypeError("as_size: the number differs from sample to sample, and a size must not")
+        .at(Location::of_caller())
+        .hint("use the padded form: a fixed size and a count of the entries that are there");
+  }
+
+  // ---- Branches. Where samples part, each branch is as if only those were there that take it: it
+  // is not run where there are none, and the others cannot fail in it, or put a NaN into a
+  // gradient.
+
+  Values branched(const ir::Instruction& instruction, Operands operands,
+                  const SymbolMap<Dim>& sizes) {
+    const LaneValue& index = operands[0];
+    const Operands taken = operands.subspan(1);
+    const size_t count = instruction.callees().size();
+    const bool is_cond = instruction.primitive().structure == ir::Structure::cond;
+    if (!index.is_batched) {
+      std::vector<TensorFunction> branches;
+      for (size_t i = 0; i < count; ++i) {
+        branches.push_back(for_all_lanes(callee(instruction, i), flags_of(taken)));
+      }
+      const std::vector<Tensor> given = tensors_in(taken);
+      return values_of(is_cond ? control::cond(index.tensor, branches[0], branches[1], given)
+                               : control::switch_(index.tensor, branches, given),
+                       true);
+    }
+    return values_of(Trace::current() == nullptr
+                         ? branched_now(instruction, index.tensor, taken)
+                         : branched_staged(instruction, index.tensor, taken, sizes),
+                     true);
+  }
+
+  static Tensor takers(const ir::Instruction& instruction, const Tensor& index, size_t i) {
+    if (instruction.primitive().structure == ir::Structure::switch_) {
+      return equal(index, static_cast<int64_t>(i));
+    }
+    return i == 0 ? index : logical_not(index);
+  }
+
+  // Each branch runs on the samples that take it, gathered together.
+  std::vector<Tensor> branched_now(const ir::Instruction& instruction, const Tensor& index,
+                                   Operands operands) {
+    std::vector<Tensor> places;
+    std::vector<std::vector<Tensor>> parts;
+    for (size_t i = 0; i < instruction.callees().size(); ++i) {
+      const Tensor who = nonzero(takers(instruction, index, i))[0];
+      if (who.shape(0) == Dim(0)) continue;
+      places.push_back(who);
+      parts.push_back(run_for(callee(instruction, i), picked_for(operands, who), who.shape(0)));
+    }
+    if (places.empty()) {  // no samples at all: the types of the first branch
+      places.push_back(iota(0));
+      parts.push_back(run_for(callee(instruction), picked_for(operands, places[0]), 0));
+    }
+    const Tensor order = concat(places, 0);
+    if (order.shape(0) != lanes_) {
+      throw IndexError("switch: the index of some sample is no branch").at(instruction.location());
+    }
+    std::vector<Tensor> results;
+    for (size_t r = 0; r < parts[0].size(); ++r) {
+      std::vector<Tensor> rows;
+      for (const auto& part : parts) rows.push_back(part[r]);
+      const Tensor all = concat(rows, 0);
+      results.push_back(zeros(all.shape(), all.dtype()).at(order).set(all));
+    }
+    return results;
+  }
+
+  // Each branch that some sample takes runs for all of them, where those that do not take it are
+  // copies of one that does.
+  std::vector<Tensor> branched_staged(const ir::Instruction& instruction, const Tensor& given_index,
+                                      Operands operands, const SymbolMap<Dim>& sizes) {
+    const size_t count = instruction.callees().size();
+    Tensor index = given_index;
+    if (instruction.primitive().structure == ir::Structure::switch_) {
+      // IndexError where it is no branch.
+      index = take(iota(static_cast<int64_t>(count)), astype(index, DType::u64), 0);
+    }
+    const std::vector<bool> flags = flags_of(operands);
+    std::vector<Tensor> results;
+    for (size_t i = 0; i < count; ++i) {
+      const Tensor takes = takers(instruction, index, i);
+      const auto branch = [&](std::span<const Tensor> given) {
+        return run_for(callee(instruction, i),
+                       filled(given.first(flags.size()), flags, given.back()), lanes_);
+      };
+      const auto nothing = [&](std::span<const Tensor>) {
+        std::vector<Tensor> none;
+        for (const ir::Type& type : instruction.result_types()) {
+          const ir::Type here = type_in_lanes(type.substitute(sizes), true);
+          none.push_back(zeros(here.shape(), here.dtype()));
+        }
+        return none;
+      };
+      const std::vector<Tensor> found = control::cond(plait::any(takes), branch, nothing,
+                                                      joined({tensors_in(operands), {&takes, 1}}));
+      for (size_t r = 0; r < found.size(); ++r) {
+        if (i == 0) {
+          results.push_back(found[r]);
+        } else {
+          results[r] = where(as_rows(takes, found[r]), found[r], results[r]);
+        }
+      }
+    }
+    return results;
+  }
+
+  // One truth value a sample, stretched to the rows of a tensor.
+  static Tensor as_rows(const Tensor& truth, const Tensor& like) {
+    Shape shape{truth.shape(0)};
+    while (shape.rank() < like.rank()) shape.append(1);
+    return reshape(truth, shape);
+  }
+
+  // The values, where samples that are not there are copies of the first that is.
+  static Values filled(std::span<const Tensor> tensors, const std::vector<bool>& flags,
+                       const Tensor& there) {
+    const Tensor first = argmax(astype(there, DType::i32));
+    Values values;
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      const Tensor& x = tensors[i];
+      if (!flags[i]) {
+        values.push_back({x, false});
+        continue;
+      }
+      const Tensor copy = expand_dims(stop_gradient(take(x, first, 0)), 0);
+      values.push_back({where(as_rows(there, x), x, copy), true});
+    }
+    return values;
+  }
+
+  // The values of some of the samples.
+  Values picked_for(Operands operands, const Tensor& who) const {
+    const bool is_everyone = who.shape(0) == lanes_;
+    Values theirs;
+    for (const LaneValue& operand : operands) {
+      const bool is_picked = operand.is_batched && !is_everyone;
+      theirs.push_back(
+          {is_picked ? take(operand.tensor, who, 0) : operand.tensor, operand.is_batched});
+    }
+    return theirs;
+  }
+
+  // All that the function gives for so many samples, batched.
+  std::vector<Tensor> run_for(const ir::Function& called, Operands theirs, Dim count) const {
+    std::vector<Tensor> results;
+    for (const LaneValue& result : run_batched(program(), called, theirs, count)) {
+      results.push_back(of_all_lanes(result, count));
+    }
+    return results;
+  }
+
+  // ---- Loops.
+
+  // Which of the carries differ from sample to sample, from some step on.
+  std::vector<bool> flags_of_carries(const ir::Function& body, Operands operands, size_t constants,
+                                     size_t carries, const std::vector<ir::Type>& types) {
+    std::vector<bool> flags = flags_of(operands);
+    while (true) {
+      std::vector<bool> after = flags;
+      std::vector<ir::Type> physical;
+      for (size_t i = 0; i < types.size(); ++i)
+        physical.push_back(type_in_lanes(types[i], flags[i]));
+      stage("probe", physical, [&](std::span<const Tensor> given) {
+        Values values;
+        for (size_t i = 0; i < given.size(); ++i) values.push_back({given[i], flags[i]});
+        const Values results = run_batched(program(), body, values, lanes_);
+        for (size_t i = 0; i < carries && i < results.size(); ++i) {
+          if (results[i].is_batched) after[constants + i] = true;
+        }
+        return tensors_in(results);
+      });
+      if (after == flags) return flags;
+      flags = after;
+    }
+  }
+
+  ir::Type type_in_lanes(const ir::Type& type, bool is_batched) const {
+    return is_batched ? type.without_sharding().with_shape(with_first(lanes_, type.shape())) : type;
+  }
+
+  // The function of constants that are held, and carries of which these are batched.
+  TensorFunction held(const ir::Function& called, Operands constants,
+                      const std::vector<bool>& flags, const std::vector<bool>& results) {
+    return [this, &called, held = Values(constants.begin(), constants.end()), flags,
+            results](std::span<const Tensor> given) {
+      Values values = held;
+      for (size_t i = 0; i < given.size(); ++i)
+        values.push_back({given[i], flags[held.size() + i]});
+      std::vector<Tensor> all;
+      const Values found = run_batched(program(), called, values, lanes_);
+      for (size_t i = 0; i < found.size(); ++i) {
+        const bool is_batched = i >= results.size() || results[i];
+        all.push_back(is_batched ? of_all_lanes(found[i], lanes_) : found[i].tensor);
+      }
+      return all;
+    };
+  }
+
+  Values looped(const ir::Instruction& instruction, Operands operands) {
+    const auto constants =
+        static_cast<size_t>(instruction.attributes_as<ir::WhileAttributes>().constants);
+    const size_t carries = operands.size() - constants;
+    const ir::Function &test = callee(instruction, 0), &body = callee(instruction, 1);
+    std::vector<ir::Type> types;
+    for (const LaneValue& operand : operands) types.push_back(type_of(operand));
+    std::vector<bool> flags = flags_of_carries(body, operands, constants, carries, types);
+    if (parts_samples(test, types, flags)) return looped_apart(instruction, operands, constants);
+    std::vector<Tensor> initial;
+    const std::vector<bool> of_carries(flags.begin() + static_cast<std::ptrdiff_t>(constants),
+                                       flags.end());
+    for (size_t i = 0; i < carries; ++i) {
+      const LaneValue& carry = operands[constants + i];
+      initial.push_back(of_carries[i] ? of_all_lanes(carry, lanes_) : carry.tensor);
+    }
+    const std::vector<Tensor> found =
+        control::while_loop(held(test, operands.first(constants), flags, {false}),
+                            held(body, operands.first(constants), flags, of_carries), initial);
+    Values results;
+    for (size_t i = 0; i < carries; ++i) results.push_back({found[i], of_carries[i]});
+    return results;
+  }
+
+  // Whether the test differs from sample to sample.
+  bool parts_samples(const ir::Function& test, const std::vector<ir::Type>& types,
+                     const std::vector<bool>& flags) const {
+    bool parts = false;
+    std::vector<ir::Type> physical;
+    for (size_t i = 0; i < types.size(); ++i) physical.push_back(type_in_lanes(types[i], flags[i]));
+    stage("probe", physical, [&](std::span<const Tensor> given) {
+      Values values;
+      for (size_t i = 0; i < given.size(); ++i) values.push_back({given[i], flags[i]});
+      const Values results = run_batched(program(), test, values, lanes_);
+      parts = results[0].is_batched;
+      return tensors_in(results);
+    });
+    return parts;
+  }
+
+  // Samples end at different steps: each step is for those that have not.
+  Values looped_apart(const ir::Instruction& instruction, Operands operands, size_t constants) {
+    const ir::Function &test = callee(instruction, 0), &body = callee(instruction, 1);
+    const Values fixed(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(constants));
+    std::vector<Tensor> carries;
+    for (const LaneValue& operand : operands.subspan(constants)) {
+      carries.push_back(of_all_lanes(operand, lanes_));
+    }
+    carries.push_back(run_for(test, operands, lanes_)[0]);
+    const auto some_go_on = [](std::span<const Tensor> given) {
+      return std::vector{plait::any(given.back())};
+    };
+    const auto step = [&](std::span<const Tensor> given) {
+      return Trace::current() == nullptr ? step_now(test, body, fixed, given)
+                                         : step_staged(test, body, fixed, given);
+    };
+    std::vector<Tensor> found = control::while_loop(some_go_on, step, carries);
+    found.pop_back();
+    return values_of(found, true);
+  }
+
+  // A step of those that go on, which the last of the carries says; gathered together.
+  std::vector<Tensor> step_now(const ir::Function& test, const ir::Function& body,
+                               const Values& fixed, std::span<const Tensor> carries) {
+    const auto now = carries.first(carries.size() - 1);
+    const Tensor who = nonzero(carries.back())[0];
+    const Dim count = who.shape(0);
+    Values theirs = fixed;
+    for (const Tensor& carry : now) theirs.push_back({carry, true});
+    theirs = picked_for(theirs, who);
+    const std::vector<Tensor> next = run_for(body, theirs, count);
+    for (size_t i = 0; i < next.size(); ++i) theirs[fixed.size() + i].tensor = next[i];
+    std::vector<Tensor> after;
+    for (size_t i = 0; i < next.size(); ++i) after.push_back(now[i].at(who).set(next[i]));
+    after.push_back(carries.back().at(who).set(run_for(test, theirs, count)[0]));
+    return after;
+  }
+
+  // The same for all, where those that have ended are copies of one that goes on.
+  std::vector<Tensor> step_staged(const ir::Function& test, const ir::Function& body,
+                                  const Values& fixed, std::span<const Tensor> carries) {
+    const auto now = carries.first(carries.size() - 1);
+    const Tensor& goes_on = carries.back();
+    std::vector<bool> flags = flags_of(fixed);
+    flags.resize(fixed.size() + now.size(), true);
+    Values values = filled(joined({tensors_in(fixed), now}), flags, goes_on);
+    const std::vector<Tensor> next = run_for(body, values, lanes_);
+    std::vector<Tensor> after;
+    for (size_t i = 0; i < next.size(); ++i) {
+      values[fixed.size() + i].tensor = next[i];
+      after.push_back(where(as_rows(goes_on, next[i]), next[i], now[i]));
+    }
+    after.push_back(logical_and(goes_on, run_for(test, values, lanes_)[0]));
+    return after;
+  }
+
+  Values scanned(const ir::Instruction& instruction, Operands operands,
+                 const SymbolMap<Dim>& sizes) {
+    const auto& attributes = instruction.attributes_as<ir::ScanAttributes>();
+    const auto constants = static_cast<size_t>(attributes.constants);
+    const auto carries = static_cast<size_t>(attributes.carries);
+    const ir::Function& body = callee(instruction);
+    std::vector<ir::Type> types;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const ir::Type type = type_of(operands[i]);
+      const bool is_stacked = i >= constants + carries;
+      types.push_back(is_stacked ? type.without_sharding().with_shape(without_first(type.shape()))
+                                 : type);
+    }
+    const std::vector<bool> flags = flags_of_carries(body, operands, constants, carries, types);
+    std::vector<bool> of_carries;
+    std::vector<Tensor> initial, stacked;
+    for (size_t i = constants; i < operands.size(); ++i) {
+      const LaneValue& operand = operands[i];
+      if (i < constants + carries) {
+        of_carries.push_back(flags[i]);
+        initial.push_back(flags[i] ? of_all_lanes(operand, lanes_) : operand.tensor);
+      } else {  // the steps in front, then the samples
+        stacked.push_back(flags[i] ? moveaxis(operand.tensor, 1, 0) : operand.tensor);
+      }
+    }
+    const std::vector<Tensor> found =
+        control::scan(held(body, operands.first(constants), flags, of_carries), initial, stacked,
+                      {attributes.length.substitute(sizes), attributes.reverse});
+    Values results;
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (i < carries) {
+        results.push_back({found[i], of_carries[i]});
+      } else {
+        results.push_back({moveaxis(found[i], 0, 1), true});
+      }
+    }
+    return results;
   }
 
   // Each lane draws its own.

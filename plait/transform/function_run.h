@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/program.h"
 #include "plait/ir/structure.h"
+#include "plait/tensor/trace.h"
 
 namespace plait {
 
@@ -24,10 +25,11 @@ class FunctionRun {
   explicit FunctionRun(const ir::Program& program) : program_(program) {}
   virtual ~FunctionRun() = default;
 
-  // Of a verified program. ValueError where it calls itself.
+  // Of a verified program. ValueError where a function calls itself in a trace.
   std::vector<Value> function(const ir::Function& function, std::span<const Value> arguments) {
-    if (std::ranges::find(running_, &function) != running_.end()) {
-      throw ValueError("@{} calls itself, which cannot be run among tensors yet", function.name())
+    const bool is_running = std::ranges::find(running_, &function) != running_.end();
+    if (is_running && Trace::current() != nullptr) {
+      throw ValueError("@{} calls itself, which cannot be part of a trace yet", function.name())
           .at(function.location());
     }
     running_.push_back(&function);
@@ -40,6 +42,7 @@ class FunctionRun {
   virtual ir::Type type_of(const Value& value) const = 0;
   virtual std::vector<Value> run(const ir::Instruction& instruction,
                                  std::span<const Value> operands, const SymbolMap<Dim>& sizes) = 0;
+  virtual Dim size_of(const Value& count) = 0;
   // What stands for a value that is there now.
   virtual Value noted(const ir::Function&, ir::ValueId, Value value) { return value; }
 
@@ -67,6 +70,9 @@ class FunctionRun {
         values[instruction.result(r)] = noted(function, instruction.result(r), results[r]);
       }
       if (!instruction.size_results().empty()) learn_born(instruction, types_of(results), sizes);
+      if (instruction.primitive().structure == ir::Structure::as_size) {
+        sizes.set(instruction.size_results()[0], size_of(operands[0]));
+      }
     }
     std::vector<Value> results;
     for (const ir::ValueId result : function.results()) results.push_back(values[result]);

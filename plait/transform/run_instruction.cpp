@@ -21,6 +21,10 @@ Tensor refined(const Tensor& x, const Shape& shape) {
 
 }  // namespace
 
+Dim as_size(const Tensor& count) {
+  return count.is_traced() ? Trace::current()->as_size(count) : Dim(count.item<int64_t>());
+}
+
 std::vector<Tensor> run_instruction(const ir::Instruction& instruction,
                                     std::span<const Tensor> operands, const SymbolMap<Dim>& sizes) {
   const auto here = [&](Dim dim) { return sizes.empty() ? dim : dim.substitute(sizes); };

@@ -6,10 +6,12 @@
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
+#include "plait/transform/control.h"
 #include "plait/transform/function_run.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/staged_custom.h"
 #include "plait/transform/staged_remat.h"
+#include "plait/transform/tensor_lists.h"
 
 namespace plait {
 namespace {
@@ -43,6 +45,7 @@ class TensorRun final : public FunctionRun<Tensor> {
 
  private:
   ir::Type type_of(const Tensor& tensor) const override { return tensor.type(); }
+  Dim size_of(const Tensor& count) override { return as_size(count); }
   Tensor noted(const ir::Function& function, ir::ValueId value, Tensor given) override {
     return options_.on_value ? options_.on_value(function, value, std::move(given)) : given;
   }
@@ -62,6 +65,16 @@ class TensorRun final : public FunctionRun<Tensor> {
       }
       return remat_tensors([&](auto given) { return staged(given); }, arguments, policy);
     }
+    switch (structure) {
+      case ir::Structure::as_size: return {};
+      case ir::Structure::cond:
+        return control::cond(operands[0], called(instruction, 0), called(instruction, 1),
+                             operands.subspan(1));
+      case ir::Structure::switch_: return switched(instruction, operands);
+      case ir::Structure::while_: return looped(instruction, operands);
+      case ir::Structure::scan: return scanned(instruction, operands, sizes);
+      default: break;
+    }
     if (structure == ir::Structure::custom_vjp || structure == ir::Structure::custom_jvp) {
       return custom(instruction, operands);
     }
@@ -73,6 +86,44 @@ class TensorRun final : public FunctionRun<Tensor> {
     return options_.in_place_of({instruction, operands, attributes, [&] {
                                    return apply_all(instruction.primitive(), operands, attributes);
                                  }});
+  }
+
+  // A callee as a function of what comes behind some constants.
+  TensorFunction called(const ir::Instruction& instruction, size_t i,
+                        std::span<const Tensor> constants = {}) {
+    return [this, &function = callee(instruction, i),
+            held = std::vector<Tensor>(constants.begin(), constants.end())](
+               std::span<const Tensor> given) {
+      return this->function(function, joined({held, given}));
+    };
+  }
+
+  std::vector<Tensor> switched(const ir::Instruction& instruction,
+                               std::span<const Tensor> operands) {
+    std::vector<TensorFunction> branches;
+    for (size_t i = 0; i < instruction.callees().size(); ++i) {
+      branches.push_back(called(instruction, i));
+    }
+    return control::switch_(operands[0], branches, operands.subspan(1));
+  }
+
+  std::vector<Tensor> looped(const ir::Instruction& instruction, std::span<const Tensor> operands) {
+    const auto constants =
+        static_cast<size_t>(instruction.attributes_as<ir::WhileAttributes>().constants);
+    return control::while_loop(called(instruction, 0, operands.first(constants)),
+                               called(instruction, 1, operands.first(constants)),
+                               operands.subspan(constants));
+  }
+
+  std::vector<Tensor> scanned(const ir::Instruction& instruction, std::span<const Tensor> operands,
+                              const SymbolMap<Dim>& sizes) {
+    const auto& attributes = instruction.attributes_as<ir::ScanAttributes>();
+    const auto constants = static_cast<size_t>(attributes.constants);
+    const auto carries = static_cast<size_t>(attributes.carries);
+    return control::scan(called(instruction, 0, operands.first(constants)),
+                         operands.subspan(constants, carries),
+                         operands.subspan(constants + carries),
+                         {attributes.length.substitute(sizes), attributes.reverse});
   }
 
   std::vector<Tensor> custom(const ir::Instruction& instruction, std::span<const Tensor> operands) {

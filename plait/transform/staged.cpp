@@ -1,6 +1,9 @@
 #include "plait/transform/staged.h"
 
+#include <algorithm>
+
 #include "plait/core/error.h"
+#include "plait/transform/tensor_lists.h"
 
 namespace plait {
 
@@ -20,6 +23,31 @@ StagedFunction stage(const std::string& name, std::span<const ir::Type> paramete
   staged.function = &staged.program.entry();
   staged.captures = std::move(recorded.captures);
   return staged;
+}
+
+std::vector<size_t> Captures::add(const StagedFunction& function) {
+  std::vector<size_t> places;
+  for (const Tensor& capture : function.captures) {
+    const auto same = [&](const Tensor& known) { return known.identity() == capture.identity(); };
+    const auto first = operands_.begin() + static_cast<std::ptrdiff_t>(arguments_);
+    const auto place = std::find_if(first, operands_.end(), same);
+    places.push_back(static_cast<size_t>(place - operands_.begin()));
+    if (place == operands_.end()) operands_.push_back(capture);
+  }
+  return places;
+}
+
+StagedFunction Captures::of_operands(const StagedFunction& function,
+                                     const std::vector<size_t>& places) const {
+  return stage(function.function->name(), ir_types_of(operands_), [&](auto given) {
+    return function(joined({given.first(arguments_), picked(given, places)}));
+  });
+}
+
+std::vector<Tensor> picked(std::span<const Tensor> operands, const std::vector<size_t>& places) {
+  std::vector<Tensor> chosen;
+  for (const size_t place : places) chosen.push_back(operands[place]);
+  return chosen;
 }
 
 namespace {

@@ -27,6 +27,26 @@ StagedFunction stage(const std::string& name, std::span<const ir::Type> paramete
                      const TensorFunction& function);
 std::vector<ir::Type> ir_types_of(std::span<const Tensor> tensors);
 
+// Several functions of the same arguments, made functions of the same operands: the arguments, and
+// what any of them captures.
+class Captures {
+ public:
+  explicit Captures(std::span<const Tensor> arguments)
+      : arguments_(arguments.size()), operands_(arguments.begin(), arguments.end()) {}
+
+  // Where the captures of a function are among the operands.
+  std::vector<size_t> add(const StagedFunction& function);
+  // The function of the operands, once all have been added.
+  StagedFunction of_operands(const StagedFunction& function,
+                             const std::vector<size_t>& places) const;
+  const std::vector<Tensor>& operands() const { return operands_; }
+
+ private:
+  size_t arguments_;
+  std::vector<Tensor> operands_;
+};
+std::vector<Tensor> picked(std::span<const Tensor> operands, const std::vector<size_t>& places);
+
 // A function to be recorded as a callee. It captures nothing.
 struct NewCallee {
   std::string name;  // or one like it

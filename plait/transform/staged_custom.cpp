@@ -88,38 +88,6 @@ std::vector<Tensor> run_custom_jvp(const StagedFunction& function, const StagedF
 namespace customs {
 namespace {
 
-// What several functions capture, each once: operands behind the arguments.
-class Captures {
- public:
-  explicit Captures(std::span<const Tensor> arguments)
-      : arguments_(arguments.size()), operands_(arguments.begin(), arguments.end()) {}
-
-  // Where the captures of a function are among the operands.
-  std::vector<size_t> add(const StagedFunction& function) {
-    std::vector<size_t> places;
-    for (const Tensor& capture : function.captures) {
-      const auto same = [&](const Tensor& known) { return known.identity() == capture.identity(); };
-      const auto place = std::find_if(operands_.begin() + static_cast<std::ptrdiff_t>(arguments_),
-                                      operands_.end(), same);
-      places.push_back(static_cast<size_t>(place - operands_.begin()));
-      if (place == operands_.end()) operands_.push_back(capture);
-    }
-    return places;
-  }
-  const std::vector<Tensor>& operands() const { return operands_; }
-  size_t arguments() const { return arguments_; }
-
- private:
-  size_t arguments_;
-  std::vector<Tensor> operands_;
-};
-
-std::vector<Tensor> picked(std::span<const Tensor> operands, const std::vector<size_t>& places) {
-  std::vector<Tensor> chosen;
-  for (const size_t place : places) chosen.push_back(operands[place]);
-  return chosen;
-}
-
 // The tensors that are inexact, with zeros for those that are empty.
 std::vector<Tensor> whole_tangents(std::span<const Tensor> tangents,
                                    std::span<const ir::Type> types) {
@@ -129,14 +97,6 @@ std::vector<Tensor> whole_tangents(std::span<const Tensor> tangents,
     whole.push_back(tangents[i] ? tangents[i] : zeros_of(OperandType(types[i])));
   }
   return whole;
-}
-
-// The function of all operands, of which it takes the arguments and what it captured.
-StagedFunction of_operands(const StagedFunction& function, const Captures& captures,
-                           const std::vector<size_t>& places) {
-  return stage(function.function->name(), ir_types_of(captures.operands()), [&](auto given) {
-    return function(joined({given.first(captures.arguments()), picked(given, places)}));
-  });
 }
 
 }  // namespace
@@ -180,8 +140,8 @@ Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& func
     const std::vector<ir::Type> others = ir_types_of(std::span(operands).subspan(arguments.size()));
     return joined({found, whole_tangents(Tensors(others.size()), others)});
   });
-  return run_custom_vjp(of_operands(computes, captures, for_function), whole_forward,
-                        whole_backward, operands);
+  return run_custom_vjp(captures.of_operands(computes, for_function), whole_forward, whole_backward,
+                        operands);
 }
 
 Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
@@ -201,7 +161,7 @@ Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& func
   Captures captures(arguments);
   const std::vector<size_t> for_function = captures.add(computes), for_rule = captures.add(rule);
   const Tensors& operands = captures.operands();
-  const StagedFunction whole = of_operands(computes, captures, for_function);
+  const StagedFunction whole = captures.of_operands(computes, for_function);
   std::vector<ir::Type> whole_taken = ir_types_of(operands);
   append_tangents(whole_taken, ir_types_of(operands));
   const StagedFunction whole_rule = stage("custom.rule", whole_taken, [&](auto given) {

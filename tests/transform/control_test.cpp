@@ -1,0 +1,246 @@
+// Branches and loops: at once, in traces, differentiated, and done for many samples.
+#include "plait/transform/control.h"
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/index.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/trace_function.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/programs.h"
+#include "plait/transform/remat.h"
+#include "plait/transform/vmap.h"
+
+namespace plait {
+namespace {
+
+using Function = std::function<Tensor(Tensor)>;
+
+double value_of(const Tensor& x) { return x.item<double>(); }
+
+void expect_alike(const Tensor& found, const Tensor& expected, std::string_view what) {
+  SCOPED_TRACE(what);
+  ASSERT_EQ(found.type(), expected.type());
+  const double size = 100 + value_of(max(absolute(expected)));
+  EXPECT_LT(value_of(max(absolute(found - expected))), 1e-12 * size)
+      << found.text() << expected.text();
+}
+
+const Tensor kWeights = tensor({0.9, -0.6, 0.4});
+
+struct Case {
+  const char* name;
+  Function f;  // of f64[3], to a number
+};
+
+// Each is smooth around the samples below, which part at its branches and loops.
+const Case kCases[] = {
+    {"cond",
+     [](Tensor x) {
+       return sum(cond(
+           sum(x) > 0.2, [](Tensor y) { return sin(y) * kWeights; },
+           [&](Tensor y) { return exp(y) * x; }, x));
+     }},
+    {"cond that fails for those that do not take it",
+     [](Tensor x) {
+       return cond(
+           sum(x) > 0.2, [](Tensor y) { return log(sum(y)); }, [](Tensor y) { return sum(y * y); },
+           x);
+     }},
+    {"switch",
+     [](Tensor x) {
+       const Tensor which = astype(clip(floor(sum(x) * 1.3 + 0.1), 0., 2.), DType::i32);
+       const std::vector<Function> branches = {[](Tensor y) { return sum(y * y); },
+                                               [&](Tensor y) { return sum(sin(y) * x); },
+                                               [](Tensor y) { return sum(y * kWeights); }};
+       return switch_(which, branches, x);
+     }},
+    {"while",
+     [](Tensor x) {
+       return sum(while_loop([](Tensor h) { return sum(h * h) > 0.05; },
+                             [&](Tensor h) { return h * 0.6 * cos(h * x) + 0.01 * kWeights; }, x));
+     }},
+    {"while with a counter",
+     [](Tensor x) {
+       using State = std::pair<Tensor, Tensor>;
+       const auto [h, i] =
+           while_loop([](State s) { return s.second < 4; },
+                      [](State s) { return State(sin(s.first) * 1.3, s.second + 1); },
+                      State(x, asarray(0, DType::i64)));
+       return sum(h * kWeights) * astype(i, DType::f64);
+     }},
+    {"for",
+     [](Tensor x) {
+       return sum(for_loop(
+           1, 5, [&](Tensor i, Tensor h) { return sin(h) * astype(i, DType::f64) + x; }, x));
+     }},
+    {"scan",
+     [](Tensor x) {
+       const auto [last, all] = scan(
+           [&](Tensor h, Tensor each) {
+             const Tensor next = tanh(h * each + x);
+             return std::pair(next, next * kWeights);
+           },
+           x, stack(std::vector{x[0] * x, x[1] + x, kWeights}));
+       return sum(last) + sum(square(all));
+     }},
+    {"scan backwards of what is whole too",
+     [](Tensor x) {
+       using State = std::pair<Tensor, Tensor>;
+       const auto [last, all] = scan(
+           [&](State s, Tensor each) {
+             const Tensor next = s.first * each + astype(s.second, DType::f64) * x;
+             return std::pair(State(next, s.second + 1), std::pair(s.second, next));
+           },
+           State(x, asarray(2, DType::i64)), x, {.reverse = true});
+       return sum(last.first * all.second) + astype(sum(all.first), DType::f64);
+     }},
+    {"map", [](Tensor x) { return sum(map([&](Tensor each) { return sin(each * x); }, x)); }},
+    {"cond in while in scan",
+     [](Tensor x) {
+       const auto body = [&](Tensor h, Tensor each) {
+         const Tensor inner = while_loop([](Tensor v) { return sum(v * v) > 0.3; },
+                                         [&](Tensor v) {
+                                           return cond(
+                                               sum(v) > each, [&](Tensor u) { return u * 0.5; },
+                                               [&](Tensor u) { return 0.7 * sin(u) * cos(x); }, v);
+                                         },
+                                         h + each);
+         return std::pair(inner, sum(inner * x));
+       };
+       const auto [last, all] = scan(body, x, x);
+       return sum(last) + sum(all * kWeights);
+     }},
+    {"scan in cond",
+     [](Tensor x) {
+       return cond(
+           sum(x) > 0.2,
+           [](Tensor y) {
+             return sum(
+                 scan([](Tensor h, Tensor each) { return std::pair(h * each + sin(each), h); }, y,
+                      y)
+                     .second);
+           },
+           [](Tensor y) { return sum(exp(y)); }, x);
+     }},
+    {"while in remat",
+     [](Tensor x) {
+       const auto block = remat([&](Tensor y) {
+         return while_loop([](Tensor h) { return sum(h * h) > 0.05; },
+                           [&](Tensor h) { return h * 0.6 * cos(x); }, y);
+       });
+       return sum(block(sin(x)));
+     }},
+};
+
+const Tensor kSamples = reshape(
+    tensor({0.5, -0.3, 0.8, -0.4, 0.2, -0.9, 0.3, 0.35, 0.4, -0.1, 0.05, 0.12, 1.1, 0.7, -0.2}),
+    {5, 3});
+
+Tensor by_differences(const Function& f, const Tensor& x) {
+  std::vector<Tensor> slopes;
+  for (int64_t i = 0; i < 3; ++i) {
+    const Tensor step = astype(equal(iota(3), i), DType::f64) * 1e-6;
+    slopes.push_back((f(x + step) - f(x - step)) / 2e-6);
+  }
+  return stack(slopes);
+}
+
+Tensor evaluated(const TracedProgram& traced, const Tensor& x, bool through_text) {
+  std::vector<Tensor> arguments{x};
+  arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+  const ir::Program program =
+      through_text ? ir::Program::parse(traced.program.text()) : traced.program;
+  return evaluate(program, arguments).at(0);
+}
+
+Function slope_of(const Function& f) {
+  return [f](Tensor x) { return jvp(f, std::tuple(x), std::tuple(kWeights * x)).second; };
+}
+Function second_of(const Function& f) {
+  return grad(Function([f](Tensor x) { return sum(square(grad(f)(x))); }));
+}
+
+class Control : public testing::TestWithParam<Case> {};
+INSTANTIATE_TEST_SUITE_P(Forms, Control, testing::ValuesIn(kCases), [](const auto& info) {
+  std::string name = info.param.name;
+  std::ranges::replace(name, ' ', '_');
+  return name;
+});
+
+TEST_P(Control, HasItsDerivative) {
+  const Function f = GetParam().f;
+  for (int64_t i = 0; i < 5; ++i) {
+    const Tensor x = kSamples[i];
+    EXPECT_LT(value_of(max(absolute(grad(f)(x) - by_differences(f, x)))), 1e-7);
+    EXPECT_LT(std::abs(value_of(slope_of(f)(x) - sum(grad(f)(x) * kWeights * x))), 1e-12);
+  }
+}
+
+TEST_P(Control, IsStagedWithItsDerivatives) {
+  const Function f = GetParam().f;
+  const std::pair<const char*, Function> ways[] = {
+      {"value", f},
+      {"gradient", grad(f)},
+      {"tangent", slope_of(f)},
+      {"second", second_of(f)},
+      {"forward over reverse",
+       [&](Tensor x) { return jvp(grad(f), std::tuple(x), std::tuple(x)).second; }},
+      {"reverse over forward", grad(slope_of(f))},
+  };
+  for (const auto& [name, way] : ways) {
+    SCOPED_TRACE(name);
+    const TracedProgram traced = trace(way)(Tensor(kSamples[0]));
+    for (int64_t i = 0; i < 5; ++i) {
+      const Tensor x = kSamples[i], expected = way(x);
+      expect_alike(evaluated(traced, x, i == 1), expected, "evaluated");
+      std::vector<Tensor> arguments{x};
+      arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+      expect_alike(run(traced.program, arguments).at(0), expected, "run");
+    }
+  }
+  const TracedProgram traced = trace(f)(Tensor(kSamples[0]));
+  for (int64_t i = 0; i < 5; ++i) {
+    std::vector<Tensor> arguments{Tensor(kSamples[i])};
+    arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+    expect_alike(evaluate(grad(traced.program, {0}), arguments).at(0), grad(f)(kSamples[i]),
+                 "of the program");
+  }
+}
+
+TEST_P(Control, IsDoneForManySamples) {
+  const Function f = GetParam().f;
+  const auto by_loop = [](const Function& g) {
+    return [g](Tensor all) {
+      std::vector<Tensor> rows;
+      for (int64_t i = 0; i < 5; ++i) rows.push_back(g(all[i]));
+      return stack(rows);
+    };
+  };
+  const Tensor scale = tensor({1., -2., 0.5, 3., 1.5});
+  const auto total = [&](const auto& g) {
+    return [&, g](Tensor all) { return sum(g(all) * scale); };
+  };
+  const Function many = vmap(f), loop = by_loop(f);
+  const Tensor x = kSamples;
+  expect_alike(many(x), loop(x), "value");
+  expect_alike(vmap(grad(f))(x), by_loop(grad(f))(x), "vmap of grad");
+  expect_alike(grad(total(many))(x), grad(total(loop))(x), "grad of vmap");
+  expect_alike(vmap(slope_of(f))(x), by_loop(slope_of(f))(x), "vmap of jvp");
+  expect_alike(evaluated(trace(many)(x), x, false), loop(x), "traced");
+  expect_alike(evaluated(trace(vmap(grad(f)))(x), x, true), by_loop(grad(f))(x),
+               "traced vmap of grad");
+  expect_alike(evaluated(trace(grad(total(many)))(x), x, false), grad(total(loop))(x),
+               "traced grad of vmap");
+  const Tensor twice = stack(std::vector{x, x});
+  expect_alike(vmap(vmap(f))(twice), stack(std::vector{loop(x), loop(x)}), "vmap of vmap");
+}
+
+}  // namespace
+}  // namespace plait
