@@ -35,6 +35,9 @@ struct ElementAttributes {
   int64_t index = 0;
   static constexpr std::string_view kRequired[] = {"index"};
 };
+struct AsSizeAttributes {
+  bool at_least = false;  // done for many samples at once, it is the greatest of their numbers
+};
 struct WhileAttributes {
   int64_t constants = 0;
 };

@@ -172,6 +172,7 @@ std::vector<Primitive> data_primitives() {
       {.name = "as_size",
        .summary = "A whole number as a new size.",
        .structure = Structure::as_size,
+       .attributes = &schema_of<AsSizeAttributes>(),
        .operands = exactly(1),
        .infer = infer_as_size,
        .effects = may_fail},

@@ -141,11 +141,13 @@ Tensor Trace::size(Dim size, DType dtype) {
                  .attributes = ir::Attributes::of(ir::SizeAttributes{size, dtype})})[0];
 }
 
-Dim Trace::as_size(const Tensor& count) {
+Dim Trace::as_size(const Tensor& count, bool at_least) {
   const ir::ValueId operand = value_of(count);
-  return builder_.size_born(builder_.add({.primitive = ir::primitive(ir::Structure::as_size),
-                                          .operands = {&operand, 1},
-                                          .location = Location::of_caller()}));
+  return builder_.size_born(
+      builder_.add({.primitive = ir::primitive(ir::Structure::as_size),
+                    .operands = {&operand, 1},
+                    .attributes = ir::Attributes::of(ir::AsSizeAttributes{at_least}),
+                    .location = Location::of_caller()}));
 }
 
 Tensor Trace::refine(const Tensor& tensor, const Shape& shape) {

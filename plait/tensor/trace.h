@@ -61,8 +61,9 @@ class Trace {
   std::vector<Tensor> record(const TracedInstruction& instruction);
   Tensor constant(Literal literal);
   Tensor size(Dim size, DType dtype);
-  // A whole number as a new size.
-  Dim as_size(const Tensor& count);
+  // A whole number as a new size, which serves as well where it is greater if it need only be
+  // `at_least` that.
+  Dim as_size(const Tensor& count, bool at_least = false);
   // The same value under these sizes; ShapeError where it runs and they are not its own.
   Tensor refine(const Tensor& tensor, const Shape& shape);
 

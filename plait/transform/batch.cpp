@@ -112,8 +112,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return apply_all(primitive, all, attributes);
   }
 
-  Dim size_of(const LaneValue& count) override {
-    if (!count.is_batched) return as_size(count.tensor);
+  Dim size_of(const LaneValue& count, bool at_least) override {
+    if (!count.is_batched) return as_size(count.tensor, at_least);
+    if (at_least) return as_size(max(count.tensor), true);
     throw TypeError("as_size: the number differs from sample to sample, and a size must not")
         .at(Location::of_caller())
         .hint("use the padded form: a fixed size and a count of the entries that are there");

@@ -441,13 +441,37 @@ class While {
         ir::Attributes::of(ir::WhileAttributes{static_cast<int64_t>(constants_)}), callees);
   }
 
-  // As a scan of so many steps.
+  // As a scan of so many steps, or more: those that are too many leave all as it is.
   Tensors pull(std::span<const Tensor> residuals, const std::vector<bool>& wanted,
                std::span<const Tensor> cotangents) const {
     const auto operands = residuals.first(residuals.size() - 1);
-    const Dim steps = Trace::current()->as_size(residuals.back());
-    const Scan scan(body_, {constants_, operands.size() - constants_, steps, false});
-    return pulled([&](auto given) { return scan.run(given); }, operands, wanted, cotangents);
+    const Tensor& steps = residuals.back();
+    const size_t carries = operands.size() - constants_;
+    const Tensor start = scalar(0);
+    // Constants and the number of steps; carries and which step it is.
+    const auto all = [&](std::span<const Tensor> given) {
+      return joined({given.first(constants_), {&steps, 1}, given.subspan(constants_), {&start, 1}});
+    };
+    const auto step = [&](std::span<const Tensor> given) {
+      const Tensor& i = given.back();
+      const auto state = joined({given.first(constants_), given.subspan(constants_ + 1, carries)});
+      const auto same = [&](std::span<const Tensor> now) {
+        const auto kept = now.subspan(constants_);
+        return Tensors(kept.begin(), kept.end());
+      };
+      Tensors next = cond(i < given[constants_], body_, same, state);
+      next.push_back(i + 1);
+      return next;
+    };
+    const StagedFunction body = stage(body_.function->name(), ir_types_of(all(operands)), step);
+    const Dim length = Trace::current()->as_size(steps, true);
+    const Scan scan(body, {constants_ + 1, carries + 1, length, false});
+    const auto loop = [&](std::span<const Tensor> given) {
+      Tensors results = scan.run(all(given));
+      results.pop_back();
+      return results;
+    };
+    return pulled(loop, operands, wanted, cotangents);
   }
 
   Tensors push(std::span<const Tensor> operands, std::span<const Tensor> tangents) const {

@@ -42,7 +42,7 @@ class FunctionRun {
   virtual ir::Type type_of(const Value& value) const = 0;
   virtual std::vector<Value> run(const ir::Instruction& instruction,
                                  std::span<const Value> operands, const SymbolMap<Dim>& sizes) = 0;
-  virtual Dim size_of(const Value& count) = 0;
+  virtual Dim size_of(const Value& count, bool at_least) = 0;
   // What stands for a value that is there now.
   virtual Value noted(const ir::Function&, ir::ValueId, Value value) { return value; }
 
@@ -71,7 +71,8 @@ class FunctionRun {
       }
       if (!instruction.size_results().empty()) learn_born(instruction, types_of(results), sizes);
       if (instruction.primitive().structure == ir::Structure::as_size) {
-        sizes.set(instruction.size_results()[0], size_of(operands[0]));
+        const bool at_least = instruction.attributes_as<ir::AsSizeAttributes>().at_least;
+        sizes.set(instruction.size_results()[0], size_of(operands[0], at_least));
       }
     }
     std::vector<Value> results;

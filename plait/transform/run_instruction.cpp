@@ -21,8 +21,9 @@ Tensor refined(const Tensor& x, const Shape& shape) {
 
 }  // namespace
 
-Dim as_size(const Tensor& count) {
-  return count.is_traced() ? Trace::current()->as_size(count) : Dim(count.item<int64_t>());
+Dim as_size(const Tensor& count, bool at_least) {
+  Trace* const trace = Trace::current();
+  return count.is_traced() ? trace->as_size(count, at_least) : Dim(count.item<int64_t>());
 }
 
 std::vector<Tensor> run_instruction(const ir::Instruction& instruction,

@@ -11,7 +11,7 @@
 namespace plait {
 
 // A whole number as a size: its value, or one that is born in the trace that is open.
-Dim as_size(const Tensor& count);
+Dim as_size(const Tensor& count, bool at_least);
 
 // One instruction without callees. Sizes in it are those of the place where it is run.
 std::vector<Tensor> run_instruction(const ir::Instruction& instruction,

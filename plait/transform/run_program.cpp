@@ -45,7 +45,7 @@ class TensorRun final : public FunctionRun<Tensor> {
 
  private:
   ir::Type type_of(const Tensor& tensor) const override { return tensor.type(); }
-  Dim size_of(const Tensor& count) override { return as_size(count); }
+  Dim size_of(const Tensor& count, bool at_least) override { return as_size(count, at_least); }
   Tensor noted(const ir::Function& function, ir::ValueId value, Tensor given) override {
     return options_.on_value ? options_.on_value(function, value, std::move(given)) : given;
   }
