@@ -83,7 +83,7 @@ bool IndexedRows::add_axis(const Run& run, size_t i) const {
       const T index = indices[k * apart];
       outside |= is_outside(index, size);
       // Of an index outside it may wrap around, and is not used.
-      auto place = static_cast<uint64_t>(index);
+      auto place = static_cast<uint64_t>(static_cast<int64_t>(index));
       if constexpr (std::is_signed_v<T>) place += index < 0 ? static_cast<uint64_t>(size) : 0;
       run.offsets[k] = static_cast<int64_t>(static_cast<uint64_t>(run.offsets[k]) + place * stride);
     }

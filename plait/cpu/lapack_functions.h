@@ -12,6 +12,7 @@ using Text = const char*;
 using Complex32 = std::complex<float>;
 using Complex64 = std::complex<double>;
 
+// NOLINTBEGIN(readability-identifier-naming): the library's names.
 extern "C" {
 int openblas_get_parallel();  // whether it has threads of its own
 void openblas_set_num_threads(int count);
@@ -80,6 +81,7 @@ void zgeev_(Text jobvl, Text jobvr, Size n, Complex64* a, Size lda, Complex64* w
             Size ldvl, Complex64* vr, Size ldvr, Complex64* work, Size lwork, double* rwork,
             int* info, size_t, size_t);
 }
+// NOLINTEND(readability-identifier-naming)
 
 // The functions of one type of numbers.
 template <class T>

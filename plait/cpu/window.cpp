@@ -191,7 +191,7 @@ void spread_planes(const Space& space, int64_t planes, const T* x, T* out) {
 
 template <class T>
 bool is_nan(T value) {
-  return value != value;
+  return value != value;  // NOLINT(misc-redundant-expression)
 }
 
 template <class T>

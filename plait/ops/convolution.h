@@ -18,13 +18,13 @@ class Padding {
   using Ends = std::pair<Dim, Dim>;  // before, behind
 
   template <std::integral T>
-  Padding(T all) : both_(static_cast<int64_t>(all)) {}                       // NOLINT
-  Padding(PerDimension both) : both_(std::move(both)) {}                     // NOLINT
-  Padding(std::initializer_list<int64_t> both) : both_(both) {}              // NOLINT
-  Padding(std::vector<Ends> ends) : ends_(std::move(ends)), kind_(kEnds) {}  // NOLINT
-  Padding(std::string_view name);                                            // NOLINT
-  Padding(const char* name) : Padding(std::string_view(name)) {}             // NOLINT
-  Padding(const std::string& name) : Padding(std::string_view(name)) {}      // NOLINT
+  Padding(T all) : both_(static_cast<int64_t>(all)) {}                         // NOLINT
+  Padding(PerDimension both) : both_(std::move(both)) {}                       // NOLINT
+  Padding(std::initializer_list<int64_t> both) : both_(both) {}                // NOLINT
+  Padding(std::vector<Ends> ends) : ends_(std::move(ends)), kind_(of_ends) {}  // NOLINT
+  Padding(std::string_view name);                                              // NOLINT
+  Padding(const char* name) : Padding(std::string_view(name)) {}               // NOLINT
+  Padding(const std::string& name) : Padding(std::string_view(name)) {}        // NOLINT
 
   struct Dimension {
     Dim size;    // of the input
@@ -34,11 +34,11 @@ class Padding {
   std::vector<Ends> of(std::span<const Dimension> dimensions, std::string_view function) const;
 
  private:
-  enum Kind : uint8_t { kBoth, kEnds, kSame };
+  enum Kind : uint8_t { of_both, of_ends, of_same };
 
   PerDimension both_ = 0;
   std::vector<Ends> ends_;
-  Kind kind_ = kBoth;
+  Kind kind_ = of_both;
 };
 
 struct ConvolutionOptions {

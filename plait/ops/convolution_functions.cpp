@@ -163,7 +163,7 @@ Tensor ordered(const Tensor& x, std::string_view what, std::string_view from, st
 
 Padding::Padding(std::string_view name) {
   if (name == "same") {
-    kind_ = kSame;
+    kind_ = of_same;
   } else if (name != "valid") {
     throw ValueError("a padding called \"{}\"", name)
         .at(Location::of_caller())
@@ -174,7 +174,7 @@ Padding::Padding(std::string_view name) {
 std::vector<Padding::Ends> Padding::of(std::span<const Dimension> dimensions,
                                        std::string_view function) const {
   std::vector<Ends> ends;
-  if (kind_ == kSame) {
+  if (kind_ == of_same) {
     for (const Dimension& d : dimensions) {
       const Dim count = floor_div(d.size + (d.stride - 1), d.stride);
       const Dim total = max((count - 1) * d.stride + d.window - d.size, Dim(0));
@@ -183,7 +183,7 @@ std::vector<Padding::Ends> Padding::of(std::span<const Dimension> dimensions,
     }
     return ends;
   }
-  if (kind_ == kBoth) {
+  if (kind_ == of_both) {
     for (const int64_t each : both_.of(dimensions.size(), function, "padding", 0)) {
       ends.emplace_back(each, each);
     }

@@ -20,7 +20,7 @@ namespace {
 std::vector<Dim> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
 
 // The key of a function, or an error that tells where keys come from.
-const Tensor& expect_key(std::string_view function, const Tensor& key) {
+Tensor expect_key(std::string_view function, const Tensor& key) {
   if (is_key(key.dtype())) return key;
   throw TypeError("{}: takes a key first, not {}", function, key.type().text())
       .at(Location::of_caller())
