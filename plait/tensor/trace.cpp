@@ -149,6 +149,11 @@ Tensor Trace::refine(const Tensor& tensor, const Shape& shape) {
   return tensor.derivation() ? follow_refined(tensor, refined) : refined;
 }
 
+Location Trace::latest_location() const {
+  const ir::Function& function = builder_.so_far();
+  return function.size() == 0 ? Location() : function.instruction(function.size() - 1).location();
+}
+
 bool Trace::shows_size(Dim symbol) const {
   const auto shows = [&](const ir::Type& type) {
     const Shape shape = type.is_array() ? type.shape() : Shape();
