@@ -169,6 +169,7 @@ StackTable& stacks() {
 }
 
 std::atomic<Location (*)()> caller_source = nullptr;
+thread_local Location scope_location;
 
 std::string text_of_address(uintptr_t address) {
   static Immortal<AddressTexts> texts;
@@ -187,11 +188,18 @@ Location Location::of_address(const void* address) {
 }
 
 Location Location::of_caller() {
+  if (scope_location.known()) return scope_location;
   if (const auto source = caller_source.load(std::memory_order_acquire)) {
     if (const Location told = source(); told.known()) return told;
   }
   return Location(stacks().index_of(CallStack::here()) << 2 | 3);
 }
+
+LocationScope::LocationScope(Location location) : outer_(scope_location) {
+  if (location.known()) scope_location = location;
+}
+
+LocationScope::~LocationScope() { scope_location = outer_; }
 
 void set_caller_source(Location (*source)()) {
   caller_source.store(source, std::memory_order_release);

@@ -32,4 +32,18 @@ class Location {
                        // interned file and line << 2; 11: that of an interned call stack
 };
 
+// While one is there, what its thread does is done for that place of the user's: what a transform
+// records stands for an instruction of the program that it transforms, and no call stack need be
+// walked. Nothing where the place is not known.
+class LocationScope {
+ public:
+  explicit LocationScope(Location location);
+  ~LocationScope();
+  LocationScope(const LocationScope&) = delete;
+  LocationScope& operator=(const LocationScope&) = delete;
+
+ private:
+  Location outer_;
+};
+
 }  // namespace plait

@@ -68,8 +68,8 @@ Tensor masked(Tensor scores, const AttentionOptions& options) {
                                       : scores + astype(mask, scores.dtype());
   }
   if (options.is_causal) {
-    const Tensor query = expand_dims(arange(scores.shape(-2)), 1);
-    scores = where(less_equal(arange(scores.shape(-1)), query), scores, kMasked);
+    const Tensor query = expand_dims(iota(scores.shape(-2)), 1);
+    scores = where(less_equal(iota(scores.shape(-1)), query), scores, kMasked);
   }
   return scores;
 }
@@ -133,11 +133,11 @@ Tensor rope(const Tensor& x, const RopeOptions& options) {
         .at(Location::of_caller());
   }
   const Dim half = floor_div(width, 2);
-  const Tensor counted = arange(half);
+  const Tensor counted = iota(half);
   const Tensor exponents = astype(counted, DType::f64) * (-2 * std::log(options.base)) / width;
   const Shape rows(x.shape().dims().first(x.rank() - 1));
   const Tensor given =
-      options.positions ? stretched("positions", options.positions, rows) : arange(x.shape(-2));
+      options.positions ? stretched("positions", options.positions, rows) : iota(x.shape(-2));
   const Tensor positions = astype(given + options.offset, DType::f64) * options.scale;
   const Tensor angles = expand_dims(positions, -1) * exp(exponents);
   const DType dtype = inexact(x.dtype());

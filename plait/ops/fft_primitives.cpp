@@ -83,7 +83,7 @@ Tensor transpose_irfft(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& a = c.attributes.as<IrfftAttributes>();
   const Tensor half = apply(fft_primitives().rfft, {cotangent},
                             ir::Attributes::of(RfftAttributes{a.axis, a.scale}));
-  const Tensor place = arange(half.shape(a.axis));
+  const Tensor place = iota(half.shape(a.axis));
   const Tensor is_single = (place == 0) | (place * 2 == Operand(a.size));
   Shape along;
   for (size_t i = 0; i < half.rank(); ++i) along.append(1);

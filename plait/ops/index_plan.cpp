@@ -76,7 +76,8 @@ SliceRange range_of(const SymbolicSlice& slice, Dim size) {
   const Dim stop = bound(slice.stop, size, step > 0 ? most : least, least, most);
   const Dim distance = step > 0 ? stop - start : start - stop;
   const Dim stride = step > 0 ? Dim(step) : -Dim(step);
-  const Dim count = max(floor_div(distance + (stride - 1), stride), Dim(0));
+  const Dim steps = floor_div(distance + (stride - 1), stride);
+  const Dim count = slice.start || slice.stop ? max(steps, Dim(0)) : steps;
   if (count == Dim(0)) return {0, 0, 1};
   return {start, count, count == Dim(1) ? 1 : step};
 }

@@ -110,7 +110,7 @@ Lu lu(const Tensor& a) {
   const Tensor left = strict_tril(n == k ? both : matmul(both, identity(n, k, dtype)));
   const Tensor upper = triu(m == k ? both : matmul(identity(k, m, dtype), both));
   // Row i of P A is row order[i] of A.
-  const Tensor p = astype(expand_dims(parts[1], -2) == expand_dims(arange(m), 1), dtype);
+  const Tensor p = astype(expand_dims(parts[1], -2) == expand_dims(iota(m), 1), dtype);
   return {p, left + identity(m, k, dtype), upper};
 }
 

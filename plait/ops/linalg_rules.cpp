@@ -69,11 +69,11 @@ std::vector<Tensor> lu_tangents(const RuleContext& c, std::span<const Tensor> ta
   const Tensor l = strict_tril(is_square ? both : matmul(both, identity(n, m, dtype))) + rows;
   Tensor u = triu(is_square ? both : matmul(identity(n, m, dtype), both));
   if (!is_square) {
-    const Tensor place = arange(n);
+    const Tensor place = iota(n);
     const Tensor is_added = (expand_dims(place, 1) == place) & (place >= m);
     u = u + astype(is_added, dtype);
   }
-  const Tensor order = astype(expand_dims(c.result(1), -1) == arange(m), dtype);
+  const Tensor order = astype(expand_dims(c.result(1), -1) == iota(m), dtype);
   const Tensor left = apply_triangular_solve(l, matmul(order, tangents[0]), kUnitLower);
   const Tensor inner = divided_by(left, u, kUpper);
   return {matmul(l, strict_tril(inner)) + matmul(triu(inner), u), {}, {}};

@@ -26,6 +26,7 @@ Tensor distance_from_diagonal(const Tensor& x) {
 
 // How long it is; a diagonal outside of the matrix is empty.
 Dim diagonal_length(Dim rows, Dim columns, int64_t offset) {
+  if (offset == 0) return min(rows, columns);
   const Dim length = offset >= 0 ? min(rows, columns - offset) : min(rows + offset, columns);
   return max(length, 0);
 }

@@ -102,7 +102,7 @@ Tensor as_index(const Tensor& place, Dim size) {
 }
 
 std::vector<Tap> taps_of(const Axis& axis, const InterpolateOptions& options, DType dtype) {
-  const Tensor counted = astype(arange(axis.out), dtype);
+  const Tensor counted = astype(iota(axis.out), dtype);
   const Tensor step = step_of(axis, options.align_corners, dtype);
   switch (options.mode) {
     case Interpolation::nearest: return {{as_index(floor(counted * step), axis.in), {}, {}}};

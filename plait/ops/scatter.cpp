@@ -49,7 +49,7 @@ Tensor is_last(const RuleContext& c) {
     sizes.append(x.at(attributes.axes[i]));
     attributes.axes[i] = static_cast<int64_t>(batch + i);
   }
-  const Tensor number = reshape(arange(points.element_count()), points);
+  const Tensor number = reshape(iota(points.element_count()), points);
   const Tensor last = scatter_rows(Combine::maximum, full(sizes, -1, DType::i64), number,
                                    places.indices, attributes);
   return equal(gather_rows(last, places.indices, attributes), number);

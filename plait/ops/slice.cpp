@@ -273,7 +273,8 @@ Tensor slice(const Tensor& x, int64_t axis, const Slice& range) {
   const Dim start = bound(range.start, size, step > 0 ? least : most, least, most);
   const Dim stop = bound(range.stop, size, step > 0 ? most : least, least, most);
   const Dim distance = step > 0 ? stop - start : start - stop;
-  const Dim count = max(floor_div(distance + (std::abs(step) - 1), std::abs(step)), Dim(0));
+  const Dim steps = floor_div(distance + (std::abs(step) - 1), std::abs(step));
+  const Dim count = range.start || range.stop ? max(steps, Dim(0)) : steps;
   if (start == Dim(0) && count == size && step == 1) return x;
   return slice_axis(x, at, count == Dim(0) ? Dim(0) : start, count, step);
 }

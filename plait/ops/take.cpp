@@ -25,7 +25,7 @@ void expect_integers(std::string_view function, const Tensor& indices) {
 Tensor count_along(const Shape& shape, size_t axis) {
   Shape line;
   for (size_t i = 0; i < shape.rank(); ++i) line.append(i == axis ? shape[i] : Dim(1));
-  return broadcast_to(reshape(arange(shape[axis]), line), shape);
+  return broadcast_to(reshape(iota(shape[axis]), line), shape);
 }
 
 // An array of indices that stand along one axis, in a form for gather_rows: the dimensions in front
@@ -133,7 +133,7 @@ std::vector<Index> behind_axes(size_t axes, Index index) {
 Tensor places_from(const Tensor& start, Dim count, Dim size) {
   const Tensor given = astype(start, DType::i64);
   const Tensor from_front = where(given < 0, given + size, given);
-  return where(from_front < 0, size, from_front) + arange(count);
+  return where(from_front < 0, size, from_front) + iota(count);
 }
 
 // Indices for the parts; the axes between those that are given are counted through, so that all
@@ -164,7 +164,7 @@ std::vector<Index> part_indices(std::string_view function, const Tensor& x, cons
   for (size_t axis = first; axis <= last && axis < x.rank(); ++axis) {
     Shape grid{-1};
     for (size_t i = axis; i < last; ++i) grid.append(1);
-    const Tensor line = places[axis] ? *places[axis] : arange(x.shape()[axis]);
+    const Tensor line = places[axis] ? *places[axis] : iota(x.shape()[axis]);
     indices.push_back(reshape(line, grid));
   }
   return indices;

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plait/core/location.h"
 #include "plait/tensor/level.h"
 #include "plait/tensor/rules.h"
 
@@ -95,6 +96,7 @@ struct Step {
   uint64_t number = 0;                       // later ones are greater
   const ir::Primitive* primitive = nullptr;  // null: one of `backward`, or a beginning
   ir::Attributes attributes = {};
+  Location location = {};  // where it was recorded in a trace
   LevelSet levels = {};
   std::vector<Origin> inputs = {};    // one an operand; empty where nothing is followed
   std::vector<Tensor> operands = {};  // those that rules read

@@ -158,6 +158,24 @@ Tensor Trace::refine(const Tensor& tensor, const Shape& shape) {
   return tensor.derivation() ? follow_refined(tensor, refined) : refined;
 }
 
+Location Trace::latest_location() const {
+  const ir::Function& function = builder_.so_far();
+  return function.size() == 0 ? Location() : function.instruction(function.size() - 1).location();
+}
+
+bool Trace::shows_size(Dim symbol) const {
+  const auto shows = [&](const ir::Type& type) {
+    const Shape shape = type.is_array() ? type.shape() : Shape();
+    return std::ranges::find(shape, symbol) != shape.end();
+  };
+  const ir::Function& function = builder_.so_far();
+  for (ir::ValueId i = 0; i < function.parameter_count(); ++i) {
+    if (shows(function.type_of(i))) return true;
+  }
+  return std::ranges::any_of(captures_,
+                             [&](const Tensor& capture) { return shows(capture.type()); });
+}
+
 // Whether the fact can be checked on entry. One about sizes that are born in the function is
 // checked where they meet (`refine`).
 bool Trace::is_about_parameters(const SizeFact& fact) const {

@@ -67,6 +67,13 @@ class Trace {
   // The same value under these sizes; ShapeError where it runs and they are not its own.
   Tensor refine(const Tensor& tensor, const Shape& shape);
 
+  Location latest_location() const;  // of the instruction that was recorded last
+
+  // Takes a tensor from outside, also where no instruction uses it.
+  void capture(const Tensor& tensor) { value_of(tensor); }
+  // Whether a parameter so far, or what was captured, is of that size.
+  bool shows_size(Dim symbol) const;
+
   const std::shared_ptr<TraceScope>& scope() const { return scope_; }
 
   // Of tensors that ask for gradients while it is open (transform/tape.h).

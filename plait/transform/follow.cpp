@@ -134,6 +134,7 @@ class Following {
     step_ = following_step(operands_, followed, results_);
     step_->primitive = &primitive_;
     step_->attributes = attributes_;
+    if (const Trace* trace = Trace::current()) step_->location = trace->latest_location();
     step_->operand_types = types_of(operands_);
     step_->operands.resize(operands_.size());
     if (const Sketch* const sketch = Sketch::current()) {

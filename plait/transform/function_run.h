@@ -63,6 +63,7 @@ class FunctionRun {
     std::vector<Value> values(function.value_count());
     for (ir::ValueId i = 0; i < arguments.size(); ++i) values[i] = noted(function, i, arguments[i]);
     for (const ir::Instruction instruction : function.instructions()) {
+      const LocationScope place(instruction.location());
       std::vector<Value> operands;
       for (const ir::ValueId operand : instruction.operands()) operands.push_back(values[operand]);
       const std::vector<Value> results = run(instruction, operands, sizes);

@@ -160,6 +160,7 @@ Tensor Sweep::at(const Step& wanted, uint32_t result) const {
 
 void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotangents) {
   const Step& step = *pointer;
+  const LocationScope place(step.location);
   std::vector<bool> wanted;
   for (const Origin& input : step.inputs) {
     wanted.push_back(follows(input) && (!only_ || only_->contains(input.step->number)));
@@ -256,6 +257,7 @@ class ForwardSweep {
   }
 
   std::vector<Tensor> push_through(const StepPtr& step, std::span<const Tensor> tangents) {
+    const LocationScope place(step->location);
     if (step->is_spent) refuse_spent(*step);
     if (step->recording) {
       const std::vector<Origin> results = origins_again(*step, level_);

@@ -26,7 +26,7 @@ struct Original {
   Kernel kernel;
   Rules rules;
   Signature signature;
-  size_t result;  // which result is damaged
+  size_t number;  // which result or operand is damaged
 };
 std::optional<Original>& original() {
   static std::optional<Original> original;
@@ -81,7 +81,7 @@ template <void (*damage)(Array&)>
 void run_damaged(KernelCall& call, const void*) {
   const Original& before = *original();
   before.kernel.run(call, before.kernel.data);
-  if (before.result < call.results.size()) damage(call.results[before.result]);
+  if (before.number < call.results.size()) damage(call.results[before.number]);
 }
 
 // ---- rules, which are plain functions: one for each operand
@@ -105,12 +105,20 @@ Tensor damaged_transpose(const RuleContext& context, const Tensor& cotangent, si
   return right ? right * kFactor : right;
 }
 
+// Of one result.
 std::vector<Tensor> damaged_tangents(const RuleContext& context, std::span<const Tensor> given) {
   std::vector<Tensor> tangents = original()->rules.tangents.of(context, given);
-  for (Tensor& tangent : tangents) {
-    if (tangent) tangent = tangent * kFactor;
-  }
+  const size_t result = original()->number;
+  if (result < tangents.size() && tangents[result]) tangents[result] = tangents[result] * kFactor;
   return tangents;
+}
+
+// What one operand has to do with them.
+std::vector<Tensor> damaged_share(const RuleContext& context, std::span<const Tensor> given) {
+  std::vector<Tensor> scaled(given.begin(), given.end());
+  const size_t operand = original()->number;
+  if (operand < scaled.size() && scaled[operand]) scaled[operand] = scaled[operand] * kFactor;
+  return original()->rules.tangents.of(context, scaled);
 }
 
 std::vector<Tensor> damaged_batching(const ir::Attributes& attributes,
@@ -144,9 +152,9 @@ bool damage_rule(Rules& rules, const std::string& kind, size_t operand) {
   } else if (kind == "transposes") {
     if (operand >= rules.transposes.size() || !rules.transposes[operand].of) return false;
     rules.transposes[operand].of = damaged_transpose;
-  } else if (kind == "tangents") {
+  } else if (kind == "tangents" || kind == "tangents_by") {
     if (!rules.tangents.of) return false;
-    rules.tangents.of = damaged_tangents;
+    rules.tangents.of = kind == "tangents" ? damaged_tangents : damaged_share;
   } else if (kind == "batching") {
     if (!rules.batching.of) return false;
     rules.batching.of = damaged_batching;

@@ -6,6 +6,7 @@ Plait, JAX and PyTorch. Each is written once, for a library `m` with Plait's nam
 """
 
 import os
+import pathlib
 import sys
 import types
 
@@ -476,6 +477,14 @@ def differences(name):
     return {what: tuple(difference(ours[what], each[what]) for each in others) for what in TOLERANCE}
 
 
+def missing_in_the_manual():
+    """The functions whose names do not stand in the table of docs/differentiation.md, or stand there and are gone."""
+    manual = pathlib.Path(__file__).resolve().parents[2] / "docs" / "differentiation.md"
+    table = manual.read_text().partition("| function | value |")[2].partition("\n\n")[0]
+    listed = {line.split("|")[1].strip().replace(" ", "_") for line in table.splitlines()[2:]}
+    return sorted(listed ^ set(FUNCTIONS))
+
+
 def main():
     if sys.argv[1:] == ["--table"]:
         print("| function | value | gradient | tangent | Hessian times vector |\n| --- | --- | --- | --- | --- |")
@@ -483,6 +492,9 @@ def main():
             print(f"| {name.replace('_', ' ')} | " + " | ".join(f"{max(each):.0e}" for each in differences(name).values()) + " |")
         return 0
     wrong = 0
+    for name in missing_in_the_manual():
+        wrong += 1
+        print(f"{name}: the table of docs/differentiation.md is not that of --table")
     for name in sys.argv[1:] or FUNCTIONS:
         for what, (from_jax, from_torch) in differences(name).items():
             for library, found in (("JAX", from_jax), ("PyTorch", from_torch)):

@@ -1,8 +1,10 @@
 """Damages each primitive in each way, and demands that the suite's check of that kind fails by the primitive's name.
 
-    sabotage.py [PRIMITIVE...]    lists what survives; exits with 1 when something does
+    sabotage.py [--rules] [PRIMITIVE or FAMILY...]    lists what survives; exits with 1 when something does
+                                                      --rules: only derivatives: partials, transposes, tangents
 """
 
+import argparse
 import sys
 import time
 
@@ -16,12 +18,6 @@ from suite import cases, values
 testing = _core._testing
 
 
-def count_of_results(case):
-    random = np.random.default_rng(7)
-    sample = case.samples[0]
-    return len(values.run(case, case.operands_of(sample, case.dtypes[0], random), sample.attributes))
-
-
 def has_axis(case, result):
     """Whether a sample gives elements that differ along an axis, so that shifting it shows."""
     random = np.random.default_rng(7)
@@ -32,44 +28,88 @@ def has_axis(case, result):
     return False
 
 
+def results_of(case):
+    sample = case.samples[0]
+    return values.run(case, case.operands_of(sample, case.dtypes[0], np.random.default_rng(7)), sample.attributes)
+
+
 def damages(case):
     """(kind, number, check): a way to damage the primitive and the check that must notice."""
-    primitive = case.primitive
-    if count_of_results(case) == 0:  # what has no results is tested elsewhere
+    if not results_of(case):  # what has no results is tested elsewhere
         return
-    for result in range(count_of_results(case)):
+    for result in range(len(results_of(case))):
         yield "values", result, "values"
         if has_axis(case, result):
             yield "axis", result, "values"
-    inexact = {plait.f64, plait.c128} & set(case.dtypes)
-    for operand in range(max(1, primitive.least_operands)) if inexact else ():
-        fixed = operand in case.fixed or case.blocks_derivative or case.dtypes_of(plait.f64)[operand] == plait.boolean
-        if "partials" in primitive.rules and primitive.elementwise != "truth" and not fixed:
-            yield "partials", operand, "partials"
-            yield "partials", operand, "jvp"
-        if "transposes" in primitive.rules:
-            yield "transposes", operand, "transposes"
-            yield "transposes", operand, "vjp"
-    if "tangents" in primitive.rules and inexact:
-        yield "tangents", 0, "tangents"
-        yield "tangents", 0, "jvp"
+    yield from damages_to_rules(case)
     if not case.cannot_batch:
         yield "batching", 0, "batching"
     if case.has_loops:
         yield "signature", 0, "signature"
 
 
+def damages_to_rules(case):
+    """Each operand's rule; of one that gives all tangents, each operand's share and each result's tangent."""
+    primitive = case.primitive
+    if not {plait.f64, plait.c128} & set(case.dtypes) or not results_of(case):
+        return
+    for operand in range(max(len(sample.operands) for sample in case.samples)):
+        for kind, checks in RULES.items():
+            if kind.removesuffix("_by") in primitive.rules and not why_not(case, kind, operand):
+                yield from ((kind, operand, check) for check in checks)
+    if "tangents" in primitive.rules:
+        dtype = next(each for each in (plait.f64, plait.c128) if each in case.dtypes)
+        sample = case.samples[0]
+        found = values.run(case, case.operands_of(sample, dtype, np.random.default_rng(7)), sample.attributes)
+        for result in (i for i, array in enumerate(found) if array.dtype.kind in "fc"):
+            yield from (("tangents", result, check) for check in ("tangents", "jvp"))
+
+
+# What damages a rule of one operand, and the checks that must notice: of the rule alone, and of the derivative.
+RULES = {
+    "partials": ("partials", "jvp"),
+    "transposes": ("transposes", "vjp"),
+    "tangents_by": ("tangents", "jvp"),
+}
+
+
+def why_not(case, kind, operand):
+    """Why damage to the rule of an operand is none; empty where it is."""
+    if operand in case.fixed:
+        return "it is not differentiated by that"
+    if case.dtypes_of(plait.f64)[operand].kind not in ("floating", "complex"):
+        return "that is no real or complex number"
+    if kind != "transposes" and case.blocks_derivative:
+        return "it says zero on purpose"
+    if kind == "partials" and case.primitive.elementwise == "truth":
+        return "it gives truth values"
+    return ""
+
+
 def is_noticed(case, check):
     return next(iter(run.failures_of(case, check, quick=True)), None)
 
 
+def selected_by(names):
+    every = cases.load()
+    unknown = set(names) - {case.primitive.name for case in every} - {case.family for case in every}
+    if unknown:
+        sys.exit(f"neither a primitive nor a family: {', '.join(sorted(unknown))}")
+    return [case for case in every if not names or {case.primitive.name, case.family} & set(names)]
+
+
 def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*")
+    parser.add_argument("--rules", action="store_true")
+    options = parser.parse_args()
     start = time.monotonic()
-    selected = [case for case in cases.load() if not sys.argv[1:] or case.primitive.name in sys.argv[1:]]
-    tried, survivors, sound = 0, [], set()
+    selected = selected_by(options.names)
+    tried, survivors, sound, untouched = 0, [], set(), []
     for case in selected:
         name = case.primitive.name
-        for kind, number, check in list(damages(case)):
+        rules_tried = 0
+        for kind, number, check in list(damages_to_rules(case) if options.rules else damages(case)):
             if (name, check) not in sound:
                 if wrong := is_noticed(case, check):
                     survivors.append(f"{name}: {check} fails without damage: {wrong}")
@@ -78,11 +118,16 @@ def main():
                 if not testing.damage(name, kind, number):
                     continue
                 tried += 1
+                rules_tried += kind in RULES or kind == "tangents"
                 if not is_noticed(case, check):
                     survivors.append(f"{name}: {kind} {number}: the check of {check} does not notice")
             finally:
                 testing.repair()
+        if rules_tried == 0 and {"partials", "transposes", "tangents"} & set(case.primitive.rules):
+            untouched.append(name)
     print("\n".join(survivors))
+    if untouched:
+        print(f"without a derivative that could be damaged: {', '.join(untouched)}")
     print(f"{tried} damages to {len(selected)} primitives, {len(survivors)} not noticed, {time.monotonic() - start:.0f} s")
     return 1 if survivors else 0
 

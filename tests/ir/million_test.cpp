@@ -6,7 +6,6 @@
 #include <new>
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 
 #include "plait/ir/builder.h"
 #include "plait/ir/identity.h"
@@ -15,6 +14,7 @@
 #include "plait/ir/verify.h"
 
 #include "tests/support/scalar_ops.h"
+#include "tests/support/small_stack.h"
 
 namespace {
 std::atomic<int64_t> allocations{0};
@@ -37,35 +37,6 @@ constexpr size_t kMany = 50'000;
 #else
 constexpr size_t kMany = 1'000'000;
 #endif
-
-// Runs on a thread whose stack would not survive a recursion over the program.
-void on_small_stack(const std::function<void()>& work) {
-  pthread_attr_t attributes;
-  pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 512 * 1024);
-  std::exception_ptr error;
-  struct Job {
-    const std::function<void()>& work;
-    std::exception_ptr& error;
-  } job{work, error};
-  pthread_t thread;
-  ASSERT_EQ(pthread_create(
-                &thread, &attributes,
-                [](void* argument) -> void* {
-                  Job& here = *static_cast<Job*>(argument);
-                  try {
-                    here.work();
-                  } catch (...) {
-                    here.error = std::current_exception();
-                  }
-                  return nullptr;
-                },
-                &job),
-            0);
-  pthread_join(thread, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (error) std::rethrow_exception(error);
-}
 
 Program chain(size_t length) {
   ProgramBuilder program;
@@ -115,17 +86,21 @@ class Million : public testing::Test {
 };
 
 TEST_F(Million, BuildsAndIsDestroyed) {
-  expect_linear("build", [](size_t n) { return n; }, [](size_t n) { chain(n); }, kMany);
+  expect_linear(
+      "build", [](size_t n) { return n; }, [](size_t n) { chain(n); }, kMany);
 }
 
 TEST_F(Million, Verifies) {
-  expect_linear("verify", chain, [](const Program& p) { verify(p); }, kMany);
-  expect_linear("verify calls", calls, [](const Program& p) { verify(p); }, kMany / 20);
+  expect_linear(
+      "verify", chain, [](const Program& p) { verify(p); }, kMany);
+  expect_linear(
+      "verify calls", calls, [](const Program& p) { verify(p); }, kMany / 20);
 }
 
 TEST_F(Million, PrintsAndParses) {
   auto text_of = [](size_t n) { return chain(n).text(); };
-  expect_linear("print", chain, [](const Program& p) { return p.text(); }, kMany);
+  expect_linear(
+      "print", chain, [](const Program& p) { return p.text(); }, kMany);
   expect_linear(
       "parse", text_of, [](const std::string& text) { return Program::parse(text); }, kMany);
   std::string text = text_of(kMany);
@@ -134,7 +109,8 @@ TEST_F(Million, PrintsAndParses) {
 
 TEST_F(Million, WritesAndReadsBytes) {
   auto bytes_of = [](size_t n) { return chain(n).bytes(); };
-  expect_linear("write", chain, [](const Program& p) { return p.bytes(); }, kMany);
+  expect_linear(
+      "write", chain, [](const Program& p) { return p.bytes(); }, kMany);
   expect_linear(
       "read", bytes_of, [](const std::string& bytes) { return Program::from_bytes(bytes); }, kMany);
   std::string bytes = bytes_of(kMany);
@@ -142,7 +118,8 @@ TEST_F(Million, WritesAndReadsBytes) {
 }
 
 TEST_F(Million, HasAnIdentity) {
-  expect_linear("identity", chain, [](const Program& p) { return identities(p); }, kMany);
+  expect_linear(
+      "identity", chain, [](const Program& p) { return identities(p); }, kMany);
   expect_linear(
       "identity of calls", calls, [](const Program& p) { return identities(p); }, kMany / 20);
 }
@@ -156,7 +133,8 @@ TEST_F(Million, IsPruned) {
     program.add(f.finish({x}));
     return program.finish();
   };
-  expect_linear("prune", unused, [](const Program& p) { return prune(p); }, kMany);
+  expect_linear(
+      "prune", unused, [](const Program& p) { return prune(p); }, kMany);
   EXPECT_EQ(prune(unused(kMany)).entry().size(), 0u);
 }
 

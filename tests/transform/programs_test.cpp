@@ -9,8 +9,11 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/index.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/matrix_parts.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/sort.h"
+#include "plait/ops/take.h"
 #include "plait/tensor/machine.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/tape.h"
@@ -93,6 +96,53 @@ func @layer<n>(%x: f64[n, 2], %w: f64[2, 3], %i: i64[]) -> (f64[n, 3], i64[]) {
   ASSERT_EQ(found.size(), 2u);
   EXPECT_EQ(found[0].text(), dx.text());
   EXPECT_EQ(found[1].text(), dw.text());
+}
+
+// What goes back has a size that no cotangent shows, nor what is kept.
+TEST(Programs, BackwardKnowsTheSizesOfTheParameters) {
+  const auto expect_back = [](std::string_view text, const Tensor& cotangent,
+                              std::string_view wanted) {
+    const ForwardAndBackward both = vjp(program_of(text));
+    const Tensor x = tensor({1., 2., 3.});
+    std::vector<Tensor> sent = evaluate(both.forward, {{x, x}});
+    sent.at(0) = cotangent;
+    const std::vector<Tensor> found = evaluate(both.backward, sent);
+    EXPECT_EQ(found.at(0).text(), wanted);
+    EXPECT_EQ(found.at(1).text(), "[0. 0. 0.] : f64[3]");
+  };
+  expect_back(R"(
+func @total<n>(%x: f64[n], %unused: f64[n]) -> (f64[]) {
+  %y = reduce_sum %x {axes = [0]}
+  return %y
+})",
+              number(2), "[2. 2. 2.] : f64[3]");
+  expect_back(R"(
+func @rest<n>(%x: f64[n], %unused: f64[n]) -> (f64[n - 1]) {
+  %y = slice %x {axis = 0, start = 1, count = n - 1}
+  return %y
+})",
+              tensor({10., 20.}), "[ 0. 10. 20.] : f64[3]");
+}
+
+// Rules of derivatives meet sizes that are not known to be 0 or more, but as those of their
+// operands.
+TEST(Programs, OfSizesThatAreDifferences) {
+  const auto expect_recorded = [](std::string_view what, auto f) {
+    Trace trace("main");
+    const Dim n = Dim::symbol("n");
+    const Tensor parameter = trace.parameter(ir::Type::array(DType::f64, {n}));
+    const Tensor recorded =
+        grad([&](Tensor x) { return f(slice_axis(x, 0, 1, x.shape(0) - 1)); })(parameter);
+    const ir::Program program = trace.program(trace.finish({{recorded}}));
+    const Tensor x = tensor({0.5, -1., 2., 0.25});
+    const auto at_once = [&](Tensor y) { return f(slice_axis(y, 0, 1, 3)); };
+    EXPECT_EQ(evaluate(program, {{x}}).at(0).text(), grad(at_once)(x).text()) << what;
+  };
+  expect_recorded("put_along_axis",
+                  [](Tensor x) { return sum(square(put_along_axis(x, argsort(x), x))); });
+  expect_recorded("flip", [](Tensor x) { return sum(flip(x, 0) * x * x); });
+  expect_recorded("every other", [](Tensor x) { return sum(square(x[{Slice{.step = 2}}])); });
+  expect_recorded("diagonal", [](Tensor x) { return sum(square(diagonal(outer(x, x)) + x)); });
 }
 
 TEST(Programs, Tangents) {

@@ -1,0 +1,62 @@
+// How long transforms of a recorded program take.
+#include <benchmark/benchmark.h>
+
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/reduce.h"
+#include "plait/tensor/trace_function.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/programs.h"
+
+namespace plait {
+namespace {
+
+// Products, sums and functions of matrices, as many as asked for; the last ones make a number.
+struct Layers {
+  int64_t length;
+  Tensor operator()(const Tensor& x, const Tensor& w) const {
+    Tensor y = x;
+    for (int64_t i = 0; i + 5 <= length; i += 5) y = tanh(matmul(y, w)) * x + sin(y);
+    return sum(y);
+  }
+};
+
+ir::Program recorded(int64_t length) {
+  const Tensor x = ones({8, 4}), w = ones({4, 4});
+  return trace(Layers{length})(x, w).program;
+}
+
+void count(benchmark::State& state) {
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+
+void record_program(benchmark::State& state) {
+  for (auto _ : state) benchmark::DoNotOptimize(recorded(state.range(0)));
+  count(state);
+}
+void grad_of_program(benchmark::State& state) {
+  const ir::Program program = recorded(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(grad(program, {0, 1}));
+  count(state);
+}
+void jvp_of_program(benchmark::State& state) {
+  const ir::Program program = recorded(state.range(0));
+  for (auto _ : state) benchmark::DoNotOptimize(jvp(program));
+  count(state);
+}
+void grad_recorded(benchmark::State& state) {
+  const Tensor x = ones({8, 4}), w = ones({4, 4});
+  for (auto _ : state) {
+    benchmark::DoNotOptimize(trace(grad<0, 1>(Layers{state.range(0)}))(x, w).program);
+  }
+  count(state);
+}
+
+BENCHMARK(record_program)->Arg(10'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(grad_of_program)->Arg(1'000)->Arg(10'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(jvp_of_program)->Arg(10'000)->Unit(benchmark::kMillisecond);
+BENCHMARK(grad_recorded)->Arg(10'000)->Unit(benchmark::kMillisecond);
+
+}  // namespace
+}  // namespace plait

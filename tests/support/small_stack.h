@@ -1,0 +1,11 @@
+// Runs work on a thread whose stack would not survive a recursion over a large program.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace plait {
+
+void on_small_stack(const std::function<void()>& work, size_t bytes = 512 * 1024);
+
+}  // namespace plait

@@ -1,0 +1,141 @@
+// Derivatives of a chain of 200,000 operations: nothing takes a deep stack, and work grows with
+// size, not faster. Work is counted, in heap allocations, in steps and in instructions, which are
+// the same on every run.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include <gtest/gtest.h>
+
+#include "plait/ir/verify.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/tensor/derivation.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/trace_function.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/programs.h"
+
+#include "tests/support/small_stack.h"
+
+namespace {
+std::atomic<int64_t> allocations{0};
+}
+
+// Not inlined: a compiler that sees one of a pair through, and not the other, warns of a mismatch.
+[[gnu::noinline]] void* operator new(size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+
+namespace plait {
+namespace {
+
+#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kMany = 20'000;
+constexpr size_t kStack = 1024 * 1024;  // sanitizers' frames are larger
+#else
+constexpr int kMany = 200'000;
+constexpr size_t kStack = 256 * 1024;
+#endif
+
+Tensor one() { return full({}, 1, DType::f64); }
+double value_of(const Tensor& x) { return x.item<double>(); }
+
+// x^(length + 1), each product of what came before and of x, so that x is used so often.
+struct Chain {
+  int length;
+  Tensor operator()(const Tensor& x) const {
+    Tensor y = x;
+    for (int i = 0; i < length; ++i) y = y * x;
+    return y;
+  }
+};
+
+struct Work {
+  int64_t allocations = 0, steps = 0;
+};
+Work work_of(const std::function<void()>& work) {
+  const uint64_t step = new_step()->number;
+  const int64_t before = allocations;
+  on_small_stack(work, kStack);
+  return {allocations - before, static_cast<int64_t>(new_step()->number - step)};
+}
+
+// Four times the size may take at most that much more work, and a twentieth, and what any size
+// takes.
+void expect_linear(const char* what, const std::function<void(int length)>& work,
+                   int length = kMany) {
+  work(1000);  // what is set up once does not count
+  const Work few = work_of([&] { work(length / 4); }), many = work_of([&] { work(length); });
+  EXPECT_LE(many.allocations, 4.2 * static_cast<double>(few.allocations) + 2000) << what;
+  EXPECT_LE(many.steps, 4.2 * static_cast<double>(few.steps) + 100) << what;
+  EXPECT_LE(many.allocations, 150 * length) << what;
+}
+
+TEST(LongChain, DifferentiatesAtOnce) {
+  const auto expect = [](double found, int length) { ASSERT_EQ(found, length + 1); };
+  expect_linear("grad", [&](int n) { expect(value_of(grad(Chain{n})(one())), n); });
+  expect_linear("jvp", [&](int n) {
+    expect(value_of(jvp(Chain{n}, std::tuple(one()), std::tuple(one())).second), n);
+  });
+  expect_linear("linearize",
+                [&](int n) { expect(value_of(linearize(Chain{n}, one()).second(one())), n); });
+  expect_linear("backward", [&](int n) {
+    const Tensor x = one().requires_grad();
+    Chain{n}(x).backward();
+    expect(value_of(x.grad()), n);
+  });
+}
+
+TEST(LongChain, DifferentiatesTwice) {
+  const auto work = [](int n) {
+    const auto both = jvp(grad(Chain{n}), std::tuple(one()), std::tuple(one()));
+    const double length = n;
+    ASSERT_EQ(value_of(both.second), (length + 1) * length);
+  };
+  expect_linear("forward over reverse", work, kMany / 4);
+}
+
+ir::Program traced_chain(int length) { return trace(Chain{length})(one()).program; }
+
+TEST(LongChain, DifferentiatesAsAProgram) {
+  expect_linear("the program's grad", [](int n) {
+    const ir::Program gradient = grad(traced_chain(n), {0});
+    ir::verify(gradient);
+    ASSERT_EQ(value_of(evaluate(gradient, {{one()}}).at(0)), n + 1);
+  });
+  const auto recorded = [](int n) {
+    const ir::Program gradient = trace(grad(Chain{n}))(one()).program;
+    ASSERT_EQ(value_of(evaluate(gradient, {{one()}}).at(0)), n + 1);
+  };
+  expect_linear("grad recorded", recorded, kMany / 4);
+  const auto forward = [](int n) {
+    const std::vector<Tensor> found = evaluate(jvp(traced_chain(n)), {{one(), one()}});
+    ASSERT_EQ(value_of(found.at(1)), n + 1);
+  };
+  expect_linear("the program's jvp", forward, kMany / 4);
+  const auto both_ways = [](int n) {
+    const ForwardAndBackward both = vjp(traced_chain(n));
+    std::vector<Tensor> given = evaluate(both.forward, {{one()}});
+    given[0] = one();
+    ASSERT_EQ(value_of(evaluate(both.backward, given).at(0)), n + 1);
+  };
+  expect_linear("the program's vjp", both_ways, kMany / 4);
+}
+
+// A product forward, and backward two of them and what adds them up.
+TEST(LongChain, AddsAFewInstructionsForEach) {
+  const auto size_of = [](int length) {
+    return static_cast<int64_t>(grad(traced_chain(length), {0}).entry().size());
+  };
+  const int64_t few = size_of(1000), many = size_of(2000);
+  EXPECT_LE(many - few, 4 * 1000);
+  EXPECT_EQ(size_of(3000) - many, many - few);
+}
+
+}  // namespace
+}  // namespace plait
