@@ -7,6 +7,7 @@
 #include <nanobind/stl/vector.h>
 
 #include "plait/transform/autocast.h"
+#include "plait/transform/control.h"
 #include "plait/transform/custom.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/remat.h"
@@ -166,6 +167,32 @@ void bind_vmap(nb::module_& module) {
       nb::arg("size").none());
 }
 
+void bind_control(nb::module_& module) {
+  module.def("_cond", [](const Tensor& predicate, nb::handle then, nb::handle otherwise,
+                         nb::handle operands) {
+    return to_python(
+        control::cond(predicate, on_lists(then), on_lists(otherwise), tensors_from(operands)));
+  });
+  module.def("_switch", [](const Tensor& index, nb::handle branches, nb::handle operands) {
+    std::vector<TensorFunction> functions;
+    for (const nb::handle each : branches) functions.push_back(on_lists(each));
+    return to_python(control::switch_(index, functions, tensors_from(operands)));
+  });
+  module.def("_while", [](nb::handle test, nb::handle body, nb::handle initial) {
+    return to_python(control::while_loop(on_lists(test), on_lists(body), tensors_from(initial)));
+  });
+  module.def(
+      "_scan",
+      [](nb::handle body, nb::handle initial, nb::handle stacked, nb::handle length, bool reverse) {
+        ScanOptions options{.reverse = reverse};
+        if (!length.is_none()) options.length = Dim(integer_from(length));
+        return to_python(
+            control::scan(on_lists(body), tensors_from(initial), tensors_from(stacked), options));
+      },
+      nb::arg("body"), nb::arg("initial"), nb::arg("stacked"), nb::arg("length").none(),
+      nb::arg("reverse"));
+}
+
 void bind_autocast(nb::module_& module) {
   nb::class_<Autocast>(module, "_Autocast");
   module.def(
@@ -243,6 +270,7 @@ void bind_transforms(nb::module_& module) {
   bind_customs(module);
   bind_remat(module);
   bind_vmap(module);
+  bind_control(module);
   bind_autocast(module);
   auto tensor = nb::borrow<nb::class_<Tensor>>(module.attr("Tensor"));
   tensor

@@ -1,0 +1,113 @@
+"""Branches and loops in Python, against JAX in each way that it has, and where it has none."""
+
+import unittest
+
+import numpy as np
+import plait as pl
+
+
+def array(*numbers):
+    return pl.asarray(np.array(numbers))
+
+
+def decay(x):
+    """Of no known number of steps."""
+    return pl.sum(pl.while_loop(lambda h: pl.sum(h * h) > 0.05, lambda h: h * 0.6 * pl.cos(h * x), x))
+
+
+def chosen(x):
+    return pl.sum(pl.cond(pl.sum(x) > 0.2, lambda y: pl.sin(y) * x, pl.exp, x))
+
+
+def folded(x):
+    def step(state, each):
+        h = pl.tanh(state["h"] * each + x)
+        return {"h": h, "n": state["n"] + 1}, (h, each)
+
+    last, (all_of, _) = pl.scan(step, {"h": x, "n": pl.asarray(0)}, pl.stack([x, x * x, pl.sin(x)]))
+    return pl.sum(last["h"]) + pl.sum(all_of * all_of)
+
+
+def counted(x):
+    return pl.sum(pl.for_loop(1, 4, lambda i, h: pl.sin(h) * i + x, x) * pl.map(lambda each: each * each, x))
+
+
+class Control(unittest.TestCase):
+    def test_every_way_gives_the_same(self):
+        samples = np.array([[0.5, -0.3, 0.8], [-0.4, 0.2, -0.9], [1.1, 0.7, -0.2]])
+        for f in decay, chosen, folded, counted:
+            ways = {"value": f, "gradient": pl.grad(f), "second": pl.grad(lambda x: pl.sum(pl.grad(f)(x) ** 2)),
+                    "tangent": lambda x: pl.jvp(f, (x,), (x * x,))[1]}
+            for name, way in ways.items():
+                program = pl.trace(way)(pl.asarray(samples[0]))
+                eager = [way(pl.asarray(sample)).numpy() for sample in samples]
+                for sample, wanted in zip(samples, eager):
+                    np.testing.assert_allclose(program(pl.asarray(sample)), wanted, rtol=1e-11, atol=1e-12,
+                                               err_msg=f"{f.__name__}: {name}")
+                np.testing.assert_allclose(pl.vmap(way)(pl.asarray(samples)), eager, rtol=1e-11, atol=1e-12,
+                                           err_msg=f"{f.__name__}: vmap of {name}")
+
+    def test_against_jax(self):
+        import jax
+        import jax.numpy as jnp
+
+        jax.config.update("jax_enable_x64", True)
+
+        def jax_decay(x):
+            return jnp.sum(jax.lax.while_loop(lambda h: jnp.sum(h * h) > 0.05, lambda h: h * 0.6 * jnp.cos(h * x), x))
+
+        x, v = np.array([0.5, -0.3, 0.8]), np.array([1.0, 2.0, -1.0])
+        value, tangent = jax.jvp(jax_decay, (x,), (v,))
+        found = pl.jvp(decay, (pl.asarray(x),), (pl.asarray(v),))
+        np.testing.assert_allclose(found[0], value, rtol=1e-12)
+        np.testing.assert_allclose(found[1], tangent, rtol=1e-12)
+        with self.assertRaises(ValueError):  # a loop of no known length has no reverse mode there
+            jax.grad(jax_decay)(x)
+        np.testing.assert_allclose(pl.sum(pl.grad(decay)(pl.asarray(x)) * pl.asarray(v)), tangent, rtol=1e-12)
+
+    def test_lanes_that_are_not_there_do_nothing(self):
+        def safe_log(x):
+            return pl.cond(x > 0, pl.log, lambda y: y * 0, x)
+
+        x = array(1.0, 0.0, -2.0)
+        for f in pl.vmap(safe_log), lambda y: pl.trace(pl.vmap(safe_log))(y)(y):
+            np.testing.assert_array_equal(f(x), [0, 0, 0])
+        by_lane = pl.vmap(pl.grad(safe_log))
+        for f in by_lane, lambda y: pl.trace(by_lane)(y)(y):
+            np.testing.assert_array_equal(f(x), [1, 0, 0])
+
+    def test_collatz_lengths_of_many_lanes(self):
+        def length(n):
+            def step(state):
+                n, count = state
+                return pl.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
+
+            return pl.while_loop(lambda state: state[0] != 1, step, (n, pl.asarray(0)))[1]
+
+        def by_hand(n):
+            count = 0
+            while n != 1:
+                n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
+            return count
+
+        found = pl.vmap(length)(pl.arange(1, 1001)).numpy()
+        np.testing.assert_array_equal(found, [by_hand(n) for n in range(1, 1001)])
+
+    def test_refuses(self):
+        x = array(1.0, 2.0)
+        with self.assertRaisesRegex(TypeError, "bool"):
+            pl.cond(pl.asarray(1.0), pl.sin, pl.cos, x)
+        with self.assertRaisesRegex(IndexError, "5, and there are 2"):
+            pl.switch(pl.asarray(5), [pl.sin, pl.cos], x)
+        with self.assertRaisesRegex(TypeError, "one branch .*another"):
+            pl.trace(lambda a: pl.cond(pl.sum(a) > 0, lambda b: b, lambda b: pl.sum(b), a))(x)
+        with self.assertRaisesRegex(TypeError, "after a step"):
+            pl.while_loop(lambda h: pl.sum(h) < 9, lambda h: pl.stack([h, h]), x)
+        with self.assertRaisesRegex(ValueError, "how many steps"):
+            pl.scan(lambda h, _: (h, ()), x)
+        with self.assertRaisesRegex(TypeError, "different trees"):
+            pl.trace(lambda a: pl.cond(pl.sum(a) > 0, lambda b: (b, b), lambda b: [b, b], a))(x)
+
+
+if __name__ == "__main__":
+    unittest.main()
