@@ -96,15 +96,37 @@ HWY_INLINE A load(const T* x) {
 template <class A>
 using Tag = hn::ScalableTag<A>;
 
+HWY_INLINE hn::Vec<Tag<float>> widened_vector(const BFloat16* x) {
+  const hn::Rebind<hwy::bfloat16_t, Tag<float>> narrow;
+  return hn::PromoteTo(Tag<float>(),
+                       hn::LoadU(narrow, reinterpret_cast<const hwy::bfloat16_t*>(x)));
+}
+
+HWY_INLINE hn::Vec<Tag<float>> widened_vector(const Float16* x) {
+  const Tag<float> d;
+  const hn::Rebind<hwy::float16_t, Tag<float>> narrow;
+  const auto number =
+      hn::PromoteTo(d, hn::LoadU(narrow, reinterpret_cast<const hwy::float16_t*>(x)));
+  if constexpr (hn::MaxLanes(Tag<float>()) != 4) {
+    return number;
+  } else {
+    // At SSE4 Highway takes infinity and NaN for numbers from 2^16 on.
+    const hn::Rebind<uint16_t, Tag<float>> codes;
+    const hn::Rebind<uint32_t, Tag<float>> wide;
+    const auto bits = hn::PromoteTo(wide, hn::LoadU(codes, reinterpret_cast<const uint16_t*>(x)));
+    const auto mantissa = hn::ShiftLeft<13>(bits & hn::Set(wide, 0x3ff));
+    const auto sign = hn::ShiftLeft<16>(bits & hn::Set(wide, 0x8000));
+    const auto special = hn::BitCast(d, mantissa | sign | hn::Set(wide, 0x7f800000));
+    return hn::IfThenElse(hn::Abs(number) > hn::Set(d, 65535.0F), special, number);
+  }
+}
+
 template <class A, class T>
 HWY_INLINE hn::Vec<Tag<A>> load_vector(const T* x) {
-  const Tag<A> d;
   if constexpr (std::is_same_v<T, A>) {
-    return hn::LoadU(d, x);
+    return hn::LoadU(Tag<A>(), x);
   } else {
-    using Narrow = std::conditional_t<std::is_same_v<T, Float16>, hwy::float16_t, hwy::bfloat16_t>;
-    return hn::PromoteTo(
-        d, hn::LoadU(hn::Rebind<Narrow, Tag<A>>(), reinterpret_cast<const Narrow*>(x)));
+    return widened_vector(x);
   }
 }
 
