@@ -4,12 +4,25 @@
 #include <cstdint>
 #include <type_traits>
 
+#include "plait/cpu/half_precision.h"
+
 #define HWY_NAMESPACE N_PLAIN
 #define HWY_BEFORE_NAMESPACE() static_assert(true)
 #define HWY_AFTER_NAMESPACE() static_assert(true)
 #define HWY_ATTR
 #define HWY_INLINE inline
 #define HWY_ONCE 1
+
+namespace hwy {
+
+struct float16_t {
+  uint16_t bits;
+};
+struct bfloat16_t {
+  uint16_t bits;
+};
+
+}  // namespace hwy
 
 namespace hwy::N_PLAIN {
 
@@ -31,8 +44,8 @@ struct Vector {
   friend Vector operator-(Vector a, Vector b) { return {a.value - b.value}; }
   friend Vector operator*(Vector a, Vector b) { return {a.value * b.value}; }
   friend Vector operator/(Vector a, Vector b) { return {a.value / b.value}; }
-  friend Vector operator&(Vector a, Vector b) { return {a.value & b.value}; }
-  friend Vector operator|(Vector a, Vector b) { return {a.value | b.value}; }
+  friend Vector operator&(Vector a, Vector b) { return {static_cast<T>(a.value & b.value)}; }
+  friend Vector operator|(Vector a, Vector b) { return {static_cast<T>(a.value | b.value)}; }
   friend Vector operator^(Vector a, Vector b) { return {a.value ^ b.value}; }
   friend bool operator==(Vector a, Vector b) { return a.value == b.value; }
   friend bool operator<(Vector a, Vector b) { return a.value < b.value; }
@@ -42,6 +55,8 @@ template <class D>
 using Vec = Vector<typename D::Element>;
 template <class D>
 using TFromD = typename D::Element;
+template <class V>
+using TFromV = typename V::Element;
 
 template <class D>
 constexpr size_t Lanes(D) {
@@ -76,6 +91,14 @@ void StoreInterleaved2(Vec<D> a, Vec<D> b, D, TFromD<D>* to) {
 template <class D, class T>
 Vec<D> PromoteTo(D, Vector<T> a) {
   return {static_cast<TFromD<D>>(a.value)};
+}
+template <class D>
+Vec<D> PromoteTo(D, Vector<float16_t> a) {
+  return {plait::widened(plait::Float16::from_bits(a.value.bits))};
+}
+template <class D>
+Vec<D> PromoteTo(D, Vector<bfloat16_t> a) {
+  return {plait::widened(plait::BFloat16::from_bits(a.value.bits))};
 }
 template <class D, class T>
 Vec<D> DemoteTo(D, Vector<T> a) {
@@ -130,7 +153,7 @@ inline bool And(bool a, bool b) { return a && b; }
 inline bool Or(bool a, bool b) { return a || b; }
 template <class T>
 Vector<T> IfThenElse(bool condition, Vector<T> yes, Vector<T> no) {
-  return condition ? yes : no;
+  return {condition ? yes.value : no.value};
 }
 template <class D>
 bool AllTrue(D, bool mask) {

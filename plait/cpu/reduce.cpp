@@ -1,48 +1,36 @@
 #include "plait/cpu/reduce.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
+#include <bit>
+#include <cstring>
 #include <limits>
 #include <vector>
 
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
+#include "plait/cpu/reduce_kernels.h"
+#include "plait/tensor/buffer.h"
 
 namespace plait {
 namespace {
 
-using ir::Reduction;
+using cpu::ReduceKernel;
 
-constexpr int64_t kLanes = 16;       // partial results side by side in a row
-constexpr int64_t kRow = 2048;       // elements reduced without halving
-constexpr int64_t kColumns = 512;    // reduced side by side
-constexpr int64_t kRows = 64;        // of columns, reduced without halving
+constexpr int64_t kRow = 1 << 14;          // elements of a row that a kernel is given
+constexpr int64_t kMostRows = 256;         // of a block
+constexpr int64_t kBelow = 64;             // rows below each other, to be added to columns
+constexpr int64_t kColumnBytes = 1 << 14;  // of the totals of columns; they stay in the first cache
+constexpr int64_t kFolded = 512;     // columns, at least, where rows follow each other closely
+constexpr int64_t kUnits = 16;       // that join one total after the other
 constexpr int64_t kWork = 1 << 15;   // elements worth a thread
-constexpr int64_t kPiece = 1 << 18;  // of a long reduction, elements to a piece that threads share
+constexpr int64_t kPiece = 1 << 16;  // of a long reduction, elements to a piece that threads share
+constexpr int64_t kManyBlocks = 64;  // blocks of results that threads share as they are
+constexpr int64_t kPackedBytes = 1 << 14;
 
 struct Dimension {
-  int64_t size, stride;  // in elements of x
+  int64_t size = 1;
+  int64_t stride = 0, out_stride = 0;  // in elements
 };
-
-// What is reduced, seen from one element of the result: `outer` dimensions, one index after the
-// other, around `inner`.
-struct Plan {
-  std::vector<Dimension> kept;  // row-major as in the result; the last may be read side by side
-  std::vector<Dimension> outer;
-  Dimension inner{1, 0};
-  int64_t kept_count = 1, outer_count = 1;
-  int64_t width = 1;  // results at a time: of the last kept dimension, when that is the closest
-};
-
-int64_t offset_of(std::span<const Dimension> dimensions, int64_t index) {
-  int64_t offset = 0;
-  for (size_t i = dimensions.size(); i-- > 0;) {
-    offset += index % dimensions[i].size * dimensions[i].stride;
-    index /= dimensions[i].size;
-  }
-  return offset;
-}
 
 int64_t count_of(std::span<const Dimension> dimensions) {
   int64_t count = 1;
@@ -50,288 +38,303 @@ int64_t count_of(std::span<const Dimension> dimensions) {
   return count;
 }
 
-// Neighbours that lie without a gap become one.
+struct Place {
+  int64_t x = 0, out = 0;  // in elements
+};
+
+Place place_of(std::span<const Dimension> dimensions, int64_t index) {
+  Place place;
+  for (size_t i = dimensions.size(); i-- > 0;) {
+    const Dimension& d = dimensions[i];
+    place.x += index % d.size * d.stride;
+    place.out += index % d.size * d.out_stride;
+    index /= d.size;
+  }
+  return place;
+}
+
+// Neighbours that lie without a gap become one, and those of size 1 vanish.
 void join(std::vector<Dimension>& dimensions) {
   std::vector<Dimension> joined;
   for (const Dimension& d : dimensions) {
     if (d.size == 1) continue;
-    if (!joined.empty() && joined.back().stride == d.stride * d.size)
-      joined.back() = {joined.back().size * d.size, d.stride};
-    else
+    if (!joined.empty() && joined.back().stride == d.stride * d.size &&
+        joined.back().out_stride == d.out_stride * d.size) {
+      joined.back() = {joined.back().size * d.size, d.stride, d.out_stride};
+    } else {
       joined.push_back(d);
+    }
   }
   dimensions = std::move(joined);
 }
 
-Plan plan_of(const Layout& x, std::span<const int64_t> axes) {
-  Plan plan;
-  std::vector<Dimension> reduced;
-  for (size_t i = 0; i < x.rank(); ++i) {
+// A reduction as it is computed: for each block of results, one unit after the other.
+//
+// A block is a part of `line`, a dimension of the results. A unit is a part of `inner`, the
+// dimension reduced whose elements are closest. Where the line's elements are closer, a unit is
+// added to columns, else it is rows, one a result.
+struct Plan {
+  Place first;
+  std::vector<Dimension> kept, outer;  // around line and inner
+  Dimension line, inner;
+  bool is_columns = false;
+  int64_t width = 1;   // results of a block
+  int64_t folded = 1;  // rows of inner that are taken for one row, whose columns are folded
+  int64_t unit = 1;    // elements of inner in a unit
+  int64_t line_parts = 1, inner_parts = 1;
+
+  int64_t blocks() const { return count_of(kept) * line_parts; }
+  int64_t units() const { return count_of(outer) * inner_parts; }
+  int64_t unit_work() const { return std::clamp<int64_t>(inner.size, 1, unit) * width; }
+};
+
+int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
+
+// How far apart neighbours are; what only repeats one element comes last.
+int64_t distance(const Dimension& d) {
+  return d.stride == 0 ? std::numeric_limits<int64_t>::max() : d.stride;
+}
+
+// The dimensions of x, all of which run forwards.
+void find_dimensions(const Layout& x, std::span<const int64_t> axes, Plan& plan) {
+  int64_t out_stride = 1;
+  for (size_t i = x.rank(); i-- > 0;) {
     const bool is_reduced = std::ranges::binary_search(axes, static_cast<int64_t>(i));
-    (is_reduced ? reduced : plan.kept).push_back({x.sizes[i], x.strides[i]});
+    Dimension d{x.sizes[i], x.strides[i], is_reduced ? 0 : out_stride};
+    if (!is_reduced) out_stride *= d.size;
+    if (d.stride < 0) {
+      plan.first.x += (d.size - 1) * d.stride;
+      plan.first.out += (d.size - 1) * d.out_stride;
+      d.stride = -d.stride;
+      d.out_stride = -d.out_stride;
+    }
+    (is_reduced ? plan.outer : plan.kept).push_back(d);
   }
-  std::ranges::sort(reduced, std::ranges::greater(),
-                    [](const Dimension& d) { return std::abs(d.stride); });
-  join(reduced);
+  std::ranges::reverse(plan.kept);
+  std::ranges::stable_sort(plan.outer, std::ranges::greater(), distance);
   join(plan.kept);
-  plan.kept_count = count_of(plan.kept);
-  const bool kept_is_closest = !plan.kept.empty() && plan.kept.back().stride == 1 &&
-                               (reduced.empty() || reduced.back().stride != 1);
-  if (kept_is_closest) {
-    plan.width = std::min(plan.kept.back().size, kColumns);
-  } else if (!reduced.empty()) {
-    plan.inner = reduced.back();
-    reduced.pop_back();
+  join(plan.outer);
+}
+
+void choose_line_and_inner(Plan& plan) {
+  if (!plan.outer.empty()) {
+    plan.inner = plan.outer.back();
+    plan.outer.pop_back();
   }
-  plan.outer = std::move(reduced);
-  plan.outer_count = count_of(plan.outer);
+  const auto closest = std::ranges::min_element(plan.kept, {}, distance);
+  if (closest != plan.kept.end()) {
+    plan.line = *closest;
+    plan.kept.erase(closest);
+  }
+  plan.is_columns = plan.inner.size == 1 || distance(plan.line) < distance(plan.inner);
+}
+
+// From the sizes alone, so that results do not depend on the number of threads.
+void cut(Plan& plan, int64_t total_size) {
+  if (plan.is_columns) {
+    plan.line_parts = quotient_up(plan.line.size, kColumnBytes / total_size);
+    plan.width = quotient_up(plan.line.size, plan.line_parts);
+    const bool is_dense = plan.line.stride == 1 && plan.inner.stride == plan.line.size;
+    if (is_dense && 2 * plan.width < kFolded) {
+      plan.folded = std::clamp<int64_t>(plan.inner.size / 8, 1, kFolded / plan.width);
+    }
+    plan.unit = kBelow * plan.folded;
+  } else {
+    plan.unit = std::clamp<int64_t>(plan.inner.size, 1, kRow);
+    plan.width = std::clamp<int64_t>(kWork / plan.unit, 1, std::min(plan.line.size, kMostRows));
+    plan.line_parts = quotient_up(plan.line.size, plan.width);
+  }
+  plan.inner_parts = quotient_up(plan.inner.size, plan.unit);
+}
+
+Plan plan_of(const Layout& x, std::span<const int64_t> axes, int64_t total_size) {
+  Plan plan;
+  find_dimensions(x, axes, plan);
+  choose_line_and_inner(plan);
+  cut(plan, total_size);
   return plan;
 }
 
-// ---- What is done to two numbers.
-
-struct Sum {
-  template <class A>
-  static constexpr A identity() {
-    return A(0);
-  }
-  template <class A>
-  static A of(A a, A b) {
-    return a + b;
-  }
-};
-struct Product {
-  template <class A>
-  static constexpr A identity() {
-    return A(1);
-  }
-  template <class A>
-  static A of(A a, A b) {
-    return a * b;
-  }
-};
-template <bool greatest>
-struct Extreme {
-  template <class A>
-  static constexpr A identity() {
-    using Limits = std::numeric_limits<A>;
-    if constexpr (Limits::has_infinity) return greatest ? -Limits::infinity() : Limits::infinity();
-    return greatest ? Limits::lowest() : Limits::max();
-  }
-  template <class A>
-  static A of(A a, A b) {
-    if constexpr (std::is_floating_point_v<A>) {
-      // A NaN stays. Without a branch, so that many are compared side by side.
-      const bool takes_b = (greatest ? b > a : b < a) | std::isunordered(b, b);
-      return takes_b ? b : a;
-    } else {
-      return (greatest ? b > a : b < a) ? b : a;
+template <size_t size>
+void pack(const std::byte* from, int64_t rows, int64_t row_stride, int64_t count, int64_t stride,
+          std::byte* to) {
+  for (int64_t r = 0; r < rows; ++r) {
+    const std::byte* row = from + r * row_stride * static_cast<int64_t>(size);
+    for (int64_t i = 0; i < count; ++i, to += size) {
+      std::memcpy(to, row + i * stride * static_cast<int64_t>(size), size);
     }
   }
-};
-template <bool all>
-struct Truth {
-  template <class A>
-  static constexpr A identity() {
-    return A(all);
-  }
-  template <class A>
-  static A of(A a, A b) {
-    return static_cast<A>(all ? a & b : a | b);
-  }
-};
+}
+using Pack = void (*)(const std::byte*, int64_t, int64_t, int64_t, int64_t, std::byte*);
 
-// T is what lies in memory, A what is computed with.
-template <class Op, class T, class A>
-class Reducer {
+Pack pack_of(int64_t size) {
+  switch (size) {
+    case 1: return pack<1>;
+    case 2: return pack<2>;
+    case 4: return pack<4>;
+    case 8: return pack<8>;
+    default: return pack<16>;
+  }
+}
+
+class Run {
  public:
-  Reducer(const Plan& plan, const T* x, T* out) : plan_(plan), x_(x), out_(out) {}
+  Run(const ReduceKernel& kernel, const Plan& plan, const std::byte* x, std::byte* out)
+      : kernel_(kernel), plan_(plan), x_(x), out_(out), width_(plan.width * plan.folded) {}
 
-  void run() const {
-    const int64_t last = plan_.kept.empty() ? 1 : plan_.kept.back().size;
-    const int64_t blocks = (last + plan_.width - 1) / plan_.width;  // of the last kept dimension
-    const int64_t groups = plan_.width > 1 ? plan_.kept_count / last * blocks : plan_.kept_count;
-    const int64_t each = plan_.outer_count * plan_.inner.size * plan_.width;
-    if (groups < 4 && each > 2 * kPiece) return run_in_pieces(groups, last, blocks);
-    const int64_t grain = std::max<int64_t>(kWork / std::max<int64_t>(each, 1), 1);
-    parallel_for(groups, grain, [&](int64_t begin, int64_t end) {
-      std::vector<A> totals(static_cast<size_t>(plan_.width));
-      for (int64_t group = begin; group < end; ++group) {
-        const Place place = place_of(group, last, blocks);
-        reduce_outer(totals.data(), place, 0, plan_.outer_count);
-        store(totals.data(), place);
+  void all() const {
+    const int64_t blocks = plan_.blocks(), units = plan_.units();
+    if (blocks < kManyBlocks) {
+      const int64_t each = std::max<int64_t>(kPiece / plan_.unit_work(), 1);
+      if (units > each) return in_pieces(blocks, units, each);
+    }
+    const int64_t work = plan_.unit_work() * std::max<int64_t>(units, 1);
+    parallel_for(blocks, std::max<int64_t>(kWork / work, 1), [&](int64_t begin, int64_t end) {
+      const Buffer totals = Buffer::allocate(bytes_for(units));
+      for (int64_t block = begin; block < end; ++block) {
+        const Block place = block_at(block);
+        reduce(place, 0, units, totals.data());
+        finish(place, totals.data());
       }
     });
   }
 
  private:
-  struct Place {
-    int64_t x, out, width;
+  struct Block {
+    Place at;
+    int64_t width;  // results
   };
 
-  Place place_of(int64_t group, int64_t last, int64_t blocks) const {
-    if (plan_.width == 1) return {offset_of(plan_.kept, group), group, 1};
-    const int64_t column = group % blocks * plan_.width;
-    const int64_t index = group / blocks * last + column;
-    return {offset_of(plan_.kept, index), index, std::min(plan_.width, last - column)};
+  int64_t size_of_totals() const { return width_ * kernel_.total_size; }
+
+  // Totals, and those that join them halving by halving.
+  int64_t bytes_for(int64_t units) const {
+    const int64_t halvings = std::bit_width(static_cast<uint64_t>(units / kUnits)) + 1;
+    return (halvings + 1) * size_of_totals();
   }
 
-  void store(const A* totals, const Place& place) const {
-    for (int64_t i = 0; i < place.width; ++i) out_[place.out + i] = static_cast<T>(totals[i]);
+  Block block_at(int64_t block) const {
+    const int64_t begin = block % plan_.line_parts * plan_.width;
+    Place at = place_of(plan_.kept, block / plan_.line_parts);
+    at.x += plan_.first.x + begin * plan_.line.stride;
+    at.out += plan_.first.out + begin * plan_.line.out_stride;
+    return {at, std::min(plan_.width, plan_.line.size - begin)};
   }
 
-  // The outer dimensions, or the inner one where it is the longer, in pieces of a fixed length.
-  void run_in_pieces(int64_t groups, int64_t last, int64_t blocks) const {
-    const bool by_inner = plan_.outer_count == 1;
-    const int64_t whole = by_inner ? plan_.inner.size : plan_.outer_count;
-    const int64_t unit = by_inner ? plan_.width : plan_.inner.size * plan_.width;
-    const int64_t length = std::max<int64_t>(kPiece / unit, 1);
-    const int64_t pieces = (whole + length - 1) / length;
-    std::vector<A> totals(static_cast<size_t>(pieces * plan_.width));
-    for (int64_t group = 0; group < groups; ++group) {
-      const Place place = place_of(group, last, blocks);
-      parallel_chunks(pieces, [&](int64_t piece) {
-        const int64_t begin = piece * length, end = std::min(begin + length, whole);
-        A* total = totals.data() + piece * plan_.width;
-        if (by_inner)
-          *total = row(x_ + place.x + begin * plan_.inner.stride, end - begin);
-        else
-          reduce_outer(total, place, begin, end);
+  // Each piece has totals of its own, which join each other in pairs.
+  void in_pieces(int64_t blocks, int64_t units, int64_t each) const {
+    const int64_t pieces = quotient_up(units, each), size = size_of_totals();
+    const Buffer totals = Buffer::allocate(blocks * pieces * size);
+    parallel_chunks(blocks * pieces, [&](int64_t at) {
+      const int64_t begin = at % pieces * each, end = std::min(begin + each, units);
+      const Buffer own = Buffer::allocate(bytes_for(end - begin));
+      reduce(block_at(at / pieces), begin, end, own.data());
+      std::memcpy(totals.data() + at * size, own.data(), static_cast<size_t>(size));
+    });
+    for (int64_t block = 0; block < blocks; ++block) {
+      std::byte* first = totals.data() + block * pieces * size;
+      parallel_for(width_, kWork / pieces + 1, [&](int64_t begin, int64_t end) {
+        join_pieces(first + begin * kernel_.total_size, pieces, end - begin);
       });
-      combine_pieces(totals, pieces);
-      store(totals.data(), place);
+      finish(block_at(block), first);
     }
   }
 
-  void combine_pieces(std::vector<A>& totals, int64_t pieces) const {
+  void join_pieces(std::byte* totals, int64_t pieces, int64_t count) const {
     for (int64_t step = 1; step < pieces; step *= 2) {
       for (int64_t i = 0; i + step < pieces; i += 2 * step) {
-        combine(&totals[static_cast<size_t>(i * plan_.width)],
-                &totals[static_cast<size_t>((i + step) * plan_.width)], plan_.width);
+        kernel_.combine(totals + i * size_of_totals(), totals + (i + step) * size_of_totals(),
+                        count);
       }
     }
   }
 
-  static void combine(A* totals, const A* more, int64_t width) {
-    for (int64_t i = 0; i < width; ++i) totals[i] = Op::of(totals[i], more[i]);
-  }
-
-  void reduce_outer(A* totals, const Place& place, int64_t begin, int64_t end) const {
-    if (end - begin > kRows) {
+  // Of long ranges the halves, each with its own totals, the second's behind the first's.
+  void reduce(const Block& block, int64_t begin, int64_t end, std::byte* totals) const {
+    if (end - begin > kUnits) {
       const int64_t middle = begin + (end - begin) / 2;
-      reduce_outer(totals, place, begin, middle);
-      std::vector<A> more(static_cast<size_t>(place.width));
-      reduce_outer(more.data(), place, middle, end);
-      return combine(totals, more.data(), place.width);
+      std::byte* more = totals + size_of_totals();
+      reduce(block, begin, middle, totals);
+      reduce(block, middle, end, more);
+      return kernel_.combine(totals, more, width_);
     }
-    std::fill_n(totals, place.width, Op::template identity<A>());
-    for (int64_t i = begin; i < end; ++i) {
-      const T* x = x_ + place.x + offset_of(plan_.outer, i);
-      if (plan_.width == 1) {
-        *totals = Op::of(*totals, row(x, plan_.inner.size));
-      } else {
-        for (int64_t c = 0; c < place.width; ++c) totals[c] = Op::of(totals[c], A(x[c]));
+    kernel_.clear(totals, width_);
+    for (int64_t unit = begin; unit < end; ++unit) add(block, unit, totals);
+  }
+
+  void add(const Block& block, int64_t unit, std::byte* totals) const {
+    const int64_t begin = unit % plan_.inner_parts * plan_.unit;
+    const int64_t count = std::min(plan_.unit, plan_.inner.size - begin);
+    const int64_t outer = place_of(plan_.outer, unit / plan_.inner_parts).x;
+    const std::byte* x =
+        x_ + (block.at.x + outer + begin * plan_.inner.stride) * kernel_.element_size;
+    if (plan_.folded > 1) return add_folded(x, count, totals);
+    if (plan_.is_columns) {
+      add_lines(x, {count, plan_.inner.stride}, {block.width, plan_.line.stride}, totals);
+    } else {
+      add_lines(x, {block.width, plan_.line.stride}, {count, plan_.inner.stride}, totals);
+    }
+  }
+
+  // Rows that follow each other, as few and long ones; the last may be shorter.
+  void add_folded(const std::byte* x, int64_t rows, std::byte* totals) const {
+    const int64_t whole = rows / plan_.folded;
+    kernel_.add_columns(x, whole, width_, width_, totals);
+    x += whole * width_ * kernel_.element_size;
+    kernel_.add_columns(x, 1, 0, rows % plan_.folded * plan_.width, totals);
+  }
+
+  // Lines below each other; elements with gaps are brought together first.
+  void add_lines(const std::byte* x, Dimension lines, Dimension in_line, std::byte* totals) const {
+    const auto add = plan_.is_columns ? kernel_.add_columns : kernel_.add_rows;
+    if (in_line.stride == 1 || in_line.size == 1) {
+      return add(x, lines.size, lines.stride, in_line.size, totals);
+    }
+    const int64_t most = kPackedBytes / kernel_.element_size;
+    const Pack pack = pack_of(kernel_.element_size);
+    alignas(64) std::byte packed[kPackedBytes];
+    for (int64_t i = 0; i < in_line.size; i += most) {
+      const int64_t count = std::min(most, in_line.size - i);
+      for (int64_t line = 0; line < lines.size; line += most / count) {
+        const int64_t rows = std::min(most / count, lines.size - line);
+        pack(x + (line * lines.stride + i * in_line.stride) * kernel_.element_size, rows,
+             lines.stride, count, in_line.stride, packed);
+        add(packed, rows, count, count,
+            totals + (plan_.is_columns ? i : line) * kernel_.total_size);
       }
     }
   }
 
-  A row(const T* x, int64_t count) const {
-    if (count > kRow) {
-      const int64_t half = (count / 2 + kRow - 1) / kRow * kRow;
-      return Op::of(row(x, half), row(x + half * plan_.inner.stride, count - half));
+  void finish(const Block& block, std::byte* totals) const {
+    for (int64_t rows = plan_.folded; rows > 1;) {
+      const int64_t half = (rows + 1) / 2;
+      kernel_.combine(totals, totals + half * plan_.width * kernel_.total_size,
+                      (rows - half) * plan_.width);
+      rows = half;
     }
-    A total = Op::template identity<A>();
-    int64_t i = 0;
-    if (plan_.inner.stride == 1 && count >= kLanes) {
-      std::array<A, kLanes> lanes;
-      lanes.fill(total);
-      for (; i + kLanes <= count; i += kLanes) {
-        for (int64_t lane = 0; lane < kLanes; ++lane) {
-          const auto at = static_cast<size_t>(lane);
-          lanes[at] = Op::of(lanes[at], A(x[i + lane]));
-        }
-      }
-      for (size_t step = kLanes / 2; step > 0; step /= 2) {
-        for (size_t lane = 0; lane < step; ++lane) {
-          lanes[lane] = Op::of(lanes[lane], lanes[lane + step]);
-        }
-      }
-      total = lanes[0];
-    }
-    for (; i < count; ++i) total = Op::of(total, A(x[i * plan_.inner.stride]));
-    return total;
+    kernel_.store(totals, out_ + block.at.out * kernel_.element_size, plan_.line.out_stride,
+                  block.width);
   }
 
+  const ReduceKernel& kernel_;
   const Plan& plan_;
-  const T* x_;
-  T* out_;
+  const std::byte* x_;
+  std::byte* out_;
+  const int64_t width_;  // totals of a block
 };
-
-template <class Op, class T, class A = T>
-void run(const Plan& plan, const std::byte* x, std::byte* out) {
-  Reducer<Op, T, A>(plan, reinterpret_cast<const T*>(x), reinterpret_cast<T*>(out)).run();
-}
-using Run = void (*)(const Plan&, const std::byte*, std::byte*);
-
-template <class Op>
-Run arithmetic(DType dtype) {
-  switch (dtype) {
-    case DType::f64: return run<Op, double>;
-    case DType::f32: return run<Op, float>;
-    case DType::f16: return run<Op, Float16, float>;
-    case DType::bf16: return run<Op, BFloat16, float>;
-    case DType::i64:
-    case DType::u64: return run<Op, uint64_t>;  // wraps alike
-    case DType::c64: return run<Op, std::complex<float>>;
-    case DType::c128: return run<Op, std::complex<double>>;
-    default: return nullptr;
-  }
-}
-
-template <class Op>
-Run extreme(DType dtype) {
-  switch (dtype) {
-    case DType::f64: return run<Op, double>;
-    case DType::f32: return run<Op, float>;
-    case DType::f16: return run<Op, Float16, float>;
-    case DType::bf16: return run<Op, BFloat16, float>;
-    case DType::i8: return run<Op, int8_t>;
-    case DType::i16: return run<Op, int16_t>;
-    case DType::i32: return run<Op, int32_t>;
-    case DType::i64: return run<Op, int64_t>;
-    case DType::u8: return run<Op, uint8_t>;
-    case DType::u16: return run<Op, uint16_t>;
-    case DType::u32: return run<Op, uint32_t>;
-    case DType::u64: return run<Op, uint64_t>;
-    default: return nullptr;
-  }
-}
-
-Run find_run(Reduction reduction, DType dtype) {
-  switch (reduction) {
-    case Reduction::sum: return arithmetic<Sum>(dtype);
-    case Reduction::product: return arithmetic<Product>(dtype);
-    case Reduction::maximum: return extreme<Extreme<true>>(dtype);
-    case Reduction::minimum: return extreme<Extreme<false>>(dtype);
-    case Reduction::all: return is_boolean(dtype) ? run<Truth<true>, uint8_t> : Run();
-    case Reduction::any: return is_boolean(dtype) ? run<Truth<false>, uint8_t> : Run();
-    case Reduction::none: break;
-  }
-  return nullptr;
-}
 
 }  // namespace
 
-bool has_reduction(Reduction reduction, DType dtype) {
-  return find_run(reduction, dtype) != nullptr;
+bool has_reduction(ir::Reduction reduction, DType dtype) {
+  return cpu::find_reduce_kernel(reduction, dtype) != nullptr;
 }
 
-void reduce(Reduction reduction, const Array& x, std::span<const int64_t> axes, Array& out) {
-  const Run run = find_run(reduction, x.dtype());
-  if (run == nullptr) throw TypeError("this reduction does not take {}", name_of(x.dtype()));
+void reduce(ir::Reduction reduction, const Array& x, std::span<const int64_t> axes, Array& out) {
+  const ReduceKernel* kernel = cpu::find_reduce_kernel(reduction, x.dtype());
+  if (kernel == nullptr) throw TypeError("this reduction does not take {}", name_of(x.dtype()));
   if (out.element_count() == 0) return;
-  Plan plan = plan_of(x.layout(), axes);
-  run(plan, x.data(), out.writable_data());
+  const Plan plan = plan_of(x.layout(), axes, kernel->total_size);
+  Run(*kernel, plan, x.data(), out.writable_data()).all();
 }
 
 }  // namespace plait

@@ -5,10 +5,17 @@
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
 
+#include "tests/cpu/reduce_support.h"
+
 namespace plait {
 namespace {
 
 using ir::Reduction;
+using reduce_test::at;
+using reduce_test::for_each_index;
+using reduce_test::number_of;
+using reduce_test::numbers;
+using reduce_test::reduced;
 
 double combined(Reduction reduction, double a, double b) {
   switch (reduction) {
@@ -28,30 +35,12 @@ double identity(Reduction reduction) {
   }
 }
 
-double number_of(DType dtype, const std::byte* place) {
-  const Element element = load_element(dtype, place);
-  if (!is_integer(dtype)) return element.number.real();
-  return element.is_signed ? static_cast<double>(static_cast<int64_t>(element.integer))
-                           : static_cast<double>(element.integer);
-}
-
-double at(const Array& array, std::span<const int64_t> index) {
-  int64_t place = array.layout().offset;
-  for (size_t i = 0; i < index.size(); ++i) place += index[i] * array.layout().strides[i];
-  return number_of(array.dtype(), array.buffer().data() + place * array.element_size());
-}
-
 // One element after another, in double.
 std::vector<double> expected(Reduction reduction, const Array& x, std::span<const int64_t> axes,
                              const Array& out) {
   std::vector<double> totals(static_cast<size_t>(out.element_count()), identity(reduction));
-  std::vector<int64_t> index(x.rank());
-  for (int64_t n = 0; n < x.element_count(); ++n) {
-    int64_t rest = n, place = 0;
-    for (size_t i = x.rank(); i-- > 0;) {
-      index[i] = rest % x.sizes()[i];
-      rest /= x.sizes()[i];
-    }
+  for_each_index(x.sizes(), [&](std::span<const int64_t> index) {
+    int64_t place = 0;
     for (size_t i = 0; i < x.rank(); ++i) {
       if (!std::ranges::binary_search(axes, static_cast<int64_t>(i))) {
         place = place * x.sizes()[i] + index[i];
@@ -59,28 +48,8 @@ std::vector<double> expected(Reduction reduction, const Array& x, std::span<cons
     }
     double& total = totals[static_cast<size_t>(place)];
     total = combined(reduction, total, at(x, index));
-  }
+  });
   return totals;
-}
-
-Array reduced(Reduction reduction, const Array& x, std::span<const int64_t> axes) {
-  Sizes sizes;
-  for (size_t i = 0; i < x.rank(); ++i) {
-    if (!std::ranges::binary_search(axes, static_cast<int64_t>(i))) sizes.push_back(x.sizes()[i]);
-  }
-  Array out = Array::empty(x.dtype(), sizes);
-  reduce(reduction, x, axes, out);
-  return out;
-}
-
-Array numbers(DType dtype, const Sizes& sizes) {
-  Array array = Array::empty(DType::f64, sizes);
-  uint64_t state = 12345;
-  for (double& element : array.writable_elements<double>()) {
-    state = state * 6364136223846793005 + 1442695040888963407;
-    element = static_cast<double>(state >> 60) - 7;
-  }
-  return array.converted(dtype);
 }
 
 void check(Reduction reduction, const Array& x, const std::vector<int64_t>& axes) {
@@ -125,17 +94,6 @@ TEST(Reduce, LongOnesAreSharedAmongThreads) {
       check(Reduction::maximum, x, {axis});
     }
   }
-}
-
-TEST(Reduce, IsTheSameWhateverTheNumberOfThreads) {
-  const Array x = numbers(DType::f32, {999'999}).converted(DType::f64).converted(DType::f32);
-  const std::vector<int64_t> axes{0};
-  const int before = thread_count();
-  set_thread_count(1);
-  const float one = reduced(Reduction::sum, x, axes).elements<float>()[0];
-  set_thread_count(3);
-  EXPECT_EQ(reduced(Reduction::sum, x, axes).elements<float>()[0], one);
-  set_thread_count(before);
 }
 
 TEST(Reduce, EveryDTypeThatItTakes) {
