@@ -144,7 +144,9 @@ TEST(Index, RefusesWhatIsNotThere) {
     FAIL();
   } catch (const Error& error) {
     const std::string line = fmt::format("index_test.cpp:{}", __LINE__ - 3);
-    if (can_read_source_lines()) EXPECT_EQ(error.location().text(), line);
+    if (can_read_source_lines()) {
+      EXPECT_EQ(error.location().text(), line);
+    }
   }
 }
 
