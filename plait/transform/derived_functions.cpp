@@ -1,0 +1,62 @@
+#include "plait/transform/derived_functions.h"
+
+#include "plait/transform/derivative.h"
+#include "plait/transform/vjp.h"
+
+namespace plait::control {
+
+std::vector<bool> which_are_inexact(std::span<const Tensor> tensors) {
+  std::vector<bool> which;
+  for (const Tensor& tensor : tensors) which.push_back(is_inexact(tensor.dtype()));
+  return which;
+}
+
+std::vector<bool> which_are_followed(std::span<const Tensor> tensors) {
+  std::vector<bool> which;
+  for (const Tensor& tensor : tensors) {
+    which.push_back(is_inexact(tensor.dtype()) && is_followed({&tensor, 1}));
+  }
+  return which;
+}
+
+Tensors chosen(std::span<const Tensor> tensors, const std::vector<bool>& which) {
+  Tensors all;
+  for (size_t i = 0; i < which.size(); ++i) {
+    if (which[i]) all.push_back(tensors[i]);
+  }
+  return all;
+}
+
+Tensor or_zeros(const Tensor& tangent, const Tensor& like) {
+  return tangent ? tangent : zeros_of(OperandType(like));
+}
+
+Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments,
+               const std::vector<bool>& wanted, std::span<const Tensor> cotangents) {
+  Pullback pullback;
+  Tensors begun(arguments.begin(), arguments.end());
+  for (size_t i = 0; i < begun.size(); ++i) {
+    if (wanted[i]) begun[i] = pullback.begin(begun[i]);
+  }
+  for (const Tensor& result : function(begun)) pullback.finish(result);
+  pullback.close();
+  return pullback(cotangents, false);
+}
+
+std::pair<Tensors, Tensors> pushed(const TensorFunction& function,
+                                   std::span<const Tensor> arguments,
+                                   std::span<const Tensor> tangents) {
+  Pushforward push;
+  Tensors begun, values, moved;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    begun.push_back(push.begin(arguments[i], tangents[i]));
+  }
+  for (const Tensor& result : function(begun)) {
+    auto [value, tangent] = push.finish(result);
+    values.push_back(std::move(value));
+    if (is_inexact(values.back().dtype())) moved.push_back(std::move(tangent));
+  }
+  return {std::move(values), std::move(moved)};
+}
+
+}  // namespace plait::control
