@@ -26,32 +26,6 @@
 namespace plait {
 namespace {
 
-Shape without_first(const Shape& shape) { return Shape(shape.dims().subspan(1)); }
-
-Shape with_first(Dim first, const Shape& shape) {
-  Shape all{first};
-  for (const Dim dim : shape) all.append(dim);
-  return all;
-}
-
-std::vector<LaneValue> values_of(std::span<const Tensor> tensors, bool are_batched) {
-  std::vector<LaneValue> values;
-  for (const Tensor& tensor : tensors) values.push_back({tensor, are_batched});
-  return values;
-}
-
-std::vector<Tensor> tensors_in(std::span<const LaneValue> values) {
-  std::vector<Tensor> tensors;
-  for (const LaneValue& value : values) tensors.push_back(value.tensor);
-  return tensors;
-}
-
-std::vector<bool> flags_of(std::span<const LaneValue> values) {
-  std::vector<bool> flags;
-  for (const LaneValue& value : values) flags.push_back(value.is_batched);
-  return flags;
-}
-
 class BatchedRun final : public FunctionRun<LaneValue> {
  public:
   BatchedRun(const ir::Program& program, Dim lanes) : FunctionRun(program), lanes_(lanes) {}
@@ -162,11 +136,12 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       const Tensor who = nonzero(takers(instruction, index, i))[0];
       if (who.shape(0) == Dim(0)) continue;
       places.push_back(who);
-      parts.push_back(run_for(callee(instruction, i), picked_for(operands, who), who.shape(0)));
+      parts.push_back(
+          run_for(callee(instruction, i), picked_for(operands, who, lanes_), who.shape(0)));
     }
     if (places.empty()) {  // no samples at all: the types of the first branch
       places.push_back(iota(0));
-      parts.push_back(run_for(callee(instruction), picked_for(operands, places[0]), 0));
+      parts.push_back(run_for(callee(instruction), picked_for(operands, places[0], lanes_), 0));
     }
     const Tensor order = concat(places, 0);
     if (order.shape(0) != lanes_) {
@@ -219,42 +194,6 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       }
     }
     return results;
-  }
-
-  // One truth value a sample, stretched to the rows of a tensor.
-  static Tensor as_rows(const Tensor& truth, const Tensor& like) {
-    Shape shape{truth.shape(0)};
-    while (shape.rank() < like.rank()) shape.append(1);
-    return reshape(truth, shape);
-  }
-
-  // The values, where samples that are not there are copies of the first that is.
-  static Values filled(std::span<const Tensor> tensors, const std::vector<bool>& flags,
-                       const Tensor& there) {
-    const Tensor first = argmax(astype(there, DType::i32));
-    Values values;
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      const Tensor& x = tensors[i];
-      if (!flags[i]) {
-        values.push_back({x, false});
-        continue;
-      }
-      const Tensor copy = expand_dims(stop_gradient(take(x, first, 0)), 0);
-      values.push_back({where(as_rows(there, x), x, copy), true});
-    }
-    return values;
-  }
-
-  // The values of some of the samples.
-  Values picked_for(Operands operands, const Tensor& who) const {
-    const bool is_everyone = who.shape(0) == lanes_;
-    Values theirs;
-    for (const LaneValue& operand : operands) {
-      const bool is_picked = operand.is_batched && !is_everyone;
-      theirs.push_back(
-          {is_picked ? take(operand.tensor, who, 0) : operand.tensor, operand.is_batched});
-    }
-    return theirs;
   }
 
   // All that the function gives for so many samples, batched.
@@ -382,7 +321,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     const Dim count = who.shape(0);
     Values theirs = fixed;
     for (const Tensor& carry : now) theirs.push_back({carry, true});
-    theirs = picked_for(theirs, who);
+    theirs = picked_for(theirs, who, lanes_);
     const std::vector<Tensor> next = run_for(body, theirs, count);
     for (size_t i = 0; i < next.size(); ++i) theirs[fixed.size() + i].tensor = next[i];
     std::vector<Tensor> after;
@@ -532,11 +471,6 @@ class BatchedRun final : public FunctionRun<LaneValue> {
 };
 
 }  // namespace
-
-Tensor of_all_lanes(const LaneValue& value, Dim lanes) {
-  if (value.is_batched) return value.tensor;
-  return broadcast_to(value.tensor, with_first(lanes, value.tensor.shape()));
-}
 
 std::vector<LaneValue> run_batched(const ir::Program& program, const ir::Function& function,
                                    std::span<const LaneValue> arguments, Dim lanes) {

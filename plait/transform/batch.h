@@ -5,19 +5,11 @@
 #include <vector>
 
 #include "plait/ir/program.h"
-#include "plait/tensor/tensor.h"
+#include "plait/transform/lane_values.h"
 
 namespace plait {
 
-// A value of each lane, along the first dimension; or one for all of them.
-struct LaneValue {
-  Tensor tensor;
-  bool is_batched = false;
-};
-
-// The value of each lane, repeated where it is one for all.
-Tensor of_all_lanes(const LaneValue& value, Dim lanes);
-
+// Of a function whose arguments are these; lanes without a value of their own share one.
 std::vector<LaneValue> run_batched(const ir::Program& program, const ir::Function& function,
                                    std::span<const LaneValue> arguments, Dim lanes);
 

@@ -86,21 +86,17 @@ class Million : public testing::Test {
 };
 
 TEST_F(Million, BuildsAndIsDestroyed) {
-  expect_linear(
-      "build", [](size_t n) { return n; }, [](size_t n) { chain(n); }, kMany);
+  expect_linear("build", [](size_t n) { return n; }, [](size_t n) { chain(n); }, kMany);
 }
 
 TEST_F(Million, Verifies) {
-  expect_linear(
-      "verify", chain, [](const Program& p) { verify(p); }, kMany);
-  expect_linear(
-      "verify calls", calls, [](const Program& p) { verify(p); }, kMany / 20);
+  expect_linear("verify", chain, [](const Program& p) { verify(p); }, kMany);
+  expect_linear("verify calls", calls, [](const Program& p) { verify(p); }, kMany / 20);
 }
 
 TEST_F(Million, PrintsAndParses) {
   auto text_of = [](size_t n) { return chain(n).text(); };
-  expect_linear(
-      "print", chain, [](const Program& p) { return p.text(); }, kMany);
+  expect_linear("print", chain, [](const Program& p) { return p.text(); }, kMany);
   expect_linear(
       "parse", text_of, [](const std::string& text) { return Program::parse(text); }, kMany);
   std::string text = text_of(kMany);
@@ -109,8 +105,7 @@ TEST_F(Million, PrintsAndParses) {
 
 TEST_F(Million, WritesAndReadsBytes) {
   auto bytes_of = [](size_t n) { return chain(n).bytes(); };
-  expect_linear(
-      "write", chain, [](const Program& p) { return p.bytes(); }, kMany);
+  expect_linear("write", chain, [](const Program& p) { return p.bytes(); }, kMany);
   expect_linear(
       "read", bytes_of, [](const std::string& bytes) { return Program::from_bytes(bytes); }, kMany);
   std::string bytes = bytes_of(kMany);
@@ -118,8 +113,7 @@ TEST_F(Million, WritesAndReadsBytes) {
 }
 
 TEST_F(Million, HasAnIdentity) {
-  expect_linear(
-      "identity", chain, [](const Program& p) { return identities(p); }, kMany);
+  expect_linear("identity", chain, [](const Program& p) { return identities(p); }, kMany);
   expect_linear(
       "identity of calls", calls, [](const Program& p) { return identities(p); }, kMany / 20);
 }
@@ -133,8 +127,7 @@ TEST_F(Million, IsPruned) {
     program.add(f.finish({x}));
     return program.finish();
   };
-  expect_linear(
-      "prune", unused, [](const Program& p) { return prune(p); }, kMany);
+  expect_linear("prune", unused, [](const Program& p) { return prune(p); }, kMany);
   EXPECT_EQ(prune(unused(kMany)).entry().size(), 0u);
 }
 

@@ -79,23 +79,11 @@ const WholeKind kWhole[] = {
     {"triu", 2, [](const Tensor& x) { return triu(x, 1); }},
     {"trace", 2, [](const Tensor& x) { return trace(x); }},
     {"diagonal", 2, [](const Tensor& x) { return diagonal(x); }},
-    {"one_before", 1,
-     [](const Tensor& x) {
-       return x[{new_axis, ellipsis, -1}];
-     }},
+    {"one_before", 1, [](const Tensor& x) { return x[{new_axis, ellipsis, -1}]; }},
     {"first", 1, [](const Tensor& x) { return x[0]; }},
-    {"pad_edge", 1,
-     [](const Tensor& x) {
-       return pad(x, {{1, 1}}, PadMode::edge);
-     }},
-    {"pad_wrap", 1,
-     [](const Tensor& x) {
-       return pad(x, {{1, 0}}, PadMode::wrap);
-     }},
-    {"pad_one", 1,
-     [](const Tensor& x) {
-       return pad(x, {{0, 1}}, PadMode::constant, 1);
-     }},
+    {"pad_edge", 1, [](const Tensor& x) { return pad(x, {{1, 1}}, PadMode::edge); }},
+    {"pad_wrap", 1, [](const Tensor& x) { return pad(x, {{1, 0}}, PadMode::wrap); }},
+    {"pad_one", 1, [](const Tensor& x) { return pad(x, {{0, 1}}, PadMode::constant, 1); }},
     {"standardize", 1, [](const Tensor& x) { return standardize(x, 0.1).values; }},
     {"tile", 1, [](const Tensor& x) { return tile(x, {2}); }},
 };

@@ -147,14 +147,14 @@ ChosenStep limiting(Chooser& choose) {
   });
 }
 ChosenStep setting_a_slice(Chooser& choose) {
-  const size_t x = choose.real(1), value = choose.value([](const ir::Type&type) {
+  const size_t x = choose.real(1), value = choose.value([](const ir::Type& type) {
     return type.dtype() == DType::f64 && type.shape().rank() == 0;
   });
   return step_of(x, value,
                  [](const Tensor& y, const Tensor& v) { return y.at(Slice{.start = 1}).set(v); });
 }
 ChosenStep slicing_where_told(Chooser& choose) {
-  const size_t x = choose.real(1), start = choose.value([](const ir::Type&type) {
+  const size_t x = choose.real(1), start = choose.value([](const ir::Type& type) {
     return type.dtype() == DType::i64 && type.shape().rank() == 0;
   });
   return step_along(x, start, choose.axis(x), [](const Tensor& y, const Tensor& i, int64_t axis) {

@@ -45,16 +45,14 @@ ChosenStep outer_product(Chooser& choose) {
 }
 ChosenStep inner_products(Chooser& choose) {
   const size_t a = choose.real(1), b = choose.like(a);
-  return step_of(a, b, [](const Tensor& x, const Tensor& y) {
-    return einsum("...i,...i->...", {x, y});
-  });
+  return step_of(a, b,
+                 [](const Tensor& x, const Tensor& y) { return einsum("...i,...i->...", {x, y}); });
 }
 ChosenStep all_with_all(Chooser& choose) {
   const size_t a = choose.real(2), b = choose.like(a);
   Chooser::need(choose.shape(a).rank() == 2);
-  return step_of(a, b, [](const Tensor& x, const Tensor& y) {
-    return einsum("ij,kj->jik", {x, y});
-  });
+  return step_of(a, b,
+                 [](const Tensor& x, const Tensor& y) { return einsum("ij,kj->jik", {x, y}); });
 }
 ChosenStep full_convolution(Chooser& choose) {
   const auto is_vector = [](const ir::Type& type) {
