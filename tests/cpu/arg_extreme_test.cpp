@@ -91,7 +91,8 @@ TEST(ArgExtreme, TheFirstNaNWhereverItIs) {
           }
           const Array columns =
               narrow.view(narrow.layout().expanded(1).broadcast_to(Sizes{length, 20}));
-          for (const int64_t each : found(columns, 0, true).elements<int64_t>()) {
+          const Array places = found(columns, 0, true);
+          for (const int64_t each : places.elements<int64_t>()) {
             ASSERT_EQ(each, place);
           }
         }

@@ -1,9 +1,6 @@
 // Functions of a million instructions: nothing takes a deep stack, and work grows with size, not
 // faster. Work is counted in heap allocations, which are the same on every run.
-#include <atomic>
-#include <cstdlib>
 #include <functional>
-#include <new>
 
 #include <gtest/gtest.h>
 
@@ -13,21 +10,9 @@
 #include "plait/ir/rewrite.h"
 #include "plait/ir/verify.h"
 
+#include "tests/support/counted_allocations.h"
 #include "tests/support/scalar_ops.h"
 #include "tests/support/small_stack.h"
-
-namespace {
-std::atomic<int64_t> allocations{0};
-}
-
-// Not inlined: a compiler that sees one of a pair through, and not the other, warns of a mismatch.
-[[gnu::noinline]] void* operator new(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace plait::ir {
 namespace {
@@ -65,9 +50,9 @@ Program calls(size_t length) {
 }
 
 int64_t allocations_of(const std::function<void()>& work) {
-  int64_t before = allocations;
+  int64_t before = allocations_so_far();
   on_small_stack(work);
-  return allocations - before;
+  return allocations_so_far() - before;
 }
 
 // Eight times the size may take at most nine times the work, plus what any size takes.

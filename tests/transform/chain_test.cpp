@@ -1,9 +1,6 @@
 // Derivatives of a chain of 200,000 operations: nothing takes a deep stack, and work grows with
 // size, not faster. Work is counted, in heap allocations, in steps and in instructions, which are
 // the same on every run.
-#include <atomic>
-#include <cstdlib>
-#include <new>
 
 #include <gtest/gtest.h>
 
@@ -16,20 +13,8 @@
 #include "plait/transform/grad.h"
 #include "plait/transform/programs.h"
 
+#include "tests/support/counted_allocations.h"
 #include "tests/support/small_stack.h"
-
-namespace {
-std::atomic<int64_t> allocations{0};
-}
-
-// Not inlined: a compiler that sees one of a pair through, and not the other, warns of a mismatch.
-[[gnu::noinline]] void* operator new(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, size_t) noexcept { std::free(memory); }
 
 namespace plait {
 namespace {
@@ -60,9 +45,9 @@ struct Work {
 };
 Work work_of(const std::function<void()>& work) {
   const uint64_t step = new_step()->number;
-  const int64_t before = allocations;
+  const int64_t before = allocations_so_far();
   on_small_stack(work, kStack);
-  return {allocations - before, static_cast<int64_t>(new_step()->number - step)};
+  return {allocations_so_far() - before, static_cast<int64_t>(new_step()->number - step)};
 }
 
 // Four times the size may take at most that much more work, and a twentieth, and what any size
