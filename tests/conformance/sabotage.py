@@ -65,6 +65,13 @@ def damages_to_rules(case):
             yield from (("tangents", result, check) for check in ("tangents", "jvp"))
 
 
+def moving_operands(case):
+    dtype = next(each for each in (plait.f64, plait.c128) if each in case.dtypes)
+    random = np.random.default_rng(7)
+    drawn = [case.operands_of(sample, dtype, random) for sample in case.samples if not sample.large]
+    return {i for operands in drawn for i, array in enumerate(operands) if array.dtype.kind in "fc"}
+
+
 # What damages a rule of one operand, and the checks that must notice: of the rule alone, and of the derivative.
 RULES = {
     "partials": ("partials", "jvp"),
@@ -77,7 +84,7 @@ def why_not(case, kind, operand):
     """Why damage to the rule of an operand is none; empty where it is."""
     if operand in case.fixed:
         return "it is not differentiated by that"
-    if case.dtypes_of(plait.f64)[operand].kind not in ("floating", "complex"):
+    if operand not in moving_operands(case):
         return "that is no real or complex number"
     if kind != "transposes" and case.blocks_derivative:
         return "it says zero on purpose"
