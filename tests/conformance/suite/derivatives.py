@@ -67,7 +67,7 @@ def _samples(case, quick):
     for sample, operands in rules._samples(case, quick):
         kind = operands[0].dtype.kind if operands else "f"
         found[kind] = found.get(kind, 0) + 1
-        if found[kind] > (2 if quick else 6):
+        if found[kind] > (3 if quick else 6):
             continue
         if not case.blocks_derivative and case.primitive.rules and "not_differentiable" not in case.primitive.rules:
             smooth = Smooth(case, operands, sample.attributes, random)
