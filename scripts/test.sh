@@ -17,6 +17,7 @@ run_tests() {
   ctest --test-dir "$folder" --parallel "$(job_count)" --output-on-failure --no-tests=error \
     "${progress[@]}" --output-log "$PWD/$folder/tests.log" --output-junit tests.xml "$@" || status=$?
   python3 scripts/totals.py --failures "$folder/tests.xml"
+  grep -F '***' "$folder/tests.log" || true # how each ended, and when
   return "$status"
 }
 status=0

@@ -29,6 +29,7 @@ bool is_inside(std::string_view file) {
 #include <memory>
 #include <mutex>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include <dwarf.h>
@@ -105,11 +106,20 @@ Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr* bias) {
   return nullptr;
 }
 
-// One walk over the files that this process has loaded. The library is not thread-safe.
+// One walk over the files that this process has loaded. The library is not thread-safe, and takes
+// milliseconds for an address in a large unit.
 class DebugInformation {
  public:
   std::optional<SourceLine> line_of(uintptr_t address) {
     const std::lock_guard lock(mutex_);
+    if (const auto known = known_.find(address); known != known_.end()) return known->second;
+    std::optional<SourceLine> found = look_up(address);
+    if (found) known_.emplace(address, *found);
+    return found;
+  }
+
+ private:
+  std::optional<SourceLine> look_up(uintptr_t address) {
     Dwfl_Module* module = module_of(address);
     if (module == nullptr) return std::nullopt;
     Dwarf_Addr bias = 0;
@@ -126,7 +136,6 @@ class DebugInformation {
     return innermost;
   }
 
- private:
   Dwfl_Module* module_of(uintptr_t address) {
     if (!session_) {
       session_.reset(dwfl_begin(&kCallbacks));
@@ -143,6 +152,7 @@ class DebugInformation {
 
   std::mutex mutex_;
   std::unique_ptr<Dwfl, EndSession> session_;
+  std::unordered_map<uintptr_t, SourceLine> known_;
 };
 
 }  // namespace
