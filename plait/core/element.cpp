@@ -88,6 +88,35 @@ Element element_of(T value) {
   }
 }
 
+// Conversions that are casts of the language, which the compiler vectorises.
+template <class From, class To>
+constexpr bool kIsCast =
+    std::is_arithmetic_v<From>&& std::is_arithmetic_v<To> && !std::is_same_v<To, bool> &&
+    (std::integral<From> || std::floating_point<To>);
+
+template <class From, class To>
+void cast(const std::byte* source, std::byte* target, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) {
+    To value;
+    if constexpr (std::is_same_v<From, bool>) {
+      value = static_cast<To>(source[i] != std::byte{0});
+    } else {
+      value = static_cast<To>(read<From>(source + i * static_cast<int64_t>(sizeof(From))));
+    }
+    std::memcpy(target + i * static_cast<int64_t>(sizeof(To)), &value, sizeof(To));
+  }
+}
+
+// Whether it was one.
+bool cast(DType from, const std::byte* source, DType to, std::byte* target, int64_t count) {
+  return with_element_type(from, [&]<class From>(std::type_identity<From>) {
+    return with_element_type(to, [&]<class To>(std::type_identity<To>) {
+      if constexpr (kIsCast<From, To>) cast<From, To>(source, target, count);
+      return kIsCast<From, To>;
+    });
+  });
+}
+
 [[noreturn]] void throw_key() {
   throw TypeError("a key cannot be converted").hint("draw numbers from it, or split it");
 }
@@ -151,6 +180,7 @@ void convert(DType from, const std::byte* source, DType to, std::byte* target, i
     return;
   }
   if (is_key(from) || is_key(to)) throw_key();
+  if (cast(from, source, to, target, count)) return;
   for (int64_t i = 0; i < count; ++i) {
     store_element(to, load_element(from, source + i * from_size), target + i * to_size);
   }

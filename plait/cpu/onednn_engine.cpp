@@ -57,17 +57,24 @@ std::optional<dnnl::memory::data_type> onednn_type(DType dtype) {
   return std::nullopt;
 }
 
-std::shared_ptr<OnednnPrimitive> make_onednn_primitive(
-    FunctionRef<std::shared_ptr<OnednnPrimitive>()> make) {
+bool make_by_onednn(FunctionRef<void()> make) {
   try {
     const OneOpenMpThread one;
-    return make();
+    make();
+    return true;
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) {
       throw MemoryError("oneDNN has no memory left: {}", error.what());
     }
-    return nullptr;
+    return false;
   }
+}
+
+std::shared_ptr<OnednnPrimitive> make_onednn_primitive(
+    FunctionRef<std::shared_ptr<OnednnPrimitive>()> make) {
+  std::shared_ptr<OnednnPrimitive> made;
+  make_by_onednn([&] { made = make(); });
+  return made;
 }
 
 OnednnPrimitive::OnednnPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad,

@@ -64,8 +64,10 @@ class OnednnPrimitive {
   std::vector<std::unique_ptr<Call>> idle_;
 };
 
-// What `make` makes, planned for one thread; null where oneDNN does not implement it. MemoryError
-// when it has no memory left.
+// Calls `make`, which makes primitives, planned for one thread; false where oneDNN does not
+// implement them. MemoryError when it has no memory left.
+bool make_by_onednn(FunctionRef<void()> make);
+// The same with what `make` makes, or null.
 std::shared_ptr<OnednnPrimitive> make_onednn_primitive(
     FunctionRef<std::shared_ptr<OnednnPrimitive>()> make);
 

@@ -30,6 +30,8 @@ template <class T>
 struct ScalableTag {
   using Element = T;
 };
+template <class T, size_t most>
+using CappedTag = ScalableTag<T>;
 template <class T, class D>
 using Rebind = ScalableTag<T>;
 template <class T, class D>

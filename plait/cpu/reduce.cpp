@@ -16,7 +16,7 @@ namespace {
 
 using cpu::ReduceKernel;
 
-constexpr int64_t kRow = 1 << 14;          // elements of a row that a kernel is given
+constexpr int64_t kRow = 1 << 12;          // elements of a row that a kernel is given
 constexpr int64_t kMostRows = 256;         // of a block
 constexpr int64_t kBelow = 64;             // rows below each other, to be added to columns
 constexpr int64_t kColumnBytes = 1 << 14;  // of the totals of columns; they stay in the first cache
@@ -111,7 +111,7 @@ void find_dimensions(const Layout& x, std::span<const int64_t> axes, Plan& plan)
     (is_reduced ? plan.outer : plan.kept).push_back(d);
   }
   std::ranges::reverse(plan.kept);
-  std::ranges::stable_sort(plan.outer, std::ranges::greater(), distance);
+  std::ranges::sort(plan.outer, std::ranges::greater(), distance);
   join(plan.kept);
   join(plan.outer);
 }
@@ -149,8 +149,12 @@ void cut(Plan& plan, int64_t total_size) {
 
 Plan plan_of(const Layout& x, std::span<const int64_t> axes, int64_t total_size) {
   Plan plan;
-  find_dimensions(x, axes, plan);
-  choose_line_and_inner(plan);
+  if (axes.size() == x.rank() && x.is_contiguous()) {  // which need not be looked into
+    plan.inner = {x.element_count(), 1};
+  } else {
+    find_dimensions(x, axes, plan);
+    choose_line_and_inner(plan);
+  }
   cut(plan, total_size);
   return plan;
 }

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -60,7 +59,8 @@ struct Extreme {
   template <class V>
   static HWY_INLINE V of(V a, V b) {
     if constexpr (std::is_arithmetic_v<V>) {
-      return (greatest ? b > a : b < a) || b != b ? b : a;
+      const V number = (greatest ? b > a : b < a) ? b : a;  // without a branch
+      return b != b ? b : number;
     } else if constexpr (std::is_floating_point_v<hn::TFromV<V>>) {
       // Max and Min give their second operand where one of the two is a NaN.
       return hn::IfThenElse(b == b, greatest ? hn::Max(b, a) : hn::Min(b, a), b);
@@ -121,19 +121,35 @@ HWY_INLINE hn::Vec<Tag<float>> widened_vector(const Float16* x) {
   }
 }
 
-template <class A, class T>
-HWY_INLINE hn::Vec<Tag<A>> load_vector(const T* x) {
-  if constexpr (std::is_same_v<T, A>) {
-    return hn::LoadU(Tag<A>(), x);
-  } else {
-    return widened_vector(x);
-  }
-}
+// Vectors of `most` elements at most; single elements where Highway has no vectors of them, or no
+// multiplication.
+template <class Op, class A, int64_t most>
+struct Lanes {
+  static constexpr bool kAreVectors =
+      std::is_arithmetic_v<A> && !(std::is_same_v<Op, Product> && std::is_same_v<A, uint64_t>);
+  using D = hn::CappedTag<std::conditional_t<kAreVectors, A, uint8_t>, kAreVectors ? most : 1>;
+  static constexpr auto kCount = static_cast<int64_t>(kAreVectors ? hn::MaxLanes(D()) : 1);
 
-// What Highway has no vectors of, or no multiplication.
-template <class Op, class A>
-constexpr bool kHasVectors =
-    std::is_arithmetic_v<A> && !(std::is_same_v<Op, Product> && std::is_same_v<A, uint64_t>);
+  template <class T>
+  static HWY_INLINE auto load(const T* x) {
+    if constexpr (!kAreVectors) {
+      return *x;
+    } else if constexpr (std::is_same_v<T, A>) {
+      return hn::LoadU(D(), x);
+    } else {
+      return widened_vector(x);
+    }
+  }
+  template <class V>
+  static HWY_INLINE void store(const V& value, A* to) {
+    if constexpr (kAreVectors) {
+      hn::StoreU(value, D(), to);
+    } else {
+      *to = value;
+    }
+  }
+};
+constexpr int64_t kAny = 64;  // as many as there are
 
 template <class Op, class V>
 HWY_INLINE V join(V total, V a) {
@@ -145,15 +161,12 @@ HWY_INLINE V join(V total, V a, V b, V c, V d) {
 }
 
 // totals[i] = the totals and x[i] of each row.
-template <class Op, class A, class... T>
+template <class Op, int64_t most = kAny, class A, class... T>
 HWY_INLINE void join_each(int64_t count, A* totals, const T*... x) {
+  using L = Lanes<Op, A, most>;
   int64_t i = 0;
-  if constexpr (kHasVectors<Op, A>) {
-    constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Tag<A>()));
-    for (; i < count / kLanes * kLanes; i += kLanes) {
-      hn::StoreU(join<Op>(hn::LoadU(Tag<A>(), totals + i), load_vector<A>(x + i)...), Tag<A>(),
-                 totals + i);
-    }
+  for (; i < count / L::kCount * L::kCount; i += L::kCount) {
+    L::store(join<Op>(L::load(totals + i), L::load(x + i)...), totals + i);
   }
   for (; i < count; ++i) totals[i] = join<Op>(totals[i], load<A>(x + i)...);
 }
@@ -168,34 +181,55 @@ void join_columns(const T* x, int64_t rows, int64_t stride, int64_t count, A* to
   for (; rows > 0; --rows, x += stride) join_each<Op>(count, totals, x);
 }
 
-// The totals in halves that join each other, to one; `count` is a power of two from 16 on.
-template <class Op, class A>
-A fold(A* totals, int64_t count) {
-  for (int64_t half = count / 2; half >= 16; half /= 2) {
-    join_each<Op>(half, totals, totals + half);
+// The totals in halves that join each other, to one.
+template <class Op, int64_t count, class A>
+HWY_INLINE A fold(A* totals) {
+  if constexpr (count == 1) {
+    return totals[0];
+  } else {
+    join_each<Op, count / 2>(count / 2, totals, totals + count / 2);
+    return fold<Op, count / 2>(totals);
   }
-  for (int64_t half = 8; half > 0; half /= 2) {
-    for (int64_t i = 0; i < half; ++i) totals[i] = Op::of(totals[i], totals[i + half]);
-  }
-  return totals[0];
 }
 
-// A row, seen as rows below each other of 2^n elements, whose columns are folded to one.
+// What is left of a row, one after the other.
 template <class Op, class T, class A>
-A total_of_row(const T* x, int64_t count) {
-  constexpr int64_t kLeast = 16, kMost = 1024 / sizeof(A);
-  A total = Op::template identity<A>();
-  if (count < kLeast) {
-    for (int64_t i = 0; i < count; ++i) total = Op::of(total, load<A>(x + i));
-    return total;
+HWY_INLINE A join_rest(A total, const T* x, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) total = Op::of(total, load<A>(x + i));
+  return total;
+}
+
+// As many bytes of totals as the longest vector has.
+template <class A>
+constexpr int64_t kSide = std::max<int64_t>(64 / sizeof(A), 4);
+
+// A row: elements that lie a multiple of `width` apart have a total, and these are folded to one.
+template <class Op, int64_t width, class T, class A>
+HWY_INLINE A fold_row(const T* x, int64_t count) {
+  using L = Lanes<Op, A, kAny>;
+  constexpr int64_t kVectors = width / L::kCount;
+  alignas(64) A totals[width];
+  decltype(L::load(totals)) vectors[kVectors];
+  std::fill_n(totals, width, Op::template identity<A>());
+  for (int64_t v = 0; v < kVectors; ++v) vectors[v] = L::load(totals + v * L::kCount);
+  const int64_t left = count % width, rest = count % kSide<A>;
+  for (const T* end = x + (count - left); x != end; x += width) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      vectors[v] = Op::of(vectors[v], L::load(x + v * L::kCount));
+    }
   }
-  const auto width =
-      static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::min(count, kMost))));
-  alignas(64) A lanes[kMost];
-  std::fill_n(lanes, width, total);
-  join_columns<Op>(x, count / width, width, width, lanes);
-  join_columns<Op>(x + count / width * width, 1, 0, count % width, lanes);
-  return fold<Op>(lanes, width);
+  for (int64_t v = 0; v < kVectors; ++v) L::store(vectors[v], totals + v * L::kCount);
+  for (int64_t i = 0; i < left / kSide<A>; ++i, x += kSide<A>) {
+    join_each<Op>(kSide<A>, totals + i * kSide<A>, x);
+  }
+  return join_rest<Op>(fold<Op, width>(totals), x, rest);
+}
+
+template <class Op, class T, class A>
+HWY_INLINE A total_of_row(const T* x, int64_t count) {
+  if (count >= 4 * kSide<A>) return fold_row<Op, 4 * kSide<A>, T, A>(x, count);
+  if (count >= kSide<A>) return fold_row<Op, kSide<A>, T, A>(x, count);
+  return join_rest<Op>(Op::template identity<A>(), x, count);
 }
 
 // ---- Kernels.

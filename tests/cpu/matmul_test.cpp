@@ -112,6 +112,24 @@ TEST(Matmul, EveryLayout) {
   }
 }
 
+// What may be copied in blocks first: several of them, the last ones smaller, and single ones.
+TEST(Matmul, LargeOfBf16) {
+  for (const int threads : {1, 2}) {
+    const Threads team(threads);
+    for (const auto [rows, steps, columns] : {Extents{300, 1500, 700}, Extents{513, 705, 1025},
+                                              Extents{256, 4100, 260}, Extents{700, 600, 1300}}) {
+      const Array a = random_array(DType::bf16, {rows, steps}, 1);
+      const Array b = random_array(DType::bf16, {steps, columns}, 2);
+      for (const Order order : kOrders) {
+        Array out = reordered(random_array(DType::bf16, {rows, columns}, 3), order);
+        matmul(reordered(a, order), reordered(b, order), out);
+        expect_product(a, b, out);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 TEST(Matmul, BatchesBroadcast) {
   struct Case {
     Sizes a, b, out;
