@@ -1,22 +1,19 @@
 #include "plait/core/source_line.h"
 
+#include <filesystem>
+
 namespace plait {
 namespace {
 
-// The folder of Plait's own sources, "…/plait/", or "" when this file was compiled by a relative
-// path, from which it cannot be told.
-std::string_view own_sources() {
-  constexpr std::string_view this_file = __FILE__;
-  constexpr std::string_view below = "core/source_line.cpp";
-  if (!this_file.starts_with('/') || !this_file.ends_with(below)) return {};
-  return this_file.substr(0, this_file.size() - below.size());
+// A path without "..", which compilers write into debug information as it was given to them.
+std::string plain_path(std::string_view file) {
+  return std::filesystem::path(file).lexically_normal().string();
 }
 
 }  // namespace
 
 bool is_inside(std::string_view file) {
-  const std::string_view own = own_sources();
-  return (!own.empty() && file.starts_with(own)) ||
+  return plain_path(file).starts_with(PLAIT_OWN_SOURCES) ||
          file.find("/include/plait/") != std::string_view::npos ||
          file.find("/include/c++/") != std::string_view::npos;
 }
