@@ -306,9 +306,9 @@ void ProgramBuilder::add(std::shared_ptr<const Function> function) {
   functions_.push_back(std::move(function));
 }
 
-void ProgramBuilder::add_all(const Program& program) {
-  for (const RecordType& r : program.records()) record(r);
-  for (const auto& function : program.functions()) {
+void ProgramBuilder::add_all(const ProgramBuilder& other) {
+  for (const RecordType& r : other.records_) record(r);
+  for (const auto& function : other.functions_) {
     if (std::find(functions_.begin(), functions_.end(), function) == functions_.end())
       add(function);
   }

@@ -105,7 +105,7 @@ class ProgramBuilder {
     return FunctionBuilder(std::move(name), declarations_);
   }
   void add(std::shared_ptr<const Function> function);
-  void add_all(const Program& program);  // its functions and records; those already here once
+  void add_all(const ProgramBuilder& other);  // its functions and records; those already here once
   Program finish();                      // the first function added is the entry
 
  private:

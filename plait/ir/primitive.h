@@ -100,6 +100,9 @@ struct Primitive {
   // Its own effects, without its callees'. Null: pure.
   Effects (*effects)(const Instruction& instruction) = nullptr;
 
+  // Stands for something while a function is recorded, and is never part of a finished one.
+  bool is_stand_in = false;
+
   // For primitives that are described by loops: which element meets which, and what is computed
   // there.
   std::function<IndexSignature(const Inference& inference)> signature = {};

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ir/call_graph.h"
 #include "plait/ir/copy.h"
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
@@ -22,7 +23,8 @@ const ir::Primitive& capture_primitive() {
       {.name = "capture",
        .summary = "A value of an outer trace, while a function is being recorded.",
        .infer = [](ir::Inference& inference) { inference.give(inference.stated_result(0)); },
-       .infers_axes = true});
+       .infers_axes = true,
+       .is_stand_in = true});
   return primitive;
 }
 
@@ -35,8 +37,8 @@ Trace::Trace(std::string name, bool is_apart)
     : outer_(current_trace),
       is_apart_(is_apart || outer_ == nullptr),
       scope_(std::make_shared<TraceScope>(TraceScope{this, name})),
-      program_(is_apart_ ? std::make_shared<ir::ProgramBuilder>() : outer_->program_),
-      builder_(program_->function(std::move(name))) {
+      program_(is_apart_ ? std::make_shared<TraceProgram>() : outer_->program_),
+      builder_(program_->builder.function(std::move(name))) {
   builder_.set_location(Location::of_caller());
   current_trace = this;
   pause_.emplace();
@@ -59,17 +61,93 @@ const LevelPtr& Trace::tape_level() {
 
 Trace* Trace::current() { return current_trace; }
 
+const Trace* Trace::outermost() const {
+  const Trace* trace = this;
+  while (!trace->is_apart_) trace = trace->outer_;
+  return trace;
+}
+
 std::string Trace::free_name(std::string_view wanted) const {
   const auto is_taken = [&](const std::string& name) {
     for (const Trace* trace = this; trace != nullptr; trace = trace->outer_) {
       if (trace->scope_->name == name) return true;
       if (trace->is_apart_) break;
     }
-    return program_->declarations().find_function(name) != nullptr;
+    return program_->builder.declarations().find_function(name) != nullptr;
   };
   std::string name(wanted);
   for (int i = 1; is_taken(name); ++i) name = fmt::format("{}.{}", wanted, i);
   return name;
+}
+
+void Trace::declare(const ir::Signature& signature) { declare(scope_->name, signature); }
+
+void Trace::declare(std::string_view function, const ir::Signature& signature) {
+  program_->builder.declare(function, signature);
+}
+
+namespace {
+
+// The function under another name, with callees under others and stand-ins closed.
+std::shared_ptr<const ir::Function> closed(const ir::Function& function,
+                                           const ir::CalleeNames& names,
+                                           const Trace::Closing& closing,
+                                           ir::ProgramBuilder& program) {
+  ir::FunctionBuilder builder = program.function(names.at(function.name()));
+  builder.declare(function.signature(), ir::parameter_labels(function));
+  builder.set_location(function.location());
+  ir::Copier copier(function, builder, names);
+  copier.set_parameters();
+  for (const ir::Instruction instruction : function.instructions()) {
+    ir::Draft draft = copier.draft(instruction);
+    if (auto callee = closing(instruction)) {
+      draft.primitive = &ir::primitive(ir::Structure::call);
+      draft.attributes = {};
+      draft.callees = {std::move(*callee)};
+    }
+    copier.set_results(instruction, copier.add(draft));
+  }
+  return copier.finish();
+}
+
+bool may_stay(const ir::Function& function, const ir::CalleeNames& names,
+              const Trace::Closing& closing) {
+  const auto is_renamed = [&](const std::string& name) { return names.at(name) != name; };
+  if (is_renamed(function.name())) return false;
+  for (const ir::Instruction instruction : function.instructions()) {
+    if (instruction.primitive().is_stand_in && closing(instruction)) return false;
+    const auto callees = instruction.callees();
+    if (std::ranges::any_of(callees, [&](const auto& callee) { return is_renamed(callee.name); })) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string Trace::include(const ir::Program& program, const ir::Function& function,
+                           const Closing& closing) {
+  for (const ir::RecordType& record : program.records()) program_->builder.record(record);
+  ir::CalleeNames names;
+  std::vector<std::shared_ptr<const ir::Function>> added;
+  const size_t entry = program.index_of(function.name());
+  for (const uint32_t i : ir::CallGraph(program).reachable_from(entry)) {
+    const auto& each = program.functions()[i];
+    const auto [place, is_new] = program_->included.try_emplace(each);
+    if (is_new) {
+      place->second = free_name(each->name());
+      program_->builder.declare(place->second, each->signature());
+      added.push_back(each);
+    }
+    names[each->name()] = place->second;
+  }
+  for (const auto& each : added) {
+    program_->builder.add(may_stay(*each, names, closing)
+                              ? each
+                              : closed(*each, names, closing, program_->builder));
+  }
+  return names[function.name()];
 }
 
 void Trace::declare_sizes(const ir::Type& type) {
@@ -191,7 +269,7 @@ bool Trace::is_about_parameters(const SizeFact& fact) const {
 // The recorded function once more, with a parameter for each capture in place of its stand-in.
 std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& recorded,
                                                          std::vector<ir::ValueId>& values) const {
-  ir::FunctionBuilder builder = program_->function(recorded.name());
+  ir::FunctionBuilder builder = program_->builder.function(recorded.name());
   builder.set_location(recorded.location());
   for (const Dim size : recorded.signature().size_parameters) builder.size_parameter(size.name());
   for (const SizeFact& fact : recorded.signature().facts) builder.require(fact);
@@ -220,17 +298,21 @@ RecordedFunction Trace::finish(std::span<const Tensor> results) {
   std::vector<ir::ValueId> places(function->value_count());
   std::iota(places.begin(), places.end(), 0);
   if (!captures_.empty()) function = with_captures(*function, places);
-  if (!is_apart_) program_->add(function);
+  if (!is_apart_) program_->builder.add(function);
   return {std::move(function), std::move(captures_), std::move(places)};
 }
 
 ir::Program Trace::program(const RecordedFunction& entry) {
-  ir::ProgramBuilder whole;
-  whole.add(entry.function);
-  whole.add_all(program_->finish());
-  ir::Program program = whole.finish();
+  ir::Program program = part(entry);
   ir::verify(program);
   return program;
+}
+
+ir::Program Trace::part(const RecordedFunction& entry) {
+  ir::ProgramBuilder whole;
+  whole.add(entry.function);
+  whole.add_all(program_->builder);
+  return whole.finish();
 }
 
 }  // namespace plait

@@ -2,6 +2,7 @@
 // every operation there becomes one of its instructions; traces nest.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -36,6 +37,12 @@ struct TracedInstruction {
   std::span<const ir::Type> stated_types = {};
 };
 
+// What traces within each other record into.
+struct TraceProgram {
+  ir::ProgramBuilder builder;
+  std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included;  // and as what
+};
+
 class Trace {
  public:
   // Opens a trace of a function on this thread, within the one that is open now. A trace within
@@ -51,8 +58,19 @@ class Trace {
   // The innermost one of this thread; null when none is open.
   static Trace* current();
 
+  // The one, this or further out, that is not within another.
+  const Trace* outermost() const;
   // A name like this one for a function that a trace within this one records.
   std::string free_name(std::string_view wanted) const;
+  // What its function will be, so that it may be called before it is finished.
+  void declare(const ir::Signature& signature);
+  void declare(ir::RecordType record) { program_->builder.record(std::move(record)); }
+  void declare(std::string_view function, const ir::Signature& signature);
+  // Takes a function of another program into this one, with all that it calls, and gives its name
+  // here. Instructions that stand for calls of functions of this program become such.
+  using Closing = std::function<std::optional<ir::Callee>(const ir::Instruction& instruction)>;
+  std::string include(const ir::Program& program, const ir::Function& function,
+                      const Closing& closing);
 
   // Sizes that are symbols become size parameters of the function.
   void declare_sizes(const ir::Type& type);
@@ -86,6 +104,8 @@ class Trace {
   RecordedFunction finish(std::span<const Tensor> results);
   // Of the outermost trace: its function as the entry, and those that traces within it recorded.
   ir::Program program(const RecordedFunction& entry);
+  // The same, not verified: it may be part of a function that is still being recorded.
+  ir::Program part(const RecordedFunction& entry);
 
  private:
   ir::ValueId value_of(const Tensor& tensor);  // captured where it is none of this trace
@@ -100,7 +120,7 @@ class Trace {
   Trace* outer_;
   bool is_apart_;
   std::shared_ptr<TraceScope> scope_;
-  std::shared_ptr<ir::ProgramBuilder> program_;  // shared with the outer trace
+  std::shared_ptr<TraceProgram> program_;  // shared with the outer trace
   ir::FunctionBuilder builder_;
   SizeContext sizes_;
   std::vector<Dim> size_parameters_;

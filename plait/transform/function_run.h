@@ -1,11 +1,12 @@
 // Functions of the IR run instruction by instruction, on values of whatever kind.
 #pragma once
 
-#include <algorithm>
+#include <optional>
 #include <span>
 #include <vector>
 
-#include "plait/core/error.h"
+#include "plait/core/deep_stack.h"
+#include "plait/ir/call_graph.h"
 #include "plait/ir/program.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/trace.h"
@@ -25,17 +26,9 @@ class FunctionRun {
   explicit FunctionRun(const ir::Program& program) : program_(program) {}
   virtual ~FunctionRun() = default;
 
-  // Of a verified program. ValueError where a function calls itself in a trace.
+  // Of a verified program.
   std::vector<Value> function(const ir::Function& function, std::span<const Value> arguments) {
-    const bool is_running = std::ranges::find(running_, &function) != running_.end();
-    if (is_running && Trace::current() != nullptr) {
-      throw ValueError("@{} calls itself, which cannot be part of a trace yet", function.name())
-          .at(function.location());
-    }
-    running_.push_back(&function);
-    std::vector<Value> results = body(function, arguments);
-    running_.pop_back();
-    return results;
+    return with_enough_stack([&] { return body(function, arguments); });
   }
 
  protected:
@@ -50,6 +43,11 @@ class FunctionRun {
     return program_.function(instruction.callees()[i].name);
   }
   const ir::Program& program() const { return program_; }
+  // Whether the function calls itself, directly or by others.
+  bool comes_back(const ir::Function& function) {
+    if (!calls_) calls_.emplace(program_);
+    return calls_->is_recursive(calls_->component_of(program_.index_of(function.name())));
+  }
 
  private:
   std::vector<ir::Type> types_of(std::span<const Value> values) const {
@@ -82,7 +80,7 @@ class FunctionRun {
   }
 
   const ir::Program& program_;
-  std::vector<const ir::Function*> running_;
+  std::optional<ir::CallGraph> calls_;  // once somebody asked
 };
 
 }  // namespace plait

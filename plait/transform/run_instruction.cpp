@@ -4,6 +4,7 @@
 #include "plait/ir/printer.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/derivation.h"
 #include "plait/tensor/trace.h"
 
 namespace plait {
@@ -17,6 +18,31 @@ Tensor literal_tensor(const Literal& literal) {
 Tensor refined(const Tensor& x, const Shape& shape) {
   Trace* const trace = Trace::current();
   return trace == nullptr || x.shape() == shape ? x : trace->refine(x, shape);
+}
+
+// Tuples, records and optional values, which exist in traces only.
+std::vector<Tensor> recorded(const ir::Instruction& instruction, std::span<const Tensor> operands,
+                             const SymbolMap<Dim>& sizes) {
+  Trace* const trace = Trace::current();
+  if (trace == nullptr || is_followed(operands)) {
+    throw TypeError("{} cannot be {} yet", ir::print(instruction),
+                    trace == nullptr ? "run among tensors" : "differentiated")
+        .at(instruction.location())
+        .hint("take all derivatives in one trace, of the function that was traced here");
+  }
+  std::vector<Dim> held;
+  for (const Dim size : instruction.size_arguments()) held.push_back(size.substitute(sizes));
+  std::vector<ir::Type> types;
+  if (instruction.size_results().empty()) {
+    for (const ir::Type& type : instruction.result_types()) {
+      types.push_back(type.substitute(sizes));
+    }
+  }
+  return trace->record({.primitive = instruction.primitive(),
+                        .operands = operands,
+                        .attributes = instruction.attributes(),
+                        .size_arguments = held,
+                        .stated_types = types});
 }
 
 }  // namespace
@@ -40,6 +66,14 @@ std::vector<Tensor> run_instruction(const ir::Instruction& instruction,
     }
     case ir::Structure::refine:
       return {refined(operands[0], instruction.result_types()[0].substitute(sizes).shape())};
+    case ir::Structure::tuple:
+    case ir::Structure::element:
+    case ir::Structure::pack:
+    case ir::Structure::unpack:
+    case ir::Structure::absent:
+    case ir::Structure::present:
+    case ir::Structure::is_present:
+    case ir::Structure::unwrap: return recorded(instruction, operands, sizes);
     default:
       throw TypeError("{} cannot be run among tensors yet", ir::print(instruction))
           .at(instruction.location());

@@ -8,21 +8,16 @@
 #include "plait/tensor/trace.h"
 #include "plait/transform/control.h"
 #include "plait/transform/function_run.h"
+#include "plait/transform/open_recursion.h"
 #include "plait/transform/run_instruction.h"
+#include "plait/transform/sizes_between.h"
 #include "plait/transform/staged_custom.h"
+#include "plait/transform/staged_recursion.h"
 #include "plait/transform/staged_remat.h"
 #include "plait/transform/tensor_lists.h"
 
 namespace plait {
 namespace {
-
-// What dimensions that are declared say of the sizes.
-void learn(const Shape& declared, const Shape& given, SymbolMap<Dim>& sizes) {
-  for (size_t i = 0; i < declared.rank(); ++i) {
-    const bool is_new = declared[i].is_symbol() && sizes.find(declared[i]) == nullptr;
-    if (is_new) sizes.set(declared[i], given[i]);
-  }
-}
 
 void check_fact(const ir::Function& function, const SizeFact& fact, const SymbolMap<Dim>& sizes) {
   const SizeFact here{fact.left.substitute(sizes), fact.relation, fact.right.substitute(sizes)};
@@ -56,6 +51,9 @@ class TensorRun final : public FunctionRun<Tensor> {
     if (structure == ir::Structure::call || structure == ir::Structure::remat) {
       const ir::Function& called = callee(instruction);
       const std::vector<Tensor> arguments = as_declared(called, operands);
+      if (Trace::current() != nullptr && comes_back(called)) {
+        return run_recursive(program(), called, arguments);
+      }
       if (structure == ir::Structure::call || options_.in_place_of)
         return function(called, arguments);
       const RematPolicy& policy = instruction.attributes_as<RematPolicy>();
@@ -65,6 +63,7 @@ class TensorRun final : public FunctionRun<Tensor> {
       }
       return remat_tensors([&](auto given) { return staged(given); }, arguments, policy);
     }
+    if (is_open_call(instruction)) return run_open_call(instruction, operands);
     switch (structure) {
       case ir::Structure::as_size: return {};
       case ir::Structure::cond:
@@ -164,18 +163,13 @@ SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const ir::Type>
   }
   SymbolMap<Dim> sizes;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const bool fits = parameters[i].is_array() && parameters[i].dtype() == arguments[i].dtype() &&
-                      parameters[i].rank() == arguments[i].rank();
-    if (!fits) {
-      throw TypeError("@{}: argument {} is {}, expected {}", function.name(), i,
-                      arguments[i].text(), parameters[i].text())
-          .at(function.location());
-    }
-    learn(parameters[i].shape(), arguments[i].shape(), sizes);
+    if (learn_sizes(parameters[i], arguments[i], sizes)) continue;
+    throw TypeError("@{}: argument {} is {}, expected {}", function.name(), i, arguments[i].text(),
+                    parameters[i].text())
+        .at(function.location());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    const Shape wanted = parameters[i].substitute(sizes).shape();
-    if (wanted == arguments[i].shape()) continue;
+    if (ir::fits(arguments[i], parameters[i].substitute(sizes))) continue;
     throw ShapeError("@{}: argument {} is {}, expected {}", function.name(), i, arguments[i].text(),
                      parameters[i].text())
         .at(function.location());
@@ -187,7 +181,7 @@ SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const ir::Type>
 void learn_born(const ir::Instruction& instruction, std::span<const ir::Type> results,
                 SymbolMap<Dim>& sizes) {
   for (size_t r = 0; r < results.size(); ++r) {
-    learn(instruction.result_types()[r].shape(), results[r].shape(), sizes);
+    learn_sizes(instruction.result_types()[r], results[r], sizes);
   }
 }
 

@@ -19,7 +19,7 @@ StagedFunction stage(const std::string& name, std::span<const ir::Type> paramete
   std::vector<Tensor> arguments;
   for (const ir::Type& type : parameters) arguments.push_back(trace.parameter(type));
   RecordedFunction recorded = trace.finish(function(arguments));
-  StagedFunction staged{trace.program(recorded)};
+  StagedFunction staged{trace.part(recorded)};
   staged.function = &staged.program.entry();
   staged.captures = std::move(recorded.captures);
   return staged;

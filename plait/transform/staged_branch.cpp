@@ -1,9 +1,18 @@
 #include "plait/transform/staged_branch.h"
 
+#include <algorithm>
+#include <optional>
+
 #include "plait/core/error.h"
+#include "plait/ir/structure.h"
+#include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
+#include "plait/transform/function_run.h"
+#include "plait/transform/open_recursion.h"
 #include "plait/transform/staged.h"
+#include "plait/transform/staged_recursion.h"
+#include "plait/transform/taped.h"
 #include "plait/transform/tensor_lists.h"
 
 namespace plait::control {
@@ -20,27 +29,149 @@ class Branches {
     for (const StagedFunction& branch : branches_) {
       callees.push_back({branch.function->name(), ir_types_of(operands), branch});
     }
-    Tensors results = record_with_callees(ir::primitive(structure_), all, {}, callees);
-    if (!is_followed(operands)) return results;
+    if (!is_followed(operands)) return record(all, callees);
     const std::vector<bool> wanted = which_are_followed(operands);
-    const std::vector<bool> inexact = which_are_inexact(results);
-    return follow_custom(
-        {.inputs = {operands.begin(), operands.end()},
-         .residuals = all,
-         .results = std::move(results),
-         .backward =
-             [self = *this, wanted](auto cotangents, const Step::Kept& kept) {
-               return spread(self.pull(kept.residuals, wanted, cotangents), wanted);
-             },
-         .forward =
-             [self = *this, inexact](auto tangents, const Step::Kept& kept, uint64_t) {
-               return spread(self.push(kept.residuals, tangents), inexact);
-             }});
+    if (should_keep_tapes(operands)) {
+      if (auto results = run_with_tapes(all, wanted)) return *results;
+    }
+    return follow(record(all, callees), all, wanted, [self = *this, wanted](auto... given) {
+      return self.pull(given..., wanted);
+    });
   }
 
  private:
-  Tensors pull(std::span<const Tensor> all, const std::vector<bool>& wanted,
-               std::span<const Tensor> cotangents) const {
+  Tensors record(std::span<const Tensor> operands, std::span<const NewCallee> callees) const {
+    return record_with_callees(ir::primitive(structure_), operands, {}, callees);
+  }
+
+  template <class Pull>
+  Tensors follow(Tensors results, Tensors residuals, const std::vector<bool>& wanted,
+                 const Pull& pull) const {
+    const size_t count = wanted.size() + 1;  // the index and the operands
+    const std::vector<bool> inexact = which_are_inexact(results);
+    return follow_custom(
+        {.inputs = {residuals.begin() + 1, residuals.begin() + static_cast<std::ptrdiff_t>(count)},
+         .residuals = std::move(residuals),
+         .results = std::move(results),
+         .backward =
+             [pull, wanted](auto cotangents, const Step::Kept& kept) {
+               return spread(pull(kept.residuals, cotangents), wanted);
+             },
+         .forward =
+             [self = *this, inexact, count](auto tangents, const Step::Kept& kept, uint64_t) {
+               return spread(self.push(kept.residuals.first(count), tangents), inexact);
+             }});
+  }
+
+  // ---- A branch in which a function calls itself is not computed again on the way back, which
+  // would then be as long again at each depth: it gives what it keeps, its tape, along.
+
+  bool should_keep_tapes(std::span<const Tensor> operands) const {
+    if (TapePause::current() != nullptr || !is_followed_in_reverse(operands)) return false;
+    return std::ranges::any_of(branches_, [](const StagedFunction& branch) {
+      return has_open_calls(branch.program) || has_recursion(branch.program);
+    });
+  }
+
+  // Nothing where a tape would be of sizes that are known within a branch only.
+  std::optional<Tensors> run_with_tapes(std::span<const Tensor> all,
+                                        const std::vector<bool>& wanted) const {
+    const std::vector<ir::Type> types = ir_types_of(all.subspan(1));
+    std::vector<Taped> taped;
+    std::vector<StagedFunction> forward;
+    for (const StagedFunction& branch : branches_) {
+      forward.push_back(stage(branch.function->name(), types, [&](auto given) {
+        taped.push_back(record_taped(branch, given, wanted));
+        return joined({taped.back().results, taped.back().backward.captures});
+      }));
+    }
+    std::vector<ir::Type> tapes;
+    std::vector<StagedFunction> backward;
+    const size_t count = taped[0].results.size();
+    for (size_t i = 0; i < taped.size(); ++i) {
+      const auto& given = forward[i].function->signature();
+      if (!given.result_sizes.empty()) return std::nullopt;
+      tapes.push_back(ir::Type::optional(ir::Type::tuple(
+          {given.results.begin() + static_cast<std::ptrdiff_t>(count), given.results.end()})));
+      backward.push_back(taped[i].backward);
+    }
+    std::vector<NewCallee> callees;
+    for (size_t i = 0; i < forward.size(); ++i) {
+      callees.push_back({forward[i].function->name(), types, [&, i](auto given) {
+                           return with_tapes(forward[i](given), count, tapes, i);
+                         }});
+    }
+    Tensors results = record(all, callees);
+    const Tensors residuals = joined({all, std::span(results).subspan(count)});
+    results.resize(count);
+    return follow(std::move(results), residuals, wanted,
+                  [self = *this, wanted, backward](std::span<const Tensor> kept,
+                                                   std::span<const Tensor> cotangents) {
+                    return self.pull_tapes(backward, kept, cotangents, wanted);
+                  });
+  }
+
+  // The results of a branch, and the tapes of all: that of this one, and none of the others.
+  static Tensors with_tapes(const Tensors& given, size_t count, const std::vector<ir::Type>& tapes,
+                            size_t branch) {
+    Trace& trace = *Trace::current();
+    Tensors all(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(count));
+    for (size_t i = 0; i < tapes.size(); ++i) {
+      if (i != branch) {
+        all.push_back(trace.record({.primitive = ir::primitive(ir::Structure::absent),
+                                    .stated_types = {&tapes[i], 1}})[0]);
+        continue;
+      }
+      const Tensor tape = trace.record({.primitive = ir::primitive(ir::Structure::tuple),
+                                        .operands = std::span(given).subspan(count)})[0];
+      all.push_back(trace.record(
+          {.primitive = ir::primitive(ir::Structure::present), .operands = {&tape, 1}})[0]);
+    }
+    return all;
+  }
+
+  Tensors pull_tapes(const std::vector<StagedFunction>& backward, std::span<const Tensor> kept,
+                     std::span<const Tensor> given, const std::vector<bool>& wanted) const {
+    const size_t count = wanted.size() + 1;
+    const auto all = kept.first(count), tapes = kept.subspan(count);
+    if (is_followed(all) || is_followed(those_there(given))) return pull(all, given, wanted);
+    const auto& results = branches_[0].function->signature().results;
+    const SymbolMap<Dim> sizes = sizes_for(*branches_[0].function, ir_types_of(all.subspan(1)));
+    Tensors cotangents;
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (!ir::has_tangent(results[i])) continue;
+      cotangents.push_back(given[i] ? given[i]
+                                    : zeros_of(OperandType(results[i].substitute(sizes))));
+    }
+    const Tensors operands = joined({cotangents, tapes});
+    std::vector<NewCallee> callees;
+    for (size_t i = 0; i < backward.size(); ++i) {
+      callees.push_back({backward[i].function->name(), ir_types_of(operands), [&, i](auto taken) {
+                           return backward[i](joined({taken.first(cotangents.size()),
+                                                      fields_of(taken[cotangents.size() + i])}));
+                         }});
+    }
+    return record(joined({all.first(1), operands}), callees);
+  }
+
+  static Tensors fields_of(const Tensor& tape) {
+    Trace& trace = *Trace::current();
+    const Tensor tuple = trace.record(
+        {.primitive = ir::primitive(ir::Structure::unwrap), .operands = {&tape, 1}})[0];
+    Tensors fields;
+    for (size_t i = 0; i < tuple.type().elements().size(); ++i) {
+      fields.push_back(trace.record({.primitive = ir::primitive(ir::Structure::element),
+                                     .operands = {&tuple, 1},
+                                     .attributes = ir::Attributes::of(ir::ElementAttributes{
+                                         static_cast<int64_t>(i)})})[0]);
+    }
+    return fields;
+  }
+
+  // ---- Computed again.
+
+  Tensors pull(std::span<const Tensor> all, std::span<const Tensor> cotangents,
+               const std::vector<bool>& wanted) const {
     const std::vector<bool> arrived = which_are_there(cotangents);
     const size_t count = all.size() - 1;
     return each(all, those_there(cotangents), [&](const StagedFunction& branch, auto given) {
@@ -99,8 +230,17 @@ Tensors stage_branches(ir::Structure structure, const Tensor& index,
                        std::span<const Tensor> operands) {
   const std::vector<ir::Type> types = ir_types_of(operands);
   std::vector<StagedFunction> staged;
-  for (const TensorFunction& each : branches) staged.push_back(stage("branch", types, each));
+  std::optional<UnknownResults> unknown;
+  for (const TensorFunction& each : branches) {
+    try {
+      staged.push_back(stage("branch", types, each));
+    } catch (const UnknownResults& thrown) {
+      unknown = thrown;
+    }
+  }
+  if (staged.empty()) throw *unknown;
   expect_alike(staged);
+  if (unknown) return results_to_come(staged[0].function->signature().results);
   Captures captures(operands);
   std::vector<std::vector<size_t>> places;
   for (const StagedFunction& each : staged) places.push_back(captures.add(each));

@@ -77,7 +77,7 @@ nb::list descriptions() {
   nb::list list;
   for (const ir::Primitive* primitive : ir::primitives()) {
     const bool computes = primitive->structure == ir::Structure::machine;
-    if (computes && primitive->name != "capture") list.append(description_of(*primitive));
+    if (computes && !primitive->is_stand_in) list.append(description_of(*primitive));
   }
   return list;
 }

@@ -13,7 +13,7 @@ std::vector<const ir::Primitive*> operations() {
   std::vector<const ir::Primitive*> operations;
   for (const ir::Primitive* primitive : ir::primitives()) {
     const bool computes = primitive->structure == ir::Structure::machine;
-    if (computes && primitive->name != "capture") operations.push_back(primitive);
+    if (computes && !primitive->is_stand_in) operations.push_back(primitive);
   }
   return operations;
 }

@@ -1,0 +1,327 @@
+#include "plait/transform/staged_recursion.h"
+
+#include <list>
+
+#include "plait/core/error.h"
+#include "plait/ir/call_graph.h"
+#include "plait/ir/structure.h"
+#include "plait/tensor/trace.h"
+#include "plait/transform/derivative.h"
+#include "plait/transform/derived_functions.h"
+#include "plait/transform/follow.h"
+#include "plait/transform/open_recursion.h"
+#include "plait/transform/function_run.h"
+#include "plait/transform/run_program.h"
+#include "plait/transform/staged.h"
+#include "plait/transform/taped.h"
+#include "plait/transform/tensor_lists.h"
+#include "plait/transform/vjp.h"
+
+namespace plait {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+std::string bits(const std::vector<bool>& flags) {
+  std::string text;
+  for (const bool flag : flags) text += flag ? '1' : '0';
+  return text;
+}
+
+// ---- What was made of recursive functions lately, by this thread.
+
+class Derived {
+ public:
+  const StagedFunction* find(const ir::Function& function, const std::string& kind) {
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (entry->function.get() != &function || entry->kind != kind) continue;
+      entries_.splice(entries_.begin(), entries_, entry);
+      return &entry->made;
+    }
+    return nullptr;
+  }
+  void add(const ir::Program& program, const ir::Function& function, const std::string& kind,
+           const StagedFunction& made) {
+    const size_t place = program.index_of(function.name());
+    entries_.push_front({program.functions()[place], kind, made});
+    if (entries_.size() > kMost) entries_.pop_back();
+  }
+
+ private:
+  static constexpr size_t kMost = 64;
+  struct Entry {
+    std::shared_ptr<const ir::Function> function;
+    std::string kind;
+    StagedFunction made;
+  };
+  std::list<Entry> entries_;
+};
+thread_local Derived derived_lately;
+
+// ---- A recursive function, called.
+
+class Recursion {
+ public:
+  Recursion(const ir::Program& program, const ir::Function& function)
+      : program_(program), function_(function) {}
+
+  Tensors run(std::span<const Tensor> operands) const {
+    if (!is_followed(operands)) return record(operands);
+    if (is_followed_in_reverse(operands)) return run_in_reverse(operands);
+    return run_forward(operands);
+  }
+
+ private:
+  const ir::Signature& signature() const { return function_.signature(); }
+
+  Tensors record(std::span<const Tensor> operands) const {
+    Trace& trace = *Trace::current();
+    const SymbolMap<Dim> sizes = sizes_for(function_, ir_types_of(operands));
+    ir::Callee callee{
+        trace.include(program_, function_,
+                      [&](const ir::Instruction& each) { return close_open_call(trace, each); }),
+        {}};
+    for (const Dim size : signature().size_parameters) {
+      callee.sizes.push_back(size.substitute(sizes));
+    }
+    return trace.record({.primitive = ir::primitive(ir::Structure::call),
+                         .operands = operands,
+                         .callees = {&callee, 1}});
+  }
+
+  // A function made of this one, called: by the name that it has where it is being made, or made
+  // now.
+  struct Made {
+    std::string kind;
+    ir::Signature signature;  // parameters and results
+    TensorFunction body;
+  };
+  Tensors call(const Made& made, std::span<const Tensor> operands) const {
+    const OpenRecursion::Key key{&function_, made.kind};
+    if (OpenRecursion* const open = OpenRecursion::find(key, ir_types_of(operands))) {
+      return open->call(operands);
+    }
+    const StagedFunction* const known = derived_lately.find(function_, made.kind);
+    const StagedFunction staged = known != nullptr ? *known : stage(key, made);
+    return run_recursive(staged.program, *staged.function, operands);
+  }
+  StagedFunction stage(const OpenRecursion::Key& key, const Made& made) const {
+    OpenRecursion open(key, function_.name() + "." + made.kind, made.signature.parameters);
+    open.expect(made.signature);
+    StagedFunction staged = open.stage(made.body);
+    if (!has_open_calls(staged.program)) derived_lately.add(program_, function_, key.kind, staged);
+    return staged;
+  }
+
+  TensorFunction body() const {
+    return [program = program_, &function = function_](std::span<const Tensor> given) {
+      return run_function(program, function, given);
+    };
+  }
+
+  // ---- Forward mode: values and tangents at once, for the innermost level.
+
+  Tensors run_forward(std::span<const Tensor> operands) const {
+    LevelPtr level;
+    for (const Tensor& operand : operands) {
+      if (!operand.derivation()) continue;
+      for (const auto& each : operand.derivation()->tangents) {
+        if (!each->level->is_open()) continue;
+        if (!level || each->level->number() > level->number()) level = each->level;
+      }
+    }
+    Tensors values, tangents;
+    for (const Tensor& operand : operands) {
+      values.push_back(below(operand, level->number()));
+      tangents.push_back(tangent_of(operand, *level));
+    }
+    Tensors results = push(values, tangents);
+    const size_t count = signature().results.size();
+    for (size_t i = 0, next = count; i < count; ++i) {
+      if (!is_inexact(results[i].dtype())) continue;
+      results[i] = with_tangent(results[i], level, results[next++]);
+    }
+    results.resize(count);
+    return results;
+  }
+
+  // The results, and the tangents of those that are inexact.
+  Tensors push(std::span<const Tensor> operands, std::span<const Tensor> tangents) const {
+    const std::vector<bool> moving = which_are_there(tangents);
+    Made made{"jvp" + bits(moving), signature(), {}};
+    for (size_t i = 0; i < moving.size(); ++i) {
+      if (moving[i]) made.signature.parameters.push_back(signature().parameters[i]);
+    }
+    for (const ir::Type& type : signature().results) {
+      if (ir::has_tangent(type)) made.signature.results.push_back(type);
+    }
+    made.body = [this, moving](std::span<const Tensor> given) {
+      auto [values, moved] = control::pushed(body(), given.first(moving.size()),
+                                             spread(given.subspan(moving.size()), moving));
+      for (size_t i = 0, next = 0; i < values.size(); ++i) {
+        if (!is_inexact(values[i].dtype())) continue;
+        moved[next] = control::or_zeros(moved[next], values[i]);
+        ++next;
+      }
+      return joined({values, moved});
+    };
+    return call(made, joined({operands, those_there(tangents)}));
+  }
+
+  // ---- Reverse mode: what the way back needs is kept in a record, the tape.
+
+  Tensors run_in_reverse(std::span<const Tensor> operands) const {
+    const std::vector<bool> wanted = control::which_are_followed(operands);
+    const size_t count = signature().results.size();
+    const bool keeps_tape = TapePause::current() == nullptr;
+    Tensors underived;
+    for (const Tensor& operand : operands) underived.push_back(plait::underived(operand));
+    Tensors results = keeps_tape ? call(forward(wanted), underived) : record(underived);
+    const Tensors tape(results.begin() + static_cast<std::ptrdiff_t>(count), results.end());
+    results.resize(count);
+    const std::vector<bool> inexact = control::which_are_inexact(results);
+    const Recursion self = *this;
+    return follow_custom(
+        {.inputs = {operands.begin(), operands.end()},
+         .residuals = joined({operands, tape}),
+         .results = std::move(results),
+         .backward =
+             [self, wanted, inexact, n = operands.size()](auto cotangents, const Step::Kept& kept) {
+               return spread(self.pull(kept.residuals.first(n), kept.residuals.subspan(n), wanted,
+                                       inexact, cotangents),
+                             wanted);
+             },
+         .forward =
+             [self, inexact, n = operands.size()](auto tangents, const Step::Kept& kept, uint64_t) {
+               const Tensors all = self.push(kept.residuals.first(n), tangents);
+               return spread(std::span(all).subspan(inexact.size()), inexact);
+             }});
+  }
+
+  Tensors pull(std::span<const Tensor> operands, std::span<const Tensor> tape,
+               const std::vector<bool>& wanted, const std::vector<bool>& inexact,
+               std::span<const Tensor> given) const {
+    Tensors cotangents;
+    const SymbolMap<Dim> sizes = sizes_for(function_, ir_types_of(operands));
+    for (size_t i = 0; i < inexact.size(); ++i) {
+      if (!inexact[i]) continue;
+      const ir::Type type = signature().results[i].substitute(sizes);
+      cotangents.push_back(given[i] ? given[i] : zeros_of(OperandType(type)));
+    }
+    const bool is_simple = !is_followed(operands) && !is_followed(cotangents);
+    if (!tape.empty() && is_simple) return pull_tape(wanted, joined({tape, cotangents}));
+    return call(recomputing(wanted, inexact), joined({operands, cotangents}));
+  }
+
+  // The results, and the tape.
+  Made forward(const std::vector<bool>& wanted) const {
+    Made made{"forward" + bits(wanted), signature(), {}};
+    made.signature.results.push_back(tape_type(wanted));
+    made.body = [this, wanted](std::span<const Tensor> given) { return record_tape(given, wanted); };
+    return made;
+  }
+  std::string backward_name(const std::vector<bool>& wanted) const {
+    return function_.name() + ".backward" + bits(wanted);
+  }
+  ir::Type tape_type(const std::vector<bool>& wanted) const {
+    return ir::Type::record(function_.name() + ".tape" + bits(wanted), signature().size_parameters);
+  }
+  ir::Signature backward_signature(const std::vector<bool>& wanted) const {
+    ir::Signature back;
+    back.size_parameters = signature().size_parameters;
+    back.parameters = {tape_type(wanted)};
+    for (const ir::Type& type : signature().results) {
+      if (ir::has_tangent(type)) back.parameters.push_back(type);
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i]) back.results.push_back(signature().parameters[i]);
+    }
+    return back;
+  }
+
+  Tensors pull_tape(const std::vector<bool>& wanted, std::span<const Tensor> operands) const {
+    const OpenRecursion::Key key{&function_, "backward" + bits(wanted)};
+    if (OpenRecursion* const open = OpenRecursion::find(key, ir_types_of(operands))) {
+      return open->call(operands);
+    }
+    const StagedFunction* const known = derived_lately.find(function_, "forward" + bits(wanted));
+    const Made made = forward(wanted);
+    const StagedFunction staged =
+        known != nullptr ? *known : stage({&function_, made.kind}, made);
+    return run_recursive(staged.program, staged.program.function(backward_name(wanted)), operands);
+  }
+
+  // In the trace of the forward function: records the backward function beside it.
+  Tensors record_tape(std::span<const Tensor> operands, const std::vector<bool>& wanted) const {
+    Trace& trace = *Trace::current();
+    OpenRecursion open({&function_, "backward" + bits(wanted)}, backward_name(wanted),
+                       backward_signature(wanted).parameters);
+    open.expect(backward_signature(wanted));
+    open.lies_in(trace);
+    const Taped taped = record_taped(body(), operands, wanted);
+    const Tensors& kept = taped.backward.captures;
+    const ir::Type type = tape_type(wanted);
+    ir::RecordType record{type.record_name(), signature().size_parameters, {}, ir_types_of(kept)};
+    record.held = sizes_besides(record.fields, record.parameters);
+    trace.declare(record);
+    const Tensor tape = trace.record({.primitive = ir::primitive(ir::Structure::pack),
+                                      .operands = kept,
+                                      .size_arguments = record.held,
+                                      .stated_types = {&type, 1}})[0];
+    record_backward(wanted, taped.backward);
+    return joined({taped.results, {&tape, 1}});
+  }
+
+  void record_backward(const std::vector<bool>& wanted, const StagedFunction& backward) const {
+    Trace trace(backward_name(wanted));
+    for (const Dim size : signature().size_parameters) {
+      trace.declare_sizes(ir::Type::array(DType::f32, Shape({size})));
+    }
+    Tensors given;
+    for (const ir::Type& type : backward_signature(wanted).parameters) {
+      given.push_back(trace.parameter(type));
+    }
+    const Tensors fields = trace.record(
+        {.primitive = ir::primitive(ir::Structure::unpack), .operands = std::span(given).first(1)});
+    trace.finish(backward(joined({std::span(given).subspan(1), fields})));
+  }
+
+  // Without a tape: the function of operands and cotangents, which computes everything again, and
+  // may be differentiated itself.
+  Made recomputing(const std::vector<bool>& wanted, const std::vector<bool>& inexact) const {
+    Made made{"vjp" + bits(wanted), signature(), {}};
+    made.signature.results.clear();
+    for (size_t i = 0; i < inexact.size(); ++i) {
+      if (inexact[i]) made.signature.parameters.push_back(signature().results[i]);
+    }
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i]) made.signature.results.push_back(signature().parameters[i]);
+    }
+    made.body = [this, wanted, inexact](std::span<const Tensor> given) {
+      const TapePause pause;
+      return those_there(control::pulled(body(), given.first(wanted.size()), wanted,
+                                         spread(given.subspan(wanted.size()), inexact)));
+    };
+    return made;
+  }
+
+  ir::Program program_;
+  const ir::Function& function_;
+};
+
+}  // namespace
+
+bool has_recursion(const ir::Program& program) {
+  const ir::CallGraph graph(program);
+  for (size_t i = 0; i < graph.component_count(); ++i) {
+    if (graph.is_recursive(i)) return true;
+  }
+  return false;
+}
+
+std::vector<Tensor> run_recursive(const ir::Program& program, const ir::Function& function,
+                                  std::span<const Tensor> operands) {
+  return Recursion(program, function).run(operands);
+}
+
+}  // namespace plait

@@ -1,0 +1,19 @@
+// Functions of the IR that call themselves, in traces.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "plait/ir/program.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+// Whether a function of the program comes back to itself by calls.
+bool has_recursion(const ir::Program& program);
+
+// Records a call of such a function into the trace that is open, and follows it.
+std::vector<Tensor> run_recursive(const ir::Program& program, const ir::Function& function,
+                                  std::span<const Tensor> operands);
+
+}  // namespace plait

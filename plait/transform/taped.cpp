@@ -1,0 +1,75 @@
+#include "plait/transform/taped.h"
+
+#include <algorithm>
+
+#include "plait/tensor/derivation.h"
+#include "plait/transform/derived_functions.h"
+#include "plait/transform/tensor_lists.h"
+#include "plait/transform/vjp.h"
+
+namespace plait {
+namespace {
+
+using Tensors = std::vector<Tensor>;
+
+// What goes back may be of a size that nothing which it is given says; then a value of that size
+// goes along.
+void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> arguments) {
+  Trace& trace = *Trace::current();
+  for (const Tensor& each : wanted) {
+    each.type().for_each_dim([&](Dim dim) {
+      dim.for_each_symbol([&](Dim size) {
+        for (const Tensor& argument : arguments) {
+          if (trace.shows_size(size)) return;
+          const ir::Type type = argument.type();
+          const Shape shape = type.is_array() ? type.shape() : Shape();
+          if (std::ranges::find(shape, size) != shape.end()) trace.capture(argument);
+        }
+      });
+    });
+  }
+}
+
+}  // namespace
+
+Taped record_taped(const TensorFunction& function, std::span<const Tensor> arguments,
+                   const std::vector<bool>& wanted) {
+  Taped taped;
+  Pullback pullback;
+  Tensors begun(arguments.begin(), arguments.end());
+  for (size_t i = 0; i < begun.size(); ++i) {
+    if (wanted[i]) begun[i] = pullback.begin(begun[i]);
+  }
+  for (const Tensor& result : function(begun)) taped.results.push_back(pullback.finish(result));
+  pullback.close();
+  const std::vector<bool> inexact = control::which_are_inexact(taped.results);
+  const auto back = [&](std::span<const Tensor> cotangents) {
+    capture_sizes(control::chosen(arguments, wanted), arguments);
+    return those_there(pullback(spread(cotangents, inexact), false));
+  };
+  taped.backward =
+      stage("backward", ir_types_of(control::chosen(taped.results, inexact)), back);
+  return taped;
+}
+
+std::vector<Dim> sizes_besides(std::span<const ir::Type> types, std::span<const Dim> known) {
+  std::vector<Dim> others;
+  for (const ir::Type& type : types) {
+    type.for_each_dim([&](Dim dim) {
+      dim.for_each_symbol([&](Dim size) {
+        if (std::ranges::find(known, size) != known.end()) return;
+        if (std::ranges::find(others, size) == others.end()) others.push_back(size);
+      });
+    });
+  }
+  return others;
+}
+
+bool is_followed_in_reverse(std::span<const Tensor> tensors) {
+  return std::ranges::any_of(tensors, [](const Tensor& tensor) {
+    return tensor.derivation() && tensor.derivation()->origin &&
+           !tensor.derivation()->origin.levels.still_open().empty();
+  });
+}
+
+}  // namespace plait
