@@ -44,6 +44,7 @@ enum class Structure : uint8_t {
   while_,
   scan,
   unwind,
+  pull,
   remat,
   custom_vjp,
   custom_jvp,

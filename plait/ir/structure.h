@@ -48,6 +48,9 @@ struct ScanAttributes {
   bool reverse = false;
   static constexpr std::string_view kRequired[] = {"length"};
 };
+struct PullAttributes {
+  std::vector<int64_t> wanted = {};  // the parameters whose cotangents it gives
+};
 struct RematAttributes {
   std::string policy = "nothing";       // what is saved: nothing, everything, dots, names
   std::vector<std::string> names = {};  // for the policy `names`

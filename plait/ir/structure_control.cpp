@@ -275,6 +275,28 @@ void infer_custom_jvp(Inference& in) {
 
 Effects may_fail(const Instruction&) { return {.may_fail = true}; }
 
+// The first callee is that derivative of the second.
+void infer_pull(Inference& in) {
+  infer_call(in);
+  const Signature of = in.callee_at(1, in.callees[1].sizes);
+  if (of.parameters.size() > in.operands.size()) {
+    in.fail("@{} takes {} values, {} are given", in.callees[1].name, of.parameters.size(),
+            in.operands.size());
+  }
+  for (size_t i = 0; i < of.parameters.size(); ++i) {
+    in.expect_operand(i, of.parameters[i],
+                      fmt::format("parameter {} of @{}", i, in.callees[1].name));
+  }
+  std::vector<Type> wanted;
+  for (const int64_t i : in.attributes_as<PullAttributes>().wanted) {
+    if (i < 0 || i >= static_cast<int64_t>(of.parameters.size())) {
+      throw IndexError("pull: @{} has no parameter {}", in.callees[1].name, i).at(in.location);
+    }
+    wanted.push_back(of.parameters[static_cast<size_t>(i)]);
+  }
+  expect_types(in, in.results, wanted, fmt::format("what @{} gives", in.callees[0].name));
+}
+
 Primitive control(std::string name, std::string summary, Structure structure, Count operands,
                   Count callees, void (*infer)(Inference&)) {
   return {.name = std::move(name),
@@ -311,6 +333,10 @@ std::vector<Primitive> control_primitives() {
                       schema_of<ScanAttributes>()),
       control("unwind", "A function for each node of a list, from its head on.", Structure::unwind,
               at_least(1), exactly(1), infer_unwind),
+      with_attributes(
+          control("pull", "A call of a function that is the reverse derivative of another.",
+                  Structure::pull, at_least(0), exactly(2), infer_pull),
+          schema_of<PullAttributes>()),
       with_attributes(
           control("remat", "A call whose inner values are computed again when differentiated.",
                   Structure::remat, at_least(0), exactly(1), infer_call),

@@ -121,6 +121,11 @@ void OpenRecursion::lies_in(Trace& trace) {
   trace.declare(name_, *signature_);
 }
 
+bool OpenRecursion::is_recorded_in(const Trace& trace) {
+  return std::ranges::any_of(
+      open, [&](const OpenRecursion* each) { return each->trace_ == trace.outermost(); });
+}
+
 bool OpenRecursion::takes(std::span<const ir::Type> arguments) const {
   return sizes_between(parameters_, arguments).has_value();
 }

@@ -40,6 +40,9 @@ class OpenRecursion {
   // The innermost one of this thread that takes arguments of these types; null where there is none.
   static OpenRecursion* find(const Key& key, std::span<const ir::Type> arguments);
 
+  // Whether that trace, or one that it is within, is of one that is open.
+  static bool is_recorded_in(const Trace& trace);
+
   // A call of itself.
   std::vector<Tensor> call(std::span<const Tensor> arguments);
 

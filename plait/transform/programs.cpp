@@ -10,6 +10,8 @@
 #include "plait/transform/retrace.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/run_program.h"
+#include "plait/transform/staged_recursion.h"
+#include "plait/transform/taped.h"
 
 namespace plait {
 namespace {
@@ -32,8 +34,17 @@ void capture_size(Dim size, const std::vector<Tensor>& parameters, Trace& backwa
 
 }  // namespace
 
+ir::Program with_tapes(const ir::Program& program) {
+  if (!has_pulls(program)) return program;
+  Retrace retrace(program.entry(), program.entry().name());
+  const TapeScope tapes(retrace.trace);
+  return retrace.finish(run_function(program, program.entry(), retrace.parameters));
+}
+
 std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> arguments) {
-  if (Trace::current() == nullptr && !is_followed(arguments)) return evaluate(program, arguments);
+  if (Trace::current() == nullptr && !is_followed(arguments)) {
+    return evaluate(with_tapes(program), arguments);
+  }
   return run_function(program, program.entry(), arguments);
 }
 

@@ -25,6 +25,10 @@
 
 namespace plait {
 
+// The same program, in which functions that call themselves keep what their reverse derivatives
+// need, and do not compute it again at each depth. Not to be differentiated any more.
+ir::Program with_tapes(const ir::Program& program);
+
 // What the program gives: computed now and followed by the levels that are open, or recorded in the
 // trace that is open.
 std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> arguments);

@@ -1,5 +1,7 @@
 #include "plait/transform/run_program.h"
 
+#include <optional>
+
 #include "plait/core/error.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/structure.h"
@@ -51,7 +53,7 @@ class TensorRun final : public FunctionRun<Tensor> {
     if (structure == ir::Structure::call || structure == ir::Structure::remat) {
       const ir::Function& called = callee(instruction);
       const std::vector<Tensor> arguments = as_declared(called, operands);
-      if (Trace::current() != nullptr && comes_back(called)) {
+      if (Trace::current() != nullptr && stays_a_call(called)) {
         return run_recursive(program(), called, arguments);
       }
       if (structure == ir::Structure::call || options_.in_place_of)
@@ -66,6 +68,10 @@ class TensorRun final : public FunctionRun<Tensor> {
     if (is_open_call(instruction)) return run_open_call(instruction, operands);
     switch (structure) {
       case ir::Structure::as_size: return {};
+      case ir::Structure::pull:
+        if (Trace::current() == nullptr) return function(callee(instruction), operands);
+        return run_recursive_pull(program(), callee(instruction), callee(instruction, 1),
+                                  instruction.attributes_as<ir::PullAttributes>().wanted, operands);
       case ir::Structure::cond:
         return control::cond(operands[0], called(instruction, 0), called(instruction, 1),
                              operands.subspan(1));
@@ -85,6 +91,12 @@ class TensorRun final : public FunctionRun<Tensor> {
     return options_.in_place_of({instruction, operands, attributes, [&] {
                                    return apply_all(instruction.primitive(), operands, attributes);
                                  }});
+  }
+
+  // Functions that call themselves, or may do so once others are finished.
+  bool stays_a_call(const ir::Function& called) {
+    if (!has_open_calls_) has_open_calls_ = has_open_calls(program());
+    return *has_open_calls_ || comes_back(called);
   }
 
   // A callee as a function of what comes behind some constants.
@@ -150,6 +162,7 @@ class TensorRun final : public FunctionRun<Tensor> {
   }
 
   const RunOptions& options_;
+  std::optional<bool> has_open_calls_;
 };
 
 }  // namespace

@@ -67,7 +67,7 @@ class Branches {
   // would then be as long again at each depth: it gives what it keeps, its tape, along.
 
   bool should_keep_tapes(std::span<const Tensor> operands) const {
-    if (TapePause::current() != nullptr || !is_followed_in_reverse(operands)) return false;
+    if (!TapeScope::is_open() || !is_followed_in_reverse(operands)) return false;
     return std::ranges::any_of(branches_, [](const StagedFunction& branch) {
       return has_open_calls(branch.program) || has_recursion(branch.program);
     });

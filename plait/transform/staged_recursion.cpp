@@ -34,7 +34,10 @@ class Derived {
  public:
   const StagedFunction* find(const ir::Function& function, const std::string& kind) {
     for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (entry->function.get() != &function || entry->kind != kind) continue;
+      if (entry->function.get() != &function || entry->kind != kind ||
+          entry->with_tapes != TapeScope::is_open()) {
+        continue;
+      }
       entries_.splice(entries_.begin(), entries_, entry);
       return &entry->made;
     }
@@ -43,7 +46,7 @@ class Derived {
   void add(const ir::Program& program, const ir::Function& function, const std::string& kind,
            const StagedFunction& made) {
     const size_t place = program.index_of(function.name());
-    entries_.push_front({program.functions()[place], kind, made});
+    entries_.push_front({program.functions()[place], kind, TapeScope::is_open(), made});
     if (entries_.size() > kMost) entries_.pop_back();
   }
 
@@ -52,6 +55,7 @@ class Derived {
   struct Entry {
     std::shared_ptr<const ir::Function> function;
     std::string kind;
+    bool with_tapes;
     StagedFunction made;
   };
   std::list<Entry> entries_;
@@ -65,6 +69,15 @@ class Recursion {
   Recursion(const ir::Program& program, const ir::Function& function)
       : program_(program), function_(function) {}
 
+  // The function is the reverse derivative of this one.
+  Recursion derivative_of(const ir::Program& program, const ir::Function& function,
+                          std::span<const int64_t> wanted) const {
+    Recursion derivative = *this;
+    derivative.of_ = std::make_shared<const Recursion>(program, function);
+    derivative.wanted_.assign(wanted.begin(), wanted.end());
+    return derivative;
+  }
+
   Tensors run(std::span<const Tensor> operands) const {
     if (!is_followed(operands)) return record(operands);
     if (is_followed_in_reverse(operands)) return run_in_reverse(operands);
@@ -74,19 +87,39 @@ class Recursion {
  private:
   const ir::Signature& signature() const { return function_.signature(); }
 
-  Tensors record(std::span<const Tensor> operands) const {
+  // Included in the trace that is open.
+  ir::Callee callee(std::span<const Tensor> operands) const {
     Trace& trace = *Trace::current();
     const SymbolMap<Dim> sizes = sizes_for(function_, ir_types_of(operands));
-    ir::Callee callee{
-        trace.include(program_, function_,
-                      [&](const ir::Instruction& each) { return close_open_call(trace, each); }),
-        {}};
+    const auto close = [&](const ir::Instruction& each) { return close_open_call(trace, each); };
+    ir::Callee callee{trace.include(program_, function_, close), {}};
     for (const Dim size : signature().size_parameters) {
       callee.sizes.push_back(size.substitute(sizes));
     }
-    return trace.record({.primitive = ir::primitive(ir::Structure::call),
-                         .operands = operands,
-                         .callees = {&callee, 1}});
+    return callee;
+  }
+
+  Tensors record(std::span<const Tensor> operands) const {
+    const Trace& trace = *Trace::current();
+    const bool is_final =
+        TapeScope::is_of(trace) || (TapeScope::is_open() && OpenRecursion::is_recorded_in(trace));
+    if (of_ && is_final) return of_->pull_by_tape(operands, wanted_);
+    if (is_final && has_pulls(program_)) return call({"taped", signature(), body()}, operands);
+    return record_call(operands);
+  }
+
+  Tensors record_call(std::span<const Tensor> operands) const {
+    std::vector<ir::Callee> callees{callee(operands)};
+    ir::Attributes attributes;
+    if (of_) {
+      callees.push_back(of_->callee(operands.first(of_->signature().parameters.size())));
+      attributes = ir::Attributes::of(ir::PullAttributes{wanted_});
+    }
+    const auto structure = of_ ? ir::Structure::pull : ir::Structure::call;
+    return Trace::current()->record({.primitive = ir::primitive(structure),
+                                     .operands = operands,
+                                     .attributes = attributes,
+                                     .callees = callees});
   }
 
   // A function made of this one, called: by the name that it has where it is being made, or made
@@ -95,15 +128,22 @@ class Recursion {
     std::string kind;
     ir::Signature signature;  // parameters and results
     TensorFunction body;
+    std::vector<int64_t> wanted = {};  // of the reverse derivative
   };
   Tensors call(const Made& made, std::span<const Tensor> operands) const {
     const OpenRecursion::Key key{&function_, made.kind};
     if (OpenRecursion* const open = OpenRecursion::find(key, ir_types_of(operands))) {
       return open->call(operands);
     }
+    const StagedFunction staged = find_or_stage(key, made);
+    const Recursion function(staged.program, *staged.function);
+    if (made.kind == "taped") return function.record_call(operands);
+    if (made.wanted.empty()) return function.run(operands);
+    return function.derivative_of(program_, function_, made.wanted).run(operands);
+  }
+  StagedFunction find_or_stage(const OpenRecursion::Key& key, const Made& made) const {
     const StagedFunction* const known = derived_lately.find(function_, made.kind);
-    const StagedFunction staged = known != nullptr ? *known : stage(key, made);
-    return run_recursive(staged.program, *staged.function, operands);
+    return known != nullptr ? *known : stage(key, made);
   }
   StagedFunction stage(const OpenRecursion::Key& key, const Made& made) const {
     OpenRecursion open(key, function_.name() + "." + made.kind, made.signature.parameters);
@@ -168,12 +208,14 @@ class Recursion {
     return call(made, joined({operands, those_there(tangents)}));
   }
 
-  // ---- Reverse mode: what the way back needs is kept in a record, the tape.
+  // ---- Reverse mode: by a function of the operands and the cotangents. It computes everything
+  // again, so that it may be differentiated itself. Where tapes are recorded, which is done when
+  // nothing will be differentiated any more, what it needs is kept in a record, the tape.
 
   Tensors run_in_reverse(std::span<const Tensor> operands) const {
     const std::vector<bool> wanted = control::which_are_followed(operands);
     const size_t count = signature().results.size();
-    const bool keeps_tape = TapePause::current() == nullptr;
+    const bool keeps_tape = TapeScope::is_open();
     Tensors underived;
     for (const Tensor& operand : operands) underived.push_back(plait::underived(operand));
     Tensors results = keeps_tape ? call(forward(wanted), underived) : record(underived);
@@ -244,11 +286,18 @@ class Recursion {
     if (OpenRecursion* const open = OpenRecursion::find(key, ir_types_of(operands))) {
       return open->call(operands);
     }
-    const StagedFunction* const known = derived_lately.find(function_, "forward" + bits(wanted));
     const Made made = forward(wanted);
-    const StagedFunction staged =
-        known != nullptr ? *known : stage({&function_, made.kind}, made);
+    const StagedFunction staged = find_or_stage({&function_, made.kind}, made);
     return run_recursive(staged.program, staged.program.function(backward_name(wanted)), operands);
+  }
+
+  // Operands and cotangents.
+  Tensors pull_by_tape(std::span<const Tensor> all, std::span<const int64_t> numbers) const {
+    const size_t count = signature().parameters.size();
+    std::vector<bool> wanted(count, false);
+    for (const int64_t i : numbers) wanted[static_cast<size_t>(i)] = true;
+    Tensors results = call(forward(wanted), all.first(count));
+    return pull_tape(wanted, joined({{&results.back(), 1}, all.subspan(count)}));
   }
 
   // In the trace of the forward function: records the backward function beside it.
@@ -286,8 +335,7 @@ class Recursion {
     trace.finish(backward(joined({std::span(given).subspan(1), fields})));
   }
 
-  // Without a tape: the function of operands and cotangents, which computes everything again, and
-  // may be differentiated itself.
+  // Without a tape.
   Made recomputing(const std::vector<bool>& wanted, const std::vector<bool>& inexact) const {
     Made made{"vjp" + bits(wanted), signature(), {}};
     made.signature.results.clear();
@@ -295,10 +343,11 @@ class Recursion {
       if (inexact[i]) made.signature.parameters.push_back(signature().results[i]);
     }
     for (size_t i = 0; i < wanted.size(); ++i) {
-      if (wanted[i]) made.signature.results.push_back(signature().parameters[i]);
+      if (!wanted[i]) continue;
+      made.signature.results.push_back(signature().parameters[i]);
+      made.wanted.push_back(static_cast<int64_t>(i));
     }
     made.body = [this, wanted, inexact](std::span<const Tensor> given) {
-      const TapePause pause;
       return those_there(control::pulled(body(), given.first(wanted.size()), wanted,
                                          spread(given.subspan(wanted.size()), inexact)));
     };
@@ -307,6 +356,9 @@ class Recursion {
 
   ir::Program program_;
   const ir::Function& function_;
+  // Where this is the reverse derivative of another, by some of its parameters.
+  std::shared_ptr<const Recursion> of_ = nullptr;
+  std::vector<int64_t> wanted_ = {};
 };
 
 }  // namespace
@@ -322,6 +374,21 @@ bool has_recursion(const ir::Program& program) {
 std::vector<Tensor> run_recursive(const ir::Program& program, const ir::Function& function,
                                   std::span<const Tensor> operands) {
   return Recursion(program, function).run(operands);
+}
+
+std::vector<Tensor> run_recursive_pull(const ir::Program& program, const ir::Function& function,
+                                       const ir::Function& of, std::span<const int64_t> wanted,
+                                       std::span<const Tensor> operands) {
+  return Recursion(program, function).derivative_of(program, of, wanted).run(operands);
+}
+
+bool has_pulls(const ir::Program& program) {
+  for (const auto& function : program.functions()) {
+    for (const ir::Instruction instruction : function->instructions()) {
+      if (instruction.primitive().structure == ir::Structure::pull) return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace plait

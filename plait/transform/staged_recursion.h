@@ -15,5 +15,10 @@ bool has_recursion(const ir::Program& program);
 // Records a call of such a function into the trace that is open, and follows it.
 std::vector<Tensor> run_recursive(const ir::Program& program, const ir::Function& function,
                                   std::span<const Tensor> operands);
+// The same of one that is the reverse derivative of another (ir `pull`).
+std::vector<Tensor> run_recursive_pull(const ir::Program& program, const ir::Function& function,
+                                       const ir::Function& of, std::span<const int64_t> wanted,
+                                       std::span<const Tensor> operands);
+bool has_pulls(const ir::Program& program);
 
 }  // namespace plait

@@ -24,19 +24,25 @@ std::vector<Dim> sizes_besides(std::span<const ir::Type> types, std::span<const 
 
 bool is_followed_in_reverse(std::span<const Tensor> tensors);
 
-// While one is there, its thread keeps no tapes: what goes back may be differentiated again.
-class TapePause {
+// While one is there, its thread records tapes. What it records in that trace cannot be
+// differentiated again.
+class TapeScope {
  public:
-  TapePause() : outer_(std::exchange(current_, this)) {}
-  ~TapePause() { current_ = outer_; }
-  TapePause(const TapePause&) = delete;
-  TapePause& operator=(const TapePause&) = delete;
+  explicit TapeScope(const Trace& trace)
+      : outer_(std::exchange(current_, this)), trace_(trace.outermost()) {}
+  ~TapeScope() { current_ = outer_; }
+  TapeScope(const TapeScope&) = delete;
+  TapeScope& operator=(const TapeScope&) = delete;
 
-  static const TapePause* current() { return current_; }
+  static bool is_open() { return current_ != nullptr; }
+  static bool is_of(const Trace& trace) {
+    return is_open() && current_->trace_ == trace.outermost();
+  }
 
  private:
-  static inline constinit thread_local const TapePause* current_ = nullptr;
-  const TapePause* const outer_;
+  static inline constinit thread_local const TapeScope* current_ = nullptr;
+  const TapeScope* const outer_;
+  const Trace* const trace_;
 };
 
 }  // namespace plait
