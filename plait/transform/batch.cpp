@@ -18,8 +18,10 @@
 #include "plait/tensor/trace.h"
 #include "plait/transform/control.h"
 #include "plait/transform/function_run.h"
+#include "plait/transform/open_recursion.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/staged_custom.h"
+#include "plait/transform/staged_recursion.h"
 #include "plait/transform/staged_remat.h"
 #include "plait/transform/tensor_lists.h"
 
@@ -42,6 +44,11 @@ class BatchedRun final : public FunctionRun<LaneValue> {
 
   Values run(const ir::Instruction& instruction, Operands operands,
              const SymbolMap<Dim>& sizes) override {
+    if (is_open_call(instruction)) {
+      throw TypeError("a function is done for many samples while it is being recorded")
+          .at(instruction.location())
+          .hint("vmap the whole function, not its calls of itself");
+    }
     const bool any = std::ranges::any_of(operands, &LaneValue::is_batched);
     switch (instruction.primitive().structure) {
       case ir::Structure::machine:
@@ -51,7 +58,12 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       case ir::Structure::refine:
         if (any) return {refined(instruction, operands[0], sizes)};
         break;
-      case ir::Structure::call: return function(callee(instruction), operands);
+      case ir::Structure::call:
+      case ir::Structure::pull:
+        if (Trace::current() != nullptr && comes_back(callee(instruction))) {
+          return run_recursive_batched(program(), instruction, operands, lanes_);
+        }
+        return function(callee(instruction), operands);
       case ir::Structure::remat: return rematted(instruction, operands);
       case ir::Structure::custom_vjp:
       case ir::Structure::custom_jvp: return custom(instruction, operands);

@@ -1,11 +1,13 @@
 #include "plait/transform/staged_recursion.h"
 
+#include <algorithm>
 #include <list>
 
 #include "plait/core/error.h"
 #include "plait/ir/call_graph.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/trace.h"
+#include "plait/transform/batch.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
@@ -69,11 +71,12 @@ class Recursion {
   Recursion(const ir::Program& program, const ir::Function& function)
       : program_(program), function_(function) {}
 
-  // The function is the reverse derivative of this one.
-  Recursion derivative_of(const ir::Program& program, const ir::Function& function,
-                          std::span<const int64_t> wanted) const {
+  const ir::Signature& signature() const { return function_.signature(); }
+
+  // This one, as the reverse derivative of another.
+  Recursion derivative_of(const Recursion& of, std::span<const int64_t> wanted) const {
     Recursion derivative = *this;
-    derivative.of_ = std::make_shared<const Recursion>(program, function);
+    derivative.of_ = std::make_shared<const Recursion>(of);
     derivative.wanted_.assign(wanted.begin(), wanted.end());
     return derivative;
   }
@@ -84,8 +87,29 @@ class Recursion {
     return run_forward(operands);
   }
 
+  // For many lanes at once.
+  Tensors run_batched_for(std::span<const LaneValue> operands) const {
+    return call(batched(flags_of(operands)), tensors_in(operands));
+  }
+
+  // The same of a reverse derivative: of what is the function of all lanes.
+  Tensors run_batched_pull(const Recursion& of, std::span<const int64_t> wanted,
+                           std::span<const LaneValue> operands) const {
+    Made made = batched(flags_of(operands));
+    made.pulled = std::make_shared<const Recursion>(of);
+    made.wanted.assign(wanted.begin(), wanted.end());
+    return call(made, tensors_in(operands));
+  }
+
+  static Recursion of_lanes(const ir::Program& program, const ir::Function& function,
+                            const std::vector<bool>& flags) {
+    const Recursion one(program, function);
+    const Made made = one.batched(flags);
+    const StagedFunction staged = one.find_or_stage({&function, made.kind}, made);
+    return {staged.program, *staged.function};
+  }
+
  private:
-  const ir::Signature& signature() const { return function_.signature(); }
 
   // Included in the trace that is open.
   ir::Callee callee(std::span<const Tensor> operands) const {
@@ -128,7 +152,9 @@ class Recursion {
     std::string kind;
     ir::Signature signature;  // parameters and results
     TensorFunction body;
-    std::vector<int64_t> wanted = {};  // of the reverse derivative
+    // Where it is a reverse derivative: of what, and by which parameters.
+    std::shared_ptr<const Recursion> pulled = nullptr;
+    std::vector<int64_t> wanted = {};
   };
   Tensors call(const Made& made, std::span<const Tensor> operands) const {
     const OpenRecursion::Key key{&function_, made.kind};
@@ -138,8 +164,7 @@ class Recursion {
     const StagedFunction staged = find_or_stage(key, made);
     const Recursion function(staged.program, *staged.function);
     if (made.kind == "taped") return function.record_call(operands);
-    if (made.wanted.empty()) return function.run(operands);
-    return function.derivative_of(program_, function_, made.wanted).run(operands);
+    return (made.pulled ? function.derivative_of(*made.pulled, made.wanted) : function).run(operands);
   }
   StagedFunction find_or_stage(const OpenRecursion::Key& key, const Made& made) const {
     const StagedFunction* const known = derived_lately.find(function_, made.kind);
@@ -335,9 +360,36 @@ class Recursion {
     trace.finish(backward(joined({std::span(given).subspan(1), fields})));
   }
 
+  // For any number of lanes.
+  Made batched(const std::vector<bool>& flags) const {
+    Made made{"vmap" + bits(flags), signature(), {}};
+    std::string name = "lanes";
+    const auto is_taken = [&](Dim size) { return size.name() == name; };
+    while (std::ranges::any_of(signature().size_parameters, is_taken)) name += "_";
+    const Dim lanes = Dim::symbol(name);
+    const auto in_lanes = [&](ir::Type& type) {
+      type = type.without_sharding().with_shape(with_first(lanes, type.shape()));
+    };
+    for (size_t i = 0; i < flags.size(); ++i) {
+      if (flags[i]) in_lanes(made.signature.parameters[i]);
+    }
+    for (ir::Type& type : made.signature.results) in_lanes(type);
+    made.body = [this, flags, lanes](std::span<const Tensor> given) {
+      std::vector<LaneValue> values;
+      for (size_t i = 0; i < flags.size(); ++i) values.push_back({given[i], flags[i]});
+      Tensors results;
+      for (const LaneValue& result : run_batched(program_, function_, values, lanes)) {
+        results.push_back(of_all_lanes(result, lanes));
+      }
+      return results;
+    };
+    return made;
+  }
+
   // Without a tape.
   Made recomputing(const std::vector<bool>& wanted, const std::vector<bool>& inexact) const {
     Made made{"vjp" + bits(wanted), signature(), {}};
+    made.pulled = std::make_shared<const Recursion>(program_, function_);
     made.signature.results.clear();
     for (size_t i = 0; i < inexact.size(); ++i) {
       if (inexact[i]) made.signature.parameters.push_back(signature().results[i]);
@@ -379,7 +431,35 @@ std::vector<Tensor> run_recursive(const ir::Program& program, const ir::Function
 std::vector<Tensor> run_recursive_pull(const ir::Program& program, const ir::Function& function,
                                        const ir::Function& of, std::span<const int64_t> wanted,
                                        std::span<const Tensor> operands) {
-  return Recursion(program, function).derivative_of(program, of, wanted).run(operands);
+  return Recursion(program, function).derivative_of({program, of}, wanted).run(operands);
+}
+
+std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
+                                             const ir::Instruction& instruction,
+                                             std::span<const LaneValue> operands, Dim lanes) {
+  const auto called = [&](size_t i) -> const ir::Function& {
+    return program.function(instruction.callees()[i].name);
+  };
+  const Recursion function(program, called(0));
+  const bool is_pull = instruction.primitive().structure == ir::Structure::pull;
+  const std::vector<bool> flags = flags_of(operands);
+  if (std::ranges::find(flags, true) == flags.end()) {
+    const Tensors tensors = tensors_in(operands);
+    const auto wanted = is_pull ? instruction.attributes_as<ir::PullAttributes>().wanted
+                                : std::vector<int64_t>();
+    return values_of(is_pull ? run_recursive_pull(program, called(0), called(1), wanted, tensors)
+                             : function.run(tensors),
+                     false);
+  }
+  if (!is_pull) return values_of(function.run_batched_for(operands), true);
+  // The derivative of a function of all lanes is that of each, where they share nothing.
+  std::vector<LaneValue> apart;
+  for (const LaneValue& operand : operands) apart.push_back({of_all_lanes(operand, lanes), true});
+  const size_t count = called(1).signature().parameters.size();
+  const Recursion of = Recursion::of_lanes(program, called(1), std::vector<bool>(count, true));
+  return values_of(
+      function.run_batched_pull(of, instruction.attributes_as<ir::PullAttributes>().wanted, apart),
+      true);
 }
 
 bool has_pulls(const ir::Program& program) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plait/ir/program.h"
-#include "plait/tensor/tensor.h"
+#include "plait/transform/lane_values.h"
 
 namespace plait {
 
@@ -19,6 +19,10 @@ std::vector<Tensor> run_recursive(const ir::Program& program, const ir::Function
 std::vector<Tensor> run_recursive_pull(const ir::Program& program, const ir::Function& function,
                                        const ir::Function& of, std::span<const int64_t> wanted,
                                        std::span<const Tensor> operands);
+// Either for many lanes at once; where any operand is batched, all results are.
+std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
+                                             const ir::Instruction& instruction,
+                                             std::span<const LaneValue> operands, Dim lanes);
 bool has_pulls(const ir::Program& program);
 
 }  // namespace plait

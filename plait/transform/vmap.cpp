@@ -6,7 +6,10 @@
 #include "plait/ops/shape.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/batch.h"
+#include "plait/transform/programs.h"
 #include "plait/transform/staged.h"
+#include "plait/transform/staged_recursion.h"
+#include "plait/transform/tensor_lists.h"
 
 namespace plait::vmaps {
 namespace {
@@ -65,6 +68,33 @@ std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<La
       .at(Location::of_caller());
 }
 
+namespace {
+
+// At once, or recorded first where it is a function that calls itself: then it ends when its last
+// lane does.
+std::vector<LaneValue> run_for_lanes(const StagedFunction& staged,
+                                     std::span<const LaneValue> values, Dim lanes) {
+  if (Trace::current() != nullptr || !has_recursion(staged.program)) {
+    return run_batched(staged.program, *staged.function, values, lanes);
+  }
+  std::vector<bool> flags;
+  const std::vector<Tensor> tensors = tensors_in(values);
+  const StagedFunction batched = stage("vmapped", ir_types_of(tensors), [&](auto given) {
+    std::vector<LaneValue> all(values.begin(), values.end());
+    for (size_t i = 0; i < given.size(); ++i) all[i].tensor = given[i];
+    const std::vector<LaneValue> results = run_batched(staged.program, *staged.function, all, lanes);
+    flags = flags_of(results);
+    return tensors_in(results);
+  });
+  std::vector<LaneValue> found;
+  for (const Tensor& result : plait::run(batched.program, joined({tensors, batched.captures}))) {
+    found.push_back({result, flags[found.size()]});
+  }
+  return found;
+}
+
+}  // namespace
+
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
                         std::span<const LaneAxis> in, const OutAxes& out,
                         const std::optional<Dim>& size) {
@@ -82,7 +112,7 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
   }
   const StagedFunction staged = stage("vmapped", types, function);
   for (const Tensor& capture : staged.captures) values.push_back({capture, false});
-  const std::vector<LaneValue> found = run_batched(staged.program, *staged.function, values, lanes);
+  const std::vector<LaneValue> found = run_for_lanes(staged, values, lanes);
   const std::vector<LaneAxis> axes = out(found.size());
   std::vector<Tensor> results;
   for (size_t i = 0; i < found.size(); ++i) {
