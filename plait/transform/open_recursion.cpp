@@ -110,7 +110,8 @@ OpenRecursion* OpenRecursion::find(const Key& key, std::span<const ir::Type> arg
     if ((*each)->key_ == key && (*each)->takes(arguments)) return *each;
   }
   for (auto each = open.rbegin(); each != open.rend(); ++each) {
-    if ((*each)->key_ != key || !(*each)->should_take(arguments)) continue;
+    if ((*each)->key_ != key) continue;
+    if (!(*each)->should_take(arguments)) break;
     throw OtherSizes{*each, *of_any_sizes((*each)->parameters_, arguments)};
   }
   return nullptr;
