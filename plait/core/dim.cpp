@@ -171,6 +171,11 @@ Dim Dim::symbol(std::string_view name) {
   return DimTable::symbol(name);
 }
 
+void Dim::refuse_to_be_a_number() const {
+  throw ValueError("the size {} is a symbol here, and no number", text())
+      .hint("compute with it as a size, or decide by `cond`");
+}
+
 void Dim::refuse(int64_t number) { throw ValueError("{} is beyond ±2^62", number); }
 
 bool Dim::is_symbol() const { return is_kind(*this, DimKind::symbol); }

@@ -38,7 +38,11 @@ class Dim {
 
   bool is_number() const { return (word_ & 1) == 0; }
   bool is_symbol() const;
-  int64_t number() const { return static_cast<int64_t>(word_) >> 1; }  // when is_number()
+  // ValueError unless is_number().
+  int64_t number() const {
+    if (!is_number()) refuse_to_be_a_number();
+    return static_cast<int64_t>(word_) >> 1;
+  }
   std::string_view name() const;  // ValueError unless is_symbol()
 
   friend Dim operator+(Dim a, Dim b);
@@ -72,6 +76,7 @@ class Dim {
   static bool are_numbers(Dim a, Dim b) { return ((a.word_ | b.word_) & 1) == 0; }
   int64_t signed_word() const { return static_cast<int64_t>(word_); }
   [[noreturn]] static void refuse(int64_t number);
+  [[noreturn]] void refuse_to_be_a_number() const;
 
   // What the operators do where it takes more than arithmetic on two numbers that goes well.
   static Dim add(Dim a, Dim b);

@@ -8,6 +8,7 @@
 #include "plait/ops/index.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/trace.h"
+#include "plait/transform/checkpointed.h"
 #include "plait/transform/open_recursion.h"
 #include "plait/transform/staged_branch.h"
 #include "plait/transform/staged_scan.h"
@@ -102,7 +103,8 @@ Tensors switch_(const Tensor& index, const std::vector<TensorFunction>& branches
 }
 
 Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
-                   std::span<const Tensor> initial) {
+                   std::span<const Tensor> initial, const LoopOptions& options) {
+  if (options.checkpoints) return checkpointed_while(test, body, initial, *options.checkpoints);
   const std::vector<ir::Type> types = ir_types_of(initial);
   const auto expect_truth = [](const Tensor& truth) {
     expect_scalar("while: the test", truth, is_boolean(truth.dtype()), "bool[]");
@@ -162,6 +164,10 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
     throw ValueError("scan: nothing says how many steps there are")
         .at(Location::of_caller())
         .hint("say it in the options: length");
+  }
+  if (options.checkpoints) {
+    return checkpointed_scan(body, initial, stacked, *length, options.reverse,
+                             *options.checkpoints);
   }
   const bool runs_now = Trace::current() == nullptr;
   if (runs_now && *length != Dim(0)) {

@@ -20,9 +20,20 @@
 
 namespace plait {
 
+// Of a loop whose reverse derivative keeps what is carried at some steps only, and computes the
+// steps between again. With nothing said, of n steps √n are kept.
+struct Checkpoints {
+  std::optional<int64_t> every = {};   // so many steps
+  std::optional<int64_t> memory = {};  // bytes for what is carried, of a known number of steps
+};
+
 struct ScanOptions {
   std::optional<Dim> length = {};  // needed where nothing is stacked
   bool reverse = false;            // from the last to the first
+  std::optional<Checkpoints> checkpoints = {};
+};
+struct LoopOptions {
+  std::optional<Checkpoints> checkpoints = {};
 };
 
 namespace control {
@@ -34,7 +45,7 @@ Tensors cond(const Tensor& predicate, const TensorFunction& then, const TensorFu
 Tensors switch_(const Tensor& index, const std::vector<TensorFunction>& branches,
                 std::span<const Tensor> operands);
 Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
-                   std::span<const Tensor> initial);
+                   std::span<const Tensor> initial, const LoopOptions& options = {});
 // The body takes carries and slices, and gives carries and what is stacked.
 Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
              std::span<const Tensor> stacked, const ScanOptions& options);
@@ -82,7 +93,8 @@ auto switch_(const Tensor& index, const std::vector<F>& branches, const Operands
 
 // The body of what it gives, for as long as the test says so.
 template <class Test, class Body, class Carry>
-Carry while_loop(const Test& test, const Body& body, const Carry& initial) {
+Carry while_loop(const Test& test, const Body& body, const Carry& initial,
+                 const LoopOptions& options = {}) {
   const auto test_on_leaves = [&](std::span<const Tensor> given) {
     return control::Tensors{test(replace_leaves(initial, given))};
   };
@@ -90,7 +102,8 @@ Carry while_loop(const Test& test, const Body& body, const Carry& initial) {
     return tensors_of(static_cast<Carry>(body(replace_leaves(initial, given))));
   };
   return replace_leaves(initial,
-                        control::while_loop(test_on_leaves, body_on_leaves, tensors_of(initial)));
+                        control::while_loop(test_on_leaves, body_on_leaves, tensors_of(initial),
+                                            options));
 }
 
 // body(carry, slice) gives the next carry and something to stack, for each slice along the first
@@ -113,11 +126,13 @@ auto scan(const Body& body, const Carry& initial, const Stacked& stacked,
 
 // body(i, carry) for i from `first` to before `end`.
 template <class Body, class Carry>
-Carry for_loop(Dim first, Dim end, const Body& body, const Carry& initial) {
+Carry for_loop(Dim first, Dim end, const Body& body, const Carry& initial,
+               const LoopOptions& options = {}) {
   const auto step = [&](const Carry& carry, const Tensor& i) {
     return std::pair(static_cast<Carry>(body(i, carry)), std::tuple<>());
   };
-  return scan(step, initial, control::numbers(first, end)).first;
+  return scan(step, initial, control::numbers(first, end), {.checkpoints = options.checkpoints})
+      .first;
 }
 
 // f of each slice along the first axis, one after the other.

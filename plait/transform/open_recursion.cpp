@@ -84,7 +84,9 @@ std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
 }
 
 // Thrown to begin again, for arguments of these types.
-struct OtherSizes {
+struct OtherSizes : Unwinding {
+  OtherSizes(const OpenRecursion* called, std::vector<ir::Type> types)
+      : function(called), parameters(std::move(types)) {}
   const OpenRecursion* function;
   std::vector<ir::Type> parameters;
 };
@@ -112,7 +114,7 @@ OpenRecursion* OpenRecursion::find(const Key& key, std::span<const ir::Type> arg
   for (auto each = open.rbegin(); each != open.rend(); ++each) {
     if ((*each)->key_ != key) continue;
     if (!(*each)->should_take(arguments)) break;
-    throw OtherSizes{*each, *of_any_sizes((*each)->parameters_, arguments)};
+    throw OtherSizes(*each, *of_any_sizes((*each)->parameters_, arguments));
   }
   return nullptr;
 }
@@ -149,7 +151,7 @@ ir::Callee OpenRecursion::callee(std::span<const ir::Type> operands) const {
 }
 
 std::vector<Tensor> OpenRecursion::call(std::span<const Tensor> arguments) {
-  if (!signature_) throw UnknownResults{this};
+  if (!signature_) throw UnknownResults(this);
   return call_with_captures(joined({arguments, captures_}));
 }
 

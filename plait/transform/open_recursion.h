@@ -74,9 +74,13 @@ class OpenRecursion {
   const Trace* trace_ = nullptr;
 };
 
-// Thrown through code that calls a function of which is not known yet what it gives. Branches that
-// it leaves have the types of others.
-struct UnknownResults {
+// Thrown through functions that are being recorded, to begin again or go on elsewhere. No error, and
+// nothing that a user sees.
+struct Unwinding {};
+// Where it is not known yet what a function gives. Branches that this leaves have the types of
+// others.
+struct UnknownResults : Unwinding {
+  explicit UnknownResults(const OpenRecursion* called) : function(called) {}
   const OpenRecursion* function;
 };
 // What stands for results of these types until more is known.

@@ -41,6 +41,9 @@ void bind_transforms(nb::module_& module);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);
 
+// Throws what passed through Python as this error again, if it is such.
+void rethrow_passing(const nb::python_error& error);
+
 // Computes without holding Python's lock; `compute` must touch no object of Python.
 template <class Compute>
 auto computed(Compute compute) {

@@ -1,8 +1,13 @@
-// plait::Error as the exceptions of python/plait/errors.py, and the lines of Python as locations.
+// plait::Error as the exceptions of python/plait/errors.py, what unwinds recordings as one that
+// passes through Python, and the lines of Python as locations.
+#include <exception>
+#include <utility>
+
 #include <nanobind/stl/string.h>
 
 #include "plait/core/caller_source.h"
 #include "plait/core/error.h"
+#include "plait/transform/open_recursion.h"
 
 #include "python/bindings/bindings.h"
 
@@ -53,9 +58,21 @@ void raise(Error error) {
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 
+// What is on its way through Python, to be thrown again behind it.
+thread_local std::exception_ptr passing;
+
+PyObject* passing_type() {
+  static PyObject* const type =
+      PyErr_NewException("plait._core._Passing", PyExc_BaseException, nullptr);
+  return type;
+}
+
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
+  } catch (const Unwinding&) {
+    passing = thrown;
+    PyErr_SetString(passing_type(), "a recording begins again");
   } catch (const Error& error) {
     try {
       raise(error);
@@ -77,6 +94,11 @@ Location python_caller() {
 }
 
 }  // namespace
+
+void rethrow_passing(const nb::python_error& error) {
+  if (!error.matches(passing_type())) return;
+  std::rethrow_exception(std::exchange(passing, nullptr));
+}
 
 void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
 

@@ -2,14 +2,18 @@
 // (python/plait/transforms.py); here they are lists of tensors.
 #include <memory>
 
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "plait/transform/associative_scan.h"
 #include "plait/transform/autocast.h"
 #include "plait/transform/control.h"
 #include "plait/transform/custom.h"
 #include "plait/transform/grad.h"
+#include "plait/transform/recursive.h"
 #include "plait/transform/remat.h"
 #include "plait/transform/tape.h"
 #include "plait/transform/vmap.h"
@@ -126,10 +130,19 @@ std::vector<Tensor> tensors_given(const nb::handle& function, nb::handle first,
   return optional_tensors_from(given);
 }
 
+nb::object called(nb::handle function, std::span<const Tensor> given) {
+  try {
+    return function(to_python({given.begin(), given.end()}));
+  } catch (const nb::python_error& error) {
+    rethrow_passing(error);
+    throw;
+  }
+}
+
 // A function of Python from a list of tensors to one, while it is called from there.
 TensorFunction on_lists(nb::handle function) {
   return [function](std::span<const Tensor> given) {
-    return tensors_from(function(to_python({given.begin(), given.end()})));
+    return tensors_from(called(function, given));
   };
 }
 
@@ -167,6 +180,11 @@ void bind_vmap(nb::module_& module) {
       nb::arg("size").none());
 }
 
+std::optional<Checkpoints> checkpoints_from(nb::handle object) {
+  if (object.is_none()) return std::nullopt;
+  return nb::cast<Checkpoints>(object);
+}
+
 void bind_control(nb::module_& module) {
   module.def("_cond", [](const Tensor& predicate, nb::handle then, nb::handle otherwise,
                          nb::handle operands) {
@@ -178,19 +196,62 @@ void bind_control(nb::module_& module) {
     for (const nb::handle each : branches) functions.push_back(on_lists(each));
     return to_python(control::switch_(index, functions, tensors_from(operands)));
   });
-  module.def("_while", [](nb::handle test, nb::handle body, nb::handle initial) {
-    return to_python(control::while_loop(on_lists(test), on_lists(body), tensors_from(initial)));
-  });
+  nb::class_<Checkpoints>(module, "_Checkpoints");
+  module.def(
+      "_checkpoints",
+      [](std::optional<int64_t> every, std::optional<int64_t> memory) {
+        return Checkpoints{every, memory};
+      },
+      nb::arg("every").none(), nb::arg("memory").none());
+  module.def(
+      "_while",
+      [](nb::handle test, nb::handle body, nb::handle initial, nb::handle checkpoints) {
+        return to_python(control::while_loop(on_lists(test), on_lists(body), tensors_from(initial),
+                                             {checkpoints_from(checkpoints)}));
+      },
+      nb::arg("test"), nb::arg("body"), nb::arg("initial"), nb::arg("checkpoints").none());
+  module.def(
+      "_associative_scan",
+      [](nb::handle function, nb::handle elements, int64_t axis, bool reverse) {
+        return to_python(control::associative_scan(on_lists(function), tensors_from(elements),
+                                                   {axis, reverse}));
+      });
   module.def(
       "_scan",
-      [](nb::handle body, nb::handle initial, nb::handle stacked, nb::handle length, bool reverse) {
-        ScanOptions options{.reverse = reverse};
+      [](nb::handle body, nb::handle initial, nb::handle stacked, nb::handle length, bool reverse,
+         nb::handle checkpoints) {
+        ScanOptions options{.reverse = reverse, .checkpoints = checkpoints_from(checkpoints)};
         if (!length.is_none()) options.length = Dim(integer_from(length));
         return to_python(
             control::scan(on_lists(body), tensors_from(initial), tensors_from(stacked), options));
       },
       nb::arg("body"), nb::arg("initial"), nb::arg("stacked"), nb::arg("length").none(),
-      nb::arg("reverse"));
+      nb::arg("reverse"), nb::arg("checkpoints").none());
+}
+
+constexpr TreeType kKey{.form = TreeForm::text, .name = "key", .fields = {}};
+
+void bind_recursion(nb::module_& module) {
+  module.def("_is_staging", &control::is_staging);
+  nb::class_<control::RecursiveName>(module, "_RecursiveName");
+  module.def("_recursive_name", [](std::string name) {
+    return std::make_shared<control::RecursiveName>(control::RecursiveName{std::move(name)});
+  });
+  // The body gives a list of tensors and what is their structure, and so does the call.
+  module.def("_call_recursive", [](std::shared_ptr<control::RecursiveName> function,
+                                   const std::string& key, nb::handle arguments, nb::handle body) {
+    TreeKeyBuilder builder;
+    builder.add_text(kKey, key);
+    const auto on_leaves = [&](std::span<const Tensor> given, std::any& structure) {
+      const nb::object result = called(body, given);
+      structure = nb::object(result[1]);
+      return tensors_from(result[0]);
+    };
+    std::any structure;
+    const std::vector<Tensor> results = control::call_recursive(
+        function, std::move(builder).finish(), tensors_from(arguments), on_leaves, structure);
+    return nb::make_tuple(to_python(results), std::any_cast<nb::object>(structure));
+  });
 }
 
 void bind_autocast(nb::module_& module) {
@@ -271,6 +332,7 @@ void bind_transforms(nb::module_& module) {
   bind_remat(module);
   bind_vmap(module);
   bind_control(module);
+  bind_recursion(module);
   bind_autocast(module);
   auto tensor = nb::borrow<nb::class_<Tensor>>(module.attr("Tensor"));
   tensor

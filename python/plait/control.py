@@ -1,5 +1,7 @@
 """Branches and loops on trees of tensors. Without a trace they run as Python does; in a trace they are instructions."""
 
+import functools
+
 from . import _core, errors
 from .interop import asarray
 from .tracing import _same, unflatten
@@ -46,7 +48,14 @@ def switch(index, branches, *operands):
     return results.tree(_core._switch(asarray(index), [branch(each) for each in branches], leaves))
 
 
-def while_loop(test, body, initial):
+def checkpoints(every=None, memory=None):
+    """For loops: their reverse derivative keeps what is carried at every so many steps only, and computes the others
+    again. `memory`: so often that what is kept takes so many bytes. With neither, of n steps about the root of n are
+    kept."""
+    return _core._checkpoints(every, memory)
+
+
+def while_loop(test, body, initial, checkpoints=None):
     """body(...body(initial)), for as long as test(carry) is true. A carry keeps its structure and types."""
     leaves, _, skeleton = _tensors(initial if isinstance(initial, (float, complex)) else _with_tensors((initial,))[0])
     results = _Results("while_loop: the initial carry and the body")
@@ -55,10 +64,11 @@ def while_loop(test, body, initial):
     def truth(given):
         return [asarray(test(results.tree(given)))]
 
-    return results.tree(_core._while(truth, lambda given: results.leaves(body(results.tree(given))), leaves))
+    return results.tree(_core._while(truth, lambda given: results.leaves(body(results.tree(given))), leaves,
+                                     checkpoints))
 
 
-def scan(body, initial, stacked=(), length=None, reverse=False):
+def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None):
     """body(carry, slice) gives (carry, something), for each slice along the first axis; the last carry, and all of
     the others stacked. `length` is needed where nothing is stacked."""
     initial, stacked = _with_tensors((initial, stacked))
@@ -71,13 +81,68 @@ def scan(body, initial, stacked=(), length=None, reverse=False):
         each = unflatten(slice_skeleton, iter(given[len(carries):]))
         return results.leaves(tuple(body(carry, each)))
 
-    return results.tree(_core._scan(step, carries, slices, length, reverse))
+    return results.tree(_core._scan(step, carries, slices, length, reverse, checkpoints))
 
 
-def for_loop(first, end, body, initial):
+def for_loop(first, end, body, initial, checkpoints=None):
     """body(i, carry) for each i from `first` to before `end`; the last carry."""
     counted = _core.arange(first, end)
-    return scan(lambda carry, i: (body(i, carry), ()), initial, counted)[0]
+    return scan(lambda carry, i: (body(i, carry), ()), initial, counted, checkpoints=checkpoints)[0]
+
+
+def associative_scan(function, elements, axis=0, reverse=False):
+    """Running totals of an operation that may be bracketed in any way: function(a, b) is given many pairs at once,
+    along the axis."""
+    leaves, _, skeleton = _tensors(_with_tensors((elements,))[0])
+    results = _Results("associative_scan: the elements and the function")
+    results.structure = skeleton
+
+    def joined(given):
+        half = len(given) // 2
+        return results.leaves(function(results.tree(given[:half]), results.tree(given[half:])))
+
+    return results.tree(_core._associative_scan(joined, leaves, axis, reverse))
+
+
+class Recursive:
+    """What `recursive` makes of a function."""
+
+    def __init__(self, function):
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name = _core._recursive_name(getattr(function, "__name__", "recursive"))
+        self._structures = []  # of the arguments, in the order of first use
+
+    def __call__(self, *arguments):
+        if not _core._is_staging():
+            return self._function(*arguments)
+        leaves, _, skeleton = _tensors(_with_tensors(arguments))
+
+        def on_leaves(given):
+            result, _, structure = _tensors(self._function(*unflatten(skeleton, iter(given))))
+            return result, structure
+
+        given, structure = _core._call_recursive(self._name, str(self._number_of(skeleton)), leaves, on_leaves)
+        return unflatten(structure, iter(given))
+
+    def _number_of(self, structure):
+        for number, known in enumerate(self._structures):
+            if _same(known, structure):
+                return number
+        self._structures.append(structure)
+        return len(self._structures) - 1
+
+
+def recursive(function):
+    """The function, which may call itself by its name, and others that are recursive. Without a trace it runs as
+    Python does; in a trace it is one function of the program, as deep as its values say, and a branch of a `cond`
+    that does not recurse says of what type the results are.
+
+        @plait.recursive
+        def factorial(n):
+            return plait.cond(n <= 1, plait.ones_like, lambda n: n * factorial(n - 1), n)
+    """
+    return Recursive(function)
 
 
 def map(function, stacked):  # noqa: A001: as in other libraries

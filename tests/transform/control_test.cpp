@@ -12,6 +12,7 @@
 #include "plait/ops/shape.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
+#include "plait/transform/associative_scan.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/programs.h"
 #include "plait/transform/recursive.h"
@@ -137,6 +138,49 @@ const Case kCases[] = {
                            [&](Tensor h) { return h * 0.6 * cos(x); }, y);
        });
        return sum(block(sin(x)));
+     }},
+    {"while with checkpoints",
+     [](Tensor x) {
+       return sum(while_loop([](Tensor h) { return sum(h * h) > 0.001; },
+                             [&](Tensor h) { return h * 0.8 * cos(h * x); }, x,
+                             {.checkpoints = Checkpoints{}}));
+     }},
+    {"while with checkpoints at every third step",
+     [](Tensor x) {
+       return sum(while_loop([](Tensor h) { return sum(h * h) > 0.001; },
+                             [&](Tensor h) { return h * 0.8 * cos(h * x); }, x,
+                             {.checkpoints = Checkpoints{.every = 3}}) *
+                  kWeights);
+     }},
+    {"scan with checkpoints",
+     [](Tensor x) {
+       const Tensor rows = expand_dims(sin(astype(iota(11), DType::f64)), 1) * x;
+       const auto step = [&](Tensor h, Tensor each) {
+         const Tensor next = tanh(h * 0.9 + each + x * 0.1);
+         return std::pair(next, next * kWeights);
+       };
+       const auto [last, all] = scan(step, x, rows, {.checkpoints = Checkpoints{}});
+       const auto [first, others] =
+           scan(step, x, rows, {.reverse = true, .checkpoints = Checkpoints{.every = 4}});
+       return sum(last) + sum(square(all)) + sum(first * others[2]);
+     }},
+    {"for with checkpoints",
+     [](Tensor x) {
+       return sum(for_loop(
+           0, 10, [&](Tensor i, Tensor h) { return sin(h + x) * (astype(i, DType::f64) * 0.1 + 1.); },
+           x, {.checkpoints = Checkpoints{.memory = 400}}));
+     }},
+    {"associative scan",
+     [](Tensor x) {
+       using Line = std::pair<Tensor, Tensor>;  // h -> a h + b
+       const auto compose = [](Line f, Line g) {
+         return Line(f.first * g.first, g.first * f.second + g.second);
+       };
+       const Tensor slopes = stack(std::vector{x, sin(x), x * kWeights, x - 0.3, cos(x), kWeights, x});
+       const auto [a, b] = associative_scan(compose, Line(slopes, slopes * 0.5 + 1.));
+       const auto [c, d] =
+           associative_scan(compose, Line(slopes, slopes), {.axis = 1, .reverse = true});
+       return sum(b) + sum(a * kWeights) + sum(square(c)) + sum(d);
      }},
     {"recursion",
      [](Tensor x) {
