@@ -91,7 +91,7 @@ Element element_of(T value) {
 // Conversions that are casts of the language, which the compiler vectorises.
 template <class From, class To>
 constexpr bool kIsCast =
-    std::is_arithmetic_v<From>&& std::is_arithmetic_v<To> && !std::is_same_v<To, bool> &&
+    std::is_arithmetic_v<From> && std::is_arithmetic_v<To> && !std::is_same_v<To, bool> &&
     (std::integral<From> || std::floating_point<To>);
 
 template <class From, class To>

@@ -106,7 +106,7 @@ class ProgramBuilder {
   }
   void add(std::shared_ptr<const Function> function);
   void add_all(const ProgramBuilder& other);  // its functions and records; those already here once
-  Program finish();                      // the first function added is the entry
+  Program finish();                           // the first function added is the entry
 
  private:
   Declarations declarations_;

@@ -143,9 +143,8 @@ std::string Trace::include(const ir::Program& program, const ir::Function& funct
     names[each->name()] = place->second;
   }
   for (const auto& each : added) {
-    program_->builder.add(may_stay(*each, names, closing)
-                              ? each
-                              : closed(*each, names, closing, program_->builder));
+    program_->builder.add(
+        may_stay(*each, names, closing) ? each : closed(*each, names, closing, program_->builder));
   }
   return names[function.name()];
 }

@@ -31,8 +31,7 @@ Tensor interleaved(const Tensor& a, const Tensor& b) {
 Tensors doubled(const TensorFunction& function, const TensorFunction& self,
                 std::span<const Tensor> x) {
   const Dim count = x[0].shape(0), pairs = floor_div(count, 2), between = count - pairs - 1;
-  const Tensors odd =
-      self(function(joined({slices(x, 0, pairs, 2), slices(x, 1, pairs, 2)})));
+  const Tensors odd = self(function(joined({slices(x, 0, pairs, 2), slices(x, 1, pairs, 2)})));
   const Tensors later = function(joined({slices(odd, 0, between), slices(x, 2, between, 2)}));
   Tensors all;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -50,17 +49,16 @@ Tensors totals(const TensorFunction& function, std::span<const Tensor> x) {
 
 // Of any length but 0.
 Tensors totals_of_any(const TensorFunction& function, std::span<const Tensor> x) {
-  const auto levels =
-      recursive<Tensors>("associative_scan", [&](const auto& self, const Tensors& x) {
-        return cond(
-            full({}, x[0].shape(0), DType::i64) < 2, [](const Tensors& x) { return x; },
-            [&](const Tensors& x) {
-              return doubled(
-                  function, [&](auto given) { return self(Tensors(given.begin(), given.end())); },
-                  x);
-            },
-            x);
-      });
+  const auto levels = recursive<Tensors>("associative_scan", [&](const auto& self,
+                                                                 const Tensors& x) {
+    return cond(
+        full({}, x[0].shape(0), DType::i64) < 2, [](const Tensors& x) { return x; },
+        [&](const Tensors& x) {
+          return doubled(
+              function, [&](auto given) { return self(Tensors(given.begin(), given.end())); }, x);
+        },
+        x);
+  });
   return levels(Tensors(x.begin(), x.end()));
 }
 

@@ -52,8 +52,9 @@ int64_t piece_of(Dim length, std::span<const Tensor> initial, const Checkpoints&
   for (int64_t piece = 1; piece <= root; ++piece) {
     if (needed(piece) <= *checkpoints.memory) return piece;
   }
-  throw ValueError("checkpoints: {} bytes are too few for {} steps that carry {} bytes, which need {}",
-                   *checkpoints.memory, steps, each, needed(root))
+  throw ValueError(
+      "checkpoints: {} bytes are too few for {} steps that carry {} bytes, which need {}",
+      *checkpoints.memory, steps, each, needed(root))
       .at(Location::of_caller());
 }
 

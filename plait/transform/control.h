@@ -101,9 +101,8 @@ Carry while_loop(const Test& test, const Body& body, const Carry& initial,
   const auto body_on_leaves = [&](std::span<const Tensor> given) {
     return tensors_of(static_cast<Carry>(body(replace_leaves(initial, given))));
   };
-  return replace_leaves(initial,
-                        control::while_loop(test_on_leaves, body_on_leaves, tensors_of(initial),
-                                            options));
+  return replace_leaves(
+      initial, control::while_loop(test_on_leaves, body_on_leaves, tensors_of(initial), options));
 }
 
 // body(carry, slice) gives the next carry and something to stack, for each slice along the first

@@ -25,19 +25,19 @@ struct OpenCallAttributes {
 };
 
 const ir::Primitive& open_call_primitive() {
-  static const ir::Primitive& primitive = ir::register_primitive(
-      {.name = "open_call",
-       .summary = "A call of a function that is being recorded.",
-       .attributes = &ir::schema_of<OpenCallAttributes>(),
-       .operands = ir::at_least(0),
-       .infer =
-           [](ir::Inference& inference) {
-             for (size_t i = 0; i < inference.stated.size(); ++i) {
-               inference.give(inference.stated_result(i));
-             }
-           },
-       .infers_axes = true,
-       .is_stand_in = true});
+  static const ir::Primitive& primitive =
+      ir::register_primitive({.name = "open_call",
+                              .summary = "A call of a function that is being recorded.",
+                              .attributes = &ir::schema_of<OpenCallAttributes>(),
+                              .operands = ir::at_least(0),
+                              .infer =
+                                  [](ir::Inference& inference) {
+                                    for (size_t i = 0; i < inference.stated.size(); ++i) {
+                                      inference.give(inference.stated_result(i));
+                                    }
+                                  },
+                              .infers_axes = true,
+                              .is_stand_in = true});
   return primitive;
 }
 

@@ -34,9 +34,8 @@ class Branches {
     if (should_keep_tapes(operands)) {
       if (auto results = run_with_tapes(all, wanted)) return *results;
     }
-    return follow(record(all, callees), all, wanted, [self = *this, wanted](auto... given) {
-      return self.pull(given..., wanted);
-    });
+    return follow(record(all, callees), all, wanted,
+                  [self = *this, wanted](auto... given) { return self.pull(given..., wanted); });
   }
 
  private:
@@ -160,10 +159,10 @@ class Branches {
         {.primitive = ir::primitive(ir::Structure::unwrap), .operands = {&tape, 1}})[0];
     Tensors fields;
     for (size_t i = 0; i < tuple.type().elements().size(); ++i) {
-      fields.push_back(trace.record({.primitive = ir::primitive(ir::Structure::element),
-                                     .operands = {&tuple, 1},
-                                     .attributes = ir::Attributes::of(ir::ElementAttributes{
-                                         static_cast<int64_t>(i)})})[0]);
+      fields.push_back(trace.record(
+          {.primitive = ir::primitive(ir::Structure::element),
+           .operands = {&tuple, 1},
+           .attributes = ir::Attributes::of(ir::ElementAttributes{static_cast<int64_t>(i)})})[0]);
     }
     return fields;
   }

@@ -11,8 +11,8 @@
 #include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
-#include "plait/transform/open_recursion.h"
 #include "plait/transform/function_run.h"
+#include "plait/transform/open_recursion.h"
 #include "plait/transform/run_program.h"
 #include "plait/transform/staged.h"
 #include "plait/transform/taped.h"
@@ -110,7 +110,6 @@ class Recursion {
   }
 
  private:
-
   // Included in the trace that is open.
   ir::Callee callee(std::span<const Tensor> operands) const {
     Trace& trace = *Trace::current();
@@ -164,7 +163,8 @@ class Recursion {
     const StagedFunction staged = find_or_stage(key, made);
     const Recursion function(staged.program, *staged.function);
     if (made.kind == "taped") return function.record_call(operands);
-    return (made.pulled ? function.derivative_of(*made.pulled, made.wanted) : function).run(operands);
+    return (made.pulled ? function.derivative_of(*made.pulled, made.wanted) : function)
+        .run(operands);
   }
   StagedFunction find_or_stage(const OpenRecursion::Key& key, const Made& made) const {
     const StagedFunction* const known = derived_lately.find(function_, made.kind);
@@ -284,7 +284,9 @@ class Recursion {
   Made forward(const std::vector<bool>& wanted) const {
     Made made{"forward" + bits(wanted), signature(), {}};
     made.signature.results.push_back(tape_type(wanted));
-    made.body = [this, wanted](std::span<const Tensor> given) { return record_tape(given, wanted); };
+    made.body = [this, wanted](std::span<const Tensor> given) {
+      return record_tape(given, wanted);
+    };
     return made;
   }
   std::string backward_name(const std::vector<bool>& wanted) const {
@@ -445,8 +447,8 @@ std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
   const std::vector<bool> flags = flags_of(operands);
   if (std::ranges::find(flags, true) == flags.end()) {
     const Tensors tensors = tensors_in(operands);
-    const auto wanted = is_pull ? instruction.attributes_as<ir::PullAttributes>().wanted
-                                : std::vector<int64_t>();
+    const auto wanted =
+        is_pull ? instruction.attributes_as<ir::PullAttributes>().wanted : std::vector<int64_t>();
     return values_of(is_pull ? run_recursive_pull(program, called(0), called(1), wanted, tensors)
                              : function.run(tensors),
                      false);

@@ -47,8 +47,7 @@ Taped record_taped(const TensorFunction& function, std::span<const Tensor> argum
     capture_sizes(control::chosen(arguments, wanted), arguments);
     return those_there(pullback(spread(cotangents, inexact), false));
   };
-  taped.backward =
-      stage("backward", ir_types_of(control::chosen(taped.results, inexact)), back);
+  taped.backward = stage("backward", ir_types_of(control::chosen(taped.results, inexact)), back);
   return taped;
 }
 

@@ -82,7 +82,8 @@ std::vector<LaneValue> run_for_lanes(const StagedFunction& staged,
   const StagedFunction batched = stage("vmapped", ir_types_of(tensors), [&](auto given) {
     std::vector<LaneValue> all(values.begin(), values.end());
     for (size_t i = 0; i < given.size(); ++i) all[i].tensor = given[i];
-    const std::vector<LaneValue> results = run_batched(staged.program, *staged.function, all, lanes);
+    const std::vector<LaneValue> results =
+        run_batched(staged.program, *staged.function, all, lanes);
     flags = flags_of(results);
     return tensors_in(results);
   });

@@ -141,9 +141,8 @@ nb::object called(nb::handle function, std::span<const Tensor> given) {
 
 // A function of Python from a list of tensors to one, while it is called from there.
 TensorFunction on_lists(nb::handle function) {
-  return [function](std::span<const Tensor> given) {
-    return tensors_from(called(function, given));
-  };
+  return
+      [function](std::span<const Tensor> given) { return tensors_from(called(function, given)); };
 }
 
 void bind_remat(nb::module_& module) {
@@ -210,12 +209,11 @@ void bind_control(nb::module_& module) {
                                              {checkpoints_from(checkpoints)}));
       },
       nb::arg("test"), nb::arg("body"), nb::arg("initial"), nb::arg("checkpoints").none());
-  module.def(
-      "_associative_scan",
-      [](nb::handle function, nb::handle elements, int64_t axis, bool reverse) {
-        return to_python(control::associative_scan(on_lists(function), tensors_from(elements),
-                                                   {axis, reverse}));
-      });
+  module.def("_associative_scan",
+             [](nb::handle function, nb::handle elements, int64_t axis, bool reverse) {
+               return to_python(control::associative_scan(on_lists(function),
+                                                          tensors_from(elements), {axis, reverse}));
+             });
   module.def(
       "_scan",
       [](nb::handle body, nb::handle initial, nb::handle stacked, nb::handle length, bool reverse,

@@ -167,8 +167,9 @@ const Case kCases[] = {
     {"for with checkpoints",
      [](Tensor x) {
        return sum(for_loop(
-           0, 10, [&](Tensor i, Tensor h) { return sin(h + x) * (astype(i, DType::f64) * 0.1 + 1.); },
-           x, {.checkpoints = Checkpoints{.memory = 400}}));
+           0, 10,
+           [&](Tensor i, Tensor h) { return sin(h + x) * (astype(i, DType::f64) * 0.1 + 1.); }, x,
+           {.checkpoints = Checkpoints{.memory = 400}}));
      }},
     {"associative scan",
      [](Tensor x) {
@@ -176,7 +177,8 @@ const Case kCases[] = {
        const auto compose = [](Line f, Line g) {
          return Line(f.first * g.first, g.first * f.second + g.second);
        };
-       const Tensor slopes = stack(std::vector{x, sin(x), x * kWeights, x - 0.3, cos(x), kWeights, x});
+       const Tensor slopes =
+           stack(std::vector{x, sin(x), x * kWeights, x - 0.3, cos(x), kWeights, x});
        const auto [a, b] = associative_scan(compose, Line(slopes, slopes * 0.5 + 1.));
        const auto [c, d] =
            associative_scan(compose, Line(slopes, slopes), {.axis = 1, .reverse = true});
@@ -186,8 +188,7 @@ const Case kCases[] = {
      [](Tensor x) {
        const auto shrunk = recursive("shrunk", [&](auto self, Tensor h) {
          return cond(
-             sum(h * h) > 0.05,
-             [&](Tensor h) { return sin(self(h * 0.6 * cos(h * x))) + 0.1 * h; },
+             sum(h * h) > 0.05, [&](Tensor h) { return sin(self(h * 0.6 * cos(h * x))) + 0.1 * h; },
              [](Tensor h) { return h * kWeights; }, h);
        });
        return sum(shrunk(x));
@@ -326,7 +327,8 @@ TEST_P(Control, HasItsDerivative) {
   for (int64_t i = 0; i < 5; ++i) {
     const Tensor x = kSamples[i];
     const Tensor slope = by_differences(f, x);
-    EXPECT_LT(value_of(max(absolute(grad(f)(x) - slope))), 1e-7 * (1 + value_of(max(absolute(slope)))));
+    EXPECT_LT(value_of(max(absolute(grad(f)(x) - slope))),
+              1e-7 * (1 + value_of(max(absolute(slope)))));
     expect_alike(slope_of(f)(x), sum(grad(f)(x) * kWeights * x), "forward and reverse");
   }
 }

@@ -70,8 +70,7 @@ TEST(Recursion, OfManyNumbers) {
   EXPECT_EQ(evaluated(trace(vmap(factorial))(n), n).text(), expected.text());
   EXPECT_EQ(vmap(fibonacci)(iota(12)).text(),
             astype(tensor({0, 1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89}), DType::i64).text());
-  EXPECT_EQ(vmap(ackermann)(tensor({0, 1, 2}), tensor({5, 4, 3})).text(),
-            tensor({6, 6, 9}).text());
+  EXPECT_EQ(vmap(ackermann)(tensor({0, 1, 2}), tensor({5, 4, 3})).text(), tensor({6, 6, 9}).text());
 }
 
 TEST(Recursion, OfNumbersHasItsSlope) {
@@ -148,7 +147,8 @@ const auto fast_fourier = recursive("fourier", [](auto self, Tensor x) {
   const Tensor pairs = reshape(x, {count / 2, 2});
   const Tensor even = self(slice_axis(pairs, 1, 0, 1)[{ellipsis, 0}]);
   const Tensor odd = self(slice_axis(pairs, 1, 1, 1)[{ellipsis, 0}]);
-  const Tensor angle = astype(iota(count / 2), DType::f64) * (-2 * M_PI / static_cast<double>(count));
+  const Tensor angle =
+      astype(iota(count / 2), DType::f64) * (-2 * M_PI / static_cast<double>(count));
   const Tensor turned = odd * make_complex(cos(angle), sin(angle));
   return concat(std::vector{even + turned, even - turned}, 0);
 });

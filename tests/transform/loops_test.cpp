@@ -1,0 +1,122 @@
+// Loops: what their derivatives keep, how long they may be, and what they refuse.
+// tests/transform/control_test.cpp has them under every transform.
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/scan.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/memory.h"
+#include "plait/tensor/trace_function.h"
+#include "plait/transform/associative_scan.h"
+#include "plait/transform/control.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/programs.h"
+
+namespace plait {
+namespace {
+
+constexpr int64_t kSteps = 400, kSize = 4096;
+
+Tensor carry() { return full({kSize}, 0.5, DType::f64); }
+Tensor step(const Tensor& h) { return sin(h) * 1.01; }
+
+// The most bytes that were in use meanwhile, in carries.
+int64_t peak_of(const std::function<Tensor(Tensor)>& loop) {
+  const Tensor x = carry();
+  const auto loss = [&](Tensor h) { return sum(loop(h)); };
+  reset_peak_memory();
+  const int64_t before = memory_statistics().live_bytes;
+  const Tensor slope = grad(loss)(x);
+  EXPECT_EQ(slope.shape(0), Dim(kSize));
+  return (memory_statistics().peak_bytes - before) / (kSize * 8);
+}
+
+TEST(Checkpoints, KeepWhatTheyAreTold) {
+  const auto loop = [](std::optional<Checkpoints> checkpoints) {
+    return [=](Tensor h) {
+      return for_loop(0, kSteps, [](Tensor, Tensor h) { return step(h); }, h,
+                      {.checkpoints = checkpoints});
+    };
+  };
+  const auto until = [](std::optional<Checkpoints> checkpoints) {
+    return [=](Tensor h) {
+      const auto [last, i] = while_loop(
+          [](std::pair<Tensor, Tensor> s) { return s.second < kSteps; },
+          [](std::pair<Tensor, Tensor> s) { return std::pair(step(s.first), s.second + 1); },
+          std::pair(h, full({}, 0, DType::i64)), {.checkpoints = checkpoints});
+      return last;
+    };
+  };
+  EXPECT_GT(peak_of(loop(std::nullopt)), kSteps);
+  EXPECT_LT(peak_of(loop(Checkpoints{})), 100);              // 20 and 20, and a few each
+  EXPECT_LT(peak_of(loop(Checkpoints{.every = 100})), 330);  // 4 and 100
+  EXPECT_LT(peak_of(loop(Checkpoints{.memory = 60 * kSize * 8})), 120);
+  EXPECT_GT(peak_of(until(std::nullopt)), kSteps);
+  EXPECT_LT(peak_of(until(Checkpoints{})), 130);  // 28 and 28
+}
+
+TEST(Checkpoints, RefuseWhatCannotBe) {
+  const auto body = [](Tensor, Tensor h) { return step(h); };
+  EXPECT_THROW(for_loop(0, 9, body, carry(), {.checkpoints = Checkpoints{.every = 0}}), ValueError);
+  EXPECT_THROW(for_loop(0, 900, body, carry(), {.checkpoints = Checkpoints{.memory = 1000}}),
+               ValueError);
+}
+
+TEST(While, OfAMillionSteps) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  constexpr int64_t kMany = 5'000;
+#else
+  constexpr int64_t kMany = 1'000'000;
+#endif
+  const auto loop = [](Tensor x) {
+    using State = std::pair<Tensor, Tensor>;
+    return while_loop([](State s) { return s.second < kMany; },
+                      [&](State s) { return State(s.first * 0.999999 + x * 1e-6, s.second + 1); },
+                      State(x, full({}, 0, DType::i64)))
+        .first;
+  };
+  const Tensor x = full({}, 2., DType::f64);
+  const TracedProgram traced = trace(grad(loop))(x);
+  std::vector<Tensor> arguments{x};
+  arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+  // x is what the loop comes to: a fixed point, so that each step gives it back.
+  EXPECT_NEAR(evaluate(traced.program, arguments)[0].item<double>(), 1, 1e-9);
+}
+
+TEST(AssociativeScan, IsTheOrdinaryOne) {
+  const Tensor x = sin(astype(iota(37), DType::f64));
+  const auto add = [](Tensor a, Tensor b) { return a + b; };
+  EXPECT_LT(max(absolute(associative_scan(add, x) - cumsum(x, 0))).item<double>(), 1e-13);
+  const Tensor wide = reshape(slice_axis(x, 0, 0, 36), {4, 9});
+  const auto greatest = [](Tensor a, Tensor b) { return maximum(a, b); };
+  EXPECT_EQ(associative_scan(greatest, wide, {.axis = 1}).text(), cummax(wide, 1).text());
+  EXPECT_EQ(associative_scan(greatest, wide, {.axis = 1, .reverse = true}).text(),
+            flip(cummax(flip(wide, 1), 1), 1).text());
+}
+
+TEST(AssociativeScan, OfSymbolicLength) {
+  Trace trace("main", Trace::apart);
+  const Tensor x = trace.parameter(ir::Type::array(DType::f64, Shape{Dim::symbol("n"), 2}));
+  const auto multiply = [](Tensor a, Tensor b) { return a * b; };
+  const RecordedFunction recorded = trace.finish(std::vector{associative_scan(multiply, x)});
+  const ir::Program program = trace.program(recorded);
+  for (const int64_t count : {1, 2, 3, 8, 13}) {
+    const Tensor given = cos(reshape(astype(iota(2 * count), DType::f64), {count, 2}));
+    const Tensor found = evaluate(program, std::vector{given})[0];
+    EXPECT_LT(max(absolute(found - cumprod(given, 0))).item<double>(), 1e-15) << count;
+  }
+}
+
+TEST(AssociativeScan, RefusesWhatCannotBe) {
+  const Tensor x = carry();
+  EXPECT_THROW(associative_scan([](Tensor a, Tensor) { return sum(a); }, x), TypeError);
+  const auto both = [](std::pair<Tensor, Tensor> a, std::pair<Tensor, Tensor>) { return a; };
+  EXPECT_THROW(associative_scan(both, std::pair(x, slice_axis(x, 0, 0, 3))), ShapeError);
+}
+
+}  // namespace
+}  // namespace plait
