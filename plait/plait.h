@@ -6,6 +6,7 @@
 #include "plait/core/caller_source.h"
 #include "plait/core/control_groups.h"
 #include "plait/core/cpu_count.h"
+#include "plait/core/deep_stack.h"
 #include "plait/core/dim.h"
 #include "plait/core/dtype.h"
 #include "plait/core/dtype_set.h"

@@ -126,9 +126,13 @@ bool may_stay(const ir::Function& function, const ir::CalleeNames& names,
 
 }  // namespace
 
+void Trace::declare_records(const ir::Program& program) {
+  for (const ir::RecordType& record : program.records()) program_->builder.record(record);
+}
+
 std::string Trace::include(const ir::Program& program, const ir::Function& function,
                            const Closing& closing) {
-  for (const ir::RecordType& record : program.records()) program_->builder.record(record);
+  declare_records(program);
   ir::CalleeNames names;
   std::vector<std::shared_ptr<const ir::Function>> added;
   const size_t entry = program.index_of(function.name());

@@ -65,6 +65,7 @@ class Trace {
   // What its function will be, so that it may be called before it is finished.
   void declare(const ir::Signature& signature);
   void declare(ir::RecordType record) { program_->builder.record(std::move(record)); }
+  void declare_records(const ir::Program& program);  // those of another one
   void declare(std::string_view function, const ir::Signature& signature);
   // Takes a function of another program into this one, with all that it calls, and gives its name
   // here. Instructions that stand for calls of functions of this program become such.

@@ -1,6 +1,7 @@
 #include "plait/transform/programs.h"
 
 #include <algorithm>
+#include <list>
 
 #include "plait/core/error.h"
 #include "plait/ir/parser.h"
@@ -34,6 +35,27 @@ void capture_size(Dim size, const std::vector<Tensor>& parameters, Trace& backwa
 
 }  // namespace
 
+namespace {
+
+// Made once for each program that is run again and again, by this thread.
+const ir::Program& with_tapes_lately(const ir::Program& program) {
+  constexpr size_t kMost = 16;
+  struct Made {
+    ir::Program from, to;
+  };
+  thread_local std::list<Made> lately;
+  for (auto made = lately.begin(); made != lately.end(); ++made) {
+    if (&made->from.entry() != &program.entry()) continue;
+    lately.splice(lately.begin(), lately, made);
+    return lately.front().to;
+  }
+  lately.push_front({program, with_tapes(program)});
+  if (lately.size() > kMost) lately.pop_back();
+  return lately.front().to;
+}
+
+}  // namespace
+
 ir::Program with_tapes(const ir::Program& program) {
   if (!has_pulls(program)) return program;
   Retrace retrace(program.entry(), program.entry().name());
@@ -43,7 +65,7 @@ ir::Program with_tapes(const ir::Program& program) {
 
 std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> arguments) {
   if (Trace::current() == nullptr && !is_followed(arguments)) {
-    return evaluate(with_tapes(program), arguments);
+    return evaluate(has_pulls(program) ? with_tapes_lately(program) : program, arguments);
   }
   return run_function(program, program.entry(), arguments);
 }

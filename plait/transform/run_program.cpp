@@ -66,6 +66,9 @@ class TensorRun final : public FunctionRun<Tensor> {
       return remat_tensors([&](auto given) { return staged(given); }, arguments, policy);
     }
     if (is_open_call(instruction)) return run_open_call(instruction, operands);
+    if (structure == ir::Structure::pack || structure == ir::Structure::unpack) {
+      if (Trace* const trace = Trace::current()) trace->declare_records(program());
+    }
     switch (structure) {
       case ir::Structure::as_size: return {};
       case ir::Structure::pull:

@@ -32,10 +32,54 @@ def counted(x):
     return pl.sum(pl.for_loop(1, 4, lambda i, h: pl.sin(h) * i + x, x) * pl.map(lambda each: each * each, x))
 
 
+@pl.recursive
+def shrunk(h, x):
+    return pl.cond(pl.sum(h * h) > 0.05, lambda h: pl.sin(shrunk(h * 0.6 * pl.cos(h * x), x)) + h, lambda h: h * x, h)
+
+
+def nested(x):
+    """A recursion with a tree for its carry, which captures what is outside."""
+    @pl.recursive
+    def sums(state, depth):
+        def deeper(state, depth):
+            below = sums({"h": pl.sin(state["h"]) * x}, depth - 1)
+            return {"h": below["h"] + state["h"]}
+
+        return pl.cond(depth > 0, deeper, lambda state, _: state, state, depth)
+
+    return pl.sum(sums({"h": x}, pl.asarray(3))["h"])
+
+
+@pl.recursive
+def is_even(n, h):
+    return pl.cond(n == 0, lambda n, h: h, lambda n, h: is_odd(n - 1, h * 1.5), n, h)
+
+
+@pl.recursive
+def is_odd(n, h):
+    return pl.cond(n == 0, lambda n, h: -h, lambda n, h: is_even(n - 1, pl.sin(h)), n, h)
+
+
+def of_one_another(x):
+    return pl.sum(is_even(pl.asarray(5), x) * x)
+
+
+def of_itself(x):
+    return pl.sum(shrunk(x, x))
+
+
+def kept(x):
+    """Loops with checkpoints, and running totals."""
+    last = pl.while_loop(lambda h: pl.sum(h * h) > 0.01, lambda h: h * 0.7 * pl.cos(h), x, pl.checkpoints(every=2))
+    folded = pl.for_loop(0, 7, lambda i, h: pl.sin(h) + x, last, pl.checkpoints())
+    products = pl.associative_scan(lambda a, b: a * b, pl.stack([folded, x, last + 1, x]), reverse=True)
+    return pl.sum(products)
+
+
 class Control(unittest.TestCase):
     def test_every_way_gives_the_same(self):
         samples = np.array([[0.5, -0.3, 0.8], [-0.4, 0.2, -0.9], [1.1, 0.7, -0.2]])
-        for f in decay, chosen, folded, counted:
+        for f in decay, chosen, folded, counted, of_itself, nested, of_one_another, kept:
             ways = {"value": f, "gradient": pl.grad(f), "second": pl.grad(lambda x: pl.sum(pl.grad(f)(x) ** 2)),
                     "tangent": lambda x: pl.jvp(f, (x,), (x * x,))[1]}
             for name, way in ways.items():
@@ -103,6 +147,12 @@ class Control(unittest.TestCase):
             pl.trace(lambda a: pl.cond(pl.sum(a) > 0, lambda b: b, lambda b: pl.sum(b), a))(x)
         with self.assertRaisesRegex(TypeError, "after a step"):
             pl.while_loop(lambda h: pl.sum(h) < 9, lambda h: pl.stack([h, h]), x)
+        @pl.recursive
+        def forever(a):
+            return forever(a + 1)
+
+        with self.assertRaisesRegex(TypeError, "forever calls itself on every path"):
+            pl.trace(forever)(x)
         with self.assertRaisesRegex(ValueError, "how many steps"):
             pl.scan(lambda h, _: (h, ()), x)
         with self.assertRaisesRegex(TypeError, "different trees"):
