@@ -81,8 +81,16 @@ void FunctionBuilder::declare(const Signature& signature, std::span<const std::s
 
 Dim FunctionBuilder::fresh_size(std::string_view hint) {
   std::string name(hint);
-  for (int i = 1; !size_names_.insert(name).second; ++i) name = fmt::format("{}.{}", hint, i);
+  for (int i = 1; is_size_taken(name); ++i) name = fmt::format("{}.{}", hint, i);
+  size_names_.insert(name);
   return Dim::symbol(name);
+}
+
+bool FunctionBuilder::is_size_taken(const std::string& name) const {
+  for (const FunctionBuilder* each = this; each != nullptr; each = each->around_) {
+    if (each->has_size(name)) return true;
+  }
+  return false;
 }
 
 void FunctionBuilder::label(ValueId value, std::string_view text) {

@@ -50,6 +50,9 @@ class FunctionBuilder {
   void require(SizeFact fact);             // checked on entry
   void expect_instructions(size_t count);  // makes room, so that adding them is faster
   void set_location(Location location) { function_->location_ = location; }
+  // Sizes that are named here are named otherwise than in that one, whose values may come here yet.
+  // It must stay until this one has finished.
+  void set_around(const FunctionBuilder& around) { around_ = &around; }
   // Declares all that a signature says, for a function whose callers were told it before.
   void declare(const Signature& signature, std::span<const std::string> labels = {});
 
@@ -80,6 +83,7 @@ class FunctionBuilder {
   std::shared_ptr<const Function> finish(std::initializer_list<ValueId> results);
 
  private:
+  bool is_size_taken(const std::string& name) const;
   void check_counts(const NewInstruction& instruction) const;
   Added append(const NewInstruction& instruction, Attributes attributes, Inference& inference);
   void check_declared_results(std::span<const ValueId> results,
@@ -91,6 +95,7 @@ class FunctionBuilder {
   LabelIndex labels_;
   const Declarations& declarations_;
   std::unordered_set<std::string> size_names_;
+  const FunctionBuilder* around_ = nullptr;
   bool declared_ = false;
 };
 

@@ -40,6 +40,7 @@ Trace::Trace(std::string name, bool is_apart)
       program_(is_apart_ ? std::make_shared<TraceProgram>() : outer_->program_),
       builder_(program_->builder.function(std::move(name))) {
   builder_.set_location(Location::of_caller());
+  if (outer_ != nullptr) builder_.set_around(outer_->builder_);
   current_trace = this;
   pause_.emplace();
 }

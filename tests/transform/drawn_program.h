@@ -22,12 +22,12 @@ inline rc::Gen<std::vector<uint32_t>> drawn_numbers(uint32_t most) {
   });
 }
 
-inline rc::Gen<StepDescription> drawn_step(std::span<const StepKind> kinds, bool may_have_block) {
+inline rc::Gen<StepDescription> drawn_step(std::span<const StepKind> kinds, int blocks_within) {
   const auto count = static_cast<uint32_t>(kinds.size());
   return rc::gen::mapcat(drawn_below(count), [=](uint32_t kind) {
-    const bool has_block = may_have_block && kinds[kind].has_block;
+    const bool has_block = blocks_within > 0 && kinds[kind].has_block;
     const auto inside =
-        has_block ? rc::gen::container<std::vector<StepDescription>>(drawn_step(kinds, false))
+        has_block ? rc::gen::container<std::vector<StepDescription>>(drawn_step(kinds, blocks_within - 1))
                   : rc::gen::just(std::vector<StepDescription>());
     return rc::gen::build<StepDescription>(
         rc::gen::set(&StepDescription::kind, rc::gen::just(kind)),
@@ -37,7 +37,7 @@ inline rc::Gen<StepDescription> drawn_step(std::span<const StepKind> kinds, bool
 }
 
 inline rc::Gen<ProgramDescription> drawn_program(std::span<const StepKind> kinds) {
-  const auto steps = rc::gen::container<std::vector<StepDescription>>(drawn_step(kinds, true));
+  const auto steps = rc::gen::container<std::vector<StepDescription>>(drawn_step(kinds, 2));
   return rc::gen::build<ProgramDescription>(
       rc::gen::set(&ProgramDescription::parameters, drawn_numbers(4)),
       rc::gen::set(&ProgramDescription::steps, rc::gen::scale(0.25, steps)),

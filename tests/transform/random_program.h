@@ -1,4 +1,4 @@
-// Random well-typed programs in a straight line, for whatever holds of all programs.
+// Random well-typed programs, for whatever holds of all programs.
 //
 // A program is described by numbers, and any numbers describe one: choices are counted around, and
 // a step that finds nothing to work on is left out. So numbers can be left out or made smaller to

@@ -191,6 +191,7 @@ const std::vector<StepKind>& step_kinds() {
     add_index_kinds(kinds);
     add_product_kinds(kinds);
     add_calling_kinds(kinds);
+    add_control_kinds(kinds);
     return kinds;
   }();
   return all;

@@ -11,6 +11,7 @@ void add_arranging_kinds(std::vector<StepKind>& kinds);  // slices, shapes, seve
 void add_index_kinds(std::vector<StepKind>& kinds);      // integers and truth, and what they name
 void add_product_kinds(std::vector<StepKind>& kinds);    // matrices, Fourier transforms, layers
 void add_calling_kinds(std::vector<StepKind>& kinds);
+void add_control_kinds(std::vector<StepKind>& kinds);
 
 // Every step with one result, out of a table of functions.
 using OfOne = Tensor (*)(const Tensor& x);
