@@ -128,6 +128,7 @@ ChosenStep recurring(Chooser& choose) {
 ChosenStep batching(Chooser& choose) {
   const std::vector<size_t> operands = drawn_operands(choose, 1);
   const auto block = choose.block(operands);
+  Chooser::need(!block->uses("masked_select"));  // of another size in each
   const auto compute = [=](std::span<const Tensor> x) {
     const auto of_one = [&](Tensor each) {
       return number_of((*block)(with_first(x[0] * mean(each), x.subspan(1)))) + each;
