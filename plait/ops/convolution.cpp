@@ -72,6 +72,11 @@ const Shape& operand_shape(const ir::Inference& in, size_t i, size_t dimensions)
   return shape;
 }
 
+// Of so many channels, those of each group.
+Dim in_each(Dim channels, Dim groups) {
+  return channels == groups ? Dim(1) : floor_div(channels, groups);
+}
+
 Shape shape_of(Dim first, Dim second, std::span<const Dim> rest) {
   Shape shape{first, second};
   for (const Dim size : rest) shape.append(size);
@@ -121,7 +126,7 @@ void infer(ir::Inference& in) {
     result = shape_of(first[0], second[1] * a.groups, a.sizes);
     expect_out(in, result, second, first);
   } else {
-    result = shape_of(second[1], floor_div(first[1], a.groups), a.sizes);
+    result = shape_of(second[1], in_each(first[1], a.groups), a.sizes);
     expect_out(in, first, result, second);
   }
   in.give(in.operands[0].without_sharding().with_shape(result));
@@ -151,10 +156,18 @@ Tensor into_groups(const Tensor& x, bool is_w) {
               : reshaped(moved, 3, {shape[0], shape[1] * shape[2]});
 }
 
-Tensor out_of_groups(const Tensor& x, bool is_w, Dim batches) {
-  const Shape shape = x.shape();
-  if (is_w) return reshaped(x, 1, {batches, floor_div(shape[0], batches)});
-  return moveaxis(reshaped(x, 2, {shape[0], batches, floor_div(shape[1], batches)}), 1, 0);
+Tensor out_of_groups(const Tensor& x, bool is_w, Dim batches, Dim channels) {
+  if (is_w) return reshaped(x, 1, {batches, channels});
+  return moveaxis(reshaped(x, 2, {x.shape(0), batches, channels}), 1, 0);
+}
+
+// Of one result, from the second operand as it is for one.
+Dim channels_of(Kind kind, const Shape& second, const ConvolutionAttributes& a) {
+  switch (kind) {
+    case Kind::out: return second[0];
+    case Kind::x: return second[1] * a.groups;
+    default: return second[1];  // those of the images that w makes
+  }
 }
 
 template <Kind kind>
@@ -168,6 +181,8 @@ std::vector<Tensor> batch(const ir::Attributes& attributes, std::span<const Tens
         apply_to(kind, reshaped(operands[0], 2, {batches * images}), operands[1], a);
     return {reshaped(result, 1, {batches, images})};
   }
+  const Shape second = operands[1].shape();
+  const Dim channels = channels_of(kind, Shape(second.dims().subspan(batched[1] ? 1 : 0)), a);
   std::vector<Tensor> folded;
   for (size_t i = 0; i < 2; ++i) {
     const bool is_w = kind != Kind::w && i == 1;
@@ -180,7 +195,8 @@ std::vector<Tensor> batch(const ir::Attributes& attributes, std::span<const Tens
     folded.push_back(into_groups(operand, is_w));
   }
   a.groups = a.groups * batches;
-  return {out_of_groups(apply_to(kind, folded[0], folded[1], a), kind == Kind::w, batches)};
+  return {
+      out_of_groups(apply_to(kind, folded[0], folded[1], a), kind == Kind::w, batches, channels)};
 }
 
 // ---- Transposes: the result of one is an operand of the others.

@@ -104,7 +104,7 @@ struct Step {
   std::vector<OperandType> operand_types = {};
   std::vector<OperandType> result_types = {};
   Backward backward = {};  // of the cotangents of the inputs, in place of the primitive's rules
-  Forward forward = {};    // beside it, where the step is part of a sketch
+  Forward forward = {};    // beside it
   size_t residuals = 0;    // how many of the last operands are such
   // Of many steps, which this one stands for: its operands are the inputs of the recording.
   std::shared_ptr<const Recording> recording = {};

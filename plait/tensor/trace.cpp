@@ -157,11 +157,14 @@ std::string Trace::include(const ir::Program& program, const ir::Function& funct
 void Trace::declare_sizes(const ir::Type& type) {
   type.for_each_dim([&](Dim dim) {
     dim.for_each_symbol([&](Dim symbol) {
-      if (builder_.has_size(std::string(symbol.name()))) return;
-      builder_.size_parameter(symbol.name());
-      size_parameters_.push_back(symbol);
+      if (!builder_.has_size(std::string(symbol.name()))) declare_size(symbol);
     });
   });
+}
+
+void Trace::declare_size(Dim symbol) {
+  builder_.size_parameter(symbol.name());
+  size_parameters_.push_back(symbol);
 }
 
 Tensor Trace::parameter(const ir::Type& type, std::string_view label) {
@@ -291,9 +294,36 @@ std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& rec
   return copier.finish();
 }
 
+// Sizes of traces further out that nothing which was captured shows become parameters too.
+void Trace::declare_sizes_from_around() {
+  if (outer_ == nullptr) return;
+  const auto declare = [&](Dim dim) {
+    dim.for_each_symbol([&](Dim symbol) {
+      const std::string name(symbol.name());
+      if (builder_.has_size(name)) return;
+      for (const Trace* trace = outer_; trace != nullptr; trace = trace->outer_) {
+        if (trace->builder_.has_size(name)) return declare_size(symbol);
+      }
+    });
+  };
+  for (const ir::Instruction instruction : builder_.so_far().instructions()) {
+    for (const ir::Type& type : instruction.result_types()) type.for_each_dim(declare);
+    if (instruction.attributes()) {
+      instruction.attributes().map_sizes([&](Dim dim) {
+        declare(dim);
+        return dim;
+      });
+    }
+    for (const ir::Callee& callee : instruction.callees()) {
+      std::ranges::for_each(callee.sizes, declare);
+    }
+  }
+}
+
 RecordedFunction Trace::finish(std::span<const Tensor> results) {
   std::vector<ir::ValueId> values;
   for (const Tensor& result : results) values.push_back(value_of(result));
+  declare_sizes_from_around();
   close();
   for (const SizeFact& fact : sizes_.guards()) {
     if (is_about_parameters(fact)) builder_.require(fact);

@@ -75,6 +75,7 @@ class Trace {
 
   // Sizes that are symbols become size parameters of the function.
   void declare_sizes(const ir::Type& type);
+  void declare_size(Dim symbol);  // ValueError where there is one of that name
   // Before any instruction, with its sizes declared.
   Tensor parameter(const ir::Type& type, std::string_view label = {});
   std::vector<Tensor> record(const TracedInstruction& instruction);
@@ -115,6 +116,7 @@ class Trace {
                                                     std::vector<ir::ValueId>& values) const;
   bool is_about_parameters(const SizeFact& fact) const;
   void close();
+  void declare_sizes_from_around();
 
   Trace(std::string name, bool is_apart);
 

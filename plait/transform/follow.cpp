@@ -255,6 +255,7 @@ StepPtr note_custom(const Custom& custom, const Followed& followed, std::vector<
   const StepPtr step = following_step(custom.inputs, followed, results);
   const size_t inputs = custom.inputs.size();
   step->backward = custom.backward;
+  step->forward = custom.forward;
   step->residuals = custom.residuals.size();
   step->inputs.resize(inputs + step->residuals);
   if (const Sketch* const sketch = Sketch::current()) {
@@ -265,7 +266,6 @@ StepPtr note_custom(const Custom& custom, const Followed& followed, std::vector<
     std::ranges::copy(origins, step->inputs.begin() + static_cast<std::ptrdiff_t>(inputs));
     keep_beginnings(*sketch, *step, all);
     step->results = values;
-    step->forward = custom.forward;
   }
   step->operands.resize(inputs + step->residuals);
   if (!step->is_spent) {

@@ -350,9 +350,7 @@ class Recursion {
 
   void record_backward(const std::vector<bool>& wanted, const StagedFunction& backward) const {
     Trace trace(backward_name(wanted));
-    for (const Dim size : signature().size_parameters) {
-      trace.declare_sizes(ir::Type::array(DType::f32, Shape({size})));
-    }
+    for (const Dim size : signature().size_parameters) trace.declare_size(size);
     Tensors given;
     for (const ir::Type& type : backward_signature(wanted).parameters) {
       given.push_back(trace.parameter(type));

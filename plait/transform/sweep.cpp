@@ -67,6 +67,7 @@ void forget(Step& step) {
   step.operands.clear();
   step.results.clear();
   step.backward = {};
+  step.forward = {};
   step.recording = {};
   step.inputs.clear();
 }
@@ -262,6 +263,11 @@ class ForwardSweep {
     if (step->recording) {
       const std::vector<Origin> results = origins_again(*step, level_);
       return ForwardSweep(level_, this).run(results);
+    }
+    if (step->forward) {
+      const std::vector<Tensor> results = results_of(step);
+      return step->forward(
+          tangents, {std::span(step->operands).last(step->residuals), results}, level_.number());
     }
     if (step->backward) {
       const auto map = [&](std::span<const Tensor> cotangents) {

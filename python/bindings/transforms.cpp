@@ -181,7 +181,11 @@ void bind_vmap(nb::module_& module) {
 
 std::optional<Checkpoints> checkpoints_from(nb::handle object) {
   if (object.is_none()) return std::nullopt;
-  return nb::cast<Checkpoints>(object);
+  if (nb::isinstance<Checkpoints>(object)) return nb::cast<Checkpoints>(object);
+  throw TypeError("checkpoints: {} is not what `checkpoints` gives",
+                  nb::cast<std::string>(nb::str(object)))
+      .at(Location::of_caller())
+      .hint("write checkpoints=plait.checkpoints(every=100)");
 }
 
 void bind_control(nb::module_& module) {
