@@ -266,8 +266,9 @@ class ForwardSweep {
     }
     if (step->forward) {
       const std::vector<Tensor> results = results_of(step);
-      return step->forward(
-          tangents, {std::span(step->operands).last(step->residuals), results}, level_.number());
+      return step->forward(tangents.first(step->inputs.size() - step->residuals),
+                           {std::span(step->operands).last(step->residuals), results},
+                           level_.number());
     }
     if (step->backward) {
       const auto map = [&](std::span<const Tensor> cotangents) {
