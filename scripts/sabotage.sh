@@ -1,10 +1,16 @@
 #!/usr/bin/env bash
-# Builds the Python module, then damages each primitive in turn. Arguments name some of them or their
-# families; --rules: only their derivatives (tests/conformance/sabotage.py).
+# Builds the Python module, then damages each primitive in turn, and lines of control flow. Arguments
+# name some primitives or their families; --rules: only their derivatives (tests/conformance/sabotage.py);
+# --lines: only the lines (scripts/sabotage_lines.py).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
+if [[ ${1:-} == --lines ]]; then
+  step "Damaging lines" python3 scripts/sabotage_lines.py "${@:2}"
+  exit
+fi
 step "Building the Python module in build/release" build release -DPLAIT_PYTHON=ON -- plait_python
 damage() { PYTHONPATH=build/release/python .venv/bin/python tests/conformance/sabotage.py "$@"; }
 step "Damaging ${*:-every primitive}" damage "$@"
+[[ $# -gt 0 ]] || step "Damaging lines" python3 scripts/sabotage_lines.py

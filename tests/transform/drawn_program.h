@@ -27,8 +27,9 @@ inline rc::Gen<StepDescription> drawn_step(std::span<const StepKind> kinds, int 
   return rc::gen::mapcat(drawn_below(count), [=](uint32_t kind) {
     const bool has_block = blocks_within > 0 && kinds[kind].has_block;
     const auto inside =
-        has_block ? rc::gen::container<std::vector<StepDescription>>(drawn_step(kinds, blocks_within - 1))
-                  : rc::gen::just(std::vector<StepDescription>());
+        has_block
+            ? rc::gen::container<std::vector<StepDescription>>(drawn_step(kinds, blocks_within - 1))
+            : rc::gen::just(std::vector<StepDescription>());
     return rc::gen::build<StepDescription>(
         rc::gen::set(&StepDescription::kind, rc::gen::just(kind)),
         rc::gen::set(&StepDescription::choices, drawn_numbers(4)),

@@ -77,13 +77,13 @@ ChosenStep repeating(Chooser& choose) {
   const auto compute = [=](std::span<const Tensor> x) {
     using State = std::pair<Tensor, Tensor>;
     const auto others = x.subspan(1);
-    const auto [last, left] =
-        while_loop([](State s) { return s.second > 0; },
-                   [&](State s) {
-                     const Tensor more = number_of((*block)(with_first(s.first, others)));
-                     return State(sin(s.first * 0.7 + more), s.second - 1);
-                   },
-                   State(x[0], count_of(x[0])), {.checkpoints = checkpoints});
+    const auto [last, left] = while_loop([](State s) { return s.second > 0; },
+                                         [&](State s) {
+                                           const Tensor more =
+                                               number_of((*block)(with_first(s.first, others)));
+                                           return State(sin(s.first * 0.7 + more), s.second - 1);
+                                         },
+                                         State(x[0], count_of(x[0])), {.checkpoints = checkpoints});
     return Tensors{last};
   };
   return {operands, compute, block};
@@ -142,7 +142,8 @@ ChosenStep computing_again(Chooser& choose) {
   const std::vector<size_t> operands = drawn_operands(choose);
   const auto block = choose.block(operands);
   const auto compute = [=](std::span<const Tensor> x) {
-    return remat([&](const Tensors& given) { return (*block)(given); })(Tensors(x.begin(), x.end()));
+    return remat([&](const Tensors& given) { return (*block)(given); })(
+        Tensors(x.begin(), x.end()));
   };
   return {operands, compute, block};
 }
