@@ -120,23 +120,6 @@ class Control(unittest.TestCase):
         for f in by_lane, lambda y: pl.trace(by_lane)(y)(y):
             np.testing.assert_array_equal(f(x), [1, 0, 0])
 
-    def test_collatz_lengths_of_many_lanes(self):
-        def length(n):
-            def step(state):
-                n, count = state
-                return pl.where(n % 2 == 0, n // 2, 3 * n + 1), count + 1
-
-            return pl.while_loop(lambda state: state[0] != 1, step, (n, pl.asarray(0)))[1]
-
-        def by_hand(n):
-            count = 0
-            while n != 1:
-                n, count = n // 2 if n % 2 == 0 else 3 * n + 1, count + 1
-            return count
-
-        found = pl.vmap(length)(pl.arange(1, 1001)).numpy()
-        np.testing.assert_array_equal(found, [by_hand(n) for n in range(1, 1001)])
-
     def test_refuses(self):
         x = array(1.0, 2.0)
         with self.assertRaisesRegex(TypeError, "bool"):

@@ -1,0 +1,58 @@
+"""A function in each way that it can be had, against what it should give: what tests of algorithms share."""
+
+import unittest
+
+import numpy as np
+import plait as pl
+
+
+def mapped(function, *trees):
+    """The function of each leaf of a tree of dicts and tuples, or of those of several at the same place."""
+    if isinstance(trees[0], (dict, tuple, list)):
+        assert len({len(tree) for tree in trees}) == 1, trees
+    if isinstance(trees[0], dict):
+        return {name: mapped(function, *(tree[name] for tree in trees)) for name in trees[0]}
+    if isinstance(trees[0], (tuple, list)):
+        return tuple(mapped(function, *each) for each in zip(*trees))
+    return function(*trees)
+
+
+def given(tree):
+    return mapped(lambda leaf: pl.asarray(np.asarray(leaf)), tree)
+
+
+def together(trees):
+    return mapped(lambda *leaves: pl.stack(leaves), *map(given, trees))
+
+
+def same(found, wanted, rtol=1e-9, atol=1e-11):
+    """Of two trees, the one of Plait's tensors."""
+    def compare(a, b):
+        assert a.shape == np.shape(b), f"{a.shape} instead of {np.shape(b)}"
+        np.testing.assert_allclose(a.numpy(), np.asarray(b), rtol=rtol, atol=atol)
+
+    mapped(compare, found, wanted)
+
+
+class Case(unittest.TestCase):
+    def check(self, function, samples, wanted, shared=(), many=True, **accuracy):
+        """function(*shared, *sample) for each sample: as it is, in a trace of the first, by vmap, and in a trace of
+        that which saw as many copies of the first."""
+        samples, shared = [given(tuple(sample)) for sample in samples], given(tuple(shared))
+        with self.subTest(way="as it is"):
+            for sample, expected in zip(samples, wanted, strict=True):
+                same(function(*shared, *sample), expected, **accuracy)
+        with self.subTest(way="traced"):
+            program = pl.trace(function)(*shared, *samples[0])
+            for sample, expected in zip(samples, wanted, strict=True):
+                same(program(*shared, *sample), expected, **accuracy)
+        if many:
+            self.check_many(function, samples, mapped(lambda *leaves: np.stack(leaves), *wanted), shared, accuracy)
+
+    def check_many(self, function, samples, wanted, shared, accuracy):
+        many, of_many = together(samples), pl.vmap(function, (None,) * len(shared) + (0,) * len(samples[0]))
+        with self.subTest(way="many"):
+            same(of_many(*shared, *many), wanted, **accuracy)
+        with self.subTest(way="many, traced"):
+            program = pl.trace(of_many)(*shared, *together([samples[0]] * len(samples)))
+            same(program(*shared, *many), wanted, **accuracy)
