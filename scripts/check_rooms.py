@@ -97,6 +97,7 @@ INSIDE = {
     "plait/transform/derived_functions.h",
     "plait/transform/function_run.h",
     "plait/transform/lane_values.h",
+    "plait/transform/lifted_draws.h",
     "plait/transform/linear_function.h",
     "plait/transform/open_recursion.h",
     "plait/transform/recording.h",

@@ -33,6 +33,7 @@ Tensor or_zeros(const Tensor& tangent, const Tensor& like) {
 
 Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments,
                const std::vector<bool>& wanted, std::span<const Tensor> cotangents) {
+  const Again again;
   Pullback pullback;
   Tensors begun(arguments.begin(), arguments.end());
   for (size_t i = 0; i < begun.size(); ++i) {
@@ -45,7 +46,8 @@ Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments
 
 std::pair<Tensors, Tensors> pushed(const TensorFunction& function,
                                    std::span<const Tensor> arguments,
-                                   std::span<const Tensor> tangents) {
+                                   std::span<const Tensor> tangents, bool again) {
+  const Again scope(again || Again::is_open());
   Pushforward push;
   Tensors begun, values, moved;
   for (size_t i = 0; i < arguments.size(); ++i) {

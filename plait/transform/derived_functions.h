@@ -16,12 +16,29 @@ Tensors chosen(std::span<const Tensor> tensors, const std::vector<bool>& which);
 // The tangent, or zeros where it is empty.
 Tensor or_zeros(const Tensor& tangent, const Tensor& like);
 
-// The cotangents of the wanted arguments of a function, from those of its results.
+// While one is there, its thread computes again what was computed before: nothing is printed.
+class Again {
+ public:
+  explicit Again(bool is_so = true) : outer_(std::exchange(is_open_, is_so)) {}
+  ~Again() { is_open_ = outer_; }
+  Again(const Again&) = delete;
+  Again& operator=(const Again&) = delete;
+
+  static bool is_open() { return is_open_; }
+
+ private:
+  static inline constinit thread_local bool is_open_ = false;
+  const bool outer_;
+};
+
+// The cotangents of the wanted arguments of a function, which was run before, from those of its
+// results.
 Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments,
                const std::vector<bool>& wanted, std::span<const Tensor> cotangents);
-// The results of a function, and the tangents of those that are inexact.
+// The results of a function, and the tangents of those that are inexact. `again`: it was run
+// before.
 std::pair<Tensors, Tensors> pushed(const TensorFunction& function,
                                    std::span<const Tensor> arguments,
-                                   std::span<const Tensor> tangents);
+                                   std::span<const Tensor> tangents, bool again = true);
 
 }  // namespace plait::control

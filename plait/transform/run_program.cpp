@@ -9,7 +9,9 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/control.h"
+#include "plait/transform/derived_functions.h"
 #include "plait/transform/function_run.h"
+#include "plait/transform/lifted_draws.h"
 #include "plait/transform/open_recursion.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/sizes_between.h"
@@ -60,6 +62,9 @@ class TensorRun final : public FunctionRun<Tensor> {
         return function(called, arguments);
       const RematPolicy& policy = instruction.attributes_as<RematPolicy>();
       const StagedFunction staged{program(), &called};
+      if (options_.draw_key && draws_keys(program())) {
+        return rematted_with_key(staged, arguments, policy);
+      }
       if (policy.policy != "everything" && Trace::current() != nullptr) {
         return run_staged_remat(staged, arguments, policy);
       }
@@ -86,6 +91,11 @@ class TensorRun final : public FunctionRun<Tensor> {
     if (structure == ir::Structure::custom_vjp || structure == ir::Structure::custom_jvp) {
       return custom(instruction, operands);
     }
+    if (structure == ir::Structure::machine) {
+      const std::string& name = instruction.primitive().name;
+      if (options_.draw_key && name == "draw_key") return {options_.draw_key()};
+      if (control::Again::is_open() && name == "print") return {};
+    }
     if (structure != ir::Structure::machine || !options_.in_place_of) {
       return run_instruction(instruction, operands, sizes);
     }
@@ -94,6 +104,12 @@ class TensorRun final : public FunctionRun<Tensor> {
     return options_.in_place_of({instruction, operands, attributes, [&] {
                                    return apply_all(instruction.primitive(), operands, attributes);
                                  }});
+  }
+
+  std::vector<Tensor> rematted_with_key(const StagedFunction& staged, std::vector<Tensor> arguments,
+                                        const RematPolicy& policy) {
+    arguments.push_back(options_.draw_key());
+    return remat_tensors(with_key(staged), arguments, policy);
   }
 
   // Functions that call themselves, or may do so once others are finished.

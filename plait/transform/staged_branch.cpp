@@ -5,10 +5,12 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/random.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/function_run.h"
+#include "plait/transform/lifted_draws.h"
 #include "plait/transform/open_recursion.h"
 #include "plait/transform/staged.h"
 #include "plait/transform/staged_recursion.h"
@@ -240,6 +242,13 @@ Tensors stage_branches(ir::Structure structure, const Tensor& index,
   if (staged.empty()) throw *unknown;
   expect_alike(staged);
   if (unknown) return results_to_come(staged[0].function->signature().results);
+  const auto draws = [](const StagedFunction& each) { return draws_keys(each.program); };
+  if (std::ranges::any_of(staged, draws)) {
+    const Tensor key = random::draw_key();
+    std::vector<TensorFunction> with_keys;
+    for (const StagedFunction& each : staged) with_keys.push_back(with_key(each));
+    return stage_branches(structure, index, with_keys, joined({operands, {&key, 1}}));
+  }
   Captures captures(operands);
   std::vector<std::vector<size_t>> places;
   for (const StagedFunction& each : staged) places.push_back(captures.add(each));

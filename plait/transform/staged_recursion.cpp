@@ -12,6 +12,7 @@
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/function_run.h"
+#include "plait/transform/lifted_draws.h"
 #include "plait/transform/open_recursion.h"
 #include "plait/transform/run_program.h"
 #include "plait/transform/staged.h"
@@ -83,6 +84,11 @@ class Recursion {
 
   Tensors run(std::span<const Tensor> operands) const {
     if (!is_followed(operands)) return record(operands);
+    if (draws_keys(program_)) {
+      throw TypeError("{} draws random numbers, and is differentiated in a trace", function_.name())
+          .at(Location::of_caller())
+          .hint("give it a key to draw from");
+    }
     if (is_followed_in_reverse(operands)) return run_in_reverse(operands);
     return run_forward(operands);
   }
@@ -222,7 +228,7 @@ class Recursion {
     }
     made.body = [this, moving](std::span<const Tensor> given) {
       auto [values, moved] = control::pushed(body(), given.first(moving.size()),
-                                             spread(given.subspan(moving.size()), moving));
+                                             spread(given.subspan(moving.size()), moving), false);
       for (size_t i = 0, next = 0; i < values.size(); ++i) {
         if (!is_inexact(values[i].dtype())) continue;
         moved[next] = control::or_zeros(moved[next], values[i]);

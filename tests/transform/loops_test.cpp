@@ -5,6 +5,8 @@
 #include "plait/core/error.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/print.h"
+#include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/scan.h"
 #include "plait/ops/shape.h"
@@ -15,6 +17,7 @@
 #include "plait/transform/control.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/programs.h"
+#include "plait/transform/remat.h"
 
 namespace plait {
 namespace {
@@ -85,6 +88,94 @@ TEST(While, OfAMillionSteps) {
   arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
   // x is what the loop comes to: a fixed point, so that each step gives it back.
   EXPECT_NEAR(evaluate(traced.program, arguments)[0].item<double>(), 1, 1e-9);
+}
+
+// ---- What is drawn and printed inside.
+
+Tensor masked(const Tensor& x) { return x * astype(random::bernoulli(0.5, x.shape()), x.dtype()); }
+
+struct Drawing {
+  const char* name;
+  std::function<Tensor(Tensor)> f;  // linear
+};
+const Drawing kDrawings[] = {
+    {"cond",
+     [](Tensor x) {
+       return cond(
+           full({}, true, DType::boolean), [](Tensor y) { return masked(y) * 2.; },
+           [](Tensor y) { return masked(y); }, x);
+     }},
+    {"scan",
+     [](Tensor x) {
+       const auto step = [&](Tensor h, Tensor) { return std::pair(masked(h) + x, masked(h)); };
+       const auto [last, all] = scan(step, x, iota(5));
+       return last + sum(all, 0);
+     }},
+    {"while",
+     [](Tensor x) {
+       using State = std::pair<Tensor, Tensor>;
+       return while_loop([](State s) { return s.second < 6; },
+                         [&](State s) { return State(masked(s.first) + x, s.second + 1); },
+                         State(x, full({}, 0, DType::i64)))
+           .first;
+     }},
+    {"scan in cond, with checkpoints",
+     [](Tensor x) {
+       const auto loop = [](Tensor y) {
+         return for_loop(0, 7, [&](Tensor, Tensor h) { return masked(h) + y; }, y,
+                         {.checkpoints = Checkpoints{}});
+       };
+       return cond(full({}, true, DType::boolean), loop, [](Tensor y) { return y; }, x);
+     }},
+    {"remat in scan",
+     [](Tensor x) {
+       const auto block = remat([](Tensor h) { return masked(h) * 0.5 + h; });
+       return for_loop(0, 4, [&](Tensor, Tensor h) { return block(h); }, x);
+     }},
+};
+
+TEST(Draws, AreTheSameOnTheWayBack) {
+  const Tensor x = sin(astype(iota(200), DType::f64)) + 1.5;
+  for (const Drawing& each : kDrawings) {
+    SCOPED_TRACE(each.name);
+    const auto f = [&](Tensor y) { return sum(each.f(y)); };
+    const auto both = [&](Tensor y) {
+      const auto [value, slope] = value_and_grad(f)(y);
+      return std::pair(value, slope);
+    };
+    const TracedProgram traced = trace(both)(x);
+    std::vector<Tensor> arguments{x};
+    arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+    const std::vector<Tensor> found = run(traced.program, arguments);
+    // Of a linear function: the value at x is the slope along x. Another mask gives another.
+    EXPECT_NEAR(found[0].item<double>(), sum(found[1] * x).item<double>(), 1e-9);
+    EXPECT_NE(run(traced.program, arguments)[0].item<double>(), found[0].item<double>());
+    const TracedProgram pushed =
+        trace([&](Tensor y) { return jvp(f, std::tuple(y), std::tuple(y)); })(x);
+    const std::vector<Tensor> forward = run(pushed.program, arguments);
+    EXPECT_NEAR(forward[0].item<double>(), forward[1].item<double>(), 1e-9);
+  }
+}
+
+TEST(Prints, AreMadeOnce) {
+  std::vector<std::string> printed;
+  set_print_sink([&](std::string_view text) { printed.emplace_back(text); });
+  const auto f = [](Tensor x) {
+    return for_loop(
+        0, 3,
+        [](Tensor i, Tensor h) {
+          print(i, "step");
+          return sin(h);
+        },
+        x);
+  };
+  const Tensor x = full({}, 0.5, DType::f64);
+  const TracedProgram traced = trace(value_and_grad(f))(x);
+  std::vector<Tensor> arguments{x};
+  arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+  evaluate(traced.program, arguments);
+  set_print_sink({});
+  EXPECT_EQ(printed.size(), 3u);
 }
 
 TEST(AssociativeScan, IsTheOrdinaryOne) {
