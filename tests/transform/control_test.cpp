@@ -10,6 +10,7 @@
 #include "plait/ops/linear.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/take.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 #include "plait/transform/associative_scan.h"
@@ -51,9 +52,12 @@ const Case kCases[] = {
      }},
     {"cond that fails for those that do not take it",
      [](Tensor x) {
-       return cond(
-           sum(x) > 0.2, [](Tensor y) { return log(sum(y)); }, [](Tensor y) { return sum(y * y); },
-           x);
+       // For them it takes what is not there, and has an infinite slope.
+       const auto then = [](Tensor y) {
+         const Tensor place = where(sum(y) > 0.2, 1, 99);
+         return log(maximum(sum(y), 0.)) + take(y, place, 0);
+       };
+       return cond(sum(x) > 0.2, then, [](Tensor y) { return sum(y * y); }, x);
      }},
     {"switch",
      [](Tensor x) {

@@ -365,8 +365,8 @@ class Checks {
       const Tensors second = evaluate(jvp(gradient), joined(arguments_, direction_));
       const Tensors tangents(second.begin() + static_cast<std::ptrdiff_t>(wanted.size()) + 1,
                              second.end());
-      expect_close("the program's jvp of its grad, and that of grad", numbers_of(tangents),
-                   second_, tolerance_);
+      expect_close("the program's jvp of its grad, and that of grad", numbers_of(tangents), second_,
+                   tolerance_);
     }
     Tensors followed;
     for (const Tensor& x : x_) followed.push_back(x.requires_grad());
