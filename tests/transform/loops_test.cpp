@@ -62,6 +62,21 @@ TEST(Checkpoints, KeepWhatTheyAreTold) {
   EXPECT_LT(peak_of(until(Checkpoints{})), 130);  // 28 and 28
 }
 
+TEST(Checkpoints, ChangeNothing) {
+  const Tensor rows = sin(reshape(astype(iota(33), DType::f64), {11, 3}));
+  const auto body = [](Tensor h, Tensor each) { return std::pair(tanh(h * 0.9 + each), h * each); };
+  const Tensor start = slice_axis(rows, 0, 4, 1);
+  for (const bool reverse : {false, true}) {
+    const auto [last, all] = scan(body, start, rows, {.reverse = reverse});
+    for (const int64_t every : {1, 3, 4, 11, 20}) {
+      const auto [other_last, others] =
+          scan(body, start, rows, {.reverse = reverse, .checkpoints = Checkpoints{.every = every}});
+      EXPECT_EQ(other_last.text(), last.text()) << every;
+      EXPECT_EQ(others.text(), all.text()) << every;
+    }
+  }
+}
+
 TEST(Checkpoints, RefuseWhatCannotBe) {
   const auto body = [](Tensor, Tensor h) { return step(h); };
   EXPECT_THROW(for_loop(0, 9, body, carry(), {.checkpoints = Checkpoints{.every = 0}}), ValueError);
@@ -187,6 +202,26 @@ TEST(AssociativeScan, IsTheOrdinaryOne) {
   EXPECT_EQ(associative_scan(greatest, wide, {.axis = 1}).text(), cummax(wide, 1).text());
   EXPECT_EQ(associative_scan(greatest, wide, {.axis = 1, .reverse = true}).text(),
             flip(cummax(flip(wide, 1), 1), 1).text());
+}
+
+TEST(AssociativeScan, KeepsTheOrder) {
+  using Line = std::pair<Tensor, Tensor>;  // h -> a h + b
+  const auto compose = [](Line f, Line g) {
+    return Line(f.first * g.first, g.first * f.second + g.second);
+  };
+  const Tensor a = sin(astype(iota(13), DType::f64)), b = cos(astype(iota(13), DType::f64));
+  const auto step = [](Tensor h, Line line) {
+    const Tensor next = line.first * h + line.second;
+    return std::pair(next, next);
+  };
+  const auto by_steps = [&](bool reverse) {
+    return scan(step, full({}, 0., DType::f64), Line(a, b), {.reverse = reverse}).second;
+  };
+  const Tensor found = associative_scan(compose, Line(a, b)).second;
+  EXPECT_LT(max(absolute(found - by_steps(false))).item<double>(), 1e-14);
+  const auto the_other_way = [&](Line f, Line g) { return compose(g, f); };
+  const Tensor from_end = associative_scan(the_other_way, Line(a, b), {.reverse = true}).second;
+  EXPECT_LT(max(absolute(from_end - by_steps(true))).item<double>(), 1e-14);
 }
 
 TEST(AssociativeScan, OfSymbolicLength) {
