@@ -6,12 +6,9 @@
 namespace plait {
 
 bool draws_keys(const ir::Program& program) {
-  for (const auto& function : program.functions()) {
-    for (const ir::Instruction instruction : function->instructions()) {
-      if (instruction.primitive().name == "draw_key") return true;
-    }
-  }
-  return false;
+  return any_instruction(program, [](const ir::Instruction& instruction) {
+    return instruction.primitive().name == "draw_key";
+  });
 }
 
 TensorFunction with_key(const StagedFunction& function) {

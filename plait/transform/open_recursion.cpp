@@ -265,13 +265,6 @@ std::optional<ir::Callee> close_open_call(const Trace& into, const ir::Instructi
   return std::nullopt;
 }
 
-bool has_open_calls(const ir::Program& program) {
-  for (const auto& function : program.functions()) {
-    for (const ir::Instruction instruction : function->instructions()) {
-      if (is_open_call(instruction)) return true;
-    }
-  }
-  return false;
-}
+bool has_open_calls(const ir::Program& program) { return any_instruction(program, is_open_call); }
 
 }  // namespace plait

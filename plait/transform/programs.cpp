@@ -23,16 +23,6 @@ Tensor stopped(const std::vector<std::string>& labels, const ir::Function& funct
                                                                           : underived(given);
 }
 
-// What goes back may be of a size that nothing which it is given says; then a parameter of that
-// size goes along.
-void capture_size(Dim size, const std::vector<Tensor>& parameters, Trace& backward) {
-  for (const Tensor& parameter : parameters) {
-    if (backward.shows_size(size)) return;
-    const Shape shape = parameter.shape();
-    if (std::ranges::find(shape, size) != shape.end()) backward.capture(parameter);
-  }
-}
-
 }  // namespace
 
 namespace {
@@ -146,9 +136,7 @@ ForwardAndBackward vjp(const ir::Program& program) {
   for (const Tensor& cotangent : pullback(cotangents, false)) {
     if (cotangent) given.push_back(cotangent);
   }
-  for (const Dim size : function.signature().size_parameters) {
-    capture_size(size, retrace.parameters, backward);
-  }
+  capture_sizes(retrace.parameters, retrace.parameters);
   const RecordedFunction recorded = backward.finish(given);
   both.backward = backward.program(recorded);
   results.insert(results.end(), recorded.captures.begin(), recorded.captures.end());

@@ -29,7 +29,19 @@ struct RunOptions {
   std::function<Tensor()> draw_key = {};
 };
 
-// Of a verified program. Calls are run in place; a function that calls itself is a ValueError.
+// Whether that holds of an instruction of one of the program's functions.
+template <class Holds>
+bool any_instruction(const ir::Program& program, const Holds& holds) {
+  for (const auto& function : program.functions()) {
+    for (const ir::Instruction instruction : function->instructions()) {
+      if (holds(instruction)) return true;
+    }
+  }
+  return false;
+}
+
+// Of a verified program. Calls are run in place, but in traces those of functions that call
+// themselves.
 std::vector<Tensor> run_function(const ir::Program& program, const ir::Function& function,
                                  std::span<const Tensor> arguments, const RunOptions& options = {});
 

@@ -6,10 +6,8 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/random.h"
-#include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
-#include "plait/transform/function_run.h"
 #include "plait/transform/lifted_draws.h"
 #include "plait/transform/open_recursion.h"
 #include "plait/transform/staged.h"
@@ -136,14 +134,7 @@ class Branches {
     const size_t count = wanted.size() + 1;
     const auto all = kept.first(count), tapes = kept.subspan(count);
     if (is_followed(all) || is_followed(those_there(given))) return pull(all, given, wanted);
-    const auto& results = branches_[0].function->signature().results;
-    const SymbolMap<Dim> sizes = sizes_for(*branches_[0].function, ir_types_of(all.subspan(1)));
-    Tensors cotangents;
-    for (size_t i = 0; i < results.size(); ++i) {
-      if (!ir::has_tangent(results[i])) continue;
-      cotangents.push_back(given[i] ? given[i]
-                                    : zeros_of(OperandType(results[i].substitute(sizes))));
-    }
+    const Tensors cotangents = all_cotangents(*branches_[0].function, all.subspan(1), given);
     const Tensors operands = joined({cotangents, tapes});
     std::vector<NewCallee> callees;
     for (size_t i = 0; i < backward.size(); ++i) {

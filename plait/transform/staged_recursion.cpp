@@ -8,7 +8,6 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/batch.h"
-#include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/function_run.h"
@@ -274,13 +273,7 @@ class Recursion {
   Tensors pull(std::span<const Tensor> operands, std::span<const Tensor> tape,
                const std::vector<bool>& wanted, const std::vector<bool>& inexact,
                std::span<const Tensor> given) const {
-    Tensors cotangents;
-    const SymbolMap<Dim> sizes = sizes_for(function_, ir_types_of(operands));
-    for (size_t i = 0; i < inexact.size(); ++i) {
-      if (!inexact[i]) continue;
-      const ir::Type type = signature().results[i].substitute(sizes);
-      cotangents.push_back(given[i] ? given[i] : zeros_of(OperandType(type)));
-    }
+    const Tensors cotangents = all_cotangents(function_, operands, given);
     const bool is_simple = !is_followed(operands) && !is_followed(cotangents);
     if (!tape.empty() && is_simple) return pull_tape(wanted, joined({tape, cotangents}));
     return call(recomputing(wanted, inexact), joined({operands, cotangents}));
@@ -469,12 +462,9 @@ std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
 }
 
 bool has_pulls(const ir::Program& program) {
-  for (const auto& function : program.functions()) {
-    for (const ir::Instruction instruction : function->instructions()) {
-      if (instruction.primitive().structure == ir::Structure::pull) return true;
-    }
-  }
-  return false;
+  return any_instruction(program, [](const ir::Instruction& instruction) {
+    return instruction.primitive().structure == ir::Structure::pull;
+  });
 }
 
 }  // namespace plait

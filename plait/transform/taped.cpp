@@ -2,8 +2,11 @@
 
 #include <algorithm>
 
+#include "plait/ir/structure.h"
 #include "plait/tensor/derivation.h"
+#include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
+#include "plait/transform/function_run.h"
 #include "plait/transform/tensor_lists.h"
 #include "plait/transform/vjp.h"
 
@@ -12,8 +15,8 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// What goes back may be of a size that nothing which it is given says; then a value of that size
-// goes along.
+}  // namespace
+
 void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> arguments) {
   Trace& trace = *Trace::current();
   for (const Tensor& each : wanted) {
@@ -30,7 +33,17 @@ void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> argum
   }
 }
 
-}  // namespace
+Tensors all_cotangents(const ir::Function& function, std::span<const Tensor> operands,
+                       std::span<const Tensor> given) {
+  const SymbolMap<Dim> sizes = sizes_for(function, ir_types_of(operands));
+  const std::vector<ir::Type>& results = function.signature().results;
+  Tensors all;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!ir::has_tangent(results[i])) continue;
+    all.push_back(given[i] ? given[i] : zeros_of(OperandType(results[i].substitute(sizes))));
+  }
+  return all;
+}
 
 Taped record_taped(const TensorFunction& function, std::span<const Tensor> arguments,
                    const std::vector<bool>& wanted) {

@@ -19,6 +19,15 @@ struct Taped {
 Taped record_taped(const TensorFunction& function, std::span<const Tensor> arguments,
                    const std::vector<bool>& wanted);
 
+// A cotangent for each inexact result of the function, of which some may be given; zeros for
+// others.
+std::vector<Tensor> all_cotangents(const ir::Function& function, std::span<const Tensor> operands,
+                                   std::span<const Tensor> given);
+
+// What goes back may be of a size that nothing which it is given says; then, in the trace that is
+// open, a value of that size goes along.
+void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> arguments);
+
 // The sizes that occur in the types, but for those that are known.
 std::vector<Dim> sizes_besides(std::span<const ir::Type> types, std::span<const Dim> known);
 

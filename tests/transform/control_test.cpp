@@ -20,6 +20,8 @@
 #include "plait/transform/remat.h"
 #include "plait/transform/vmap.h"
 
+#include "tests/transform/traced_run.h"
+
 namespace plait {
 namespace {
 
@@ -305,11 +307,9 @@ Tensor by_differences(const Function& f, const Tensor& x) {
 }
 
 Tensor evaluated(const TracedProgram& traced, const Tensor& x, bool through_text) {
-  std::vector<Tensor> arguments{x};
-  arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
   const ir::Program program =
       through_text ? ir::Program::parse(traced.program.text()) : traced.program;
-  return evaluate(program, arguments).at(0);
+  return evaluate(program, with_hidden(traced, {x})).at(0);
 }
 
 Function slope_of(const Function& f) {
@@ -354,8 +354,7 @@ TEST_P(Control, IsStagedWithItsDerivatives) {
     for (int64_t i = 0; i < 5; ++i) {
       const Tensor x = kSamples[i], expected = way(x);
       expect_alike(evaluated(traced, x, i == 1), expected, "evaluated");
-      std::vector<Tensor> arguments{x};
-      arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+      const std::vector<Tensor> arguments = with_hidden(traced, {x});
       expect_alike(run(traced.program, arguments).at(0), expected, "run");
       const Function following = [&](Tensor x) {
         std::vector<Tensor> given = arguments;
@@ -368,8 +367,7 @@ TEST_P(Control, IsStagedWithItsDerivatives) {
   }
   const TracedProgram traced = trace(f)(Tensor(kSamples[0]));
   for (int64_t i = 0; i < 5; ++i) {
-    std::vector<Tensor> arguments{Tensor(kSamples[i])};
-    arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+    const std::vector<Tensor> arguments = with_hidden(traced, {Tensor(kSamples[i])});
     expect_alike(evaluate(grad(traced.program, {0}), arguments).at(0), grad(f)(kSamples[i]),
                  "of the program");
   }

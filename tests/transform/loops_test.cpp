@@ -19,6 +19,8 @@
 #include "plait/transform/programs.h"
 #include "plait/transform/remat.h"
 
+#include "tests/transform/traced_run.h"
+
 namespace plait {
 namespace {
 
@@ -99,10 +101,8 @@ TEST(While, OfAMillionSteps) {
   };
   const Tensor x = full({}, 2., DType::f64);
   const TracedProgram traced = trace(grad(loop))(x);
-  std::vector<Tensor> arguments{x};
-  arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
   // x is what the loop comes to: a fixed point, so that each step gives it back.
-  EXPECT_NEAR(evaluate(traced.program, arguments)[0].item<double>(), 1, 1e-9);
+  EXPECT_NEAR(run_traced(traced, {x})[0].item<double>(), 1, 1e-9);
 }
 
 // ---- What is drawn and printed inside.
@@ -159,15 +159,13 @@ TEST(Draws, AreTheSameOnTheWayBack) {
       return std::pair(value, slope);
     };
     const TracedProgram traced = trace(both)(x);
-    std::vector<Tensor> arguments{x};
-    arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
-    const std::vector<Tensor> found = run(traced.program, arguments);
+    const std::vector<Tensor> found = run_traced(traced, {x});
     // Of a linear function: the value at x is the slope along x. Another mask gives another.
     EXPECT_NEAR(found[0].item<double>(), sum(found[1] * x).item<double>(), 1e-9);
-    EXPECT_NE(run(traced.program, arguments)[0].item<double>(), found[0].item<double>());
+    EXPECT_NE(run_traced(traced, {x})[0].item<double>(), found[0].item<double>());
     const TracedProgram pushed =
         trace([&](Tensor y) { return jvp(f, std::tuple(y), std::tuple(y)); })(x);
-    const std::vector<Tensor> forward = run(pushed.program, arguments);
+    const std::vector<Tensor> forward = run_traced(pushed, {x});
     EXPECT_NEAR(forward[0].item<double>(), forward[1].item<double>(), 1e-9);
   }
 }
@@ -186,9 +184,7 @@ TEST(Prints, AreMadeOnce) {
   };
   const Tensor x = full({}, 0.5, DType::f64);
   const TracedProgram traced = trace(value_and_grad(f))(x);
-  std::vector<Tensor> arguments{x};
-  arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
-  evaluate(traced.program, arguments);
+  run_traced(traced, {x});
   set_print_sink({});
   EXPECT_EQ(printed.size(), 3u);
 }

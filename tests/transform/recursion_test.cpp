@@ -19,6 +19,8 @@
 #include "plait/transform/recursive.h"
 #include "plait/transform/vmap.h"
 
+#include "tests/transform/traced_run.h"
+
 namespace plait {
 namespace {
 
@@ -27,9 +29,7 @@ Tensor whole(int64_t value) { return asarray(value, DType::i64); }
 
 template <class... Arguments>
 Tensor evaluated(const TracedProgram& traced, const Arguments&... arguments) {
-  std::vector<Tensor> all{arguments...};
-  all.insert(all.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
-  return run(traced.program, all).at(0);
+  return run_traced(traced, {arguments...}).at(0);
 }
 
 const auto factorial = recursive("factorial", [](auto self, Tensor n) {
