@@ -134,6 +134,7 @@
 #include "plait/transform/grad.h"
 #include "plait/transform/jacobian.h"
 #include "plait/transform/programs.h"
+#include "plait/transform/record.h"
 #include "plait/transform/recursive.h"
 #include "plait/transform/remat.h"
 #include "plait/transform/tape.h"

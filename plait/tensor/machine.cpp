@@ -38,6 +38,14 @@ void find_born_sizes(ir::PrimitiveCall& call, std::span<const Array> results) {
 
 }  // namespace
 
+ir::Value TensorMachine::value_of(const Tensor& tensor) {
+  return tensor.is_traced() || tensor.is_array() ? value_of(tensor.array()) : tensor.record();
+}
+
+Tensor TensorMachine::tensor_of(ir::Value value, const ir::Type& type) {
+  return type.is_array() ? Tensor(array_of(value)) : Tensor(RecordValue{type, std::move(value)});
+}
+
 void TensorMachine::run(ir::PrimitiveCall& call) {
   const ir::Primitive& primitive = call.instruction.primitive();
   std::vector<Array> operands;
@@ -98,11 +106,13 @@ std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor>
   TensorMachine machine;
   std::vector<ir::Value> values;
   for (const Tensor& argument : arguments) {
-    values.push_back(TensorMachine::value_of(argument.array()));
+    values.push_back(TensorMachine::value_of(argument));
   }
+  values = ir::evaluate(program, machine, values);
+  const std::vector<ir::Type>& types = program.entry().signature().results;
   std::vector<Tensor> results;
-  for (const ir::Value& value : ir::evaluate(program, machine, values)) {
-    results.push_back(Tensor(TensorMachine::array_of(value)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    results.push_back(TensorMachine::tensor_of(std::move(values[i]), types[i]));
   }
   return results;
 }

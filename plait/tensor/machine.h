@@ -12,6 +12,8 @@ class TensorMachine : public ir::Machine {
  public:
   static ir::Value value_of(Array array) { return ir::Value::of(std::move(array)); }
   static const Array& array_of(const ir::Value& value) { return value.as<Array>(); }
+  static ir::Value value_of(const Tensor& tensor);
+  static Tensor tensor_of(ir::Value value, const ir::Type& type);
 
   void run(ir::PrimitiveCall& call) override;
   ir::Value literal(const Literal& literal) override;
@@ -24,7 +26,7 @@ class TensorMachine : public ir::Machine {
   ir::Value stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) override;
 };
 
-// Evaluates a program whose parameters and results are arrays.
+// Evaluates a program whose parameters and results are arrays and records.
 std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments);
 
 }  // namespace plait

@@ -27,7 +27,7 @@ Table& table() {
 }  // namespace
 
 OperandType::OperandType(const Tensor& tensor) {
-  if (tensor.is_traced()) {
+  if (tensor.is_traced() || !tensor.is_array()) {
     traced_ = tensor.type();
   } else {
     dtype_ = tensor.array().dtype();

@@ -18,6 +18,7 @@ class OperandType {
   explicit OperandType(const Tensor& tensor);
   explicit OperandType(ir::Type type) : traced_(std::move(type)) {}
 
+  bool is_array() const { return !traced_ || traced_.is_array(); }
   DType dtype() const { return traced_ ? traced_.dtype() : dtype_; }
   Shape shape() const { return traced_ ? traced_.shape() : Shape::of_sizes(sizes_); }
   int64_t rank() const { return traced_ ? traced_.rank() : static_cast<int64_t>(sizes_.size()); }
@@ -27,7 +28,7 @@ class OperandType {
  private:
   DType dtype_ = DType::f32;
   Sizes sizes_;
-  ir::Type traced_;  // in place of the others
+  ir::Type traced_;  // in place of the others; of records too
 };
 
 // What a rule looks at. Operands and results that it does not read are empty tensors.

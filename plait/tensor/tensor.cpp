@@ -17,8 +17,12 @@ Element Scalar::element() const {
 
 Tensor::Tensor(TracedValue value) : node_(new Node(std::move(value))) {}
 
+Tensor::Tensor(RecordValue value) : node_(new Node(std::move(value))) {}
+
 Tensor Tensor::with_derivation(std::shared_ptr<const Derivation> derivation) const {
-  Tensor tensor = is_traced() ? Tensor(traced()) : Tensor(node_->array);
+  Tensor tensor = is_traced()     ? Tensor(traced())
+                  : node_->record ? Tensor(*node_->record)
+                                  : Tensor(node_->array);
   tensor.node_->derivation = std::move(derivation);
   return tensor;
 }
@@ -29,28 +33,43 @@ void Tensor::refuse_empty() {
       .hint("Tensor() holds nothing; assign a tensor to it first");
 }
 
-DType Tensor::dtype() const { return is_traced() ? traced().type.dtype() : node_->array.dtype(); }
+bool Tensor::is_array() const {
+  return is_traced() ? traced().type.is_array() : node_->record == nullptr;
+}
+
+DType Tensor::dtype() const { return is_traced() ? traced().type.dtype() : array().dtype(); }
 
 Shape Tensor::shape() const {
-  return is_traced() ? traced().type.shape() : Shape::of_sizes(node_->array.sizes());
+  return is_traced() ? traced().type.shape() : Shape::of_sizes(array().sizes());
 }
 
 Dim Tensor::shape(int64_t axis) const {
   if (is_traced()) return traced().type.shape().at(axis);
-  const Sizes& sizes = node_->array.sizes();
+  const Sizes& sizes = array().sizes();
   return sizes[axis_of(axis, sizes.size())];
 }
 
-size_t Tensor::rank() const {
-  return is_traced() ? traced().type.shape().rank() : node_->array.rank();
-}
+size_t Tensor::rank() const { return is_traced() ? traced().type.shape().rank() : array().rank(); }
 
 ir::Type Tensor::type() const {
-  return is_traced() ? traced().type : ir::Type::array(dtype(), shape());
+  if (is_traced()) return traced().type;
+  return node_->record ? node_->record->type : ir::Type::array(dtype(), shape());
+}
+
+const ir::Value& Tensor::record() const {
+  if (!is_traced() && node_->record) return node_->record->value;
+  throw ValueError("a {} is no record whose fields are known", type().text())
+      .at(Location::of_caller());
 }
 
 const Array& Tensor::array() const {
-  if (!is_traced()) return node_->array;
+  if (!is_traced() && !node_->record) [[likely]]
+    return node_->array;
+  if (!is_traced()) {
+    throw TypeError("a {} is a record, and no array", node_->record->type.text())
+        .at(Location::of_caller())
+        .hint("compute with its fields");
+  }
   throw ValueError("a {} has no value while {} is traced", traced().type.text(),
                    traced().scope->name)
       .hint("compute with tensors only, or give the value back and read it outside");
@@ -63,6 +82,7 @@ Array Tensor::take_array() && {
 }
 
 std::string Tensor::text() const {
+  if (!is_traced() && node_->record) return fmt::format("record : {}", type().text());
   return is_traced() ? fmt::format("traced : {}", traced().type.text()) : text_of(array());
 }
 

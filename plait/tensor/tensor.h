@@ -1,6 +1,6 @@
 // The value that users compute with. Either concrete, an array in memory, or traced: the result of
 // an instruction in a function that is being recorded (trace.h). Copies are cheap and share what
-// they hold; nobody changes it.
+// they hold; nobody changes it. Records (transform/record.h) travel the same ways.
 #pragma once
 
 #include <atomic>
@@ -16,6 +16,7 @@
 #include "plait/core/shape.h"
 #include "plait/core/tree.h"
 #include "plait/ir/type.h"
+#include "plait/ir/value.h"
 #include "plait/tensor/array.h"
 #include "plait/tensor/scalar.h"
 
@@ -44,11 +45,18 @@ struct TracedValue {
   ir::Type type;
 };
 
+// A record, or the absence of one, outside of traces.
+struct RecordValue {
+  ir::Type type;
+  ir::Value value;
+};
+
 class Tensor {
  public:
   Tensor() = default;  // no tensor yet: good for being assigned to
   explicit Tensor(Array array) : node_(new Node(std::move(array))) {}
   explicit Tensor(TracedValue value);
+  explicit Tensor(RecordValue value);
 
   Tensor(const Tensor& other) : node_(other.node_) {
     if (node_) node_->owners.fetch_add(1, std::memory_order_relaxed);
@@ -65,6 +73,7 @@ class Tensor {
   explicit operator bool() const { return node_ != nullptr; }
   bool is_traced() const { return node().traced != nullptr; }
   const void* identity() const { return node_; }  // equal for copies
+  bool is_array() const;  // neither a record nor, in a trace, something else that is none
 
   // How it came to be, where somebody wants its derivative (derivation.h); null otherwise.
   const std::shared_ptr<const Derivation>& derivation() const { return node().derivation; }
@@ -80,6 +89,7 @@ class Tensor {
   // The numbers. ValueError for a traced tensor, which has none yet.
   const Array& array() const;
   const TracedValue& traced() const { return *node().traced; }
+  const ir::Value& record() const;  // ValueError likewise, and for an array
   // The array moved out where this is its only owner, so that its memory may be used again.
   Array take_array() &&;
 
@@ -116,10 +126,12 @@ class Tensor {
   struct Node {
     explicit Node(Array numbers) : array(std::move(numbers)) {}
     explicit Node(TracedValue value) : traced(std::make_unique<TracedValue>(std::move(value))) {}
+    explicit Node(RecordValue value) : record(std::make_unique<RecordValue>(std::move(value))) {}
 
     std::atomic<uint32_t> owners{1};
     Array array;
     std::unique_ptr<TracedValue> traced;
+    std::unique_ptr<RecordValue> record;
     std::shared_ptr<const Derivation> derivation;
   };
   const Node& node() const {

@@ -19,6 +19,7 @@
 #include "plait/transform/control.h"
 #include "plait/transform/function_run.h"
 #include "plait/transform/open_recursion.h"
+#include "plait/transform/record.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/staged_custom.h"
 #include "plait/transform/staged_recursion.h"
@@ -75,6 +76,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       case ir::Structure::literal:
       case ir::Structure::size: break;
       default:
+        if (!any && is_record_instruction(instruction)) {
+          return values_of(run_record_instruction(instruction, tensors_in(operands)), false);
+        }
         throw TypeError("{} has no way to be batched yet", ir::print(instruction))
             .at(instruction.location());
     }

@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ir/structure.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
 #include "plait/transform/linear_function.h"
+#include "plait/transform/record.h"
 
 namespace plait {
 namespace {
@@ -50,11 +52,6 @@ Tensor times_partial(const Partial& partial, const RuleContext& context, const T
   return {};
 }
 
-Tensor sum_of(const Tensor& a, const Tensor& b) {
-  if (!a) return b;
-  return b ? add(a, b) : a;
-}
-
 // Of a primitive that is linear in its operands, jointly or each while others are held: those that
 // the transpose reads are held, the others are replaced by their tangents.
 std::vector<Tensor> push_through_linear(const Application& applied, const Rules& rules,
@@ -90,8 +87,18 @@ std::vector<OperandType> types_of(std::span<const Tensor> tensors) {
   return {tensors.begin(), tensors.end()};
 }
 
+bool has_tangent(const Tensor& tensor) {
+  return tensor.is_array() ? is_inexact(tensor.dtype()) : ir::has_tangent(tensor.type());
+}
+
 Tensor zeros_of(const OperandType& type) {
+  if (!type.is_array()) return zero_record(type.type());
   return is_inexact(type.dtype()) ? zeros(type.shape(), type.dtype()) : Tensor();
+}
+
+Tensor sum_of(const Tensor& a, const Tensor& b) {
+  if (!a || !b) return a ? a : b;
+  return a.is_array() ? add(a, b) : sum_of_records(a, b);
 }
 
 bool reads_operand(const Reads& reads, size_t i) { return has_bit(reads.operands, i); }

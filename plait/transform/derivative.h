@@ -19,8 +19,12 @@ struct Application {
 };
 
 std::vector<OperandType> types_of(std::span<const Tensor> tensors);
+// Whether it holds real or complex numbers somewhere.
+bool has_tangent(const Tensor& tensor);
 // The zero tangent or cotangent of that type; empty where it has none.
 Tensor zeros_of(const OperandType& type);
+// Of tangents or cotangents; an empty one is zero.
+Tensor sum_of(const Tensor& a, const Tensor& b);
 
 bool reads_operand(const Reads& reads, size_t i);
 bool reads_result(const Reads& reads, size_t i);

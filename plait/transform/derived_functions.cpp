@@ -7,14 +7,14 @@ namespace plait::control {
 
 std::vector<bool> which_are_inexact(std::span<const Tensor> tensors) {
   std::vector<bool> which;
-  for (const Tensor& tensor : tensors) which.push_back(is_inexact(tensor.dtype()));
+  for (const Tensor& tensor : tensors) which.push_back(has_tangent(tensor));
   return which;
 }
 
 std::vector<bool> which_are_followed(std::span<const Tensor> tensors) {
   std::vector<bool> which;
   for (const Tensor& tensor : tensors) {
-    which.push_back(is_inexact(tensor.dtype()) && is_followed({&tensor, 1}));
+    which.push_back(has_tangent(tensor) && is_followed({&tensor, 1}));
   }
   return which;
 }
@@ -56,7 +56,7 @@ std::pair<Tensors, Tensors> pushed(const TensorFunction& function,
   for (const Tensor& result : function(begun)) {
     auto [value, tangent] = push.finish(result);
     values.push_back(std::move(value));
-    if (is_inexact(values.back().dtype())) moved.push_back(std::move(tangent));
+    if (has_tangent(values.back())) moved.push_back(std::move(tangent));
   }
   return {std::move(values), std::move(moved)};
 }

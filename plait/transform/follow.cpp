@@ -60,7 +60,7 @@ StepPtr following_step(std::span<const Tensor> operands, const Followed& followe
   const Sketch* const sketch = Sketch::current();
   step->is_spent = sketch != nullptr && sketch->covers(followed.levels);
   for (uint32_t i = 0; i < results.size(); ++i) {
-    if (!is_inexact(results[i].dtype())) continue;
+    if (!has_tangent(results[i])) continue;
     results[i] = with_origin(results[i], {step, i, followed.levels});
   }
   return step;

@@ -2,12 +2,14 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/create.h"
+#include "plait/transform/derivative.h"
 
 namespace plait::gradients {
 
 void check_argument(const Tensor& leaf, std::string_view path, size_t argument,
                     const GradOptions& options) {
-  const bool fits = options.holomorphic ? is_complex(leaf.dtype()) : is_inexact(leaf.dtype());
+  const bool fits =
+      options.holomorphic ? leaf.is_array() && is_complex(leaf.dtype()) : has_tangent(leaf);
   if (fits || options.allow_integers) return;
   const std::string name = path.empty() ? fmt::format("argument {}", argument)
                                         : fmt::format("{} of argument {}", path, argument);
@@ -22,6 +24,10 @@ void check_argument(const Tensor& leaf, std::string_view path, size_t argument,
 }
 
 void check_result(const Tensor& result, const GradOptions& options) {
+  if (!result.is_array()) {
+    throw TypeError("grad: the function gives {}, expected one number", result.type().text())
+        .at(Location::of_caller());
+  }
   const DType dtype = result.dtype();
   const bool fits = options.holomorphic ? is_complex(dtype) : is_floating(dtype);
   if (!fits) {

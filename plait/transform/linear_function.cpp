@@ -6,6 +6,7 @@
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
 #include "plait/ir/printer.h"
+#include "plait/ir/structure.h"
 #include "plait/ops/elementwise.h"
 #include "plait/tensor/derivation.h"
 #include "plait/transform/run_instruction.h"
@@ -62,7 +63,7 @@ class LinearFunction {
   void add(ir::ValueId value, const Tensor& cotangent) {
     if (!cotangent || !is_linear_[value]) return;
     Tensor& total = cotangents_[value];
-    total = total ? plait::add(total, cotangent) : cotangent;
+    total = sum_of(total, cotangent);
   }
 
   void pull_through(const ir::Instruction& instruction) {
@@ -218,7 +219,7 @@ LinearMap LinearMap::of(std::span<const OperandType> arguments,
   Trace trace("linear", Trace::apart);
   std::vector<Tensor> given, results;
   for (const OperandType& type : arguments) {
-    const bool moves = is_inexact(type.dtype());
+    const bool moves = ir::has_tangent(type.type());
     linear.has_argument_.push_back(moves);
     given.push_back(moves ? trace.parameter(type.type()) : Tensor());
   }

@@ -5,7 +5,9 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/parser.h"
+#include "plait/ir/structure.h"
 #include "plait/tensor/machine.h"
+#include "plait/transform/derivative.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/retrace.h"
@@ -100,7 +102,7 @@ ir::Program jvp(const ir::Program& program) {
   Pushforward push;
   std::vector<Tensor> arguments;
   for (const Tensor& parameter : retrace.parameters) {
-    const bool moves = is_inexact(parameter.dtype());
+    const bool moves = has_tangent(parameter);
     arguments.push_back(moves ? push.begin(parameter, retrace.trace.parameter(parameter.type()))
                               : parameter);
   }
@@ -130,7 +132,7 @@ ForwardAndBackward vjp(const ir::Program& program) {
   Trace backward(function.name() + ".backward", Trace::apart);
   std::vector<Tensor> cotangents;
   for (const Tensor& result : results) {
-    cotangents.push_back(is_inexact(result.dtype()) ? backward.parameter(result.type()) : Tensor());
+    cotangents.push_back(has_tangent(result) ? backward.parameter(result.type()) : Tensor());
   }
   std::vector<Tensor> given;
   for (const Tensor& cotangent : pullback(cotangents, false)) {
@@ -213,7 +215,7 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
     const std::vector<Tensor> found = entry->backward(sent);
     std::vector<Tensor> all;
     for (size_t i = 0, next = 0; i < types.size(); ++i) {
-      all.push_back(is_inexact(types[i].dtype()) ? found[next++] : Tensor());
+      all.push_back(ir::has_tangent(types[i]) ? found[next++] : Tensor());
     }
     return all;
   };

@@ -13,6 +13,7 @@
 #include "plait/transform/function_run.h"
 #include "plait/transform/lifted_draws.h"
 #include "plait/transform/open_recursion.h"
+#include "plait/transform/record.h"
 #include "plait/transform/run_instruction.h"
 #include "plait/transform/sizes_between.h"
 #include "plait/transform/staged_custom.h"
@@ -71,6 +72,7 @@ class TensorRun final : public FunctionRun<Tensor> {
       return remat_tensors([&](auto given) { return staged(given); }, arguments, policy);
     }
     if (is_open_call(instruction)) return run_open_call(instruction, operands);
+    if (is_record_instruction(instruction)) return run_record_instruction(instruction, operands);
     if (structure == ir::Structure::pack || structure == ir::Structure::unpack) {
       if (Trace* const trace = Trace::current()) trace->declare_records(program());
     }
@@ -219,6 +221,7 @@ void learn_born(const ir::Instruction& instruction, std::span<const ir::Type> re
 
 std::vector<Tensor> run_function(const ir::Program& program, const ir::Function& function,
                                  std::span<const Tensor> arguments, const RunOptions& options) {
+  records::declare_all(program);
   return TensorRun(program, options).function(function, arguments);
 }
 

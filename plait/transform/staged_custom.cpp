@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plait/ir/structure.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/function_run.h"
 #include "plait/transform/tensor_lists.h"
@@ -21,13 +22,13 @@ std::vector<ir::Type> result_types(const StagedFunction& function, std::span<con
 
 std::vector<bool> which_have_tangents(std::span<const ir::Type> types) {
   std::vector<bool> which;
-  for (const ir::Type& type : types) which.push_back(is_inexact(type.dtype()));
+  for (const ir::Type& type : types) which.push_back(ir::has_tangent(type));
   return which;
 }
 
 void append_tangents(std::vector<ir::Type>& types, std::span<const ir::Type> of) {
   std::ranges::copy_if(of, std::back_inserter(types),
-                       [](const ir::Type& type) { return is_inexact(type.dtype()); });
+                       [](const ir::Type& type) { return ir::has_tangent(type); });
 }
 
 }  // namespace
@@ -93,7 +94,7 @@ std::vector<Tensor> whole_tangents(std::span<const Tensor> tangents,
                                    std::span<const ir::Type> types) {
   std::vector<Tensor> whole;
   for (size_t i = 0; i < types.size(); ++i) {
-    if (!is_inexact(types[i].dtype())) continue;
+    if (!ir::has_tangent(types[i])) continue;
     whole.push_back(tangents[i] ? tangents[i] : zeros_of(OperandType(types[i])));
   }
   return whole;

@@ -8,6 +8,7 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/batch.h"
+#include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/function_run.h"
@@ -208,7 +209,7 @@ class Recursion {
     Tensors results = push(values, tangents);
     const size_t count = signature().results.size();
     for (size_t i = 0, next = count; i < count; ++i) {
-      if (!is_inexact(results[i].dtype())) continue;
+      if (!has_tangent(results[i])) continue;
       results[i] = with_tangent(results[i], level, results[next++]);
     }
     results.resize(count);
@@ -229,7 +230,7 @@ class Recursion {
       auto [values, moved] = control::pushed(body(), given.first(moving.size()),
                                              spread(given.subspan(moving.size()), moving), false);
       for (size_t i = 0, next = 0; i < values.size(); ++i) {
-        if (!is_inexact(values[i].dtype())) continue;
+        if (!has_tangent(values[i])) continue;
         moved[next] = control::or_zeros(moved[next], values[i]);
         ++next;
       }

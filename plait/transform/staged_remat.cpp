@@ -1,5 +1,6 @@
 #include "plait/transform/staged_remat.h"
 
+#include "plait/transform/derivative.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/tensor_lists.h"
 #include "plait/transform/vjp.h"
@@ -24,7 +25,7 @@ class StagedRemat {
     if (!derives) return results;
     std::vector<bool> wanted;
     for (const Tensor& operand : operands) {
-      wanted.push_back(is_inexact(operand.dtype()) && is_followed({&operand, 1}));
+      wanted.push_back(has_tangent(operand) && is_followed({&operand, 1}));
     }
     const std::vector<Tensor> taken(operands.begin(), operands.end());
     results = follow_custom(
@@ -112,7 +113,7 @@ class StagedRemat {
         arguments.push_back(pushforward.begin(inner[i], along[i]));
       }
       for (const Tensor& result : again(arguments, inner_kept)) {
-        moved.push_back(is_inexact(result.dtype()));
+        moved.push_back(has_tangent(result));
         if (moved.back()) found.push_back(pushforward.finish(result).second);
       }
       return found;

@@ -88,7 +88,7 @@ class Scan {
                const std::vector<bool>& wanted, std::span<const Tensor> cotangents) const {
     const size_t constants = shape_.constants, carries = shape_.carries;
     std::vector<bool> moving(wanted);  // all carries that may be followed from some step on
-    for (size_t i = 0; i < carries; ++i) moving[constants + i] = is_inexact(begun[i].dtype());
+    for (size_t i = 0; i < carries; ++i) moving[constants + i] = has_tangent(begun[i]);
     const std::vector<bool> sums(moving.begin(), moving.begin() + ptr(constants));
     const std::vector<bool> carried(moving.begin() + ptr(constants),
                                     moving.begin() + ptr(constants + carries));
@@ -113,7 +113,7 @@ class Scan {
         return joined({body_(inner), carries_of(inner)});
       };
       Tensors found = pulled(keeping, arguments, moving, of_results);
-      for (size_t i = 0; i < summed; ++i) found[i] = add(now[i], found[i]);
+      for (size_t i = 0; i < summed; ++i) found[i] = sum_of(now[i], found[i]);
       return found;
     };
     const Tensors found = another(
@@ -133,7 +133,7 @@ class Scan {
     std::vector<bool> moving = which_are_there(tangents);
     Tensors starts;
     for (size_t i = constants; i < constants + carries; ++i) {
-      moving[i] = is_inexact(all[i].dtype());
+      moving[i] = has_tangent(all[i]);
       if (moving[i]) starts.push_back(or_zeros(tangents[i], all[i]));
     }
     const auto part = [&](size_t first, size_t count) {

@@ -3,6 +3,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/staged_scan.h"
@@ -98,7 +99,7 @@ class While {
     std::vector<bool> moving = which_are_there(tangents);
     Tensors starts;
     for (size_t i = constants_; i < operands.size(); ++i) {
-      moving[i] = is_inexact(operands[i].dtype());
+      moving[i] = has_tangent(operands[i]);
       if (moving[i]) starts.push_back(or_zeros(tangents[i], operands[i]));
     }
     const auto split = moving.begin() + static_cast<std::ptrdiff_t>(constants_);

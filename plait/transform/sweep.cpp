@@ -17,7 +17,7 @@ std::vector<Tensor> results_of(const StepPtr& step) {
   const LevelSet levels = step->levels.still_open();
   if (levels.empty()) return results;
   for (uint32_t i = 0; i < results.size(); ++i) {
-    if (!results[i] || !is_inexact(results[i].dtype())) continue;
+    if (!results[i] || !has_tangent(results[i])) continue;
     Derivation derivation;
     if (results[i].derivation()) derivation = *results[i].derivation();
     derivation.origin = {step, i, levels};
@@ -98,7 +98,7 @@ void Sweep::add(const Origin& origin, const Tensor& cotangent) {
     std::ranges::push_heap(waiting_, Later());
   }
   Tensor& total = of_results[origin.result];
-  total = total ? plait::add(total, cotangent) : cotangent;
+  total = sum_of(total, cotangent);
 }
 
 void Sweep::run(const SweepOptions& options) {

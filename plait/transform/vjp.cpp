@@ -1,6 +1,7 @@
 #include "plait/transform/vjp.h"
 
 #include "plait/core/error.h"
+#include "plait/ir/structure.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/sweep.h"
@@ -12,13 +13,20 @@ namespace {
 void check_fits(std::string_view function, const Tensor& given, const OperandType& wanted,
                 const std::string& what) {
   if (!given) return;
-  if (!is_inexact(wanted.dtype())) {
+  const bool is_array = wanted.type().is_array();
+  if (!is_array && given.type() == wanted.type()) return;
+  if (is_array && !given.is_array()) {
+    throw TypeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+                    given.type().text())
+        .at(Location::of_caller());
+  }
+  if (!ir::has_tangent(wanted.type())) {
     throw TypeError("{}: {} is {}, which has no derivative, but {} is given for it", function, what,
                     wanted.text(), given.type().text())
         .at(Location::of_caller())
         .hint("give an empty tensor, Tensor()");
   }
-  if (given.dtype() != wanted.dtype()) {
+  if (!is_array || given.dtype() != wanted.dtype()) {
     throw TypeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
                     given.type().text())
         .at(Location::of_caller());
@@ -41,7 +49,7 @@ Pullback::~Pullback() {
 Tensor Pullback::begin(const Tensor& argument) {
   arguments_.emplace_back(argument);
   beginnings_.emplace_back();
-  if (!is_inexact(argument.dtype())) return argument;
+  if (!has_tangent(argument)) return argument;
   Tensor followed = begin_following(argument, level_);
   beginnings_.back() = followed.derivation()->origin.step;
   return followed;

@@ -38,6 +38,7 @@ void bind_printing(nb::module_& module);
 void bind_primitives(nb::module_& module);
 void bind_programs(nb::module_& module);
 void bind_transforms(nb::module_& module);
+void bind_records(nb::module_& module);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);
 

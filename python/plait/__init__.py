@@ -14,6 +14,7 @@ from .control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from .primitives import Primitive, ops  # noqa: E402,F401
+from .records import record  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
     Tape, autocast, custom_jvp, custom_vjp, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linearize, no_grad, remat,

@@ -1,5 +1,5 @@
 """trace(f)(*args): the program of a Python function. Arguments and results are trees of tensors: tuples, lists,
-dicts and dataclasses; what is no tensor or array in them is a constant of the program."""
+dicts, dataclasses and records; what is no tensor or array in them is a constant of the program."""
 
 import dataclasses
 import functools
@@ -7,6 +7,7 @@ import re
 
 from . import _core, errors
 from ._core import Tensor
+from .records import Record
 
 _LEAF = object()  # where a tensor stands in a tree
 
@@ -23,6 +24,8 @@ def _children(value):
         return list(zip(value._fields, value)), lambda values: type(value)(*values)
     if isinstance(value, (list, tuple)):
         return list(enumerate(value)), type(value)
+    if isinstance(value, Record):
+        return [("record", value._tensor)], lambda values: type(value)._of(values[0])
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
         return [(n, getattr(value, n)) for n in names], lambda values: dataclasses.replace(value, **dict(zip(names, values)))

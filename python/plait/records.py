@@ -1,0 +1,102 @@
+"""Records: values made of arrays and of further records, which may be absent, so that trees and lists are data. They go
+where tensors go: into recursive functions, programs and their derivatives."""
+
+import collections
+import typing
+
+from . import _core, errors
+from .interop import asarray
+
+
+class Record:
+    """The base of classes that `record` makes. One of them is one tensor to transforms, whatever is in it."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, *values, **named):
+        cls = type(self)
+        given = dict(zip(cls._types, values))
+        if len(values) > len(cls._types):
+            raise errors.TypeError(f"{cls.__name__} has {len(cls._types)} fields, {len(values)} are given")
+        for name in named:
+            if name not in cls._types or name in given:
+                wrong = "given twice" if name in given else f"no field of {cls.__name__}"
+                raise errors.TypeError(f"{name} is {wrong}")
+        given.update(named)
+        fields = [_field(cls, name, kind, given.get(name)) for name, kind in cls._types.items()]
+        self._tensor = _core._make_record(cls._record_name, fields)
+
+    @classmethod
+    def none(cls):
+        """An absent one."""
+        return cls._of(_core._no_record(cls._record_name))
+
+    @classmethod
+    def _of(cls, tensor):
+        made = cls.__new__(cls)
+        made._tensor = tensor
+        return made
+
+    def is_there(self):
+        """A bool[]: where it is false, there are no fields."""
+        return _core._is_record_there(self._tensor)
+
+    def fields(self):
+        """All fields at once, by their names; ValueError where it is absent."""
+        cls = type(self)
+        values = _core._fields_of_record(self._tensor)
+        return cls._Fields(*[kind._of(value) if isinstance(kind, type) else value
+                             for kind, value in zip(cls._types.values(), values)])
+
+    def __repr__(self):
+        cls = type(self)
+        if not isinstance(self._tensor, _core.Tensor) or _core._is_traced(self._tensor):
+            return f"{cls.__name__}(...)"
+        if not self.is_there():
+            return f"{cls.__name__}.none()"
+        return f"{cls.__name__}({', '.join(f'{name}={value!r}' for name, value in self.fields()._asdict().items())})"
+
+
+def _field(cls, name, kind, value):
+    if isinstance(kind, type):
+        value = kind.none() if value is None else value
+        if not isinstance(value, kind):
+            raise errors.TypeError(f"{cls.__name__}.{name} is a {type(value).__name__}, expected a {kind.__name__}")
+        return value._tensor
+    if value is None:
+        raise errors.TypeError(f"{cls.__name__}: {name} is not given; it is {kind}")
+    return value if isinstance(value, _core.Tensor) else asarray(value, _core.DType(kind.split("[")[0]))
+
+
+def record(cls):
+    """A class whose fields are arrays, with the types as the IR writes them, and records that may be absent (None).
+
+        @plait.record
+        class Tree:
+            value: "f64[2]"
+            left: "Tree"
+            right: "Tree"
+
+    `tree.is_there()` is a bool[], `tree.value` a field of one that is there. Built-up trees are leaves of transforms:
+    one function serves trees of any form, and the gradient by a tree is a tree."""
+    notes = typing.cast(dict, cls.__dict__.get("__annotations__", {}))
+    if not notes:
+        raise errors.TypeError(f"record: {cls.__name__} has no fields")
+    made = type(cls.__name__, (Record,), {
+        **{name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")},
+        "__slots__": (), "_record_name": cls.__name__})
+    types = {}
+    for name, kind in notes.items():
+        kind = made if kind == cls.__name__ else kind
+        is_record = isinstance(kind, type) and issubclass(kind, Record)
+        if not is_record and not isinstance(kind, str):
+            raise errors.TypeError(f"record: {cls.__name__}.{name} is {kind!r}, expected a type as the IR writes it, such "
+                                   "as \"f32[3]\", or a record class")
+        types[name] = kind
+    made._types = types
+    made._Fields = collections.namedtuple(cls.__name__ + "Fields", types)
+    _core._declare_record(cls.__name__, [f"@{kind._record_name}?" if isinstance(kind, type) else kind
+                                         for kind in types.values()])
+    for name in types:
+        setattr(made, name, property(lambda self, name=name: getattr(self.fields(), name)))
+    return made
