@@ -115,6 +115,7 @@ Tensor packed_plain(const ir::RecordType& record, std::span<const Tensor> fields
 
 Tensors unpacked_plain(const ir::RecordType& record, const Tensor& packed) {
   if (Trace* const trace = Trace::current()) {
+    tell(*trace, record);
     return trace->record(
         {.primitive = ir::primitive(ir::Structure::unpack), .operands = {&packed, 1}});
   }

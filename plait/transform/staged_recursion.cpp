@@ -452,14 +452,27 @@ std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
                      false);
   }
   if (!is_pull) return values_of(function.run_batched_for(operands), true);
-  // The derivative of a function of all lanes is that of each, where they share nothing.
-  std::vector<LaneValue> apart;
-  for (const LaneValue& operand : operands) apart.push_back({of_all_lanes(operand, lanes), true});
+  // The derivative of a function of all lanes is that of each, where they share nothing but what
+  // no derivative is wanted of.
+  const auto& wanted = instruction.attributes_as<ir::PullAttributes>().wanted;
   const size_t count = called(1).signature().parameters.size();
-  const Recursion of = Recursion::of_lanes(program, called(1), std::vector<bool>(count, true));
-  return values_of(
-      function.run_batched_pull(of, instruction.attributes_as<ir::PullAttributes>().wanted, apart),
-      true);
+  std::vector<LaneValue> apart;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const bool is_wanted = std::ranges::find(wanted, static_cast<int64_t>(i)) != wanted.end();
+    if (operands[i].tensor.is_array()) {
+      apart.push_back({of_all_lanes(operands[i], lanes), true});
+    } else if (i < count && !is_wanted) {
+      apart.push_back(operands[i]);
+    } else {
+      throw TypeError("the derivative by a {} would differ from sample to sample",
+                      operands[i].tensor.type().text())
+          .at(instruction.location())
+          .hint("take it of the sum over all samples");
+    }
+  }
+  const std::vector<bool> theirs = flags_of(std::span(apart).first(count));
+  const Recursion of = Recursion::of_lanes(program, called(1), theirs);
+  return values_of(function.run_batched_pull(of, wanted, apart), true);
 }
 
 bool has_pulls(const ir::Program& program) {
