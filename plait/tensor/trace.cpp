@@ -1,6 +1,7 @@
 #include "plait/tensor/trace.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 
 #include "plait/core/error.h"
@@ -172,6 +173,21 @@ Tensor Trace::parameter(const ir::Type& type, std::string_view label) {
   return Tensor(TracedValue{scope_, builder_.parameter(type, label), type});
 }
 
+namespace {
+
+// A function that is recorded once more makes its constants anew: they are the same to it.
+bool is_same_constant(const Tensor& a, const Tensor& b) {
+  if (a.is_traced() || b.is_traced() || !a.is_array() || !b.is_array()) return false;
+  if (a.derivation() || b.derivation()) return false;
+  const Array &x = a.array(), &y = b.array();
+  return x.dtype() == y.dtype() && x.sizes() == y.sizes() && x.is_contiguous() &&
+         y.is_contiguous() &&
+         std::memcmp(x.data(), y.data(),
+                     static_cast<size_t>(x.element_count() * x.element_size())) == 0;
+}
+
+}  // namespace
+
 ir::ValueId Trace::value_of(const Tensor& tensor) {
   if (tensor.is_traced()) {
     const TracedValue& traced = tensor.traced();
@@ -184,7 +200,14 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
     }
   }
   const auto [place, is_new] = captured_.try_emplace(tensor.identity(), 0);
-  if (is_new) {
+  const auto known =
+      is_new
+          ? std::ranges::find_if(
+                captures_, [&](const Tensor& capture) { return is_same_constant(capture, tensor); })
+          : captures_.end();
+  if (known != captures_.end()) {
+    place->second = capture_values_[static_cast<size_t>(known - captures_.begin())];
+  } else if (is_new) {
     const ir::Type type = tensor.type();
     declare_sizes(type);
     place->second = builder_.add({.primitive = capture_primitive(), .stated_types = {&type, 1}});

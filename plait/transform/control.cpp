@@ -58,7 +58,7 @@ Tensors scan_now(const TensorFunction& body, std::span<const Tensor> initial,
           .at(Location::of_caller());
     }
     for (size_t k = 0; k < carries.size(); ++k) {
-      if (results[k].dtype() != carries[k].dtype() || results[k].shape() != carries[k].shape()) {
+      if (results[k].type() != carries[k].type()) {
         throw TypeError("scan: carry {} is {}, and {} after a step", k, carries[k].type().text(),
                         results[k].type().text())
             .at(Location::of_caller());

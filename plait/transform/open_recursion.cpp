@@ -13,6 +13,8 @@
 namespace plait {
 namespace {
 
+constexpr int kMostRounds = 100;
+
 thread_local std::vector<OpenRecursion*> open;
 
 uint64_t next_number() {
@@ -179,7 +181,12 @@ std::vector<Tensor> OpenRecursion::call_with_captures(std::span<const Tensor> op
 }
 
 StagedFunction OpenRecursion::stage(const TensorFunction& body) {
-  while (true) {
+  for (int round = 0;; ++round) {
+    if (round == kMostRounds) {
+      throw ValueError("{} captures other tensors whenever it is recorded", name_)
+          .at(Location::of_caller())
+          .hint("make them outside, or by operations");
+    }
     Trace trace(name_, Trace::apart);
     trace_ = &trace;
     std::vector<Tensor> arguments, results;
