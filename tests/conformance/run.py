@@ -1,8 +1,8 @@
 """Runs the conformance suite: `run.py` all of it, `run.py values reduce` one check of one family.
 
-    run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, programs, partials, transposes,
-                                       tangents, jvp, vjp, second, third, staged, table, functions) or `all`; of the
-                                       primitives of a family
+    run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, programs, symbolic, partials,
+                                       transposes, tangents, jvp, vjp, second, third, staged, remat, vmap, table,
+                                       functions) or `all`; of the primitives of a family
     run.py report                      how many primitives and functions are covered, and what is listed as different
 
 Exits with 1 when something disagrees; each line begins with the primitive and the check.
@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 
-from suite import batching, cases, derivatives, functions, programs, rules, table, values
+from suite import batching, cases, derivatives, functions, programs, rules, symbolic, table, values
 
 CHECKS = {
     "values": values.check_values,
@@ -20,6 +20,7 @@ CHECKS = {
     "signature": batching.check_signature,
     "batching": batching.check_batching,
     "programs": programs.check_programs,
+    "symbolic": symbolic.check_symbolic,
     "partials": rules.check_partials,
     "transposes": rules.check_transposes,
     "tangents": rules.check_tangents,
