@@ -9,18 +9,24 @@
 #include "plait/transform/grad.h"
 #include "plait/transform/programs.h"
 
-namespace plait {
-namespace {
+namespace user {
 
 // Products, sums and functions of matrices, as many as asked for; the last ones make a number.
 struct Layers {
   int64_t length;
-  Tensor operator()(const Tensor& x, const Tensor& w) const {
-    Tensor y = x;
+  plait::Tensor operator()(const plait::Tensor& x, const plait::Tensor& w) const {
+    plait::Tensor y = x;
     for (int64_t i = 0; i + 5 <= length; i += 5) y = tanh(matmul(y, w)) * x + sin(y);
     return sum(y);
   }
 };
+
+}  // namespace user
+
+namespace plait {
+namespace {
+
+using user::Layers;
 
 ir::Program recorded(int64_t length) {
   const Tensor x = ones({8, 4}), w = ones({4, 4});

@@ -2,6 +2,7 @@
 // the user's line.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,14 +11,19 @@ namespace plait {
 
 class CallInProgress {
  public:
-  explicit CallInProgress(std::string_view function) : function_(function), outer_(outermost_) {
-    if (outer_ == nullptr) outermost_ = this;
+  // Inlined, so that what it returns to is what called the function.
+  [[gnu::always_inline]] explicit CallInProgress(std::string_view function)
+      : function_(function), outer_(outermost_) {
+    if (outer_ != nullptr) return;
+    outermost_ = this;
+    returns_to_ = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   }
   CallInProgress(const CallInProgress&) = delete;
   CallInProgress& operator=(const CallInProgress&) = delete;
 
   // Null where there is none. What a function calls inside is its own affair.
   static const CallInProgress* outermost() { return outermost_; }
+  uintptr_t returns_to() const { return returns_to_; }  // of the outermost
   // "sum of f32[3]: " and the message, or without the operands where that tells them all.
   std::string told_with(std::string message) const;
 
@@ -33,6 +39,7 @@ class CallInProgress {
 
   std::string_view function_;
   const CallInProgress* outer_;
+  uintptr_t returns_to_ = 0;
 };
 
 }  // namespace plait

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 #include <unwind.h>
 
+#include "plait/core/call_in_progress.h"
 #include "plait/core/caller_source.h"
 #include "plait/core/immortal.h"
 #include "plait/core/source_line.h"
@@ -111,6 +112,12 @@ class CallStack {
     return stack;
   }
 
+  static CallStack of(uintptr_t address) {
+    CallStack stack;
+    stack.addresses_[stack.size_++] = address;
+    return stack;
+  }
+
   std::span<const uintptr_t> addresses() const { return std::span(addresses_).first(size_); }
   friend bool operator==(const CallStack& a, const CallStack& b) {
     return std::ranges::equal(a.addresses(), b.addresses());
@@ -168,6 +175,18 @@ StackTable& stacks() {
   return *table;
 }
 
+// Whether a function of the user's made a call that returns to there.
+bool returns_to_user(uintptr_t address) {
+  struct Known {
+    uintptr_t address;
+    bool is_users;
+  };
+  thread_local std::array<Known, 256> known{};
+  Known& here = known[address / 4 % known.size()];
+  if (here.address != address) here = {address, is_in_users_function(address - 1)};
+  return here.is_users;
+}
+
 std::atomic<Location (*)()> caller_source = nullptr;
 thread_local Location scope_location;
 
@@ -192,7 +211,11 @@ Location Location::of_caller() {
   if (const auto source = caller_source.load(std::memory_order_acquire)) {
     if (const Location told = source(); told.known()) return told;
   }
-  return Location(stacks().index_of(CallStack::here()) << 2 | 3);
+  const CallInProgress* const call = CallInProgress::outermost();
+  const CallStack stack = call != nullptr && returns_to_user(call->returns_to())
+                              ? CallStack::of(call->returns_to())
+                              : CallStack::here();
+  return Location(stacks().index_of(stack) << 2 | 3);
 }
 
 LocationScope::LocationScope(Location location) : outer_(scope_location) {

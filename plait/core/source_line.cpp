@@ -22,6 +22,8 @@ bool is_inside(std::string_view file) {
 
 #ifdef PLAIT_HAVE_LIBDW
 
+#include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <memory>
 #include <mutex>
@@ -103,6 +105,48 @@ Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr* bias) {
   return nullptr;
 }
 
+// The functions of a loaded file, by address.
+class Functions {
+ public:
+  explicit Functions(Dwfl_Module* module) {
+    const int count = dwfl_module_getsymtab(module);
+    for (int i = 0; i < count; ++i) {
+      GElf_Sym symbol;
+      GElf_Addr begin = 0;
+      const char* name =
+          dwfl_module_getsym_info(module, i, &symbol, &begin, nullptr, nullptr, nullptr);
+      if (name == nullptr || GELF_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
+      functions_.push_back({begin, begin + symbol.st_size, is_users(name)});
+    }
+    std::ranges::sort(functions_, {}, &Function::begin);
+  }
+
+  bool is_in_users(Dwarf_Addr address) const {
+    const auto next = std::ranges::upper_bound(functions_, address, {}, &Function::begin);
+    return next != functions_.begin() && address < std::prev(next)->end &&
+           std::prev(next)->is_users;
+  }
+
+ private:
+  struct Function {
+    Dwarf_Addr begin, end;
+    bool is_users;
+  };
+
+  // By how names begin that are mangled: functions, those of constant objects, and what is local to
+  // one.
+  static bool is_users(std::string_view name) {
+    for (const std::string_view kind : {"_ZN", "_ZNK", "_ZZN", "_ZZNK"}) {
+      if (!name.starts_with(kind)) continue;
+      const std::string_view space = name.substr(kind.size());
+      if (space.starts_with("5plait") || space.starts_with("St")) return false;
+    }
+    return !name.starts_with("_ZSt");
+  }
+
+  std::vector<Function> functions_;
+};
+
 // One walk over the files that this process has loaded. The library is not thread-safe, and takes
 // milliseconds for an address in a large unit.
 class DebugInformation {
@@ -113,6 +157,13 @@ class DebugInformation {
     std::optional<SourceLine> found = look_up(address);
     if (found) known_.emplace(address, *found);
     return found;
+  }
+
+  bool is_in_users_function(uintptr_t address) {
+    const std::lock_guard lock(mutex_);
+    Dwfl_Module* module = module_of(address);
+    if (module == nullptr) return false;
+    return functions_.try_emplace(module, module).first->second.is_in_users(address);
   }
 
  private:
@@ -150,15 +201,24 @@ class DebugInformation {
   std::mutex mutex_;
   std::unique_ptr<Dwfl, EndSession> session_;
   std::unordered_map<uintptr_t, SourceLine> known_;
+  std::unordered_map<Dwfl_Module*, Functions> functions_;
 };
+
+DebugInformation& debug_information() {
+  static Immortal<DebugInformation> information;
+  return *information;
+}
 
 }  // namespace
 
 bool can_read_source_lines() { return true; }
 
 std::optional<SourceLine> source_line_of(uintptr_t address) {
-  static Immortal<DebugInformation> information;
-  return information->line_of(address);
+  return debug_information().line_of(address);
+}
+
+bool is_in_users_function(uintptr_t address) {
+  return debug_information().is_in_users_function(address);
 }
 
 }  // namespace plait
@@ -170,6 +230,7 @@ namespace plait {
 bool can_read_source_lines() { return false; }
 
 std::optional<SourceLine> source_line_of(uintptr_t) { return std::nullopt; }
+bool is_in_users_function(uintptr_t) { return false; }
 
 }  // namespace plait
 

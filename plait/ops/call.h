@@ -25,7 +25,7 @@ void add_text(std::vector<std::string>& texts, std::span<const Tensor> tensors);
 template <class... Given>
 class Call final : public CallInProgress {
  public:
-  explicit Call(std::string_view function, const Given&... given)
+  [[gnu::always_inline]] explicit Call(std::string_view function, const Given&... given)
       : CallInProgress(function), given_(given...) {}
 
  private:

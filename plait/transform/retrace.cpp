@@ -1,5 +1,7 @@
 #include "plait/transform/retrace.h"
 
+#include "plait/ir/verify.h"
+
 namespace plait {
 
 Retrace::Retrace(const ir::Function& function, const std::string& name)
@@ -12,7 +14,9 @@ Retrace::Retrace(const ir::Function& function, const std::string& name)
 }
 
 ir::Program Retrace::finish(std::span<const Tensor> results) {
-  return trace.program(trace.finish(results));
+  ir::Program program = trace.part(trace.finish(results));
+  ir::verify_pass(program, program.entry().name());
+  return program;
 }
 
 }  // namespace plait

@@ -1,17 +1,21 @@
 #include "plait/core/call_in_progress.h"
 
 #include <thread>
+#include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/core/source_line.h"
 
 namespace plait {
 namespace {
 
 class TestCall final : public CallInProgress {
  public:
-  explicit TestCall(std::string_view function, std::vector<std::string> given = {})
+  [[gnu::always_inline]] explicit TestCall(std::string_view function,
+                                           std::vector<std::string> given = {})
       : CallInProgress(function), given_(std::move(given)) {}
 
  private:
@@ -64,6 +68,45 @@ TEST(CallInProgress, KeepsItsLineWhereNoOtherIsKnown) {
   const Location mine = Location::of("model.py", 3);
   EXPECT_EQ(ValueError("no").at(mine).location(), mine);
   EXPECT_EQ(ValueError("no").at(mine).at({}).location(), mine);
+}
+
+// As functions that users call do.
+[[gnu::noinline]] Location where_it_was_called() {
+  const TestCall call("f");
+  const Location location = Location::of_caller();
+  asm volatile("");
+  return location;
+}
+
+}  // namespace
+}  // namespace plait
+
+namespace somebody {
+
+struct Noted {
+  plait::Location location;
+  int line;
+};
+[[gnu::noinline]] std::vector<Noted> call_twice() {
+  std::vector<Noted> noted;
+  noted.push_back({plait::where_it_was_called(), __LINE__});
+  noted.push_back({plait::where_it_was_called(), __LINE__});
+  return noted;
+}
+
+}  // namespace somebody
+
+namespace plait {
+namespace {
+
+TEST(CallInProgress, TellsTheUsersLine) {
+  if (!can_read_source_lines()) GTEST_SKIP() << "this build reads no debug information";
+  for (int i = 0; i < 2; ++i) {
+    for (const auto& [location, line] : somebody::call_twice()) {
+      EXPECT_EQ(location.text(), fmt::format("call_in_progress_test.cpp:{}", line));
+    }
+  }
+  EXPECT_EQ(somebody::call_twice()[0].location, somebody::call_twice()[0].location);
 }
 
 }  // namespace
