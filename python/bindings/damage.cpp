@@ -136,6 +136,19 @@ std::vector<Tensor> damaged_batching(const ir::Attributes& attributes,
   return results;
 }
 
+// Right at once, wrong where its operands are traced: in a vmap within another.
+std::vector<Tensor> damaged_batching_again(const ir::Attributes& attributes,
+                                           std::span<const Tensor> operands,
+                                           const std::vector<bool>& batched) {
+  std::vector<Tensor> results = original()->rules.batching.of(attributes, operands, batched);
+  if (std::ranges::none_of(operands, &Tensor::is_traced)) return results;
+  for (Tensor& result : results) {
+    const Tensor turned[] = {slice(result, 0, {.start = -1}), slice(result, 0, {.stop = -1})};
+    result = concat(turned);
+  }
+  return results;
+}
+
 template <size_t... i>
 constexpr std::array<Tensor (*)(const RuleContext&), sizeof...(i)> damaged_partials(
     std::index_sequence<i...>) {
@@ -158,6 +171,9 @@ bool damage_rule(Rules& rules, const std::string& kind, size_t operand) {
   } else if (kind == "batching") {
     if (!rules.batching.of) return false;
     rules.batching.of = damaged_batching;
+  } else if (kind == "batching_again") {
+    if (!rules.batching.of) return false;
+    rules.batching.of = damaged_batching_again;
   } else {
     throw ValueError("no kind of damage: {}", kind);
   }

@@ -1,6 +1,6 @@
 """Runs the conformance suite: `run.py` all of it, `run.py values reduce` one check of one family.
 
-    run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, programs, symbolic, partials,
+    run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, axes, programs, symbolic, partials,
                                        transposes, tangents, jvp, vjp, second, third, staged, remat, vmap, table,
                                        functions) or `all`; of the primitives of a family
     run.py report                      how many primitives and functions are covered, and what is listed as different
@@ -19,6 +19,7 @@ CHECKS = {
     "special": values.check_special,
     "signature": batching.check_signature,
     "batching": batching.check_batching,
+    "axes": batching.check_axes,
     "programs": programs.check_programs,
     "symbolic": symbolic.check_symbolic,
     "partials": rules.check_partials,

@@ -44,6 +44,8 @@ def damages(case):
     yield from damages_to_rules(case)
     if not case.cannot_batch:
         yield "batching", 0, "batching"
+        if case.repeatable:
+            yield from ((kind, 0, "axes") for kind in ("batching", "batching_again"))
     if case.has_loops:
         yield "signature", 0, "signature"
 

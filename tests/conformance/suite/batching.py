@@ -1,4 +1,5 @@
-"""Index signatures against kernels, and batching (by the signature or by its own rule) against a loop over slices."""
+"""Index signatures against kernels, and batching (by the signature or by its own rule) against a loop over slices: the
+rule itself, and plait.vmap along any axis."""
 
 import numpy as np
 import plait
@@ -8,6 +9,7 @@ from suite import compare, tolerances, values
 
 testing = _core._testing
 MOST_ELEMENTS = 2_000
+MOST_ELEMENTS_BY_AXIS, MOST_SAMPLES_BY_AXIS = 200, 4
 
 
 def _samples(case, quick):
@@ -92,3 +94,107 @@ def _check_lanes(case, sample, lanes, flags):
         expected = np.stack([lane[k] for lane in one_by_one])
         if wrong := _difference(case, result, expected, sample.attributes, operands):
             yield f"({sample}) batched {flags}: {wrong}"
+
+
+# ---- The same as users do it, by plait.vmap, with the samples along any axis.
+
+SIZES = (2, 3)  # of two levels of vmap
+
+
+def _samples_by_axis(case, quick):
+    """Small ones, and of those whose operands have the same shapes the first."""
+    known = set()
+    for sample, draws in _samples(case, quick=False):
+        kind = tuple(x.shape for x in draws[0])
+        if kind in known or sum(x.size for x in draws[0]) > MOST_ELEMENTS_BY_AXIS:
+            continue
+        known.add(kind)
+        if len(known) > (2 if quick else MOST_SAMPLES_BY_AXIS):
+            return
+        yield sample, draws
+
+
+def _loop(function, sizes, place=()):
+    """The results of the function of each place, in arrays with these sizes in front."""
+    if not sizes:
+        return function(*place)
+    parts = [_loop(function, sizes[1:], (*place, k)) for k in range(sizes[0])]
+    return [np.stack(each) for each in zip(*parts)]
+
+
+def _levels_of_one(draws):
+    """For one level of vmap: along which axis the samples of each operand lie, and those of the results."""
+    for flags in _patterns(len(draws[0])):
+        ranks = [x.ndim for x, flag in zip(draws[0], flags) if flag]
+        for place in range(max(ranks) + 1):
+            yield [([min(place, x.ndim) if flag else None for x, flag in zip(draws[0], flags)], 0)]
+        yield [([0 if flag else None for flag in flags], -1)]
+
+
+def _levels_of_two(draws):
+    """For two levels, the outer one first, each of one operand."""
+    operands = draws[0][:3]
+    for i in range(len(operands)):
+        for j in range(len(operands)):
+            first, last_of_inner, last = 0, operands[j].ndim, operands[i].ndim + (i == j)
+            for outer, inner in (((last, 0), (first, -1)), ((first, -1), (last_of_inner, 0))):
+                yield [([axis if k == which else None for k in range(len(draws[0]))], out)
+                       for which, (axis, out) in ((i, outer), (j, inner))]
+
+
+def _laid_out(draws, levels, sizes):
+    """The operands with samples along the axes of the levels, and the operands of each place."""
+    def at(*place):
+        """Which draw an operand is: by the levels that it has samples in."""
+        return [draws[sum(k for k, (axes, _) in zip(place, levels) if axes[i] is not None) % len(draws)][i]
+                for i in range(len(draws[0]))]
+
+    arrays = []
+    for i in range(len(draws[0])):
+        axes = [level[0][i] for level in levels]
+        array = _loop(lambda *place: [at(*(k if axis is not None else 0 for k, axis in zip(place, axes)))[i]], sizes)[0]
+        # The outer level's axis is one of what has the inner one's already.
+        for depth in reversed(range(len(levels))):
+            array = np.moveaxis(array, depth, depth + axes[depth]) if axes[depth] is not None else array.take(0, depth)
+        arrays.append(array)
+    return arrays, at
+
+
+def _wrong_by_axis(case, sample, draws, levels):
+    sizes = (len(draws),) if len(levels) == 1 else SIZES
+
+    def function(*given):
+        return plait.apply(case.primitive.name, list(given), **sample.attributes)
+
+    for axes, out in reversed(levels):
+        function = plait.vmap(function, tuple(axes), out)
+    arrays, at = _laid_out(draws, levels, sizes)
+    found = function(*[plait.borrow(x.copy()) for x in arrays])
+    found = [each.numpy() for each in (found if isinstance(found, tuple) else (found,))]
+    expected = _loop(lambda *place: values.run(case, at(*place), sample.attributes), sizes)
+    if len(found) != len(expected):
+        return f"{len(found)} results, expected {len(expected)}"
+    for result, wanted in zip(found, expected):
+        for depth, (_, out) in enumerate(levels):
+            result = np.moveaxis(result, depth if out == 0 else -1, depth)
+        if wrong := _difference(case, result, wanted, sample.attributes, arrays):
+            return wrong
+    return None
+
+
+def check_axes(case, quick=False):
+    """vmap with the samples along each axis of each operand alone and of all of them, and vmap of vmap."""
+    for sample, draws in _samples_by_axis(case, quick):
+        has_results = case.oracle is None or values.ask(case, draws[0], sample.attributes)
+        if not case.repeatable or not has_results:
+            continue
+        for levels in (*_levels_of_one(draws), *_levels_of_two(draws)):
+            try:
+                wrong = _wrong_by_axis(case, sample, draws, levels)
+                if case.cannot_batch:
+                    wrong = f"is batched, though {case.cannot_batch}"
+            except plait.Error as error:
+                wrong = None if case.cannot_batch else f"{type(error).__name__}: {error}"
+            if wrong:
+                described = ", in ".join(f"axes {axes} to {out}" for axes, out in levels)
+                yield f"({sample}) vmap along {described}: {wrong}"
