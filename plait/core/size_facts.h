@@ -31,6 +31,11 @@ struct SizeFact {
   friend bool operator==(const SizeFact&, const SizeFact&) = default;
 };
 
+inline SizeFact operator<(Dim a, Dim b) { return {a, SizeFact::less, b}; }
+inline SizeFact operator<=(Dim a, Dim b) { return {a, SizeFact::less_equal, b}; }
+inline SizeFact operator>(Dim a, Dim b) { return b < a; }
+inline SizeFact operator>=(Dim a, Dim b) { return b <= a; }
+
 // What follows from facts, in a form that is quick to use. No symbol that is replaced occurs in the
 // expressions.
 struct SizeKnowledge {

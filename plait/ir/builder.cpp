@@ -79,6 +79,13 @@ void FunctionBuilder::declare(const Signature& signature, std::span<const std::s
   declared_ = true;
 }
 
+void FunctionBuilder::declare_results(std::span<const Dim> result_sizes,
+                                      std::span<const Type> results) {
+  function_->signature_.result_sizes.assign(result_sizes.begin(), result_sizes.end());
+  function_->signature_.results.assign(results.begin(), results.end());
+  declared_ = true;
+}
+
 Dim FunctionBuilder::fresh_size(std::string_view hint) {
   std::string name(hint);
   for (int i = 1; is_size_taken(name); ++i) name = fmt::format("{}.{}", hint, i);

@@ -53,6 +53,8 @@ class FunctionBuilder {
   // Sizes that are named here are named otherwise than in that one, whose values may come here yet.
   // It must stay until this one has finished.
   void set_around(const FunctionBuilder& around) { around_ = &around; }
+  // What the results will be, in terms of names for sizes that `finish` is told.
+  void declare_results(std::span<const Dim> result_sizes, std::span<const Type> results);
   // Declares all that a signature says, for a function whose callers were told it before.
   void declare(const Signature& signature, std::span<const std::string> labels = {});
 

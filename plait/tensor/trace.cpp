@@ -317,41 +317,49 @@ std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& rec
   return copier.finish();
 }
 
-// Sizes of traces further out that nothing which was captured shows become parameters too.
-void Trace::declare_sizes_from_around() {
-  if (outer_ == nullptr) return;
-  const auto declare = [&](Dim dim) {
+std::vector<Dim> Trace::sizes_from_around() const {
+  std::vector<Dim> found;
+  if (outer_ == nullptr) return found;
+  const auto look_at = [&](Dim dim) {
     dim.for_each_symbol([&](Dim symbol) {
       const std::string name(symbol.name());
-      if (builder_.has_size(name)) return;
+      if (builder_.has_size(name) || std::ranges::find(found, symbol) != found.end()) return;
       for (const Trace* trace = outer_; trace != nullptr; trace = trace->outer_) {
-        if (trace->builder_.has_size(name)) return declare_size(symbol);
+        if (trace->builder_.has_size(name)) return found.push_back(symbol);
       }
     });
   };
   for (const ir::Instruction instruction : builder_.so_far().instructions()) {
-    for (const ir::Type& type : instruction.result_types()) type.for_each_dim(declare);
-    if (instruction.attributes()) {
-      instruction.attributes().map_sizes([&](Dim dim) {
-        declare(dim);
-        return dim;
-      });
-    }
+    for (const ir::Type& type : instruction.result_types()) type.for_each_dim(look_at);
+    if (instruction.attributes()) instruction.attributes().for_each_dim(look_at);
     for (const ir::Callee& callee : instruction.callees()) {
-      std::ranges::for_each(callee.sizes, declare);
+      std::ranges::for_each(callee.sizes, look_at);
     }
   }
+  return found;
 }
 
-RecordedFunction Trace::finish(std::span<const Tensor> results) {
+Trace::Outside::Outside(const Trace& trace) : inner_(std::exchange(current_trace, trace.outer_)) {}
+Trace::Outside::~Outside() { current_trace = inner_; }
+
+RecordedFunction Trace::finish(std::span<const Tensor> results) { return finish_with(results, {}); }
+
+RecordedFunction Trace::finish(std::span<const Tensor> results, const GivenSizes& sizes) {
+  builder_.declare_results(sizes.names, sizes.results);
+  return finish_with(results, sizes.values);
+}
+
+RecordedFunction Trace::finish_with(std::span<const Tensor> results,
+                                    std::span<const Dim> size_values) {
   std::vector<ir::ValueId> values;
   for (const Tensor& result : results) values.push_back(value_of(result));
-  declare_sizes_from_around();
+  // Those that nothing which was captured shows become parameters too.
+  for (const Dim size : sizes_from_around()) declare_size(size);
   close();
   for (const SizeFact& fact : sizes_.guards()) {
     if (is_about_parameters(fact)) builder_.require(fact);
   }
-  std::shared_ptr<const ir::Function> function = builder_.finish(values);
+  std::shared_ptr<const ir::Function> function = builder_.finish(values, size_values);
   std::vector<ir::ValueId> places(function->value_count());
   std::iota(places.begin(), places.end(), 0);
   if (!captures_.empty()) function = with_captures(*function, places);

@@ -27,6 +27,13 @@ struct RecordedFunction {
   std::vector<ir::ValueId> values;  // what became of each value of the trace
 };
 
+// Sizes that a function gives back: names for them, what they are in it, and the types of its
+// results in terms of the names.
+struct GivenSizes {
+  std::vector<Dim> names, values;
+  std::vector<ir::Type> results;
+};
+
 // An instruction to be recorded, as ir::NewInstruction, with tensors for operands.
 struct TracedInstruction {
   const ir::Primitive& primitive;
@@ -76,6 +83,8 @@ class Trace {
   // Sizes that are symbols become size parameters of the function.
   void declare_sizes(const ir::Type& type);
   void declare_size(Dim symbol);  // ValueError where there is one of that name
+  // A name like this one, which no size has here or in the traces that this one is within.
+  Dim fresh_size(std::string_view hint) { return builder_.fresh_size(hint); }
   // Before any instruction, with its sizes declared.
   Tensor parameter(const ir::Type& type, std::string_view label = {});
   std::vector<Tensor> record(const TracedInstruction& instruction);
@@ -91,6 +100,20 @@ class Trace {
 
   // Takes a tensor from outside, also where no instruction uses it.
   void capture(const Tensor& tensor) { value_of(tensor); }
+  // Sizes that it uses so far, and that only traces further out have.
+  std::vector<Dim> sizes_from_around() const;
+  // While one is there, the innermost trace is the one that this trace is within.
+  class Outside {
+   public:
+    explicit Outside(const Trace& trace);
+    ~Outside();
+    Outside(const Outside&) = delete;
+    Outside& operator=(const Outside&) = delete;
+
+   private:
+    Trace* const inner_;
+  };
+
   // Whether a parameter so far, or what was captured, is of that size.
   bool shows_size(Dim symbol) const;
 
@@ -104,6 +127,7 @@ class Trace {
 
   // The function so far, which gives these; the trace is closed.
   RecordedFunction finish(std::span<const Tensor> results);
+  RecordedFunction finish(std::span<const Tensor> results, const GivenSizes& sizes);
   // Of the outermost trace: its function as the entry, and those that traces within it recorded.
   ir::Program program(const RecordedFunction& entry);
   // The same, not verified: it may be part of a function that is still being recorded.
@@ -114,9 +138,9 @@ class Trace {
   std::vector<Tensor> tensors_of(const ir::Added& added);
   std::shared_ptr<const ir::Function> with_captures(const ir::Function& recorded,
                                                     std::vector<ir::ValueId>& values) const;
+  RecordedFunction finish_with(std::span<const Tensor> results, std::span<const Dim> size_values);
   bool is_about_parameters(const SizeFact& fact) const;
   void close();
-  void declare_sizes_from_around();
 
   Trace(std::string name, bool is_apart);
 

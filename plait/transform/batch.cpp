@@ -276,7 +276,11 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     std::vector<ir::Type> types;
     for (const LaneValue& operand : operands) types.push_back(type_of(operand));
     std::vector<bool> flags = flags_of_carries(body, operands, constants, carries, types);
-    if (parts_samples(test, types, flags)) return looped_apart(instruction, operands, constants);
+    const bool parts = parts_samples(test, types, flags);
+    const bool changes = !instruction.size_results().empty();
+    if (parts && !changes) return looped_apart(instruction, operands, constants);
+    TensorFunction goes_on = held(test, operands.first(constants), flags, {parts});
+    if (parts) goes_on = agreed(instruction, goes_on);
     std::vector<Tensor> initial;
     const std::vector<bool> of_carries(flags.begin() + static_cast<std::ptrdiff_t>(constants),
                                        flags.end());
@@ -284,12 +288,29 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       const LaneValue& carry = operands[constants + i];
       initial.push_back(of_carries[i] ? of_all_lanes(carry, lanes_) : carry.tensor);
     }
-    const std::vector<Tensor> found =
-        control::while_loop(held(test, operands.first(constants), flags, {false}),
-                            held(body, operands.first(constants), flags, of_carries), initial);
+    const std::vector<Tensor> found = control::while_loop(
+        goes_on, held(body, operands.first(constants), flags, of_carries), initial);
     Values results;
     for (size_t i = 0; i < carries; ++i) results.push_back({found[i], of_carries[i]});
     return results;
+  }
+
+  // The test of a loop that changes sizes, which must not differ from sample to sample. That is
+  // seen at once only.
+  static TensorFunction agreed(const ir::Instruction& instruction, const TensorFunction& test) {
+    const auto refuse = [location = instruction.location()] {
+      throw TypeError(
+          "while: samples end at different steps, and sizes of what they carry change, which would "
+          "differ from sample to sample")
+          .at(location)
+          .hint("use the padded form: a fixed size and a count of the entries that are there");
+    };
+    if (Trace::current() != nullptr) refuse();
+    return [test, refuse](std::span<const Tensor> given) {
+      const Tensor truths = test(given)[0], some = plait::any(truths);
+      if (some.item<bool>() != all(truths).item<bool>()) refuse();
+      return std::vector{some};
+    };
   }
 
   // Whether the test differs from sample to sample.

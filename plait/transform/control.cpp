@@ -3,12 +3,14 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ir/structure.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/index.h"
 #include "plait/ops/random.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/trace.h"
+#include "plait/transform/carried_sizes.h"
 #include "plait/transform/checkpointed.h"
 #include "plait/transform/lifted_draws.h"
 #include "plait/transform/open_recursion.h"
@@ -16,6 +18,21 @@
 #include "plait/transform/staged_scan.h"
 #include "plait/transform/staged_while.h"
 #include "plait/transform/tensor_lists.h"
+
+namespace plait {
+
+Tensor holds(const SizeFact& fact) {
+  const Tensor left = full({}, fact.left, DType::i64), right = full({}, fact.right, DType::i64);
+  switch (fact.relation) {
+    case SizeFact::equal: return equal(left, right);
+    case SizeFact::not_equal: return not_equal(left, right);
+    case SizeFact::less_equal: return less_equal(left, right);
+    case SizeFact::less: break;
+  }
+  return less(left, right);
+}
+
+}  // namespace plait
 
 namespace plait::control {
 namespace {
@@ -26,6 +43,9 @@ void expect_scalar(std::string_view what, const Tensor& tensor, bool is_wanted_d
   throw TypeError("{} is {}, expected {}", what, tensor.type().text(), wanted)
       .at(Location::of_caller());
 }
+
+constexpr const char* kKeepsItsType =
+    "begin with the type that a step gives; sizes of what is carried may change in a while_loop";
 
 void expect_carries(std::string_view what, std::span<const ir::Type> before,
                     std::span<const ir::Type> after, const Location& location) {
@@ -39,8 +59,22 @@ void expect_carries(std::string_view what, std::span<const ir::Type> before,
     throw TypeError("{}: carry {} is {}, and {} after a step ({})", what, i, before[i].text(),
                     after[i].text(), location.text())
         .at(Location::of_caller())
-        .hint("begin with the type that a step gives");
+        .hint(kKeepsItsType);
   }
+}
+
+// Whether the test is true at each step, whatever is carried.
+bool is_always_true(const StagedFunction& test) {
+  const ir::Function& function = *test.function;
+  const ir::ValueId result = function.results()[0];
+  const size_t own = function.parameter_count() - test.captures.size();
+  if (result < function.parameter_count()) {
+    return result >= own && !test.captures[result - own].is_traced() &&
+           test.captures[result - own].item<bool>();
+  }
+  const ir::Instruction made = *function.definition(result);
+  return made.primitive().structure == ir::Structure::literal &&
+         Tensor(Array::of(made.attributes_as<ir::LiteralAttributes>().value)).item<bool>();
 }
 
 Tensors scan_now(const TensorFunction& body, std::span<const Tensor> initial,
@@ -61,7 +95,8 @@ Tensors scan_now(const TensorFunction& body, std::span<const Tensor> initial,
       if (results[k].type() != carries[k].type()) {
         throw TypeError("scan: carry {} is {}, and {} after a step", k, carries[k].type().text(),
                         results[k].type().text())
-            .at(Location::of_caller());
+            .at(Location::of_caller())
+            .hint(kKeepsItsType);
       }
       carries[k] = results[k];
     }
@@ -140,7 +175,7 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
       expect_truth(truth);
       if (!truth.item<bool>()) return carries;
       Tensors next = body(carries);
-      expect_carries("while", types, ir_types_of(next), Location::of_caller());
+      expect_carried("while", types, ir_types_of(next), Location::of_caller());
       carries = std::move(next);
     }
   }
@@ -149,27 +184,34 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
     expect_truth(truth.at(0));
     return truth;
   };
-  std::optional<StagedFunction> found;
+  std::optional<StagedBody> found;
   try {
-    found = stage("body", types, body);
+    found = stage_body(types, body);
   } catch (const UnknownResults&) {  // of the types that it began with, if it runs at all
     return results_to_come(types);
   }
-  const StagedFunction tests = stage("test", types, checked), &steps = *found;
-  expect_carries("while", types, steps.function->signature().results, steps.function->location());
+  const StagedFunction tests = stage("test", found->types, checked), &steps = found->body;
+  if (is_always_true(tests)) {
+    throw ValueError("while: the test is true at each step, whatever is carried ({})",
+                     tests.function->location().text())
+        .at(Location::of_caller())
+        .hint("sizes are compared when it runs by <, <=, > and >=");
+  }
   if (draws_keys(tests.program) || draws_keys(steps.program)) {
     return while_with_keys(with_key(tests), with_key(steps), initial);
   }
   Captures captures({});
   const std::vector<size_t> for_test = captures.add(tests), for_body = captures.add(steps);
   const size_t constants = captures.operands().size();
-  const Tensors operands = joined({captures.operands(), initial});
+  std::vector<ir::Type> all = ir_types_of(captures.operands());
+  all.insert(all.end(), found->types.begin(), found->types.end());
   const auto whole = [&](const StagedFunction& function, const std::vector<size_t>& places) {
-    return stage(function.function->name(), ir_types_of(operands), [&](auto given) {
+    return stage(function.function->name(), all, [&](auto given) {
       return function(joined({given.subspan(constants), picked(given, places)}));
     });
   };
-  return stage_while(whole(tests, for_test), whole(steps, for_body), constants, operands);
+  return stage_while({whole(tests, for_test), whole(steps, for_body), constants, found->sizes},
+                     joined({captures.operands(), initial}));
 }
 
 Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,

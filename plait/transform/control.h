@@ -5,8 +5,11 @@
 //   z = while_loop([](Tensor x) { return x < 100; }, [](Tensor x) { return x * x; }, x);
 //   auto [h, all] = scan([&](Tensor h, Tensor x) { return std::pair(cell(h, x), h); }, h0, xs);
 //
-// Functions may capture tensors. What branches give must be of one type, and what a loop carries
-// must keep its type.
+// Functions may capture tensors. What branches give must be of one type. What a loop carries must
+// keep its type, but that a while loop may change the sizes:
+//
+//   total = while_loop([](Tensor x) { return x.shape(0) > 1; }, [](Tensor x) { return halves(x); },
+//   x);
 #pragma once
 
 #include <optional>
@@ -15,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/size_facts.h"
 #include "plait/core/tree.h"
 #include "plait/tensor/tensor.h"
 
@@ -36,6 +40,9 @@ struct LoopOptions {
   std::optional<Checkpoints> checkpoints = {};
 };
 
+// Whether that is so, as a bool[]: in a trace it is told when it runs.
+Tensor holds(const SizeFact& fact);
+
 namespace control {
 
 using Tensors = std::vector<Tensor>;
@@ -50,6 +57,9 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
 Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
              std::span<const Tensor> stacked, const ScanOptions& options);
 Tensor numbers(Dim first, Dim end);  // i64, from the first to before the end
+
+inline Tensor truth_of(const Tensor& truth) { return truth; }
+inline Tensor truth_of(const SizeFact& fact) { return holds(fact); }
 
 }  // namespace control
 
@@ -74,6 +84,11 @@ auto cond(const Tensor& predicate, const F& then, const G& otherwise, const Oper
   return replace_leaves(std::move(*structure), results);
 }
 
+template <class F, class G, class... Operands>
+auto cond(const SizeFact& fact, const F& then, const G& otherwise, const Operands&... operands) {
+  return cond(holds(fact), then, otherwise, operands...);
+}
+
 // One of several functions of the operands, chosen by a whole number; IndexError where there is
 // none of that number.
 template <class F, class... Operands>
@@ -91,12 +106,12 @@ auto switch_(const Tensor& index, const std::vector<F>& branches, const Operands
   return replace_leaves(std::move(*structure), results);
 }
 
-// The body of what it gives, for as long as the test says so.
+// The body of what it gives, for as long as the test, a bool[] or a fact about sizes, says so.
 template <class Test, class Body, class Carry>
 Carry while_loop(const Test& test, const Body& body, const Carry& initial,
                  const LoopOptions& options = {}) {
   const auto test_on_leaves = [&](std::span<const Tensor> given) {
-    return control::Tensors{test(replace_leaves(initial, given))};
+    return control::Tensors{control::truth_of(test(replace_leaves(initial, given)))};
   };
   const auto body_on_leaves = [&](std::span<const Tensor> given) {
     return tensors_of(static_cast<Carry>(body(replace_leaves(initial, given))));

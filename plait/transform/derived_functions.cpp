@@ -1,5 +1,6 @@
 #include "plait/transform/derived_functions.h"
 
+#include "plait/tensor/trace.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/vjp.h"
 
@@ -29,6 +30,10 @@ Tensors chosen(std::span<const Tensor> tensors, const std::vector<bool>& which) 
 
 Tensor or_zeros(const Tensor& tangent, const Tensor& like) {
   return tangent ? tangent : zeros_of(OperandType(like));
+}
+
+Tensor refined(const Tensor& tensor, const Shape& shape) {
+  return !tensor || tensor.shape() == shape ? tensor : Trace::current()->refine(tensor, shape);
 }
 
 Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments,

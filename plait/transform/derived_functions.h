@@ -16,6 +16,10 @@ Tensors chosen(std::span<const Tensor> tensors, const std::vector<bool>& which);
 // The tangent, or zeros where it is empty.
 Tensor or_zeros(const Tensor& tangent, const Tensor& like);
 
+// The tensor, or none, under a shape that it is found to have when it runs: what is computed again
+// may bring other names for its sizes.
+Tensor refined(const Tensor& tensor, const Shape& shape);
+
 // While one is there, its thread computes again what was computed before: nothing is printed.
 class Again {
  public:

@@ -47,11 +47,22 @@ class Captures {
 };
 std::vector<Tensor> picked(std::span<const Tensor> operands, const std::vector<size_t>& places);
 
+// What these sizes, each a dimension of a declared type, are in tensors of such types.
+std::vector<Dim> sizes_shown(std::span<const Dim> sizes, std::span<const ir::Type> declared,
+                             std::span<const Tensor> given);
+// What sizes that come of this one may be called.
+std::string stem_of(Dim size);
+
 // A function to be recorded as a callee. It captures nothing.
 struct NewCallee {
   std::string name;  // or one like it
   std::vector<ir::Type> parameters;
   TensorFunction function;
+  // Size parameters of its own, which come first, and what they are where it is called. With
+  // `gives_sizes` its results are as its last parameters, and say what these sizes are next.
+  std::vector<Dim> own_sizes = {}, begin_as = {};
+  bool gives_sizes = false;
+  std::vector<Dim> other_sizes = {};  // which it has besides, whether it needs them or not
 };
 // Into the trace that is open. All callees take the sizes that the operands have.
 std::vector<Tensor> record_with_callees(const ir::Primitive& primitive,

@@ -1,6 +1,7 @@
 #include "plait/transform/staged_remat.h"
 
 #include "plait/transform/derivative.h"
+#include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/tensor_lists.h"
 #include "plait/transform/vjp.h"
@@ -38,7 +39,12 @@ class StagedRemat {
              },
          .forward =
              [self = *this, count](auto tangents, const Step::Kept& kept, uint64_t) {
-               return self.push(kept.residuals, kept.results.subspan(count), tangents);
+               std::vector<Tensor> moved =
+                   self.push(kept.residuals, kept.results.subspan(count), tangents);
+               for (size_t i = 0; i < moved.size(); ++i) {
+                 moved[i] = control::refined(moved[i], kept.results[i].shape());
+               }
+               return moved;
              },
          .first_kept = count});
     results.resize(count);
@@ -92,9 +98,14 @@ class StagedRemat {
       for (size_t i = 0; i < arguments.size(); ++i) {
         if (wanted[i]) arguments[i] = pullback.begin(arguments[i]);
       }
-      for (const Tensor& result : again(arguments, inner_kept)) pullback.finish(result);
+      const std::vector<Tensor> cotangents = spread(inner_cotangents, arrived);
+      const std::vector<Tensor> results = again(arguments, inner_kept);
+      for (size_t i = 0; i < results.size(); ++i) {
+        const Shape shape = cotangents[i] ? cotangents[i].shape() : results[i].shape();
+        pullback.finish(control::refined(results[i], shape));
+      }
       pullback.close();
-      return pullback(spread(inner_cotangents, arrived), false);
+      return pullback(cotangents, false);
     };
     return spread(derived("pull", joined({operands, kept, those_there(cotangents)}), pulled),
                   wanted);

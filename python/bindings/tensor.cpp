@@ -7,6 +7,7 @@
 #include "plait/ops/linear.h"
 #include "plait/ops/rearrange.h"
 #include "plait/ops/shape.h"
+#include "plait/transform/control.h"
 
 #include "python/bindings/bindings.h"
 
@@ -120,6 +121,14 @@ auto dim_operator(Operation operation) {
   };
 }
 
+// A bool[], for tests of loops and branches in a trace.
+template <class Comparison>
+auto dim_comparison(Comparison comparison) {
+  return [comparison](nb::handle a, nb::handle b) {
+    return holds(comparison(dim_from(a), dim_from(b)));
+  };
+}
+
 void bind_dims(nb::module_& module) {
   nb::class_<Dim>(module, "Dim", "A size that is an expression over named sizes.")
       .def("__add__", dim_operator([](Dim a, Dim b) { return a + b; }))
@@ -132,6 +141,10 @@ void bind_dims(nb::module_& module) {
       .def("__mod__", dim_operator([](Dim a, Dim b) { return mod(a, b); }))
       .def("__eq__",
            [](Dim a, nb::handle b) { return nb::isinstance<Dim>(b) && a == nb::cast<Dim>(b); })
+      .def("__lt__", dim_comparison([](Dim a, Dim b) { return a < b; }))
+      .def("__le__", dim_comparison([](Dim a, Dim b) { return a <= b; }))
+      .def("__gt__", dim_comparison([](Dim a, Dim b) { return a > b; }))
+      .def("__ge__", dim_comparison([](Dim a, Dim b) { return a >= b; }))
       .def("__hash__", [](Dim a) { return static_cast<int64_t>(a.word() >> 1); })
       .def("__repr__", [](Dim a) { return a.text(); });
   module.def(

@@ -56,7 +56,8 @@ def checkpoints(every=None, memory=None):
 
 
 def while_loop(test, body, initial, checkpoints=None):
-    """body(...body(initial)), for as long as test(carry) is true. A carry keeps its structure and types."""
+    """body(...body(initial)), for as long as test(carry) is true. A carry keeps its structure, dtypes and ranks; its
+    sizes may change from step to step, and the test may look at them: lambda x: x.shape[0] > 1."""
     leaves, _, skeleton = _tensors(initial if isinstance(initial, (float, complex)) else _with_tensors((initial,))[0])
     results = _Results("while_loop: the initial carry and the body")
     results.structure = skeleton
@@ -69,8 +70,8 @@ def while_loop(test, body, initial, checkpoints=None):
 
 
 def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None):
-    """body(carry, slice) gives (carry, something), for each slice along the first axis; the last carry, and all of
-    the others stacked. `length` is needed where nothing is stacked."""
+    """body(carry, slice) gives (carry, something), for each slice along the first axis; the last carry, whose type
+    stays, and all of the others stacked. `length` is needed where nothing is stacked."""
     initial, stacked = _with_tensors((initial, stacked))
     carries, _, carry_skeleton = _tensors(initial)
     slices, _, slice_skeleton = _tensors(stacked)

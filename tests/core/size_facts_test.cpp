@@ -44,6 +44,13 @@ TEST(SizeFact, IsReadAndWritten) {
   EXPECT_EQ(reader.position(), 12u);
 }
 
+TEST(SizeFact, IsWhatComparingSizesGives) {
+  EXPECT_EQ((n < m).text(), "n < m");
+  EXPECT_EQ((n <= 2).text(), "n <= 2");
+  EXPECT_EQ((n > 1).text(), "1 < n");
+  EXPECT_EQ((n >= m + 1).text(), "m + 1 <= n");
+}
+
 TEST(SizeFact, MalformedTextIsAParseError) {
   EXPECT_EQ(message_of<ParseError>([] { fact("n = m"); }),
             "line 1, column 3: expected ==, !=, <=, <, >= or >, found '='");

@@ -76,10 +76,29 @@ def kept(x):
     return pl.sum(products)
 
 
+def long(x):
+    return pl.concat([x, x * x, pl.sin(x), pl.cos(x)])
+
+
+def halved(x):
+    """A list that is folded, with a step counted beside."""
+    def fold(state):
+        h, n = state
+        half = h.shape[0] // 2
+        return h[:half] * x[0] + pl.sin(h[half:2 * half]), n + 1
+
+    h, n = pl.while_loop(lambda state: state[0].shape[0] > 1, fold, (long(x), pl.asarray(0)))
+    return pl.sum(h) * n
+
+
+def doubled(x):
+    return pl.sum(pl.while_loop(lambda h: h.shape[0] <= 20, lambda h: pl.concat([h, pl.sin(h) + x[1]]), x) ** 2)
+
+
 class Control(unittest.TestCase):
     def test_every_way_gives_the_same(self):
         samples = np.array([[0.5, -0.3, 0.8], [-0.4, 0.2, -0.9], [1.1, 0.7, -0.2]])
-        for f in decay, chosen, folded, counted, of_itself, nested, of_one_another, kept:
+        for f in decay, chosen, folded, counted, of_itself, nested, of_one_another, kept, halved, doubled:
             ways = {"value": f, "gradient": pl.grad(f), "second": pl.grad(lambda x: pl.sum(pl.grad(f)(x) ** 2)),
                     "tangent": lambda x: pl.jvp(f, (x,), (x * x,))[1]}
             for name, way in ways.items():
@@ -90,6 +109,46 @@ class Control(unittest.TestCase):
                                                err_msg=f"{f.__name__}: {name}")
                 np.testing.assert_allclose(pl.vmap(way)(pl.asarray(samples)), eager, rtol=1e-11, atol=1e-12,
                                            err_msg=f"{f.__name__}: vmap of {name}")
+
+    def test_sizes_change(self):
+        def primes(x):
+            """What no number before divides, of 2, 3, ...: a sieve, with a carry that becomes shorter."""
+            def sieve(state):
+                left, found, count = state
+                rest = left[pl.remainder(left, left[0]) != 0]
+                return rest, pl.concat([found, left[:1]]), count + 1
+
+            left, found, _ = pl.while_loop(lambda state: state[0].shape[0] > 0, sieve, (x, x[:0], pl.asarray(0)))
+            return found
+
+        numbers = pl.arange(2, 30)
+        expected = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29]
+        np.testing.assert_array_equal(primes(numbers), expected)
+        program = pl.trace(primes)(numbers)
+        np.testing.assert_array_equal(program(numbers), expected)
+        parsed = pl.Program.parse(program.text())
+        np.testing.assert_array_equal(parsed(numbers, *program.hidden_inputs)[0], expected)
+
+        def mean(x):
+            """Of pairs of means, of a number of elements that is a power of two."""
+            return pl.while_loop(lambda h: h.shape[0] > 1, lambda h: (h[0::2] + h[1::2]) / 2, x)[0]
+
+        x = np.random.default_rng(1).normal(size=64)
+        for way in (mean, pl.trace(mean)(pl.asarray(x))):
+            np.testing.assert_allclose(way(pl.asarray(x)), x.mean(), rtol=1e-13)
+        for way in (pl.grad(mean), pl.trace(pl.grad(mean))(pl.asarray(x))):
+            np.testing.assert_allclose(way(pl.asarray(x)), np.full(64, 1 / 64), rtol=1e-13)
+
+    def test_refuses_sizes_that_differ(self):
+        def by_sum(x):
+            return pl.sum(pl.while_loop(lambda h: pl.sum(h) > 1, lambda h: h[:h.shape[0] // 2], x))
+
+        with self.assertRaisesRegex(TypeError, "differ from sample to sample"):
+            pl.vmap(by_sum)(pl.asarray(np.array([[1.0, 2.0, 3.0, 4.0], [0.1, 0.1, 0.1, 0.1]])))
+        with self.assertRaisesRegex(TypeError, "f64.*f32"):
+            pl.trace(lambda x: pl.while_loop(lambda h: h.shape[0] > 1, lambda h: pl.astype(h[1:], pl.f32), x))(array(1.0, 2.0))
+        with self.assertRaisesRegex(ValueError, "true at each step"):
+            pl.trace(lambda x: pl.while_loop(lambda h: h.shape[0] != 1, lambda h: h[1:], x))(array(1.0, 2.0, 3.0))
 
     def test_against_jax(self):
         import jax

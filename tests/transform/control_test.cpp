@@ -42,7 +42,16 @@ const Tensor kWeights = tensor({0.9, -0.6, 0.4});
 struct Case {
   const char* name;
   Function f;  // of f64[3], to a number
+  bool is_for_many = true;
 };
+
+Dim half_of(const Tensor& x) { return floor_div(x.shape(0), 2); }
+Tensor first_half(const Tensor& x) { return slice_axis(x, 0, 0, half_of(x)); }
+Tensor second_half(const Tensor& x) { return slice_axis(x, 0, half_of(x), half_of(x)); }
+// f64[12]
+Tensor dozen(const Tensor& x) {
+  return concat(std::vector{sin(x), x * kWeights, cos(x) * x, x - 0.3}, 0);
+}
 
 // Each is smooth around the samples below, which part at its branches and loops.
 const Case kCases[] = {
@@ -59,7 +68,8 @@ const Case kCases[] = {
          const Tensor place = where(sum(y) > 0.2, 1, 99);
          return log(maximum(sum(y), 0.)) + take(y, place, 0);
        };
-       return cond(sum(x) > 0.2, then, [](Tensor y) { return sum(y * y); }, x);
+       return cond(
+           sum(x) > 0.2, then, [](Tensor y) { return sum(y * y); }, x);
      }},
     {"switch",
      [](Tensor x) {
@@ -189,6 +199,86 @@ const Case kCases[] = {
        const auto [c, d] =
            associative_scan(compose, Line(slopes, slopes), {.axis = 1, .reverse = true});
        return sum(b) + sum(a * kWeights) + sum(square(c)) + sum(d);
+     }},
+    {"while that halves",
+     [](Tensor x) {
+       return sum(while_loop(
+           [](Tensor h) { return h.shape(0) > 1; },
+           [&](Tensor h) { return sin(first_half(h)) * second_half(h) + sum(x) * 0.1; }, dozen(x)));
+     }},
+    {"while that halves until it is small",
+     [](Tensor x) {
+       const Tensor h = while_loop(
+           [](Tensor h) { return sum(h * h) > 0.25; },
+           [&](Tensor h) { return first_half(h) * cos(second_half(h)) * 0.8 + 0.1 * x[1]; },
+           dozen(x));
+       return sum(h * h) + sum(sin(h)) / (h.shape(0) + 1);
+     },
+     false},
+    {"while that doubles",
+     [](Tensor x) {
+       using State = std::pair<Tensor, Tensor>;
+       const auto [all, steps] =
+           while_loop([](State s) { return s.first.shape(0) <= 20; },
+                      [&](State s) {
+                        const Tensor more = sin(s.first) * astype(s.second, DType::f64) + x[0];
+                        return State(concat(std::vector{s.first, more}, 0), s.second + 1);
+                      },
+                      State(x, asarray(1, DType::i64)));
+       return sum(all * cos(astype(iota(all.shape(0)), DType::f64))) * astype(steps, DType::f64);
+     }},
+    {"while of two sizes",
+     [](Tensor x) {
+       using State = std::pair<Tensor, Tensor>;
+       const auto [a, b] = while_loop(
+           [](State s) { return s.second.shape(1) < 9; },
+           [&](State s) {
+             const auto& [a, b] = s;
+             return State(b, concat(std::vector{a * expand_dims(x, 1), tanh(b) + 0.2}, 1));
+           },
+           State(expand_dims(x, 1), expand_dims(kWeights * x, 1)));
+       return sum(a) + sum(square(b) * expand_dims(kWeights, 1));
+     }},
+    {"while of what is there",
+     [](Tensor x) {
+       // Keeps those that are above a bar, of which there is one less at least.
+       const auto above = [](Tensor h) {
+         const Tensor bar = stop_gradient(min(h));
+         return take(h, nonzero(h > bar)[0], 0) * 1.5;
+       };
+       return sum(while_loop([](Tensor h) { return h.shape(0) > 4; }, above,
+                             dozen(x) + dozen(sin(x * 3.))));
+     },
+     false},
+    {"while that halves in while that halves in scan",
+     [](Tensor x) {
+       const auto inner = [](Tensor h) {
+         return sum(while_loop([](Tensor v) { return v.shape(0) > 1; },
+                               [](Tensor v) { return first_half(v) + sin(second_half(v)); }, h));
+       };
+       const auto step = [&](Tensor h, Tensor each) {
+         const Tensor last = while_loop([](Tensor v) { return v.shape(0) > 2; },
+                                        [&](Tensor v) { return first_half(v) * each + inner(v); },
+                                        concat(std::vector{h, x, h}, 0));
+         return std::pair(tanh(h + sum(last)), sum(last));
+       };
+       const auto [last, all] = scan(step, x, x);
+       return sum(last) + sum(all * kWeights);
+     }},
+    {"while that halves in recursion",
+     [](Tensor x) {
+       const auto deep = recursive("deep", [&](auto self, Tensor h, Tensor n) {
+         return cond(
+             n > 0,
+             [&](Tensor h, Tensor n) {
+               const Tensor last = while_loop(
+                   [](Tensor v) { return v.shape(0) > 1; },
+                   [&](Tensor v) { return first_half(v) * cos(second_half(v)) + x[0]; }, dozen(h));
+               return self(h * sum(last), n - 1) + h;
+             },
+             [](Tensor h, Tensor) { return tanh(h); }, h, n);
+       });
+       return sum(deep(x, astype(floor(clip(sum(x) + 1.33, 0., 2.)), DType::i32)));
      }},
     {"recursion",
      [](Tensor x) {
@@ -374,6 +464,7 @@ TEST_P(Control, IsStagedWithItsDerivatives) {
 }
 
 TEST_P(Control, IsDoneForManySamples) {
+  if (!GetParam().is_for_many) GTEST_SKIP() << "sizes would differ from sample to sample";
   const Function f = GetParam().f;
   const auto by_loop = [](const Function& g) {
     return [g](Tensor all) {
