@@ -115,6 +115,7 @@ INSIDE = {
     "plait/transform/sweep.h",
     "plait/transform/taped.h",
     "plait/transform/tensor_lists.h",
+    "plait/transform/varying.h",
 }
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent

@@ -98,6 +98,8 @@ struct Primitive {
   // The operands of an ordinary primitive vary along the same axes, and its results along those; a
   // primitive for which this is not so says true here and its type rule gives the axes.
   bool infers_axes = false;
+  // Of a collective: the named axes along which it communicates. Its operands vary along them.
+  AxisSet (*communicates)(const Attributes& attributes) = nullptr;
   // Its own effects, without its callees'. Null: pure.
   Effects (*effects)(const Instruction& instruction) = nullptr;
 

@@ -23,7 +23,7 @@ void infer_as_size(Inference& in) {
   if (!count.is_array() || count.rank() != 0 || !is_integer(count.dtype())) {
     in.fail("takes one whole number, not {}", count.text());
   }
-  if (!count.varying().empty()) {
+  if (!count.varying().empty() && !in.attributes_as<AsSizeAttributes>().at_least) {
     throw TypeError("as_size: the number varies along {}, and a size must not",
                     count.varying().text())
         .at(in.location)

@@ -214,6 +214,10 @@ bool fits(const Type& given, const Type& wanted) {
   return given == wanted || given.without_sharding() == wanted.without_sharding();
 }
 
+bool fits_but_for_axes(const Type& given, const Type& wanted) {
+  return fits(given, wanted) || fits(given.with_varying({}), wanted.with_varying({}));
+}
+
 std::vector<Type> RecordType::fields_of(std::span<const Dim> arguments,
                                         std::span<const Dim> held_sizes) const {
   if (arguments.size() != parameters.size() || held_sizes.size() != held.size()) {

@@ -89,6 +89,8 @@ class Type {
 
 // Whether a value of type `given` may stand where `wanted` is asked for: equal but for shardings.
 bool fits(const Type& given, const Type& wanted);
+// The same for values that may vary along other axes.
+bool fits_but_for_axes(const Type& given, const Type& wanted);
 
 // A record: `type @tape<n> = <k> {f32[n, k], @tape<n>?}`. `n` is an argument of the type, `k` is
 // held: each value brings its own.

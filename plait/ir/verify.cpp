@@ -179,6 +179,16 @@ std::vector<Violation> violations(const Program& program) {
   return violations(program.functions(), program.records());
 }
 
+void refuse_lonely_collectives(const Program& program) {
+  Findings findings;
+  check_collectives({program.functions(), program.records(), {}}, findings);
+  const std::vector<Violation> found = findings.take();
+  if (found.empty()) return;
+  throw TypeError("{}: {}", found[0].instruction, found[0].message)
+      .at(found[0].location)
+      .hint("let what decides be the same everywhere, such as a reduction along the axis");
+}
+
 void refuse(std::span<const Violation> found, std::string_view pass) {
   constexpr size_t kMostShown = 10;
   std::string text = pass.empty() ? "" : fmt::format("after {}: ", pass);

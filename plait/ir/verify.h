@@ -43,6 +43,10 @@ std::vector<Violation> violations(const Program& program);
 std::vector<Violation> violations(std::span<const std::shared_ptr<const Function>> functions,
                                   std::span<const RecordType> records);
 
+// TypeError where something that varies along an axis decides whether a collective along that axis
+// runs: at some places it would, and wait for the others.
+void refuse_lonely_collectives(const Program& program);
+
 // CompileError with the violations, of which there is one at least; `pass` is what made the
 // program.
 [[noreturn]] void refuse(std::span<const Violation> violations, std::string_view pass = "");

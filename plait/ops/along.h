@@ -15,6 +15,9 @@ void expect_axis(const ir::Inference& in, int64_t axis, size_t operand = 0);
 // The axis from the beginning, where it may count from the end.
 int64_t normal_axis(int64_t axis, size_t rank);
 
+// The sum along named axes, as types list them (tensor/named_axes.h).
+Tensor sum_along(const Tensor& x, const ir::AxisSet& axes);
+
 // For batching rules: all operands with the new dimension in front, repeated where it was not.
 std::vector<Tensor> all_batched(std::span<const Tensor> operands, const std::vector<bool>& batched);
 

@@ -2,6 +2,7 @@
 
 #include "plait/ops/activation.h"
 #include "plait/ops/checkpoint_name.h"
+#include "plait/ops/collective.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/convolution.h"
 #include "plait/ops/create.h"
@@ -59,6 +60,7 @@ void register_all() {
   register_fft_ops();
   register_print();
   register_checkpoint_name();
+  register_collective_ops();
 }
 
 }  // namespace plait

@@ -13,6 +13,7 @@
 #include "plait/ops/shape.h"
 #include "plait/ops/take.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/named_axes.h"
 
 namespace plait::random {
 namespace {
@@ -108,7 +109,8 @@ Tensor fold_in(const Tensor& key, const Operand& number) {
 }
 
 void seed(uint64_t seed) { set_default_seed(seed); }
-Tensor draw_key() { return apply(random_primitives().draw_key, {}); }
+// At each place along a named axis its own.
+Tensor draw_key() { return vary_along(apply(random_primitives().draw_key, {}), all_open_axes()); }
 
 Tensor bits(const Tensor& key, const Shape& shape, DType dtype) {
   const Call call("bits", key, shape);

@@ -11,6 +11,7 @@
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/derivation.h"
 #include "plait/tensor/kernels.h"
+#include "plait/tensor/named_axes.h"
 #include "plait/tensor/trace.h"
 
 namespace plait {
@@ -219,6 +220,9 @@ std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Te
   std::vector<Tensor> cast;
   if (const AutocastScope* scope = AutocastScope::current()) {
     cast = scope->operands_for(primitive, given);
+  }
+  if (!NamedAxisScope::open().empty()) {
+    cast = agreeing(primitive, cast.empty() ? given : cast, attributes);
   }
   const std::span<const Tensor> operands = cast.empty() ? given : cast;
   return has_derivation(operands) ? apply_following(primitive, operands, attributes)

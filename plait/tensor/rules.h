@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plait/ir/primitive.h"
@@ -92,6 +93,12 @@ struct Batching {
                             const std::vector<bool>& batched) = nullptr;
 };
 
+// Of a collective: what it is along one of its axes, where the values of all places along that axis
+// lie along the first dimension of x. So lie those of the result, if it varies along the axis.
+struct Collective {
+  Tensor (*of)(const ir::Attributes& attributes, const Tensor& x, std::string_view axis) = nullptr;
+};
+
 struct Rules {
   std::vector<Partial> partials = {};  // of an elementwise primitive, one an operand
   // Of a primitive that is linear, one an operand; the last one serves all further operands. Empty
@@ -103,6 +110,7 @@ struct Rules {
   // the above are empty.
   std::string not_differentiable = {};
   Batching batching = {};
+  Collective collective = {};
 
   bool has_derivative() const {
     return !partials.empty() || !transposes.empty() || tangents.of != nullptr;

@@ -11,6 +11,7 @@
 #include "plait/ir/structure.h"
 #include "plait/ir/verify.h"
 #include "plait/tensor/derivation.h"
+#include "plait/tensor/named_axes.h"
 
 namespace plait {
 namespace {
@@ -42,6 +43,7 @@ Trace::Trace(std::string name, bool is_apart)
       builder_(program_->builder.function(std::move(name))) {
   builder_.set_location(Location::of_caller());
   if (outer_ != nullptr) builder_.set_around(outer_->builder_);
+  for (const NamedAxis& axis : NamedAxisScope::open()) builder_.axis(axis.label, axis.size);
   current_trace = this;
   pause_.emplace();
 }
@@ -303,6 +305,9 @@ std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& rec
   builder.set_location(recorded.location());
   for (const Dim size : recorded.signature().size_parameters) builder.size_parameter(size.name());
   for (const SizeFact& fact : recorded.signature().facts) builder.require(fact);
+  for (const ir::Mesh::Axis& axis : recorded.signature().axes.axes) {
+    builder.axis(axis.name, axis.size);
+  }
   ir::Copier copier(recorded, builder);
   for (ir::ValueId value = 0; value < recorded.parameter_count(); ++value) {
     copier.set(value, builder.parameter(recorded.type_of(value), recorded.label(value)));

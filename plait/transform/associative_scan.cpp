@@ -44,7 +44,8 @@ Tensors doubled(const TensorFunction& function, const TensorFunction& self,
 // Of a length that is known: as many levels as it has.
 Tensors totals(const TensorFunction& function, std::span<const Tensor> x) {
   if (x[0].shape(0).number() < 2) return {x.begin(), x.end()};
-  return doubled(function, [&](auto given) { return totals(function, given); }, x);
+  return doubled(
+      function, [&](auto given) { return totals(function, given); }, x);
 }
 
 // Of any length but 0.
@@ -81,7 +82,8 @@ Tensors associative_scan(const TensorFunction& function, std::span<const Tensor>
     Tensors results = options.reverse ? function(joined({given.subspan(count), given.first(count)}))
                                       : function(given);
     for (size_t i = 0; i < count; ++i) {
-      const bool fits = results.size() == count && results[i].type() == given[i].type();
+      const bool fits =
+          results.size() == count && ir::fits_but_for_axes(results[i].type(), given[i].type());
       if (fits) continue;
       throw TypeError("associative_scan: the function gives {} for two {}",
                       i < results.size() ? results[i].type().text() : "nothing",

@@ -14,6 +14,7 @@
 #include "plait/ops/take.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/derivation.h"
+#include "plait/tensor/named_axes.h"
 #include "plait/tensor/rules.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/control.h"
@@ -31,7 +32,8 @@ namespace {
 
 class BatchedRun final : public FunctionRun<LaneValue> {
  public:
-  BatchedRun(const ir::Program& program, Dim lanes) : FunctionRun(program), lanes_(lanes) {}
+  BatchedRun(const ir::Program& program, Lanes lanes)
+      : FunctionRun(program), all_(std::move(lanes)), lanes_(all_.count) {}
 
  private:
   using Values = std::vector<LaneValue>;
@@ -54,15 +56,17 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     switch (instruction.primitive().structure) {
       case ir::Structure::machine:
         if (instruction.primitive().name == "draw_key") return {draw()};
+        if (communicates_here(instruction)) return {brought_together(instruction, operands[0])};
         if (any) return values_of(apply(instruction, operands, sizes), true);
         break;
       case ir::Structure::refine:
         if (any) return {refined(instruction, operands[0], sizes)};
         break;
+      case ir::Structure::vary: return {varied(instruction, operands[0])};
       case ir::Structure::call:
       case ir::Structure::pull:
         if (Trace::current() != nullptr && comes_back(callee(instruction))) {
-          return run_recursive_batched(program(), instruction, operands, lanes_);
+          return run_recursive_batched(program(), instruction, operands, all_);
         }
         return function(callee(instruction), operands);
       case ir::Structure::remat: return rematted(instruction, operands);
@@ -83,6 +87,26 @@ class BatchedRun final : public FunctionRun<LaneValue> {
             .at(instruction.location());
     }
     return values_of(run_instruction(instruction, tensors_in(operands), sizes), false);
+  }
+
+  // ---- Along the axis itself.
+
+  bool communicates_here(const ir::Instruction& instruction) const {
+    const ir::Primitive& primitive = instruction.primitive();
+    return primitive.communicates != nullptr && !all_.axis.empty() &&
+           primitive.communicates(instruction.attributes()).contains(all_.axis);
+  }
+
+  LaneValue brought_together(const ir::Instruction& instruction, const LaneValue& x) const {
+    const Rules& rules = *find_rules(instruction.primitive());
+    return {rules.collective.of(instruction.attributes(), of_all_lanes(x, lanes_), all_.axis),
+            all_.may_differ(instruction.result_types()[0])};
+  }
+
+  LaneValue varied(const ir::Instruction& instruction, const LaneValue& x) const {
+    ir::AxisSet others = instruction.attributes_as<ir::VaryAttributes>().axes;
+    others.erase(all_.axis);
+    return {vary_along(x.tensor, others), x.is_batched};
   }
 
   std::vector<Tensor> apply(const ir::Instruction& instruction, Operands operands,
@@ -126,9 +150,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
         branches.push_back(for_all_lanes(callee(instruction, i), flags_of(taken)));
       }
       const std::vector<Tensor> given = tensors_in(taken);
-      return values_of(is_cond ? control::cond(index.tensor, branches[0], branches[1], given)
-                               : control::switch_(index.tensor, branches, given),
-                       true);
+      return with_flags(is_cond ? control::cond(index.tensor, branches[0], branches[1], given)
+                                : control::switch_(index.tensor, branches, given),
+                        all_.which_may_differ(instruction.result_types()));
     }
     return values_of(Trace::current() == nullptr
                          ? branched_now(instruction, index.tensor, taken)
@@ -215,7 +239,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
   // All that the function gives for so many samples, batched.
   std::vector<Tensor> run_for(const ir::Function& called, Operands theirs, Dim count) const {
     std::vector<Tensor> results;
-    for (const LaneValue& result : run_batched(program(), called, theirs, count)) {
+    for (const LaneValue& result : run_batched(program(), called, theirs, {count, all_.axis})) {
       results.push_back(of_all_lanes(result, count));
     }
     return results;
@@ -235,7 +259,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       stage("probe", physical, [&](std::span<const Tensor> given) {
         Values values;
         for (size_t i = 0; i < given.size(); ++i) values.push_back({given[i], flags[i]});
-        const Values results = run_batched(program(), body, values, lanes_);
+        const Values results = run_batched(program(), body, values, all_);
         for (size_t i = 0; i < carries && i < results.size(); ++i) {
           if (results[i].is_batched) after[constants + i] = true;
         }
@@ -258,13 +282,14 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       Values values = held;
       for (size_t i = 0; i < given.size(); ++i)
         values.push_back({given[i], flags[held.size() + i]});
-      std::vector<Tensor> all;
-      const Values found = run_batched(program(), called, values, lanes_);
+      std::vector<Tensor> given_back;
+      const Values found = run_batched(program(), called, values, all_);
       for (size_t i = 0; i < found.size(); ++i) {
-        const bool is_batched = i >= results.size() || results[i];
-        all.push_back(is_batched ? of_all_lanes(found[i], lanes_) : found[i].tensor);
+        const bool is_batched =
+            i < results.size() ? results[i] : all_.may_differ(called.signature().results[i]);
+        given_back.push_back(is_batched ? of_all_lanes(found[i], lanes_) : found[i].tensor);
       }
-      return all;
+      return given_back;
     };
   }
 
@@ -322,7 +347,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     stage("probe", physical, [&](std::span<const Tensor> given) {
       Values values;
       for (size_t i = 0; i < given.size(); ++i) values.push_back({given[i], flags[i]});
-      const Values results = run_batched(program(), test, values, lanes_);
+      const Values results = run_batched(program(), test, values, all_);
       parts = results[0].is_batched;
       return tensors_in(results);
     });
@@ -417,8 +442,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     for (size_t i = 0; i < found.size(); ++i) {
       if (i < carries) {
         results.push_back({found[i], of_carries[i]});
-      } else {
-        results.push_back({moveaxis(found[i], 0, 1), true});
+      } else {  // the samples in front, then the steps
+        const bool is_batched = all_.may_differ(instruction.result_types()[i]);
+        results.push_back({is_batched ? moveaxis(found[i], 0, 1) : found[i], is_batched});
       }
     }
     return results;
@@ -435,15 +461,17 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return {trace->refine(operand.tensor, with_first(lanes_, shape)), true};
   }
 
-  // The callee as a function of tensors; all that it gives is batched.
+  // The callee as a function of tensors; all that it gives is batched, if lanes may differ in it.
   TensorFunction for_all_lanes(const ir::Function& called, std::vector<bool> batched) const {
-    return [program = program(), &called, lanes = lanes_,
-            batched = std::move(batched)](std::span<const Tensor> given) {
+    return [program = program(), &called, lanes = all_, batched = std::move(batched),
+            differ =
+                all_.which_may_differ(called.signature().results)](std::span<const Tensor> given) {
       Values operands;
       for (size_t i = 0; i < given.size(); ++i) operands.push_back({given[i], batched[i]});
       std::vector<Tensor> results;
       for (const LaneValue& result : run_batched(program, called, operands, lanes)) {
-        results.push_back(of_all_lanes(result, lanes));
+        const bool is_batched = differ[results.size()];
+        results.push_back(is_batched ? of_all_lanes(result, lanes.count) : result.tensor);
       }
       return results;
     };
@@ -451,9 +479,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
 
   Values rematted(const ir::Instruction& instruction, Operands operands) const {
     const TensorFunction called = for_all_lanes(callee(instruction), flags_of(operands));
-    return values_of(
+    return with_flags(
         remat_tensors(called, tensors_in(operands), instruction.attributes_as<RematPolicy>()),
-        true);
+        all_.which_may_differ(instruction.result_types()));
   }
 
   // Its rule is that of one lane, done for all of them.
@@ -463,6 +491,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       return function(callee(instruction), operands);
     }
     const std::vector<bool> batched = flags_of(operands);
+    const std::vector<bool> differ = all_.which_may_differ(instruction.result_types());
     const std::vector<ir::Type> types = ir_types_of(tensors);
     const auto staged = [&](size_t i, std::span<const ir::Type> parameters,
                             const TensorFunction& called) {
@@ -480,7 +509,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       }
       const StagedFunction rule =
           staged(1, taken, for_all_lanes(callee(instruction, 1), with_tangents));
-      return values_of(run_custom_jvp(forward_of_all, rule, tensors), true);
+      return with_flags(run_custom_jvp(forward_of_all, rule, tensors), differ);
     }
     const StagedFunction forward = staged(1, types, for_all_lanes(callee(instruction, 1), batched));
     const auto& given = forward.function->signature().results;
@@ -490,7 +519,8 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       if (is_inexact(given[i].dtype())) sent.push_back(given[i]);
     }
     const TensorFunction back =
-        for_all_lanes(callee(instruction, 2), std::vector<bool>(sent.size(), true));
+        for_all_lanes(callee(instruction, 2),
+                      all_.which_may_differ(callee(instruction, 2).signature().parameters));
     const StagedFunction backward = staged(2, sent, [&](std::span<const Tensor> cotangents) {
       std::vector<Tensor> found = back(cotangents);
       for (size_t i = 0, next = 0; i < types.size(); ++i) {
@@ -501,16 +531,17 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       }
       return found;
     });
-    return values_of(run_custom_vjp(forward_of_all, forward, backward, tensors), true);
+    return with_flags(run_custom_vjp(forward_of_all, forward, backward, tensors), differ);
   }
 
+  const Lanes all_;
   const Dim lanes_;
 };
 
 }  // namespace
 
 std::vector<LaneValue> run_batched(const ir::Program& program, const ir::Function& function,
-                                   std::span<const LaneValue> arguments, Dim lanes) {
+                                   std::span<const LaneValue> arguments, const Lanes& lanes) {
   return BatchedRun(program, lanes).function(function, arguments);
 }
 

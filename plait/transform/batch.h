@@ -11,6 +11,6 @@ namespace plait {
 
 // Of a function whose arguments are these; lanes without a value of their own share one.
 std::vector<LaneValue> run_batched(const ir::Program& program, const ir::Function& function,
-                                   std::span<const LaneValue> arguments, Dim lanes);
+                                   std::span<const LaneValue> arguments, const Lanes& lanes);
 
 }  // namespace plait

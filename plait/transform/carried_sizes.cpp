@@ -86,7 +86,7 @@ class CarriedSizes {
 
 bool is_but_for_sizes(const ir::Type& a, const ir::Type& b) {
   if (!a.is_array() || !b.is_array()) return a == b;
-  return a.rank() == b.rank() && a.without_sharding() == b.without_sharding().with_shape(a.shape());
+  return a.rank() == b.rank() && ir::fits_but_for_axes(a, b.with_shape(a.shape()));
 }
 
 }  // namespace

@@ -55,7 +55,7 @@ void expect_carries(std::string_view what, std::span<const ir::Type> before,
         .at(Location::of_caller());
   }
   for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i] == after[i]) continue;
+    if (before[i] == after[i] || ir::fits_but_for_axes(before[i], after[i])) continue;
     throw TypeError("{}: carry {} is {}, and {} after a step ({})", what, i, before[i].text(),
                     after[i].text(), location.text())
         .at(Location::of_caller())

@@ -11,6 +11,7 @@
 #pragma once
 
 #include "plait/core/tree.h"
+#include "plait/tensor/named_axes.h"
 #include "plait/transform/follow.h"
 
 namespace plait {
@@ -58,8 +59,8 @@ auto on_leaves(const F& f, const Arguments& like, std::optional<Result>& result)
 template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward) {
   return [=](const auto&... arguments) {
-    const std::tuple all(arguments...);
-    const customs::Tensors given = tensors_of(all);
+    const customs::Tensors given = vary_together(tensors_of(std::tuple(arguments...)));
+    const std::tuple all = replace_leaves(std::tuple(arguments...), given);
     std::optional<decltype(f(arguments...))> plain;
     std::optional<decltype(forward(arguments...))> both;
     if (customs::is_recorded(given)) {
@@ -71,8 +72,8 @@ auto custom_vjp(F f, Forward forward, Backward backward) {
           given, customs::on_leaves(f, all, plain), customs::on_leaves(forward, all, both), back);
       return replace_leaves(*plain, results);
     }
-    if (!customs::is_followed(given)) return f(arguments...);
-    customs::run_forward(given, [&] { both.emplace(forward(arguments...)); });
+    if (!customs::is_followed(given)) return std::apply(f, all);
+    customs::run_forward(given, [&] { both.emplace(std::apply(forward, all)); });
     auto& [result, kept] = *both;
     customs::Tensors residuals = tensors_of(kept);
     const auto nothing = [](const Tensor&) { return Tensor(); };
@@ -90,8 +91,8 @@ auto custom_vjp(F f, Forward forward, Backward backward) {
 template <class F, class Rule>
 auto custom_jvp(F f, Rule rule) {
   return [=](const auto&... arguments) {
-    const std::tuple all(arguments...);
-    const customs::Tensors given = tensors_of(all);
+    const customs::Tensors given = vary_together(tensors_of(std::tuple(arguments...)));
+    const std::tuple all = replace_leaves(std::tuple(arguments...), given);
     const auto along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
       const auto [value, tangent] = rule(replace_leaves(all, at), replace_leaves(all, tangents));
       return std::pair{tensors_of(value), tensors_of(tangent)};
@@ -102,10 +103,10 @@ auto custom_jvp(F f, Rule rule) {
           customs::record_jvp(given, customs::on_leaves(f, all, plain), along);
       return replace_leaves(*plain, results);
     }
-    if (!customs::is_followed(given)) return f(arguments...);
+    if (!customs::is_followed(given)) return std::apply(f, all);
     auto result = [&] {
       const LevelPause pause;
-      return f(arguments...);
+      return std::apply(f, all);
     }();
     return replace_leaves(result, customs::follow_jvp(given, tensors_of(result), along));
   };

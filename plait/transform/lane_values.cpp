@@ -21,6 +21,12 @@ std::vector<LaneValue> values_of(std::span<const Tensor> tensors, bool are_batch
   return values;
 }
 
+std::vector<LaneValue> with_flags(std::span<const Tensor> tensors, const std::vector<bool>& flags) {
+  std::vector<LaneValue> values;
+  for (size_t i = 0; i < tensors.size(); ++i) values.push_back({tensors[i], flags[i]});
+  return values;
+}
+
 std::vector<Tensor> tensors_in(std::span<const LaneValue> values) {
   std::vector<Tensor> tensors;
   for (const LaneValue& value : values) tensors.push_back(value.tensor);

@@ -2,11 +2,31 @@
 #pragma once
 
 #include <span>
+#include <string>
 #include <vector>
 
 #include "plait/tensor/tensor.h"
 
 namespace plait {
+
+// The lanes of an axis.
+struct Lanes {
+  Dim count;
+  // What the function calls the axis, where it has a name. Then a value that does not vary along
+  // it, as its type says, is one for all lanes.
+  std::string axis = {};
+
+  // Whether lanes may differ in a value of that type.
+  bool may_differ(const ir::Type& type) const {
+    return axis.empty() || type.all_varying().contains(axis);
+  }
+  template <class Types>
+  std::vector<bool> which_may_differ(const Types& types) const {
+    std::vector<bool> which;
+    for (const ir::Type& type : types) which.push_back(may_differ(type));
+    return which;
+  }
+};
 
 // A value of each lane, along the first dimension; or one for all of them.
 struct LaneValue {
@@ -18,6 +38,7 @@ Shape without_first(const Shape& shape);
 Shape with_first(Dim first, const Shape& shape);
 
 std::vector<LaneValue> values_of(std::span<const Tensor> tensors, bool are_batched);
+std::vector<LaneValue> with_flags(std::span<const Tensor> tensors, const std::vector<bool>& flags);
 std::vector<Tensor> tensors_in(std::span<const LaneValue> values);
 std::vector<bool> flags_of(std::span<const LaneValue> values);
 

@@ -9,6 +9,7 @@
 #include "plait/tensor/derivation.h"
 #include "plait/transform/sizes_between.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/varying.h"
 
 namespace plait {
 namespace {
@@ -72,7 +73,7 @@ std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i]) continue;
     if (!a[i].is_array() || !b[i].is_array() || a[i].dtype() != b[i].dtype() ||
-        a[i].rank() != b[i].rank()) {
+        a[i].rank() != b[i].rank() || a[i].varying() != b[i].varying()) {
       return std::nullopt;
     }
     Shape shape;
@@ -195,6 +196,9 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
     if (signature_) trace.declare(*signature_);
     try {
       results = body(arguments);
+      for (size_t i = 0; has_open_axes() && is_expected_ && i < results.size(); ++i) {
+        results[i] = as_varying_as(results[i], signature_->results[i]);
+      }
     } catch (const UnknownResults& unknown) {
       if (unknown.function != this) throw;
       throw TypeError("{} calls itself on every path, so what it gives is not known", name_)
@@ -226,7 +230,8 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
           .at(Location::of_caller());
     }
     for (size_t i = 0; signature_ && i < found.results.size(); ++i) {
-      if (signature_->results[i] == found.results[i]) continue;
+      // Along more axes than where it ends: with that it is recorded again.
+      if (ir::fits_but_for_axes(signature_->results[i], found.results[i])) continue;
       throw TypeError("{}: result {} is {} where it ends, and {} where it calls itself", name_, i,
                       signature_->results[i].text(), found.results[i].text())
           .at(Location::of_caller());

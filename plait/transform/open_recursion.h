@@ -47,7 +47,10 @@ class OpenRecursion {
   std::vector<Tensor> call(std::span<const Tensor> arguments);
 
   // Results that are known from the beginning.
-  void expect(ir::Signature signature) { signature_ = std::move(signature); }
+  void expect(ir::Signature signature) {
+    signature_ = std::move(signature);
+    is_expected_ = true;
+  }
   // It is recorded within that trace, which is told its signature.
   void lies_in(Trace& trace);
   // Of the program that `record` leaves behind, which it is given a trace for.
@@ -71,6 +74,7 @@ class OpenRecursion {
   std::vector<ir::Type> parameters_;
   std::vector<Tensor> captures_;
   std::optional<ir::Signature> signature_;  // once the results are known
+  bool is_expected_ = false;
   const Trace* trace_ = nullptr;
 };
 

@@ -5,6 +5,7 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/derivation.h"
+#include "plait/tensor/named_axes.h"
 #include "plait/tensor/trace.h"
 
 namespace plait {
@@ -64,6 +65,8 @@ std::vector<Tensor> run_instruction(const ir::Instruction& instruction,
       const auto& size = instruction.attributes_as<ir::SizeAttributes>();
       return {scalar_tensor(here(size.value), size.dtype)};
     }
+    case ir::Structure::vary:
+      return {vary_along(operands[0], instruction.attributes_as<ir::VaryAttributes>().axes)};
     case ir::Structure::refine:
       return {refined(operands[0], instruction.result_types()[0].substitute(sizes).shape())};
     case ir::Structure::tuple:

@@ -14,6 +14,7 @@
 #include "plait/transform/staged_recursion.h"
 #include "plait/transform/taped.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/varying.h"
 
 namespace plait::control {
 namespace {
@@ -23,7 +24,29 @@ class Branches {
   Branches(ir::Structure structure, std::vector<StagedFunction> branches)
       : structure_(structure), branches_(std::move(branches)) {}
 
-  Tensors run(const Tensor& index, std::span<const Tensor> operands) const {
+  Tensors run(const Tensor& index, std::span<const Tensor> given) const {
+    if (!has_open_axes()) return run_agreed(index, given);
+    Tensors operands(given.begin(), given.end());
+    for (Tensor& operand : operands) operand = vary_along(operand, axes_of(index));
+    return agreed(axes_of(index), ir_types_of(operands)).run_agreed(index, operands);
+  }
+
+ private:
+  // Whichever is taken, the results vary along the same axes, and along those of what decides.
+  Branches agreed(const ir::AxisSet& deciding, const std::vector<ir::Type>& types) const {
+    Branches all = *this;
+    std::vector<ir::AxisSet> axes;
+    for (StagedFunction& branch : all.branches_) {
+      branch = of_types(branch, types);
+      const std::vector<ir::AxisSet> here = axes_of_results(branch);
+      axes.resize(here.size(), deciding);
+      for (size_t i = 0; i < axes.size(); ++i) axes[i].insert(here[i]);
+    }
+    for (StagedFunction& branch : all.branches_) branch = with_results_along(branch, axes);
+    return all;
+  }
+
+  Tensors run_agreed(const Tensor& index, std::span<const Tensor> operands) const {
     const Tensors all = joined({{&index, 1}, operands});
     std::vector<NewCallee> callees;
     for (const StagedFunction& branch : branches_) {
@@ -38,7 +61,6 @@ class Branches {
                   [self = *this, wanted](auto... given) { return self.pull(given..., wanted); });
   }
 
- private:
   Tensors record(std::span<const Tensor> operands, std::span<const NewCallee> callees) const {
     return record_with_callees(ir::primitive(structure_), operands, {}, callees);
   }
@@ -207,7 +229,7 @@ void expect_alike(const std::vector<StagedFunction>& branches) {
           .at(Location::of_caller());
     }
     for (size_t i = 0; i < a.size(); ++i) {
-      if (a[i] == b[i]) continue;
+      if (a[i] == b[i] || ir::fits_but_for_axes(a[i], b[i])) continue;
       throw TypeError("result {} is {} in one branch ({}), {} in another ({})", i, a[i].text(),
                       first.location().text(), b[i].text(), other.location().text())
           .at(Location::of_caller());

@@ -6,6 +6,7 @@
 #include "plait/transform/derivative.h"
 #include "plait/transform/function_run.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/varying.h"
 
 namespace plait {
 namespace {
@@ -95,7 +96,8 @@ std::vector<Tensor> whole_tangents(std::span<const Tensor> tangents,
   std::vector<Tensor> whole;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!ir::has_tangent(types[i])) continue;
-    whole.push_back(tangents[i] ? tangents[i] : zeros_of(OperandType(types[i])));
+    const Tensor tangent = tangents[i] ? tangents[i] : zeros_of(OperandType(types[i]));
+    whole.push_back(as_varying_as(tangent, types[i]));
   }
   return whole;
 }

@@ -18,6 +18,7 @@
 #include "plait/transform/staged.h"
 #include "plait/transform/taped.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/varying.h"
 #include "plait/transform/vjp.h"
 
 namespace plait {
@@ -83,6 +84,7 @@ class Recursion {
   }
 
   Tensors run(std::span<const Tensor> operands) const {
+    if (has_open_axes() && !takes(operands)) return run_varying(operands);
     if (!is_followed(operands)) return record(operands);
     if (draws_keys(program_)) {
       throw TypeError("{} draws random numbers, and is differentiated in a trace", function_.name())
@@ -94,14 +96,17 @@ class Recursion {
   }
 
   // For many lanes at once.
-  Tensors run_batched_for(std::span<const LaneValue> operands) const {
-    return call(batched(flags_of(operands)), tensors_in(operands));
+  std::vector<LaneValue> run_batched_for(std::span<const LaneValue> operands,
+                                         const Lanes& lanes) const {
+    const Made made = batched(flags_of(operands), lanes);
+    return with_flags(call(made, tensors_in(operands)),
+                      lanes.which_may_differ(signature().results));
   }
 
   // The same of a reverse derivative: of what is the function of all lanes.
   Tensors run_batched_pull(const Recursion& of, std::span<const int64_t> wanted,
                            std::span<const LaneValue> operands) const {
-    Made made = batched(flags_of(operands));
+    Made made = batched(flags_of(operands), {});
     made.pulled = std::make_shared<const Recursion>(of);
     made.wanted.assign(wanted.begin(), wanted.end());
     return call(made, tensors_in(operands));
@@ -110,12 +115,35 @@ class Recursion {
   static Recursion of_lanes(const ir::Program& program, const ir::Function& function,
                             const std::vector<bool>& flags) {
     const Recursion one(program, function);
-    const Made made = one.batched(flags);
+    const Made made = one.batched(flags, {});
     const StagedFunction staged = one.find_or_stage({&function, made.kind}, made);
     return {staged.program, *staged.function};
   }
 
  private:
+  // ---- On values that vary along other axes than it was recorded for: a function of its own.
+
+  bool takes(std::span<const Tensor> operands) const {
+    for (size_t i = 0; i < operands.size(); ++i) {
+      if (signature().parameters[i].all_varying() != axes_of(operands[i])) return false;
+    }
+    return true;
+  }
+
+  Tensors run_varying(std::span<const Tensor> operands) const {
+    const Tensors all = vary_together({operands.begin(), operands.end()});
+    Made made{"along", signature(), body()};
+    ir::AxisSet axes;
+    for (const Tensor& operand : all) axes.insert(axes_of(operand));
+    for (const ir::Type& type : signature().results) axes.insert(type.all_varying());
+    made.kind += axes.text();
+    for (ir::Type& type : made.signature.parameters) type = type.with_varying(axes);
+    for (ir::Type& type : made.signature.results) type = type.with_varying(axes);
+    Tensors given;
+    for (const Tensor& operand : all) given.push_back(vary_along(operand, axes));
+    return call(made, given);
+  }
+
   // Included in the trace that is open.
   ir::Callee callee(std::span<const Tensor> operands) const {
     Trace& trace = *Trace::current();
@@ -360,26 +388,45 @@ class Recursion {
     trace.finish(backward(joined({std::span(given).subspan(1), fields})));
   }
 
-  // For any number of lanes.
-  Made batched(const std::vector<bool>& flags) const {
+  // For any number of lanes; along an axis with a name for as many as that has.
+  Made batched(const std::vector<bool>& flags, const Lanes& given_lanes) const {
     Made made{"vmap" + bits(flags), signature(), {}};
-    std::string name = "lanes";
-    const auto is_taken = [&](Dim size) { return size.name() == name; };
-    while (std::ranges::any_of(signature().size_parameters, is_taken)) name += "_";
-    const Dim lanes = Dim::symbol(name);
-    const auto in_lanes = [&](ir::Type& type) {
-      type = type.without_sharding().with_shape(with_first(lanes, type.shape()));
-    };
-    for (size_t i = 0; i < flags.size(); ++i) {
-      if (flags[i]) in_lanes(made.signature.parameters[i]);
+    const std::string& axis = given_lanes.axis;
+    Lanes lanes = given_lanes;
+    if (axis.empty()) {
+      std::string name = "lanes";
+      const auto is_taken = [&](Dim size) { return size.name() == name; };
+      while (std::ranges::any_of(signature().size_parameters, is_taken)) name += "_";
+      lanes.count = Dim::symbol(name);
+    } else {
+      made.kind += fmt::format(".{}.{}", axis, lanes.count.text());
+      std::erase_if(made.signature.axes.axes, [&](const auto& each) { return each.name == axis; });
     }
-    for (ir::Type& type : made.signature.results) in_lanes(type);
-    made.body = [this, flags, lanes](std::span<const Tensor> given) {
-      std::vector<LaneValue> values;
-      for (size_t i = 0; i < flags.size(); ++i) values.push_back({given[i], flags[i]});
+    const auto in_lanes = [&](const ir::Type& type) {
+      return type.without_sharding().with_shape(with_first(lanes.count, type.shape()));
+    };
+    const auto elsewhere = [&](const ir::Type& type) {
+      ir::AxisSet axes = type.varying();
+      axes.erase(axis);
+      return type.with_varying(axes);
+    };
+    std::vector<ir::Type>& parameters = made.signature.parameters;
+    for (size_t i = 0; i < flags.size(); ++i) {
+      if (flags[i]) parameters[i] = in_lanes(parameters[i]);
+      if (!axis.empty()) parameters[i] = elsewhere(parameters[i]);
+    }
+    const std::vector<bool> differ = lanes.which_may_differ(signature().results);
+    std::vector<ir::Type>& results = made.signature.results;
+    for (size_t i = 0; i < differ.size(); ++i) {
+      if (differ[i]) results[i] = in_lanes(results[i]);
+      if (!axis.empty()) results[i] = elsewhere(results[i]);
+    }
+    made.body = [this, flags, lanes, differ](std::span<const Tensor> given) {
       Tensors results;
+      const std::vector<LaneValue> values = with_flags(given, flags);
       for (const LaneValue& result : run_batched(program_, function_, values, lanes)) {
-        results.push_back(of_all_lanes(result, lanes));
+        const bool is_batched = differ[results.size()];
+        results.push_back(is_batched ? of_all_lanes(result, lanes.count) : result.tensor);
       }
       return results;
     };
@@ -436,7 +483,8 @@ std::vector<Tensor> run_recursive_pull(const ir::Program& program, const ir::Fun
 
 std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
                                              const ir::Instruction& instruction,
-                                             std::span<const LaneValue> operands, Dim lanes) {
+                                             std::span<const LaneValue> operands,
+                                             const Lanes& lanes) {
   const auto called = [&](size_t i) -> const ir::Function& {
     return program.function(instruction.callees()[i].name);
   };
@@ -451,7 +499,8 @@ std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
                              : function.run(tensors),
                      false);
   }
-  if (!is_pull) return values_of(function.run_batched_for(operands), true);
+  // Along a named axis the lanes may share something, and the derivative is but a function.
+  if (!is_pull || !lanes.axis.empty()) return function.run_batched_for(operands, lanes);
   // The derivative of a function of all lanes is that of each, where they share nothing but what
   // no derivative is wanted of.
   const auto& wanted = instruction.attributes_as<ir::PullAttributes>().wanted;
@@ -460,7 +509,7 @@ std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
   for (size_t i = 0; i < operands.size(); ++i) {
     const bool is_wanted = std::ranges::find(wanted, static_cast<int64_t>(i)) != wanted.end();
     if (operands[i].tensor.is_array()) {
-      apart.push_back({of_all_lanes(operands[i], lanes), true});
+      apart.push_back({of_all_lanes(operands[i], lanes.count), true});
     } else if (i < count && !is_wanted) {
       apart.push_back(operands[i]);
     } else {

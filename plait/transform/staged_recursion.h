@@ -19,10 +19,12 @@ std::vector<Tensor> run_recursive(const ir::Program& program, const ir::Function
 std::vector<Tensor> run_recursive_pull(const ir::Program& program, const ir::Function& function,
                                        const ir::Function& of, std::span<const int64_t> wanted,
                                        std::span<const Tensor> operands);
-// Either for many lanes at once; where any operand is batched, all results are.
+// Either for many lanes at once; where any operand is batched, all results are in which lanes may
+// differ.
 std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
                                              const ir::Instruction& instruction,
-                                             std::span<const LaneValue> operands, Dim lanes);
+                                             std::span<const LaneValue> operands,
+                                             const Lanes& lanes);
 bool has_pulls(const ir::Program& program);
 
 }  // namespace plait

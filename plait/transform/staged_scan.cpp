@@ -6,6 +6,7 @@
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/varying.h"
 
 namespace plait::control {
 namespace {
@@ -14,7 +15,30 @@ class Scan {
  public:
   Scan(StagedFunction body, const ScanShape& shape) : body_(std::move(body)), shape_(shape) {}
 
-  Tensors run(std::span<const Tensor> operands) const {
+  Tensors run(std::span<const Tensor> given) const {
+    if (!has_open_axes()) return run_agreed(given);
+    Tensors operands(given.begin(), given.end());
+    return agreed(operands).run_agreed(operands);
+  }
+
+ private:
+  // Each carry varies along the axes that it varies along after some step.
+  Scan agreed(Tensors& operands) const {
+    Scan all = *this;
+    vary_until_settled(operands, [&](const std::vector<ir::Type>&) {
+      all.body_ = of_types(body_, parameters_of(operands));
+      std::vector<ir::AxisSet> axes(operands.size());
+      const std::vector<ir::AxisSet> after = axes_of_results(all.body_);
+      for (size_t i = 0; i < shape_.carries; ++i) axes[shape_.constants + i] = after[i];
+      return axes;
+    });
+    std::vector<ir::AxisSet> carried;
+    for (const Tensor& carry : carries_of(operands)) carried.push_back(axes_of(carry));
+    all.body_ = with_results_along(all.body_, carried);
+    return all;
+  }
+
+  Tensors run_agreed(std::span<const Tensor> operands) const {
     if (!is_followed(operands)) return record(body_, operands);
     const size_t results = body_.function->results().size();
     const std::vector<bool> wanted = which_are_followed(operands);
@@ -42,7 +66,6 @@ class Scan {
     return all;
   }
 
- private:
   std::span<const Tensor> constants_of(std::span<const Tensor> all) const {
     return all.first(shape_.constants);
   }
@@ -58,12 +81,18 @@ class Scan {
     return type.without_sharding().with_shape(Shape(type.shape().dims().subspan(1)));
   }
 
-  Tensors record(const TensorFunction& body, std::span<const Tensor> operands) const {
-    NewCallee callee{body_.function->name(), {}, body};
+  // What the body takes.
+  std::vector<ir::Type> parameters_of(std::span<const Tensor> operands) const {
+    std::vector<ir::Type> types;
     for (size_t i = 0; i < operands.size(); ++i) {
       const bool is_stacked = i >= shape_.constants + shape_.carries;
-      callee.parameters.push_back(is_stacked ? slice_of(operands[i]) : operands[i].type());
+      types.push_back(is_stacked ? slice_of(operands[i]) : operands[i].type());
     }
+    return types;
+  }
+
+  Tensors record(const TensorFunction& body, std::span<const Tensor> operands) const {
+    const NewCallee callee{body_.function->name(), parameters_of(operands), body};
     const ir::ScanAttributes attributes{static_cast<int64_t>(shape_.constants),
                                         static_cast<int64_t>(shape_.carries), shape_.length,
                                         shape_.reverse};

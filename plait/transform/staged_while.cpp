@@ -11,6 +11,7 @@
 #include "plait/transform/staged_scan.h"
 #include "plait/transform/taped.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/varying.h"
 
 namespace plait::control {
 namespace {
@@ -24,7 +25,7 @@ class While {
 
   Tensors run(std::span<const Tensor> operands) const {
     // The steps are counted, so that the way back knows how many there were.
-    const Tensor none = scalar(0);
+    const Tensor none = vary_along(scalar(0), axes_of_results(loop_.test)[0]);
     const auto test = [self = *this](std::span<const Tensor> given) {
       return self.loop_.test(given.first(given.size() - 1));
     };
@@ -184,9 +185,44 @@ MovingLoop with_tangents(const StagedLoop& loop, std::span<const Tensor> operand
           joined({operands.first(constants), more, operands.subspan(constants), starts})};
 }
 
-Tensors stage_while(const StagedLoop& loop, std::span<const Tensor> operands) {
+namespace {
+
+Tensors stage_agreed(const StagedLoop& loop, std::span<const Tensor> operands) {
   if (!is_followed(operands)) return record_while(loop, operands);
   return loop.sizes.empty() ? While(loop).run(operands) : follow_changing(loop, operands);
+}
+
+// Each carry varies along the axes that it varies along after some step, and everything along those
+// that differ in how many steps there are.
+StagedLoop agreed(const StagedLoop& loop, Tensors& operands) {
+  StagedLoop all = loop;
+  vary_until_settled(operands, [&](std::span<const ir::Type> given) {
+    std::vector<ir::Type> types = loop.types();
+    for (size_t i = 0; i < types.size(); ++i) {
+      types[i] = types[i].with_varying(given[i].all_varying());
+    }
+    all.test = of_types(loop.test, types);
+    all.body = of_types(loop.body, types);
+    std::vector<ir::AxisSet> axes(operands.size(), axes_of_results(all.test)[0]);
+    const std::vector<ir::AxisSet> after = axes_of_results(all.body);
+    for (size_t i = 0; i < after.size(); ++i) axes[loop.constants + i].insert(after[i]);
+    return axes;
+  });
+  std::vector<ir::AxisSet> carried;
+  for (const Tensor& carry : std::span(operands).subspan(loop.constants)) {
+    carried.push_back(axes_of(carry));
+  }
+  all.body = with_results_along(all.body, carried);
+  return all;
+}
+
+}  // namespace
+
+Tensors stage_while(const StagedLoop& loop, std::span<const Tensor> given) {
+  if (!has_open_axes()) return stage_agreed(loop, given);
+  Tensors operands(given.begin(), given.end());
+  const StagedLoop varying = agreed(loop, operands);
+  return stage_agreed(varying, operands);
 }
 
 }  // namespace plait::control

@@ -2,6 +2,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/along.h"
+#include "plait/tensor/named_axes.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/sweep.h"
@@ -36,6 +38,14 @@ void check_fits(std::string_view function, const Tensor& given, const OperandTyp
                      given.type().text())
         .at(Location::of_caller());
   }
+}
+
+// Where each place has a cotangent of its own, of a result that is the same everywhere: their sum.
+Tensor brought_together(const Tensor& cotangent, const OperandType& result) {
+  ir::AxisSet axes = axes_of(cotangent);
+  if (axes.empty()) return cotangent;
+  for (const std::string& axis : result.type().all_varying()) axes.erase(axis);
+  return axes.empty() ? cotangent : sum_along(cotangent, axes);
 }
 
 }  // namespace
@@ -73,7 +83,7 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
   Sweep sweep(*level_);
   for (size_t i = 0; i < results_.size(); ++i) {
     check_fits("vjp", cotangents[i], result_types_[i], fmt::format("result {}", i));
-    sweep.add(results_[i], cotangents[i]);
+    sweep.add(results_[i], brought_together(cotangents[i], result_types_[i]));
   }
   std::vector<const Step*> wanted;
   for (const StepPtr& beginning : beginnings_) {
@@ -109,7 +119,8 @@ void Pushforward::close() { level_->close(); }
 
 Tensor Pushforward::begin(const Tensor& argument, const Tensor& tangent, std::string_view path) {
   check_fits("jvp", tangent, OperandType(argument), fmt::format("argument {}", path));
-  return tangent ? with_tangent(argument, level_, tangent) : argument;
+  // A tangent of each place's own is one of what each place has.
+  return tangent ? with_tangent(vary_along(argument, axes_of(tangent)), level_, tangent) : argument;
 }
 
 std::pair<Tensor, Tensor> Pushforward::finish(const Tensor& result) {

@@ -3,7 +3,11 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ir/verify.h"
+#include "plait/ops/collective.h"
+#include "plait/ops/create.h"
 #include "plait/ops/shape.h"
+#include "plait/tensor/named_axes.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/batch.h"
 #include "plait/transform/programs.h"
@@ -70,10 +74,27 @@ std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<La
 
 namespace {
 
+// The function of one place along the axis, which is told by its last argument.
+StagedFunction stage_along(const NamedAxisScope& axis, std::vector<ir::Type> types,
+                           const std::vector<bool>& varies, const TensorFunction& function) {
+  register_collective_ops();
+  for (size_t i = 0; i < types.size(); ++i) {
+    ir::AxisSet axes = types[i].varying();
+    if (varies[i]) axes.insert(axis.label());
+    types[i] = types[i].with_varying(axes);
+  }
+  StagedFunction staged = stage("vmapped", types, [&](std::span<const Tensor> given) {
+    axis.set_index(given.back());
+    return function(given.first(given.size() - 1));
+  });
+  ir::refuse_lonely_collectives(staged.program);
+  return staged;
+}
+
 // At once, or recorded first where it is a function that calls itself: then it ends when its last
 // lane does.
 std::vector<LaneValue> run_for_lanes(const StagedFunction& staged,
-                                     std::span<const LaneValue> values, Dim lanes) {
+                                     std::span<const LaneValue> values, const Lanes& lanes) {
   if (Trace::current() != nullptr || !has_recursion(staged.program)) {
     return run_batched(staged.program, *staged.function, values, lanes);
   }
@@ -98,7 +119,7 @@ std::vector<LaneValue> run_for_lanes(const StagedFunction& staged,
 
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
                         std::span<const LaneAxis> in, const OutAxes& out,
-                        const std::optional<Dim>& size) {
+                        const std::optional<Dim>& size, const std::string& name) {
   const Dim lanes = lanes_of(arguments, in, size);
   std::vector<LaneValue> values;
   std::vector<ir::Type> types;
@@ -111,9 +132,17 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
                         ? type.without_sharding().with_shape(Shape(type.shape().dims().subspan(1)))
                         : type);
   }
-  const StagedFunction staged = stage("vmapped", types, function);
+  std::string label;
+  const StagedFunction staged = [&] {
+    if (name.empty()) return stage("vmapped", types, function);
+    const NamedAxisScope axis(name, lanes);
+    label = axis.label();
+    values.push_back({iota(lanes), true});
+    types.push_back(ir::Type::scalar(DType::i64));
+    return stage_along(axis, types, flags_of(values), function);
+  }();
   for (const Tensor& capture : staged.captures) values.push_back({capture, false});
-  const std::vector<LaneValue> found = run_for_lanes(staged, values, lanes);
+  const std::vector<LaneValue> found = run_for_lanes(staged, values, {lanes, label});
   const std::vector<LaneAxis> axes = out(found.size());
   std::vector<Tensor> results;
   for (size_t i = 0; i < found.size(); ++i) {

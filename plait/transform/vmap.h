@@ -7,10 +7,15 @@
 // Arguments and results are trees of tensors. The function is recorded once, for one sample: what
 // it computes has no numbers then, and `item()` or `if` on such are errors. It may capture whatever
 // it likes, which is the same for all samples, and it may be differentiated, inside and outside.
+//
+// Where the axis has a name, the function may bring together what the samples have:
+//
+//   vmap([](Tensor x) { return x - all_reduce_mean(x, "batch"); }, {.name = "batch"})(samples)
 #pragma once
 
 #include <optional>
 #include <span>
+#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -29,6 +34,8 @@ struct VmapOptions {
   std::vector<LaneAxis> in = {0};
   std::vector<LaneAxis> out = {0};  // the same of the results
   std::optional<Dim> size = {};     // how many samples; needed where no argument says it
+  // Of the axis, for operations along it (ops/collective.h).
+  std::string name = {};
 };
 
 namespace vmaps {
@@ -40,7 +47,7 @@ std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<La
 using OutAxes = std::function<std::vector<LaneAxis>(size_t results)>;
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
                         std::span<const LaneAxis> in, const OutAxes& out,
-                        const std::optional<Dim>& size);
+                        const std::optional<Dim>& size, const std::string& name = {});
 
 }  // namespace vmaps
 
@@ -61,7 +68,7 @@ auto vmap(F f, VmapOptions options = {}) {
       return vmaps::axes_of_leaves("out", options.out, std::vector<size_t>(count, 1));
     };
     const std::vector<Tensor> results =
-        vmaps::run(on_leaves, tensors_of(all), axes, out, options.size);
+        vmaps::run(on_leaves, tensors_of(all), axes, out, options.size, options.name);
     return replace_leaves(std::move(*structure), results);
   };
 }

@@ -34,6 +34,7 @@ void bind_neural_functions(nb::module_& module);
 void bind_linalg(nb::module_& module);
 void bind_fft(nb::module_& module);
 void bind_random(nb::module_& module);
+void bind_collective_functions(nb::module_& module);
 void bind_printing(nb::module_& module);
 void bind_primitives(nb::module_& module);
 void bind_programs(nb::module_& module);

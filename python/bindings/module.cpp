@@ -17,6 +17,7 @@ NB_MODULE(_core, module) {
   bind_linalg(module);
   bind_fft(module);
   bind_random(module);
+  bind_collective_functions(module);
   bind_printing(module);
   bind_primitives(module);
   bind_programs(module);

@@ -8,6 +8,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "plait/tensor/named_axes.h"
 #include "plait/transform/associative_scan.h"
 #include "plait/transform/autocast.h"
 #include "plait/transform/control.h"
@@ -164,19 +165,25 @@ std::vector<LaneAxis> axes_from(nb::handle given) {
   return axes;
 }
 
+std::string name_from(nb::handle given) {
+  if (nb::isinstance<nb::str>(given)) return nb::cast<std::string>(given);
+  throw TypeError("vmap: axis_name: expected a name, not {}", class_name_of(given))
+      .at(Location::of_caller());
+}
+
 void bind_vmap(nb::module_& module) {
   module.def(
       "_vmap",
-      [](nb::handle function, nb::handle arguments, nb::handle in, nb::handle out,
-         nb::handle size) {
+      [](nb::handle function, nb::handle arguments, nb::handle in, nb::handle out, nb::handle size,
+         nb::handle name) {
         const auto out_axes = [&](size_t) { return axes_from(out()); };
         const std::optional<Dim> lanes =
             size.is_none() ? std::nullopt : std::optional<Dim>(integer_from(size));
         return to_python(vmaps::run(on_lists(function), tensors_from(arguments), axes_from(in),
-                                    out_axes, lanes));
+                                    out_axes, lanes, name.is_none() ? "" : name_from(name)));
       },
       nb::arg("function"), nb::arg("arguments"), nb::arg("in_axes"), nb::arg("out_axes"),
-      nb::arg("size").none());
+      nb::arg("size").none(), nb::arg("axis_name").none());
 }
 
 std::optional<Checkpoints> checkpoints_from(nb::handle object) {
@@ -275,6 +282,8 @@ void bind_autocast(nb::module_& module) {
 }
 
 void bind_customs(nb::module_& module) {
+  module.def("_vary_together",
+             [](nb::handle tensors) { return to_python(vary_together(tensors_from(tensors))); });
   module.def("_is_followed",
              [](nb::handle tensors) { return customs::is_followed(tensors_from(tensors)); });
   module.def("_run_forward", [](nb::handle tensors, nb::handle forward) {

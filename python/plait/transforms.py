@@ -103,6 +103,8 @@ class _Custom:
     def __call__(self, *arguments):
         arguments = _with_tensors(arguments)
         leaves, _, skeleton = _tensors(arguments)
+        leaves = list(_core._vary_together(leaves))
+        arguments = unflatten(skeleton, iter(leaves))
         if _core._is_recorded(leaves):
             return self._recorded(leaves, skeleton)
         if not _core._is_followed(leaves):
@@ -365,12 +367,13 @@ def _axes_of(what, axes, tree):
     return [axis for (_, child), (_, below) in zip(node, others) for axis in _axes_of(what, below, child)]
 
 
-def vmap(function, in_axes=0, out_axes=0, size=None):
+def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
     """A function of one sample as a function of many, which lie along an axis, and are computed all at once.
 
     The axes are integers, None for what is the same for all samples, or trees of both, as the arguments (a tuple) and
     the result are. `size` is the number of samples, needed where no argument says it. The function is recorded once,
-    for one sample: what it computes has no numbers then."""
+    for one sample: what it computes has no numbers then. Along an axis that has a name it may bring together what the
+    samples have: all_reduce_sum(x, "batch"), axis_index("batch") and so on."""
 
     @functools.wraps(function)
     def of_many(*arguments):
@@ -386,7 +389,7 @@ def vmap(function, in_axes=0, out_axes=0, size=None):
             return results
 
         results = _core._vmap(of_list, leaves, _axes_of("in_axes", axes, arguments),
-                              lambda: _axes_of("out_axes", out_axes, structures[0][1]), size)
+                              lambda: _axes_of("out_axes", out_axes, structures[0][1]), size, axis_name)
         return unflatten(structures[0][0], iter(results))
 
     return of_many

@@ -223,7 +223,12 @@ ir::Program build(const Example& example) {
     });
   };
   for (const char* name : {"n", "m"}) declare_sizes(Dim::symbol(name));
-  for (const ir::Type& type : example.operands) type.for_each_dim(declare_sizes);
+  ir::AxisSet axes;
+  for (const ir::Type& type : example.operands) {
+    type.for_each_dim(declare_sizes);
+    axes.insert(type.all_varying());
+  }
+  for (const std::string& axis : axes) builder.axis(axis, 4);
   TextReader reader(example.attributes);
   ir::Attributes attributes;
   if (example.primitive->attributes != nullptr) {

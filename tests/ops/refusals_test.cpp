@@ -117,7 +117,7 @@ Refusals all_refusals() {
         refusals_of_rearrange, refusals_of_reduce, refusals_of_sort, refusals_of_index,
         refusals_of_take, refusals_of_products, refusals_of_linalg, refusals_of_random,
         refusals_of_fft, refusals_of_activation, refusals_of_normalization, refusals_of_convolution,
-        refusals_of_pooling}) {
+        refusals_of_pooling, refusals_of_collective}) {
     for (Refusal& row : rows()) all.push_back(std::move(row));
   }
   return all;

@@ -1,0 +1,291 @@
+// Named axes in branches, loops and functions that call themselves, in rules of one's own, and
+// where they are refused.
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/collective.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/index.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/random.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/trace_function.h"
+#include "plait/transform/control.h"
+#include "plait/transform/custom.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/programs.h"
+#include "plait/transform/recursive.h"
+#include "plait/transform/remat.h"
+#include "plait/transform/vjp.h"
+#include "plait/transform/vmap.h"
+
+#include "tests/transform/traced_run.h"
+
+namespace plait {
+namespace {
+
+Tensor numbers(const Shape& shape, double first) {
+  const auto count = shape.element_count().number();
+  return sin(reshape(astype(arange(count), DType::f64), shape) * 0.7 + first);
+}
+
+void expect_alike(const Tensor& found, const Tensor& expected) {
+  ASSERT_EQ(found.type(), expected.type());
+  EXPECT_LT(max(absolute(found - expected)).item<double>(), 1e-10)
+      << found.text() << expected.text();
+}
+
+template <class F>
+auto along_batch(F f) {
+  return vmap(std::move(f), {.name = "batch"});
+}
+
+const Tensor x = numbers({5, 3}, 0);
+
+// f of one sample, which gives a number, against g of all, which gives one each: values, and the
+// derivatives of the sum, taken outside and inside, in both modes, also of a program.
+template <class F, class G>
+void expect_same(const F& f, const G& g) {
+  expect_alike(along_batch(f)(x), g(x));
+  const auto total = [&](Tensor a) { return sum(along_batch(f)(a)); };
+  const auto whole = [&](Tensor a) { return sum(g(a)); };
+  const Tensor slope = grad(whole)(x);
+  expect_alike(grad(total)(x), slope);
+  expect_alike(along_batch(grad(f))(x), slope);
+  const TracedProgram inside = trace(along_batch(grad(f)))(x);
+  expect_alike(run_traced(inside, {x}).at(0), slope);
+  const TracedProgram outside = trace(total)(x);
+  expect_alike(evaluate(grad(outside.program, {0}), with_hidden(outside, {x})).at(0), slope);
+  const auto push = [&](Tensor a) { return jvp(f, std::tuple(a), std::tuple(a)).second; };
+  expect_alike(along_batch(push)(x), jvp(g, std::tuple(x), std::tuple(x)).second);
+}
+
+TEST(NamedAxesControl, BranchesOnWhatAllShare) {
+  // A reduction within a branch, which all of them take.
+  expect_same(
+      [](Tensor a) {
+        const Tensor total = all_reduce_sum(sum(a), "batch");
+        return cond(
+            total > 0, [&](Tensor b) { return sum(b * all_reduce_mean(b, "batch")); },
+            [&](Tensor b) { return sum(b) + total; }, a);
+      },
+      [](Tensor a) { return sum(a * mean(a, 0), 1); });
+  // And before one, which they part at. One branch gives what all share.
+  expect_same(
+      [](Tensor a) {
+        const Tensor total = all_reduce_sum(sum(a), "batch");
+        return cond(
+            sum(a) > 0, [&](Tensor b) { return sum(b * b) * total; },
+            [&](Tensor) { return square(total); }, a);
+      },
+      [](Tensor a) {
+        const Tensor each = sum(a, 1);
+        return where(each > 0, sum(a * a, 1) * sum(a), square(sum(a)));
+      });
+}
+
+TEST(NamedAxesControl, Loops) {
+  // Towards the mean, until the greatest distance is small; all go on together.
+  const auto far = [](const Tensor& greatest) { return greatest > 0.2; };
+  expect_same(
+      [&](Tensor a) {
+        const Tensor end =
+            while_loop([&](Tensor h) { return far(all_reduce_max(max(absolute(h)), "batch")); },
+                       [&](Tensor h) { return 0.5 * h + 0.1 * all_reduce_mean(h, "batch"); }, a);
+        return sum(square(end));
+      },
+      [&](Tensor a) {
+        Tensor h = a;
+        while (far(max(absolute(h))).item<bool>()) h = 0.5 * h + 0.1 * mean(h, 0);
+        return sum(square(h), 1);
+      });
+  // Each for as long as it takes, with what all share as a constant, and a count from 0.
+  expect_same(
+      [](Tensor a) {
+        const Tensor scale = all_reduce_max(absolute(a), "batch");
+        const auto [end, count] = while_loop(
+            [](const std::pair<Tensor, Tensor>& carry) { return sum(square(carry.first)) > 0.1; },
+            [&](const std::pair<Tensor, Tensor>& carry) {
+              return std::pair(carry.first * 0.5 * scale, carry.second + 1.);
+            },
+            std::pair(a, zeros({}, DType::f64)));
+        return sum(end * count);
+      },
+      [](Tensor a) {
+        std::vector<Tensor> rows;
+        const Tensor scale = max(absolute(a), 0);
+        for (int64_t i = 0; i < 5; ++i) {
+          Tensor h = a[i];
+          double count = 0;
+          for (; (sum(square(h)) > 0.1).item<bool>(); ++count) h = h * 0.5 * scale;
+          rows.push_back(sum(h * count));
+        }
+        return stack(rows, 0);
+      });
+  // A reduction at each step of a scan, of a carry that begins as a constant.
+  expect_same(
+      [](Tensor a) {
+        const auto step = [&](Tensor h, Tensor slice) {
+          const Tensor next = h * 0.5 + all_reduce_sum(slice * h, "batch") + slice;
+          return std::pair(next, all_reduce_mean(next, "batch"));
+        };
+        const auto [last, means] = scan(step, ones({}, DType::f64), a);
+        return last * sum(means);
+      },
+      [](Tensor a) {
+        Tensor h = ones({5}, DType::f64), means = zeros({}, DType::f64);
+        for (int64_t i = 0; i < 3; ++i) {
+          const Tensor slice = a[{ellipsis, i}];
+          h = h * 0.5 + sum(slice * h) + slice;
+          means = means + mean(h);
+        }
+        return h * means;
+      });
+}
+
+TEST(NamedAxesControl, Recursion) {
+  const auto halved = recursive("halved", [](auto self, Tensor h, Tensor depth) {
+    return cond(
+        depth == 0, [](Tensor h, Tensor) { return h; },
+        [&](Tensor h, Tensor depth) {
+          return self(h * all_reduce_mean(h, "batch"), depth - 1) + h;
+        },
+        h, depth);
+  });
+  expect_same([&](Tensor a) { return sum(halved(a, asarray(3, DType::i64))); },
+              [](Tensor a) {
+                Tensor total = zeros({5, 3}, DType::f64), h = a;
+                for (int i = 0; i < 3; ++i) {
+                  total = total + h;
+                  h = h * mean(h, 0);
+                }
+                return sum(total + h, 1);
+              });
+  // As deep as each sample says, of what all share.
+  const auto to_the = recursive("power", [](auto self, Tensor h, Tensor depth) {
+    return cond(
+        depth <= 0, [](Tensor h, Tensor) { return ones_like(h); },
+        [&](Tensor h, Tensor depth) { return h * self(h, depth - 1.); }, h, depth);
+  });
+  expect_same(
+      [&](Tensor a) {
+        return sum(to_the(all_reduce_mean(a, "batch"), astype(axis_index("batch"), DType::f64)));
+      },
+      [](Tensor a) {
+        return sum(power(mean(a, 0), reshape(astype(iota(5), DType::f64), {5, 1})), 1);
+      });
+}
+
+TEST(NamedAxesControl, RulesOfOnesOwn) {
+  const auto scaled =
+      custom_vjp([](Tensor a, Tensor b) { return a * all_reduce_sum(b, "batch"); },
+                 [](Tensor a, Tensor b) {
+                   return std::pair{a * all_reduce_sum(b, "batch"), std::pair{a, b}};
+                 },
+                 [](const std::pair<Tensor, Tensor>& at, Tensor c) {
+                   const auto& [a, b] = at;
+                   return std::tuple(3 * c * all_reduce_sum(b, "batch"),
+                                     vary(all_reduce_sum(3 * c * a, "batch"), "batch"));
+                 });
+  const auto f = [&](Tensor a) { return sum(scaled(a, square(a))); };
+  const auto g = [](Tensor a) { return sum(a * sum(square(a), 0)); };
+  expect_alike(along_batch(grad(f))(x), 3 * grad(g)(x));
+  expect_alike(grad([&](Tensor a) { return sum(along_batch(f)(a)); })(x), 3 * grad(g)(x));
+  const auto again = remat([](Tensor a) { return a * all_reduce_mean(square(a), "batch"); });
+  expect_same([&](Tensor a) { return sum(again(a)); },
+              [](Tensor a) { return sum(a * mean(square(a), 0), 1); });
+}
+
+TEST(NamedAxesControl, OfSymbolicNumbersOfSamples) {
+  const auto f = [](Tensor a) {
+    return sum(along_batch(grad([](Tensor b) {
+                 return sum(square(b - all_reduce_mean(b, "batch"))) * axis_size("batch");
+               }))(a) *
+               a);
+  };
+  const TracedProgram open =
+      trace(f)(abstract_tensor(ir::Type::array(DType::f64, {Dim::symbol("n"), 3})));
+  for (const int64_t n : {1, 2, 5}) {
+    const Tensor a = numbers({n, 3}, 1);
+    expect_alike(run_traced(open, {a}).at(0), 2 * n * sum(square(a - mean(a, 0))));
+    expect_alike(f(a), 2 * n * sum(square(a - mean(a, 0))));
+  }
+}
+
+TEST(NamedAxesControl, EachPlaceDrawsItsOwn) {
+  const Tensor spread = along_batch([](Tensor a) {
+    const Tensor drawn = random::uniform({}, 0., 1., DType::f64) + 0 * sum(a);
+    return all_reduce_max(drawn, "batch") - all_reduce_min(drawn, "batch");
+  })(x);
+  EXPECT_GT(min(spread).item<double>(), 1e-3);
+}
+
+template <class Call>
+std::string refused(ErrorKind kind, const Call& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), kind) << error.what();
+    return error.what();
+  }
+  ADD_FAILURE() << "not refused";
+  return {};
+}
+void expect_said(const std::string& text, std::initializer_list<std::string_view> words) {
+  for (const std::string_view word : words) {
+    EXPECT_NE(text.find(word), std::string::npos) << word << " in: " << text;
+  }
+}
+
+TEST(NamedAxesControl, RefusesWhatWouldWaitForOthers) {
+  const auto f = [](Tensor a) {
+    return cond(
+        sum(a) > 0, [](Tensor b) { return all_reduce_sum(b, "batch"); }, [](Tensor b) { return b; },
+        a);
+  };
+  expect_said(refused(ErrorKind::type, [&] { along_batch(f)(x); }),
+              {"all_reduce_sum", "{batch}", "what decides", "named_axes_control_test.cpp"});
+  const auto g = [](Tensor a) {
+    return while_loop([](Tensor h) { return sum(h) > 0.1; },
+                      [](Tensor h) { return h - all_reduce_max(h, "batch"); }, a);
+  };
+  expect_said(refused(ErrorKind::type, [&] { along_batch(g)(x); }), {"all_reduce_max"});
+  // Along another axis there is nothing to wait for.
+  const auto h = [](Tensor a) {
+    return cond(
+        sum(all_reduce_sum(a, "inner")) > 0,
+        [](Tensor b) { return b - all_reduce_sum(b, "inner"); }, [](Tensor b) { return b; }, a);
+  };
+  const Tensor y = numbers({2, 5, 3}, 0);
+  const Tensor totals = sum(y, {1, 2}, true);
+  expect_alike(vmap(vmap(h, {.name = "inner"}), {.name = "outer"})(y),
+               where(broadcast_to(totals, y.shape()) > 0, y - sum(y, 1, true), y));
+}
+
+TEST(NamedAxesControl, RefusesWhatIsNotOpen) {
+  expect_said(refused(ErrorKind::key, [] { all_reduce_sum(x, "batch"); }),
+              {"`batch`", "no axis is open"});
+  expect_said(refused(ErrorKind::key,
+                      [] { along_batch([](Tensor a) { return all_gather(a, "rows"); })(x); }),
+              {"all_gather", "`rows`", "open are batch"});
+  refused(ErrorKind::key, [] { axis_index("batch"); });
+  refused(ErrorKind::key, [] { axis_size("batch"); });
+  refused(ErrorKind::key, [] { vary(x, "batch"); });
+  refused(ErrorKind::value, [] { vmap([](Tensor a) { return a; }, {.name = "2nd axis"})(x); });
+  refused(ErrorKind::value, [] {
+    along_batch([](Tensor a) { return all_reduce_sum(a, {"batch", "batch"}); })(x);
+  });
+  refused(ErrorKind::index,
+          [] { along_batch([](Tensor a) { return all_gather(a, "batch", 3); })(x); });
+  refused(ErrorKind::type, [] {
+    along_batch([](Tensor a) { return all_reduce_max(astype(a, DType::c64), "batch"); })(x);
+  });
+  // It is closed when the function has been recorded, also after an error.
+  expect_said(refused(ErrorKind::key, [] { axis_index("batch"); }), {"no axis is open"});
+}
+
+}  // namespace
+}  // namespace plait

@@ -1,0 +1,263 @@
+// What samples of a vmap bring together along its named axis; against sums over all of them, and
+// derivatives of the whole.
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/collective.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/index.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/random.h"
+#include "plait/ops/rearrange.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/tensor/machine.h"
+#include "plait/tensor/trace_function.h"
+#include "plait/transform/control.h"
+#include "plait/transform/custom.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/programs.h"
+#include "plait/transform/recursive.h"
+#include "plait/transform/remat.h"
+#include "plait/transform/vjp.h"
+#include "plait/transform/vmap.h"
+
+#include "tests/transform/traced_run.h"
+
+namespace plait {
+namespace {
+
+Tensor numbers(const Shape& shape, double first) {
+  const auto count = shape.element_count().number();
+  return sin(reshape(astype(arange(count), DType::f64), shape) * 0.7 + first);
+}
+
+void expect_alike(const Tensor& found, const Tensor& expected) {
+  ASSERT_EQ(found.type(), expected.type());
+  EXPECT_LT(max(absolute(found - expected)).item<double>(), 1e-10)
+      << found.text() << expected.text();
+}
+
+// The same at once, in a program, and in one read back from its text.
+template <class F, class... Arguments>
+void expect_everywhere(const F& f, const Tensor& expected, const Arguments&... arguments) {
+  expect_alike(f(arguments...), expected);
+  const TracedProgram traced = trace(f)(arguments...);
+  expect_alike(run_traced(traced, {arguments...}).at(0), expected);
+  const TracedProgram read{ir::Program::parse(traced.program.text()), traced.hidden_inputs};
+  expect_alike(run_traced(read, {arguments...}).at(0), expected);
+  EXPECT_EQ(traced.program.text().find("vary"), std::string::npos);
+  EXPECT_EQ(traced.program.text().find("all_reduce"), std::string::npos);
+}
+
+template <class F>
+auto along_batch(F f) {
+  return vmap(std::move(f), {.name = "batch"});
+}
+
+const Tensor x = numbers({5, 3}, 0);
+
+TEST(NamedAxes, Reductions) {
+  const auto all = [](const Tensor& of_all) { return broadcast_to(of_all, {5, 3}); };
+  expect_everywhere(along_batch([](Tensor a) { return all_reduce_sum(a, "batch"); }),
+                    all(sum(x, 0)), x);
+  expect_everywhere(along_batch([](Tensor a) { return a - all_reduce_mean(a, "batch"); }),
+                    x - mean(x, 0), x);
+  expect_everywhere(along_batch([](Tensor a) { return a - all_reduce_max(a, "batch"); }),
+                    x - max(x, 0), x);
+  expect_everywhere(along_batch([](Tensor a) { return a * all_reduce_min(a, "batch"); }),
+                    x * min(x, 0), x);
+  // The same for all of them: one value, or so many times that.
+  const auto once =
+      vmap([](Tensor a) { return all_reduce_sum(a, "batch"); }, {.out = {none}, .name = "batch"});
+  expect_everywhere(once, sum(x, 0), x);
+  const auto count = vmap([](Tensor) { return all_reduce_sum(ones({}, DType::f64), "batch"); },
+                          {.out = {none}, .name = "batch"});
+  expect_everywhere(count, asarray(5., DType::f64), x);
+  EXPECT_EQ(along_batch([](Tensor a) { return all_reduce_sum(a > 0, "batch"); })(x).type().text(),
+            "i64[5, 3]");
+  EXPECT_EQ(along_batch([](Tensor a) { return all_reduce_mean(astype(a, DType::i32), "batch"); })(x)
+                .type()
+                .text(),
+            "f32[5, 3]");
+}
+
+TEST(NamedAxes, PlacesAlongThem) {
+  expect_everywhere(along_batch([](Tensor a) { return a * axis_index("batch"); }),
+                    x * reshape(iota(5), {5, 1}), x);
+  expect_everywhere(along_batch([](Tensor a) { return a * axis_size("batch"); }), x * 5, x);
+  const auto gathered = [](int64_t axis) {
+    return vmap([axis](Tensor a) { return all_gather(a, "batch", axis); },
+                {.out = {none}, .name = "batch"});
+  };
+  expect_everywhere(gathered(0), x, x);
+  expect_everywhere(gathered(-1), transpose(x), x);
+  expect_everywhere(along_batch([](Tensor a) { return axis_shift(a, "batch", 2); }), roll(x, 2, 0),
+                    x);
+  const auto sized = vmap([](Tensor a) { return a * astype(axis_index("batch"), DType::f64); },
+                          {.in = {none}, .size = Dim(4), .name = "batch"});
+  expect_everywhere(sized, x * reshape(astype(iota(4), DType::f64), {4, 1, 1}), x);
+}
+
+TEST(NamedAxes, Nest) {
+  const Tensor y = numbers({2, 5, 3}, 1);
+  const auto both = [](auto f) { return vmap(vmap(f, {.name = "inner"}), {.name = "outer"}); };
+  const auto all = [](const Tensor& of_all) { return broadcast_to(of_all, {2, 5, 3}); };
+  expect_everywhere(both([](Tensor a) { return a - all_reduce_sum(a, "inner"); }),
+                    y - sum(y, 1, true), y);
+  expect_everywhere(both([](Tensor a) { return a - all_reduce_sum(a, "outer"); }),
+                    y - sum(y, 0, true), y);
+  expect_everywhere(both([](Tensor a) {
+                      return all_reduce_mean(a, {"outer", "inner"});
+                    }),
+                    all(mean(y, {0, 1}, true)), y);
+  expect_everywhere(both([](Tensor a) {
+                      const Tensor greatest = all_reduce_max(a, {"inner", "outer"});
+                      return all_gather(a, "outer", 1)[{ellipsis, 1}] + greatest;
+                    }),
+                    all(y[{1}] + max(y, {0, 1}, true)), y);
+  expect_everywhere(
+      both([](Tensor a) { return a + axis_index("outer") * 10. + axis_index("inner") * 1.; }),
+      y + reshape(iota(2) * 10., {2, 1, 1}) + reshape(iota(5) * 1., {5, 1}), y);
+  // The innermost of that name; what the outer one varies along stays so.
+  const auto shadowed = vmap(
+      [](Tensor rows) {
+        const Tensor outer = sum(rows);
+        return vmap([&](Tensor a) { return a - all_reduce_sum(a * outer, "batch"); },
+                    {.name = "batch"})(rows);
+      },
+      {.name = "batch"});
+  const Tensor totals = sum(y, {1, 2}, true);
+  expect_everywhere(shadowed, y - sum(y * totals, 1, true), y);
+  // An axis without a name within one that has one.
+  const auto within = along_batch([](Tensor rows) {
+    return vmap([](Tensor a) { return a - all_reduce_mean(a, "batch"); })(rows);
+  });
+  expect_everywhere(within, y - mean(y, 0), y);
+}
+
+// x with each column's mean 0 and variance 1, by what all samples have.
+Tensor normalized(const Tensor& a) {
+  const Tensor mean = all_reduce_mean(a, "batch");
+  const Tensor apart = a - mean;
+  return apart * rsqrt(all_reduce_mean(square(apart), "batch") + 1e-3);
+}
+Tensor normalized_whole(const Tensor& a) {
+  const Tensor apart = a - mean(a, 0);
+  return apart * rsqrt(mean(square(apart), 0) + 1e-3);
+}
+
+TEST(NamedAxes, BatchNormalization) {
+  const Tensor w = numbers({3, 4}, 2);
+  const auto one = [](Tensor a, Tensor weight) {
+    return sum(square(tanh(matmul(normalized(a), weight))));
+  };
+  const auto batch = [&](Tensor a, Tensor weight) {
+    return sum(vmap(one, {.in = {0, none}, .name = "batch"})(a, weight));
+  };
+  const auto whole = [](Tensor a, Tensor weight) {
+    return sum(square(tanh(matmul(normalized_whole(a), weight))));
+  };
+  // Outside, and inside: of all samples' losses, by each sample and by what they share.
+  expect_everywhere(grad<0>(batch), grad<0>(whole)(x, w), x, w);
+  expect_everywhere(grad<1>(batch), grad<1>(whole)(x, w), x, w);
+  const auto inside = [&](auto derivative, VmapOptions options) {
+    options.name = "batch";
+    return vmap(derivative, options);
+  };
+  expect_everywhere(inside(grad<0>(one), {.in = {0, none}}), grad<0>(whole)(x, w), x, w);
+  expect_everywhere(inside(grad<1>(one), {.in = {0, none}, .out = {none}}), grad<1>(whole)(x, w), x,
+                    w);
+  // A second time, in both ways.
+  const auto slope = [&](Tensor a, Tensor weight) {
+    return sum(square(inside(grad<1>(one), {.in = {0, none}, .out = {none}})(a, weight)));
+  };
+  const auto slope_of_whole = [&](Tensor a, Tensor weight) {
+    return sum(square(grad<1>(whole)(a, weight)));
+  };
+  expect_everywhere(grad<0>(slope), grad<0>(slope_of_whole)(x, w), x, w);
+  const auto inner_slope = [&](Tensor a, Tensor weight) {
+    return sum(square(grad<1>(one)(a, weight)));
+  };
+  expect_everywhere(inside(grad<0>(inner_slope), {.in = {0, none}}), grad<0>(slope_of_whole)(x, w),
+                    x, w);
+}
+
+TEST(NamedAxes, GradientsAreOfTheWhole) {
+  // A loss that all share counts once.
+  const auto shared = [](Tensor a) { return sum(square(all_reduce_sum(a, "batch"))); };
+  expect_everywhere(along_batch(grad(shared)), broadcast_to(2 * sum(x, 0), {5, 3}), x);
+  // One of each: their sum.
+  const auto own = [](Tensor a) { return sum(a * all_reduce_sum(a, "batch")); };
+  expect_everywhere(along_batch(grad(own)), broadcast_to(2 * sum(x, 0), {5, 3}), x);
+  // Both at once, and constants.
+  const auto mixed = [](Tensor a) {
+    const Tensor total = all_reduce_sum(a, "batch");
+    return sum(total + 3.) + sum(a * total);
+  };
+  expect_everywhere(along_batch(grad(mixed)), broadcast_to(5 + 2 * sum(x, 0), {5, 3}), x);
+  // What samples share gets what comes of all of them, or of each its own.
+  const Tensor w = numbers({3}, 1);
+  const auto product = [](Tensor a, Tensor weight) { return sum(square(a) * weight); };
+  const auto by_weight = [&](LaneAxis out, auto f) {
+    return vmap(grad<1>(f), {.in = {0, none}, .out = {out}, .name = "batch"});
+  };
+  expect_everywhere(by_weight(none, product), sum(square(x), 0), x, w);
+  const auto apart = [](Tensor a, Tensor weight) {
+    return grad([&](Tensor own) { return sum(square(a) * own); })(vary(weight, "batch"));
+  };
+  expect_everywhere(vmap(apart, {.in = {0, none}, .name = "batch"}), square(x), x, w);
+  // Those that are the greatest share what comes of it.
+  const Tensor twice = stack(std::vector<Tensor>{x[0], x[0], x[1]}, 0);
+  const auto by_max = [](Tensor a) { return sum(all_reduce_max(a, "batch")); };
+  const auto whole = [](Tensor a) { return sum(max(a, 0)); };
+  expect_everywhere(along_batch(grad(by_max)), grad(whole)(twice), twice);
+  const auto by_min = [](Tensor a) { return sum(a * all_reduce_min(a, "batch")); };
+  const auto whole_min = [](Tensor a) { return sum(a * min(a, 0)); };
+  expect_everywhere(along_batch(grad(by_min)), grad(whole_min)(twice), twice);
+  const auto whole_rows = [](Tensor a) { return sum(a * min(a, 0), 1); };
+  expect_everywhere(
+      along_batch([&](Tensor a) { return jvp(by_min, std::tuple(a), std::tuple(a * a)).second; }),
+      jvp(whole_rows, std::tuple(twice), std::tuple(twice * twice)).second, twice);
+}
+
+TEST(NamedAxes, GradientsOfWhatMoves) {
+  const Tensor w = numbers({5, 3}, 3);
+  const auto shifted = [](Tensor a, Tensor b) {
+    return sum(square(axis_shift(a, "batch", 1)) * b);
+  };
+  const auto shifted_whole = [](Tensor a, Tensor b) { return sum(square(roll(a, 1, 0)) * b); };
+  expect_everywhere(along_batch(grad<0>(shifted)), grad<0>(shifted_whole)(x, w), x, w);
+  const auto gathered = [](Tensor a, Tensor b) {
+    return sum(matmul(all_gather(a, "batch"), b) * sum(b));
+  };
+  const auto gathered_whole = [](Tensor a, Tensor b) {
+    return sum(sum(matmul(b, transpose(a)), 1) * sum(b, 1));
+  };
+  expect_everywhere(along_batch(grad<0>(gathered)), grad<0>(gathered_whole)(x, w), x, w);
+  expect_everywhere(along_batch(grad<1>(gathered)), grad<1>(gathered_whole)(x, w), x, w);
+  const auto second = [&](Tensor a, Tensor b) { return sum(square(grad<1>(gathered)(a, b))); };
+  const auto second_whole = [&](Tensor a, Tensor b) {
+    return sum(square(grad<1>(gathered_whole)(a, b)));
+  };
+  expect_everywhere(along_batch(grad<0>(second)), grad<0>(second_whole)(x, w), x, w);
+}
+
+TEST(NamedAxes, TangentsAndCotangentsOfEachPlace) {
+  const Tensor w = numbers({3}, 1);
+  // A direction of its own at each place, of what all share.
+  const auto along = [](Tensor a, Tensor weight) {
+    return jvp([](Tensor at) { return sum(at * at); }, std::tuple(weight), std::tuple(a)).second;
+  };
+  expect_everywhere(vmap(along, {.in = {0, none}, .name = "batch"}), sum(2 * x * w, 1), x, w);
+  // A cotangent of its own, of what is the same for all.
+  const auto back = [](Tensor a) {
+    const auto [y, pull] = vjp([](Tensor b) { return all_reduce_sum(square(b), "batch"); }, a);
+    return std::get<0>(pull(a));
+  };
+  expect_everywhere(along_batch(back), 2 * x * sum(x, 0), x);
+}
+
+}  // namespace
+}  // namespace plait
