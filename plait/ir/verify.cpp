@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
+#include "plait/ir/call_graph.h"
 #include "plait/ir/copy.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/verify_rules.h"
@@ -179,13 +180,34 @@ std::vector<Violation> violations(const Program& program) {
   return violations(program.functions(), program.records());
 }
 
+namespace {
+
+// Of those that an instruction runs.
+std::optional<Instruction> first_collective(const Program& program, size_t function,
+                                            const Instruction& instruction) {
+  if (instruction.primitive().communicates != nullptr) return instruction;
+  for (const uint32_t callee : program.callees_of(function, instruction)) {
+    for (const uint32_t i : CallGraph(program).reachable_from(callee)) {
+      for (const Instruction inner : program.function(i).instructions()) {
+        if (inner.primitive().communicates != nullptr) return inner;
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 void refuse_lonely_collectives(const Program& program) {
   Findings findings;
   check_collectives({program.functions(), program.records(), {}}, findings);
   const std::vector<Violation> found = findings.take();
   if (found.empty()) return;
-  throw TypeError("{}: {}", found[0].instruction, found[0].message)
-      .at(found[0].location)
+  const size_t function = program.index_of(found[0].function);
+  const Instruction governed = program.function(function).instruction(found[0].index.value());
+  const Instruction collective = first_collective(program, function, governed).value_or(governed);
+  throw TypeError("{}: {}", collective.primitive().name, found[0].message)
+      .at(collective.location())
       .hint("let what decides be the same everywhere, such as a reduction along the axis");
 }
 

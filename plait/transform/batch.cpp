@@ -521,12 +521,13 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     const TensorFunction back =
         for_all_lanes(callee(instruction, 2),
                       all_.which_may_differ(callee(instruction, 2).signature().parameters));
+    const std::vector<bool> own = all_.which_may_differ(callee(instruction, 2).signature().results);
     const StagedFunction backward = staged(2, sent, [&](std::span<const Tensor> cotangents) {
       std::vector<Tensor> found = back(cotangents);
       for (size_t i = 0, next = 0; i < types.size(); ++i) {
         if (!is_inexact(types[i].dtype())) continue;
         // What all lanes share gets what comes of all of them.
-        if (!batched[i]) found[next] = sum(found[next], 0);
+        if (!batched[i] && own[next]) found[next] = sum(found[next], 0);
         ++next;
       }
       return found;

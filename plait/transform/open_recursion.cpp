@@ -87,8 +87,8 @@ std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
 }
 
 // Thrown to begin again, for arguments of these types.
-struct OtherSizes : Unwinding {
-  OtherSizes(const OpenRecursion* called, std::vector<ir::Type> types)
+struct OtherParameters : Unwinding {
+  OtherParameters(const OpenRecursion* called, std::vector<ir::Type> types)
       : function(called), parameters(std::move(types)) {}
   const OpenRecursion* function;
   std::vector<ir::Type> parameters;
@@ -117,7 +117,7 @@ OpenRecursion* OpenRecursion::find(const Key& key, std::span<const ir::Type> arg
   for (auto each = open.rbegin(); each != open.rend(); ++each) {
     if ((*each)->key_ != key) continue;
     if (!(*each)->should_take(arguments)) break;
-    throw OtherSizes(*each, *of_any_sizes((*each)->parameters_, arguments));
+    throw OtherParameters(*each, *of_any_sizes((*each)->parameters_, arguments));
   }
   return nullptr;
 }
@@ -133,7 +133,16 @@ bool OpenRecursion::is_recorded_in(const Trace& trace) {
 }
 
 bool OpenRecursion::takes(std::span<const ir::Type> arguments) const {
-  return sizes_between(parameters_, arguments).has_value();
+  if (!has_open_axes() || arguments.size() != parameters_.size()) {
+    return sizes_between(parameters_, arguments).has_value();
+  }
+  // What varies along fewer axes is made to vary.
+  std::vector<ir::Type> types(arguments.begin(), arguments.end());
+  for (size_t i = 0; i < types.size(); ++i) {
+    const ir::AxisSet axes = parameters_[i].all_varying();
+    if (axes.contains(types[i].all_varying())) types[i] = types[i].with_varying(axes);
+  }
+  return sizes_between(parameters_, types).has_value();
 }
 
 bool OpenRecursion::should_take(std::span<const ir::Type> arguments) const {
@@ -158,7 +167,30 @@ std::vector<Tensor> OpenRecursion::call(std::span<const Tensor> arguments) {
   return call_with_captures(joined({arguments, captures_}));
 }
 
-std::vector<Tensor> OpenRecursion::call_with_captures(std::span<const Tensor> operands) const {
+// The operands, made to vary as it takes them; where they vary along more axes, it is begun again
+// for such.
+std::vector<Tensor> OpenRecursion::as_taken(std::span<const Tensor> operands) const {
+  std::vector<Tensor> all;
+  std::vector<ir::Type> types = parameters_;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    all.push_back(as_varying_as(operands[i], signature_->parameters[i]));
+    const ir::AxisSet axes = axes_of(all[i]);
+    if (signature_->parameters[i].all_varying().contains(axes)) continue;
+    if (i >= types.size()) {
+      throw TypeError("{}: what it captures, {}, varies along {} when it calls itself", name_,
+                      captures_[i - types.size()].type().text(), axes.text())
+          .at(Location::of_caller())
+          .hint("`vary` it before, or make it an argument");
+    }
+    types[i] = types[i].with_varying(axes);
+  }
+  if (types != parameters_) throw OtherParameters(this, std::move(types));
+  return all;
+}
+
+std::vector<Tensor> OpenRecursion::call_with_captures(std::span<const Tensor> given) const {
+  const std::vector<Tensor> operands =
+      has_open_axes() ? as_taken(given) : std::vector<Tensor>(given.begin(), given.end());
   if (is_followed(operands)) {
     throw TypeError("{} is differentiated while it is being recorded", name_)
         .at(Location::of_caller())
@@ -196,7 +228,7 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
     if (signature_) trace.declare(*signature_);
     try {
       results = body(arguments);
-      for (size_t i = 0; has_open_axes() && is_expected_ && i < results.size(); ++i) {
+      for (size_t i = 0; has_open_axes() && is_expected_ && signature_ && i < results.size(); ++i) {
         results[i] = as_varying_as(results[i], signature_->results[i]);
       }
     } catch (const UnknownResults& unknown) {
@@ -204,7 +236,7 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
       throw TypeError("{} calls itself on every path, so what it gives is not known", name_)
           .at(Location::of_caller())
           .hint("let one branch of a cond end the recursion");
-    } catch (const OtherSizes& other) {
+    } catch (const OtherParameters& other) {
       if (other.function != this) throw;
       parameters_ = other.parameters;
       signature_.reset();

@@ -66,6 +66,7 @@ class OpenRecursion {
   // Whether the calls differ in sizes only, and a value decides where they end.
   bool should_take(std::span<const ir::Type> arguments) const;
   std::vector<Tensor> call_with_captures(std::span<const Tensor> operands) const;
+  std::vector<Tensor> as_taken(std::span<const Tensor> operands) const;
   ir::Callee callee(std::span<const ir::Type> operands) const;
 
   const Key key_;

@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/call_graph.h"
+#include "plait/ir/effect_analysis.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/batch.h"
@@ -83,16 +84,10 @@ class Recursion {
     return derivative;
   }
 
-  Tensors run(std::span<const Tensor> operands) const {
-    if (has_open_axes() && !takes(operands)) return run_varying(operands);
-    if (!is_followed(operands)) return record(operands);
-    if (draws_keys(program_)) {
-      throw TypeError("{} draws random numbers, and is differentiated in a trace", function_.name())
-          .at(Location::of_caller())
-          .hint("give it a key to draw from");
-    }
-    if (is_followed_in_reverse(operands)) return run_in_reverse(operands);
-    return run_forward(operands);
+  Tensors run(std::span<const Tensor> given) const {
+    if (!has_open_axes()) return run_agreed(given);
+    const Tensors operands = settled(given);
+    return takes(operands) ? run_agreed(operands) : run_varying(operands);
   }
 
   // For many lanes at once.
@@ -121,7 +116,37 @@ class Recursion {
   }
 
  private:
+  Tensors run_agreed(std::span<const Tensor> operands) const {
+    if (!is_followed(operands)) return record(operands);
+    if (draws_keys(program_)) {
+      throw TypeError("{} draws random numbers, and is differentiated in a trace", function_.name())
+          .at(Location::of_caller())
+          .hint("give it a key to draw from");
+    }
+    if (is_followed_in_reverse(operands)) return run_in_reverse(operands);
+    return run_forward(operands);
+  }
+
   // ---- On values that vary along other axes than it was recorded for: a function of its own.
+
+  // Everything varies along what decides how deep it goes, since what comes back is added up
+  // outside of it, where all have part in that.
+  Tensors settled(std::span<const Tensor> operands) const {
+    ir::AxisSet deciding;
+    const ir::CallGraph graph(program_);
+    for (const uint32_t i : graph.reachable_from(program_.index_of(function_.name()))) {
+      for (const ir::Instruction instruction : program_.function(i).instructions()) {
+        deciding.insert(ir::deciding_axes(program_, i, instruction));
+      }
+    }
+    Tensors all;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      ir::AxisSet axes = signature().parameters[i].all_varying();
+      axes.insert(deciding);
+      all.push_back(vary_along(operands[i], axes));
+    }
+    return all;
+  }
 
   bool takes(std::span<const Tensor> operands) const {
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -131,17 +156,14 @@ class Recursion {
   }
 
   Tensors run_varying(std::span<const Tensor> operands) const {
-    const Tensors all = vary_together({operands.begin(), operands.end()});
     Made made{"along", signature(), body()};
-    ir::AxisSet axes;
-    for (const Tensor& operand : all) axes.insert(axes_of(operand));
-    for (const ir::Type& type : signature().results) axes.insert(type.all_varying());
-    made.kind += axes.text();
-    for (ir::Type& type : made.signature.parameters) type = type.with_varying(axes);
-    for (ir::Type& type : made.signature.results) type = type.with_varying(axes);
-    Tensors given;
-    for (const Tensor& operand : all) given.push_back(vary_along(operand, axes));
-    return call(made, given);
+    made.finds_results = true;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      ir::Type& type = made.signature.parameters[i];
+      type = type.with_varying(axes_of(operands[i]));
+      made.kind += axes_of(operands[i]).text();
+    }
+    return call(made, operands);
   }
 
   // Included in the trace that is open.
@@ -188,6 +210,7 @@ class Recursion {
     // Where it is a reverse derivative: of what, and by which parameters.
     std::shared_ptr<const Recursion> pulled = nullptr;
     std::vector<int64_t> wanted = {};
+    bool finds_results = false;  // the signature says what it takes only
   };
   Tensors call(const Made& made, std::span<const Tensor> operands) const {
     const OpenRecursion::Key key{&function_, made.kind};
@@ -206,7 +229,7 @@ class Recursion {
   }
   StagedFunction stage(const OpenRecursion::Key& key, const Made& made) const {
     OpenRecursion open(key, function_.name() + "." + made.kind, made.signature.parameters);
-    open.expect(made.signature);
+    if (!made.finds_results) open.expect(made.signature);
     StagedFunction staged = open.stage(made.body);
     if (!has_open_calls(staged.program)) derived_lately.add(program_, function_, key.kind, staged);
     return staged;
