@@ -77,12 +77,14 @@ ir::AxisSet axes_of(const Tensor& x) {
 
 Tensor vary_along(const Tensor& x, const ir::AxisSet& axes) {
   const ir::AxisSet known = axes_of(x);
+  if (known.contains(axes)) return x;
+  // The fields of a record say for themselves what they vary along.
+  const ir::Type type = x.type();
+  if (type.with_varying(axes) == type) return x;
   ir::AxisSet added;
   for (const std::string& axis : axes) {
     if (!known.contains(axis)) added.insert(axis);
   }
-  // The fields of a record say for themselves what they vary along.
-  if (added.empty() || (x.is_traced() && x.traced().type.is_record())) return x;
   return apply(ir::primitive(ir::Structure::vary), {x},
                ir::Attributes::of(ir::VaryAttributes{std::move(added)}));
 }

@@ -78,6 +78,12 @@ void read(nb::handle given, std::string& value) {
 void read(nb::handle given, Dim& value) { value = dim_from(given); }
 void read(nb::handle given, DType& value) { value = dtype_from(given); }
 void read(nb::handle given, Shape& value) { value = shape_from(given); }
+void read(nb::handle given, AxisNames& value) {
+  std::vector<std::string> names;
+  read(given, names);
+  value = std::move(names);
+}
+
 void read(nb::handle given, Axes& value) { value = axes_from(given); }
 void read(nb::handle given, PerDimension& value) { value = PerDimension(integers_from(given)); }
 

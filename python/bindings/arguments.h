@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/ops/collective.h"
 #include "plait/ops/convolution.h"
 #include "plait/ops/pad.h"
 #include "plait/ops/per_dimension.h"
@@ -31,6 +32,7 @@ void read(nb::handle given, Dim& value);
 void read(nb::handle given, DType& value);
 void read(nb::handle given, Shape& value);
 void read(nb::handle given, Axes& value);
+void read(nb::handle given, AxisNames& value);
 void read(nb::handle given, PerDimension& value);
 void read(nb::handle given, PadWidth& value);
 void read(nb::handle given, Padding& value);

@@ -5,12 +5,6 @@
 
 namespace plait::python {
 
-void read(nb::handle given, AxisNames& names) {
-  std::vector<std::string> all;
-  read(given, all);
-  names = std::move(all);
-}
-
 void bind_collective_functions(nb::module_& m) {
   using nb::arg;
   using T = const Tensor&;

@@ -146,6 +146,60 @@ TEST(NamedAxesControl, Loops) {
       });
 }
 
+TEST(NamedAxesControl, LoopsThatKeepCheckpoints) {
+  const auto step = [](Tensor h, Tensor of_all) { return 0.5 * h + 0.1 * sin(of_all); };
+  expect_same(
+      [&](Tensor a) {
+        return sum(while_loop([](Tensor h) { return all_reduce_max(max(h), "batch") > 0.1; },
+                              [&](Tensor h) { return step(h, all_reduce_mean(h, "batch")); }, a,
+                              {.checkpoints = Checkpoints{.every = 2}}));
+      },
+      [&](Tensor a) {
+        Tensor h = a;
+        while ((max(h) > 0.1).item<bool>()) h = step(h, mean(h, 0));
+        return sum(h, 1);
+      });
+  expect_same(
+      [&](Tensor a) {
+        return sum(for_loop(
+            0, 5, [&](Tensor i, Tensor h) { return step(h * i, all_reduce_sum(h, "batch")); }, a,
+            {.checkpoints = Checkpoints{.every = 2}}));
+      },
+      [&](Tensor a) {
+        Tensor h = a;
+        for (int64_t i = 0; i < 5; ++i) h = step(h * i, sum(h, 0));
+        return sum(h, 1);
+      });
+}
+
+TEST(NamedAxesControl, WhatIsDoneForEachOfSeveral) {
+  // By number, which all share, of functions some of which bring together.
+  const std::vector<std::function<Tensor(Tensor)>> ways = {
+      [](Tensor a) { return a * 2.; }, [](Tensor a) { return a * all_reduce_sum(a, "batch"); },
+      [](Tensor a) { return broadcast_to(all_reduce_mean(square(a), "batch"), a.shape()); }};
+  const std::vector<std::function<Tensor(Tensor)>> whole = {
+      [](Tensor a) { return a * 2.; }, [](Tensor a) { return a * sum(a, 0); },
+      [](Tensor a) { return broadcast_to(mean(square(a), 0), a.shape()); }};
+  for (int64_t i = 0; i < 3; ++i) {
+    expect_same([&](Tensor a) { return sum(switch_(asarray(i, DType::i64), ways, a)); },
+                [&](Tensor a) { return sum(whole[static_cast<size_t>(i)](a), 1); });
+  }
+  expect_same(
+      [](Tensor a) {
+        return sum(map([](Tensor each) { return each * all_reduce_max(each, "batch"); }, a));
+      },
+      [](Tensor a) { return sum(a * max(a, 0), 1); });
+  // Many at once, without a name, within; and a second derivative there.
+  expect_same(
+      [](Tensor a) {
+        const auto cubed = [](Tensor each) { return each * all_reduce_sum(square(each), "batch"); };
+        return sum(vmap(grad(cubed))(a));
+      },
+      [](Tensor a) {
+        return sum(grad([&](Tensor b) { return sum(b * sum(square(b), 0)); })(a), 1);
+      });
+}
+
 TEST(NamedAxesControl, Recursion) {
   const auto halved = recursive("halved", [](auto self, Tensor h, Tensor depth) {
     return cond(
