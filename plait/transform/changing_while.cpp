@@ -14,6 +14,7 @@
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/varying.h"
 
 // What each step began with cannot be stacked where sizes differ, as scans do it. So the loop first
 // counts its steps and elements; then what it carries is laid into arrays of so many elements, one
@@ -193,8 +194,9 @@ class History {
     const size_t own = operands.size(), constants = loop_.constants, carries = loop_.carries();
     Tensors more;
     for (size_t i = 0; i < carries; ++i) {
-      more.push_back(
-          nothing_yet(length.elements[counts_.of_carry[i]], operands[constants + i].dtype()));
+      const ir::Type type = operands[constants + i].type();
+      const Dim count = length.elements[counts_.of_carry[i]];
+      more.push_back(as_varying_as(nothing_yet(count, type.dtype()), type));
     }
     more.push_back(
         zeros(Shape{length.steps, static_cast<int64_t>(loop_.sizes.size())}, DType::i64));

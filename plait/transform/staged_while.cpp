@@ -156,7 +156,7 @@ MovingLoop with_tangents(const StagedLoop& loop, std::span<const Tensor> operand
   for (size_t i = constants; i < operands.size(); ++i) {
     moving[i] = has_tangent(operands[i]);
     if (!moving[i]) continue;
-    starts.push_back(or_zeros(tangents[i], operands[i]));
+    starts.push_back(as_varying_as(or_zeros(tangents[i], operands[i]), operands[i].type()));
     start_types.push_back(types[i].is_array() ? types[i] : starts.back().type());
   }
   const auto split = moving.begin() + ptr(constants);

@@ -172,6 +172,30 @@ TEST(NamedAxesControl, LoopsThatKeepCheckpoints) {
       });
 }
 
+TEST(NamedAxesControl, LoopsWhoseCarriesChangeTheirSizes) {
+  // Neighbours together until one is left, which all samples do in as many steps.
+  expect_same(
+      [](Tensor a) {
+        const Tensor end = while_loop([](Tensor h) { return h.shape(0) > 1; },
+                                      [](Tensor h) {
+                                        const Dim left = h.shape(0) - 1;
+                                        const Tensor together =
+                                            slice_axis(h, 0, 0, left) * slice_axis(h, 0, 1, left);
+                                        return together + all_reduce_mean(together, "batch");
+                                      },
+                                      a);
+        return sum(end);
+      },
+      [](Tensor a) {
+        Tensor h = a;
+        for (int64_t left = 2; left > 0; --left) {
+          const Tensor together = h[{ellipsis, Slice{0, left}}] * h[{ellipsis, Slice{1, left + 1}}];
+          h = together + mean(together, 0);
+        }
+        return sum(h, 1);
+      });
+}
+
 TEST(NamedAxesControl, WhatIsDoneForEachOfSeveral) {
   // By number, which all share, of functions some of which bring together.
   const std::vector<std::function<Tensor(Tensor)>> ways = {
