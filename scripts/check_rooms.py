@@ -92,6 +92,8 @@ INSIDE = {
     "plait/ops/random_primitives.h",
     "plait/ops/resampling_taps.h",
     "plait/transform/batch.h",
+    "plait/transform/carried_sizes.h",
+    "plait/transform/changing_while.h",
     "plait/transform/checkpointed.h",
     "plait/transform/derivative.h",
     "plait/transform/derived_functions.h",

@@ -2,6 +2,8 @@
 
 #include <filesystem>
 
+#include <fmt/format.h>
+
 namespace plait {
 namespace {
 
@@ -10,11 +12,23 @@ std::string plain_path(std::string_view file) {
   return std::filesystem::path(file).lexically_normal().string();
 }
 
+// Whether the path ends with plait/<room>/<file>, wherever the sources lie: a compiler cache hands
+// out what was compiled elsewhere.
+bool is_in_a_room(std::string_view file) {
+  constexpr std::string_view kFolder = "/plait/", kRooms = PLAIT_OWN_ROOMS;  // "core,ir,tensor,..."
+  const std::string path = plain_path(file);
+  const size_t folder = path.rfind(kFolder);
+  if (folder == std::string::npos) return false;
+  const size_t begin = folder + kFolder.size(), end = path.find('/', begin);
+  if (end == std::string::npos || path.find('/', end + 1) != std::string::npos) return false;
+  const std::string room = fmt::format(",{},", path.substr(begin, end - begin));
+  return fmt::format(",{},", kRooms).find(room) != std::string::npos;
+}
+
 }  // namespace
 
 bool is_inside(std::string_view file) {
-  return plain_path(file).starts_with(PLAIT_OWN_SOURCES) ||
-         file.find("/include/plait/") != std::string_view::npos ||
+  return is_in_a_room(file) || file.find("/include/plait/") != std::string_view::npos ||
          file.find("/include/c++/") != std::string_view::npos;
 }
 

