@@ -21,8 +21,8 @@ bool can_read_source_lines();
 // debug information inside the loaded files themselves: no search for more, on disk or elsewhere.
 std::optional<SourceLine> source_line_of(uintptr_t address);
 
-// Whether the function that the address lies in is the user's, by its name: none in Plait's namespace
-// or the standard library's. False where names are not known.
+// Whether the function that the address lies in is the user's, by its name: none in Plait's
+// namespace or the standard library's. False where names are not known.
 bool is_in_users_function(uintptr_t address);
 
 // Whether a file is one of Plait's own or of the standard library: not where a user's program is.

@@ -44,8 +44,7 @@ Tensors doubled(const TensorFunction& function, const TensorFunction& self,
 // Of a length that is known: as many levels as it has.
 Tensors totals(const TensorFunction& function, std::span<const Tensor> x) {
   if (x[0].shape(0).number() < 2) return {x.begin(), x.end()};
-  return doubled(
-      function, [&](auto given) { return totals(function, given); }, x);
+  return doubled(function, [&](auto given) { return totals(function, given); }, x);
 }
 
 // Of any length but 0.

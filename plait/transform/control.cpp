@@ -113,28 +113,6 @@ Tensors scan_now(const TensorFunction& body, std::span<const Tensor> initial,
   return all;
 }
 
-// Of functions that take a key besides: each step has its own.
-Tensors while_with_keys(const TensorFunction& test, const TensorFunction& body,
-                        std::span<const Tensor> initial) {
-  const Tensor key = random::draw_key(), first = full({}, 0, DType::i64);
-  const auto with_own = [&](std::span<const Tensor> given, int64_t which) {
-    const Tensor own = random::fold_in(random::fold_in(key, which), given.back());
-    return joined({given.first(given.size() - 1), {&own, 1}});
-  };
-  const TensorFunction numbered_test = [&](std::span<const Tensor> given) {
-    return test(with_own(given, 0));
-  };
-  const TensorFunction numbered_body = [&](std::span<const Tensor> given) {
-    Tensors next = body(with_own(given, 1));
-    next.push_back(given.back() + 1);
-    return next;
-  };
-  Tensors results =
-      control::while_loop(numbered_test, numbered_body, joined({initial, {&first, 1}}));
-  results.pop_back();
-  return results;
-}
-
 }  // namespace
 
 Tensors cond(const Tensor& predicate, const TensorFunction& then, const TensorFunction& otherwise,
@@ -198,7 +176,7 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
         .hint("sizes are compared when it runs by <, <=, > and >=");
   }
   if (draws_keys(tests.program) || draws_keys(steps.program)) {
-    return while_with_keys(with_key(tests), with_key(steps), initial);
+    return while_with_keys(with_key(tests), with_key(steps), initial, random::draw_key());
   }
   Captures captures({});
   const std::vector<size_t> for_test = captures.add(tests), for_body = captures.add(steps);
@@ -262,13 +240,8 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
     return nothing;
   }
   if (draws_keys(step.program)) {
-    const Tensor key = random::draw_key(), step_numbers = numbers(0, *length);
-    const TensorFunction drawing = with_key(step);
-    const TensorFunction numbered = [&](std::span<const Tensor> given) {
-      const Tensor own = random::fold_in(key, given.back());
-      return drawing(joined({given.first(given.size() - 1), {&own, 1}}));
-    };
-    return control::scan(numbered, initial, joined({stacked, {&step_numbers, 1}}), options);
+    return scan_with_keys(with_key(step), initial, stacked, {*length, options.reverse},
+                          random::draw_key());
   }
   const size_t constants = step.captures.size();
   const Tensors operands = joined({step.captures, initial, stacked});

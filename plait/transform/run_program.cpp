@@ -1,10 +1,12 @@
 #include "plait/transform/run_program.h"
 
+#include <algorithm>
 #include <optional>
 
 #include "plait/core/error.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/random.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
@@ -57,6 +59,9 @@ class TensorRun final : public FunctionRun<Tensor> {
       const ir::Function& called = callee(instruction);
       const std::vector<Tensor> arguments = as_declared(called, operands);
       if (Trace::current() != nullptr && stays_a_call(called)) {
+        if (options_.draw_key && draws_keys(program(), called)) {
+          return run_recursive_with_key(program(), called, arguments, options_.draw_key());
+        }
         return run_recursive(program(), called, arguments);
       }
       if (structure == ir::Structure::call || options_.in_place_of)
@@ -139,9 +144,34 @@ class TensorRun final : public FunctionRun<Tensor> {
     return control::switch_(operands[0], branches, operands.subspan(1));
   }
 
+  // The same with a key for its last argument, where what draws is given keys.
+  TensorFunction called_with_key(const ir::Instruction& instruction, size_t i,
+                                 std::span<const Tensor> constants) {
+    return [this, &function = callee(instruction, i),
+            held = std::vector<Tensor>(constants.begin(), constants.end())](
+               std::span<const Tensor> given) {
+      int64_t drawn = 0;
+      RunOptions options = options_;
+      options.draw_key = [&] { return random::fold_in(given.back(), drawn++); };
+      return TensorRun(program(), options)
+          .function(function, joined({held, given.first(given.size() - 1)}));
+    };
+  }
+  bool needs_keys(const ir::Instruction& instruction) const {
+    if (!options_.draw_key) return false;
+    return std::ranges::any_of(instruction.callees(), [&](const ir::Callee& called) {
+      return draws_keys(program(), program().function(called.name));
+    });
+  }
+
   std::vector<Tensor> looped(const ir::Instruction& instruction, std::span<const Tensor> operands) {
     const auto constants =
         static_cast<size_t>(instruction.attributes_as<ir::WhileAttributes>().constants);
+    if (needs_keys(instruction)) {
+      return control::while_with_keys(called_with_key(instruction, 0, operands.first(constants)),
+                                      called_with_key(instruction, 1, operands.first(constants)),
+                                      operands.subspan(constants), options_.draw_key());
+    }
     return control::while_loop(called(instruction, 0, operands.first(constants)),
                                called(instruction, 1, operands.first(constants)),
                                operands.subspan(constants));
@@ -152,10 +182,15 @@ class TensorRun final : public FunctionRun<Tensor> {
     const auto& attributes = instruction.attributes_as<ir::ScanAttributes>();
     const auto constants = static_cast<size_t>(attributes.constants);
     const auto carries = static_cast<size_t>(attributes.carries);
-    return control::scan(called(instruction, 0, operands.first(constants)),
-                         operands.subspan(constants, carries),
-                         operands.subspan(constants + carries),
-                         {attributes.length.substitute(sizes), attributes.reverse});
+    const auto initial = operands.subspan(constants, carries);
+    const auto stacked = operands.subspan(constants + carries);
+    const ScanOptions options{attributes.length.substitute(sizes), attributes.reverse};
+    if (needs_keys(instruction)) {
+      return control::scan_with_keys(called_with_key(instruction, 0, operands.first(constants)),
+                                     initial, stacked, options, options_.draw_key());
+    }
+    return control::scan(called(instruction, 0, operands.first(constants)), initial, stacked,
+                         options);
   }
 
   std::vector<Tensor> custom(const ir::Instruction& instruction, std::span<const Tensor> operands) {

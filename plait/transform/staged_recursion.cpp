@@ -7,6 +7,7 @@
 #include "plait/ir/call_graph.h"
 #include "plait/ir/effect_analysis.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/random.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/batch.h"
 #include "plait/transform/derivative.h"
@@ -90,6 +91,13 @@ class Recursion {
     return takes(operands) ? run_agreed(operands) : run_varying(operands);
   }
 
+  // What it draws is made of the key, so that it is the same when a derivative computes it again.
+  Tensors run_with_key(std::span<const Tensor> operands, const Tensor& key) const {
+    Made made{"keyed", signature(), with_key({program_, &function_})};
+    made.signature.parameters.push_back(key.type());
+    return call(made, joined({operands, {&key, 1}}));
+  }
+
   // For many lanes at once.
   std::vector<LaneValue> run_batched_for(std::span<const LaneValue> operands,
                                          const Lanes& lanes) const {
@@ -118,11 +126,7 @@ class Recursion {
  private:
   Tensors run_agreed(std::span<const Tensor> operands) const {
     if (!is_followed(operands)) return record(operands);
-    if (draws_keys(program_)) {
-      throw TypeError("{} draws random numbers, and is differentiated in a trace", function_.name())
-          .at(Location::of_caller())
-          .hint("give it a key to draw from");
-    }
+    if (draws_keys(program_, function_)) return run_with_key(operands, random::draw_key());
     if (is_followed_in_reverse(operands)) return run_in_reverse(operands);
     return run_forward(operands);
   }
@@ -502,6 +506,11 @@ std::vector<Tensor> run_recursive_pull(const ir::Program& program, const ir::Fun
                                        const ir::Function& of, std::span<const int64_t> wanted,
                                        std::span<const Tensor> operands) {
   return Recursion(program, function).derivative_of({program, of}, wanted).run(operands);
+}
+
+std::vector<Tensor> run_recursive_with_key(const ir::Program& program, const ir::Function& function,
+                                           std::span<const Tensor> operands, const Tensor& key) {
+  return Recursion(program, function).run_with_key(operands, key);
 }
 
 std::vector<LaneValue> run_recursive_batched(const ir::Program& program,

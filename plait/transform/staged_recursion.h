@@ -19,6 +19,9 @@ std::vector<Tensor> run_recursive(const ir::Program& program, const ir::Function
 std::vector<Tensor> run_recursive_pull(const ir::Program& program, const ir::Function& function,
                                        const ir::Function& of, std::span<const int64_t> wanted,
                                        std::span<const Tensor> operands);
+// The first, of one that draws random numbers: they are made of a key.
+std::vector<Tensor> run_recursive_with_key(const ir::Program& program, const ir::Function& function,
+                                           std::span<const Tensor> operands, const Tensor& key);
 // Either for many lanes at once; where any operand is batched, all results are in which lanes may
 // differ.
 std::vector<LaneValue> run_recursive_batched(const ir::Program& program,

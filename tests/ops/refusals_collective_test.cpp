@@ -39,9 +39,7 @@ Refusals refusals_of_collective() {
                     ErrorKind::key,
                     {"`rows`", "open are batch"}});
     rows.push_back({name,
-                    within([function] {
-                      function(f32(3), {"batch", "batch"});
-                    }),
+                    within([function] { function(f32(3), {"batch", "batch"}); }),
                     kValue,
                     {"`batch`", "twice"}});
     rows.push_back({name,

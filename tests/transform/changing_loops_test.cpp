@@ -148,10 +148,7 @@ TEST(ChangingLoop, SharesSizesThatStayEqual) {
 TEST(ChangingLoop, ItsResultsAreUsable) {
   const auto f = [](Tensor x) {
     const Tensor all = while_loop([](Tensor h) { return h.shape(0) < 20; },
-                                  [](Tensor h) {
-                                    return concat(std::vector{h, h * 0.5}, 0);
-                                  },
-                                  x);
+                                  [](Tensor h) { return concat(std::vector{h, h * 0.5}, 0); }, x);
     const Dim rows = floor_div(all.shape(0), 3);
     const Tensor table = reshape(slice_axis(all, 0, 0, rows * 3), {rows, 3});
     return sum(table * expand_dims(astype(iota(rows), DType::f64), 1), 0) +

@@ -68,8 +68,7 @@ const Case kCases[] = {
          const Tensor place = where(sum(y) > 0.2, 1, 99);
          return log(maximum(sum(y), 0.)) + take(y, place, 0);
        };
-       return cond(
-           sum(x) > 0.2, then, [](Tensor y) { return sum(y * y); }, x);
+       return cond(sum(x) > 0.2, then, [](Tensor y) { return sum(y * y); }, x);
      }},
     {"switch",
      [](Tensor x) {

@@ -17,6 +17,7 @@
 #include "plait/transform/control.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/programs.h"
+#include "plait/transform/recursive.h"
 #include "plait/transform/remat.h"
 
 #include "tests/transform/traced_run.h"
@@ -109,6 +110,17 @@ TEST(While, OfAMillionSteps) {
 
 Tensor masked(const Tensor& x) { return x * astype(random::bernoulli(0.5, x.shape()), x.dtype()); }
 
+// At each depth another mask.
+const auto masked_often = recursive("masked_often", [](auto self, Tensor x, Tensor n) {
+  return cond(
+      n <= 0, [](Tensor x, Tensor) { return x; },
+      [&](Tensor x, Tensor n) {
+        return masked(x) + self(masked(x) * 0.9, n - 1) + self(x * 0.5, n - 2);
+      },
+      x, n);
+});
+Tensor count_of(int64_t n) { return full({}, n, DType::i64); }
+
 struct Drawing {
   const char* name;
   std::function<Tensor(Tensor)> f;  // linear
@@ -142,6 +154,27 @@ const Drawing kDrawings[] = {
        };
        return cond(full({}, true, DType::boolean), loop, [](Tensor y) { return y; }, x);
      }},
+    {"recursion", [](Tensor x) { return masked_often(x, count_of(5)); }},
+    {"recursion in scan",
+     [](Tensor x) {
+       return for_loop(0, 3, [&](Tensor, Tensor h) { return masked_often(h, count_of(2)) + x; }, x);
+     }},
+    {"recursion in while, which it is in",
+     [](Tensor x) {
+       const auto f = recursive("looping", [](auto self, Tensor x, Tensor n) {
+         using State = std::pair<Tensor, Tensor>;
+         const auto loop = [&](Tensor x, Tensor n) {
+           return while_loop([&](State s) { return s.second < n; },
+                             [&](State s) {
+                               return State(self(masked(s.first) + x, n - 1), s.second + 1);
+                             },
+                             State(x, count_of(0)))
+               .first;
+         };
+         return cond(n <= 0, [](Tensor x, Tensor) { return masked(x) + x; }, loop, x, n);
+       });
+       return f(x, count_of(3));
+     }},
     {"remat in scan",
      [](Tensor x) {
        const auto block = remat([](Tensor h) { return masked(h) * 0.5 + h; });
@@ -168,6 +201,26 @@ TEST(Draws, AreTheSameOnTheWayBack) {
     const std::vector<Tensor> forward = run_traced(pushed, {x});
     EXPECT_NEAR(forward[0].item<double>(), forward[1].item<double>(), 1e-9);
   }
+}
+
+// Where each step of a loop drew the same in a recursive function, sums of squares would tell.
+TEST(Draws, DifferFromCallToCall) {
+  const auto noise = recursive("noise", [](auto self, Tensor x, Tensor n) {
+    return cond(
+        n <= 0,
+        [](Tensor x, Tensor) { return x * astype(random::normal(Shape{1000}), DType::f64); },
+        [&](Tensor x, Tensor n) {
+          return for_loop(
+              0, 4, [&](Tensor, Tensor h) { return h + self(x, n - 1); },
+              zeros({1000}, DType::f64));
+        },
+        x, n);
+  });
+  const auto f = [&](Tensor x) { return sum(square(noise(x, count_of(2)))); };
+  const Tensor x = full({}, 1., DType::f64);
+  // x² Σ (Σ of 16 normal numbers)²: of independent ones 16,000 in the mean.
+  const double slope = run_traced(trace(grad(f))(x), {x})[0].item<double>();
+  EXPECT_NEAR(slope, 2 * 16'000, 2 * 16'000 * 0.2);
 }
 
 TEST(Prints, AreMadeOnce) {

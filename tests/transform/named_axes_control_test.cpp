@@ -258,16 +258,14 @@ TEST(NamedAxesControl, Recursion) {
 }
 
 TEST(NamedAxesControl, RulesOfOnesOwn) {
-  const auto scaled =
-      custom_vjp([](Tensor a, Tensor b) { return a * all_reduce_sum(b, "batch"); },
-                 [](Tensor a, Tensor b) {
-                   return std::pair{a * all_reduce_sum(b, "batch"), std::pair{a, b}};
-                 },
-                 [](const std::pair<Tensor, Tensor>& at, Tensor c) {
-                   const auto& [a, b] = at;
-                   return std::tuple(3 * c * all_reduce_sum(b, "batch"),
-                                     vary(all_reduce_sum(3 * c * a, "batch"), "batch"));
-                 });
+  const auto scaled = custom_vjp(
+      [](Tensor a, Tensor b) { return a * all_reduce_sum(b, "batch"); },
+      [](Tensor a, Tensor b) { return std::pair{a * all_reduce_sum(b, "batch"), std::pair{a, b}}; },
+      [](const std::pair<Tensor, Tensor>& at, Tensor c) {
+        const auto& [a, b] = at;
+        return std::tuple(3 * c * all_reduce_sum(b, "batch"),
+                          vary(all_reduce_sum(3 * c * a, "batch"), "batch"));
+      });
   const auto f = [&](Tensor a) { return sum(scaled(a, square(a))); };
   const auto g = [](Tensor a) { return sum(a * sum(square(a), 0)); };
   expect_alike(along_batch(grad(f))(x), 3 * grad(g)(x));
@@ -354,9 +352,8 @@ TEST(NamedAxesControl, RefusesWhatIsNotOpen) {
   refused(ErrorKind::key, [] { axis_size("batch"); });
   refused(ErrorKind::key, [] { vary(x, "batch"); });
   refused(ErrorKind::value, [] { vmap([](Tensor a) { return a; }, {.name = "2nd axis"})(x); });
-  refused(ErrorKind::value, [] {
-    along_batch([](Tensor a) { return all_reduce_sum(a, {"batch", "batch"}); })(x);
-  });
+  refused(ErrorKind::value,
+          [] { along_batch([](Tensor a) { return all_reduce_sum(a, {"batch", "batch"}); })(x); });
   refused(ErrorKind::index,
           [] { along_batch([](Tensor a) { return all_gather(a, "batch", 3); })(x); });
   refused(ErrorKind::type, [] {

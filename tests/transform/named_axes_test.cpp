@@ -108,9 +108,7 @@ TEST(NamedAxes, Nest) {
                     y - sum(y, 1, true), y);
   expect_everywhere(both([](Tensor a) { return a - all_reduce_sum(a, "outer"); }),
                     y - sum(y, 0, true), y);
-  expect_everywhere(both([](Tensor a) {
-                      return all_reduce_mean(a, {"outer", "inner"});
-                    }),
+  expect_everywhere(both([](Tensor a) { return all_reduce_mean(a, {"outer", "inner"}); }),
                     all(mean(y, {0, 1}, true)), y);
   expect_everywhere(both([](Tensor a) {
                       const Tensor greatest = all_reduce_max(a, {"inner", "outer"});

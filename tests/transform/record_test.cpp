@@ -93,8 +93,7 @@ TEST(Record, IsDifferentiatedAtOnce) {
 TEST(Record, IsOneParameterOfAProgram) {
   const Maybe<Tree> tree = tree_of(a, b, c, d), other = Tree{b, {}, Tree{a}};
   const TracedProgram traced = trace(energy)(tree, w);
-  EXPECT_NE(traced.program.text().find("(%p0: @tree?"), std::string::npos)
-      << traced.program.text();
+  EXPECT_NE(traced.program.text().find("(%p0: @tree?"), std::string::npos) << traced.program.text();
   for (const Maybe<Tree>& each : {tree, other, Maybe<Tree>()}) {
     const std::vector<Tensor> arguments = tensors_of(std::tuple(each, w));
     const double expected = number(energy(each, w));
