@@ -154,7 +154,7 @@ def check_permutation(operands, results, attributes):
     return None
 
 
-add("random_permutation", None, [((A_KEY,), {"count": 100}), (((),), {"count": 30}), (((3_000,),), {"count": 5}), (((),), {"count": 0}), (((2,),), {"count": 1})],
+add("random_permutation", None, [(((),), {"count": 30}), ((A_KEY,), {"count": 100}), (((3_000,),), {"count": 5}), (((),), {"count": 0}), (((2,),), {"count": 1})],
     check=check_permutation)
 
 
