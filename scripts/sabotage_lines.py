@@ -58,7 +58,7 @@ def notices(filter_):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--filter", default="Forms/Control*:Vmap*:Recursion.[ORST]*:Checkpoints*:AssociativeScan*",
+    parser.add_argument("--filter", default="Forms/Control*:Vmap*:Recursion.[ORST]*:Checkpoints*:AssociativeScan*:Draws*:Record.[HIMOU]*:NamedAxes*:ChangingLoop*",
                         help="the tests that should notice")
     parser.add_argument("only", nargs="*", help="names of damages; all without one")
     options = parser.parse_args()
