@@ -97,6 +97,7 @@ INSIDE = {
     "plait/transform/checkpointed.h",
     "plait/transform/derivative.h",
     "plait/transform/derived_functions.h",
+    "plait/transform/derived_lately.h",
     "plait/transform/function_run.h",
     "plait/transform/lane_values.h",
     "plait/transform/lifted_draws.h",

@@ -1,7 +1,6 @@
 #include "plait/transform/staged_recursion.h"
 
 #include <algorithm>
-#include <list>
 
 #include "plait/core/error.h"
 #include "plait/ir/call_graph.h"
@@ -12,6 +11,7 @@
 #include "plait/transform/batch.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
+#include "plait/transform/derived_lately.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/function_run.h"
 #include "plait/transform/lifted_draws.h"
@@ -33,40 +33,6 @@ std::string bits(const std::vector<bool>& flags) {
   for (const bool flag : flags) text += flag ? '1' : '0';
   return text;
 }
-
-// ---- What was made of recursive functions lately, by this thread.
-
-class Derived {
- public:
-  const StagedFunction* find(const ir::Function& function, const std::string& kind) {
-    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (entry->function.get() != &function || entry->kind != kind ||
-          entry->with_tapes != TapeScope::is_open()) {
-        continue;
-      }
-      entries_.splice(entries_.begin(), entries_, entry);
-      return &entry->made;
-    }
-    return nullptr;
-  }
-  void add(const ir::Program& program, const ir::Function& function, const std::string& kind,
-           const StagedFunction& made) {
-    const size_t place = program.index_of(function.name());
-    entries_.push_front({program.functions()[place], kind, TapeScope::is_open(), made});
-    if (entries_.size() > kMost) entries_.pop_back();
-  }
-
- private:
-  static constexpr size_t kMost = 64;
-  struct Entry {
-    std::shared_ptr<const ir::Function> function;
-    std::string kind;
-    bool with_tapes;
-    StagedFunction made;
-  };
-  std::list<Entry> entries_;
-};
-thread_local Derived derived_lately;
 
 // ---- A recursive function, called.
 
@@ -228,14 +194,15 @@ class Recursion {
         .run(operands);
   }
   StagedFunction find_or_stage(const OpenRecursion::Key& key, const Made& made) const {
-    const StagedFunction* const known = derived_lately.find(function_, made.kind);
+    const StagedFunction* const known = derived_lately().find(function_, made.kind);
     return known != nullptr ? *known : stage(key, made);
   }
   StagedFunction stage(const OpenRecursion::Key& key, const Made& made) const {
     OpenRecursion open(key, function_.name() + "." + made.kind, made.signature.parameters);
     if (!made.finds_results) open.expect(made.signature);
     StagedFunction staged = open.stage(made.body);
-    if (!has_open_calls(staged.program)) derived_lately.add(program_, function_, key.kind, staged);
+    if (!has_open_calls(staged.program))
+      derived_lately().add(program_, function_, key.kind, staged);
     return staged;
   }
 
