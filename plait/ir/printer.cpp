@@ -253,10 +253,12 @@ void Printer::print_sizes(std::span<const Dim> sizes) {
 
 void Printer::print_place(Location location, size_t line_start) {
   if (!options_.locations || !location.known()) return;
-  const size_t width = out_.size() - line_start;
+  const size_t end = out_.size(), width = end - line_start;
   out_.append(std::max(kLocationColumn, width + 1) - width, ' ');
   out_ += "; ";
+  const size_t begin = out_.size();
   print_location(out_, location);
+  if (out_.size() == begin) out_.resize(end);  // nobody can say where it was
 }
 
 }  // namespace
@@ -278,8 +280,9 @@ std::string print(const Instruction& instruction, const PrintOptions& options) {
   printer.print(ValueNames(instruction.function()), instruction);
   std::string line = printer.take();
   if (options.locations && instruction.location().known()) {
-    line += "  ; ";
-    print_location(line, instruction.location());
+    std::string place;
+    print_location(place, instruction.location());
+    if (!place.empty()) line += "  ; " + place;
   }
   return line;
 }

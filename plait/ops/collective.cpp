@@ -80,7 +80,7 @@ Tensor reduce_first(const ir::Primitive& primitive, const ir::Attributes& attrib
 }
 
 const ir::Primitive& all_reduction(const char* name, const char* summary, DTypeSet takes,
-                                   Rules rules) {
+                                   const Rules& rules) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
                                 .attributes = &ir::schema_of<AllReduceAttributes>(),
@@ -163,7 +163,7 @@ const ir::Primitive& movement(const char* name, const char* summary, void (*infe
                                       return ir::Effects{.collective = axis_in<Attributes>(
                                                              instruction.attributes())};
                                     }},
-                  .rules = std::move(rules)});
+                  .rules = rules});
 }
 
 struct Table {

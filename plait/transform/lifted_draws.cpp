@@ -26,7 +26,7 @@ bool draws_keys(const ir::Program& program, const ir::Function& function) {
 
 TensorFunction with_key(const StagedFunction& function) {
   return [function](std::span<const Tensor> given) {
-    const Tensor key = given.back();
+    const Tensor& key = given.back();
     int64_t drawn = 0;
     const RunOptions options{.draw_key = [&] { return random::fold_in(key, drawn++); }};
     return function(joined({given.first(given.size() - 1), function.captures}), options);

@@ -71,6 +71,7 @@ template <class T>
 class Maybe {
  public:
   Maybe() : tensor_(records::none(name())) {}
+  // NOLINTNEXTLINE(google-explicit-constructor): such a struct is one
   Maybe(const T& fields) : tensor_(records::make(name(), tensors_of(fields))) {}
 
   Tensor has_value() const { return records::is_there(tensor_); }  // bool[]

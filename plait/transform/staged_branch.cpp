@@ -252,7 +252,7 @@ Tensors stage_branches(ir::Structure structure, const Tensor& index,
       unknown = thrown;
     }
   }
-  if (staged.empty()) throw *unknown;
+  if (staged.empty()) throw UnknownResults(unknown->function);
   expect_alike(staged);
   if (unknown) return results_to_come(staged[0].function->signature().results);
   const auto draws = [](const StagedFunction& each) { return draws_keys(each.program); };
