@@ -92,18 +92,22 @@ bool is_but_for_sizes(const ir::Type& a, const ir::Type& b) {
 }  // namespace
 
 void expect_carried(std::string_view what, std::span<const ir::Type> before,
-                    std::span<const ir::Type> after, const Location& location) {
+                    std::span<const ir::Type> after, const Location& location, Carried carried) {
+  const bool may_change = carried == Carried::may_change_sizes;
   if (before.size() != after.size()) {
     throw TypeError("{}: {} tensors are carried, and {} after a step ({})", what, before.size(),
                     after.size(), location.text())
         .at(Location::of_caller());
   }
   for (size_t i = 0; i < before.size(); ++i) {
-    if (is_but_for_sizes(before[i], after[i])) continue;
+    const bool is_same = before[i] == after[i] || ir::fits_but_for_axes(before[i], after[i]);
+    if (is_same || (may_change && is_but_for_sizes(before[i], after[i]))) continue;
     throw TypeError("{}: carry {} is {}, and {} after a step ({})", what, i, before[i].text(),
                     after[i].text(), location.text())
         .at(Location::of_caller())
-        .hint("sizes may change from step to step, dtype and rank may not");
+        .hint(may_change ? "sizes may change from step to step, dtype and rank may not"
+                         : "begin with the type that a step gives; sizes of what is carried may "
+                           "change in a while_loop");
   }
 }
 
@@ -113,7 +117,8 @@ StagedBody stage_body(std::span<const ir::Type> initial, const TensorFunction& b
     const std::vector<ir::Type> types = carried.types();
     StagedFunction staged = stage("body", types, body);
     const ir::Function& function = *staged.function;
-    expect_carried("while", types, function.signature().results, function.location());
+    expect_carried("while", types, function.signature().results, function.location(),
+                   Carried::may_change_sizes);
     if (carried.hold_for(function.signature().results)) {
       return {std::move(staged), types, carried.sizes()};
     }

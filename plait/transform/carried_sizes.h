@@ -18,8 +18,9 @@ struct StagedBody {
 };
 StagedBody stage_body(std::span<const ir::Type> initial, const TensorFunction& body);
 
-// TypeError unless a step gives tensors of the types that it takes, but for sizes.
+// TypeError unless a step gives tensors of the types that it takes, perhaps but for their sizes.
+enum class Carried : uint8_t { keeps_its_type, may_change_sizes };
 void expect_carried(std::string_view what, std::span<const ir::Type> before,
-                    std::span<const ir::Type> after, const Location& location);
+                    std::span<const ir::Type> after, const Location& location, Carried carried);
 
 }  // namespace plait::control

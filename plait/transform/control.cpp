@@ -44,25 +44,6 @@ void expect_scalar(std::string_view what, const Tensor& tensor, bool is_wanted_d
       .at(Location::of_caller());
 }
 
-constexpr const char* kKeepsItsType =
-    "begin with the type that a step gives; sizes of what is carried may change in a while_loop";
-
-void expect_carries(std::string_view what, std::span<const ir::Type> before,
-                    std::span<const ir::Type> after, const Location& location) {
-  if (before.size() != after.size()) {
-    throw TypeError("{}: {} tensors are carried, and {} after a step ({})", what, before.size(),
-                    after.size(), location.text())
-        .at(Location::of_caller());
-  }
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (before[i] == after[i] || ir::fits_but_for_axes(before[i], after[i])) continue;
-    throw TypeError("{}: carry {} is {}, and {} after a step ({})", what, i, before[i].text(),
-                    after[i].text(), location.text())
-        .at(Location::of_caller())
-        .hint(kKeepsItsType);
-  }
-}
-
 // Whether the test is true at each step, whatever is carried.
 bool is_always_true(const StagedFunction& test) {
   const ir::Function& function = *test.function;
@@ -91,15 +72,10 @@ Tensors scan_now(const TensorFunction& body, std::span<const Tensor> initial,
                        results.size(), carries.size())
           .at(Location::of_caller());
     }
-    for (size_t k = 0; k < carries.size(); ++k) {
-      if (results[k].type() != carries[k].type()) {
-        throw TypeError("scan: carry {} is {}, and {} after a step", k, carries[k].type().text(),
-                        results[k].type().text())
-            .at(Location::of_caller())
-            .hint(kKeepsItsType);
-      }
-      carries[k] = results[k];
-    }
+    const auto next = std::span(results).first(carries.size());
+    expect_carried("scan", ir_types_of(carries), ir_types_of(next), Location::of_caller(),
+                   Carried::keeps_its_type);
+    carries.assign(next.begin(), next.end());
     given.emplace_back(results.begin() + static_cast<std::ptrdiff_t>(carries.size()),
                        results.end());
   }
@@ -153,7 +129,8 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
       expect_truth(truth);
       if (!truth.item<bool>()) return carries;
       Tensors next = body(carries);
-      expect_carried("while", types, ir_types_of(next), Location::of_caller());
+      expect_carried("while", types, ir_types_of(next), Location::of_caller(),
+                     Carried::may_change_sizes);
       carries = std::move(next);
     }
   }
@@ -227,9 +204,9 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
   }
   const StagedFunction step = stage("body", types, body);
   const auto& results = step.function->signature().results;
-  expect_carries("scan", std::span(types).first(initial.size()),
+  expect_carried("scan", std::span(types).first(initial.size()),
                  std::span(results).first(std::min(initial.size(), results.size())),
-                 step.function->location());
+                 step.function->location(), Carried::keeps_its_type);
   if (runs_now) {
     Tensors nothing(initial.begin(), initial.end());
     for (size_t i = initial.size(); i < results.size(); ++i) {
