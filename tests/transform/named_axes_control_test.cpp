@@ -22,26 +22,11 @@
 #include "plait/transform/vjp.h"
 #include "plait/transform/vmap.h"
 
+#include "tests/transform/named_axes.h"
 #include "tests/transform/traced_run.h"
 
 namespace plait {
 namespace {
-
-Tensor numbers(const Shape& shape, double first) {
-  const auto count = shape.element_count().number();
-  return sin(reshape(astype(arange(count), DType::f64), shape) * 0.7 + first);
-}
-
-void expect_alike(const Tensor& found, const Tensor& expected) {
-  ASSERT_EQ(found.type(), expected.type());
-  EXPECT_LT(max(absolute(found - expected)).item<double>(), 1e-10)
-      << found.text() << expected.text();
-}
-
-template <class F>
-auto along_batch(F f) {
-  return vmap(std::move(f), {.name = "batch"});
-}
 
 const Tensor x = numbers({5, 3}, 0);
 

@@ -1,5 +1,7 @@
 // What samples of a vmap bring together along its named axis; against sums over all of them, and
 // derivatives of the whole.
+#include "tests/transform/named_axes.h"
+
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -28,17 +30,6 @@
 namespace plait {
 namespace {
 
-Tensor numbers(const Shape& shape, double first) {
-  const auto count = shape.element_count().number();
-  return sin(reshape(astype(arange(count), DType::f64), shape) * 0.7 + first);
-}
-
-void expect_alike(const Tensor& found, const Tensor& expected) {
-  ASSERT_EQ(found.type(), expected.type());
-  EXPECT_LT(max(absolute(found - expected)).item<double>(), 1e-10)
-      << found.text() << expected.text();
-}
-
 // The same at once, in a program, and in one read back from its text.
 template <class F, class... Arguments>
 void expect_everywhere(const F& f, const Tensor& expected, const Arguments&... arguments) {
@@ -49,11 +40,6 @@ void expect_everywhere(const F& f, const Tensor& expected, const Arguments&... a
   expect_alike(run_traced(read, {arguments...}).at(0), expected);
   EXPECT_EQ(traced.program.text().find("vary"), std::string::npos);
   EXPECT_EQ(traced.program.text().find("all_reduce"), std::string::npos);
-}
-
-template <class F>
-auto along_batch(F f) {
-  return vmap(std::move(f), {.name = "batch"});
 }
 
 const Tensor x = numbers({5, 3}, 0);
