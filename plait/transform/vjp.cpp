@@ -3,7 +3,12 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/along.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
 #include "plait/tensor/named_axes.h"
+#include "plait/tensor/trace.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/follow.h"
 #include "plait/transform/sweep.h"
@@ -49,6 +54,36 @@ Tensor brought_together(const Tensor& cotangent, const OperandType& result) {
 }
 
 }  // namespace
+
+namespace linearity {
+
+bool is_staging() { return Trace::current() != nullptr; }
+
+Tensor zeros_like(const Tensor& leaf) { return plait::zeros_like(leaf); }
+
+Tensor numbers_like(const Tensor& leaf) {
+  const Tensor numbers = sin(astype(iota(leaf.shape().element_count()) + 1, DType::f64));
+  return astype(reshape(numbers, leaf.shape()), leaf.dtype());
+}
+
+void check(std::span<const Tensor> values, std::span<const Tensor> derivatives) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!has_tangent(values[i]) || values[i].shape().element_count() == Dim(0)) continue;
+    const auto largest = [](const Tensor& x) {
+      return astype(max(absolute(x)), DType::f64).item<double>();
+    };
+    const double difference = largest(values[i] - derivatives[i]);
+    const int64_t bytes = size_of(values[i].dtype()) / (is_complex(values[i].dtype()) ? 2 : 1);
+    const double allowed = bytes == 8 ? 1e-9 : bytes == 4 ? 1e-3 : 0.1;
+    if (difference <= allowed * std::max(1.0, largest(values[i]))) continue;
+    throw ValueError("linear_transpose: the function is not linear: result {} is off by {}", i,
+                     difference)
+        .at(Location::of_caller())
+        .hint("take vjp of it, at the place where its derivative is wanted");
+  }
+}
+
+}  // namespace linearity
 
 Pullback::Pullback() : level_(Level::open()) {}
 

@@ -116,6 +116,31 @@ auto linearize(const F& f, const Arguments&... arguments) {
   return std::pair{std::move(value), std::move(linear)};
 }
 
+namespace linearity {
+
+bool is_staging();
+Tensor zeros_like(const Tensor& leaf);
+Tensor numbers_like(const Tensor& leaf);  // some that are not alike
+// ValueError unless what a function gives at some place is its derivative there along that place.
+void check(std::span<const Tensor> values, std::span<const Tensor> derivatives);
+
+}  // namespace linearity
+
+// The transpose of a linear function: from the cotangent of its result to those of its arguments,
+// of which the types matter only. ValueError where the function is not linear; in a trace, where
+// there are no numbers, that is not seen.
+template <class F, class... Arguments>
+auto linear_transpose(const F& f, const Arguments&... arguments) {
+  const std::tuple all(arguments...);
+  const auto at_zero = [&](const auto&... zeros) { return vjp(f, zeros...).second; };
+  auto pull = std::apply(at_zero, map_leaves(all, linearity::zeros_like));
+  if (!linearity::is_staging()) {
+    const auto place = map_leaves(all, linearity::numbers_like);
+    linearity::check(tensors_of(std::apply(f, place)), pull.pullback->push(tensors_of(place)));
+  }
+  return pull;
+}
+
 // The result and its tangent; primals and tangents are tuples of the arguments.
 template <class F, class... Arguments>
 auto jvp(const F& f, const std::tuple<Arguments...>& primals,

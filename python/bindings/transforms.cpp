@@ -25,6 +25,10 @@ namespace plait::python {
 namespace {
 
 void bind_levels(nb::module_& module) {
+  module.def("_numbers_like", &linearity::numbers_like);
+  module.def("_check_linear", [](nb::handle values, nb::handle derivatives) {
+    linearity::check(tensors_from(values), tensors_from(derivatives));
+  });
   nb::class_<Pullback>(module, "_Pullback")
       .def(nb::init<>())
       .def("begin", &Pullback::begin)

@@ -17,7 +17,7 @@ from .primitives import Primitive, ops  # noqa: E402,F401
 from .records import record  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
-    Tape, autocast, custom_jvp, custom_vjp, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linearize, no_grad, remat,
+    Tape, autocast, custom_jvp, custom_vjp, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linear_transpose, linearize, no_grad, remat,
     value_and_grad, vjp, vmap)
 
 newaxis = None

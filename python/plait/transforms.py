@@ -93,6 +93,19 @@ def linearize(function, *primals):
     return unflatten(result_skeleton, iter(results)), linear
 
 
+def linear_transpose(function, *arguments):
+    """The transpose of a linear function: from the cotangent of its result to those of its arguments, a tuple. Of the
+    arguments the types matter only. ValueError where the function is not linear; in a trace that is not seen."""
+    leaves, _, skeleton = _tensors(_with_tensors(arguments))
+    zeros = unflatten(skeleton, iter([_core.zeros_like(leaf) for leaf in leaves]))
+    _, pull = vjp(function, *zeros)
+    if not _core._is_tracing():
+        place = unflatten(skeleton, iter([_core._numbers_like(leaf) for leaf in leaves]))
+        values, derivatives = _tensors(function(*place))[0], _tensors(linearize(function, *zeros)[1](*place))[0]
+        _core._check_linear(values, derivatives)
+    return pull
+
+
 class _Custom:
     """A function with a derivative of its own."""
 

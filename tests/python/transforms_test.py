@@ -90,6 +90,19 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(pl.ValueError, "argument 2 of a call with 1"):
             pl.grad(lambda x: x, argnums=2)(1.0)
 
+    def test_linear_transpose(self):
+        import jax
+
+        matrix = np.arange(6.0).reshape(2, 3)
+        cotangent, x = np.array([1.0, -2.0]), np.zeros(3)
+        pull = pl.linear_transpose(lambda tree: {"y": pl.asarray(matrix) @ tree["x"]}, {"x": pl.asarray(x)})
+        found = pull({"y": pl.asarray(cotangent)})[0]["x"]
+        with jax.enable_x64(True):
+            (wanted,) = jax.linear_transpose(lambda x: matrix @ x, x)(cotangent)
+        np.testing.assert_allclose(found.numpy(), wanted)
+        with self.assertRaisesRegex(ValueError, "not linear"):
+            pl.linear_transpose(lambda x: x * x, pl.asarray(x))
+
     def test_linearize(self):
         value, linear = pl.linearize(lambda x, w: {"y": pl.tanh(x) * w}, array(1.0, 2.0), array(3.0, 4.0))
         wanted = pl.jvp(lambda x: pl.tanh(x) * array(3.0, 4.0), (array(1.0, 2.0),), (array(1.0, -1.0),))[1]

@@ -18,6 +18,8 @@
 #include "plait/tensor/trace_function.h"
 #include "plait/transform/tape.h"
 
+#include "tests/transform/traced_run.h"
+
 namespace plait {
 namespace {
 
@@ -162,6 +164,25 @@ TEST(Vjp, RefusesCotangentsThatDoNotFit) {
   const auto [value, pull] = vjp([](Tensor x) { return x * 2; }, tensor({1., 2.}));
   EXPECT_THROW(pull(number(1)), ShapeError);
   EXPECT_THROW(pull(tensor({1.F, 2.F})), TypeError);
+}
+
+TEST(LinearTranspose, OfTwoArguments) {
+  const Tensor m = tensor({1., 2., 3., 4., 5., 6.}), c = tensor({1., -2.});
+  const Tensor matrix = reshape(m, {2, 3});
+  const auto f = [&](const Tensor& x, const Tensor& y) { return matmul(matrix, x) + 2. * y; };
+  const auto [x, y] = linear_transpose(f, tensor({9., 9., 9.}), tensor({7., 7.}))(c);
+  EXPECT_EQ(x.text(), tensor({-7., -8., -9.}).text());
+  EXPECT_EQ(y.text(), tensor({2., -4.}).text());
+  const TracedProgram traced =
+      trace([&](Tensor c) { return linear_transpose(f, m[Slice{0, 3}], c)(c); })(c);
+  EXPECT_EQ(run_traced(traced, {c}).at(0).text(), x.text());
+}
+
+TEST(LinearTranspose, RefusesWhatIsNotLinear) {
+  const auto square_of = [](const Tensor& x) { return x * x; };
+  const auto shifted = [](const Tensor& x) { return x + 1.; };
+  EXPECT_THROW(linear_transpose(square_of, tensor({1., 2.})), ValueError);
+  EXPECT_THROW(linear_transpose(shifted, tensor({1., 2.})), ValueError);
 }
 
 TEST(Linearize, IsTheJvpAtAPlace) {
