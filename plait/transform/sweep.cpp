@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/linear_function.h"
 #include "plait/transform/recording.h"
