@@ -6,7 +6,7 @@
 #include <sstream>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace plait {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 namespace plait {
 namespace {

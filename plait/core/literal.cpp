@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "plait/core/element.h"
 #include "plait/core/error.h"
 #include "plait/core/hash.h"

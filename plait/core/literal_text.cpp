@@ -1,4 +1,6 @@
 // The text of a literal, and back.
+#include <fmt/format.h>
+
 #include "plait/core/element_text.h"
 #include "plait/core/error.h"
 #include "plait/core/literal.h"

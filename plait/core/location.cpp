@@ -10,7 +10,7 @@
 #include <unordered_map>
 
 #include <dlfcn.h>
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <unwind.h>
 
 #include "plait/core/call_in_progress.h"

@@ -5,6 +5,8 @@
 #include <mutex>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/core/settings.h"

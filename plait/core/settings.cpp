@@ -7,6 +7,8 @@
 #include <set>
 #include <span>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/core/log.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
 #include "plait/core/size_proof.h"

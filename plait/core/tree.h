@@ -27,7 +27,7 @@
 #include <variant>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "plait/core/error.h"
 #include "plait/core/reflect.h"
@@ -230,8 +230,7 @@ void walk_entry(Entry& entry, Visitor& visitor) {
   if constexpr (Text<Key>) {
     walk_part(std::string_view(entry.first), entry.second, visitor);
   } else {
-    const fmt::format_int digits(entry.first);
-    walk_part(std::string_view(digits.data(), digits.size()), entry.second, visitor);
+    walk_part(std::string_view(std::to_string(entry.first)), entry.second, visitor);
   }
 }
 

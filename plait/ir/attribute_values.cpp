@@ -1,5 +1,7 @@
 #include "plait/ir/attribute_values.h"
 
+#include <fmt/format.h>
+
 #include "plait/core/element_text.h"
 #include "plait/core/error.h"
 #include "plait/ir/parser.h"

@@ -2,6 +2,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include <fmt/format.h>
+
 #include "plait/ir/evaluation.h"
 #include "plait/ir/structure.h"
 

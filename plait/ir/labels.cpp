@@ -4,7 +4,7 @@
 #include <functional>
 #include <limits>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "plait/core/error.h"
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/ir/printer.h"
 

@@ -16,7 +16,7 @@ namespace {
 
 using Reals = std::span<const double>;
 
-struct Table {
+struct ActivationTable {
   const ir::Primitive& relu = declare(
       {.primitive = {.name = "relu",
                      .summary = "x, or 0 where that is below 0.",
@@ -31,8 +31,8 @@ struct Table {
                    return astype(greater(c.result(), 0), c.operand_types[0].dtype());
                  })}}});
 };
-const Table& ops() {
-  static const Table table;
+const ActivationTable& activation_ops() {
+  static const ActivationTable table;
   return table;
 }
 
@@ -64,7 +64,7 @@ Tensor between(const Tensor& x, const Tensor& inside, double from, double low, d
 
 Tensor relu(const Tensor& x) {
   const Call call("relu", x);
-  return plait::apply(ops().relu, {x});
+  return plait::apply(activation_ops().relu, {x});
 }
 
 Tensor leaky_relu(const Tensor& x, double slope) {
@@ -234,6 +234,6 @@ Tensor glu(const Tensor& x, int64_t axis) {
   });
 }
 
-void register_activation_ops() { ops(); }
+void register_activation_ops() { activation_ops(); }
 
 }  // namespace plait

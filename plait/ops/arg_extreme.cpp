@@ -26,8 +26,8 @@ void infer_arg_extreme(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_shape(to).with_dtype(DType::i64));
 }
 
-struct Table;
-const Table& ops();
+struct ArgExtremeTable;
+const ArgExtremeTable& arg_extreme_ops();
 
 const ir::Primitive& arg_extreme(const char* name, const char* summary, Batching batching) {
   return declare({.primitive = {.name = name,
@@ -39,20 +39,20 @@ const ir::Primitive& arg_extreme(const char* name, const char* summary, Batching
                   .rules = {.not_differentiable = "gives places", .batching = batching}});
 }
 
-struct Table {
+struct ArgExtremeTable {
   const ir::Primitive& argmax =
       arg_extreme("argmax", "Where the greatest along an axis is: the first of them, or a NaN.",
                   {[](const auto& a, auto operands, const auto& batched) {
-                    return batch_along<ArgExtremeAttributes>(ops().argmax, a, operands, batched);
+                    return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmax, a, operands, batched);
                   }});
   const ir::Primitive& argmin =
       arg_extreme("argmin", "Where the least along an axis is: the first of them, or a NaN.",
                   {[](const auto& a, auto operands, const auto& batched) {
-                    return batch_along<ArgExtremeAttributes>(ops().argmin, a, operands, batched);
+                    return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmin, a, operands, batched);
                   }});
 };
-const Table& ops() {
-  static const Table table;
+const ArgExtremeTable& arg_extreme_ops() {
+  static const ArgExtremeTable table;
   return table;
 }
 
@@ -70,13 +70,13 @@ Tensor find(const ir::Primitive& primitive, const Tensor& x, std::optional<int64
 
 Tensor argmax(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   const Call call("argmax", x);
-  return find(ops().argmax, x, axis, keepdims);
+  return find(arg_extreme_ops().argmax, x, axis, keepdims);
 }
 Tensor argmin(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   const Call call("argmin", x);
-  return find(ops().argmin, x, axis, keepdims);
+  return find(arg_extreme_ops().argmin, x, axis, keepdims);
 }
 
-void register_arg_extreme_ops() { ops(); }
+void register_arg_extreme_ops() { arg_extreme_ops(); }
 
 }  // namespace plait

@@ -99,8 +99,8 @@ const ir::Primitive& all_reduction(const char* name, const char* summary, DTypeS
 
 constexpr Reads kBoth = Reads::operand(0) | Reads::result();
 
-struct Table;
-const Table& ops();
+struct CollectiveTable;
+const CollectiveTable& collective_ops();
 
 // Those that are the extreme share its tangent in equal parts.
 std::vector<Tensor> tangent_of_extreme(const RuleContext& c, std::span<const Tensor> tangents) {
@@ -166,41 +166,41 @@ const ir::Primitive& movement(const char* name, const char* summary, void (*infe
                   .rules = rules});
 }
 
-struct Table {
+struct CollectiveTable {
   const ir::Primitive& sum = all_reduction(
       "all_reduce_sum", "The sum along named axes.", kNumbers,
       {.transposes = {{{},
                        [](const RuleContext& c, const Tensor& cotangent, size_t) {
                          return vary_along(cotangent, axes_in(c.attributes));
                        }}},
-       .batching = {[](const auto& a, auto x, const auto&) { return apply_all(ops().sum, x, a); }},
+       .batching = {[](const auto& a, auto x, const auto&) { return apply_all(collective_ops().sum, x, a); }},
        .collective = {[](const auto& a, const Tensor& x, auto axis) {
-         return reduce_first(ops().sum, a, axis, plait::sum(x, 0));
+         return reduce_first(collective_ops().sum, a, axis, plait::sum(x, 0));
        }}});
   const ir::Primitive& maximum = all_reduction(
       "all_reduce_maximum", "The greatest along named axes; NaN where one is.", kOrdered,
       {.tangents = {kBoth, tangent_of_extreme},
        .batching = {[](const auto& a, auto x, const auto&) {
-         return apply_all(ops().maximum, x, a);
+         return apply_all(collective_ops().maximum, x, a);
        }},
        .collective = {[](const auto& a, const Tensor& x, auto axis) {
-         return reduce_first(ops().maximum, a, axis, plait::max(x, 0));
+         return reduce_first(collective_ops().maximum, a, axis, plait::max(x, 0));
        }}});
   const ir::Primitive& minimum =
       all_reduction("all_reduce_minimum", "The least along named axes; NaN where one is.", kOrdered,
                     {.tangents = {kBoth, tangent_of_extreme},
                      .batching = {[](const auto& a, auto x, const auto&) {
-                       return apply_all(ops().minimum, x, a);
+                       return apply_all(collective_ops().minimum, x, a);
                      }},
                      .collective = {[](const auto& a, const Tensor& x, auto axis) {
-                       return reduce_first(ops().minimum, a, axis, plait::min(x, 0));
+                       return reduce_first(collective_ops().minimum, a, axis, plait::min(x, 0));
                      }}});
   const ir::Primitive& gather = movement<AllGatherAttributes>(
       "all_gather", "What all places along a named axis have, along a new dimension.",
       infer_all_gather,
       {.transposes = {{{}, transpose_gather}},
        .batching = {[](const auto& a, auto x, const auto& batched) {
-         return batch_along<AllGatherAttributes>(ops().gather, a, x, batched);
+         return batch_along<AllGatherAttributes>(collective_ops().gather, a, x, batched);
        }},
        .collective = {[](const auto& a, const Tensor& x, auto) {
          return moveaxis(x, 0, a.template as<AllGatherAttributes>().axis);
@@ -210,19 +210,19 @@ struct Table {
       infer_shift,
       {.transposes = {{{}, transpose_shift}},
        .batching = {[](const auto& a, auto x, const auto&) {
-         return apply_all(ops().shift, x, a);
+         return apply_all(collective_ops().shift, x, a);
        }},
        .collective = {[](const auto& a, const Tensor& x, auto) {
          return roll(x, a.template as<AxisShiftAttributes>().by, 0);
        }}});
 };
-const Table& ops() {
-  static const Table table;
+const CollectiveTable& collective_ops() {
+  static const CollectiveTable table;
   return table;
 }
 
 Tensor shifted_along(const Tensor& x, const std::string& axis, int64_t by) {
-  return apply(ops().shift, {x}, ir::Attributes::of(AxisShiftAttributes{axis, by}));
+  return apply(collective_ops().shift, {x}, ir::Attributes::of(AxisShiftAttributes{axis, by}));
 }
 
 // ---- vary: no communication, but what comes back is added up.
@@ -265,7 +265,7 @@ Dim axis_size(std::string_view name) {
 
 Tensor all_reduce_sum(const Tensor& x, const AxisNames& names) {
   const Call call("all_reduce_sum", x);
-  return reduced(ops().sum, widened(x), names.labels());
+  return reduced(collective_ops().sum, widened(x), names.labels());
 }
 
 Tensor all_reduce_mean(const Tensor& x, const AxisNames& names) {
@@ -276,24 +276,24 @@ Tensor all_reduce_mean(const Tensor& x, const AxisNames& names) {
   const ir::AxisSet axes = names.labels();
   Dim count = 1;
   for (const std::string& axis : axes) count = count * axis_labelled(axis).size;
-  return astype(reduced(ops().sum, numbers, axes) / count, dtype);
+  return astype(reduced(collective_ops().sum, numbers, axes) / count, dtype);
 }
 
 Tensor all_reduce_max(const Tensor& x, const AxisNames& names) {
   const Call call("all_reduce_max", x);
-  return reduced(ops().maximum, x, names.labels());
+  return reduced(collective_ops().maximum, x, names.labels());
 }
 
 Tensor all_reduce_min(const Tensor& x, const AxisNames& names) {
   const Call call("all_reduce_min", x);
-  return reduced(ops().minimum, x, names.labels());
+  return reduced(collective_ops().minimum, x, names.labels());
 }
 
 Tensor all_gather(const Tensor& x, std::string_view name, int64_t axis) {
   const Call call("all_gather", x);
   const std::string& label = axis_called(name).label;
   const auto place = static_cast<int64_t>(axis_of(axis, x.rank() + 1));
-  return apply(ops().gather, {x}, ir::Attributes::of(AllGatherAttributes{label, place}));
+  return apply(collective_ops().gather, {x}, ir::Attributes::of(AllGatherAttributes{label, place}));
 }
 
 Tensor axis_shift(const Tensor& x, std::string_view name, int64_t by) {
@@ -306,10 +306,10 @@ Tensor vary(const Tensor& x, const AxisNames& names) {
   return vary_along(x, names.labels());
 }
 
-Tensor sum_along(const Tensor& x, const ir::AxisSet& axes) { return reduced(ops().sum, x, axes); }
+Tensor sum_along(const Tensor& x, const ir::AxisSet& axes) { return reduced(collective_ops().sum, x, axes); }
 
 void register_collective_ops() {
-  ops();
+  collective_ops();
   static const bool once = (register_vary_rules(), true);
   static_cast<void>(once);
 }

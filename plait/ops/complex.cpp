@@ -54,7 +54,7 @@ void make_complex_now(KernelCall& call, const void*) {
   }
 }
 
-struct Table {
+struct ComplexTable {
   const ir::Primitive& real = declare(
       {.primitive = of_complex("real", "The real part.", ir::Elementwise::real,
                                [](Complexes x) { return Number(x[0].real()); }),
@@ -96,8 +96,8 @@ struct Table {
                          }}},
                .evaluator = make_complex_now});
 };
-const Table& ops() {
-  static const Table table;
+const ComplexTable& complex_ops() {
+  static const ComplexTable table;
   return table;
 }
 
@@ -113,17 +113,17 @@ bool has_parts(const Tensor& x) {
 
 Tensor real(const Tensor& x) {
   const Call call("real", x);
-  return has_parts(x) ? apply(ops().real, {x}) : x;
+  return has_parts(x) ? apply(complex_ops().real, {x}) : x;
 }
 
 Tensor imag(const Tensor& x) {
   const Call call("imag", x);
-  return has_parts(x) ? apply(ops().imag, {x}) : zeros_like(x);
+  return has_parts(x) ? apply(complex_ops().imag, {x}) : zeros_like(x);
 }
 
 Tensor conj(const Tensor& x) {
   const Call call("conj", x);
-  return has_parts(x) ? apply(ops().conjugate, {x}) : x;
+  return has_parts(x) ? apply(complex_ops().conjugate, {x}) : x;
 }
 
 Tensor angle(const Tensor& x) {
@@ -142,9 +142,9 @@ Tensor make_complex(const Operand& real, const Operand& imag) {
   const DType part = both == DType::f64 ? both : DType::f32;
   const std::vector<Tensor> parts =
       broadcast_together("make_complex", {real.as(part), imag.as(part)});
-  return plait::apply(ops().make_complex, parts);
+  return plait::apply(complex_ops().make_complex, parts);
 }
 
-void register_complex_ops() { ops(); }
+void register_complex_ops() { complex_ops(); }
 
 }  // namespace plait

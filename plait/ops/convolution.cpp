@@ -226,7 +226,7 @@ const ir::Primitive& declare_convolution(const char* name, const char* summary,
                   .rules = {.transposes = std::move(transposes), .batching = batching}});
 }
 
-struct Table {
+struct ConvolutionTable {
   const ir::Primitive& convolution = declare_convolution(
       "convolution",
       "out[n, o, s] = Σ w[o, c, k] · x[n, c, s · stride + k · dilation − padding], over c and k.",
@@ -269,18 +269,18 @@ struct Table {
         }}},
       {batch<Kind::w>});
 };
-const Table& ops() {
-  static const Table table;
+const ConvolutionTable& convolution_ops() {
+  static const ConvolutionTable table;
   return table;
 }
 
 const ir::Primitive& primitive_of(Kind kind) {
   switch (kind) {
-    case Kind::out: return ops().convolution;
-    case Kind::x: return ops().input_gradient;
+    case Kind::out: return convolution_ops().convolution;
+    case Kind::x: return convolution_ops().input_gradient;
     case Kind::w: break;
   }
-  return ops().weight_gradient;
+  return convolution_ops().weight_gradient;
 }
 
 }  // namespace
@@ -297,6 +297,6 @@ Tensor convolution_weight_gradient(const Tensor& x, const Tensor& out,
   return apply_to(Kind::w, x, out, attributes);
 }
 
-void register_convolution_ops() { ops(); }
+void register_convolution_ops() { convolution_ops(); }
 
 }  // namespace plait

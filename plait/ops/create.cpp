@@ -37,7 +37,7 @@ void iota_now(KernelCall& call, const void*) {
   call.results[0] = counted.converted(type.dtype);
 }
 
-struct Table {
+struct CreateTable {
   const ir::Primitive& iota = declare({.primitive = {.name = "iota",
                                                      .summary = "0, 1, 2, … as a vector.",
                                                      .attributes = &ir::schema_of<IotaAttributes>(),
@@ -46,8 +46,8 @@ struct Table {
                                        .rules = {.not_differentiable = "has no operands"},
                                        .evaluator = iota_now});
 };
-const Table& ops() {
-  static const Table table;
+const CreateTable& create_ops() {
+  static const CreateTable table;
   return table;
 }
 
@@ -74,7 +74,7 @@ Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
 
 Tensor iota(Dim size, DType dtype) {
   const Call call("iota");
-  return plait::apply(ops().iota, {}, ir::Attributes::of(IotaAttributes{size, dtype}));
+  return plait::apply(create_ops().iota, {}, ir::Attributes::of(IotaAttributes{size, dtype}));
 }
 
 Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
@@ -155,6 +155,6 @@ Tensor asarray(const Operand& x, std::optional<DType> dtype) {
       dtype.value_or(x.is_tensor() ? x.tensor().dtype() : default_dtype(x.scalar().kind())));
 }
 
-void register_create_ops() { ops(); }
+void register_create_ops() { create_ops(); }
 
 }  // namespace plait

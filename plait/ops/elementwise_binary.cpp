@@ -110,7 +110,7 @@ void infer_select(ir::Inference& in) {
 constexpr Reads kFirst = Reads::operand(0), kSecond = Reads::operand(1);
 constexpr Reads kThird = Reads::operand(2), kResult = Reads::result();
 
-struct Table {
+struct ElementwiseBinaryTable {
   const ir::Primitive& add =
       binary({"add",
               "a + b; integers wrap.",
@@ -319,8 +319,8 @@ struct Table {
                            1.0, 0.0);
                      })}}});
 };
-const Table& ops() {
-  static const Table table;
+const ElementwiseBinaryTable& elementwise_binary_ops() {
+  static const ElementwiseBinaryTable table;
   return table;
 }
 
@@ -348,66 +348,66 @@ Tensor of_truth(const ir::Primitive& primitive, const Operand& a, const Operand&
 
 }  // namespace
 
-Tensor add(const Operand& a, const Operand& b) { return promoted(ops().add, a, b); }
-Tensor subtract(const Operand& a, const Operand& b) { return promoted(ops().subtract, a, b); }
-Tensor multiply(const Operand& a, const Operand& b) { return promoted(ops().multiply, a, b); }
-Tensor divide(const Operand& a, const Operand& b) { return inexactly(ops().divide, a, b); }
+Tensor add(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().add, a, b); }
+Tensor subtract(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().subtract, a, b); }
+Tensor multiply(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().multiply, a, b); }
+Tensor divide(const Operand& a, const Operand& b) { return inexactly(elementwise_binary_ops().divide, a, b); }
 Tensor floor_divide(const Operand& a, const Operand& b) {
-  return promoted(ops().floor_divide, a, b);
+  return promoted(elementwise_binary_ops().floor_divide, a, b);
 }
-Tensor remainder(const Operand& a, const Operand& b) { return promoted(ops().remainder, a, b); }
-Tensor power(const Operand& a, const Operand& b) { return promoted(ops().power, a, b); }
-Tensor maximum(const Operand& a, const Operand& b) { return promoted(ops().maximum, a, b); }
-Tensor minimum(const Operand& a, const Operand& b) { return promoted(ops().minimum, a, b); }
-Tensor atan2(const Operand& y, const Operand& x) { return inexactly(ops().atan2, y, x); }
-Tensor hypot(const Operand& a, const Operand& b) { return inexactly(ops().hypot, a, b); }
+Tensor remainder(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().remainder, a, b); }
+Tensor power(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().power, a, b); }
+Tensor maximum(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().maximum, a, b); }
+Tensor minimum(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().minimum, a, b); }
+Tensor atan2(const Operand& y, const Operand& x) { return inexactly(elementwise_binary_ops().atan2, y, x); }
+Tensor hypot(const Operand& a, const Operand& b) { return inexactly(elementwise_binary_ops().hypot, a, b); }
 Tensor copysign(const Operand& magnitude, const Operand& sign) {
-  return inexactly(ops().copysign, magnitude, sign);
+  return inexactly(elementwise_binary_ops().copysign, magnitude, sign);
 }
-Tensor equal(const Operand& a, const Operand& b) { return promoted(ops().equal, a, b); }
-Tensor not_equal(const Operand& a, const Operand& b) { return promoted(ops().not_equal, a, b); }
-Tensor less(const Operand& a, const Operand& b) { return promoted(ops().less, a, b); }
-Tensor less_equal(const Operand& a, const Operand& b) { return promoted(ops().less_equal, a, b); }
+Tensor equal(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().equal, a, b); }
+Tensor not_equal(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().not_equal, a, b); }
+Tensor less(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().less, a, b); }
+Tensor less_equal(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().less_equal, a, b); }
 Tensor greater(const Operand& a, const Operand& b) {
   const Call call("greater", a, b);
-  return promoted(ops().less, b, a);
+  return promoted(elementwise_binary_ops().less, b, a);
 }
 Tensor greater_equal(const Operand& a, const Operand& b) {
   const Call call("greater_equal", a, b);
-  return promoted(ops().less_equal, b, a);
+  return promoted(elementwise_binary_ops().less_equal, b, a);
 }
-Tensor bitwise_and(const Operand& a, const Operand& b) { return promoted(ops().bitwise_and, a, b); }
-Tensor bitwise_or(const Operand& a, const Operand& b) { return promoted(ops().bitwise_or, a, b); }
-Tensor bitwise_xor(const Operand& a, const Operand& b) { return promoted(ops().bitwise_xor, a, b); }
-Tensor left_shift(const Operand& a, const Operand& b) { return promoted(ops().left_shift, a, b); }
-Tensor right_shift(const Operand& a, const Operand& b) { return promoted(ops().right_shift, a, b); }
+Tensor bitwise_and(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().bitwise_and, a, b); }
+Tensor bitwise_or(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().bitwise_or, a, b); }
+Tensor bitwise_xor(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().bitwise_xor, a, b); }
+Tensor left_shift(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().left_shift, a, b); }
+Tensor right_shift(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().right_shift, a, b); }
 Tensor logical_and(const Operand& a, const Operand& b) {
   const Call call("logical_and", a, b);
-  return of_truth(ops().bitwise_and, a, b);
+  return of_truth(elementwise_binary_ops().bitwise_and, a, b);
 }
 Tensor logical_or(const Operand& a, const Operand& b) {
   const Call call("logical_or", a, b);
-  return of_truth(ops().bitwise_or, a, b);
+  return of_truth(elementwise_binary_ops().bitwise_or, a, b);
 }
 Tensor logical_xor(const Operand& a, const Operand& b) {
   const Call call("logical_xor", a, b);
-  return of_truth(ops().bitwise_xor, a, b);
+  return of_truth(elementwise_binary_ops().bitwise_xor, a, b);
 }
 
 Tensor where(const Tensor& condition, const Operand& yes, const Operand& no) {
   const Call call("where", condition, yes, no);
   const DType dtype = common_dtype(yes, no);
-  return plait::apply(ops().select, broadcast_together("where", {astype(condition, DType::boolean),
+  return plait::apply(elementwise_binary_ops().select, broadcast_together("where", {astype(condition, DType::boolean),
                                                                  yes.as(dtype), no.as(dtype)}));
 }
 
 Tensor clip(const Operand& x, const Operand& low, const Operand& high) {
   const Call call("clip", x, low, high);
   const DType dtype = common_dtype({&x, &low, &high});
-  return plait::apply(ops().clamp,
+  return plait::apply(elementwise_binary_ops().clamp,
                       broadcast_together("clip", {low.as(dtype), x.as(dtype), high.as(dtype)}));
 }
 
-void register_binary_ops() { ops(); }
+void register_binary_ops() { elementwise_binary_ops(); }
 
 }  // namespace plait

@@ -69,7 +69,7 @@ std::vector<Tensor> tangent_of_sign(const Context& c, std::span<const Tensor> ta
   return {(dx - sign * real(conj(sign) * dx)) / length_of(x)};
 }
 
-struct Table {
+struct ElementwiseUnaryTable {
   const ir::Primitive& negative =
       unary({"negative",
              "−x; integers wrap.",
@@ -366,8 +366,8 @@ struct Table {
              Partial::zero(),
              ir::Elementwise::truth});
 };
-const Table& ops() {
-  static const Table table;
+const ElementwiseUnaryTable& elementwise_unary_ops() {
+  static const ElementwiseUnaryTable table;
   return table;
 }
 
@@ -411,65 +411,65 @@ Tensor classified(const ir::Primitive& primitive, const Operand& x, bool whole_n
 
 }  // namespace
 
-Tensor negative(const Operand& x) { return of_any(ops().negative, x); }
-Tensor absolute(const Operand& x) { return of_any(ops().absolute, x); }
-Tensor sign(const Operand& x) { return of_any(ops().sign, x); }
-Tensor square(const Operand& x) { return of_any(ops().square, x); }
-Tensor reciprocal(const Operand& x) { return of_inexact(ops().reciprocal, x); }
-Tensor sqrt(const Operand& x) { return of_inexact(ops().sqrt, x); }
-Tensor rsqrt(const Operand& x) { return of_inexact(ops().rsqrt, x); }
-Tensor exp(const Operand& x) { return of_inexact(ops().exp, x); }
-Tensor exp2(const Operand& x) { return of_inexact(ops().exp2, x); }
-Tensor expm1(const Operand& x) { return of_inexact(ops().expm1, x); }
-Tensor log(const Operand& x) { return of_inexact(ops().log, x); }
-Tensor log2(const Operand& x) { return of_inexact(ops().log2, x); }
-Tensor log10(const Operand& x) { return of_inexact(ops().log10, x); }
-Tensor log1p(const Operand& x) { return of_inexact(ops().log1p, x); }
-Tensor sin(const Operand& x) { return of_inexact(ops().sin, x); }
-Tensor cos(const Operand& x) { return of_inexact(ops().cos, x); }
-Tensor tan(const Operand& x) { return of_inexact(ops().tan, x); }
-Tensor asin(const Operand& x) { return of_inexact(ops().asin, x); }
-Tensor acos(const Operand& x) { return of_inexact(ops().acos, x); }
-Tensor atan(const Operand& x) { return of_inexact(ops().atan, x); }
-Tensor sinh(const Operand& x) { return of_inexact(ops().sinh, x); }
-Tensor cosh(const Operand& x) { return of_inexact(ops().cosh, x); }
-Tensor tanh(const Operand& x) { return of_inexact(ops().tanh, x); }
-Tensor asinh(const Operand& x) { return of_inexact(ops().asinh, x); }
-Tensor acosh(const Operand& x) { return of_inexact(ops().acosh, x); }
-Tensor atanh(const Operand& x) { return of_inexact(ops().atanh, x); }
-Tensor sigmoid(const Operand& x) { return of_inexact(ops().sigmoid, x); }
-Tensor erf(const Operand& x) { return of_inexact(ops().erf, x); }
-Tensor floor(const Operand& x) { return rounded(ops().floor, x); }
-Tensor ceil(const Operand& x) { return rounded(ops().ceil, x); }
-Tensor round(const Operand& x) { return rounded(ops().round, x); }
-Tensor trunc(const Operand& x) { return rounded(ops().trunc, x); }
+Tensor negative(const Operand& x) { return of_any(elementwise_unary_ops().negative, x); }
+Tensor absolute(const Operand& x) { return of_any(elementwise_unary_ops().absolute, x); }
+Tensor sign(const Operand& x) { return of_any(elementwise_unary_ops().sign, x); }
+Tensor square(const Operand& x) { return of_any(elementwise_unary_ops().square, x); }
+Tensor reciprocal(const Operand& x) { return of_inexact(elementwise_unary_ops().reciprocal, x); }
+Tensor sqrt(const Operand& x) { return of_inexact(elementwise_unary_ops().sqrt, x); }
+Tensor rsqrt(const Operand& x) { return of_inexact(elementwise_unary_ops().rsqrt, x); }
+Tensor exp(const Operand& x) { return of_inexact(elementwise_unary_ops().exp, x); }
+Tensor exp2(const Operand& x) { return of_inexact(elementwise_unary_ops().exp2, x); }
+Tensor expm1(const Operand& x) { return of_inexact(elementwise_unary_ops().expm1, x); }
+Tensor log(const Operand& x) { return of_inexact(elementwise_unary_ops().log, x); }
+Tensor log2(const Operand& x) { return of_inexact(elementwise_unary_ops().log2, x); }
+Tensor log10(const Operand& x) { return of_inexact(elementwise_unary_ops().log10, x); }
+Tensor log1p(const Operand& x) { return of_inexact(elementwise_unary_ops().log1p, x); }
+Tensor sin(const Operand& x) { return of_inexact(elementwise_unary_ops().sin, x); }
+Tensor cos(const Operand& x) { return of_inexact(elementwise_unary_ops().cos, x); }
+Tensor tan(const Operand& x) { return of_inexact(elementwise_unary_ops().tan, x); }
+Tensor asin(const Operand& x) { return of_inexact(elementwise_unary_ops().asin, x); }
+Tensor acos(const Operand& x) { return of_inexact(elementwise_unary_ops().acos, x); }
+Tensor atan(const Operand& x) { return of_inexact(elementwise_unary_ops().atan, x); }
+Tensor sinh(const Operand& x) { return of_inexact(elementwise_unary_ops().sinh, x); }
+Tensor cosh(const Operand& x) { return of_inexact(elementwise_unary_ops().cosh, x); }
+Tensor tanh(const Operand& x) { return of_inexact(elementwise_unary_ops().tanh, x); }
+Tensor asinh(const Operand& x) { return of_inexact(elementwise_unary_ops().asinh, x); }
+Tensor acosh(const Operand& x) { return of_inexact(elementwise_unary_ops().acosh, x); }
+Tensor atanh(const Operand& x) { return of_inexact(elementwise_unary_ops().atanh, x); }
+Tensor sigmoid(const Operand& x) { return of_inexact(elementwise_unary_ops().sigmoid, x); }
+Tensor erf(const Operand& x) { return of_inexact(elementwise_unary_ops().erf, x); }
+Tensor floor(const Operand& x) { return rounded(elementwise_unary_ops().floor, x); }
+Tensor ceil(const Operand& x) { return rounded(elementwise_unary_ops().ceil, x); }
+Tensor round(const Operand& x) { return rounded(elementwise_unary_ops().round, x); }
+Tensor trunc(const Operand& x) { return rounded(elementwise_unary_ops().trunc, x); }
 Tensor stop_gradient(const Operand& x) {
   const Call call("stop_gradient", x);
   const bool is_concrete = x.is_tensor() && !x.tensor().is_traced() && Trace::current() == nullptr;
   const bool is_number = is_concrete && !is_key(x.tensor().dtype());
-  return is_number ? underived(x.tensor()) : of_any(ops().stop_gradient, x);
+  return is_number ? underived(x.tensor()) : of_any(elementwise_unary_ops().stop_gradient, x);
 }
 Tensor isnan(const Operand& x) {
   const Call call("isnan", x);
-  return classified(ops().is_nan, x, false);
+  return classified(elementwise_unary_ops().is_nan, x, false);
 }
 Tensor isinf(const Operand& x) {
   const Call call("isinf", x);
-  return classified(ops().is_infinite, x, false);
+  return classified(elementwise_unary_ops().is_infinite, x, false);
 }
 Tensor isfinite(const Operand& x) {
   const Call call("isfinite", x);
-  return classified(ops().is_finite, x, true);
+  return classified(elementwise_unary_ops().is_finite, x, true);
 }
 Tensor bitwise_not(const Operand& x) {
   const Call call("bitwise_not", x);
-  return is_boolean(tensor_of(x).dtype()) ? logical_not(x) : of_any(ops().bitwise_not, x);
+  return is_boolean(tensor_of(x).dtype()) ? logical_not(x) : of_any(elementwise_unary_ops().bitwise_not, x);
 }
 Tensor logical_not(const Operand& x) {
   const Call call("logical_not", x);
-  return apply(ops().logical_not, {astype(tensor_of(x), DType::boolean)});
+  return apply(elementwise_unary_ops().logical_not, {astype(tensor_of(x), DType::boolean)});
 }
 
-void register_unary_ops() { ops(); }
+void register_unary_ops() { elementwise_unary_ops(); }
 
 }  // namespace plait

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/create.h"
@@ -64,7 +66,7 @@ std::vector<Tensor> refuse_batch(const ir::Attributes&, std::span<const Tensor> 
       .hint("where(mask, a, b) keeps sizes; so does x.at(mask).set(a number)");
 }
 
-struct Table {
+struct GatherTable {
   const ir::Primitive& gather =
       declare({.primitive = {.name = "gather",
                              .summary = "The rows that integers name.",
@@ -83,8 +85,8 @@ struct Table {
                      .infer = infer_nonzero},
        .rules = {.not_differentiable = "gives places", .batching = {refuse_batch}}});
 };
-const Table& ops() {
-  static const Table table;
+const GatherTable& gather_ops() {
+  static const GatherTable table;
   return table;
 }
 
@@ -159,11 +161,11 @@ Tensor gather_rows(const Tensor& x, std::span<const Tensor> indices,
   std::vector<Tensor> operands{x};
   operands.insert(operands.end(), indices.begin(), indices.end());
   return located(
-      [&] { return plait::apply(ops().gather, operands, ir::Attributes::of(attributes)); });
+      [&] { return plait::apply(gather_ops().gather, operands, ir::Attributes::of(attributes)); });
 }
 
-Tensor nonzero_places(const Tensor& x) { return plait::apply(ops().nonzero, {x}); }
+Tensor nonzero_places(const Tensor& x) { return plait::apply(gather_ops().nonzero, {x}); }
 
-void register_gather_ops() { ops(); }
+void register_gather_ops() { gather_ops(); }
 
 }  // namespace plait

@@ -43,8 +43,8 @@ IndexSignature matmul_signature(const ir::Inference& in) {
   return signature;
 }
 
-struct Table;
-const Table& ops();
+struct LinearTable;
+const LinearTable& linear_ops();
 
 // Many matrices times one are one tall matrix times it.
 std::vector<Tensor> batch_matmul(const ir::Attributes&, std::span<const Tensor> operands,
@@ -58,7 +58,7 @@ std::vector<Tensor> batch_matmul(const ir::Attributes&, std::span<const Tensor> 
   return {reshape(plait::matmul(tall, b), {a.shape(0), a.shape(1), b.shape(1)})};
 }
 
-struct Table {
+struct LinearTable {
   const ir::Primitive& matmul = declare(
       {.primitive = {.name = "matmul",
                      .summary = "The product of matrices, of each two in stacks alike.",
@@ -84,8 +84,8 @@ struct Table {
                                  }}},
                  .batching = {batch_matmul}}});
 };
-const Table& ops() {
-  static const Table table;
+const LinearTable& linear_ops() {
+  static const LinearTable table;
   return table;
 }
 
@@ -126,7 +126,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
     x = broadcast_to(x, with_batch(batch, x.shape()));
     y = broadcast_to(y, with_batch(batch, y.shape()));
   }
-  Tensor product = plait::apply(ops().matmul, {x, y});
+  Tensor product = plait::apply(linear_ops().matmul, {x, y});
   if (a.rank() == 1) product = squeeze(product, -2);
   return b.rank() == 1 ? squeeze(product, -1) : product;
 }
@@ -136,6 +136,6 @@ Tensor outer(const Tensor& a, const Tensor& b) {
   return expand_dims(flatten(a), 1) * expand_dims(flatten(b), 0);
 }
 
-void register_linear_ops() { ops(); }
+void register_linear_ops() { linear_ops(); }
 
 }  // namespace plait

@@ -54,10 +54,10 @@ void print_now(KernelCall& call, const void*) {
   sink(text);
 }
 
-struct Table;
-const Table& ops();
+struct PrintTable;
+const PrintTable& print_ops();
 
-struct Table {
+struct PrintTable {
   const ir::Primitive& print = declare(
       {.primitive = {
            .name = "print",
@@ -69,11 +69,11 @@ struct Table {
        .rules = {.not_differentiable = "has no results",
                  // All values at once, as one tensor with the new dimension in front.
                  .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
-                                 const auto&) { return apply_all(ops().print, operands, a); }}},
+                                 const auto&) { return apply_all(print_ops().print, operands, a); }}},
        .evaluator = print_now});
 };
-const Table& ops() {
-  static const Table table;
+const PrintTable& print_ops() {
+  static const PrintTable table;
   return table;
 }
 
@@ -81,7 +81,7 @@ const Table& ops() {
 
 Tensor print(const Tensor& x, std::string_view label) {
   const Call call("print", x);
-  apply_all(ops().print, {&x, 1}, ir::Attributes::of(PrintAttributes{std::string(label)}));
+  apply_all(print_ops().print, {&x, 1}, ir::Attributes::of(PrintAttributes{std::string(label)}));
   return x;
 }
 
@@ -91,6 +91,6 @@ PrintSink set_print_sink(PrintSink sink) {
   return std::exchange(state.sink, std::move(sink));
 }
 
-void register_print() { ops(); }
+void register_print() { print_ops(); }
 
 }  // namespace plait

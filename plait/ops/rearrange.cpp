@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
 #include "plait/ops/call.h"

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/call.h"
@@ -122,38 +124,38 @@ std::vector<Tensor> tangent_of_product(const RuleContext& c, std::span<const Ten
   return {plait::sum(dx * before * behind, -1)};
 }
 
-struct Table;
-const Table& ops();
+struct ReduceTable;
+const ReduceTable& reduce_ops();
 
-struct Table {
+struct ReduceTable {
   const ir::Primitive& sum = reduction(
       "reduce_sum", "The sum along the axes; 0 of nothing.", kNumbers, Reduction::sum,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().sum, a, x); }},
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().sum, a, x); }},
       {.transposes = {{{}, transpose_sum}}});
   const ir::Primitive& product = reduction(
       "reduce_product", "The product along the axes; 1 of nothing.", kNumbers, Reduction::product,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().product, a, x); }},
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().product, a, x); }},
       {.tangents = {Reads::operand(0), tangent_of_product}});
   const ir::Primitive& maximum = reduction(
       "reduce_maximum", "The greatest along the axes; NaN where one is.", kOrdered,
       Reduction::maximum,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().maximum, a, x); }},
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().maximum, a, x); }},
       {.tangents = {kBoth, tangent_of_extreme}});
   const ir::Primitive& minimum = reduction(
       "reduce_minimum", "The least along the axes; NaN where one is.", kOrdered, Reduction::minimum,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().minimum, a, x); }},
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().minimum, a, x); }},
       {.tangents = {kBoth, tangent_of_extreme}});
   const ir::Primitive& all = reduction(
       "reduce_all", "Whether all are true; so of nothing.", kBoolean, Reduction::all,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().all, a, x); }},
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().all, a, x); }},
       {.not_differentiable = "gives truth values"});
   const ir::Primitive& any = reduction(
       "reduce_any", "Whether one is true; not so of nothing.", kBoolean, Reduction::any,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(ops().any, a, x); }},
+      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().any, a, x); }},
       {.not_differentiable = "gives truth values"});
 };
-const Table& ops() {
-  static const Table table;
+const ReduceTable& reduce_ops() {
+  static const ReduceTable table;
   return table;
 }
 
@@ -193,29 +195,29 @@ Tensor widened(const Tensor& x) {
 
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("sum", x);
-  return reduce(ops().sum, widened(x), axes, keepdims);
+  return reduce(reduce_ops().sum, widened(x), axes, keepdims);
 }
 Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("prod", x);
-  return reduce(ops().product, widened(x), axes, keepdims);
+  return reduce(reduce_ops().product, widened(x), axes, keepdims);
 }
 Tensor max(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("max", x);
   refuse_nothing("max", x, axes);
-  return reduce(ops().maximum, x, axes, keepdims);
+  return reduce(reduce_ops().maximum, x, axes, keepdims);
 }
 Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("min", x);
   refuse_nothing("min", x, axes);
-  return reduce(ops().minimum, x, axes, keepdims);
+  return reduce(reduce_ops().minimum, x, axes, keepdims);
 }
 Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("all", x);
-  return reduce(ops().all, astype(x, DType::boolean), axes, keepdims);
+  return reduce(reduce_ops().all, astype(x, DType::boolean), axes, keepdims);
 }
 Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("any", x);
-  return reduce(ops().any, astype(x, DType::boolean), axes, keepdims);
+  return reduce(reduce_ops().any, astype(x, DType::boolean), axes, keepdims);
 }
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("mean", x);
@@ -227,6 +229,6 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   return astype(sum(numbers, axes, keepdims) / count, dtype);
 }
 
-void register_reduce_ops() { ops(); }
+void register_reduce_ops() { reduce_ops(); }
 
 }  // namespace plait

@@ -89,8 +89,8 @@ Tensor transpose_recurrence(const RuleContext& c, const Tensor& cotangent, size_
   return linear_recurrence(previous(c.operand(0), back, 0), cotangent, a.axis, back.reverse);
 }
 
-struct Table;
-const Table& ops();
+struct ScanTable;
+const ScanTable& scan_ops();
 
 struct Scan {
   const char* name;
@@ -111,7 +111,7 @@ const ir::Primitive& scan(const Scan& declared, Rules rules) {
 
 constexpr Reads kBoth = Reads::operand(0) | Reads::result();
 
-struct Table {
+struct ScanTable {
   const ir::Primitive& sum =
       scan({"cumulative_sum", "The sums of the elements up to each one.", kNumbers},
            {.transposes = {{{},
@@ -120,42 +120,42 @@ struct Table {
                               return cumsum(cotangent, a.axis, !a.reverse);
                             }}},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
-              return batch_along<ScanAttributes>(ops().sum, a, operands, batched);
+              return batch_along<ScanAttributes>(scan_ops().sum, a, operands, batched);
             }}});
   const ir::Primitive& product =
       scan({"cumulative_product", "The products of the elements up to each one.", kNumbers},
            {.tangents = {kBoth, tangent_of_product},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
-              return batch_along<ScanAttributes>(ops().product, a, operands, batched);
+              return batch_along<ScanAttributes>(scan_ops().product, a, operands, batched);
             }}});
   const ir::Primitive& maximum = scan(
       {"cumulative_maximum", "The greatest element so far; NaN from the first one on.", kOrdered},
       {.tangents = {kBoth, tangent_of_extreme},
        .batching = {[](const auto& a, auto operands, const auto& batched) {
-         return batch_along<ScanAttributes>(ops().maximum, a, operands, batched);
+         return batch_along<ScanAttributes>(scan_ops().maximum, a, operands, batched);
        }}});
   const ir::Primitive& minimum =
       scan({"cumulative_minimum", "The least element so far; NaN from the first one on.", kOrdered},
            {.tangents = {kBoth, tangent_of_extreme},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
-              return batch_along<ScanAttributes>(ops().minimum, a, operands, batched);
+              return batch_along<ScanAttributes>(scan_ops().minimum, a, operands, batched);
             }}});
   const ir::Primitive& log_sum =
       scan({"cumulative_logsumexp", "log Σ e^x of the elements up to each one.", kFloatings},
            {.tangents = {kBoth, tangent_of_log_sum},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
-              return batch_along<ScanAttributes>(ops().log_sum, a, operands, batched);
+              return batch_along<ScanAttributes>(scan_ops().log_sum, a, operands, batched);
             }}});
   const ir::Primitive& recurrence = scan(
       {"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.", kInexacts, 2},
       {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
        .tangents = {kBoth, tangent_of_recurrence},
        .batching = {[](const auto& a, auto operands, const auto& batched) {
-         return batch_along<ScanAttributes>(ops().recurrence, a, operands, batched);
+         return batch_along<ScanAttributes>(scan_ops().recurrence, a, operands, batched);
        }}});
 };
-const Table& ops() {
-  static const Table table;
+const ScanTable& scan_ops() {
+  static const ScanTable table;
   return table;
 }
 
@@ -168,23 +168,23 @@ Tensor scanned(const ir::Primitive& primitive, const Tensor& x, int64_t axis, bo
 
 Tensor cumsum(const Tensor& x, int64_t axis, bool reverse) {
   const Call call("cumsum", x);
-  return scanned(ops().sum, widened(x), axis, reverse);
+  return scanned(scan_ops().sum, widened(x), axis, reverse);
 }
 Tensor cumprod(const Tensor& x, int64_t axis, bool reverse) {
   const Call call("cumprod", x);
-  return scanned(ops().product, widened(x), axis, reverse);
+  return scanned(scan_ops().product, widened(x), axis, reverse);
 }
 Tensor cummax(const Tensor& x, int64_t axis, bool reverse) {
   const Call call("cummax", x);
-  return scanned(ops().maximum, x, axis, reverse);
+  return scanned(scan_ops().maximum, x, axis, reverse);
 }
 Tensor cummin(const Tensor& x, int64_t axis, bool reverse) {
   const Call call("cummin", x);
-  return scanned(ops().minimum, x, axis, reverse);
+  return scanned(scan_ops().minimum, x, axis, reverse);
 }
 Tensor logcumsumexp(const Tensor& x, int64_t axis, bool reverse) {
   const Call call("logcumsumexp", x);
-  return scanned(ops().log_sum, astype(x, inexact(x.dtype())), axis, reverse);
+  return scanned(scan_ops().log_sum, astype(x, inexact(x.dtype())), axis, reverse);
 }
 
 Tensor shifted(const Tensor& x, int64_t axis, bool reverse, const Operand& first) {
@@ -204,9 +204,9 @@ Tensor linear_recurrence(const Tensor& a, const Tensor& b, int64_t axis, bool re
   const std::vector<Tensor> both =
       broadcast_together("linear_recurrence", {astype(a, dtype), astype(b, dtype)});
   const ScanAttributes attributes{normal_axis(axis, both[0].rank()), reverse};
-  return apply(ops().recurrence, both, ir::Attributes::of(attributes));
+  return apply(scan_ops().recurrence, both, ir::Attributes::of(attributes));
 }
 
-void register_scan_ops() { ops(); }
+void register_scan_ops() { scan_ops(); }
 
 }  // namespace plait

@@ -140,7 +140,7 @@ const ir::Primitive& scatter(const char* name, const char* summary, DTypeSet tak
                   .rules = std::move(rules)});
 }
 
-struct Table {
+struct ScatterTable {
   const ir::Primitive& set = scatter<Combine::set>(
       "scatter_set", "The array with rows that others replace; the last one to a row stays.",
       kAllDTypes, {.transposes = {{kIndices, transpose_set}}});
@@ -168,8 +168,8 @@ struct Table {
     return set;
   }
 };
-const Table& ops() {
-  static const Table table;
+const ScatterTable& scatter_ops() {
+  static const ScatterTable table;
   return table;
 }
 
@@ -186,11 +186,11 @@ Tensor scatter_rows_into(Combine combine, Tensor& x, const Tensor& updates,
   std::vector<Tensor> operands{Tensor(), updates};
   operands.insert(operands.end(), indices.begin(), indices.end());
   return located([&] {
-    return apply_giving_away(ops().of(combine), std::move(operands), x, 0,
+    return apply_giving_away(scatter_ops().of(combine), std::move(operands), x, 0,
                              ir::Attributes::of(attributes));
   });
 }
 
-void register_scatter_ops() { ops(); }
+void register_scatter_ops() { scatter_ops(); }
 
 }  // namespace plait

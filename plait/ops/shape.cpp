@@ -2,6 +2,8 @@
 
 #include <numeric>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/along.h"
@@ -174,8 +176,8 @@ std::vector<int64_t> inverse_of(std::span<const int64_t> axes) {
   return inverse;
 }
 
-struct Table;
-const Table& ops();
+struct ShapeTable;
+const ShapeTable& shape_ops();
 
 std::vector<Tensor> batch_permute(const ir::Attributes& attributes,
                                   std::span<const Tensor> operands, const std::vector<bool>&) {
@@ -184,7 +186,7 @@ std::vector<Tensor> batch_permute(const ir::Attributes& attributes,
   return {permute_dims(operands[0], axes)};
 }
 
-struct Table {
+struct ShapeTable {
   const ir::Primitive& convert = declare(
       {.primitive = {.name = "convert",
                      .summary = "The same numbers in another dtype (core/element.h says how).",
@@ -197,7 +199,7 @@ struct Table {
                                    return astype(cotangent, c.operand_types[0].dtype());
                                  }}},
                  .batching = {[](const auto& a, auto operands, const auto&) {
-                   return apply_all(ops().convert, operands, a);
+                   return apply_all(shape_ops().convert, operands, a);
                  }}},
        .evaluator = convert_now});
   const ir::Primitive& broadcast =
@@ -242,8 +244,8 @@ struct Table {
                .evaluator = permute_now,
                .finds_types = true});
 };
-const Table& ops() {
-  static const Table table;
+const ShapeTable& shape_ops() {
+  static const ShapeTable table;
   return table;
 }
 
@@ -268,14 +270,14 @@ Tensor refined_to(const Tensor& x, const Shape& shape) {
 Tensor astype(const Tensor& x, DType dtype) {
   const Call call("astype", x);
   if (x.dtype() == dtype) return x;
-  return apply(ops().convert, {x}, ir::Attributes::of(ConvertAttributes{dtype}));
+  return apply(shape_ops().convert, {x}, ir::Attributes::of(ConvertAttributes{dtype}));
 }
 
 Tensor broadcast_to(const Tensor& given, const Shape& shape) {
   const Call call("broadcast_to", given, shape);
   const Tensor x = refined_to(given, shape);
   if (x.shape() == shape) return x;
-  return apply(ops().broadcast, {x},
+  return apply(shape_ops().broadcast, {x},
                ir::Attributes::of(SizesAttributes{{shape.begin(), shape.end()}}));
 }
 
@@ -302,7 +304,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
     *open = floor_div(count, known);
   }
   if (x.shape() == Shape(sizes)) return x;
-  return apply(ops().reshape, {x}, ir::Attributes::of(SizesAttributes{std::move(sizes)}));
+  return apply(shape_ops().reshape, {x}, ir::Attributes::of(SizesAttributes{std::move(sizes)}));
 }
 
 Tensor permute_dims(const Tensor& x, std::span<const int64_t> axes) {
@@ -321,7 +323,7 @@ Tensor permute_dims(const Tensor& x, std::span<const int64_t> axes) {
                      x.type().text())
         .at(Location::of_caller());
   }
-  return apply(ops().permute, {x}, ir::Attributes::of(PermuteAttributes{std::move(order)}));
+  return apply(shape_ops().permute, {x}, ir::Attributes::of(PermuteAttributes{std::move(order)}));
 }
 
 Tensor permute_dims(const Tensor& x, std::initializer_list<int64_t> axes) {
@@ -380,6 +382,6 @@ Tensor flatten(const Tensor& x) {
   return reshape(x, {x.shape().element_count()});
 }
 
-void register_shape_ops() { ops(); }
+void register_shape_ops() { shape_ops(); }
 
 }  // namespace plait

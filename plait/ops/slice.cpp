@@ -188,10 +188,10 @@ void concat_now(KernelCall& call, const void*) {
   }
 }
 
-struct Table;
-const Table& ops();
+struct SliceTable;
+const SliceTable& slice_ops();
 
-struct Table {
+struct SliceTable {
   const ir::Primitive& slice =
       declare({.primitive = {.name = "slice",
                              .summary = "`count` elements along an axis: start, start + step, …",
@@ -201,7 +201,7 @@ struct Table {
                              .effects = slice_effects},
                .rules = {.transposes = {{{}, transpose_slice}},
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_along<SliceAttributes>(ops().slice, a, operands, batched);
+                           return batch_along<SliceAttributes>(slice_ops().slice, a, operands, batched);
                          }}},
                .evaluator = slice_now});
   const ir::Primitive& pad = declare(
@@ -213,7 +213,7 @@ struct Table {
                      .infer = infer_pad},
        .rules = {.transposes = {{{}, transpose_pad}},
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
-                   return batch_along<PadAttributes>(ops().pad, a, operands, batched);
+                   return batch_along<PadAttributes>(slice_ops().pad, a, operands, batched);
                  }}},
        .evaluator = pad_now});
   const ir::Primitive& concat =
@@ -224,12 +224,12 @@ struct Table {
                              .infer = infer_concat},
                .rules = {.transposes = {{{}, transpose_concat}},
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_along<AxisAttributes>(ops().concat, a, operands, batched);
+                           return batch_along<AxisAttributes>(slice_ops().concat, a, operands, batched);
                          }}},
                .evaluator = concat_now});
 };
-const Table& ops() {
-  static const Table table;
+const SliceTable& slice_ops() {
+  static const SliceTable table;
   return table;
 }
 
@@ -245,7 +245,7 @@ Dim bound(const std::optional<int64_t>& given, Dim size, Dim standard, Dim least
 Tensor slice_axis(const Tensor& x, int64_t axis, Dim start, Dim count, int64_t step) {
   const Call call("slice_axis", x);
   const int64_t at = normal_axis(axis, x.rank());
-  return apply(ops().slice, {x}, ir::Attributes::of(SliceAttributes{at, start, count, step}));
+  return apply(slice_ops().slice, {x}, ir::Attributes::of(SliceAttributes{at, start, count, step}));
 }
 
 Tensor pad_zeros(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t step) {
@@ -260,7 +260,7 @@ Tensor pad_zeros(const Tensor& x, int64_t axis, Dim before, Dim after, int64_t s
   if (step < 1) {
     throw ValueError("pad_zeros: a step of {}; it is at least 1", step).at(Location::of_caller());
   }
-  return apply(ops().pad, {x}, ir::Attributes::of(PadAttributes{at, before, after, step}));
+  return apply(slice_ops().pad, {x}, ir::Attributes::of(PadAttributes{at, before, after, step}));
 }
 
 Tensor slice(const Tensor& x, int64_t axis, const Slice& range) {
@@ -292,7 +292,7 @@ Tensor concat(std::span<const Tensor> tensors, int64_t axis) {
   const DType dtype = promote(dtypes);
   std::vector<Tensor> parts;
   for (const Tensor& tensor : tensors) parts.push_back(astype(tensor, dtype));
-  return plait::apply(ops().concat, parts,
+  return plait::apply(slice_ops().concat, parts,
                       ir::Attributes::of(AxisAttributes{normal_axis(axis, tensors[0].rank())}));
 }
 
@@ -305,6 +305,6 @@ Tensor stack(std::span<const Tensor> tensors, int64_t axis) {
   return concat(parts, at);
 }
 
-void register_slice_ops() { ops(); }
+void register_slice_ops() { slice_ops(); }
 
 }  // namespace plait

@@ -77,7 +77,7 @@ std::vector<Tensor> batch_rows(const ir::Attributes& attributes, std::span<const
 const ir::Primitive& softmax_primitive();
 const ir::Primitive& log_softmax_primitive();
 
-struct Table {
+struct SoftmaxTable {
   const ir::Primitive& softmax =
       declare({.primitive = {.name = "softmax",
                              .summary = "e^x over its sum along the axis; NaN where all are −∞, or "
@@ -108,17 +108,17 @@ struct Table {
        .rules = {.tangents = {Reads::result(0) | Reads::result(1), tangents_of_rows},
                  .batching = {batch_rows}}});
 };
-const Table& ops() {
-  static const Table table;
+const SoftmaxTable& softmax_ops() {
+  static const SoftmaxTable table;
   return table;
 }
 
-const ir::Primitive& softmax_primitive() { return ops().softmax; }
-const ir::Primitive& log_softmax_primitive() { return ops().log_softmax; }
+const ir::Primitive& softmax_primitive() { return softmax_ops().softmax; }
+const ir::Primitive& log_softmax_primitive() { return softmax_ops().log_softmax; }
 
 std::vector<Tensor> batch_rows(const ir::Attributes& attributes, std::span<const Tensor> operands,
                                const std::vector<bool>&) {
-  return apply_all(ops().standardize, operands, attributes);
+  return apply_all(softmax_ops().standardize, operands, attributes);
 }
 
 Tensor along(const ir::Primitive& primitive, const Tensor& x, int64_t axis, bool masked_is_zero) {
@@ -133,7 +133,7 @@ Tensor along(const ir::Primitive& primitive, const Tensor& x, int64_t axis, bool
 
 Tensor softmax(const Tensor& x, int64_t axis) {
   const Call call("softmax", x);
-  return along(ops().softmax, x, axis, false);
+  return along(softmax_ops().softmax, x, axis, false);
 }
 Tensor softmin(const Tensor& x, int64_t axis) {
   const Call call("softmin", x);
@@ -141,21 +141,21 @@ Tensor softmin(const Tensor& x, int64_t axis) {
 }
 Tensor log_softmax(const Tensor& x, int64_t axis) {
   const Call call("log_softmax", x);
-  return along(ops().log_softmax, x, axis, false);
+  return along(softmax_ops().log_softmax, x, axis, false);
 }
 Tensor masked_softmax(const Tensor& x, int64_t axis) {
   const Call call("masked_softmax", x);
-  return along(ops().softmax, x, axis, true);
+  return along(softmax_ops().softmax, x, axis, true);
 }
 
 Standardized standardize(const Tensor& x, double epsilon, bool is_centred) {
   const Call call("standardize", x);
   expect_not_negative("epsilon", epsilon);
-  const auto results = apply_all(ops().standardize, std::span(&x, 1),
+  const auto results = apply_all(softmax_ops().standardize, std::span(&x, 1),
                                  ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
   return {results[0], results[1]};
 }
 
-void register_softmax_ops() { ops(); }
+void register_softmax_ops() { softmax_ops(); }
 
 }  // namespace plait

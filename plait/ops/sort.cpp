@@ -103,10 +103,10 @@ std::vector<Tensor> refuse_to_batch_unique(const ir::Attributes&, std::span<cons
       .hint("sort the lanes, and compare each element with the one before it");
 }
 
-struct Table;
-const Table& ops();
+struct SortTable;
+const SortTable& sort_ops();
 
-struct Table {
+struct SortTable {
   const ir::Primitive& sort =
       declare({.primitive = {.name = "sort",
                              .summary = "In order along an axis, alike ones as they were, NaN as "
@@ -117,7 +117,7 @@ struct Table {
                              .infer = infer_sort},
                .rules = {.tangents = {Reads::operand(0) | Reads::result(1), tangent_of_sort},
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_along<SortAttributes>(ops().sort, a, operands, batched);
+                           return batch_along<SortAttributes>(sort_ops().sort, a, operands, batched);
                          }}}});
   const ir::Primitive& topk =
       declare({.primitive = {.name = "topk",
@@ -129,7 +129,7 @@ struct Table {
                              .infer = infer_topk},
                .rules = {.tangents = {Reads::result(1), tangent_of_topk},
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_along<TopkAttributes>(ops().topk, a, operands, batched);
+                           return batch_along<TopkAttributes>(sort_ops().topk, a, operands, batched);
                          }}}});
   const ir::Primitive& search =
       declare({.primitive = {.name = "searchsorted",
@@ -140,7 +140,7 @@ struct Table {
                              .infer = infer_search},
                .rules = {.not_differentiable = "gives places",
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return apply_all(ops().search, all_batched(operands, batched), a);
+                           return apply_all(sort_ops().search, all_batched(operands, batched), a);
                          }}}});
   const ir::Primitive& unique = declare(
       {.primitive = {.name = "unique",
@@ -152,14 +152,14 @@ struct Table {
        .rules = {.not_differentiable = "a small change makes another number of elements",
                  .batching = {refuse_to_batch_unique}}});
 };
-const Table& ops() {
-  static const Table table;
+const SortTable& sort_ops() {
+  static const SortTable table;
   return table;
 }
 
 std::vector<Tensor> sorted(const Tensor& x, SortAttributes attributes) {
   attributes.axis = normal_axis(attributes.axis, x.rank());
-  return apply_all(ops().sort, {&x, 1}, ir::Attributes::of(attributes));
+  return apply_all(sort_ops().sort, {&x, 1}, ir::Attributes::of(attributes));
 }
 
 void expect_place(std::string_view function, const Tensor& x, int64_t kth, int64_t axis) {
@@ -190,7 +190,7 @@ Ordered sort_with_indices(const Tensor& x, int64_t axis, bool descending) {
 Ordered topk(const Tensor& x, Dim count, int64_t axis, bool largest) {
   const Call call("topk", x);
   const TopkAttributes attributes{normal_axis(axis, x.rank()), count, largest};
-  std::vector<Tensor> both = apply_all(ops().topk, {&x, 1}, ir::Attributes::of(attributes));
+  std::vector<Tensor> both = apply_all(sort_ops().topk, {&x, 1}, ir::Attributes::of(attributes));
   return {std::move(both[0]), std::move(both[1])};
 }
 
@@ -211,8 +211,8 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side)
   const DType dtype = common_dtype(sorted, values);
   const auto attributes = ir::Attributes::of(SearchAttributes{side});
   const Tensor rows = astype(sorted, dtype), wanted = astype(values, dtype);
-  if (sorted.rank() != 1) return apply(ops().search, {rows, wanted}, attributes);
-  return reshape(apply(ops().search, {rows, flatten(wanted)}, attributes), values.shape());
+  if (sorted.rank() != 1) return apply(sort_ops().search, {rows, wanted}, attributes);
+  return reshape(apply(sort_ops().search, {rows, flatten(wanted)}, attributes), values.shape());
 }
 
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
@@ -238,10 +238,10 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
 Unique unique(const Tensor& x) {
   const Call call("unique", x);
   const Tensor flat = flatten(x);
-  std::vector<Tensor> found = apply_all(ops().unique, {&flat, 1});
+  std::vector<Tensor> found = apply_all(sort_ops().unique, {&flat, 1});
   return {std::move(found[0]), reshape(found[1], x.shape()), std::move(found[2])};
 }
 
-void register_sort_ops() { ops(); }
+void register_sort_ops() { sort_ops(); }
 
 }  // namespace plait

@@ -59,7 +59,7 @@ Tensor share_of(const Tensor& a, const Tensor& b) {
   return where(equal(a, b), 0.5, sigmoid(a - b));
 }
 
-struct Table {
+struct SpecialTable {
   const ir::Primitive& erfc =
       function(1, {"erfc",
                    "1 − erf x, accurate where that is small.",
@@ -126,8 +126,8 @@ struct Table {
                    {.real = [](Reals x) { return std::nextafter(x[0], x[1]); }},
                    {.not_differentiable = "is a step from one number to the next"}});
 };
-const Table& ops() {
-  static const Table table;
+const SpecialTable& special_ops() {
+  static const SpecialTable table;
   return table;
 }
 
@@ -163,35 +163,35 @@ double greatest_of(DType dtype) {
 
 Tensor erfc(const Operand& x) {
   const Call call("erfc", x);
-  return inexactly(ops().erfc, x);
+  return inexactly(special_ops().erfc, x);
 }
 Tensor erfinv(const Operand& x) {
   const Call call("erfinv", x);
-  return inexactly(ops().erfinv, x);
+  return inexactly(special_ops().erfinv, x);
 }
 Tensor lgamma(const Operand& x) {
   const Call call("lgamma", x);
-  return inexactly(ops().lgamma, x);
+  return inexactly(special_ops().lgamma, x);
 }
 Tensor digamma(const Operand& x) {
   const Call call("digamma", x);
-  return inexactly(ops().digamma, x);
+  return inexactly(special_ops().digamma, x);
 }
 Tensor polygamma(const Operand& n, const Operand& x) {
   const Call call("polygamma", n, x);
-  return inexactly(ops().polygamma, n, x);
+  return inexactly(special_ops().polygamma, n, x);
 }
 Tensor logaddexp(const Operand& a, const Operand& b) {
   const Call call("logaddexp", a, b);
-  return inexactly(ops().logaddexp, a, b);
+  return inexactly(special_ops().logaddexp, a, b);
 }
 Tensor fmod(const Operand& a, const Operand& b) {
   const Call call("fmod", a, b);
-  return of_two(ops().fmod, a, b, common_dtype(a, b));
+  return of_two(special_ops().fmod, a, b, common_dtype(a, b));
 }
 Tensor nextafter(const Operand& x, const Operand& y) {
   const Call call("nextafter", x, y);
-  return inexactly(ops().nextafter, x, y);
+  return inexactly(special_ops().nextafter, x, y);
 }
 
 Tensor xlogy(const Operand& x, const Operand& y) {
@@ -272,6 +272,6 @@ Tensor array_equal(const Tensor& a, const Tensor& b) {
   return all(equal(a, b));
 }
 
-void register_special_ops() { ops(); }
+void register_special_ops() { special_ops(); }
 
 }  // namespace plait

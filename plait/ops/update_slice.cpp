@@ -106,7 +106,7 @@ std::vector<Tensor> batch_update_slice(const ir::Attributes& attributes,
   return {update_slice_into(all[0], all[1], ranges)};
 }
 
-struct Table {
+struct UpdateSliceTable {
   const ir::Primitive& update_slice = declare(
       {.primitive = {.name = "update_slice",
                      .summary = "The first with the second in place of the elements that start, "
@@ -118,8 +118,8 @@ struct Table {
        .rules = {.transposes = {{{}, transpose_update_slice}}, .batching = {batch_update_slice}},
        .evaluator = update_slice_now});
 };
-const Table& ops() {
-  static const Table table;
+const UpdateSliceTable& update_slice_ops() {
+  static const UpdateSliceTable table;
   return table;
 }
 
@@ -132,11 +132,11 @@ Tensor update_slice_into(Tensor& x, const Tensor& part, std::span<const SliceRan
     attributes.steps.push_back(range.step);
   }
   return located([&] {
-    return apply_giving_away(ops().update_slice, {Tensor(), part}, x, 0,
+    return apply_giving_away(update_slice_ops().update_slice, {Tensor(), part}, x, 0,
                              ir::Attributes::of(attributes));
   });
 }
 
-void register_update_slice() { ops(); }
+void register_update_slice() { update_slice_ops(); }
 
 }  // namespace plait

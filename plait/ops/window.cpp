@@ -157,7 +157,7 @@ const ir::Primitive& index_primitive();
 const ir::Primitive& take_primitive();
 const ir::Primitive& put_primitive();
 
-struct Table {
+struct WindowTable {
   const ir::Primitive& sum = declare(
       {.primitive = {.name = "window_sum",
                      .summary = "The sum of what each window holds.",
@@ -206,16 +206,16 @@ struct Table {
        .rules = {.transposes = {{Reads::operand(1), transpose_put}, {}},
                  .batching = {batch_two<put_primitive>}}});
 };
-const Table& ops() {
-  static const Table table;
+const WindowTable& window_ops() {
+  static const WindowTable table;
   return table;
 }
 
-const ir::Primitive& sum_primitive() { return ops().sum; }
-const ir::Primitive& spread_primitive() { return ops().spread; }
-const ir::Primitive& index_primitive() { return ops().index; }
-const ir::Primitive& take_primitive() { return ops().take; }
-const ir::Primitive& put_primitive() { return ops().put; }
+const ir::Primitive& sum_primitive() { return window_ops().sum; }
+const ir::Primitive& spread_primitive() { return window_ops().spread; }
+const ir::Primitive& index_primitive() { return window_ops().index; }
+const ir::Primitive& take_primitive() { return window_ops().take; }
+const ir::Primitive& put_primitive() { return window_ops().put; }
 
 std::vector<Dim> sizes_of_plane(const Shape& shape, size_t dimensions) {
   const auto plane = plane_of(shape, dimensions);
@@ -225,7 +225,7 @@ std::vector<Dim> sizes_of_plane(const Shape& shape, size_t dimensions) {
 Tensor transpose_sum(const RuleContext& c, const Tensor& cotangent, size_t) {
   WindowAttributes a = c.attributes.as<WindowAttributes>();
   a.sizes = sizes_of_plane(c.operand_types[0].shape(), a.counts.size());
-  return plait::apply(ops().spread, {cotangent}, ir::Attributes::of(std::move(a)));
+  return plait::apply(window_ops().spread, {cotangent}, ir::Attributes::of(std::move(a)));
 }
 
 Tensor transpose_spread(const RuleContext& c, const Tensor& cotangent, size_t) {
@@ -237,23 +237,23 @@ Tensor transpose_spread(const RuleContext& c, const Tensor& cotangent, size_t) {
 Tensor transpose_take(const RuleContext& c, const Tensor& cotangent, size_t) {
   PlaneAttributes a = c.attributes.as<PlaneAttributes>();
   a.sizes = sizes_of_plane(c.operand_types[0].shape(), static_cast<size_t>(a.dimensions));
-  return plait::apply(ops().put, {cotangent, c.operand(1)}, ir::Attributes::of(std::move(a)));
+  return plait::apply(window_ops().put, {cotangent, c.operand(1)}, ir::Attributes::of(std::move(a)));
 }
 
 Tensor transpose_put(const RuleContext& c, const Tensor& cotangent, size_t) {
   const int64_t dimensions = c.attributes.as<PlaneAttributes>().dimensions;
-  return plait::apply(ops().take, {cotangent, c.operand(1)},
+  return plait::apply(window_ops().take, {cotangent, c.operand(1)},
                       ir::Attributes::of(PlaneAttributes{dimensions}));
 }
 
 }  // namespace
 
 Tensor window_sum(const Tensor& x, const WindowAttributes& attributes) {
-  return plait::apply(ops().sum, {x}, ir::Attributes::of(attributes));
+  return plait::apply(window_ops().sum, {x}, ir::Attributes::of(attributes));
 }
 
 Tensor window_maximum_index(const Tensor& x, const WindowAttributes& attributes) {
-  return plait::apply(ops().index, {x}, ir::Attributes::of(attributes));
+  return plait::apply(window_ops().index, {x}, ir::Attributes::of(attributes));
 }
 
 Tensor plane_take(const Tensor& x, const Tensor& index, size_t dimensions) {
@@ -268,11 +268,11 @@ Tensor plane_take(const Tensor& x, const Tensor& index, size_t dimensions) {
     return whole;
   };
   return plait::apply(
-      ops().take,
+      window_ops().take,
       {broadcast_to(x, with_planes(x_shape)), broadcast_to(index, with_planes(index_shape))},
       ir::Attributes::of(PlaneAttributes{static_cast<int64_t>(dimensions)}));
 }
 
-void register_window_ops() { ops(); }
+void register_window_ops() { window_ops(); }
 
 }  // namespace plait

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/core/text.h"
 #include "plait/ir/structure.h"

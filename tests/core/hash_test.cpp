@@ -7,7 +7,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 namespace plait {

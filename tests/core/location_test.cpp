@@ -6,7 +6,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "plait/core/size_facts.h"
 
 #include <string>

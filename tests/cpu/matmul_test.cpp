@@ -6,7 +6,7 @@
 #include <limits>
 #include <thread>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"

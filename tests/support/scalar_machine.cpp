@@ -6,6 +6,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "plait/core/element.h"
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"

@@ -5,7 +5,7 @@
 #include <complex>
 #include <cstring>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "plait/ir/verify.h"
 #include "plait/ops/complex.h"

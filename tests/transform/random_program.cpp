@@ -4,6 +4,8 @@
 #include <cmath>
 #include <random>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/ir/parser.h"
 #include "plait/ops/complex.h"

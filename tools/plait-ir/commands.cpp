@@ -3,7 +3,7 @@
 #include <memory>
 #include <string_view>
 
-#include <fmt/format.h>
+#include <fmt/core.h>
 
 #include "plait/ir/effect_analysis.h"
 #include "plait/ir/graph.h"
