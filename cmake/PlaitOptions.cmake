@@ -33,6 +33,25 @@ function(plait_set_options target)
   endif()
 endfunction()
 
+# plait_unite(<target> <folder>): compiles the target's sources that lie in a folder three at a time,
+# since half of the time that one takes goes to what it includes. So no two files of a folder may give
+# things of their own the same name. Sources with options of their own are compiled one by one.
+function(plait_unite target folder)
+  if(NOT PLAIT_UNITY)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "/${folder}/[^/]*\\.cpp$")
+  list(SORT sources)
+  set(count 0)
+  foreach(source IN LISTS sources)
+    math(EXPR number "${count} / 3")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${number}")
+    math(EXPR count "${count} + 1")
+  endforeach()
+endfunction()
+
 # plait_add_program(<target> <source>...): an executable that uses Plait.
 function(plait_add_program target)
   add_executable(${target} ${ARGN})

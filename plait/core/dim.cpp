@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include <fmt/format.h>
+
 #include "plait/core/dim_node.h"
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
@@ -235,3 +237,8 @@ uint64_t Dim::hash() const {
 }
 
 }  // namespace plait
+
+fmt::format_context::iterator fmt::formatter<plait::Dim>::format(
+    plait::Dim dim, fmt::format_context& context) const {
+  return fmt::formatter<std::string_view>::format(dim.text(), context);
+}

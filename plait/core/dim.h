@@ -94,6 +94,8 @@ Dim floor_div(Dim a, Dim b);  // rounds towards −∞; ValueError for a literal
 Dim mod(Dim a, Dim b);        // sign of the divisor: a == b * floor_div(a, b) + mod(a, b)
 Dim max(Dim a, Dim b);
 Dim min(Dim a, Dim b);
+// Whether they are numbers, and not the same.
+inline bool differ(Dim a, Dim b) { return a.is_number() && b.is_number() && a != b; }
 
 // Reads the longest expression that is next. ParseError on malformed text, and past 200 levels of
 // nesting.
@@ -137,10 +139,7 @@ struct std::hash<plait::Dim> {
 
 template <>
 struct fmt::formatter<plait::Dim> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(plait::Dim dim, Context& context) const {
-    return fmt::formatter<std::string_view>::format(dim.text(), context);
-  }
+  fmt::format_context::iterator format(plait::Dim dim, fmt::format_context& context) const;
 };
 
 namespace plait {

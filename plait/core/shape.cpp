@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include <fmt/format.h>
+
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
 #include "plait/core/size_facts.h"
@@ -202,4 +204,9 @@ size_t std::hash<plait::Shape>::operator()(const plait::Shape& shape) const noex
   uint64_t hash = shape.rank();
   for (const plait::Dim dim : shape) hash = plait::hash_combine(hash, dim.word());
   return hash;
+}
+
+fmt::format_context::iterator fmt::formatter<plait::Shape>::format(
+    const plait::Shape& shape, fmt::format_context& context) const {
+  return fmt::formatter<std::string_view>::format(shape.text(), context);
 }

@@ -86,8 +86,6 @@ struct std::hash<plait::Shape> {
 
 template <>
 struct fmt::formatter<plait::Shape> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const plait::Shape& shape, Context& context) const {
-    return fmt::formatter<std::string_view>::format(shape.text(), context);
-  }
+  fmt::format_context::iterator format(const plait::Shape& shape,
+                                       fmt::format_context& context) const;
 };

@@ -253,3 +253,8 @@ std::optional<int64_t> SizeContext::actual(Dim dim) const {
 }
 
 }  // namespace plait
+
+fmt::format_context::iterator fmt::formatter<plait::SizeFact>::format(
+    const plait::SizeFact& fact, fmt::format_context& context) const {
+  return fmt::formatter<std::string_view>::format(fact.text(), context);
+}

@@ -100,8 +100,6 @@ class SizeContext {
 
 template <>
 struct fmt::formatter<plait::SizeFact> : fmt::formatter<std::string_view> {
-  template <class Context>
-  auto format(const plait::SizeFact& fact, Context& context) const {
-    return fmt::formatter<std::string_view>::format(fact.text(), context);
-  }
+  fmt::format_context::iterator format(const plait::SizeFact& fact,
+                                       fmt::format_context& context) const;
 };

@@ -252,6 +252,12 @@ std::string TextReader::found() {
 
 // ---- Writing.
 
+std::string in_quotes(std::string_view text) {
+  std::string result;
+  print_quoted(result, text);
+  return result;
+}
+
 void print_quoted(std::string& out, std::string_view text) {
   constexpr std::string_view kDigits = "0123456789abcdef";
   out += '"';

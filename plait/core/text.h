@@ -92,6 +92,7 @@ bool continues_name(char c);
 bool is_name(std::string_view text);
 
 void print_quoted(std::string& out, std::string_view text);
+std::string in_quotes(std::string_view text);
 void print_number(std::string& out, int64_t value);
 
 }  // namespace plait

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "plait/core/hash.h"
+#include "plait/core/text.h"
 
 namespace plait {
 namespace {
@@ -26,15 +27,6 @@ size_t child_count(const TreeType& type, uint64_t word) {
   return 0;
 }
 
-std::string quoted(std::string_view text) {
-  std::string result = "\"";
-  for (char c : text) {
-    if (c == '"' || c == '\\') result += '\\';
-    result += c;
-  }
-  return result + '"';
-}
-
 std::string plural(uint64_t count, std::string_view one, std::string_view many) {
   return fmt::format("{} {}", count, count == 1 ? one : many);
 }
@@ -47,7 +39,7 @@ size_t TreePath::push(std::string_view name) {
   const size_t length = text_.size();
   if (length != 0) text_ += '.';
   if (name.empty() || name.find_first_of(".\"\\") != std::string_view::npos) {
-    text_ += quoted(name);
+    text_ += in_quotes(name);
   } else {
     text_ += name;
   }
@@ -172,7 +164,7 @@ std::string TreeKeyReader::text() const {
     case TreeForm::optional: return word == 0 ? "absent" : "present";
     case TreeForm::variant: return fmt::format("alternative {}", static_cast<int64_t>(word));
     case TreeForm::value: return type->text(word);
-    case TreeForm::text: return quoted(characters());
+    case TreeForm::text: return in_quotes(characters());
     case TreeForm::opaque: return key_.opaque_[opaque_position_]->text();
     case TreeForm::leaf:
     case TreeForm::record:

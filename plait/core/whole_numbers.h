@@ -14,6 +14,10 @@ constexpr Int floor_quotient(Int a, Int b) {
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
+// Modulo 2^64, where overflow of int64_t would be undefined.
+constexpr int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
+constexpr uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
+
 inline constexpr int64_t kLeastSize = -(int64_t{1} << 62);
 inline constexpr int64_t kGreatestSize = (int64_t{1} << 62) - 1;
 constexpr bool fits_a_size(WideInt number) {

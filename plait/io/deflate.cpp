@@ -14,7 +14,7 @@
 namespace plait {
 namespace {
 
-constexpr size_t kMostPerCall = size_t{1} << 30;  // zlib counts what it is given in 32 bits
+constexpr size_t kMostForZlib = size_t{1} << 30;  // zlib counts what it is given in 32 bits
 constexpr size_t kChunk = size_t{1} << 18;
 constexpr int kRaw = -15;  // deflate alone, without zlib's own header; a window of 2^15 bytes
 constexpr int kUsualMemory = 8;
@@ -69,8 +69,8 @@ size_t Inflater::read_some(std::span<std::byte> into) {
   size_t done = 0;
   int status = Z_OK;
   while (done < into.size() && status != Z_STREAM_END) {
-    const auto given = stream_->left.first(std::min(kMostPerCall, stream_->left.size()));
-    const size_t wanted = std::min(kMostPerCall, into.size() - done);
+    const auto given = stream_->left.first(std::min(kMostForZlib, stream_->left.size()));
+    const size_t wanted = std::min(kMostForZlib, into.size() - done);
     state.next_in = zlib_bytes(given);
     state.avail_in = static_cast<uInt>(given.size());
     state.next_out = zlib_bytes(into.subspan(done));
@@ -130,8 +130,8 @@ uint64_t deflate_into(const ByteSink& sink, std::span<const std::span<const std:
     } while (state.avail_out == 0);
   };
   for (auto part : parts) {
-    for (; !part.empty(); part = part.subspan(std::min(kMostPerCall, part.size()))) {
-      give(part.first(std::min(kMostPerCall, part.size())), Z_NO_FLUSH);
+    for (; !part.empty(); part = part.subspan(std::min(kMostForZlib, part.size()))) {
+      give(part.first(std::min(kMostForZlib, part.size())), Z_NO_FLUSH);
     }
   }
   give({}, Z_FINISH);

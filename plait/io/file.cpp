@@ -15,7 +15,7 @@
 namespace plait {
 namespace {
 
-constexpr size_t kMostPerCall = size_t{1} << 30;  // Linux transfers at most 2 GiB at a time
+constexpr size_t kMostForWrite = size_t{1} << 30;  // Linux transfers at most 2 GiB at a time
 
 std::string reason(int error) { return std::generic_category().message(error); }
 
@@ -113,7 +113,7 @@ void OutputFile::fail() const { throw IoError("cannot write {}: {}", path_, reas
 
 void OutputFile::write(std::span<const std::byte> bytes) {
   while (!bytes.empty()) {
-    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMostPerCall));
+    const ssize_t count = ::write(descriptor_, bytes.data(), std::min(bytes.size(), kMostForWrite));
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail();
     bytes = bytes.subspan(static_cast<size_t>(count));

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-constexpr uint8_t kMagic[] = {0x1f, 0x8b};
+constexpr uint8_t kGzipMagic[] = {0x1f, 0x8b};
 constexpr uint8_t kDeflate = 8;
 constexpr uint64_t kTrailer = 8;  // checksum and length
 enum Flag : uint8_t { header_checksum = 2, extra = 4, name = 8, comment = 16, reserved = 0xe0 };
@@ -20,7 +20,7 @@ void skip_text(FieldReader& fields) {
 // The deflated bytes between header and trailer.
 std::span<const std::byte> content_of(std::span<const std::byte> file) {
   if (!is_gzip(file)) throw ParseError("byte 0: this is no gzip file");
-  FieldReader fields(file, std::size(kMagic));
+  FieldReader fields(file, std::size(kGzipMagic));
   if (fields.number<uint8_t>() != kDeflate) throw ParseError("byte 2: not compressed by deflate");
   const auto flags = fields.number<uint8_t>();
   if ((flags & reserved) != 0) throw ParseError("byte 3: flags {:#x} mean nothing", flags);
@@ -36,8 +36,9 @@ std::span<const std::byte> content_of(std::span<const std::byte> file) {
 }  // namespace
 
 bool is_gzip(std::span<const std::byte> bytes) {
-  return bytes.size() >= std::size(kMagic) &&
-         std::ranges::equal(bytes.first(std::size(kMagic)), std::as_bytes(std::span(kMagic)));
+  return bytes.size() >= std::size(kGzipMagic) &&
+         std::ranges::equal(bytes.first(std::size(kGzipMagic)),
+                            std::as_bytes(std::span(kGzipMagic)));
 }
 
 GzipReader::GzipReader(std::span<const std::byte> file)

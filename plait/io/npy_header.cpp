@@ -16,10 +16,10 @@ namespace {
 
 using Kind = PythonLiteral::Kind;
 
-constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::string_view kNpyMagic = "\x93NUMPY";
 // Far more than any array needs; what is read of a header takes many times its bytes.
 constexpr uint64_t kMostHeaderBytes = 1 << 20;
-constexpr size_t kAlignment = 64;  // of the elements in the file
+constexpr size_t kElementAlignment = 64;  // of the elements in the file
 constexpr std::string_view kKeyRecord = "[('key', '<u8', (2,))]";
 // NumPy leaves room for the size along which a file may grow.
 constexpr size_t kRoomForSize = 21;
@@ -188,13 +188,13 @@ std::string shape_text(std::span<const int64_t> sizes) {
 }  // namespace
 
 size_t npy_header_bytes(std::span<const std::byte> beginning, uint64_t file_bytes) {
-  if (!characters_of(beginning).starts_with(kMagic)) {
+  if (!characters_of(beginning).starts_with(kNpyMagic)) {
     throw ParseError("byte 0: this is no .npy file: it does not begin with \"\\x93NUMPY\"");
   }
-  FieldReader reader(beginning, kMagic.size());
+  FieldReader reader(beginning, kNpyMagic.size());
   const auto major = reader.number<uint8_t>(), minor = reader.number<uint8_t>();
   if (major < 1 || major > 3 || minor != 0) {
-    throw ParseError("byte {}: version {}.{}; known are 1.0, 2.0 and 3.0", kMagic.size(), major,
+    throw ParseError("byte {}: version {}.{}; known are 1.0, 2.0 and 3.0", kNpyMagic.size(), major,
                      minor);
   }
   const uint64_t length = major == 1 ? reader.number<uint16_t>() : reader.number<uint32_t>();
@@ -211,7 +211,7 @@ size_t npy_header_bytes(std::span<const std::byte> beginning, uint64_t file_byte
 }
 
 NpyHeader parse_npy_header(std::span<const std::byte> header, uint64_t file_bytes) {
-  const size_t begin = header[kMagic.size()] == std::byte{1} ? kNpyPrefix - 2 : kNpyPrefix;
+  const size_t begin = header[kNpyMagic.size()] == std::byte{1} ? kNpyPrefix - 2 : kNpyPrefix;
   const PythonLiteral dictionary =
       parse_python_literal(characters_of(header.subspan(begin)), begin);
   const Entries entries = entries_of(dictionary);
@@ -250,10 +250,10 @@ std::string npy_header(DType dtype, std::span<const int64_t> sizes) {
                                  dtype_text(dtype), shape_text(sizes));
   if (!sizes.empty()) text.append(kRoomForSize - fmt::formatted_size("{}", sizes[0]), ' ');
   const auto whole = [&](uint8_t version, size_t length_bytes) {
-    const size_t before = kMagic.size() + 2 + length_bytes;
-    const size_t padding = kAlignment - (before + text.size() + 1) % kAlignment;
+    const size_t before = kNpyMagic.size() + 2 + length_bytes;
+    const size_t padding = kElementAlignment - (before + text.size() + 1) % kElementAlignment;
     const size_t length = text.size() + padding + 1;
-    std::string header = std::string(kMagic) + static_cast<char>(version) + '\0';
+    std::string header = std::string(kNpyMagic) + static_cast<char>(version) + '\0';
     for (size_t i = 0; i < length_bytes; ++i) header += static_cast<char>(length >> (8 * i));
     return length >> (8 * length_bytes) ? "" : header + text + std::string(padding, ' ') + '\n';
   };

@@ -20,12 +20,6 @@ using Bytes = std::span<const std::byte>;
 
 constexpr std::string_view kEnding = ".npy";
 
-std::string quoted(std::string_view text) {
-  std::string result;
-  print_quoted(result, text);
-  return result;
-}
-
 std::string name_of_array(std::string_view member) {
   if (member.ends_with(kEnding)) member.remove_suffix(kEnding.size());
   return std::string(member);
@@ -51,7 +45,7 @@ Arrays read_arrays(Bytes archive, const std::shared_ptr<const void>& owner) {
     const bool is_folder = member.name.ends_with('/') && member.size == 0;
     if (is_folder) continue;
     const auto [place, is_new] = arrays.try_emplace(name_of_array(member.name));
-    if (!is_new) throw ParseError("two arrays are named {}", quoted(place->first));
+    if (!is_new) throw ParseError("two arrays are named {}", in_quotes(place->first));
     place->second = npz_member(member, owner);
   }
   return arrays;
@@ -60,7 +54,7 @@ Arrays read_arrays(Bytes archive, const std::shared_ptr<const void>& owner) {
 void write_arrays(const ByteSink& sink, const Arrays& arrays, bool compressed) {
   ZipWriter writer(sink);
   for (const auto& [name, array] : arrays) {
-    if (!array) throw ValueError("there is no array to save as {}", quoted(name));
+    if (!array) throw ValueError("there is no array to save as {}", in_quotes(name));
     const Array dense = array.contiguous();
     const std::string header = npy_header(dense.dtype(), dense.sizes());
     const Bytes parts[] = {bytes_of(std::string_view(header)), bytes_of(dense)};
@@ -78,7 +72,7 @@ Array npz_member(const ZipMember& member, std::shared_ptr<const void> owner) {
     expect_checksum(member, crc32_of(member.bytes));
     return npy_array(member.bytes, std::move(owner));
   } catch (Error& error) {
-    error.prepend(fmt::format("member {}: ", quoted(member.name)));
+    error.prepend(fmt::format("member {}: ", in_quotes(member.name)));
     throw;
   }
 }

@@ -12,12 +12,6 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-std::string quoted(std::string_view text) {
-  std::string result;
-  print_quoted(result, text);
-  return result;
-}
-
 // ---- The end of the archive.
 
 struct Directory {
@@ -162,7 +156,7 @@ Entry read_central_header(FieldReader& reader) {
   try {
     check_method(flags, entry);
   } catch (Error& error) {
-    error.prepend(fmt::format("byte {}: member {}: ", place, quoted(entry.member.name)));
+    error.prepend(fmt::format("byte {}: member {}: ", place, in_quotes(entry.member.name)));
     throw;
   }
   return entry;
@@ -177,7 +171,7 @@ uint64_t find_bytes(Bytes archive, const Directory& directory, const Entry& entr
   const auto name = reader.number<uint16_t>(), extra = reader.number<uint16_t>();
   if (characters_of(reader.take(name)) != entry.member.name) {
     throw ParseError("byte {}: the member has another name in the directory: {}", entry.position,
-                     quoted(entry.member.name));
+                     in_quotes(entry.member.name));
   }
   reader.skip(extra);
   const uint64_t begin = reader.position();

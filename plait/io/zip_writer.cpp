@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-constexpr uint64_t kAlignment = 64;  // of stored members
+constexpr uint64_t kMemberAlignment = 64;  // of stored members
 constexpr uint64_t kNoMore = zip::kElsewhere<uint32_t>;
 constexpr uint16_t kVersion = 20, kVersion64 = 45;  // of the format: 2.0 has deflate, 4.5 zip64
 constexpr uint16_t kMadeOnUnix = 3 << 8;
@@ -117,7 +117,7 @@ void ZipWriter::write_local_header(const Entry& entry) {
   if (is_stored) {
     const uint64_t begin = position_ + zip::kLocalHeaderBytes + entry.name.size() +
                            extra.bytes().size() + zip::kExtraFieldBytes;
-    const uint64_t padding = (kAlignment - begin % kAlignment) % kAlignment;
+    const uint64_t padding = (kMemberAlignment - begin % kMemberAlignment) % kMemberAlignment;
     extra.number<uint16_t>(zip::kAlignmentField).number<uint16_t>(static_cast<uint16_t>(padding));
     extra.zeros(padding);
   }

@@ -12,7 +12,7 @@
 namespace plait::ir {
 namespace {
 
-struct FunctionHead {
+struct StoredHead {
   std::string name;
   Signature signature;
   std::vector<std::string> labels;
@@ -29,7 +29,7 @@ class ProgramReader {
   void read_prologue();
   void read_record();
   void read_head();
-  std::shared_ptr<const Function> read_body(const FunctionHead& head);
+  std::shared_ptr<const Function> read_body(const StoredHead& head);
   void read_instruction(FunctionBuilder& builder);
   void label_results(FunctionBuilder& builder, const Added& added);
   const Primitive& read_primitive();
@@ -45,7 +45,7 @@ class ProgramReader {
 
   ByteReader reader_;
   ProgramBuilder builder_;
-  std::vector<FunctionHead> heads_;
+  std::vector<StoredHead> heads_;
   std::unordered_set<std::string> function_names_, record_names_;
   LocationsRead locations_;
   std::unordered_map<std::string_view, const Primitive*> primitives_;
@@ -72,7 +72,7 @@ Program ProgramReader::read() {
   read_prologue();
   for (size_t n = reader_.count(); n > 0; --n) read_record();
   for (size_t n = reader_.count(); n > 0; --n) read_head();
-  for (const FunctionHead& head : heads_) builder_.add(read_body(head));
+  for (const StoredHead& head : heads_) builder_.add(read_body(head));
   if (!reader_.at_end()) reader_.fail("the program ends here, but the bytes go on");
   return telling_place([&] { return builder_.finish(); });
 }
@@ -121,7 +121,7 @@ void ProgramReader::read_record() {
 }
 
 void ProgramReader::read_head() {
-  FunctionHead head;
+  StoredHead head;
   Signature& signature = head.signature;
   head.name = reader_.name();
   signature.size_parameters = read_size_names();
@@ -145,7 +145,7 @@ void ProgramReader::read_head() {
   heads_.push_back(std::move(head));
 }
 
-std::shared_ptr<const Function> ProgramReader::read_body(const FunctionHead& head) {
+std::shared_ptr<const Function> ProgramReader::read_body(const StoredHead& head) {
   FunctionBuilder builder(head.name, builder_.declarations());
   telling_place([&] { builder.declare(head.signature, head.labels); });
   for (size_t i = 0; i < head.labels.size(); ++i) {

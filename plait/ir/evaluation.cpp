@@ -32,7 +32,7 @@ SymbolMap<int64_t> name_sizes(const Function& function, std::span<const int64_t>
   return named;
 }
 
-void check_facts(const Function& function, const SymbolMap<int64_t>& sizes) {
+void expect_facts(const Function& function, const SymbolMap<int64_t>& sizes) {
   for (const SizeFact& fact : function.signature().facts) {
     if (fact.evaluate(sizes)) continue;
     Dim sides[] = {fact.left, fact.right};
@@ -91,7 +91,7 @@ void Evaluation::enter(uint32_t function, std::span<const int64_t> sizes,
   }
   expect_counts(callee, arguments.size(), sizes.size());
   SymbolMap<int64_t> named = name_sizes(callee, sizes);
-  check_facts(callee, named);
+  expect_facts(callee, named);
   size_t first_slot = slots_.size();
   slots_.resize(first_slot + layout.slot_count());
   frames_.push_back({&layout, function, 0, first_slot, std::move(named), nullptr});

@@ -180,6 +180,11 @@ void Inference::expect_operand(size_t i, const Type& wanted, std::string_view wh
        wanted.text());
 }
 
+const Type& Inference::array(size_t i) const {
+  expect_array(i, kAllDTypes);
+  return operands[i];
+}
+
 void Inference::expect_array(size_t i, DTypeSet dtypes) const {
   const Type& given = operands[i];
   if (!given.is_array()) fail("operand {} is {}, not an array", i, given.text());

@@ -67,6 +67,7 @@ class Inference {
   // "add: operand 1 is f32[3], expected f32[n]" and so on, at the instruction's location.
   void expect_operand(size_t i, const Type& wanted, std::string_view what = {}) const;
   void expect_array(size_t i, DTypeSet dtypes) const;
+  const Type& array(size_t i = 0) const;  // the operand, which is expected to be an array
   void expect_alike(const Type& a, const Type& b) const;  // in dtype and sizes; ShapeError
   void expect_same(const Type& given, const Type& wanted, std::string_view what) const;
   template <class... Arguments>

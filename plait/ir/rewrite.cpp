@@ -82,10 +82,8 @@ struct Rewriter::State {
   RewriteStatistics statistics;
 };
 
-namespace {
-
 // A replacement of which some instructions are written and others are not yet.
-class Expansion {
+class Rewriter::Expansion {
  public:
   Expansion(const RewriteRule& rule, Replacement replacement, Draft& replaced)
       : rule_(&rule),
@@ -150,8 +148,6 @@ class Expansion {
   std::vector<Type> wanted_;  // of what is replaced, where they are known
   std::vector<Dim> born_;     // what its sizes are called
 };
-
-}  // namespace
 
 // Rewrites one function.
 class Rewriter::Pass {

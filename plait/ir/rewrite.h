@@ -114,6 +114,7 @@ class Rewriter {
  private:
   struct State;
   class Pass;
+  class Expansion;
   std::unique_ptr<State> state_;
 };
 

@@ -56,6 +56,8 @@ struct RematAttributes {
   std::vector<std::string> names = {};  // for the policy `names`
 };
 
+inline Effects may_fail(const Instruction&) { return {.may_fail = true}; }
+
 // Whether a value of this type has a tangent: it holds floating-point or complex numbers somewhere.
 bool has_tangent(const Type& type);
 

@@ -273,8 +273,6 @@ void infer_custom_jvp(Inference& in) {
                fmt::format("what @{} gives", in.callees[1].name));
 }
 
-Effects may_fail(const Instruction&) { return {.may_fail = true}; }
-
 // The first callee is that derivative of the second.
 void infer_pull(Inference& in) {
   infer_call(in);

@@ -138,7 +138,6 @@ void infer_is_present(Inference& in) {
 void infer_unwrap(Inference& in) { in.give(expect_optional(in)); }
 
 Effects observable(const Instruction&) { return {.observable = true}; }
-Effects may_fail(const Instruction&) { return {.may_fail = true}; }
 Effects guarded(const Instruction& instruction) {
   return {.observable = true, .guarded = instruction.operand_type(0).varying()};
 }

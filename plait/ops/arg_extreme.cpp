@@ -40,16 +40,16 @@ const ir::Primitive& arg_extreme(const char* name, const char* summary, Batching
 }
 
 struct ArgExtremeTable {
-  const ir::Primitive& argmax =
-      arg_extreme("argmax", "Where the greatest along an axis is: the first of them, or a NaN.",
-                  {[](const auto& a, auto operands, const auto& batched) {
-                    return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmax, a, operands, batched);
-                  }});
-  const ir::Primitive& argmin =
-      arg_extreme("argmin", "Where the least along an axis is: the first of them, or a NaN.",
-                  {[](const auto& a, auto operands, const auto& batched) {
-                    return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmin, a, operands, batched);
-                  }});
+  const ir::Primitive& argmax = arg_extreme(
+      "argmax", "Where the greatest along an axis is: the first of them, or a NaN.",
+      {[](const auto& a, auto operands, const auto& batched) {
+        return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmax, a, operands, batched);
+      }});
+  const ir::Primitive& argmin = arg_extreme(
+      "argmin", "Where the least along an axis is: the first of them, or a NaN.",
+      {[](const auto& a, auto operands, const auto& batched) {
+        return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmin, a, operands, batched);
+      }});
 };
 const ArgExtremeTable& arg_extreme_ops() {
   static const ArgExtremeTable table;

@@ -18,10 +18,7 @@ namespace {
 
 constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
-DType computed(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
-
 void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
-  const auto differ = [](Dim a, Dim b) { return a.is_number() && b.is_number() && a != b; };
   const bool fits = q.rank() >= 2 && k.rank() >= 2 && v.rank() >= 2 &&
                     !differ(q.shape(-1), k.shape(-1)) && !differ(k.shape(-2), v.shape(-2));
   if (fits) return;

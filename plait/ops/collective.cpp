@@ -97,13 +97,11 @@ const ir::Primitive& all_reduction(const char* name, const char* summary, DTypeS
                   .rules = std::move(rules)});
 }
 
-constexpr Reads kBoth = Reads::operand(0) | Reads::result();
-
 struct CollectiveTable;
 const CollectiveTable& collective_ops();
 
 // Those that are the extreme share its tangent in equal parts.
-std::vector<Tensor> tangent_of_extreme(const RuleContext& c, std::span<const Tensor> tangents) {
+std::vector<Tensor> tangent_of_greatest(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
   const ir::AxisSet axes = axes_in(c.attributes);
   const Tensor is_extreme = c.operand(0) == c.result();
@@ -131,7 +129,7 @@ void infer_all_gather(ir::Inference& in) {
 }
 
 // Each place gets what comes of its own part.
-Tensor transpose_gather(const RuleContext& c, const Tensor& cotangent, size_t) {
+Tensor transpose_all_gather(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& attributes = c.attributes.as<AllGatherAttributes>();
   return take(cotangent, axis_labelled(attributes.along).index, attributes.axis);
 }
@@ -167,19 +165,21 @@ const ir::Primitive& movement(const char* name, const char* summary, void (*infe
 }
 
 struct CollectiveTable {
-  const ir::Primitive& sum = all_reduction(
-      "all_reduce_sum", "The sum along named axes.", kNumbers,
-      {.transposes = {{{},
-                       [](const RuleContext& c, const Tensor& cotangent, size_t) {
-                         return vary_along(cotangent, axes_in(c.attributes));
-                       }}},
-       .batching = {[](const auto& a, auto x, const auto&) { return apply_all(collective_ops().sum, x, a); }},
-       .collective = {[](const auto& a, const Tensor& x, auto axis) {
-         return reduce_first(collective_ops().sum, a, axis, plait::sum(x, 0));
-       }}});
+  const ir::Primitive& sum =
+      all_reduction("all_reduce_sum", "The sum along named axes.", kNumbers,
+                    {.transposes = {{{},
+                                     [](const RuleContext& c, const Tensor& cotangent, size_t) {
+                                       return vary_along(cotangent, axes_in(c.attributes));
+                                     }}},
+                     .batching = {[](const auto& a, auto x, const auto&) {
+                       return apply_all(collective_ops().sum, x, a);
+                     }},
+                     .collective = {[](const auto& a, const Tensor& x, auto axis) {
+                       return reduce_first(collective_ops().sum, a, axis, plait::sum(x, 0));
+                     }}});
   const ir::Primitive& maximum = all_reduction(
       "all_reduce_maximum", "The greatest along named axes; NaN where one is.", kOrdered,
-      {.tangents = {kBoth, tangent_of_extreme},
+      {.tangents = {kFirst | kResult, tangent_of_greatest},
        .batching = {[](const auto& a, auto x, const auto&) {
          return apply_all(collective_ops().maximum, x, a);
        }},
@@ -188,7 +188,7 @@ struct CollectiveTable {
        }}});
   const ir::Primitive& minimum =
       all_reduction("all_reduce_minimum", "The least along named axes; NaN where one is.", kOrdered,
-                    {.tangents = {kBoth, tangent_of_extreme},
+                    {.tangents = {kFirst | kResult, tangent_of_greatest},
                      .batching = {[](const auto& a, auto x, const auto&) {
                        return apply_all(collective_ops().minimum, x, a);
                      }},
@@ -198,7 +198,7 @@ struct CollectiveTable {
   const ir::Primitive& gather = movement<AllGatherAttributes>(
       "all_gather", "What all places along a named axis have, along a new dimension.",
       infer_all_gather,
-      {.transposes = {{{}, transpose_gather}},
+      {.transposes = {{{}, transpose_all_gather}},
        .batching = {[](const auto& a, auto x, const auto& batched) {
          return batch_along<AllGatherAttributes>(collective_ops().gather, a, x, batched);
        }},
@@ -306,7 +306,9 @@ Tensor vary(const Tensor& x, const AxisNames& names) {
   return vary_along(x, names.labels());
 }
 
-Tensor sum_along(const Tensor& x, const ir::AxisSet& axes) { return reduced(collective_ops().sum, x, axes); }
+Tensor sum_along(const Tensor& x, const ir::AxisSet& axes) {
+  return reduced(collective_ops().sum, x, axes);
+}
 
 void register_collective_ops() {
   collective_ops();

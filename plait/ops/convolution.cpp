@@ -18,8 +18,6 @@ enum class Kind : uint8_t { out, x, w };
 constexpr DTypeSet kConvolved =
     kIntegers | kComplexes | DTypeSet(DType::f64) | DType::f32 | DType::f16 | DType::bf16;
 
-bool differ(Dim a, Dim b) { return a.is_number() && b.is_number() && a != b; }
-
 // (count − 1) · step + 1, and 0 for nothing.
 Dim extent_of(Dim count, int64_t step) {
   return step == 1 ? count : max((count - 1) * step + 1, Dim(0));

@@ -18,6 +18,10 @@ struct Declaration {
 
 const ir::Primitive& declare(Declaration declaration);
 
+// What its rules read.
+inline constexpr Reads kFirst = Reads::operand(0), kSecond = Reads::operand(1);
+inline constexpr Reads kThird = Reads::operand(2), kResult = Reads::result();
+
 // All primitives of this build, by name in programs that are read from text. Again: nothing
 // happens.
 void register_all();

@@ -3,6 +3,7 @@
 #include <complex>
 
 #include "plait/core/error.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
@@ -19,9 +20,6 @@ using Naturals = std::span<const uint64_t>;
 using Complexes = std::span<const std::complex<double>>;
 using Number = std::complex<double>;
 using Context = RuleContext;
-
-int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
-uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
 
 struct Binary {
   const char* name;
@@ -106,9 +104,6 @@ void infer_select(ir::Inference& in) {
   in.expect_alike(in.operands[0].with_dtype(in.operands[1].dtype()), in.operands[1]);
   in.give(in.operands[1].without_sharding());
 }
-
-constexpr Reads kFirst = Reads::operand(0), kSecond = Reads::operand(1);
-constexpr Reads kThird = Reads::operand(2), kResult = Reads::result();
 
 struct ElementwiseBinaryTable {
   const ir::Primitive& add =
@@ -337,7 +332,7 @@ Tensor promoted(const ir::Primitive& primitive, const Operand& a, const Operand&
   return apply_to(primitive, a, b, common_dtype(a, b));
 }
 
-Tensor inexactly(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+Tensor inexactly_of_two(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
   const Call call(primitive.name, a, b);
   return apply_to(primitive, a, b, inexact(common_dtype(a, b)));
 }
@@ -348,26 +343,54 @@ Tensor of_truth(const ir::Primitive& primitive, const Operand& a, const Operand&
 
 }  // namespace
 
-Tensor add(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().add, a, b); }
-Tensor subtract(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().subtract, a, b); }
-Tensor multiply(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().multiply, a, b); }
-Tensor divide(const Operand& a, const Operand& b) { return inexactly(elementwise_binary_ops().divide, a, b); }
+Tensor add(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().add, a, b);
+}
+Tensor subtract(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().subtract, a, b);
+}
+Tensor multiply(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().multiply, a, b);
+}
+Tensor divide(const Operand& a, const Operand& b) {
+  return inexactly_of_two(elementwise_binary_ops().divide, a, b);
+}
 Tensor floor_divide(const Operand& a, const Operand& b) {
   return promoted(elementwise_binary_ops().floor_divide, a, b);
 }
-Tensor remainder(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().remainder, a, b); }
-Tensor power(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().power, a, b); }
-Tensor maximum(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().maximum, a, b); }
-Tensor minimum(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().minimum, a, b); }
-Tensor atan2(const Operand& y, const Operand& x) { return inexactly(elementwise_binary_ops().atan2, y, x); }
-Tensor hypot(const Operand& a, const Operand& b) { return inexactly(elementwise_binary_ops().hypot, a, b); }
-Tensor copysign(const Operand& magnitude, const Operand& sign) {
-  return inexactly(elementwise_binary_ops().copysign, magnitude, sign);
+Tensor remainder(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().remainder, a, b);
 }
-Tensor equal(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().equal, a, b); }
-Tensor not_equal(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().not_equal, a, b); }
-Tensor less(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().less, a, b); }
-Tensor less_equal(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().less_equal, a, b); }
+Tensor power(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().power, a, b);
+}
+Tensor maximum(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().maximum, a, b);
+}
+Tensor minimum(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().minimum, a, b);
+}
+Tensor atan2(const Operand& y, const Operand& x) {
+  return inexactly_of_two(elementwise_binary_ops().atan2, y, x);
+}
+Tensor hypot(const Operand& a, const Operand& b) {
+  return inexactly_of_two(elementwise_binary_ops().hypot, a, b);
+}
+Tensor copysign(const Operand& magnitude, const Operand& sign) {
+  return inexactly_of_two(elementwise_binary_ops().copysign, magnitude, sign);
+}
+Tensor equal(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().equal, a, b);
+}
+Tensor not_equal(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().not_equal, a, b);
+}
+Tensor less(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().less, a, b);
+}
+Tensor less_equal(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().less_equal, a, b);
+}
 Tensor greater(const Operand& a, const Operand& b) {
   const Call call("greater", a, b);
   return promoted(elementwise_binary_ops().less, b, a);
@@ -376,11 +399,21 @@ Tensor greater_equal(const Operand& a, const Operand& b) {
   const Call call("greater_equal", a, b);
   return promoted(elementwise_binary_ops().less_equal, b, a);
 }
-Tensor bitwise_and(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().bitwise_and, a, b); }
-Tensor bitwise_or(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().bitwise_or, a, b); }
-Tensor bitwise_xor(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().bitwise_xor, a, b); }
-Tensor left_shift(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().left_shift, a, b); }
-Tensor right_shift(const Operand& a, const Operand& b) { return promoted(elementwise_binary_ops().right_shift, a, b); }
+Tensor bitwise_and(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().bitwise_and, a, b);
+}
+Tensor bitwise_or(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().bitwise_or, a, b);
+}
+Tensor bitwise_xor(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().bitwise_xor, a, b);
+}
+Tensor left_shift(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().left_shift, a, b);
+}
+Tensor right_shift(const Operand& a, const Operand& b) {
+  return promoted(elementwise_binary_ops().right_shift, a, b);
+}
 Tensor logical_and(const Operand& a, const Operand& b) {
   const Call call("logical_and", a, b);
   return of_truth(elementwise_binary_ops().bitwise_and, a, b);
@@ -397,8 +430,9 @@ Tensor logical_xor(const Operand& a, const Operand& b) {
 Tensor where(const Tensor& condition, const Operand& yes, const Operand& no) {
   const Call call("where", condition, yes, no);
   const DType dtype = common_dtype(yes, no);
-  return plait::apply(elementwise_binary_ops().select, broadcast_together("where", {astype(condition, DType::boolean),
-                                                                 yes.as(dtype), no.as(dtype)}));
+  return plait::apply(elementwise_binary_ops().select,
+                      broadcast_together("where", {astype(condition, DType::boolean), yes.as(dtype),
+                                                   no.as(dtype)}));
 }
 
 Tensor clip(const Operand& x, const Operand& low, const Operand& high) {

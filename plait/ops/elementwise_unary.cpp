@@ -3,6 +3,7 @@
 #include <complex>
 #include <numbers>
 
+#include "plait/core/whole_numbers.h"
 #include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/declare.h"
@@ -42,11 +43,7 @@ const ir::Primitive& unary(const Unary& declared) {
                             .not_differentiable = gives_truth ? "gives truth values" : ""}});
 }
 
-constexpr Reads kOperand = Reads::operand(0), kResult = Reads::result();
 using Context = RuleContext;
-
-int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
-uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
 
 // The length of a complex number, to be divided by: 0 counts as 1.
 Tensor length_of(const Tensor& x) {
@@ -90,7 +87,7 @@ struct ElementwiseUnaryTable {
                              [](Integers x) { return x[0] < 0 ? wrapped(0 - bits(x[0])) : x[0]; },
                          .natural = [](Naturals x) { return x[0]; },
                          .complex = [](Complexes x) { return Number(std::abs(x[0])); }}},
-       .rules = {.tangents = {kOperand, tangent_of_absolute}}});
+       .rules = {.tangents = {kFirst, tangent_of_absolute}}});
   const ir::Primitive& sign = declare(
       {.primitive = {.name = "sign",
                      .summary = "−1, 0 or 1 by the sign of x; x/|x| for complex numbers.",
@@ -106,7 +103,7 @@ struct ElementwiseUnaryTable {
                                   [](Complexes x) {
                                     return x[0] == 0.0 ? Number() : x[0] / std::abs(x[0]);
                                   }}},
-       .rules = {.tangents = {kOperand | kResult, tangent_of_sign}}});
+       .rules = {.tangents = {kFirst | kResult, tangent_of_sign}}});
   const ir::Primitive& square =
       unary({"square",
              "x².",
@@ -114,7 +111,7 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return x[0] * x[0]; },
               .integer = [](Integers x) { return wrapped(bits(x[0]) * bits(x[0])); },
               .complex = [](Complexes x) { return x[0] * x[0]; }},
-             Partial::of(kOperand, [](const Context& c) { return 2 * c.operand(0); })});
+             Partial::of(kFirst, [](const Context& c) { return 2 * c.operand(0); })});
   const ir::Primitive& reciprocal =
       unary({"reciprocal",
              "1/x.",
@@ -135,7 +132,7 @@ struct ElementwiseUnaryTable {
              kInexacts,
              {.real = [](Reals x) { return 1 / std::sqrt(x[0]); },
               .complex = [](Complexes x) { return 1.0 / std::sqrt(x[0]); }},
-             Partial::of(kOperand | kResult,
+             Partial::of(kFirst | kResult,
                          [](const Context& c) { return -0.5 * (c.result() / c.operand(0)); })});
   const ir::Primitive& exp =
       unary({"exp",
@@ -162,19 +159,19 @@ struct ElementwiseUnaryTable {
        kInexacts,
        {.real = [](Reals x) { return std::log(x[0]); },
         .complex = [](Complexes x) { return std::log(x[0]); }},
-       Partial::of(kOperand, [](const Context& c) { return plait::reciprocal(c.operand(0)); })});
+       Partial::of(kFirst, [](const Context& c) { return plait::reciprocal(c.operand(0)); })});
   const ir::Primitive& log2 = unary({"log2",
                                      "The logarithm to the base of 2.",
                                      kFloatings,
                                      {.real = [](Reals x) { return std::log2(x[0]); }},
-                                     Partial::of(kOperand, [](const Context& c) {
+                                     Partial::of(kFirst, [](const Context& c) {
                                        return 1 / (std::numbers::ln2 * c.operand(0));
                                      })});
   const ir::Primitive& log10 = unary({"log10",
                                       "The logarithm to the base of 10.",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::log10(x[0]); }},
-                                      Partial::of(kOperand, [](const Context& c) {
+                                      Partial::of(kFirst, [](const Context& c) {
                                         return 1 / (std::numbers::ln10 * c.operand(0));
                                       })});
   const ir::Primitive& log1p =
@@ -182,21 +179,21 @@ struct ElementwiseUnaryTable {
              "log(1 + x), accurate near 0.",
              kFloatings,
              {.real = [](Reals x) { return std::log1p(x[0]); }},
-             Partial::of(kOperand, [](const Context& c) { return 1 / (c.operand(0) + 1); })});
+             Partial::of(kFirst, [](const Context& c) { return 1 / (c.operand(0) + 1); })});
   const ir::Primitive& sin =
       unary({"sin",
              "The sine.",
              kInexacts,
              {.real = [](Reals x) { return std::sin(x[0]); },
               .complex = [](Complexes x) { return std::sin(x[0]); }},
-             Partial::of(kOperand, [](const Context& c) { return plait::cos(c.operand(0)); })});
+             Partial::of(kFirst, [](const Context& c) { return plait::cos(c.operand(0)); })});
   const ir::Primitive& cos =
       unary({"cos",
              "The cosine.",
              kInexacts,
              {.real = [](Reals x) { return std::cos(x[0]); },
               .complex = [](Complexes x) { return std::cos(x[0]); }},
-             Partial::of(kOperand, [](const Context& c) { return -plait::sin(c.operand(0)); })});
+             Partial::of(kFirst, [](const Context& c) { return -plait::sin(c.operand(0)); })});
   const ir::Primitive& tan =
       unary({"tan",
              "The tangent.",
@@ -209,7 +206,7 @@ struct ElementwiseUnaryTable {
                                      kInexacts,
                                      {.real = [](Reals x) { return std::asin(x[0]); },
                                       .complex = [](Complexes x) { return std::asin(x[0]); }},
-                                     Partial::of(kOperand, [](const Context& c) {
+                                     Partial::of(kFirst, [](const Context& c) {
                                        return plait::rsqrt(1 - plait::square(c.operand(0)));
                                      })});
   const ir::Primitive& acos = unary({"acos",
@@ -217,7 +214,7 @@ struct ElementwiseUnaryTable {
                                      kInexacts,
                                      {.real = [](Reals x) { return std::acos(x[0]); },
                                       .complex = [](Complexes x) { return std::acos(x[0]); }},
-                                     Partial::of(kOperand, [](const Context& c) {
+                                     Partial::of(kFirst, [](const Context& c) {
                                        return -plait::rsqrt(1 - plait::square(c.operand(0)));
                                      })});
   const ir::Primitive& atan = unary({"atan",
@@ -225,7 +222,7 @@ struct ElementwiseUnaryTable {
                                      kInexacts,
                                      {.real = [](Reals x) { return std::atan(x[0]); },
                                       .complex = [](Complexes x) { return std::atan(x[0]); }},
-                                     Partial::of(kOperand, [](const Context& c) {
+                                     Partial::of(kFirst, [](const Context& c) {
                                        return plait::reciprocal(plait::square(c.operand(0)) + 1);
                                      })});
   const ir::Primitive& sinh =
@@ -234,14 +231,14 @@ struct ElementwiseUnaryTable {
              kInexacts,
              {.real = [](Reals x) { return std::sinh(x[0]); },
               .complex = [](Complexes x) { return std::sinh(x[0]); }},
-             Partial::of(kOperand, [](const Context& c) { return plait::cosh(c.operand(0)); })});
+             Partial::of(kFirst, [](const Context& c) { return plait::cosh(c.operand(0)); })});
   const ir::Primitive& cosh =
       unary({"cosh",
              "The hyperbolic cosine.",
              kInexacts,
              {.real = [](Reals x) { return std::cosh(x[0]); },
               .complex = [](Complexes x) { return std::cosh(x[0]); }},
-             Partial::of(kOperand, [](const Context& c) { return plait::sinh(c.operand(0)); })});
+             Partial::of(kFirst, [](const Context& c) { return plait::sinh(c.operand(0)); })});
   const ir::Primitive& tanh =
       unary({"tanh",
              "The hyperbolic tangent.",
@@ -254,7 +251,7 @@ struct ElementwiseUnaryTable {
                                       kInexacts,
                                       {.real = [](Reals x) { return std::asinh(x[0]); },
                                        .complex = [](Complexes x) { return std::asinh(x[0]); }},
-                                      Partial::of(kOperand, [](const Context& c) {
+                                      Partial::of(kFirst, [](const Context& c) {
                                         return plait::rsqrt(plait::square(c.operand(0)) + 1);
                                       })});
   const ir::Primitive& acosh =
@@ -263,7 +260,7 @@ struct ElementwiseUnaryTable {
              kInexacts,
              {.real = [](Reals x) { return std::acosh(x[0]); },
               .complex = [](Complexes x) { return std::acosh(x[0]); }},
-             Partial::of(kOperand, [](const Context& c) {
+             Partial::of(kFirst, [](const Context& c) {
                return plait::rsqrt(c.operand(0) - 1) * plait::rsqrt(c.operand(0) + 1);
              })});
   const ir::Primitive& atanh = unary({"atanh",
@@ -271,7 +268,7 @@ struct ElementwiseUnaryTable {
                                       kInexacts,
                                       {.real = [](Reals x) { return std::atanh(x[0]); },
                                        .complex = [](Complexes x) { return std::atanh(x[0]); }},
-                                      Partial::of(kOperand, [](const Context& c) {
+                                      Partial::of(kFirst, [](const Context& c) {
                                         return plait::reciprocal(1 - plait::square(c.operand(0)));
                                       })});
   const ir::Primitive& sigmoid =
@@ -289,7 +286,7 @@ struct ElementwiseUnaryTable {
              "The error function.",
              kFloatings,
              {.real = [](Reals x) { return std::erf(x[0]); }},
-             Partial::of(kOperand, [](const Context& c) {
+             Partial::of(kFirst, [](const Context& c) {
                return 2 * std::numbers::inv_sqrtpi * plait::exp(-plait::square(c.operand(0)));
              })});
   const ir::Primitive& floor = unary({"floor",
@@ -371,10 +368,6 @@ const ElementwiseUnaryTable& elementwise_unary_ops() {
   return table;
 }
 
-Tensor tensor_of(const Operand& x) {
-  return x.is_tensor() ? x.tensor() : x.as(default_dtype(x.scalar().kind()));
-}
-
 Tensor apply_to(const ir::Primitive& primitive, const Tensor& x, DType dtype) {
   const RowOperand row{.tensor = &x};
   if (Tensor result = apply_to_rows(primitive, dtype, {&row, 1})) return result;
@@ -383,13 +376,13 @@ Tensor apply_to(const ir::Primitive& primitive, const Tensor& x, DType dtype) {
 
 Tensor of_any(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
-  const Tensor tensor = tensor_of(x);
+  const Tensor tensor = tensor_from(x);
   return apply_to(primitive, tensor, tensor.dtype());
 }
 
 Tensor of_inexact(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
-  const Tensor tensor = tensor_of(x);
+  const Tensor tensor = tensor_from(x);
   return apply_to(primitive, tensor, inexact(tensor.dtype()));
 }
 
@@ -398,13 +391,13 @@ bool is_whole(DType dtype) { return is_integer(dtype) || is_boolean(dtype); }
 // Whole numbers are what they are.
 Tensor rounded(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
-  const Tensor tensor = tensor_of(x);
+  const Tensor tensor = tensor_from(x);
   return is_whole(tensor.dtype()) ? tensor : apply(primitive, {tensor});
 }
 
 // Whole numbers are finite.
 Tensor classified(const ir::Primitive& primitive, const Operand& x, bool whole_numbers) {
-  const Tensor tensor = tensor_of(x);
+  const Tensor tensor = tensor_from(x);
   if (!is_whole(tensor.dtype())) return apply(primitive, {tensor});
   return broadcast_to(scalar_tensor(whole_numbers, DType::boolean), tensor.shape());
 }
@@ -463,11 +456,12 @@ Tensor isfinite(const Operand& x) {
 }
 Tensor bitwise_not(const Operand& x) {
   const Call call("bitwise_not", x);
-  return is_boolean(tensor_of(x).dtype()) ? logical_not(x) : of_any(elementwise_unary_ops().bitwise_not, x);
+  return is_boolean(tensor_from(x).dtype()) ? logical_not(x)
+                                            : of_any(elementwise_unary_ops().bitwise_not, x);
 }
 Tensor logical_not(const Operand& x) {
   const Call call("logical_not", x);
-  return apply(elementwise_unary_ops().logical_not, {astype(tensor_of(x), DType::boolean)});
+  return apply(elementwise_unary_ops().logical_not, {astype(tensor_from(x), DType::boolean)});
 }
 
 void register_unary_ops() { elementwise_unary_ops(); }

@@ -17,11 +17,11 @@ constexpr DTypeSet kMatrixDTypes =
     DTypeSet(DType::f32) | DTypeSet(DType::f64) | DTypeSet(DType::c64) | DTypeSet(DType::c128);
 
 // A stack of matrices, by the operand's number.
-struct Matrices {
+struct MatricesType {
   ir::Type type;
   Dim rows, columns;
 
-  Matrices(const ir::Inference& in, size_t operand)
+  MatricesType(const ir::Inference& in, size_t operand)
       : type(in.operands[operand].without_sharding()), rows(0), columns(0) {
     in.expect_array(operand, in.primitive.takes);
     if (type.rank() < 2) {
@@ -42,8 +42,8 @@ struct Matrices {
   ir::Type of(std::initializer_list<Dim> sizes) const { return of(type.dtype(), sizes); }
 };
 
-Matrices square_operand(const ir::Inference& in) {
-  Matrices a(in, 0);
+MatricesType square_operand(const ir::Inference& in) {
+  MatricesType a(in, 0);
   if (a.rows == a.columns) return a;
   throw ShapeError("{}: the matrices of {} are not square", in.primitive.name, a.type.text())
       .at(in.location);
@@ -52,14 +52,14 @@ Matrices square_operand(const ir::Inference& in) {
 void infer_square(ir::Inference& in) { in.give(square_operand(in).type); }
 
 void infer_lu(ir::Inference& in) {
-  const Matrices a(in, 0);
+  const MatricesType a(in, 0);
   in.give(a.type);
   in.give(a.of(DType::i64, {a.rows}));
   in.give(a.of(DType::i64, {}));
 }
 
 void infer_solve(ir::Inference& in) {
-  const Matrices a = square_operand(in), b(in, 1);
+  const MatricesType a = square_operand(in), b(in, 1);
   if (a.type.dtype() != b.type.dtype()) {
     in.fail("takes operands of one dtype, not {} and {}", a.type.text(), b.type.text());
   }
@@ -71,20 +71,20 @@ void infer_solve(ir::Inference& in) {
 }
 
 void infer_qr(ir::Inference& in) {
-  const Matrices a(in, 0);
+  const MatricesType a(in, 0);
   const Dim inner = in.attributes_as<QrAttributes>().complete ? a.rows : a.least();
   in.give(a.of({a.rows, inner}));
   in.give(a.of({inner, a.columns}));
 }
 
 void infer_eigh(ir::Inference& in) {
-  const Matrices a = square_operand(in);
+  const MatricesType a = square_operand(in);
   in.give(a.of(real_dtype(a.type.dtype()), {a.rows}));
   in.give(a.type);
 }
 
 void infer_svd(ir::Inference& in) {
-  const Matrices a(in, 0);
+  const MatricesType a(in, 0);
   const bool full = in.attributes_as<SvdAttributes>().full;
   in.give(a.of({a.rows, full ? a.rows : a.least()}));
   in.give(a.of(real_dtype(a.type.dtype()), {a.least()}));
@@ -92,14 +92,14 @@ void infer_svd(ir::Inference& in) {
 }
 
 void infer_pinv(ir::Inference& in) {
-  const Matrices a(in, 0);
+  const MatricesType a(in, 0);
   const double tolerance = in.attributes_as<PinvAttributes>().tolerance;
   if (!(tolerance >= 0)) in.fail("a tolerance of {}", tolerance);
   in.give(a.of({a.columns, a.rows}));
 }
 
 void infer_eig(ir::Inference& in) {
-  const Matrices a = square_operand(in);
+  const MatricesType a = square_operand(in);
   const bool is_single = real_dtype(a.type.dtype()) == DType::f32;
   const DType dtype = is_single ? DType::c64 : DType::c128;
   in.give(a.of(dtype, {a.rows}));

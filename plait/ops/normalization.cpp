@@ -16,8 +16,6 @@ namespace plait {
 namespace {
 
 // f32, or f64 of f64.
-DType computed(DType dtype) { return dtype == DType::f64 ? DType::f64 : DType::f32; }
-
 void refuse_complex(std::string_view function, const Tensor& x) {
   if (!is_complex(x.dtype())) return;
   throw TypeError("{}: {}; it takes real numbers", function, x.type().text())

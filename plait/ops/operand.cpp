@@ -44,6 +44,14 @@ DType common_dtype(std::initializer_list<const Operand*> operands) {
   return promote(dtypes, scalars);
 }
 
+Tensor tensor_from(const Operand& x) {
+  return x.is_tensor() ? x.tensor() : x.as(default_dtype(x.scalar().kind()));
+}
+
+DType computed(DType dtype) {
+  return dtype == DType::f64 || is_complex(dtype) ? dtype : DType::f32;
+}
+
 DType inexact(DType dtype) {
   return is_inexact(dtype) ? dtype : default_dtype(ScalarKind::floating);
 }

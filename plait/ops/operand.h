@@ -31,6 +31,8 @@ class Operand {
   Scalar scalar_ = 0;
 };
 
+// The tensor, or the number as one of the dtype that such numbers have.
+Tensor tensor_from(const Operand& x);
 // A number that is no symbolic size, as f64; of a complex one the real part.
 double number_of(const Scalar& scalar);
 
@@ -39,6 +41,8 @@ DType common_dtype(std::initializer_list<const Operand*> operands);
 DType common_dtype(const Operand& a, const Operand& b);
 // f32 for integers and bool, since the function has no values there; an inexact dtype itself.
 DType inexact(DType dtype);
+// What sums of such numbers are computed in: f32 for narrower ones.
+DType computed(DType dtype);
 
 // The shape that all stretch to. ShapeError that names the function and all shapes.
 Shape common_shape(std::string_view function, std::span<const Tensor> tensors);

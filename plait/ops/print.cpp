@@ -58,19 +58,22 @@ struct PrintTable;
 const PrintTable& print_ops();
 
 struct PrintTable {
-  const ir::Primitive& print = declare(
-      {.primitive = {
-           .name = "print",
-           .summary = "Prints the label and the numbers; nothing comes of it.",
-           .attributes = &ir::schema_of<PrintAttributes>(),
-           .operands = ir::exactly(1),
-           .infer = [](ir::Inference& in) { in.expect_array(0, kAllDTypes); },
-           .effects = [](const ir::Instruction&) -> ir::Effects { return {.observable = true}; }},
-       .rules = {.not_differentiable = "has no results",
-                 // All values at once, as one tensor with the new dimension in front.
-                 .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
-                                 const auto&) { return apply_all(print_ops().print, operands, a); }}},
-       .evaluator = print_now});
+  const ir::Primitive& print =
+      declare({.primitive = {.name = "print",
+                             .summary = "Prints the label and the numbers; nothing comes of it.",
+                             .attributes = &ir::schema_of<PrintAttributes>(),
+                             .operands = ir::exactly(1),
+                             .infer = [](ir::Inference& in) { in.expect_array(0, kAllDTypes); },
+                             .effects = [](const ir::Instruction&) -> ir::Effects {
+                               return {.observable = true};
+                             }},
+               .rules = {.not_differentiable = "has no results",
+                         // All values at once, as one tensor with the new dimension in front.
+                         .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
+                                         const auto&) {
+                           return apply_all(print_ops().print, operands, a);
+                         }}},
+               .evaluator = print_now});
 };
 const PrintTable& print_ops() {
   static const PrintTable table;

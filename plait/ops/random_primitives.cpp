@@ -187,7 +187,7 @@ struct Random {
   DTypeSet takes = DType::key;
 };
 
-const ir::Primitive& random(const Random& declared) {
+const ir::Primitive& random_primitive(const Random& declared) {
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
                                 .attributes = declared.attributes,
@@ -232,44 +232,46 @@ const ir::Primitive& declare_draw_key() {
 
 const RandomPrimitives& random_primitives() {
   static const RandomPrimitives table{
-      .key_of_seed = random({"key_of_seed", "For each integer a key, unlike those of all others.",
-                             nullptr, infer_key_of_seed, key_of_seed_now,
-                             [](const ir::Attributes&, Operands operands, const auto&) {
-                               return apply_all(random_primitives().key_of_seed, operands);
-                             },
-                             kIntegers}),
-      .split_key = random({"split_key", "For each key `count` new ones.",
-                           &ir::schema_of<SplitKeyAttributes>(), infer_split, split_now,
-                           [](const ir::Attributes& a, Operands operands, const auto&) {
-                             return apply_all(random_primitives().split_key, operands, a);
-                           }}),
+      .key_of_seed =
+          random_primitive({"key_of_seed", "For each integer a key, unlike those of all others.",
+                            nullptr, infer_key_of_seed, key_of_seed_now,
+                            [](const ir::Attributes&, Operands operands, const auto&) {
+                              return apply_all(random_primitives().key_of_seed, operands);
+                            },
+                            kIntegers}),
+      .split_key = random_primitive({"split_key", "For each key `count` new ones.",
+                                     &ir::schema_of<SplitKeyAttributes>(), infer_split, split_now,
+                                     [](const ir::Attributes& a, Operands operands, const auto&) {
+                                       return apply_all(random_primitives().split_key, operands, a);
+                                     }}),
       .fold_in = declare_fold_in(),
       .draw_key = declare_draw_key(),
-      .bits = random({"random_bits", "For each key the first bits of its stream.",
-                      &ir::schema_of<RandomBitsAttributes>(), infer_bits, bits_now,
-                      [](const ir::Attributes& a, Operands operands, const auto&) {
-                        return apply_all(random_primitives().bits, operands, a);
-                      }}),
-      .values = random({"random_values",
-                        "Numbers of a standard distribution, each from its own bits of the "
-                        "key's stream.",
-                        &ir::schema_of<RandomValuesAttributes>(), infer_values, values_now,
-                        [](const ir::Attributes& a, Operands operands, const auto&) {
-                          return apply_all(random_primitives().values, operands, a);
-                        }}),
-      .integers =
-          random({"random_integers", "Integers from 0 to before `count`, all alike likely.",
-                  &ir::schema_of<RandomIntegersAttributes>(), infer_integers, random_integers_now,
-                  [](const ir::Attributes& a, Operands operands, const auto&) {
-                    return apply_all(random_primitives().integers, operands, a);
-                  }}),
-      .permutation = random({"random_permutation", "0 … `count` - 1 in an order at random.",
-                             &ir::schema_of<RandomPermutationAttributes>(), infer_permutation,
-                             random_permutation_now,
-                             [](const ir::Attributes& a, Operands operands, const auto&) {
-                               return apply_all(random_primitives().permutation, operands, a);
-                             }}),
-      .truncated_normal = random(
+      .bits = random_primitive({"random_bits", "For each key the first bits of its stream.",
+                                &ir::schema_of<RandomBitsAttributes>(), infer_bits, bits_now,
+                                [](const ir::Attributes& a, Operands operands, const auto&) {
+                                  return apply_all(random_primitives().bits, operands, a);
+                                }}),
+      .values =
+          random_primitive({"random_values",
+                            "Numbers of a standard distribution, each from its own bits of the "
+                            "key's stream.",
+                            &ir::schema_of<RandomValuesAttributes>(), infer_values, values_now,
+                            [](const ir::Attributes& a, Operands operands, const auto&) {
+                              return apply_all(random_primitives().values, operands, a);
+                            }}),
+      .integers = random_primitive(
+          {"random_integers", "Integers from 0 to before `count`, all alike likely.",
+           &ir::schema_of<RandomIntegersAttributes>(), infer_integers, random_integers_now,
+           [](const ir::Attributes& a, Operands operands, const auto&) {
+             return apply_all(random_primitives().integers, operands, a);
+           }}),
+      .permutation = random_primitive(
+          {"random_permutation", "0 … `count` - 1 in an order at random.",
+           &ir::schema_of<RandomPermutationAttributes>(), infer_permutation, random_permutation_now,
+           [](const ir::Attributes& a, Operands operands, const auto&) {
+             return apply_all(random_primitives().permutation, operands, a);
+           }}),
+      .truncated_normal = random_primitive(
           {"truncated_normal", "Standard normal numbers, those between two bounds alone.",
            &ir::schema_of<TruncatedNormalAttributes>(), infer_truncated, truncated_normal_now,
            [](const ir::Attributes& a, Operands operands, const auto&) {

@@ -84,8 +84,6 @@ Tensor transpose_sum(const RuleContext& c, const Tensor& cotangent, size_t) {
   return broadcast_to(reshape(cotangent, with_ones(shape, axes)), shape);
 }
 
-constexpr Reads kBoth = Reads::operand(0) | Reads::result();
-
 // Those that are the extreme share its tangent in equal parts.
 std::vector<Tensor> tangent_of_extreme(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
@@ -132,19 +130,24 @@ struct ReduceTable {
       "reduce_sum", "The sum along the axes; 0 of nothing.", kNumbers, Reduction::sum,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().sum, a, x); }},
       {.transposes = {{{}, transpose_sum}}});
-  const ir::Primitive& product = reduction(
-      "reduce_product", "The product along the axes; 1 of nothing.", kNumbers, Reduction::product,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().product, a, x); }},
-      {.tangents = {Reads::operand(0), tangent_of_product}});
-  const ir::Primitive& maximum = reduction(
-      "reduce_maximum", "The greatest along the axes; NaN where one is.", kOrdered,
-      Reduction::maximum,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().maximum, a, x); }},
-      {.tangents = {kBoth, tangent_of_extreme}});
-  const ir::Primitive& minimum = reduction(
-      "reduce_minimum", "The least along the axes; NaN where one is.", kOrdered, Reduction::minimum,
-      {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().minimum, a, x); }},
-      {.tangents = {kBoth, tangent_of_extreme}});
+  const ir::Primitive& product =
+      reduction("reduce_product", "The product along the axes; 1 of nothing.", kNumbers,
+                Reduction::product, {[](const auto& a, auto x, const auto&) {
+                  return batch_reduction(reduce_ops().product, a, x);
+                }},
+                {.tangents = {Reads::operand(0), tangent_of_product}});
+  const ir::Primitive& maximum =
+      reduction("reduce_maximum", "The greatest along the axes; NaN where one is.", kOrdered,
+                Reduction::maximum, {[](const auto& a, auto x, const auto&) {
+                  return batch_reduction(reduce_ops().maximum, a, x);
+                }},
+                {.tangents = {kFirst | kResult, tangent_of_extreme}});
+  const ir::Primitive& minimum =
+      reduction("reduce_minimum", "The least along the axes; NaN where one is.", kOrdered,
+                Reduction::minimum, {[](const auto& a, auto x, const auto&) {
+                  return batch_reduction(reduce_ops().minimum, a, x);
+                }},
+                {.tangents = {kFirst | kResult, tangent_of_extreme}});
   const ir::Primitive& all = reduction(
       "reduce_all", "Whether all are true; so of nothing.", kBoolean, Reduction::all,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().all, a, x); }},

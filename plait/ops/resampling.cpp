@@ -16,9 +16,6 @@
 namespace plait {
 namespace {
 
-DType computed(DType dtype) {
-  return dtype == DType::f64 || is_complex(dtype) ? dtype : DType::f32;
-}
 // Of places: f32, or f64 beside f64.
 DType place_dtype(DType dtype) {
   return dtype == DType::f64 || dtype == DType::c128 ? DType::f64 : DType::f32;

@@ -32,7 +32,7 @@ Tensor previous(const Tensor& x, const ScanAttributes& a, const Operand& first) 
 }
 
 // h[k] = x[k]·h[k−1] + y[k−1]·dx[k], without a division, so that zeros do no harm.
-Tangent tangent_of_product(const RuleContext& c, Given tangents) {
+Tangent tangent_of_running_product(const RuleContext& c, Given tangents) {
   if (!tangents[0]) return {Tensor()};
   const ScanAttributes& a = attributes_of(c);
   const Tensor added = previous(c.result(), a, 1) * tangents[0];
@@ -40,7 +40,7 @@ Tangent tangent_of_product(const RuleContext& c, Given tangents) {
 }
 
 // The tangent of the extreme so far; those that are alike share it in equal parts, as in `max`.
-Tangent tangent_of_extreme(const RuleContext& c, Given tangents) {
+Tangent tangent_of_running_extreme(const RuleContext& c, Given tangents) {
   const Tensor& dx = tangents[0];
   if (!dx) return {Tensor()};
   const ScanAttributes& a = attributes_of(c);
@@ -109,8 +109,6 @@ const ir::Primitive& scan(const Scan& declared, Rules rules) {
                   .rules = std::move(rules)});
 }
 
-constexpr Reads kBoth = Reads::operand(0) | Reads::result();
-
 struct ScanTable {
   const ir::Primitive& sum =
       scan({"cumulative_sum", "The sums of the elements up to each one.", kNumbers},
@@ -124,32 +122,32 @@ struct ScanTable {
             }}});
   const ir::Primitive& product =
       scan({"cumulative_product", "The products of the elements up to each one.", kNumbers},
-           {.tangents = {kBoth, tangent_of_product},
+           {.tangents = {kFirst | kResult, tangent_of_running_product},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().product, a, operands, batched);
             }}});
   const ir::Primitive& maximum = scan(
       {"cumulative_maximum", "The greatest element so far; NaN from the first one on.", kOrdered},
-      {.tangents = {kBoth, tangent_of_extreme},
+      {.tangents = {kFirst | kResult, tangent_of_running_extreme},
        .batching = {[](const auto& a, auto operands, const auto& batched) {
          return batch_along<ScanAttributes>(scan_ops().maximum, a, operands, batched);
        }}});
   const ir::Primitive& minimum =
       scan({"cumulative_minimum", "The least element so far; NaN from the first one on.", kOrdered},
-           {.tangents = {kBoth, tangent_of_extreme},
+           {.tangents = {kFirst | kResult, tangent_of_running_extreme},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().minimum, a, operands, batched);
             }}});
   const ir::Primitive& log_sum =
       scan({"cumulative_logsumexp", "log Σ e^x of the elements up to each one.", kFloatings},
-           {.tangents = {kBoth, tangent_of_log_sum},
+           {.tangents = {kFirst | kResult, tangent_of_log_sum},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().log_sum, a, operands, batched);
             }}});
   const ir::Primitive& recurrence = scan(
       {"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.", kInexacts, 2},
       {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
-       .tangents = {kBoth, tangent_of_recurrence},
+       .tangents = {kFirst | kResult, tangent_of_recurrence},
        .batching = {[](const auto& a, auto operands, const auto& batched) {
          return batch_along<ScanAttributes>(scan_ops().recurrence, a, operands, batched);
        }}});

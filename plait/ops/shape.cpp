@@ -39,11 +39,6 @@ Sizes numbers(std::span<const Dim> dims) {
   return sizes;
 }
 
-const ir::Type& array_operand(const ir::Inference& in, size_t i = 0) {
-  in.expect_array(i, kAllDTypes);
-  return in.operands[i];
-}
-
 Shape in_front(Dim lanes, std::span<const Dim> sizes) {
   Shape shape{lanes};
   for (const Dim size : sizes) shape.append(size);
@@ -54,7 +49,7 @@ Shape in_front(Dim lanes, std::span<const Dim> sizes) {
 
 void infer_convert(ir::Inference& in) {
   const DType to = in.attributes_as<ConvertAttributes>().dtype;
-  const ir::Type& from = array_operand(in);
+  const ir::Type& from = in.array();
   if (to != from.dtype() && (is_key(to) || is_key(from.dtype()))) {
     in.fail("{} cannot become {}: keys are not numbers", from.text(), name_of(to));
   }
@@ -74,7 +69,7 @@ IndexSignature convert_signature(const ir::Inference& in) {
 
 void infer_broadcast(ir::Inference& in) {
   const auto& sizes = in.attributes_as<SizesAttributes>().sizes;
-  const Shape& from = array_operand(in).shape();
+  const Shape& from = in.array().shape();
   bool fits = from.rank() <= sizes.size();
   for (size_t i = 0; fits && i < from.rank(); ++i) {
     fits = from[i] == Dim(1) || from[i] == sizes[sizes.size() - from.rank() + i];
@@ -124,7 +119,7 @@ std::vector<Tensor> batch_reshape(const ir::Attributes& attributes,
 
 void infer_reshape(ir::Inference& in) {
   const Shape to(in.attributes_as<SizesAttributes>().sizes);
-  const Shape& from = array_operand(in).shape();
+  const Shape& from = in.array().shape();
   if (from.element_count() != to.element_count()) {
     throw ShapeError("reshape: {} has {} elements, {} has {}", in.operands[0].text(),
                      from.element_count(), to.text(), to.element_count())
@@ -143,7 +138,7 @@ IndexSignature permute_signature(const ir::Inference& in) {
   const auto& axes = in.attributes_as<PermuteAttributes>().axes;
   IndexSignature signature;
   IndexSignature::Access from, to;
-  const auto rank = static_cast<size_t>(array_operand(in).rank());
+  const auto rank = static_cast<size_t>(in.array().rank());
   std::vector<bool> seen(rank);
   for (const int64_t axis : axes) {
     if (axes.size() != rank || axis < 0 || axis >= static_cast<int64_t>(rank) ||

@@ -35,18 +35,13 @@ struct AxisAttributes {
 
 namespace {
 
-const ir::Type& array_operand(const ir::Inference& in, size_t i = 0) {
-  in.expect_array(i, kAllDTypes);
-  return in.operands[i];
-}
-
 // ---- slice and pad
 
 SliceRange range_of(const SliceAttributes& a) { return {a.start, a.count, a.step}; }
 
 void infer_slice(ir::Inference& in) {
   const auto& a = in.attributes_as<SliceAttributes>();
-  const Shape& from = array_operand(in).shape();
+  const Shape& from = in.array().shape();
   expect_axis(in, a.axis);
   const Dim size = from.at(a.axis);
   const SliceRange range = range_of(a);
@@ -106,7 +101,7 @@ void check_widths(const PadAttributes& a, Location location = {}) {
 
 void infer_pad(ir::Inference& in) {
   const auto& a = in.attributes_as<PadAttributes>();
-  const Shape& from = array_operand(in).shape();
+  const Shape& from = in.array().shape();
   expect_axis(in, a.axis);
   if (a.step < 1) in.fail("neighbours {} apart", a.step);
   check_widths(a, in.location);
@@ -158,10 +153,10 @@ Tensor transpose_concat(const RuleContext& c, const Tensor& cotangent, size_t op
 
 void infer_concat(ir::Inference& in) {
   const int64_t axis = in.attributes_as<AxisAttributes>().axis;
-  Shape to = array_operand(in).shape();
+  Shape to = in.array().shape();
   expect_axis(in, axis);
   for (size_t i = 1; i < in.operands.size(); ++i) {
-    Shape each = array_operand(in, i).shape();
+    Shape each = in.array(i).shape();
     if (in.operands[i].rank() != in.operands[0].rank()) {
       throw ShapeError("concat: {} and {} differ in rank", in.operands[0].text(),
                        in.operands[i].text())
@@ -192,18 +187,18 @@ struct SliceTable;
 const SliceTable& slice_ops();
 
 struct SliceTable {
-  const ir::Primitive& slice =
-      declare({.primitive = {.name = "slice",
-                             .summary = "`count` elements along an axis: start, start + step, …",
-                             .attributes = &ir::schema_of<SliceAttributes>(),
-                             .operands = ir::exactly(1),
-                             .infer = infer_slice,
-                             .effects = slice_effects},
-               .rules = {.transposes = {{{}, transpose_slice}},
-                         .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_along<SliceAttributes>(slice_ops().slice, a, operands, batched);
-                         }}},
-               .evaluator = slice_now});
+  const ir::Primitive& slice = declare(
+      {.primitive = {.name = "slice",
+                     .summary = "`count` elements along an axis: start, start + step, …",
+                     .attributes = &ir::schema_of<SliceAttributes>(),
+                     .operands = ir::exactly(1),
+                     .infer = infer_slice,
+                     .effects = slice_effects},
+       .rules = {.transposes = {{{}, transpose_slice}},
+                 .batching = {[](const auto& a, auto operands, const auto& batched) {
+                   return batch_along<SliceAttributes>(slice_ops().slice, a, operands, batched);
+                 }}},
+       .evaluator = slice_now});
   const ir::Primitive& pad = declare(
       {.primitive = {.name = "pad",
                      .summary =
@@ -216,17 +211,17 @@ struct SliceTable {
                    return batch_along<PadAttributes>(slice_ops().pad, a, operands, batched);
                  }}},
        .evaluator = pad_now});
-  const ir::Primitive& concat =
-      declare({.primitive = {.name = "concat",
-                             .summary = "One after another along an axis.",
-                             .attributes = &ir::schema_of<AxisAttributes>(),
-                             .operands = ir::at_least(1),
-                             .infer = infer_concat},
-               .rules = {.transposes = {{{}, transpose_concat}},
-                         .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_along<AxisAttributes>(slice_ops().concat, a, operands, batched);
-                         }}},
-               .evaluator = concat_now});
+  const ir::Primitive& concat = declare(
+      {.primitive = {.name = "concat",
+                     .summary = "One after another along an axis.",
+                     .attributes = &ir::schema_of<AxisAttributes>(),
+                     .operands = ir::at_least(1),
+                     .infer = infer_concat},
+       .rules = {.transposes = {{{}, transpose_concat}},
+                 .batching = {[](const auto& a, auto operands, const auto& batched) {
+                   return batch_along<AxisAttributes>(slice_ops().concat, a, operands, batched);
+                 }}},
+       .evaluator = concat_now});
 };
 const SliceTable& slice_ops() {
   static const SliceTable table;

@@ -16,9 +16,6 @@ namespace {
 constexpr DTypeSet kComputed = DTypeSet(DType::f32) | DType::f64;
 
 // Narrow floats are computed as f32, and rounded once.
-DType computed(DType dtype) {
-  return dtype == DType::f64 || is_complex(dtype) ? dtype : DType::f32;
-}
 
 void infer_softmax(ir::Inference& in) {
   in.expect_array(0, in.primitive.takes);

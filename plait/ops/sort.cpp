@@ -107,30 +107,30 @@ struct SortTable;
 const SortTable& sort_ops();
 
 struct SortTable {
-  const ir::Primitive& sort =
-      declare({.primitive = {.name = "sort",
-                             .summary = "In order along an axis, alike ones as they were, NaN as "
-                                        "the greatest; and where each element was.",
-                             .attributes = &ir::schema_of<SortAttributes>(),
-                             .operands = ir::exactly(1),
-                             .takes = kOrdered,
-                             .infer = infer_sort},
-               .rules = {.tangents = {Reads::operand(0) | Reads::result(1), tangent_of_sort},
-                         .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_along<SortAttributes>(sort_ops().sort, a, operands, batched);
-                         }}}});
-  const ir::Primitive& topk =
-      declare({.primitive = {.name = "topk",
-                             .summary = "The largest or smallest along an axis, in order; and "
-                                        "where each was.",
-                             .attributes = &ir::schema_of<TopkAttributes>(),
-                             .operands = ir::exactly(1),
-                             .takes = kOrdered,
-                             .infer = infer_topk},
-               .rules = {.tangents = {Reads::result(1), tangent_of_topk},
-                         .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return batch_along<TopkAttributes>(sort_ops().topk, a, operands, batched);
-                         }}}});
+  const ir::Primitive& sort = declare(
+      {.primitive = {.name = "sort",
+                     .summary = "In order along an axis, alike ones as they were, NaN as "
+                                "the greatest; and where each element was.",
+                     .attributes = &ir::schema_of<SortAttributes>(),
+                     .operands = ir::exactly(1),
+                     .takes = kOrdered,
+                     .infer = infer_sort},
+       .rules = {.tangents = {Reads::operand(0) | Reads::result(1), tangent_of_sort},
+                 .batching = {[](const auto& a, auto operands, const auto& batched) {
+                   return batch_along<SortAttributes>(sort_ops().sort, a, operands, batched);
+                 }}}});
+  const ir::Primitive& topk = declare(
+      {.primitive = {.name = "topk",
+                     .summary = "The largest or smallest along an axis, in order; and "
+                                "where each was.",
+                     .attributes = &ir::schema_of<TopkAttributes>(),
+                     .operands = ir::exactly(1),
+                     .takes = kOrdered,
+                     .infer = infer_topk},
+       .rules = {.tangents = {Reads::result(1), tangent_of_topk},
+                 .batching = {[](const auto& a, auto operands, const auto& batched) {
+                   return batch_along<TopkAttributes>(sort_ops().topk, a, operands, batched);
+                 }}}});
   const ir::Primitive& search =
       declare({.primitive = {.name = "searchsorted",
                              .summary = "Where values would go into rows that are in order.",
@@ -222,7 +222,6 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
     throw TypeError("searchsorted: the sorter {} is not of integers", sorter.type().text())
         .at(Location::of_caller());
   }
-  const auto differ = [](Dim a, Dim b) { return a.is_number() && b.is_number() && a != b; };
   bool fits = sorter.rank() == sorted.rank();
   for (size_t i = 0; fits && i < sorter.rank(); ++i) {
     fits = !differ(sorter.shape()[i], sorted.shape()[i]);

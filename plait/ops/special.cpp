@@ -24,9 +24,6 @@ using Complexes = std::span<const std::complex<double>>;
 using Number = std::complex<double>;
 using Context = RuleContext;
 
-constexpr Reads kFirst = Reads::operand(0), kSecond = Reads::operand(1);
-constexpr Reads kResult = Reads::result();
-
 struct Function {
   const char* name;
   const char* summary;
@@ -131,12 +128,8 @@ const SpecialTable& special_ops() {
   return table;
 }
 
-Tensor tensor_of(const Operand& x) {
-  return x.is_tensor() ? x.tensor() : x.as(default_dtype(x.scalar().kind()));
-}
-
 Tensor inexactly(const ir::Primitive& primitive, const Operand& x) {
-  const Tensor tensor = tensor_of(x);
+  const Tensor tensor = tensor_from(x);
   return plait::apply(primitive, {astype(tensor, inexact(tensor.dtype()))});
 }
 
@@ -207,13 +200,13 @@ Tensor xlogy(const Operand& x, const Operand& y) {
 
 Tensor frac(const Operand& x) {
   const Call call("frac", x);
-  const Tensor tensor = tensor_of(x);
+  const Tensor tensor = tensor_from(x);
   return is_inexact(tensor.dtype()) ? tensor - trunc(tensor) : zeros_like(tensor);
 }
 
 Tensor signbit(const Operand& x) {
   const Call call("signbit", x);
-  const Tensor tensor = tensor_of(x);
+  const Tensor tensor = tensor_from(x);
   return less(is_inexact(tensor.dtype()) ? copysign(1.0, tensor) : tensor, 0);
 }
 
@@ -242,11 +235,11 @@ Tensor lerp(const Operand& start, const Operand& end, const Operand& weight) {
 
 Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {
   const Call call("addcmul", x, a, b);
-  return tensor_of(x) + multiply(a, b) * scale;
+  return tensor_from(x) + multiply(a, b) * scale;
 }
 Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {
   const Call call("addcdiv", x, a, b);
-  return tensor_of(x) + divide(a, b) * scale;
+  return tensor_from(x) + divide(a, b) * scale;
 }
 
 Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness) {

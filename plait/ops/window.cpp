@@ -10,8 +10,6 @@
 namespace plait {
 namespace {
 
-bool differ(Dim a, Dim b) { return a.is_number() && b.is_number() && a != b; }
-
 // The shape with its last dimensions replaced.
 Shape with_plane(const Shape& shape, std::span<const Dim> plane) {
   Shape result(shape.dims().first(shape.rank() - plane.size()));
@@ -125,7 +123,7 @@ void infer_put(ir::Inference& in) {
       in.operands[0].without_sharding().with_shape(with_plane(in.operands[0].shape(), a.sizes)));
 }
 
-Tensor transpose_sum(const RuleContext& c, const Tensor& cotangent, size_t);
+Tensor transpose_window_sum(const RuleContext& c, const Tensor& cotangent, size_t);
 Tensor transpose_spread(const RuleContext& c, const Tensor& cotangent, size_t);
 Tensor transpose_take(const RuleContext& c, const Tensor& cotangent, size_t);
 Tensor transpose_put(const RuleContext& c, const Tensor& cotangent, size_t);
@@ -158,14 +156,15 @@ const ir::Primitive& take_primitive();
 const ir::Primitive& put_primitive();
 
 struct WindowTable {
-  const ir::Primitive& sum = declare(
-      {.primitive = {.name = "window_sum",
-                     .summary = "The sum of what each window holds.",
-                     .attributes = &ir::schema_of<WindowAttributes>(),
-                     .operands = ir::exactly(1),
-                     .takes = kNumbers,
-                     .infer = infer_sum},
-       .rules = {.transposes = {{{}, transpose_sum}}, .batching = {batch_one<sum_primitive>}}});
+  const ir::Primitive& sum =
+      declare({.primitive = {.name = "window_sum",
+                             .summary = "The sum of what each window holds.",
+                             .attributes = &ir::schema_of<WindowAttributes>(),
+                             .operands = ir::exactly(1),
+                             .takes = kNumbers,
+                             .infer = infer_sum},
+               .rules = {.transposes = {{{}, transpose_window_sum}},
+                         .batching = {batch_one<sum_primitive>}}});
   const ir::Primitive& spread = declare(
       {.primitive = {.name = "window_spread",
                      .summary = "The transpose of window_sum: the sum over the windows that hold "
@@ -222,7 +221,7 @@ std::vector<Dim> sizes_of_plane(const Shape& shape, size_t dimensions) {
   return {plane.begin(), plane.end()};
 }
 
-Tensor transpose_sum(const RuleContext& c, const Tensor& cotangent, size_t) {
+Tensor transpose_window_sum(const RuleContext& c, const Tensor& cotangent, size_t) {
   WindowAttributes a = c.attributes.as<WindowAttributes>();
   a.sizes = sizes_of_plane(c.operand_types[0].shape(), a.counts.size());
   return plait::apply(window_ops().spread, {cotangent}, ir::Attributes::of(std::move(a)));
@@ -237,7 +236,8 @@ Tensor transpose_spread(const RuleContext& c, const Tensor& cotangent, size_t) {
 Tensor transpose_take(const RuleContext& c, const Tensor& cotangent, size_t) {
   PlaneAttributes a = c.attributes.as<PlaneAttributes>();
   a.sizes = sizes_of_plane(c.operand_types[0].shape(), static_cast<size_t>(a.dimensions));
-  return plait::apply(window_ops().put, {cotangent, c.operand(1)}, ir::Attributes::of(std::move(a)));
+  return plait::apply(window_ops().put, {cotangent, c.operand(1)},
+                      ir::Attributes::of(std::move(a)));
 }
 
 Tensor transpose_put(const RuleContext& c, const Tensor& cotangent, size_t) {

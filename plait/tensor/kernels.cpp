@@ -14,13 +14,13 @@ namespace {
 constexpr size_t kMostPrimitives = 4096;
 
 // By the primitive's number. What is replaced stays, since somebody may be using it.
-struct Table {
+struct KernelTable {
   std::mutex mutex;
   std::deque<Kernel> kernels;
   std::array<std::atomic<const Kernel*>, kMostPrimitives> by_number{};
 };
-Table& table() {
-  static Immortal<Table> table;
+KernelTable& kernel_table() {
+  static Immortal<KernelTable> table;
   return *table;
 }
 
@@ -47,15 +47,16 @@ void register_kernel(const ir::Primitive& primitive, const Kernel& kernel) {
   if (primitive.number >= kMostPrimitives) {
     throw ValueError("more than {} primitives", kMostPrimitives);
   }
-  const std::lock_guard lock(table().mutex);
-  table().by_number[primitive.number] = &table().kernels.emplace_back(kernel);
+  const std::lock_guard lock(kernel_table().mutex);
+  kernel_table().by_number[primitive.number] = &kernel_table().kernels.emplace_back(kernel);
 }
 
 const Kernel& kernel_of(const ir::Primitive& primitive) {
   static const bool are_registered = (register_cpu_kernels(), true);
   (void)are_registered;
   if (primitive.number < kMostPrimitives) {
-    const Kernel* kernel = table().by_number[primitive.number].load(std::memory_order_acquire);
+    const Kernel* kernel =
+        kernel_table().by_number[primitive.number].load(std::memory_order_acquire);
     if (kernel != nullptr) return *kernel;
   }
   static constexpr Kernel kLoops{.run = run_reference_loops};

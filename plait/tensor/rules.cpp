@@ -12,15 +12,15 @@ namespace plait {
 namespace {
 
 // By the primitive's number, so that to find rules takes one load.
-struct Table {
+struct RuleTable {
   static constexpr size_t kMost = 1 << 14;  // primitives
 
   std::mutex mutex;
   std::unordered_map<const ir::Primitive*, Rules> rules;
   std::array<std::atomic<const Rules*>, kMost> by_number{};
 };
-Table& table() {
-  static Immortal<Table> table;
+RuleTable& rule_table() {
+  static Immortal<RuleTable> table;
   return *table;
 }
 
@@ -36,17 +36,17 @@ OperandType::OperandType(const Tensor& tensor) {
 }
 
 void register_rules(const ir::Primitive& primitive, Rules rules) {
-  const std::lock_guard lock(table().mutex);
-  const auto [place, is_new] = table().rules.insert_or_assign(&primitive, std::move(rules));
-  if (primitive.number >= Table::kMost) {
-    throw ValueError("{}: more than {} primitives", primitive.name, Table::kMost);
+  const std::lock_guard lock(rule_table().mutex);
+  const auto [place, is_new] = rule_table().rules.insert_or_assign(&primitive, std::move(rules));
+  if (primitive.number >= RuleTable::kMost) {
+    throw ValueError("{}: more than {} primitives", primitive.name, RuleTable::kMost);
   }
-  table().by_number[primitive.number].store(&place->second, std::memory_order_release);
+  rule_table().by_number[primitive.number].store(&place->second, std::memory_order_release);
 }
 
 const Rules* find_rules(const ir::Primitive& primitive) {
-  return primitive.number < Table::kMost
-             ? table().by_number[primitive.number].load(std::memory_order_acquire)
+  return primitive.number < RuleTable::kMost
+             ? rule_table().by_number[primitive.number].load(std::memory_order_acquire)
              : nullptr;
 }
 

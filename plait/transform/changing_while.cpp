@@ -26,7 +26,6 @@
 namespace plait::control {
 namespace {
 
-std::ptrdiff_t ptr(size_t count) { return static_cast<std::ptrdiff_t>(count); }
 Tensor number(Dim value) { return full({}, value, DType::i64); }
 
 // Carries of as many elements as one another lie at the same places of their arrays.

@@ -197,8 +197,6 @@ class Scan {
     return {found.begin() + ptr(carries), found.end()};
   }
 
-  static std::ptrdiff_t ptr(size_t count) { return static_cast<std::ptrdiff_t>(count); }
-
   StagedFunction body_;
   ScanShape shape_;
 };

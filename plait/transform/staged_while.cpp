@@ -16,8 +16,6 @@
 namespace plait::control {
 namespace {
 
-std::ptrdiff_t ptr(size_t count) { return static_cast<std::ptrdiff_t>(count); }
-
 // A loop whose carries keep their sizes.
 class While {
  public:

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <iterator>
 #include <span>
@@ -10,6 +11,8 @@
 #include "plait/tensor/tensor.h"
 
 namespace plait {
+
+inline std::ptrdiff_t ptr(size_t count) { return static_cast<std::ptrdiff_t>(count); }
 
 inline std::vector<Tensor> joined(std::initializer_list<std::span<const Tensor>> parts) {
   std::vector<Tensor> all;

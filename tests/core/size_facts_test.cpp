@@ -1,10 +1,9 @@
-#include <fmt/format.h>
-
 #include "plait/core/size_facts.h"
 
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
