@@ -9,6 +9,9 @@
 #include "plait/core/error.h"
 #include "plait/core/text.h"
 
+#include "tests/support/errors.h"
+#include "tests/support/sizes.h"
+
 namespace plait {
 namespace {
 
@@ -17,22 +20,7 @@ constexpr int64_t kLeast = -(int64_t{1} << 62);
 
 Dim parsed(std::string_view text) { return parse_whole(text, parse_dim); }
 
-// What an error of type E says; fails when there is none.
-template <class E, class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const E& error) {
-    return error.message();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "another error: " << error.what();
-    return {};
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
-
-const Dim b = Dim::symbol("b"), k = Dim::symbol("k"), m = Dim::symbol("m"), n = Dim::symbol("n");
+const Dim b = Dim::symbol("b");
 
 TEST(Dim, NumbersAreOneWord) {
   static_assert(sizeof(Dim) == 8 && std::is_trivially_copyable_v<Dim>);

@@ -8,11 +8,10 @@
 
 #include "plait/core/error.h"
 
+#include "tests/support/special_numbers.h"
+
 namespace plait {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 template <class To, class From>
 To converted(From value) {

@@ -6,11 +6,10 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/special_numbers.h"
+
 namespace plait {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
 template <class T>
 class FloatFormats : public testing::Test {};

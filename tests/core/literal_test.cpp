@@ -9,6 +9,8 @@
 
 #include "plait/core/error.h"
 
+#include "tests/support/errors.h"
+
 namespace plait {
 namespace {
 
@@ -16,16 +18,6 @@ template <class T>
 Literal literal_of(DType dtype, std::vector<int64_t> sizes, const std::vector<T>& values) {
   const auto bytes = std::as_bytes(std::span(values));
   return Literal::of_bytes(dtype, std::move(sizes), {bytes.begin(), bytes.end()});
-}
-
-template <class F>
-std::string message_of(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "no error";
 }
 
 TEST(Literal, IsZeroAtFirst) {

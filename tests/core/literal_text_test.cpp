@@ -8,18 +8,15 @@
 #include "plait/core/literal.h"
 #include "plait/core/text.h"
 
+#include "tests/support/errors.h"
+
 namespace plait {
 namespace {
 
-Literal parsed(std::string_view text) { return parse_whole(text, parse_literal); }
+Literal parsed_literal(std::string_view text) { return parse_whole(text, parse_literal); }
 
 std::string parse_failure(std::string_view text) {
-  try {
-    parsed(text);
-  } catch (const ParseError& error) {
-    return error.message();
-  }
-  return "no error";
+  return message_of<ParseError>([&] { parsed_literal(text); });
 }
 
 template <class Word>
@@ -55,7 +52,7 @@ TEST(LiteralText, ReadsAndWritesTheSame) {
            "key[2](0x000102030405060708090a0b0c0d0e0f ...)",
            "key[1000](0x000102030405060708090a0b0c0d0e0f ...)",
        }) {
-    EXPECT_EQ(parsed(text).text(), text);
+    EXPECT_EQ(parsed_literal(text).text(), text);
   }
 }
 
@@ -81,7 +78,7 @@ TEST(LiteralText, EveryPatternOfTheSmallFormatsReadsBack) {
       std::vector<std::byte> bytes(size);
       std::memcpy(bytes.data(), &pattern, size);
       const Literal literal = Literal::of_bytes(dtype, {}, std::move(bytes));
-      ASSERT_EQ(parsed(literal.text()), literal) << literal.text();
+      ASSERT_EQ(parsed_literal(literal.text()), literal) << literal.text();
     }
   }
 }
@@ -91,7 +88,7 @@ TEST(LiteralText, ManyElementsAreInHexadecimal) {
   bytes[3] = std::byte{0xab};
   const Literal literal = Literal::of_bytes(DType::i16, {65}, bytes);
   EXPECT_EQ(literal.text(), "i16[65](0x000000ab" + std::string(63 * 4, '0') + ")");
-  EXPECT_EQ(parsed(literal.text()), literal);
+  EXPECT_EQ(parsed_literal(literal.text()), literal);
   bytes.resize(128);
   const std::string text = Literal::of_bytes(DType::i16, {64}, bytes).text();
   EXPECT_EQ(text.substr(0, 18), "i16[64](0, -21760,");
@@ -101,15 +98,15 @@ TEST(LiteralText, ManyKeysAreInHexadecimalToo) {
   std::vector<std::byte> bytes(65 * 16);
   bytes[0] = std::byte{1};
   const Literal literal = Literal::of_bytes(DType::key, {65}, bytes);
-  EXPECT_EQ(parsed(literal.text()), literal);
+  EXPECT_EQ(parsed_literal(literal.text()), literal);
 }
 
 TEST(LiteralText, SmallLiteralsMayBeInHexadecimalOrSpaced) {
-  EXPECT_EQ(parsed("i16[2](0x01000200)").text(), "i16[2](1, 2)");
-  EXPECT_EQ(parsed(" i16 [ 2 ] ( 1 ,\n 2 )").text(), "i16[2](1, 2)");
-  EXPECT_EQ(parsed("f32[](.5)").text(), "f32[](0.5)");
-  EXPECT_EQ(parsed("c64[](( 1+2j ))").text(), "c64[]((1+2j))");
-  EXPECT_EQ(parsed("f32[1](3 ...)").text(), "f32[1](3)");
+  EXPECT_EQ(parsed_literal("i16[2](0x01000200)").text(), "i16[2](1, 2)");
+  EXPECT_EQ(parsed_literal(" i16 [ 2 ] ( 1 ,\n 2 )").text(), "i16[2](1, 2)");
+  EXPECT_EQ(parsed_literal("f32[](.5)").text(), "f32[](0.5)");
+  EXPECT_EQ(parsed_literal("c64[](( 1+2j ))").text(), "c64[]((1+2j))");
+  EXPECT_EQ(parsed_literal("f32[1](3 ...)").text(), "f32[1](3)");
 }
 
 TEST(LiteralText, StartsAndEndsWithinAText) {
@@ -171,7 +168,7 @@ TEST(LiteralText, NumbersThatTheDTypeCannotHoldAreRefused) {
         "f16[](65520)", "f64[](1e-400)", "f32[](1e-60)", "f16[](1e-9)", "bf16[](1e-60)"}) {
     EXPECT_NE(parse_failure(text).find("cannot hold"), std::string::npos) << text;
   }
-  EXPECT_EQ(parsed("f16[](65519)").text(), "f16[](65504)");
+  EXPECT_EQ(parsed_literal("f16[](65519)").text(), "f16[](65504)");
 }
 
 TEST(LiteralText, HugeSizesAreRefusedBeforeMemoryIsAskedFor) {

@@ -9,6 +9,8 @@
 
 #include "plait/core/error.h"
 
+#include "tests/support/errors.h"
+
 namespace plait {
 namespace {
 
@@ -140,21 +142,15 @@ TEST(Promotion, LoneScalarsTakeTheDefault) {
   EXPECT_EQ(promote({}, std::array{ScalarKind::integer, ScalarKind::floating}), DType::f32);
 }
 
-std::string message_of(DType a, DType b) {
-  try {
-    promote(a, b);
-  } catch (const TypeError& error) {
-    return error.message();
-  }
-  return "no error";
-}
-
 TEST(Promotion, RefusesWithTheNames) {
+  const auto refusal_of = [](DType a, DType b) {
+    return message_of<TypeError>([&] { promote(a, b); });
+  };
   for (const DTypeInfo& info : kDTypes) {
-    EXPECT_EQ(message_of(DType::key, info.dtype),
+    EXPECT_EQ(refusal_of(DType::key, info.dtype),
               fmt::format("no dtype holds key and {}", info.name));
   }
-  EXPECT_EQ(message_of(DType::f8e4m3, DType::f8e5m2), "no dtype holds f8e4m3 and f8e5m2");
+  EXPECT_EQ(refusal_of(DType::f8e4m3, DType::f8e5m2), "no dtype holds f8e4m3 and f8e5m2");
   EXPECT_THROW(promote(DType::key, ScalarKind::boolean), TypeError);
   EXPECT_THROW(promote(std::span<const DType>()), ValueError);
   EXPECT_THROW(promote(static_cast<DType>(40), DType::f32), TypeError);

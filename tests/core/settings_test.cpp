@@ -8,18 +8,10 @@
 
 #include "plait/core/error.h"
 
+#include "tests/support/errors.h"
+
 namespace plait {
 namespace {
-
-template <class F>
-std::string what_of(F&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 SettingState state_named(std::string_view name) {
   for (const SettingState& state : settings()) {

@@ -14,7 +14,7 @@
 namespace plait {
 namespace {
 
-Dim any_dim() {
+Dim any_size() {
   switch (*rc::gen::inRange(0, 4)) {
     case 0: return *rc::gen::inRange(0, 4);
     case 1: return 1;
@@ -24,7 +24,7 @@ Dim any_dim() {
 
 Shape any_shape() {
   Shape shape;
-  for (int rank = *rc::gen::inRange(0, 9); rank > 0; --rank) shape.append(any_dim());
+  for (int rank = *rc::gen::inRange(0, 9); rank > 0; --rank) shape.append(any_size());
   return shape;
 }
 
@@ -65,7 +65,7 @@ TEST(ShapeProperty, BehavesAsAVectorOfDims) {
     Shape shape;
     std::vector<Dim> model;
     for (int i = *rc::gen::inRange(0, 40); i > 0; --i) {
-      const Dim dim = any_dim();
+      const Dim dim = any_size();
       switch (*rc::gen::inRange(0, 4)) {
         case 0: {
           const Shape copy = shape;

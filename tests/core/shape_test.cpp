@@ -8,21 +8,11 @@
 #include "plait/core/error.h"
 #include "plait/core/size_facts.h"
 
+#include "tests/support/errors.h"
+#include "tests/support/sizes.h"
+
 namespace plait {
 namespace {
-
-const Dim m = Dim::symbol("m"), n = Dim::symbol("n");
-
-template <class E, class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const E& error) {
-    return error.message();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 Shape of_rank(size_t rank) {
   Shape shape;

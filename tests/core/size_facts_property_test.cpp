@@ -12,12 +12,6 @@
 namespace plait {
 namespace {
 
-// All steps are as likely from the first case on: `size` bounds their number only.
-SizeProgram any_program(int size) {
-  const auto step = rc::gen::resize(rc::kNominalSize, rc::gen::inRange<uint16_t>(0, 60000));
-  return SizeProgram(*rc::gen::resize(size, rc::gen::container<std::vector<uint16_t>>(step)));
-}
-
 // An expression and its value, where it has one.
 struct Valued {
   Dim dim;

@@ -9,10 +9,11 @@
 #include "plait/core/error.h"
 #include "plait/core/text.h"
 
+#include "tests/support/errors.h"
+#include "tests/support/sizes.h"
+
 namespace plait {
 namespace {
-
-const Dim k = Dim::symbol("k"), m = Dim::symbol("m"), n = Dim::symbol("n");
 
 SizeFact fact(std::string_view text) { return parse_whole(text, SizeFact::parse); }
 
@@ -20,17 +21,6 @@ SizeFacts facts(std::initializer_list<std::string_view> texts) {
   SizeFacts result;
   for (const std::string_view text : texts) result.add(fact(text));
   return result;
-}
-
-template <class E, class Action>
-std::string message_of(Action action) {
-  try {
-    action();
-  } catch (const E& error) {
-    return error.message();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
 }
 
 TEST(SizeFact, IsReadAndWritten) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <rapidcheck.h>
+
 #include "plait/core/dim.h"
 
 namespace plait {
@@ -122,6 +124,12 @@ inline std::optional<int64_t> SizeProgram::value(const ThreeSizes& sizes, int64_
     }
   };
   return run<int64_t>(Machine{sizes, limit});
+}
+
+// All steps are as likely from the first case on: `size` bounds their number only.
+inline SizeProgram any_program(int size = 20) {
+  const auto step = rc::gen::resize(rc::kNominalSize, rc::gen::inRange<uint16_t>(0, 60000));
+  return SizeProgram(*rc::gen::resize(size, rc::gen::container<std::vector<uint16_t>>(step)));
 }
 
 }  // namespace plait

@@ -12,18 +12,15 @@
 #include "plait/core/error.h"
 #include "plait/core/literal.h"
 
+#include "tests/support/errors.h"
+
 namespace plait {
 namespace {
 
 template <class Read>
-std::string message_of(std::string_view text, Read read) {
+std::string refusal_of(std::string_view text, Read read) {
   TextReader reader(text);
-  try {
-    read(reader);
-  } catch (const ParseError& error) {
-    return error.message();
-  }
-  return "no error";
+  return message_of<ParseError>([&] { read(reader); });
 }
 
 std::string real_text(double value) {
@@ -79,9 +76,9 @@ TEST(TextReader, IntegersSpanSixtyFourBits) {
   EXPECT_EQ(TextReader("-9223372036854775808").integer(), std::numeric_limits<int64_t>::min());
   EXPECT_EQ(TextReader(" 9223372036854775807").integer(), std::numeric_limits<int64_t>::max());
   const auto read = [](TextReader& reader) { reader.integer(); };
-  EXPECT_EQ(message_of("9223372036854775808", read),
+  EXPECT_EQ(refusal_of("9223372036854775808", read),
             "line 1, column 1: 9223372036854775808 is beyond 64 bits");
-  EXPECT_EQ(message_of("x", read), "line 1, column 1: expected a whole number, found 'x'");
+  EXPECT_EQ(refusal_of("x", read), "line 1, column 1: expected a whole number, found 'x'");
 }
 
 TEST(TextReader, RealNumbersReadBackBitForBit) {
@@ -116,10 +113,10 @@ TEST(TextReader, StringsKeepEveryByte) {
   EXPECT_EQ(text.find('\n'), std::string::npos);
   EXPECT_EQ(TextReader(R"("a\"\\\n\t\x41")").quoted(), "a\"\\\n\tA");
   const auto read = [](TextReader& reader) { reader.quoted(); };
-  EXPECT_EQ(message_of("\"a\nb\"", read), "line 1, column 1: this string does not end on its line");
-  EXPECT_EQ(message_of(R"("a\q")", read), R"(line 1, column 3: expected \n, \t, \", \\ or \xHH)");
-  EXPECT_EQ(message_of(R"("\x4")", read), "line 1, column 3: expected 2 hexadecimal digits");
-  EXPECT_EQ(message_of(R"("\)", read), R"(line 1, column 2: expected \n, \t, \", \\ or \xHH)");
+  EXPECT_EQ(refusal_of("\"a\nb\"", read), "line 1, column 1: this string does not end on its line");
+  EXPECT_EQ(refusal_of(R"("a\q")", read), R"(line 1, column 3: expected \n, \t, \", \\ or \xHH)");
+  EXPECT_EQ(refusal_of(R"("\x4")", read), "line 1, column 3: expected 2 hexadecimal digits");
+  EXPECT_EQ(refusal_of(R"("\)", read), R"(line 1, column 2: expected \n, \t, \", \\ or \xHH)");
 }
 
 TEST(TextReader, FailuresNameLineAndColumn) {
@@ -127,13 +124,13 @@ TEST(TextReader, FailuresNameLineAndColumn) {
     reader.expect("(");
     reader.expect(")");
   };
-  EXPECT_EQ(message_of("\n  ( ; (\n  add", read), "line 3, column 3: expected ')', found 'add'");
-  EXPECT_EQ(message_of("(", read), "line 1, column 2: expected ')', found the end of the text");
-  EXPECT_EQ(message_of("\x01", read), R"(line 1, column 1: expected '(', found '\x01')");
+  EXPECT_EQ(refusal_of("\n  ( ; (\n  add", read), "line 3, column 3: expected ')', found 'add'");
+  EXPECT_EQ(refusal_of("(", read), "line 1, column 2: expected ')', found the end of the text");
+  EXPECT_EQ(refusal_of("\x01", read), R"(line 1, column 1: expected '(', found '\x01')");
 }
 
 TEST(TextReader, SizesAndLiteralsFailAtTheirPlace) {
-  const auto message = message_of("a\n  [n + ]", [](TextReader& reader) {
+  const auto message = refusal_of("a\n  [n + ]", [](TextReader& reader) {
     reader.name();
     reader.expect("[");
     parse_dim(reader);
@@ -141,7 +138,7 @@ TEST(TextReader, SizesAndLiteralsFailAtTheirPlace) {
   EXPECT_TRUE(message.starts_with("line 2, column ")) << message;
   EXPECT_EQ(message.find("column", 16), std::string::npos) << message;
   const auto literal =
-      message_of("\n\nf32[2](1, x)", [](TextReader& reader) { parse_literal(reader); });
+      refusal_of("\n\nf32[2](1, x)", [](TextReader& reader) { parse_literal(reader); });
   EXPECT_TRUE(literal.starts_with("line 3, column ")) << literal;
 }
 

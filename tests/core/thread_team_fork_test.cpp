@@ -35,6 +35,7 @@ constexpr bool kSanitizesAddresses = true;
 #else
 constexpr bool kSanitizesAddresses = false;
 #endif
+#undef PLAIT_TEST_HAS_FEATURE
 
 constexpr int kGood = 42;
 constexpr unsigned kSecondsToLive = 60;

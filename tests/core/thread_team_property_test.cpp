@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <cstdint>
-#include <mutex>
-#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -9,38 +7,19 @@
 
 #include "plait/core/thread_team.h"
 
+#include "tests/core/thread_ranges.h"
+#include "tests/support/threads.h"
+
 namespace plait {
 namespace {
 
-using Range = std::pair<int64_t, int64_t>;
-
-class SizeForATest {
- public:
-  explicit SizeForATest(int size) { set_thread_count(size); }
-  ~SizeForATest() { set_thread_count(before_); }
-
- private:
-  int before_ = thread_count();
-};
-
-std::vector<Range> ranges_of(int64_t count, int64_t grain) {
-  std::mutex mutex;
-  std::vector<Range> ranges;
-  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    const std::lock_guard lock(mutex);
-    ranges.emplace_back(begin, end);
-  });
-  std::sort(ranges.begin(), ranges.end());
-  return ranges;
-}
-
 RC_GTEST_PROP(ThreadTeamProperty, RangesTileTheCountInWholeGrains, ()) {
-  const SizeForATest size(*rc::gen::inRange(1, 9));
+  const Threads threads(*rc::gen::inRange(1, 9));
   const int64_t count =
       *rc::gen::oneOf(rc::gen::inRange<int64_t>(0, 300), rc::gen::inRange<int64_t>(0, INT64_MAX));
   const int64_t grain =
       *rc::gen::oneOf(rc::gen::inRange<int64_t>(1, 40), rc::gen::inRange<int64_t>(1, INT64_MAX));
-  const std::vector<Range> ranges = ranges_of(count, grain);
+  const Ranges ranges = ranges_of(count, grain);
   int64_t next = 0, least = INT64_MAX, most = 0;
   for (const auto& [begin, end] : ranges) {
     RC_ASSERT(begin == next);
@@ -60,7 +39,7 @@ RC_GTEST_PROP(ThreadTeamProperty, RangesTileTheCountInWholeGrains, ()) {
 }
 
 RC_GTEST_PROP(ThreadTeamProperty, TheLowestFailureIsThrown, (std::vector<bool> fails)) {
-  const SizeForATest size(*rc::gen::inRange(1, 5));
+  const Threads threads(*rc::gen::inRange(1, 5));
   const auto first = std::find(fails.begin(), fails.end(), true);
   int64_t thrown = static_cast<int64_t>(fails.size());
   try {

@@ -20,12 +20,13 @@
 #include "plait/core/cpu_count.h"
 #include "plait/core/error.h"
 
+#include "tests/core/thread_ranges.h"
+
 namespace plait {
 namespace {
 
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
-using Range = std::pair<int64_t, int64_t>;
 
 // Each test sets the count it needs; this puts the old one back.
 class ThreadTeam : public testing::Test {
@@ -63,16 +64,6 @@ class Meeting {
   int expected_;
   std::atomic<int> arrived_ = 0;
 };
-
-std::set<Range> ranges_of(int64_t count, int64_t grain) {
-  std::mutex mutex;
-  std::set<Range> ranges;
-  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    const std::lock_guard lock(mutex);
-    EXPECT_TRUE(ranges.emplace(begin, end).second);
-  });
-  return ranges;
-}
 
 int worker_count() {
   int workers = 0;
@@ -131,7 +122,7 @@ TEST_F(ThreadTeam, StopsAFailedLoopOfMoreChunksThanAWordHolds) {
 
 TEST_F(ThreadTeam, SplitsAlikeOnEveryRun) {
   set_thread_count(3);
-  const std::set<Range> ranges = ranges_of(10000, 16);
+  const Ranges ranges = ranges_of(10000, 16);
   EXPECT_GE(ranges.size(), 3u);
   for (int run = 0; run < 50; ++run) ASSERT_EQ(ranges_of(10000, 16), ranges);
   {
@@ -150,7 +141,8 @@ TEST_F(ThreadTeam, RunsOneRangeInTheCaller) {
   int calls = 0;
   const auto body = [&](int64_t begin, int64_t end) {
     ++calls;
-    EXPECT_EQ(Range(begin, end), Range(0, 100));
+    EXPECT_EQ(begin, 0);
+    EXPECT_EQ(end, 100);
   };
   parallel_for(100, 100, body);
   EXPECT_EQ(calls, 1);

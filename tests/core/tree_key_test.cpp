@@ -8,11 +8,9 @@
 #include "plait/core/hash.h"
 #include "plait/core/tree.h"
 
-namespace {
+#include "tests/core/tree_parts.h"
 
-struct Leaf {
-  int id = 0;
-};
+namespace {
 
 // Has the same hash for every value, so that equality must look at the values themselves.
 struct Colour {
@@ -35,8 +33,6 @@ class Secret {
 }  // namespace
 
 template <>
-inline constexpr bool plait::is_tree_leaf<Leaf> = true;
-template <>
 struct std::hash<Colour> {
   size_t operator()(const Colour&) const { return 1; }
 };
@@ -48,8 +44,6 @@ struct std::hash<Secret> {
 namespace plait {
 namespace {
 
-enum class Mode { train, test };
-std::string_view name_of(Mode mode) { return mode == Mode::train ? "train" : "test"; }
 enum Plain : int8_t { kMinus = -1, kTwo = 2 };
 
 std::string difference(const auto& a, const auto& b) {
@@ -64,28 +58,28 @@ struct Layer {
   Leaf weight;
   int heads = 8;
 };
-struct Model {
+struct Stack {
   std::vector<Layer> blocks;
   std::string activation = "relu";
 };
 
 TEST(TreeKey, DoesNotSeeTheValuesOfLeaves) {
-  const Model a{{{Leaf{1}}, {Leaf{2}}}}, b{{{Leaf{3}}, {Leaf{4}}}};
+  const Stack a{{{Leaf{1}}, {Leaf{2}}}}, b{{{Leaf{3}}, {Leaf{4}}}};
   EXPECT_EQ(difference(a, b), "");
 }
 
 TEST(TreeKey, SaysWhereAndHowTwoTreesDiffer) {
-  const Model model{std::vector<Layer>(5)};
-  Model other = model;
+  const Stack stack{std::vector<Layer>(5)};
+  Stack other = stack;
   other.blocks[3].heads = 12;
-  EXPECT_EQ(difference(model, other), "blocks.3.heads: 8 ≠ 12");
-  other = model;
+  EXPECT_EQ(difference(stack, other), "blocks.3.heads: 8 ≠ 12");
+  other = stack;
   other.activation = "gelu";
-  EXPECT_EQ(difference(model, other), "activation: \"relu\" ≠ \"gelu\"");
+  EXPECT_EQ(difference(stack, other), "activation: \"relu\" ≠ \"gelu\"");
   other.activation = "rel";
-  EXPECT_EQ(difference(model, other), "activation: \"relu\" ≠ \"rel\"");
+  EXPECT_EQ(difference(stack, other), "activation: \"relu\" ≠ \"rel\"");
   other.blocks.pop_back();
-  EXPECT_EQ(difference(model, other), "blocks: 5 elements ≠ 4 elements");
+  EXPECT_EQ(difference(stack, other), "blocks: 5 elements ≠ 4 elements");
 }
 
 // A value of each kind, and others that differ from it.
@@ -181,16 +175,16 @@ TEST(TreeKey, UserTypesAreComparedByTheirOwnEquality) {
   EXPECT_TRUE(difference(Secret(1), Secret(2)).ends_with("Secret ≠ another"));
 }
 
-double twice(double x) { return 2 * x; }
-double half(double x) { return x / 2; }
+double doubled(double x) { return 2 * x; }
+double halved(double x) { return x / 2; }
 
 TEST(TreeKey, FunctionsAreTheirAddresses) {
   struct Activation {
     double (*function)(double);
   };
-  EXPECT_EQ(difference(Activation{twice}, Activation{twice}), "");
+  EXPECT_EQ(difference(Activation{doubled}, Activation{doubled}), "");
   EXPECT_TRUE(
-      difference(Activation{twice}, Activation{half}).starts_with("function: the function"));
+      difference(Activation{doubled}, Activation{halved}).starts_with("function: the function"));
   const auto square = [](double x) { return x * x; };
   const auto cube = [](double x) { return x * x * x; };
   EXPECT_EQ(key_of(square), key_of(square));

@@ -4,12 +4,10 @@
 
 #include <gtest/gtest.h>
 
-namespace {
+#include "tests/core/tree_parts.h"
+#include "tests/support/errors.h"
 
-struct Leaf {
-  int id = 0;
-  friend bool operator==(const Leaf&, const Leaf&) = default;
-};
+namespace {
 
 struct OtherLeaf {
   double value = 0;
@@ -18,17 +16,12 @@ struct OtherLeaf {
 }  // namespace
 
 template <>
-inline constexpr bool plait::is_tree_leaf<Leaf> = true;
-template <>
 inline constexpr bool plait::is_tree_leaf<OtherLeaf> = true;
 
 namespace plait {
 namespace {
 
 using Paths = std::vector<std::string>;
-
-enum class Mode { train, test };
-std::string_view name_of(Mode mode) { return mode == Mode::train ? "train" : "test"; }
 
 struct Norm {
   Leaf scale, shift;
@@ -117,7 +110,7 @@ TEST(Tree, EveryContainer) {
 TEST(Tree, ALeafIsATree) {
   Leaf leaf{3};
   EXPECT_EQ(leaf_paths(leaf), Paths{""});
-  EXPECT_EQ(map_leaves(leaf, [](Leaf l) { return Leaf{l.id * 2}; }), Leaf{6});
+  EXPECT_EQ(map_leaves(leaf, [](Leaf l) { return Leaf{l.id * 2}; }).id, 6);
   EXPECT_EQ(leaf_count(7), 0u);
 }
 
@@ -220,21 +213,11 @@ TEST(Tree, ReplaceLeaves) {
   EXPECT_EQ(ids_of(replace_leaves(model, std::span<const Leaf>(fresh))), ids_of(replaced));
 }
 
-template <class F>
-std::string message_of(F&& f) {
-  try {
-    f();
-  } catch (const ValueError& error) {
-    return error.message();
-  }
-  return "no ValueError";
-}
-
 TEST(Tree, ReplaceLeavesRefusesAnotherNumberOfLeaves) {
   const std::vector<Leaf> two(2);
-  EXPECT_EQ(message_of([&] { replace_leaves(two, std::vector<Leaf>(3)); }),
+  EXPECT_EQ(message_of<ValueError>([&] { replace_leaves(two, std::vector<Leaf>(3)); }),
             "replace_leaves: the tree has 2 leaves, but 3 were given");
-  EXPECT_EQ(message_of([&] { replace_leaves(two, std::vector<Leaf>(1)); }),
+  EXPECT_EQ(message_of<ValueError>([&] { replace_leaves(two, std::vector<Leaf>(1)); }),
             "replace_leaves: the tree has 2 leaves, but 1 were given");
 }
 
@@ -252,11 +235,13 @@ TEST(Tree, MapLeavesOverTwoTrees) {
 
 TEST(Tree, MapLeavesNamesTheFirstDifferenceInStructure) {
   const Model model = small_model();
+  Model alike = model;
+  alike.blocks[0].heads = 99;  // static, does not matter
+  EXPECT_NO_THROW(map_leaves(sum, model, alike));
   const auto message_for = [&](auto change) {
-    Model other = model;
-    other.blocks[0].heads = 99;  // static, does not matter
+    Model other = alike;
     change(other);
-    return message_of([&] { map_leaves(sum, model, other); });
+    return message_of<ValueError>([&] { map_leaves(sum, model, other); });
   };
   const std::string start = "map_leaves: the trees differ in structure: ";
   EXPECT_EQ(message_for([](Model& m) { m.blocks.pop_back(); }),
@@ -270,13 +255,12 @@ TEST(Tree, MapLeavesNamesTheFirstDifferenceInStructure) {
             start + "extra key: \"z\" ≠ \"y\"");
   EXPECT_EQ(message_for([](Model& m) { m.extra["b"] = {}; }),
             start + "extra: 2 entries ≠ 3 entries");
-  EXPECT_EQ(message_for([](Model&) {}), "no ValueError");
 }
 
 TEST(Tree, MapLeavesOverVariants) {
   using Either = std::variant<Leaf, std::vector<Leaf>>;
   const std::vector<Either> a{Leaf{1}, std::vector<Leaf>{{2}}}, b{Leaf{3}, Leaf{4}};
-  EXPECT_EQ(message_of([&] { map_leaves(sum, a, b); }),
+  EXPECT_EQ(message_of<ValueError>([&] { map_leaves(sum, a, b); }),
             "map_leaves: the trees differ in structure: 1: alternative 1 ≠ alternative 0");
   EXPECT_EQ(ids_of(map_leaves(sum, a, a)), (std::vector<int>{2, 4}));
 }

@@ -1,0 +1,19 @@
+// What trees are made of in tests.
+#pragma once
+
+#include <string_view>
+
+#include "plait/core/tree.h"
+
+namespace plait {
+
+struct Leaf {  // nothing compares two of them
+  int id = 0;
+};
+template <>
+inline constexpr bool is_tree_leaf<Leaf> = true;
+
+enum class Mode { train, test };
+inline std::string_view name_of(Mode mode) { return mode == Mode::train ? "train" : "test"; }
+
+}  // namespace plait

@@ -1,0 +1,38 @@
+// What errors say. Work that gives none, or one of another type, fails the test.
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "plait/core/error.h"
+
+namespace plait {
+
+template <class E, class Work, class Read>
+std::string read_error(Work&& work, Read read) {
+  try {
+    work();
+  } catch (const E& error) {
+    return read(error);
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "another error: " << error.what();
+    return {};
+  }
+  ADD_FAILURE() << "no error";
+  return {};
+}
+
+template <class E = Error, class Work>
+std::string message_of(Work&& work) {
+  return read_error<E>(work, [](const E& error) { return error.message(); });
+}
+
+// With its type, place, context and hint.
+template <class E = Error, class Work>
+std::string what_of(Work&& work) {
+  return read_error<E>(work, [](const E& error) { return std::string(error.what()); });
+}
+
+}  // namespace plait

@@ -1,0 +1,10 @@
+// Sizes that are known by their names alone.
+#pragma once
+
+#include "plait/core/dim.h"
+
+namespace plait {
+
+inline const Dim k = Dim::symbol("k"), m = Dim::symbol("m"), n = Dim::symbol("n");
+
+}  // namespace plait
