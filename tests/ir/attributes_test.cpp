@@ -7,6 +7,9 @@
 
 #include "plait/core/error.h"
 
+#include "tests/support/errors.h"
+#include "tests/support/sizes.h"
+
 namespace plait::ir {
 namespace {
 
@@ -42,12 +45,10 @@ struct Other {
   int64_t count = 0;
 };
 
-const Dim kN = Dim::symbol("n");
-
 // Each is the default but for one field.
 std::vector<std::pair<Everything, std::string>> one_field_each() {
   const double odd_nan = std::bit_cast<double>(uint64_t{0x7ff8000000000007});
-  const Type pair = Type::tuple({Type::array(DType::f32, {kN, 3}), Type::scalar(DType::i64)});
+  const Type pair = Type::tuple({Type::array(DType::f32, {n, 3}), Type::scalar(DType::i64)});
   return {
       {{.flag = true}, "flag = true"},
       {{.count = -7}, "count = -7"},
@@ -56,18 +57,18 @@ std::vector<std::pair<Everything, std::string>> one_field_each() {
       {{.rate = odd_nan}, "rate = nan:0x7ff8000000000007"},
       {{.name = "a \"b\"\n"}, R"(name = "a \"b\"\n")"},
       {{.dtype = DType::bf16}, "dtype = bf16"},
-      {{.size = kN + 1}, "size = n + 1"},
+      {{.size = n + 1}, "size = n + 1"},
       {{.type = pair}, "type = (f32[n, 3], i64[])"},
       {{.value = Literal::scalar(DType::i32, 5)}, "value = i32[](5)"},
-      {{.fact = {kN, SizeFact::less_equal, 8}}, "fact = n <= 8"},
+      {{.fact = {n, SizeFact::less_equal, 8}}, "fact = n <= 8"},
       {{.axes = {"model", "data"}}, "axes = {data, model}"},
       {{.padding = Padding::wrap}, "padding = wrap"},
       {{.counts = {1, -2, 3}}, "counts = [1, -2, 3]"},
       {{.flags = {true, false}}, "flags = [true, false]"},
       {{.names = {"a", ""}}, R"(names = ["a", ""])"},
-      {{.groups = {{kN}, {}, {2, 3}}}, "groups = [[n], [], [2, 3]]"},
+      {{.groups = {{n}, {}, {2, 3}}}, "groups = [[n], [], [2, 3]]"},
       {{.rates = {std::nullopt, 2.5}}, "rates = [none, 2.5]"},
-      {{.shape = {{kN, 4}}}, "shape = [n, 4]"},
+      {{.shape = {{n, 4}}}, "shape = [n, 4]"},
       {{.note = "x"}, R"(note = "x")"},
   };
 }
@@ -78,12 +79,7 @@ Attributes parse(const AttributeSchema& schema, std::string_view text) {
 }
 
 std::string parse_error(std::string_view text) {
-  try {
-    parse(schema_of<Everything>(), text);
-  } catch (const ParseError& error) {
-    return error.message();
-  }
-  return "no error";
+  return message_of<ParseError>([&] { parse(schema_of<Everything>(), text); });
 }
 
 TEST(Attributes, PrintAndParseEveryKind) {
@@ -162,16 +158,15 @@ TEST(Attributes, AreReadAsTheStructTheyAre) {
 }
 
 TEST(Attributes, VisitAndMapTheirSizes) {
-  const Dim m = Dim::symbol("m");
-  const Attributes attributes = Attributes::of(Everything{.size = kN + 1,
-                                                          .type = Type::array(DType::f32, {kN, 3}),
-                                                          .fact = {kN, SizeFact::less, 8},
-                                                          .groups = {{kN}, {2}},
-                                                          .shape = {{kN}}});
+  const Attributes attributes = Attributes::of(Everything{.size = n + 1,
+                                                          .type = Type::array(DType::f32, {n, 3}),
+                                                          .fact = {n, SizeFact::less, 8},
+                                                          .groups = {{n}, {2}},
+                                                          .shape = {{n}}});
   std::string seen;
   attributes.for_each_dim([&](Dim size) { seen += size.text() + " "; });
   EXPECT_EQ(seen, "n + 1 n 3 n 8 n 2 n ");
-  const auto rename = [&](Dim size) { return size.substitute({{kN, m}}); };
+  const auto rename = [&](Dim size) { return size.substitute({{n, m}}); };
   EXPECT_EQ(attributes.map_sizes(rename).text(),
             "size = m + 1, type = f32[m, 3], fact = m < 8, groups = [[m], [2]], shape = [m]");
   EXPECT_EQ(attributes.text().find('m'), std::string::npos);

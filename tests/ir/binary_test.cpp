@@ -10,6 +10,7 @@
 #include "plait/ir/program.h"
 
 #include "tests/ir/form_examples.h"
+#include "tests/support/errors.h"
 #include "tests/support/scalar_ops.h"
 
 namespace plait::ir {
@@ -21,12 +22,7 @@ class Binary : public testing::Test {
 };
 
 std::string reading_error(std::string_view bytes) {
-  try {
-    Program::from_bytes(bytes);
-  } catch (const ParseError& error) {
-    return error.message();
-  }
-  return "no ParseError";
+  return message_of<ParseError>([&] { Program::from_bytes(bytes); });
 }
 
 TEST_F(Binary, NumbersReadBack) {

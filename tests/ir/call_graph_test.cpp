@@ -83,7 +83,7 @@ TEST(Components, OfAMillionNodesInAChainAndInARing) {
   }
 }
 
-constexpr std::string_view kProgram = R"(
+constexpr std::string_view kMutualCalls = R"(
 func @main(%x: f32[], %p: bool[]) -> (f32[]) {
   %0 = call @even(%x)
   %1 = cond @even, @leaf(%p, %0)
@@ -113,7 +113,7 @@ using Numbers = std::vector<uint32_t>;
 
 TEST(CallGraph, OfAProgram) {
   register_scalar_ops();
-  CallGraph graph(Program::parse(kProgram));
+  CallGraph graph(Program::parse(kMutualCalls));
   EXPECT_EQ(list(graph.callees(0)), (Numbers{1, 3}));
   EXPECT_EQ(list(graph.callers(3)), (Numbers{0, 2}));
   EXPECT_EQ(list(graph.callers(0)), Numbers{});
@@ -132,7 +132,7 @@ TEST(CallGraph, OfAProgram) {
 
 TEST(CallGraph, CalleesAreVisitedInOrder) {
   register_scalar_ops();
-  Program program = Program::parse(kProgram);
+  Program program = Program::parse(kMutualCalls);
   std::vector<std::string> seen;
   for_each_callee(program, 0, [&](const Instruction& instruction, size_t i, uint32_t callee) {
     seen.push_back(

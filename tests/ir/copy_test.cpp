@@ -12,7 +12,7 @@
 namespace plait::ir {
 namespace {
 
-constexpr std::string_view kProgram = R"(plait 1
+constexpr std::string_view kCopiedProgram = R"(plait 1
 
 func @main<n>(%x: f32[n], %c: i64[]) -> <m> (f32[m], i64[]) over {data: n} where 1 <= n {  ; model.cpp:1
   <k> = as_size %c                  ; model.cpp:2
@@ -31,7 +31,7 @@ class Copies : public testing::Test {
  protected:
   void SetUp() override {
     register_scalar_ops();
-    program = Program::parse(kProgram);
+    program = Program::parse(kCopiedProgram);
   }
   Program program;
 };

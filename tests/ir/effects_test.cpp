@@ -94,7 +94,7 @@ func @backward(%r: f32[], %d: f32[]) -> (f32[]) {
   EXPECT_TRUE(of("forward").observable);
 }
 
-constexpr std::string_view kGuards = R"(
+constexpr std::string_view kGuardsInBranches = R"(
 func @main(%x: f32[]^{data}, %p: bool[]^{data}, %q: bool[]) -> () over {data: 4, model: 2} {
   %s = all_reduce_sum %x {axes = {data}}
   guard %q
@@ -125,7 +125,7 @@ func @inner(%q: bool[]) -> () {
 )";
 
 TEST_F(EffectsOf, GuardsAndWhatDecidesWhetherTheyRun) {
-  analyse(kGuards);
+  analyse(kGuardsInBranches);
   AxisSet none, data{"data"};
   EXPECT_EQ(of("main", 1).guarded, none);
   EXPECT_EQ(of("main", 2).guarded, data);

@@ -10,8 +10,6 @@
 namespace plait::ir {
 namespace {
 
-using Elements = std::vector<double>;
-
 TEST_F(Evaluator, CallsPassSizesBothWays) {
   std::vector<Value> results = run(R"(func @main<n>(%x: f64[n]) -> (f64[], i64[]) {
     <m> %y = call @half<n + 1>(%x, %x) : f64[m]

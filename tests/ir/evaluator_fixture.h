@@ -12,9 +12,12 @@
 #include "plait/core/error.h"
 #include "plait/ir/evaluator.h"
 
+#include "tests/support/errors.h"
 #include "tests/support/scalar_machine.h"
 
 namespace plait::ir {
+
+using Elements = std::vector<double>;
 
 class Evaluator : public testing::Test {
  protected:
@@ -25,41 +28,24 @@ class Evaluator : public testing::Test {
   double number(std::string_view text, std::initializer_list<Value> arguments = {}) {
     return ScalarMachine::number(run(text, arguments).at(0));
   }
-  std::vector<double> vector(std::string_view text, std::initializer_list<Value> arguments = {}) {
+  Elements vector(std::string_view text, std::initializer_list<Value> arguments = {}) {
     return ScalarMachine::elements(run(text, arguments).at(0));
   }
   Value f64(double value) { return machine.scalar(DType::f64, value); }
   Value i64(double value) { return machine.scalar(DType::i64, value); }
   Value boolean(bool value) { return machine.from_boolean(value); }
-  Value f64s(std::vector<double> elements) {
-    return machine.vector(DType::f64, std::move(elements));
-  }
+  Value f64s(Elements elements) { return machine.vector(DType::f64, std::move(elements)); }
 
   // The whole message of the error of this kind that a program gives.
   template <class E>
   std::string error(std::string_view text, std::initializer_list<Value> arguments = {}) {
     Program program = Program::parse(text);
-    try {
-      evaluate(program, machine, {arguments.begin(), arguments.size()}, options);
-    } catch (const E& error) {
-      return error.what();
-    } catch (const Error& error) {
-      ADD_FAILURE() << "another error: " << error.what();
-      return "";
-    }
-    ADD_FAILURE() << "no error";
-    return "";
+    return what_of<E>(
+        [&] { evaluate(program, machine, {arguments.begin(), arguments.size()}, options); });
   }
 
   ScalarMachine machine;
   EvaluatorOptions options{.check_types = true};
 };
-
-inline void expect_contains(const std::string& text,
-                            std::initializer_list<std::string_view> parts) {
-  for (std::string_view part : parts) {
-    EXPECT_NE(text.find(part), std::string::npos) << "`" << part << "` is not in: " << text;
-  }
-}
 
 }  // namespace plait::ir

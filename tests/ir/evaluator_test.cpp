@@ -8,8 +8,6 @@
 namespace plait::ir {
 namespace {
 
-using Elements = std::vector<double>;
-
 TEST_F(Evaluator, GivesParametersBack) {
   std::vector<Value> results =
       run(R"(func @main(%x: f64[], %unused: i64[], %y: f64[]) -> (f64[], f64[], f64[]) {

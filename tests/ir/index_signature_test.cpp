@@ -4,10 +4,10 @@
 
 #include "plait/core/error.h"
 
+#include "tests/support/sizes.h"
+
 namespace plait::ir {
 namespace {
-
-const Dim n = Dim::symbol("n"), m = Dim::symbol("m");
 
 struct Case {
   std::string_view text;

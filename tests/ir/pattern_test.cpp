@@ -115,14 +115,14 @@ TEST_F(Matching, AnyAttributesWhenNoneAreWritten) {
   }
 }
 
-struct Malformed {
+struct MalformedRule {
   std::string_view text;
   std::string_view message;
   int column;
 };
 
 TEST_F(Matching, MalformedRulesAreRefusedWithTheColumn) {
-  const Malformed malformed[] = {
+  const MalformedRule malformed[] = {
       {"", "expected", 1},
       {"add(?x, ?y)", "expected", 12},
       {"add(?x, ?y) =>", "expected", 15},
@@ -139,7 +139,7 @@ TEST_F(Matching, MalformedRulesAreRefusedWithTheColumn) {
       {"add(?, ?x) => ?x", "expected", 6},
       {"add(%x, ?x) => ?x", "expected", 5},
   };
-  for (const Malformed& each : malformed) {
+  for (const MalformedRule& each : malformed) {
     try {
       parse_rule(each.text);
       ADD_FAILURE() << "accepted: " << each.text;

@@ -4,10 +4,10 @@
 
 #include "plait/core/error.h"
 
+#include "tests/support/sizes.h"
+
 namespace plait::ir {
 namespace {
-
-const Dim n = Dim::symbol("n"), m = Dim::symbol("m"), k = Dim::symbol("k");
 
 TEST(Type, PrintsAsTheSpecificationSays) {
   EXPECT_EQ(Type::array(DType::f32, {n, 784}).text(), "f32[n, 784]");

@@ -11,6 +11,7 @@
 
 #include "tests/support/function_surgeon.h"
 #include "tests/support/scalar_ops.h"
+#include "tests/support/sizes.h"
 
 namespace plait::ir {
 namespace {
@@ -20,7 +21,7 @@ struct Parts {
   std::vector<RecordType> records;
 };
 
-constexpr std::string_view kProgram = R"(
+constexpr std::string_view kGoodProgram = R"(
 type @list<n> = <k> {f32[n, k], @list<n>?}
 func @main<n>(%x: f32[n], %list: @list<n>?, %c: f32[]) -> <m> (f32[m]) over {data: n} where 1 <= n {
   %y = add %x, %x                    ; model.cpp:3
@@ -46,12 +47,12 @@ enum Place : size_t { add, tuple, element, call, unwind, iota, nonzero, vary, al
 
 Parts good_parts() {
   register_scalar_ops();
-  Program program = Program::parse(kProgram);
+  Program program = Program::parse(kGoodProgram);
   return {{program.functions().begin(), program.functions().end()},
           {program.records().begin(), program.records().end()}};
 }
 
-const Dim n = Dim::symbol("n"), unknown = Dim::symbol("unknown");
+const Dim unknown = Dim::symbol("unknown");
 Type vector_of(Dim size) { return Type::array(DType::f32, {size}); }
 
 struct Damage {

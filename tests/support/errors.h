@@ -2,7 +2,9 @@
 #pragma once
 
 #include <exception>
+#include <initializer_list>
 #include <string>
+#include <string_view>
 
 #include <gtest/gtest.h>
 
@@ -33,6 +35,13 @@ std::string message_of(Work&& work) {
 template <class E = Error, class Work>
 std::string what_of(Work&& work) {
   return read_error<E>(work, [](const E& error) { return std::string(error.what()); });
+}
+
+inline void expect_contains(const std::string& text,
+                            std::initializer_list<std::string_view> parts) {
+  for (std::string_view part : parts) {
+    EXPECT_NE(text.find(part), std::string::npos) << "`" << part << "` is not in: " << text;
+  }
 }
 
 }  // namespace plait
