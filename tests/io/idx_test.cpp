@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::string_literals;
 
-Array read(const std::string& file) { return read_idx(bytes_of(std::string_view(file))); }
+Array from_idx(const std::string& file) { return read_idx(bytes_of(std::string_view(file))); }
 
 // By hand, after RFC 1952; a name makes the header longer.
 std::string gzip(const std::string& content, const std::string& name = "") {
@@ -40,56 +40,47 @@ std::string gzip(const std::string& content, const std::string& name = "") {
 const std::string kBytes = "\0\0\x08\x02\0\0\0\x02\0\0\0\x03\1\2\3\4\5\xff"s;
 
 TEST(Idx, ReadsBytesAndNumbersOfManyBytes) {
-  EXPECT_EQ(text_of(read(kBytes)), "[[  1   2   3]\n [  4   5 255]] : u8[2, 3]");
-  EXPECT_EQ(text_of(read("\0\0\x0b\x01\0\0\0\x02\xff\xfe\x01\x00"s)), "[ -2 256] : i16[2]");
-  EXPECT_EQ(text_of(read("\0\0\x0d\x00\x3f\xc0\0\0"s)), "1.5 : f32[]");
-}
-
-bool can_compress() {
-  try {
-    gzip("a");
-    return true;
-  } catch (const IoError&) {
-    return false;
-  }
+  EXPECT_EQ(text_of(from_idx(kBytes)), "[[  1   2   3]\n [  4   5 255]] : u8[2, 3]");
+  EXPECT_EQ(text_of(from_idx("\0\0\x0b\x01\0\0\0\x02\xff\xfe\x01\x00"s)), "[ -2 256] : i16[2]");
+  EXPECT_EQ(text_of(from_idx("\0\0\x0d\x00\x3f\xc0\0\0"s)), "1.5 : f32[]");
 }
 
 TEST(Idx, ReadsWhatGzipCompressed) {
   if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
-  expect_same(read(gzip(kBytes)), read(kBytes));
-  expect_same(read(gzip(kBytes, "images")), read(kBytes));
+  expect_same(from_idx(gzip(kBytes)), from_idx(kBytes));
+  expect_same(from_idx(gzip(kBytes, "images")), from_idx(kBytes));
 }
 
 TEST(Idx, RefusesWhatIsDamaged) {
-  EXPECT_THROW(read(""), ParseError);
-  EXPECT_THROW(read("\1\0\x08\0"s), ParseError);
-  EXPECT_THROW(read("\0\0\x07\0"s), ParseError);
+  EXPECT_THROW(from_idx(""), ParseError);
+  EXPECT_THROW(from_idx("\1\0\x08\0"s), ParseError);
+  EXPECT_THROW(from_idx("\0\0\x07\0"s), ParseError);
   for (size_t size = 0; size < kBytes.size(); ++size) {
-    EXPECT_THROW(read(kBytes.substr(0, size)), ParseError) << size;
+    EXPECT_THROW(from_idx(kBytes.substr(0, size)), ParseError) << size;
   }
-  EXPECT_THROW(read(kBytes + "x"), ParseError);
+  EXPECT_THROW(from_idx(kBytes + "x"), ParseError);
 }
 
 TEST(Idx, RefusesWhatIsDamagedAndCompressed) {
   if (!can_compress()) GTEST_SKIP() << "this build has no zlib";
   const std::string file = gzip(kBytes);
   for (size_t size = 0; size < file.size(); ++size) {
-    EXPECT_THROW(read(file.substr(0, size)), ParseError) << size;
+    EXPECT_THROW(from_idx(file.substr(0, size)), ParseError) << size;
   }
   for (const size_t from_end : {8, 4}) {
     std::string damaged = file;
     damaged[file.size() - from_end] ^= 1;
-    EXPECT_THROW(read(damaged), ParseError) << from_end;
+    EXPECT_THROW(from_idx(damaged), ParseError) << from_end;
   }
 }
 
 TEST(Idx, RefusesSizesThatTheFileCannotHold) {
   const std::string huge = "\0\0\x08\x02\x7f\xff\xff\xff\x7f\xff\xff\xff"s;
-  EXPECT_THROW(read(huge), ParseError);
+  EXPECT_THROW(from_idx(huge), ParseError);
   if (can_compress()) {
-    EXPECT_THROW(read(gzip(huge)), ParseError);
+    EXPECT_THROW(from_idx(gzip(huge)), ParseError);
   }
-  EXPECT_THROW(read("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s), Error);
+  EXPECT_THROW(from_idx("\0\0\x08\x03\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"s), Error);
 }
 
 TEST(Idx, NamesTheFile) {

@@ -10,7 +10,10 @@
 
 #include "plait/core/error.h"
 #include "plait/io/byte_fields.h"
+#include "plait/io/deflate.h"
 #include "plait/tensor/array.h"
+
+#include "tests/support/errors.h"
 
 namespace plait {
 
@@ -58,19 +61,18 @@ inline void expect_same(const Array& actual, const Array& expected) {
   EXPECT_EQ(actual.literal(), expected.literal());
 }
 
-// Runs what fails, and says how.
-inline std::string failure_of(const std::function<void()>& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "no error";
+inline void expect_failure(const std::function<void()>& run, std::string_view part) {
+  expect_contains(what_of(run), {part});
 }
 
-inline void expect_failure(const std::function<void()>& run, const std::string& part) {
-  const std::string failure = failure_of(run);
-  EXPECT_NE(failure.find(part), std::string::npos) << failure << "\n  lacks: " << part;
+// Whether this build has zlib.
+inline bool can_compress() {
+  try {
+    deflate_into([](auto) {}, {});
+    return true;
+  } catch (const IoError&) {
+    return false;
+  }
 }
 
 }  // namespace plait

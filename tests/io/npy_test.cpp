@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-Array read(const std::string& file) { return read_npy(bytes_of(std::string_view(file))); }
+Array from_npy(const std::string& file) { return read_npy(bytes_of(std::string_view(file))); }
 
 template <class T>
 std::vector<T> values(const Array& array) {
@@ -72,37 +72,39 @@ TEST(Npy, LongHeadersAreVersionTwo) {
 }
 
 TEST(Npy, BothByteOrdersAreRead) {
-  EXPECT_EQ(values<int16_t>(read(npy_of("'>i2'", "(2,)", {"\1\2\xff\xfe", 4}))),
+  EXPECT_EQ(values<int16_t>(from_npy(npy_of("'>i2'", "(2,)", {"\1\2\xff\xfe", 4}))),
             (std::vector<int16_t>{0x0102, -2}));
-  EXPECT_EQ(values<float>(read(npy_of("'>f4'", "(1,)", {"\x3f\x80\0\0", 4}))),
+  EXPECT_EQ(values<float>(from_npy(npy_of("'>f4'", "(1,)", {"\x3f\x80\0\0", 4}))),
             (std::vector<float>{1}));
-  EXPECT_EQ(
-      values<std::complex<float>>(read(npy_of("'>c8'", "(1,)", {"\x3f\x80\0\0\xbf\x80\0\0", 8}))),
-      (std::vector<std::complex<float>>{{1, -1}}));
-  EXPECT_EQ(values<uint64_t>(read(npy_of("'>u8'", "(1,)", {"\0\1\2\3\4\5\6\7", 8}))),
+  EXPECT_EQ(values<std::complex<float>>(
+                from_npy(npy_of("'>c8'", "(1,)", {"\x3f\x80\0\0\xbf\x80\0\0", 8}))),
+            (std::vector<std::complex<float>>{{1, -1}}));
+  EXPECT_EQ(values<uint64_t>(from_npy(npy_of("'>u8'", "(1,)", {"\0\1\2\3\4\5\6\7", 8}))),
             (std::vector<uint64_t>{0x0001020304050607}));
-  EXPECT_EQ(values<uint8_t>(read(npy_of("'>u1'", "(2,)", "ab"))), (std::vector<uint8_t>{97, 98}));
+  EXPECT_EQ(values<uint8_t>(from_npy(npy_of("'>u1'", "(2,)", "ab"))),
+            (std::vector<uint8_t>{97, 98}));
   for (const char* code : {"'=i2'", "'|i2'", "'i2'", "'<i2'"}) {
-    EXPECT_EQ(values<int16_t>(read(npy_of(code, "(1,)", {"\1\0", 2}))), (std::vector<int16_t>{1}));
+    EXPECT_EQ(values<int16_t>(from_npy(npy_of(code, "(1,)", {"\1\0", 2}))),
+              (std::vector<int16_t>{1}));
   }
 }
 
 TEST(Npy, FortranOrderIsTurnedAround) {
-  EXPECT_EQ(values<uint8_t>(read(npy_of("'|u1'", "(2, 3)", "adbecf", true))),
+  EXPECT_EQ(values<uint8_t>(from_npy(npy_of("'|u1'", "(2, 3)", "adbecf", true))),
             (std::vector<uint8_t>{'a', 'b', 'c', 'd', 'e', 'f'}));
-  EXPECT_EQ(values<int16_t>(read(npy_of("'>i2'", "(2, 2)", {"\0\1\0\3\0\2\0\4", 8}, true))),
+  EXPECT_EQ(values<int16_t>(from_npy(npy_of("'>i2'", "(2, 2)", {"\0\1\0\3\0\2\0\4", 8}, true))),
             (std::vector<int16_t>{1, 2, 3, 4}));
-  EXPECT_EQ(values<uint8_t>(read(npy_of("'|u1'", "(2,)", "ab", true))),
+  EXPECT_EQ(values<uint8_t>(from_npy(npy_of("'|u1'", "(2,)", "ab", true))),
             (std::vector<uint8_t>{'a', 'b'}));
-  EXPECT_EQ(read(npy_of("'<f4'", "(0, 3)", "", true)).sizes(), (Sizes{0, 3}));
+  EXPECT_EQ(from_npy(npy_of("'<f4'", "(0, 3)", "", true)).sizes(), (Sizes{0, 3}));
 }
 
 TEST(Npy, NarrowFloatsAreToldApart) {
-  EXPECT_EQ(read(npy_of("'<V2'", "(1,)", "ab")).dtype(), DType::bf16);
-  EXPECT_EQ(read(npy_of("'|V2'", "(1,)", "ab")).dtype(), DType::bf16);
-  EXPECT_EQ(read(npy_of("'<V1'", "(1,)", "a")).dtype(), DType::f8e4m3);
-  EXPECT_EQ(read(npy_of("'<f1'", "(1,)", "a")).dtype(), DType::f8e5m2);
-  expect_failure([] { read(npy_of("'|V1'", "(1,)", "a")); },
+  EXPECT_EQ(from_npy(npy_of("'<V2'", "(1,)", "ab")).dtype(), DType::bf16);
+  EXPECT_EQ(from_npy(npy_of("'|V2'", "(1,)", "ab")).dtype(), DType::bf16);
+  EXPECT_EQ(from_npy(npy_of("'<V1'", "(1,)", "a")).dtype(), DType::f8e4m3);
+  EXPECT_EQ(from_npy(npy_of("'<f1'", "(1,)", "a")).dtype(), DType::f8e5m2);
+  expect_failure([] { from_npy(npy_of("'|V1'", "(1,)", "a")); },
                  "TypeError: byte 20: elements of dtype \"|V1\" are raw bytes of unknown meaning");
 }
 
@@ -110,7 +112,7 @@ TEST(Npy, HeadersMayBeWrittenOtherwise) {
   const std::string_view dictionary =
       " {\"shape\" : (2L , 1) ,\t'fortran_order':False,'descr':\"<i2\"} \n ";
   for (const int version : {1, 2, 3}) {
-    const Array array = read(npy_file(dictionary, {"\1\0\2\0", 4}, version));
+    const Array array = from_npy(npy_file(dictionary, {"\1\0\2\0", 4}, version));
     EXPECT_EQ(array.sizes(), (Sizes{2, 1}));
     EXPECT_EQ(values<int16_t>(array), (std::vector<int16_t>{1, 2}));
   }
@@ -118,7 +120,7 @@ TEST(Npy, HeadersMayBeWrittenOtherwise) {
 
 TEST(Npy, MalformedFilesSayWhereAndWhat) {
   const auto expect = [](const std::string& file, const std::string& message) {
-    expect_failure([&] { read(file); }, message);
+    expect_failure([&] { from_npy(file); }, message);
   };
   expect("", "ParseError: byte 0: this is no .npy file");
   expect("\x93NUMPX\x01", "this is no .npy file");
@@ -151,7 +153,7 @@ TEST(Npy, MalformedFilesSayWhereAndWhat) {
 
 TEST(Npy, SizesThatTheBytesCannotBackAreRefused) {
   const auto expect = [](const std::string& file, const std::string& message) {
-    expect_failure([&] { read(file); }, message);
+    expect_failure([&] { from_npy(file); }, message);
   };
   expect(npy_of("'<f4'", "(2, 3)", std::string(23, 'a')),
          "ParseError: byte 70: expected the 24 bytes of f32[2, 3], found 23");
@@ -164,7 +166,7 @@ TEST(Npy, SizesThatTheBytesCannotBackAreRefused) {
 
 TEST(Npy, DTypesThatPlaitLacksAreTypeErrors) {
   const auto expect = [](const char* descr, const std::string& message) {
-    expect_failure([&] { read(npy_of(descr, "(0,)", "")); }, "TypeError: byte 20: " + message);
+    expect_failure([&] { from_npy(npy_of(descr, "(0,)", "")); }, "TypeError: byte 20: " + message);
   };
   expect("'|O'", "elements of dtype \"|O\" are Python objects");
   expect("'<U5'", "elements of dtype \"<U5\" are text");

@@ -13,21 +13,14 @@ namespace {
 
 using Arrays = std::map<std::string, Array>;
 
-bool can_compress() {
-  static const bool can =
-      failure_of([] { write_npz({}, true); }) == "no error" &&
-      failure_of([] { write_npz({{"a", sample(DType::u8, {1})}}, true); }) == "no error";
-  return can;
-}
-
 std::vector<bool> ways() { return can_compress() ? std::vector{false, true} : std::vector{false}; }
 
-void expect_same(const Arrays& actual, const Arrays& expected) {
+void expect_all_same(const Arrays& actual, const Arrays& expected) {
   ASSERT_EQ(actual.size(), expected.size());
   for (const auto& [name, array] : expected) {
     SCOPED_TRACE(name);
     ASSERT_TRUE(actual.contains(name));
-    plait::expect_same(actual.at(name), array);
+    expect_same(actual.at(name), array);
   }
 }
 
@@ -91,15 +84,15 @@ struct HandMade {
   }
 };
 
-Arrays read(const std::string& file) { return read_npz(bytes_of(std::string_view(file))); }
+Arrays from_npz(const std::string& file) { return read_npz(bytes_of(std::string_view(file))); }
 
 TEST(Npz, EverythingGoesThereAndBack) {
   const TemporaryFolder folder;
   for (const bool compressed : ways()) {
     for (const Arrays& arrays : {Arrays{}, every_dtype()}) {
-      expect_same(read_npz(write_npz(arrays, compressed)), arrays);
+      expect_all_same(read_npz(write_npz(arrays, compressed)), arrays);
       save_npz(folder.path("all.npz"), arrays, compressed);
-      expect_same(load_npz(folder.path("all.npz")), arrays);
+      expect_all_same(load_npz(folder.path("all.npz")), arrays);
     }
   }
   EXPECT_EQ(folder.file_count(), 1u);
@@ -112,7 +105,7 @@ TEST(Npz, NamesKeepTheirFoldersAndLetters) {
     arrays.emplace(name, sample(DType::i8, {static_cast<int64_t>(arrays.size())}));
   }
   for (const bool compressed : ways()) {
-    expect_same(read_npz(write_npz(arrays, compressed)), arrays);
+    expect_all_same(read_npz(write_npz(arrays, compressed)), arrays);
   }
   const Array array = sample(DType::u8, {1});
   expect_failure([&] { write_npz({{std::string("a\0b", 3), array}}); },
@@ -141,7 +134,7 @@ TEST(Npz, StoredArraysLieInTheFile) {
   EXPECT_TRUE(loaded.at("a").buffer().is_borrowed());
   EXPECT_FALSE(loaded.at("b").buffer().is_borrowed());
   EXPECT_TRUE(loaded.at("longer name").buffer().is_borrowed());
-  expect_same(loaded, arrays);
+  expect_all_same(loaded, arrays);
 }
 
 TEST(Npz, LargeArraysInflateInPlace) {
@@ -149,36 +142,36 @@ TEST(Npz, LargeArraysInflateInPlace) {
   const Arrays arrays{{"a", sample(DType::i32, {1 << 19})}, {"b", sample(DType::f16, {999, 777})}};
   const auto archive = write_npz(arrays, true);
   EXPECT_LT(archive.size(), size_t{1} << 20);
-  expect_same(read_npz(archive), arrays);
+  expect_all_same(read_npz(archive), arrays);
 }
 
 TEST(Npz, HandMadeArchivesAreRead) {
   const Array expected = sample(DType::u8, {3});
-  EXPECT_EQ(text({read(HandMade{}.archive()).at("a").data(), 3}), "abc");
+  EXPECT_EQ(text({from_npz(HandMade{}.archive()).at("a").data(), 3}), "abc");
   HandMade far;
   far.has_record64 = true;
   far.size = far.stored_size = far.position = 0xFFFFFFFF;
   append(far.extra, {{7, 2}, {1, 2}, {0, 1}, {1, 2}, {24, 2}});
   append(far.extra, {{far.content.size(), 8}, {far.content.size(), 8}, {0, 8}});
-  EXPECT_EQ(text({read(far.archive()).at("a").data(), 3}), "abc");
+  EXPECT_EQ(text({from_npz(far.archive()).at("a").data(), 3}), "abc");
   const std::string file = HandMade{}.archive();
   const std::string commented = file.substr(0, file.size() - 2) + std::string("\5\0hello", 7);
-  EXPECT_EQ(read(commented).size(), 1u);
+  EXPECT_EQ(from_npz(commented).size(), 1u);
   HandMade other;
   other.name = other.local_name = "no ending";
-  EXPECT_TRUE(read(other.archive()).contains("no ending"));
+  EXPECT_TRUE(from_npz(other.archive()).contains("no ending"));
   HandMade folder{.name = "folder/", .content = ""};
-  EXPECT_EQ(read(folder.archive()).size(), 0u);
+  EXPECT_EQ(from_npz(folder.archive()).size(), 0u);
 }
 
 TEST(Npz, MalformedArchivesSayWhereAndWhat) {
   const auto expect = [](const HandMade& made, const std::string& message) {
-    expect_failure([&] { read(made.archive()); }, "ParseError: " + message);
+    expect_failure([&] { from_npz(made.archive()); }, "ParseError: " + message);
   };
   const std::string good = HandMade{}.archive();
-  expect_failure([] { read(""); }, "ParseError: byte 0: this is no zip archive");
-  expect_failure([&] { read(good.substr(1)); }, "ParseError: byte");
-  expect_failure([&] { read(good.substr(0, good.size() - 1)); }, "this is no zip archive");
+  expect_failure([] { from_npz(""); }, "ParseError: byte 0: this is no zip archive");
+  expect_failure([&] { from_npz(good.substr(1)); }, "ParseError: byte");
+  expect_failure([&] { from_npz(good.substr(0, good.size() - 1)); }, "this is no zip archive");
   expect({.crc = 1}, "member \"a.npy\": the checksum of its bytes is ");
   expect({.flags = 1}, "byte 106: member \"a.npy\": it is encrypted");
   expect({.method = 12}, "byte 106: member \"a.npy\": it is compressed by method 12");
@@ -216,7 +209,11 @@ TEST(Npz, DamageIsFound) {
         auto damaged = archive;
         damaged[i] ^= flip;
         Arrays found;
-        if (failure_of([&] { found = read_npz(damaged); }) != "no error") continue;
+        try {
+          found = read_npz(damaged);
+        } catch (const Error&) {
+          continue;
+        }
         for (const auto& [name, array] : found) {
           EXPECT_TRUE(array.literal() == arrays.at("a").literal() ||
                       array.literal() == arrays.at("b").literal())
@@ -242,21 +239,21 @@ TEST(Npz, DeflatedBytesGiveWhatIsStated) {
                     .size = size,
                     .crc = crc32_of(bytes_of(std::string_view(content)))};
   };
-  EXPECT_EQ(read(made(content.size()).archive()).at("a").element_count(), 300);
+  EXPECT_EQ(from_npz(made(content.size()).archive()).at("a").element_count(), 300);
   for (const int64_t difference : {-1, 1, 2000}) {
-    EXPECT_THROW(read(made(content.size() + difference).archive()), ParseError) << difference;
+    EXPECT_THROW(from_npz(made(content.size() + difference).archive()), ParseError) << difference;
   }
   HandMade cut = made(content.size());
   cut.content.resize(cut.content.size() - 4);
   cut.stored_size -= 4;
-  expect_failure([&] { read(cut.archive()); }, "the deflated bytes do not end");
+  expect_failure([&] { from_npz(cut.archive()); }, "the deflated bytes do not end");
   HandMade longer = made(content.size());
   longer.content += "more";
   longer.stored_size += 4;
-  expect_failure([&] { read(longer.archive()); }, "4 bytes follow the end");
+  expect_failure([&] { from_npz(longer.archive()); }, "4 bytes follow the end");
   HandMade wrong = made(content.size());
   wrong.content[0] = '\7';
-  expect_failure([&] { read(wrong.archive()); }, "member \"a.npy\": deflated byte ");
+  expect_failure([&] { from_npz(wrong.archive()); }, "member \"a.npy\": deflated byte ");
 }
 
 TEST(NpzFile, ErrorsNameTheFile) {
