@@ -9,6 +9,7 @@
 
 #include "tests/cpu/elementwise_support.h"
 #include "tests/cpu/reduce_support.h"
+#include "tests/support/threads.h"
 
 namespace plait {
 namespace {
@@ -18,7 +19,6 @@ using elementwise_test::cpu_levels;
 using reduce_test::at;
 using reduce_test::for_each_index;
 using reduce_test::numbers;
-using reduce_test::Threads;
 
 Array found(const Array& x, int64_t axis, bool greatest) {
   Sizes sizes = x.sizes();
@@ -43,7 +43,7 @@ int64_t wanted_place(const Array& x, std::vector<int64_t> index, size_t axis, bo
   return place;
 }
 
-void check(const Array& x, int64_t axis) {
+void check_places(const Array& x, int64_t axis) {
   for (const bool greatest : {true, false}) {
     const Array places = found(x, axis, greatest);
     for_each_index(places.sizes(), [&](std::span<const int64_t> kept) {
@@ -68,8 +68,8 @@ TEST(ArgExtreme, EveryDTypeAlongEveryAxis) {
                                Sizes{2, 600}, Sizes{65, 17}}) {
       const Array x = numbers(DType::f32, sizes).converted(info.dtype);
       for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis) {
-        check(x, axis);
-        check(x.view(x.layout().reversed(axis)), axis);
+        check_places(x, axis);
+        check_places(x.view(x.layout().reversed(axis)), axis);
       }
     }
   }
@@ -117,7 +117,7 @@ TEST(ArgExtreme, LargeOnesAreSharedAmongThreads) {
     for (const Sizes& sizes : {Sizes{400'003}, Sizes{3, 150'001}, Sizes{150'001, 3},
                                Sizes{30'001, 33}, Sizes{33, 9001}, Sizes{2, 5000, 40}}) {
       const Array x = numbers(DType::f32, sizes);
-      for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis) check(x, axis);
+      for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis) check_places(x, axis);
     }
     Array x = Array::filled(DType::f32, {1'000'000}, Element::of(1.0));
     for (const size_t place : {999'999, 700'000, 131'072, 65'535, 1, 0}) {

@@ -6,8 +6,6 @@
 namespace plait::elementwise_test {
 namespace {
 
-using Wide = long double;
-
 template <class T>
 T python_remainder(T a, T b) {
   const T rest = std::fmod(a, b);
@@ -70,7 +68,7 @@ std::pair<std::vector<T>, std::vector<T>> many_pairs() {
 }
 
 template <class T, class Expected>
-void check_pairs(std::string_view op, const Expected& expected, double most) {
+void check_many_pairs(std::string_view op, const Expected& expected, double most) {
   const auto [a, b] = many_pairs<T>();
   const auto result = run<T>(op, kDTypeOf<T>, a, b);
   for (size_t i = 0; i < a.size(); ++i) {
@@ -83,7 +81,7 @@ void check_pairs(std::string_view op, const Expected& expected, double most) {
 template <class T>
 void check_exact_operations() {
   for (const Operation<T>& operation : exact_operations<T>()) {
-    check_pairs<T>(operation.op, operation.expected, operation.ulps);
+    check_many_pairs<T>(operation.op, operation.expected, operation.ulps);
   }
 }
 
@@ -97,8 +95,8 @@ TEST(BinaryFloats, AreExactOrAsInTheCLibrary) {
 
 TEST(BinaryFloats, FunctionsAreWithinTwoUlp) {
   const auto check = [](std::string_view op, auto in_double, auto in_long_double) {
-    check_pairs<float>(op, in_double, 2);
-    check_pairs<double>(op, in_long_double, 2);
+    check_many_pairs<float>(op, in_double, 2);
+    check_many_pairs<double>(op, in_long_double, 2);
   };
   for (const std::string& level : cpu_levels()) {
     const AtLevel at(level);
@@ -111,7 +109,7 @@ TEST(BinaryFloats, FunctionsAreWithinTwoUlp) {
     check(
         "hypot", [](double a, double b) { return std::hypot(a, b); },
         [](Wide a, Wide b) { return std::hypot(a, b); });
-    check_pairs<float>("logaddexp", log_add_exp<double>, 2);
+    check_many_pairs<float>("logaddexp", log_add_exp<double>, 2);
   }
 }
 
@@ -151,7 +149,7 @@ TEST(BinaryFloats, FloorDivideIsNumPys) {
 }
 
 template <class T>
-void check_comparisons() {
+void check_float_comparisons() {
   const auto [a, b] = many_pairs<T>();
   constexpr DType kDType = kDTypeOf<T>;
   const auto equal = run<bool>("equal", kDType, a, b),
@@ -191,8 +189,8 @@ void check_choice() {
 TEST(BinaryFloats, ComparisonsAndChoice) {
   for (const std::string& level : cpu_levels()) {
     const AtLevel at(level);
-    check_comparisons<float>();
-    check_comparisons<double>();
+    check_float_comparisons<float>();
+    check_float_comparisons<double>();
     check_choice<float>();
     check_choice<double>();
   }

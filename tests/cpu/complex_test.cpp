@@ -7,7 +7,7 @@
 namespace plait::elementwise_test {
 namespace {
 
-using Wide = std::complex<long double>;
+using WideComplex = std::complex<long double>;
 
 template <class C>
 std::vector<C> numbers(uint64_t seed) {
@@ -21,19 +21,19 @@ std::vector<C> numbers(uint64_t seed) {
 
 // As far apart as the whole number allows, since one part may be much smaller than the other.
 template <class C>
-void expect_near(std::string_view op, C result, Wide expected, double ulps = 8) {
+void expect_near(std::string_view op, C result, WideComplex expected, double ulps = 8) {
   using T = typename C::value_type;
-  const auto distance = static_cast<double>(std::abs(Wide(result) - expected));
+  const auto distance = static_cast<double>(std::abs(WideComplex(result) - expected));
   const auto size = static_cast<double>(std::abs(expected));
   ASSERT_LE(distance, ulps * std::numeric_limits<T>::epsilon() * size)
       << op << " gives " << result << ", not " << expected;
 }
 
-struct Function {
+struct ComplexFunction {
   std::string_view op;
-  Wide (*expected)(const Wide&);
+  WideComplex (*expected)(const WideComplex&);
 };
-const Function kFunctions[] = {
+const ComplexFunction kComplexFunctions[] = {
     {"sqrt", std::sqrt},
     {"exp", std::exp},
     {"log", std::log},
@@ -49,23 +49,23 @@ const Function kFunctions[] = {
     {"asinh", std::asinh},
     {"acosh", std::acosh},
     {"atanh", std::atanh},
-    {"negative", [](const Wide& a) { return -a; }},
-    {"conjugate", [](const Wide& a) { return std::conj(a); }},
-    {"square", [](const Wide& a) { return a * a; }},
-    {"reciprocal", [](const Wide& a) { return Wide(1) / a; }},
-    {"rsqrt", [](const Wide& a) { return Wide(1) / std::sqrt(a); }},
-    {"sign", [](const Wide& a) { return a / std::abs(a); }},
+    {"negative", [](const WideComplex& a) { return -a; }},
+    {"conjugate", [](const WideComplex& a) { return std::conj(a); }},
+    {"square", [](const WideComplex& a) { return a * a; }},
+    {"reciprocal", [](const WideComplex& a) { return WideComplex(1) / a; }},
+    {"rsqrt", [](const WideComplex& a) { return WideComplex(1) / std::sqrt(a); }},
+    {"sign", [](const WideComplex& a) { return a / std::abs(a); }},
 };
-struct Operation {
+struct ComplexOperation {
   std::string_view op;
-  Wide (*expected)(const Wide&, const Wide&);
+  WideComplex (*expected)(const WideComplex&, const WideComplex&);
 };
-const Operation kOperations[] = {
-    {"add", [](const Wide& a, const Wide& b) { return a + b; }},
-    {"subtract", [](const Wide& a, const Wide& b) { return a - b; }},
-    {"multiply", [](const Wide& a, const Wide& b) { return a * b; }},
-    {"divide", [](const Wide& a, const Wide& b) { return a / b; }},
-    {"power", [](const Wide& a, const Wide& b) { return std::pow(a, b); }},
+const ComplexOperation kComplexOperations[] = {
+    {"add", [](const WideComplex& a, const WideComplex& b) { return a + b; }},
+    {"subtract", [](const WideComplex& a, const WideComplex& b) { return a - b; }},
+    {"multiply", [](const WideComplex& a, const WideComplex& b) { return a * b; }},
+    {"divide", [](const WideComplex& a, const WideComplex& b) { return a / b; }},
+    {"power", [](const WideComplex& a, const WideComplex& b) { return std::pow(a, b); }},
 };
 
 template <class C>
@@ -73,16 +73,17 @@ void check_complex() {
   using T = typename C::value_type;
   constexpr DType kDType = kDTypeOf<C>;
   const auto a = numbers<C>(1), b = numbers<C>(2);
-  for (const Function& function : kFunctions) {
+  for (const ComplexFunction& function : kComplexFunctions) {
     const auto result = run<C>(function.op, kDType, a);
     for (size_t i = 6; i < a.size(); ++i) {  // without the poles
-      expect_near(function.op, result[i], function.expected(Wide(a[i])), 40);
+      expect_near(function.op, result[i], function.expected(WideComplex(a[i])), 40);
     }
   }
-  for (const Operation& operation : kOperations) {
+  for (const ComplexOperation& operation : kComplexOperations) {
     const auto result = run<C>(operation.op, kDType, a, b);
     for (size_t i = 0; i < a.size(); ++i) {
-      expect_near(operation.op, result[i], operation.expected(Wide(a[i]), Wide(b[i])), 40);
+      expect_near(operation.op, result[i], operation.expected(WideComplex(a[i]), WideComplex(b[i])),
+                  40);
     }
   }
   const auto size = run<T>("absolute", kDType, a), real = run<T>("real", kDType, a);
@@ -92,7 +93,7 @@ void check_complex() {
   const std::vector<uint8_t> condition(a.size(), 0);
   EXPECT_EQ(run<C>("select", kDType, condition, a, b), b);
   for (size_t i = 0; i < a.size(); ++i) {
-    ASSERT_LE(ulps_between(size[i], std::abs(Wide(a[i]))), 1);
+    ASSERT_LE(ulps_between(size[i], std::abs(WideComplex(a[i]))), 1);
     ASSERT_EQ(C(real[i], imag[i]), a[i]);
     ASSERT_TRUE(equal[i]);
     ASSERT_EQ(differ[i], a[i] != b[i]);

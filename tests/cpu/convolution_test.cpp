@@ -7,22 +7,13 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/thread_team.h"
 #include "plait/cpu/library_convolution.h"
 
 #include "tests/cpu/product_reference.h"
+#include "tests/support/threads.h"
 
 namespace plait {
 namespace {
-
-class Threads {
- public:
-  explicit Threads(int count) { set_thread_count(count); }
-  ~Threads() { set_thread_count(before_); }
-
- private:
-  int before_ = thread_count();
-};
 
 struct Case {
   const char* name;

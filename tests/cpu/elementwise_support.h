@@ -22,6 +22,8 @@
 
 namespace plait::elementwise_test {
 
+using Wide = long double;
+
 // The level of each setting that this machine has, from the least.
 inline std::vector<std::string> cpu_levels() {
   std::vector<std::string> levels = {"sse4", "avx2", "avx512"};
@@ -117,17 +119,17 @@ std::pair<std::vector<T>, std::vector<T>> pairs(const std::vector<T>& first,
 
 // How many steps of T lie between a result and what it should be; a NaN, an infinity and the sign
 // of a zero must be as they should.
-template <class T, class Wide>
-double ulps_between(T result, Wide expected) {
+template <class T, class Exact>
+double ulps_between(T result, Exact expected) {
   const T rounded = static_cast<T>(expected);
   if (std::isnan(rounded)) return std::isnan(result) ? 0 : 1e30;
   if (result == rounded) return std::signbit(result) == std::signbit(rounded) ? 0 : 1e30;
   if (!std::isfinite(result) && !std::isfinite(rounded)) return 1e30;
   const T size = std::min(std::abs(rounded), std::numeric_limits<T>::max());
-  const Wide below = std::nextafter(size, T{0}), above = size;
-  const Wide step = size == 0 ? std::numeric_limits<T>::denorm_min() : above - below;
+  const Exact below = std::nextafter(size, T{0}), above = size;
+  const Exact step = size == 0 ? std::numeric_limits<T>::denorm_min() : above - below;
   if (!std::isfinite(result) || !std::isfinite(rounded)) return 1;  // next to the limit
-  return static_cast<double>(std::abs(static_cast<Wide>(result) - expected) / step);
+  return static_cast<double>(std::abs(static_cast<Exact>(result) - expected) / step);
 }
 
 }  // namespace plait::elementwise_test

@@ -6,10 +6,10 @@
 #include <numeric>
 
 #include "plait/core/error.h"
-#include "plait/core/thread_team.h"
 #include "plait/cpu/loops.h"
 
 #include "tests/cpu/elementwise_support.h"
+#include "tests/support/threads.h"
 
 namespace plait::elementwise_test {
 namespace {
@@ -231,7 +231,7 @@ TEST(RunElementwise, ReachesEveryLayout) {
 
 TEST(RunElementwise, SharesLargeArraysAmongThreads) {
   for (const int threads : {1, 2, 5}) {
-    set_thread_count(threads);
+    const Threads team(threads);
     const Array big = Array::filled(DType::f32, {700, 900}, Element::of(1.5));
     const std::vector<int64_t> turned = {1, 0};
     const Array other = Array::filled(DType::f32, {900, 700}, Element::of(2.0));
@@ -239,7 +239,6 @@ TEST(RunElementwise, SharesLargeArraysAmongThreads) {
     check_sum(big, other.view(other.layout().permuted(turned)),
               Array::empty(DType::f32, {700, 900}));
   }
-  setting::kThreads.reset();
 }
 
 TEST(RunElementwise, RefusesWhatDoesNotFit) {

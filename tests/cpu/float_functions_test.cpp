@@ -5,11 +5,10 @@
 #include "plait/core/special_functions.h"
 
 #include "tests/cpu/elementwise_support.h"
+#include "tests/support/special_numbers.h"
 
 namespace plait::elementwise_test {
 namespace {
-
-using Wide = long double;
 
 struct Function {
   std::string_view op;
@@ -162,8 +161,7 @@ TEST(FloatFunctions, OfF64AreWithinTwoUlp) {
 
 // At numbers where it is known, and by psi(x + 1) = psi(x) + 1 / x.
 TEST(FloatFunctions, Digamma) {
-  constexpr double kEuler = 0.57721566490153286061,
-                   kInfinity = std::numeric_limits<double>::infinity();
+  constexpr double kEuler = 0.57721566490153286061;
   const auto digamma = [](double x) {
     return run<double>("digamma", DType::f64, std::vector{x})[0];
   };

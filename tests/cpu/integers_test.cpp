@@ -4,7 +4,7 @@
 namespace plait::elementwise_test {
 namespace {
 
-using Wide = __int128;
+using WideInteger = __int128;
 
 template <class T>
 std::vector<T> unusual() {
@@ -18,22 +18,24 @@ std::vector<T> unusual() {
   return values;
 }
 
-Wide floor_quotient(Wide a, Wide b) {
+WideInteger floor_quotient(WideInteger a, WideInteger b) {
   return b == 0 ? 0 : a / b - (a % b != 0 && (a < 0) != (b < 0));
 }
-Wide remainder(Wide a, Wide b) { return b == 0 ? 0 : a - floor_quotient(a, b) * b; }
-Wide fmod(Wide a, Wide b) { return b == 0 ? 0 : a % b; }
+WideInteger remainder(WideInteger a, WideInteger b) {
+  return b == 0 ? 0 : a - floor_quotient(a, b) * b;
+}
+WideInteger fmod(WideInteger a, WideInteger b) { return b == 0 ? 0 : a % b; }
 
 template <class T>
 T left_shift(T a, T b) {
   constexpr int kBits = 8 * sizeof(T);
-  if (b < 0 || static_cast<Wide>(b) >= kBits) return 0;
+  if (b < 0 || static_cast<WideInteger>(b) >= kBits) return 0;
   return static_cast<T>(static_cast<unsigned __int128>(a) << b);
 }
 template <class T>
 T right_shift(T a, T b) {
   constexpr int kBits = 8 * sizeof(T);
-  if (b < 0 || static_cast<Wide>(b) >= kBits) return a < 0 ? static_cast<T>(-1) : T{0};
+  if (b < 0 || static_cast<WideInteger>(b) >= kBits) return a < 0 ? static_cast<T>(-1) : T{0};
   return static_cast<T>(a >> b);
 }
 template <class T>
@@ -43,7 +45,7 @@ T power(T base, T exponent) {
     return 0;
   }
   uint64_t result = 1;
-  for (Wide i = 0; i < exponent; ++i) result *= static_cast<uint64_t>(base);
+  for (WideInteger i = 0; i < exponent; ++i) result *= static_cast<uint64_t>(base);
   return static_cast<T>(result);
 }
 
@@ -62,8 +64,8 @@ void check_pairs(std::string_view op, const std::vector<T>& a, const std::vector
 
 template <class T>
 void check_arithmetic(const std::vector<T>& a, const std::vector<T>& b) {
-  check_pairs("add", a, b, [](Wide x, Wide y) { return x + y; });
-  check_pairs("subtract", a, b, [](Wide x, Wide y) { return x - y; });
+  check_pairs("add", a, b, [](WideInteger x, WideInteger y) { return x + y; });
+  check_pairs("subtract", a, b, [](WideInteger x, WideInteger y) { return x - y; });
   check_pairs("multiply", a, b, [](T x, T y) {
     return static_cast<T>(static_cast<uint64_t>(x) * static_cast<uint64_t>(y));
   });
@@ -101,9 +103,9 @@ void check_one_operand(const std::vector<T>& a) {
       ASSERT_EQ(result[i], static_cast<T>(expected(a[i]))) << op << ' ' << +a[i];
     }
   };
-  check("negative", [](Wide x) { return -x; });
-  check("absolute", [](Wide x) { return x < 0 ? -x : x; });
-  check("sign", [](Wide x) { return (x > 0) - (x < 0); });
+  check("negative", [](WideInteger x) { return -x; });
+  check("absolute", [](WideInteger x) { return x < 0 ? -x : x; });
+  check("sign", [](WideInteger x) { return (x > 0) - (x < 0); });
   check("square", [](T x) { return static_cast<uint64_t>(x) * static_cast<uint64_t>(x); });
   check("bitwise_not", [](T x) { return ~x; });
   EXPECT_EQ(run<bool>("is_nan", kDTypeOf<T>, a), std::vector<uint8_t>(a.size(), 0));

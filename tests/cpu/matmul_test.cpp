@@ -11,7 +11,6 @@
 
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
-#include "plait/core/thread_team.h"
 #include "plait/cpu/blocked_product.h"
 #include "plait/cpu/half_precision.h"
 #include "plait/cpu/library_product.h"
@@ -19,18 +18,10 @@
 #include "plait/cpu/recent_cache.h"
 
 #include "tests/cpu/product_reference.h"
+#include "tests/support/threads.h"
 
 namespace plait {
 namespace {
-
-class Threads {
- public:
-  explicit Threads(int count) { set_thread_count(count); }
-  ~Threads() { set_thread_count(before_); }
-
- private:
-  int before_ = thread_count();
-};
 
 // The elements of large products are compared at some places only.
 void expect_product(const Array& a, const Array& b, const Array& out) {

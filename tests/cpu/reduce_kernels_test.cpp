@@ -10,6 +10,8 @@
 
 #include "tests/cpu/elementwise_support.h"
 #include "tests/cpu/reduce_support.h"
+#include "tests/support/special_numbers.h"
+#include "tests/support/threads.h"
 
 namespace plait {
 namespace {
@@ -22,10 +24,8 @@ using reduce_test::for_each_index;
 using reduce_test::number_of;
 using reduce_test::numbers;
 using reduce_test::reduced;
-using reduce_test::Threads;
 using reduce_test::total;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr DType kFloats[] = {DType::f64, DType::f32, DType::f16, DType::bf16};
 constexpr DType kIntegers[] = {DType::i8, DType::i16, DType::i32, DType::i64,
                                DType::u8, DType::u16, DType::u32, DType::u64};

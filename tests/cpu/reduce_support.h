@@ -7,21 +7,9 @@
 #include <span>
 #include <vector>
 
-#include "plait/core/thread_team.h"
 #include "plait/cpu/reduce.h"
 
 namespace plait::reduce_test {
-
-class Threads {
- public:
-  explicit Threads(int count) : before_(thread_count()) { set_thread_count(count); }
-  ~Threads() { set_thread_count(before_); }
-  Threads(const Threads&) = delete;
-  Threads& operator=(const Threads&) = delete;
-
- private:
-  int before_;
-};
 
 inline double number_of(DType dtype, const std::byte* place) {
   const Element element = load_element(dtype, place);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/thread_team.h"
 
 #include "tests/cpu/reduce_support.h"
 
@@ -52,7 +51,7 @@ std::vector<double> expected(Reduction reduction, const Array& x, std::span<cons
   return totals;
 }
 
-void check(Reduction reduction, const Array& x, const std::vector<int64_t>& axes) {
+void check_reduction(Reduction reduction, const Array& x, const std::vector<int64_t>& axes) {
   const Array out = reduced(reduction, x, axes);
   const auto wanted = expected(reduction, x, axes, out);
   for (size_t i = 0; i < wanted.size(); ++i) {
@@ -78,7 +77,7 @@ TEST(Reduce, AnyAxesOfAnyLayout) {
       for (const auto& axes : kAxes) {
         for (const Reduction reduction : {Reduction::sum, Reduction::maximum, Reduction::minimum}) {
           const bool is_empty = each.element_count() == 0 && reduction != Reduction::sum;
-          if (!is_empty) check(reduction, x.view(each), axes);
+          if (!is_empty) check_reduction(reduction, x.view(each), axes);
         }
       }
     }
@@ -90,8 +89,8 @@ TEST(Reduce, LongOnesAreSharedAmongThreads) {
        {Sizes{1'500'000}, Sizes{3, 700'001}, Sizes{700'001, 3}, Sizes{2, 900, 901}}) {
     const Array x = numbers(DType::f32, sizes);
     for (int64_t axis = 0; axis < static_cast<int64_t>(x.rank()); ++axis) {
-      check(Reduction::sum, x, {axis});
-      check(Reduction::maximum, x, {axis});
+      check_reduction(Reduction::sum, x, {axis});
+      check_reduction(Reduction::maximum, x, {axis});
     }
   }
 }

@@ -8,22 +8,14 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/core/thread_team.h"
 #include "plait/cpu/gather.h"
+
+#include "tests/support/threads.h"
 
 namespace plait {
 namespace {
 
-class Threads {
- public:
-  explicit Threads(int count) : before_(thread_count()) { set_thread_count(count); }
-  ~Threads() { set_thread_count(before_); }
-
- private:
-  int before_;
-};
-
-Array random_array(DType dtype, const Sizes& sizes, uint32_t seed) {
+Array random_eighths(DType dtype, const Sizes& sizes, uint32_t seed) {
   std::mt19937 random(seed);
   std::uniform_int_distribution<int> numbers(-4, 4);
   Array array = Array::empty(DType::f64, sizes);
@@ -48,7 +40,7 @@ bool same_bits(const Array& a, const Array& b) {
                      static_cast<size_t>(a.element_count() * a.element_size())) == 0;
 }
 
-double combined(Combine combine, double a, double b) {
+double updated(Combine combine, double a, double b) {
   switch (combine) {
     case Combine::set: return b;
     case Combine::add: return a + b;
@@ -75,7 +67,7 @@ Array by_loops(Combine combine, const Array& x, const Array& updates, const Arra
     const int64_t row = places[i] < 0 ? places[i] + x.sizes()[0] : places[i];
     for (size_t k = 0; k < width; ++k) {
       double& element = to[static_cast<size_t>(row) * width + k];
-      element = rounded(combined(combine, element, from.elements<double>()[i * width + k]));
+      element = rounded(updated(combine, element, from.elements<double>()[i * width + k]));
     }
   }
   return result.converted(x.dtype());
@@ -99,8 +91,8 @@ TEST(Scatter, EveryDTypeAgreesWithALoop) {
       if (is_arithmetic && is_boolean(info.dtype)) continue;
       // Products of few, so that nothing is beyond any dtype.
       const int64_t points = combine == Combine::multiply ? 7 : 40;
-      const Array x = random_array(info.dtype, {9, 5}, 1);
-      const Array updates = random_array(info.dtype, {points, 5}, 2);
+      const Array x = random_eighths(info.dtype, {9, 5}, 1);
+      const Array updates = random_eighths(info.dtype, {points, 5}, 2);
       const Array rows = random_rows(points, 9, 3);
       const bool is_narrow = is_floating(info.dtype) && info.size <= 2;
       const Array expected = by_loops(combine, x, updates, rows, is_narrow && is_arithmetic);
@@ -130,8 +122,8 @@ TEST(Scatter, AnyNumberOfThreadsGivesTheSameBits) {
   for (const DType dtype : {DType::f32, DType::bf16, DType::i32}) {
     for (const Size size : {Size{50, 700, 300}, Size{3000, 1, 60'000}, Size{1, 3, 20'000},
                             Size{70'000, 2, 50'000}, Size{100, 3, 0}}) {
-      const Array x = random_array(dtype, {size.rows, size.width}, 1);
-      Array updates = random_array(DType::f64, {size.points, size.width}, 2);
+      const Array x = random_eighths(dtype, {size.rows, size.width}, 1);
+      Array updates = random_eighths(DType::f64, {size.points, size.width}, 2);
       // Numbers whose sum depends on their order.
       for (double& number : updates.writable_elements<double>())
         number = std::sin(number * 1e3) * 9;
@@ -170,8 +162,8 @@ TEST(Scatter, UniqueRowsAndRepeatedUpdates) {
   for (int64_t i = 0; i < count; ++i) {
     order.writable_elements<int64_t>()[static_cast<size_t>(i)] = i * 7 % count;
   }
-  const Array x = random_array(DType::f32, {count, 3}, 1);
-  const Array one = random_array(DType::f32, {1, 3}, 2);
+  const Array x = random_eighths(DType::f32, {count, 3}, 1);
+  const Array one = random_eighths(DType::f32, {1, 3}, 2);
   const Array repeated = one.view(one.layout().broadcast_to(Sizes{count, 3}));
   for (const Combine combine : {Combine::set, Combine::add}) {
     const Array expected = by_loops(combine, x, repeated, order, false);
@@ -181,7 +173,7 @@ TEST(Scatter, UniqueRowsAndRepeatedUpdates) {
 }
 
 TEST(Gather, LongRowsAndStridedOnes) {
-  const Array x = random_array(DType::f32, {4, 300'000}, 1);
+  const Array x = random_eighths(DType::f32, {4, 300'000}, 1);
   const Array rows = random_rows(3, 4, 2);
   Array result = Array::empty(DType::f32, {3, 300'000});
   read_rows(x, {&rows, 1}, {.axes = {0}}, result);
