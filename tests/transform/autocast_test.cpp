@@ -55,17 +55,17 @@ TEST(Autocast, TheListsAreTheUsersToChoose) {
   EXPECT_EQ(exp(tanh(kX)).dtype(), DType::bf16);
 }
 
-Tensor loss_of(const Tensor& w, const Tensor& x) { return sum(square(softmax(matmul(x, w)))); }
+Tensor softmax_loss(const Tensor& w, const Tensor& x) { return sum(square(softmax(matmul(x, w)))); }
 
 TEST(Autocast, GradientsHaveTheDtypeOfTheParameters) {
-  const auto fast = autocast(loss_of);
+  const auto fast = autocast(softmax_loss);
   const auto [loss, gradient] = value_and_grad(fast)(kW, kX);
-  const Tensor wanted = grad(loss_of)(kW, kX);
+  const Tensor wanted = grad(softmax_loss)(kW, kX);
   EXPECT_EQ(loss.dtype(), DType::f32);
   EXPECT_EQ(gradient.dtype(), DType::f32);
   EXPECT_TRUE(all(absolute(gradient - wanted) < 0.02).item<bool>());
   EXPECT_FALSE(all(equal(gradient, wanted)).item<bool>());
-  EXPECT_EQ(autocast(grad(loss_of))(kW, kX).dtype(), DType::f32);
+  EXPECT_EQ(autocast(grad(softmax_loss))(kW, kX).dtype(), DType::f32);
 }
 
 TEST(Autocast, ACastOfTheUsersOwnRounds) {
@@ -77,12 +77,12 @@ TEST(Autocast, ACastOfTheUsersOwnRounds) {
 }
 
 TEST(Autocast, OfATraceAndOfAProgram) {
-  const TracedProgram plain = trace(loss_of)(kW, kX);
-  const TracedProgram traced = trace(autocast(loss_of))(kW, kX);
+  const TracedProgram plain = trace(softmax_loss)(kW, kX);
+  const TracedProgram traced = trace(autocast(softmax_loss))(kW, kX);
   const ir::Program narrow = autocast(plain.program);
   EXPECT_NE(narrow.text().find("bf16"), std::string::npos);
   const Tensor given[] = {kW, kX};
-  const Tensor eager = autocast(loss_of)(kW, kX);
+  const Tensor eager = autocast(softmax_loss)(kW, kX);
   EXPECT_EQ(evaluate(traced.program, given).at(0).text(), eager.text());
   // The plain program's softmax takes and gives f32, where the function's rounds to what it was
   // given.

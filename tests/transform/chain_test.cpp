@@ -15,6 +15,7 @@
 
 #include "tests/support/counted_allocations.h"
 #include "tests/support/small_stack.h"
+#include "tests/transform/transform_support.h"
 
 namespace plait {
 namespace {
@@ -28,7 +29,6 @@ constexpr size_t kStack = 256 * 1024;
 #endif
 
 Tensor one() { return full({}, 1, DType::f64); }
-double value_of(const Tensor& x) { return x.item<double>(); }
 
 // x^(length + 1), each product of what came before and of x, so that x is used so often.
 struct Chain {

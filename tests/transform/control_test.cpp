@@ -21,21 +21,12 @@
 #include "plait/transform/vmap.h"
 
 #include "tests/transform/traced_run.h"
+#include "tests/transform/transform_support.h"
 
 namespace plait {
 namespace {
 
 using Function = std::function<Tensor(Tensor)>;
-
-double value_of(const Tensor& x) { return x.item<double>(); }
-
-void expect_alike(const Tensor& found, const Tensor& expected, std::string_view what) {
-  SCOPED_TRACE(what);
-  ASSERT_EQ(found.type(), expected.type());
-  const double size = 100 + value_of(max(absolute(expected)));
-  EXPECT_LT(value_of(max(absolute(found - expected))), 1e-12 * size)
-      << found.text() << expected.text();
-}
 
 const Tensor kWeights = tensor({0.9, -0.6, 0.4});
 
@@ -45,9 +36,6 @@ struct Case {
   bool is_for_many = true;
 };
 
-Dim half_of(const Tensor& x) { return floor_div(x.shape(0), 2); }
-Tensor first_half(const Tensor& x) { return slice_axis(x, 0, 0, half_of(x)); }
-Tensor second_half(const Tensor& x) { return slice_axis(x, 0, half_of(x), half_of(x)); }
 // f64[12]
 Tensor dozen(const Tensor& x) {
   return concat(std::vector{sin(x), x * kWeights, cos(x) * x, x - 0.3}, 0);
@@ -395,7 +383,7 @@ Tensor by_differences(const Function& f, const Tensor& x) {
   return stack(slopes);
 }
 
-Tensor evaluated(const TracedProgram& traced, const Tensor& x, bool through_text) {
+Tensor evaluated_at(const TracedProgram& traced, const Tensor& x, bool through_text) {
   const ir::Program program =
       through_text ? ir::Program::parse(traced.program.text()) : traced.program;
   return evaluate(program, with_hidden(traced, {x})).at(0);
@@ -442,7 +430,7 @@ TEST_P(Control, IsStagedWithItsDerivatives) {
     const TracedProgram traced = trace(way)(Tensor(kSamples[0]));
     for (int64_t i = 0; i < 5; ++i) {
       const Tensor x = kSamples[i], expected = way(x);
-      expect_alike(evaluated(traced, x, i == 1), expected, "evaluated");
+      expect_alike(evaluated_at(traced, x, i == 1), expected, "evaluated");
       const std::vector<Tensor> arguments = with_hidden(traced, {x});
       expect_alike(run(traced.program, arguments).at(0), expected, "run");
       const Function following = [&](Tensor x) {
@@ -482,10 +470,10 @@ TEST_P(Control, IsDoneForManySamples) {
   expect_alike(vmap(grad(f))(x), by_loop(grad(f))(x), "vmap of grad");
   expect_alike(grad(total(many))(x), grad(total(loop))(x), "grad of vmap");
   expect_alike(vmap(slope_of(f))(x), by_loop(slope_of(f))(x), "vmap of jvp");
-  expect_alike(evaluated(trace(many)(x), x, false), loop(x), "traced");
-  expect_alike(evaluated(trace(vmap(grad(f)))(x), x, true), by_loop(grad(f))(x),
+  expect_alike(evaluated_at(trace(many)(x), x, false), loop(x), "traced");
+  expect_alike(evaluated_at(trace(vmap(grad(f)))(x), x, true), by_loop(grad(f))(x),
                "traced vmap of grad");
-  expect_alike(evaluated(trace(grad(total(many)))(x), x, false), grad(total(loop))(x),
+  expect_alike(evaluated_at(trace(grad(total(many)))(x), x, false), grad(total(loop))(x),
                "traced grad of vmap");
   const Tensor twice = stack(std::vector{x, x});
   expect_alike(vmap(vmap(f))(twice), stack(std::vector{loop(x), loop(x)}), "vmap of vmap");

@@ -17,11 +17,10 @@
 #include "plait/transform/jacobian.h"
 #include "plait/transform/programs.h"
 
+#include "tests/transform/transform_support.h"
+
 namespace plait {
 namespace {
-
-Tensor number(double value) { return full({}, value, DType::f64); }
-double value_of(const Tensor& x) { return x.item<double>(); }
 
 // x³, whose rule says 5 times its derivative, so that it shows which one was taken.
 const auto cube_by_vjp = custom_vjp(
@@ -33,11 +32,6 @@ const auto cube_by_jvp = custom_jvp([](Tensor x) { return x * x * x; },
                                       const auto [dx] = along;
                                       return std::pair{x * x * x, 15 * x * x * dx};
                                     });
-
-template <class F>
-Tensor tangent_at(const F& f, const Tensor& x) {
-  return jvp(f, std::tuple(x), std::tuple(number(1))).second;
-}
 
 template <class F>
 void check_cube(const F& f) {
@@ -106,10 +100,6 @@ TEST(Custom, RulesInProgramsMayCapture) {
 
 TEST(Custom, VjpServesBothModes) { check_cube(cube_by_vjp); }
 TEST(Custom, JvpServesBothModes) { check_cube(cube_by_jvp); }
-
-struct Pair {
-  Tensor first, second;
-};
 
 TEST(Custom, TreesGoInAndOut) {
   const auto swap =

@@ -60,7 +60,7 @@ void expect_close(const char* what, const Numbers& got, const Numbers& wanted, d
 }
 
 // In every bit.
-void expect_same(const char* what, const Tensors& got, const Tensors& wanted) {
+void expect_same_bits(const char* what, const Tensors& got, const Tensors& wanted) {
   if (got.size() != wanted.size()) {
     throw Disagreement(fmt::format("{}: {} results and {}", what, got.size(), wanted.size()));
   }
@@ -87,7 +87,7 @@ void expect_as_good_as_same(const char* what, const Tensors& got, const Tensors&
       throw Disagreement(fmt::format("{}: result {} is {} and {}", what, i, got[i].type().text(),
                                      wanted[i].type().text()));
     }
-    if (!is_inexact(got[i].dtype())) expect_same(what, {got[i]}, {wanted[i]});
+    if (!is_inexact(got[i].dtype())) expect_same_bits(what, {got[i]}, {wanted[i]});
   }
   expect_close(what, numbers_of(got), numbers_of(wanted), 1e-11);
 }
@@ -124,9 +124,9 @@ Tensors joined(Tensors first, const Tensors& second) {
   return first;
 }
 
-using Function = std::function<Tensors(const Tensors&)>;
+using ManyToMany = std::function<Tensors(const Tensors&)>;
 
-Tensors tangents_of(const Function& f, const Tensors& x, const Tensors& t) {
+Tensors tangents_of(const ManyToMany& f, const Tensors& x, const Tensors& t) {
   return jvp(f, std::tuple(x), std::tuple(t)).second;
 }
 
@@ -135,7 +135,7 @@ struct Slope {
   Numbers slope, tolerance;
   bool is_known = true;
 };
-Slope slope_of(const Function& f, const Tensors& x, const Tensors& t) {
+Slope slope_by_differences(const ManyToMany& f, const Tensors& x, const Tensors& t) {
   constexpr double kStep = 1e-5;
   const auto at = [&](double distance) {
     Tensors moved = x;
@@ -179,7 +179,7 @@ void expect_slope(const char* what, const Slope& slope, const Numbers& given) {
 
 // Of many forms within each other, derivatives of higher order are programs of megabytes.
 constexpr size_t kLarge = 5000;
-size_t size_of(const ir::Program& program) {
+size_t instruction_count(const ir::Program& program) {
   size_t instructions = 0;
   for (const auto& function : program.functions()) instructions += function->size();
   return instructions;
@@ -233,8 +233,8 @@ class Checks {
                            evaluate(ir::Program::from_bytes(traced_.bytes()), arguments_),
                            results_);
     const TracedProgram fixed = trace([&](const Tensors& x) { return program_(x); })(arguments_);
-    expect_same("of fixed sizes, and at once",
-                evaluate(fixed.program, joined(arguments_, fixed.hidden_inputs)), results_);
+    expect_same_bits("of fixed sizes, and at once",
+                     evaluate(fixed.program, joined(arguments_, fixed.hidden_inputs)), results_);
     const Tensors others = program_.arguments(1);
     expect_as_good_as_same("of other sizes, and at once", evaluate(traced_, others),
                            program_(others));
@@ -242,17 +242,17 @@ class Checks {
 
   bool check_tangents() {
     tangents_ = tangents_of(f_, x_, direction_);
-    Slope slope = slope_of(f_, x_, direction_);
+    Slope slope = slope_by_differences(f_, x_, direction_);
     slope.is_known = slope.is_known && !is_narrow_;
     expect_slope("the tangents", slope, numbers_of(tangents_));
     const auto [values, linear] = linearize(f_, x_);
-    expect_same("the values of linearize", values, results_);
-    expect_same("linearize, and jvp", linear(direction_), tangents_);
+    expect_same_bits("the values of linearize", values, results_);
+    expect_same_bits("linearize, and jvp", linear(direction_), tangents_);
     const TracedProgram recorded =
         trace([&](const Tensors& t) { return present(linear(t)); })(direction_);
-    expect_same("linearize recorded, and jvp",
-                evaluate(recorded.program, joined(direction_, recorded.hidden_inputs)),
-                present(tangents_));
+    expect_same_bits("linearize recorded, and jvp",
+                     evaluate(recorded.program, joined(direction_, recorded.hidden_inputs)),
+                     present(tangents_));
     const Tensors by_program = evaluate(jvp(traced_), joined(arguments_, direction_));
     expect_as_good_as_same("the program's jvp, and jvp", by_program,
                            joined(results_, present(tangents_)));
@@ -266,7 +266,7 @@ class Checks {
       cotangents[i] = astype(spread_over(results_[i]), results_[i].dtype());
     }
     const auto [values, pull] = vjp(f_, x_);
-    expect_same("the values of vjp", values, results_);
+    expect_same_bits("the values of vjp", values, results_);
     const Tensors pulled = std::get<0>(pull(cotangents));
     expect_dual(cotangents, pulled);
 
@@ -328,7 +328,7 @@ class Checks {
     };
     const Tensors reverse_over_reverse = grad(along)(x_);
     second_ = numbers_of(forward_over_reverse);
-    Slope slope = slope_of(gradient_, x_, direction_);
+    Slope slope = slope_by_differences(gradient_, x_, direction_);
     slope.is_known = slope.is_known && !is_narrow_;
     expect_slope("forward over reverse", slope, second_);
     const double tolerance = tolerance_ * 10;
@@ -361,7 +361,7 @@ class Checks {
       return joined({value}, found);
     });
     expect_as_good_as_same("grad recorded, and grad", evaluate(recorded, arguments_), wanted);
-    if (size_of(gradient) < kLarge) {
+    if (instruction_count(gradient) < kLarge) {
       const Tensors second = evaluate(jvp(gradient), joined(arguments_, direction_));
       const Tensors tangents(second.begin() + static_cast<std::ptrdiff_t>(wanted.size()) + 1,
                              second.end());
@@ -374,7 +374,7 @@ class Checks {
     if (total.derivation()) total.backward();
     for (Tensor& x : followed) x = x.grad() ? x.grad() : zeros_like(x.detach());
     followed.insert(followed.begin(), wanted[0]);
-    expect_same("backward, and grad", followed, wanted);
+    expect_same_bits("backward, and grad", followed, wanted);
   }
 
   const RandomProgram& program_;
@@ -384,7 +384,7 @@ class Checks {
   std::vector<size_t> reals_;
   Tensors x_, direction_, results_, tangents_;
   Numbers second_;
-  Function f_, loss_, gradient_;
+  ManyToMany f_, loss_, gradient_;
   ir::Program traced_;
 };
 

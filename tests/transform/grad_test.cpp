@@ -19,12 +19,11 @@
 #include "plait/transform/tape.h"
 
 #include "tests/transform/traced_run.h"
+#include "tests/transform/transform_support.h"
 
 namespace plait {
 namespace {
 
-Tensor number(double value) { return full({}, value, DType::f64); }
-double value_of(const Tensor& x) { return x.item<double>(); }
 Tensor cube(const Tensor& x) { return x * x * x; }
 
 TEST(Grad, OfANumber) {
@@ -46,11 +45,6 @@ TEST(Grad, ByAnArray) {
   }
   EXPECT_FALSE(gradient.derivation());
 }
-
-struct Layer {
-  Tensor weight, bias;
-  Tensor operator()(const Tensor& x) const { return matmul(x, weight) + bias; }
-};
 
 TEST(Grad, ByAStruct) {
   const Layer layer{full({2, 3}, 0.5, DType::f64), zeros({3}, DType::f64)};
@@ -103,20 +97,16 @@ TEST(Grad, DoesNotConfusePerturbations) {
   EXPECT_EQ(value_of(grad(grad(g))(number(2))), 24);
 }
 
-Tensor tangent_at(const auto& f, double x) {
-  return jvp(f, std::tuple(number(x)), std::tuple(number(1))).second;
-}
-
 TEST(Jvp, OfANumber) {
-  EXPECT_EQ(value_of(tangent_at(cube, 3)), 27);
+  EXPECT_EQ(value_of(tangent_at(cube, number(3))), 27);
   const auto first = [](Tensor x) {
     return jvp(cube, std::tuple(x), std::tuple(number(1))).second;
   };
-  EXPECT_EQ(value_of(tangent_at(first, 3)), 18);
+  EXPECT_EQ(value_of(tangent_at(first, number(3))), 18);
   const auto second = [&](Tensor x) {
     return jvp(first, std::tuple(x), std::tuple(number(1))).second;
   };
-  EXPECT_EQ(value_of(tangent_at(second, 3)), 6);
+  EXPECT_EQ(value_of(tangent_at(second, number(3))), 6);
 }
 
 TEST(Jvp, DoesNotConfusePerturbations) {
@@ -124,7 +114,7 @@ TEST(Jvp, DoesNotConfusePerturbations) {
     const auto inner = [&](Tensor y) { return x + y; };
     return x * jvp(inner, std::tuple(number(1)), std::tuple(number(1))).second;
   };
-  EXPECT_EQ(value_of(tangent_at(f, 1)), 1);
+  EXPECT_EQ(value_of(tangent_at(f, number(1))), 1);
 }
 
 TEST(Jvp, AndGradWithinEachOther) {
@@ -132,9 +122,9 @@ TEST(Jvp, AndGradWithinEachOther) {
     return jvp(cube, std::tuple(x), std::tuple(number(1))).second;
   };
   EXPECT_EQ(value_of(grad(jvp_of_cube)(number(3))), 18);
-  EXPECT_EQ(value_of(tangent_at(grad(cube), 3)), 18);
+  EXPECT_EQ(value_of(tangent_at(grad(cube), number(3))), 18);
   EXPECT_EQ(value_of(grad(grad(jvp_of_cube))(number(3))), 6);
-  EXPECT_EQ(value_of(tangent_at(grad(grad(cube)), 3)), 6);
+  EXPECT_EQ(value_of(tangent_at(grad(grad(cube)), number(3))), 6);
   const auto mixed = [](Tensor x) {
     return jvp(grad(cube), std::tuple(x), std::tuple(number(1))).second;
   };

@@ -3,26 +3,13 @@
 
 #include <utility>
 
-#include <gtest/gtest.h>
-
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
 #include "plait/transform/vmap.h"
+
+#include "tests/transform/transform_support.h"
 
 namespace plait {
 
-inline Tensor numbers(const Shape& shape, double first) {
-  const auto count = shape.element_count().number();
-  return sin(reshape(astype(arange(count), DType::f64), shape) * 0.7 + first);
-}
-
-inline void expect_alike(const Tensor& found, const Tensor& expected) {
-  ASSERT_EQ(found.type(), expected.type());
-  EXPECT_LT(max(absolute(found - expected)).item<double>(), 1e-10)
-      << found.text() << expected.text();
-}
+inline const Tensor kBatch = numbers({5, 3}, 0);
 
 template <class F>
 auto along_batch(F f) {

@@ -42,48 +42,49 @@ void expect_everywhere(const F& f, const Tensor& expected, const Arguments&... a
   EXPECT_EQ(traced.program.text().find("all_reduce"), std::string::npos);
 }
 
-const Tensor x = numbers({5, 3}, 0);
-
 TEST(NamedAxes, Reductions) {
   const auto all = [](const Tensor& of_all) { return broadcast_to(of_all, {5, 3}); };
   expect_everywhere(along_batch([](Tensor a) { return all_reduce_sum(a, "batch"); }),
-                    all(sum(x, 0)), x);
+                    all(sum(kBatch, 0)), kBatch);
   expect_everywhere(along_batch([](Tensor a) { return a - all_reduce_mean(a, "batch"); }),
-                    x - mean(x, 0), x);
+                    kBatch - mean(kBatch, 0), kBatch);
   expect_everywhere(along_batch([](Tensor a) { return a - all_reduce_max(a, "batch"); }),
-                    x - max(x, 0), x);
+                    kBatch - max(kBatch, 0), kBatch);
   expect_everywhere(along_batch([](Tensor a) { return a * all_reduce_min(a, "batch"); }),
-                    x * min(x, 0), x);
+                    kBatch * min(kBatch, 0), kBatch);
   // The same for all of them: one value, or so many times that.
   const auto once =
       vmap([](Tensor a) { return all_reduce_sum(a, "batch"); }, {.out = {none}, .name = "batch"});
-  expect_everywhere(once, sum(x, 0), x);
+  expect_everywhere(once, sum(kBatch, 0), kBatch);
   const auto count = vmap([](Tensor) { return all_reduce_sum(ones({}, DType::f64), "batch"); },
                           {.out = {none}, .name = "batch"});
-  expect_everywhere(count, asarray(5., DType::f64), x);
-  EXPECT_EQ(along_batch([](Tensor a) { return all_reduce_sum(a > 0, "batch"); })(x).type().text(),
-            "i64[5, 3]");
-  EXPECT_EQ(along_batch([](Tensor a) { return all_reduce_mean(astype(a, DType::i32), "batch"); })(x)
-                .type()
-                .text(),
-            "f32[5, 3]");
+  expect_everywhere(count, asarray(5., DType::f64), kBatch);
+  EXPECT_EQ(
+      along_batch([](Tensor a) { return all_reduce_sum(a > 0, "batch"); })(kBatch).type().text(),
+      "i64[5, 3]");
+  EXPECT_EQ(
+      along_batch([](Tensor a) { return all_reduce_mean(astype(a, DType::i32), "batch"); })(kBatch)
+          .type()
+          .text(),
+      "f32[5, 3]");
 }
 
 TEST(NamedAxes, PlacesAlongThem) {
   expect_everywhere(along_batch([](Tensor a) { return a * axis_index("batch"); }),
-                    x * reshape(iota(5), {5, 1}), x);
-  expect_everywhere(along_batch([](Tensor a) { return a * axis_size("batch"); }), x * 5, x);
+                    kBatch * reshape(iota(5), {5, 1}), kBatch);
+  expect_everywhere(along_batch([](Tensor a) { return a * axis_size("batch"); }), kBatch * 5,
+                    kBatch);
   const auto gathered = [](int64_t axis) {
     return vmap([axis](Tensor a) { return all_gather(a, "batch", axis); },
                 {.out = {none}, .name = "batch"});
   };
-  expect_everywhere(gathered(0), x, x);
-  expect_everywhere(gathered(-1), transpose(x), x);
-  expect_everywhere(along_batch([](Tensor a) { return axis_shift(a, "batch", 2); }), roll(x, 2, 0),
-                    x);
+  expect_everywhere(gathered(0), kBatch, kBatch);
+  expect_everywhere(gathered(-1), transpose(kBatch), kBatch);
+  expect_everywhere(along_batch([](Tensor a) { return axis_shift(a, "batch", 2); }),
+                    roll(kBatch, 2, 0), kBatch);
   const auto sized = vmap([](Tensor a) { return a * astype(axis_index("batch"), DType::f64); },
                           {.in = {none}, .size = Dim(4), .name = "batch"});
-  expect_everywhere(sized, x * reshape(astype(iota(4), DType::f64), {4, 1, 1}), x);
+  expect_everywhere(sized, kBatch * reshape(astype(iota(4), DType::f64), {4, 1, 1}), kBatch);
 }
 
 TEST(NamedAxes, Nest) {
@@ -144,15 +145,15 @@ TEST(NamedAxes, BatchNormalization) {
     return sum(square(tanh(matmul(normalized_whole(a), weight))));
   };
   // Outside, and inside: of all samples' losses, by each sample and by what they share.
-  expect_everywhere(grad<0>(batch), grad<0>(whole)(x, w), x, w);
-  expect_everywhere(grad<1>(batch), grad<1>(whole)(x, w), x, w);
+  expect_everywhere(grad<0>(batch), grad<0>(whole)(kBatch, w), kBatch, w);
+  expect_everywhere(grad<1>(batch), grad<1>(whole)(kBatch, w), kBatch, w);
   const auto inside = [&](auto derivative, VmapOptions options) {
     options.name = "batch";
     return vmap(derivative, options);
   };
-  expect_everywhere(inside(grad<0>(one), {.in = {0, none}}), grad<0>(whole)(x, w), x, w);
-  expect_everywhere(inside(grad<1>(one), {.in = {0, none}, .out = {none}}), grad<1>(whole)(x, w), x,
-                    w);
+  expect_everywhere(inside(grad<0>(one), {.in = {0, none}}), grad<0>(whole)(kBatch, w), kBatch, w);
+  expect_everywhere(inside(grad<1>(one), {.in = {0, none}, .out = {none}}),
+                    grad<1>(whole)(kBatch, w), kBatch, w);
   // A second time, in both ways.
   const auto slope = [&](Tensor a, Tensor weight) {
     return sum(square(inside(grad<1>(one), {.in = {0, none}, .out = {none}})(a, weight)));
@@ -160,40 +161,40 @@ TEST(NamedAxes, BatchNormalization) {
   const auto slope_of_whole = [&](Tensor a, Tensor weight) {
     return sum(square(grad<1>(whole)(a, weight)));
   };
-  expect_everywhere(grad<0>(slope), grad<0>(slope_of_whole)(x, w), x, w);
+  expect_everywhere(grad<0>(slope), grad<0>(slope_of_whole)(kBatch, w), kBatch, w);
   const auto inner_slope = [&](Tensor a, Tensor weight) {
     return sum(square(grad<1>(one)(a, weight)));
   };
-  expect_everywhere(inside(grad<0>(inner_slope), {.in = {0, none}}), grad<0>(slope_of_whole)(x, w),
-                    x, w);
+  expect_everywhere(inside(grad<0>(inner_slope), {.in = {0, none}}),
+                    grad<0>(slope_of_whole)(kBatch, w), kBatch, w);
 }
 
 TEST(NamedAxes, GradientsAreOfTheWhole) {
   // A loss that all share counts once.
   const auto shared = [](Tensor a) { return sum(square(all_reduce_sum(a, "batch"))); };
-  expect_everywhere(along_batch(grad(shared)), broadcast_to(2 * sum(x, 0), {5, 3}), x);
+  expect_everywhere(along_batch(grad(shared)), broadcast_to(2 * sum(kBatch, 0), {5, 3}), kBatch);
   // One of each: their sum.
   const auto own = [](Tensor a) { return sum(a * all_reduce_sum(a, "batch")); };
-  expect_everywhere(along_batch(grad(own)), broadcast_to(2 * sum(x, 0), {5, 3}), x);
+  expect_everywhere(along_batch(grad(own)), broadcast_to(2 * sum(kBatch, 0), {5, 3}), kBatch);
   // Both at once, and constants.
   const auto mixed = [](Tensor a) {
     const Tensor total = all_reduce_sum(a, "batch");
     return sum(total + 3.) + sum(a * total);
   };
-  expect_everywhere(along_batch(grad(mixed)), broadcast_to(5 + 2 * sum(x, 0), {5, 3}), x);
+  expect_everywhere(along_batch(grad(mixed)), broadcast_to(5 + 2 * sum(kBatch, 0), {5, 3}), kBatch);
   // What samples share gets what comes of all of them, or of each its own.
   const Tensor w = numbers({3}, 1);
   const auto product = [](Tensor a, Tensor weight) { return sum(square(a) * weight); };
   const auto by_weight = [&](LaneAxis out, auto f) {
     return vmap(grad<1>(f), {.in = {0, none}, .out = {out}, .name = "batch"});
   };
-  expect_everywhere(by_weight(none, product), sum(square(x), 0), x, w);
+  expect_everywhere(by_weight(none, product), sum(square(kBatch), 0), kBatch, w);
   const auto apart = [](Tensor a, Tensor weight) {
     return grad([&](Tensor own) { return sum(square(a) * own); })(vary(weight, "batch"));
   };
-  expect_everywhere(vmap(apart, {.in = {0, none}, .name = "batch"}), square(x), x, w);
+  expect_everywhere(vmap(apart, {.in = {0, none}, .name = "batch"}), square(kBatch), kBatch, w);
   // Those that are the greatest share what comes of it.
-  const Tensor twice = stack(std::vector<Tensor>{x[0], x[0], x[1]}, 0);
+  const Tensor twice = stack(std::vector<Tensor>{kBatch[0], kBatch[0], kBatch[1]}, 0);
   const auto by_max = [](Tensor a) { return sum(all_reduce_max(a, "batch")); };
   const auto whole = [](Tensor a) { return sum(max(a, 0)); };
   expect_everywhere(along_batch(grad(by_max)), grad(whole)(twice), twice);
@@ -212,20 +213,20 @@ TEST(NamedAxes, GradientsOfWhatMoves) {
     return sum(square(axis_shift(a, "batch", 1)) * b);
   };
   const auto shifted_whole = [](Tensor a, Tensor b) { return sum(square(roll(a, 1, 0)) * b); };
-  expect_everywhere(along_batch(grad<0>(shifted)), grad<0>(shifted_whole)(x, w), x, w);
+  expect_everywhere(along_batch(grad<0>(shifted)), grad<0>(shifted_whole)(kBatch, w), kBatch, w);
   const auto gathered = [](Tensor a, Tensor b) {
     return sum(matmul(all_gather(a, "batch"), b) * sum(b));
   };
   const auto gathered_whole = [](Tensor a, Tensor b) {
     return sum(sum(matmul(b, transpose(a)), 1) * sum(b, 1));
   };
-  expect_everywhere(along_batch(grad<0>(gathered)), grad<0>(gathered_whole)(x, w), x, w);
-  expect_everywhere(along_batch(grad<1>(gathered)), grad<1>(gathered_whole)(x, w), x, w);
+  expect_everywhere(along_batch(grad<0>(gathered)), grad<0>(gathered_whole)(kBatch, w), kBatch, w);
+  expect_everywhere(along_batch(grad<1>(gathered)), grad<1>(gathered_whole)(kBatch, w), kBatch, w);
   const auto second = [&](Tensor a, Tensor b) { return sum(square(grad<1>(gathered)(a, b))); };
   const auto second_whole = [&](Tensor a, Tensor b) {
     return sum(square(grad<1>(gathered_whole)(a, b)));
   };
-  expect_everywhere(along_batch(grad<0>(second)), grad<0>(second_whole)(x, w), x, w);
+  expect_everywhere(along_batch(grad<0>(second)), grad<0>(second_whole)(kBatch, w), kBatch, w);
 }
 
 TEST(NamedAxes, TangentsAndCotangentsOfEachPlace) {
@@ -234,13 +235,14 @@ TEST(NamedAxes, TangentsAndCotangentsOfEachPlace) {
   const auto along = [](Tensor a, Tensor weight) {
     return jvp([](Tensor at) { return sum(at * at); }, std::tuple(weight), std::tuple(a)).second;
   };
-  expect_everywhere(vmap(along, {.in = {0, none}, .name = "batch"}), sum(2 * x * w, 1), x, w);
+  expect_everywhere(vmap(along, {.in = {0, none}, .name = "batch"}), sum(2 * kBatch * w, 1), kBatch,
+                    w);
   // A cotangent of its own, of what is the same for all.
   const auto back = [](Tensor a) {
     const auto [y, pull] = vjp([](Tensor b) { return all_reduce_sum(square(b), "batch"); }, a);
     return std::get<0>(pull(a));
   };
-  expect_everywhere(along_batch(back), 2 * x * sum(x, 0), x);
+  expect_everywhere(along_batch(back), 2 * kBatch * sum(kBatch, 0), kBatch);
 }
 
 }  // namespace

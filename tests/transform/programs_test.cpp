@@ -18,11 +18,10 @@
 #include "plait/transform/grad.h"
 #include "plait/transform/tape.h"
 
+#include "tests/transform/transform_support.h"
+
 namespace plait {
 namespace {
-
-Tensor number(double value) { return full({}, value, DType::f64); }
-double value_of(const Tensor& x) { return x.item<double>(); }
 
 ir::Program program_of(std::string_view text) {
   register_all();

@@ -25,7 +25,7 @@ constexpr int64_t kMostElements = 160;
 
 struct NothingFits {};
 
-double greatest_of(const Tensor& x) {
+double greatest_element(const Tensor& x) {
   if (!is_inexact(x.dtype()) || x.array().element_count() == 0) return 0;
   return max(absolute(x)).item<double>();
 }
@@ -33,8 +33,8 @@ double greatest_of(const Tensor& x) {
 // By a power of two, so that no number is rounded.
 double scale_of(const DrawnValue& value) {
   if (!is_inexact(value.type.dtype())) return 1;
-  const double size = greatest_of(value.here) / kGreatest;
-  const double slope = greatest_of(value.nearby - value.here) / kNearby / kSteepest;
+  const double size = greatest_element(value.here) / kGreatest;
+  const double slope = greatest_element(value.nearby - value.here) / kNearby / kSteepest;
   const double excess = std::max(size, slope);
   return excess <= 1 ? 1 : std::exp2(-std::ceil(std::log2(excess)));
 }
@@ -99,7 +99,7 @@ class BlockMaker {
     for (const Tensor& result : here) {
       const int64_t count = result.array().element_count();
       Chooser::need(result.rank() <= 3);
-      Chooser::need(count > 0 && count <= kMostElements && std::isfinite(greatest_of(result)));
+      Chooser::need(count > 0 && count <= kMostElements && std::isfinite(greatest_element(result)));
     }
     types = result_types(types, chosen);
     std::vector<double> scales;
@@ -137,7 +137,7 @@ class BlockMaker {
 };
 
 // Of each dimension a number of its own, so that nothing is equal by chance.
-Tensor numbers_of(const ir::Type& type, const Sizes& sizes, std::mt19937_64& random) {
+Tensor drawn_tensor(const ir::Type& type, const Sizes& sizes, std::mt19937_64& random) {
   Array array = Array::empty(DType::f64, sizes);
   for (double& element : array.writable_elements<double>()) {
     element = 4 * (static_cast<double>(random() >> 11) * 0x1p-53) - 2;
@@ -275,7 +275,7 @@ Tensors RandomProgram::arguments(int64_t more) const {
   Tensors all;
   for (const ir::Type& type : parameters_) {
     const std::vector<int64_t> each = type.shape().evaluate(sizes);
-    all.push_back(numbers_of(type, Sizes(each), random));
+    all.push_back(drawn_tensor(type, Sizes(each), random));
   }
   return all;
 }

@@ -17,7 +17,9 @@
 #include "plait/transform/vjp.h"
 #include "plait/transform/vmap.h"
 
+#include "tests/support/errors.h"
 #include "tests/transform/traced_run.h"
+#include "tests/transform/transform_support.h"
 
 namespace plait {
 namespace {
@@ -56,7 +58,6 @@ const Tensor a = tensor({0.3, -0.7}), b = tensor({1.1, 0.2}), c = tensor({-0.4, 
              d = tensor({0.5, 0.6}), w = tensor({0.8, 1.3});
 
 Tensor stacked(const std::vector<Tensor>& parts) { return stack(parts); }
-double number(const Tensor& x) { return x.item<double>(); }
 std::vector<Tensor> values_of(const Maybe<Tree>& tree) {
   const Tree root = tree.value(), left = root.left.value(), right = root.right.value();
   return {root.value, left.value, right.value, right.left.value().value};
@@ -66,7 +67,7 @@ std::vector<Tensor> expected_gradient() {
   return {ga, gb, gc, gd};
 }
 void expect_equal(const Tensor& found, const Tensor& expected) {
-  EXPECT_LT(number(max(absolute(found - expected))), 1e-12) << found.text() << expected.text();
+  EXPECT_LT(value_of(max(absolute(found - expected))), 1e-12) << found.text() << expected.text();
 }
 void expect_gradient(const Maybe<Tree>& found) {
   const auto values = values_of(found), expected = expected_gradient();
@@ -78,7 +79,7 @@ TEST(Record, HoldsWhatItWasMadeOf) {
   EXPECT_TRUE(tree.has_value().item<bool>());
   EXPECT_FALSE(tree.value().left.value().right.has_value().item<bool>());
   expect_equal(values_of(tree)[3], d);
-  EXPECT_NEAR(number(energy(tree, w)), number(written_out(a, b, c, d, w)), 1e-14);
+  EXPECT_NEAR(value_of(energy(tree, w)), value_of(written_out(a, b, c, d, w)), 1e-14);
 }
 
 TEST(Record, IsDifferentiatedAtOnce) {
@@ -96,12 +97,12 @@ TEST(Record, IsOneParameterOfAProgram) {
   EXPECT_NE(traced.program.text().find("(%p0: @tree?"), std::string::npos) << traced.program.text();
   for (const Maybe<Tree>& each : {tree, other, Maybe<Tree>()}) {
     const std::vector<Tensor> arguments = tensors_of(std::tuple(each, w));
-    const double expected = number(energy(each, w));
-    EXPECT_NEAR(number(run_traced(traced, arguments).at(0)), expected, 1e-14);
-    EXPECT_NEAR(number(evaluate(traced.program, with_hidden(traced, arguments)).at(0)), expected,
+    const double expected = value_of(energy(each, w));
+    EXPECT_NEAR(value_of(run_traced(traced, arguments).at(0)), expected, 1e-14);
+    EXPECT_NEAR(value_of(evaluate(traced.program, with_hidden(traced, arguments)).at(0)), expected,
                 1e-14);
     const ir::Program parsed = ir::Program::parse(traced.program.text());
-    EXPECT_NEAR(number(evaluate(parsed, with_hidden(traced, arguments)).at(0)), expected, 1e-14);
+    EXPECT_NEAR(value_of(evaluate(parsed, with_hidden(traced, arguments)).at(0)), expected, 1e-14);
   }
 }
 
@@ -135,7 +136,8 @@ TEST(Record, HasSecondDerivatives) {
     return jvp(f, std::tuple(a, b, c, d), std::tuple(d, c, b, a)).second;
   };
   const Tensor expected = grad<4>(slope_written_out)(a, b, c, d, w);
-  EXPECT_NEAR(number(slope(tree, direction, w)), number(slope_written_out(a, b, c, d, w)), 1e-12);
+  EXPECT_NEAR(value_of(slope(tree, direction, w)), value_of(slope_written_out(a, b, c, d, w)),
+              1e-12);
   expect_equal(grad<2>(slope)(tree, direction, w), expected);
   const TracedProgram traced = trace(grad<2>(slope))(tree, direction, w);
   expect_equal(run_traced(traced, tensors_of(std::tuple(tree, direction, w))).at(0), expected);
@@ -178,10 +180,10 @@ TEST(Record, IsMadeByFunctionsThatCallThemselves) {
     const Tensor right = own(b);
     return own(a) * (1. + left) + right * right;
   };
-  const double expected = number(written(a, b, c, d, w));
-  EXPECT_NEAR(number(f(tree, w)), expected, 1e-12);
+  const double expected = value_of(written(a, b, c, d, w));
+  EXPECT_NEAR(value_of(f(tree, w)), expected, 1e-12);
   const TracedProgram traced = trace(f)(tree, w);
-  EXPECT_NEAR(number(run_traced(traced, tensors_of(std::tuple(tree, w))).at(0)), expected, 1e-12);
+  EXPECT_NEAR(value_of(run_traced(traced, tensors_of(std::tuple(tree, w))).at(0)), expected, 1e-12);
   const auto [ga, gb, gc, gd] = grad<0, 1, 2, 3>(written)(a, b, c, d, w);
   const TracedProgram staged = trace(grad(f))(tree, w);
   const std::vector<Tensor> found = run_traced(staged, tensors_of(std::tuple(tree, w)));
@@ -266,14 +268,14 @@ TEST(Record, AsDeepAsCanBe) {
   Maybe<List> list;
   for (int64_t i = 0; i < kDeep; ++i) list = List{one, list};
   const double slope = std::cos(0.7) * kDeep;
-  EXPECT_NEAR(number(grad<1>(total)(list, x)), slope, 1e-6);
+  EXPECT_NEAR(value_of(grad<1>(total)(list, x)), slope, 1e-6);
   const TracedProgram staged = trace(grad<0, 1>(total))(list, x);
   const std::vector<Tensor> found = run_traced(staged, tensors_of(std::tuple(list, x)));
-  EXPECT_NEAR(number(found.at(1)), slope, 1e-6);
+  EXPECT_NEAR(value_of(found.at(1)), slope, 1e-6);
   Maybe<List> gradient = replace_leaves(Maybe<List>(), std::vector{found.at(0)});
   for (int64_t i = 0; i < kDeep; ++i) {
     const List node = gradient.value();
-    ASSERT_EQ(number(node.value), std::sin(0.7));
+    ASSERT_EQ(value_of(node.value), std::sin(0.7));
     gradient = node.next;
   }
 }
@@ -310,8 +312,8 @@ TEST(Record, OfTwoKinds) {
   // x + x² (x + 4 x² (x + 1))
   const Tensor x = asarray(0.9, DType::f64);
   const double slope = 1 + 3 * 0.81 + 16 * 0.729 + 20 * 0.6561;
-  EXPECT_NEAR(number(grad(f)(x)), slope, 1e-12);
-  EXPECT_NEAR(number(run_traced(trace(grad(f))(x), {x}).at(0)), slope, 1e-12);
+  EXPECT_NEAR(value_of(grad(f)(x)), slope, 1e-12);
+  EXPECT_NEAR(value_of(run_traced(trace(grad(f))(x), {x}).at(0)), slope, 1e-12);
   const auto of_list = [](Maybe<Even> list) { return Walk::of_even(list) + Walk::of_even(list); };
   const Maybe<Even> list = Even{x, Odd{x, Even{x, {}}}};
   const TracedProgram staged = trace(grad(of_list))(list);
@@ -319,31 +321,23 @@ TEST(Record, OfTwoKinds) {
   const Maybe<Even> at_once = grad(of_list)(list);
   for (const auto& each : {found, at_once}) {
     const Odd odd = each.value().next.value();
-    EXPECT_NEAR(number(odd.weight), 2 * 2 * 0.9 * (0.9 + 1), 1e-12);
-    EXPECT_NEAR(number(odd.next.value().value), 2 * 0.81, 1e-12);
+    EXPECT_NEAR(value_of(odd.weight), 2 * 2 * 0.9 * (0.9 + 1), 1e-12);
+    EXPECT_NEAR(value_of(odd.next.value().value), 2 * 0.81, 1e-12);
   }
 }
 
 TEST(Record, RefusesWhatItIsNot) {
-  const auto message = [](const auto& action) -> std::string {
-    try {
-      action();
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
-  EXPECT_NE(message([] { Maybe<Tree>().value(); }).find("there is no @tree"), std::string::npos);
-  EXPECT_NE(message([] { Maybe<Tree>(Tree{tensor({1., 2., 3.})}); }).find("field 0 is f64[3]"),
+  EXPECT_NE(what_of([] { Maybe<Tree>().value(); }).find("there is no @tree"), std::string::npos);
+  EXPECT_NE(what_of([] { Maybe<Tree>(Tree{tensor({1., 2., 3.})}); }).find("field 0 is f64[3]"),
             std::string::npos);
-  EXPECT_NE(message([] { Record("tree", {"f64[3]", "@tree?"}); }).find("declared before"),
+  EXPECT_NE(what_of([] { Record("tree", {"f64[3]", "@tree?"}); }).find("declared before"),
             std::string::npos);
-  EXPECT_NE(message([] { Record("bad", {"f64[n]"}); }).find("field 0 is f64[n]"),
+  EXPECT_NE(what_of([] { Record("bad", {"f64[n]"}); }).find("field 0 is f64[n]"),
             std::string::npos);
-  EXPECT_NE(message([] { Record("ba.d", {"f64[2]"}); }).find("no name"), std::string::npos);
-  EXPECT_NE(message([] { sin(tensors_of(tree_of(a, b, c, d))[0]); }).find("is a record"),
+  EXPECT_NE(what_of([] { Record("ba.d", {"f64[2]"}); }).find("no name"), std::string::npos);
+  EXPECT_NE(what_of([] { sin(tensors_of(tree_of(a, b, c, d))[0]); }).find("is a record"),
             std::string::npos);
-  EXPECT_NE(message([] {
+  EXPECT_NE(what_of([] {
               const auto made = [](Tensor x) { return energy(tree_of(x, x, x, x), w); };
               vmap(made)(stacked({a, b}));
             }).find("pack"),

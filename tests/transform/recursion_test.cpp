@@ -19,12 +19,13 @@
 #include "plait/transform/recursive.h"
 #include "plait/transform/vmap.h"
 
+#include "tests/support/errors.h"
 #include "tests/transform/traced_run.h"
+#include "tests/transform/transform_support.h"
 
 namespace plait {
 namespace {
 
-Tensor number(double value) { return asarray(value, DType::f64); }
 Tensor whole(int64_t value) { return asarray(value, DType::i64); }
 
 template <class... Arguments>
@@ -88,11 +89,9 @@ TEST(Recursion, OfNumbersHasItsSlope) {
 
 // ---- Over sizes.
 
-Tensor size_of(const Tensor& x) { return full({}, x.shape(0), DType::i64); }
-Tensor first_half(const Tensor& x) { return slice_axis(x, 0, 0, floor_div(x.shape(0), 2)); }
-Tensor second_half(const Tensor& x) {
-  const Dim half = floor_div(x.shape(0), 2);
-  return slice_axis(x, 0, half, x.shape(0) - half);
+Tensor length_of(const Tensor& x) { return full({}, x.shape(0), DType::i64); }
+Tensor behind_half(const Tensor& x) {
+  return slice_axis(x, 0, half_of(x), x.shape(0) - half_of(x));
 }
 
 // Two sorted ones, by how many of the other are before each element.
@@ -104,8 +103,8 @@ Tensor merged(const Tensor& a, const Tensor& b) {
 }
 const auto merge_sort = recursive("merge_sort", [](auto self, Tensor x) {
   return cond(
-      size_of(x) <= 1, [](Tensor x) { return x; },
-      [&](Tensor x) { return merged(self(first_half(x)), self(second_half(x))); }, x);
+      length_of(x) <= 1, [](Tensor x) { return x; },
+      [&](Tensor x) { return merged(self(first_half(x)), self(behind_half(x))); }, x);
 });
 
 TEST(Recursion, SortsByHalves) {
@@ -214,27 +213,19 @@ TEST(Recursion, WithoutAnEndIsRefused) {
 }
 
 TEST(Recursion, RefusesWhatCannotBe) {
-  const auto message_of = [](const auto& f, const auto&... arguments) -> std::string {
-    try {
-      trace(f)(arguments...);
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  };
+  const auto refusal_of = [](const auto& f) { return what_of([&] { trace(f)(number(1)); }); };
   const auto other_type = recursive("narrowed", [](auto self, Tensor x) {
     return cond(
         x > 0., [&](Tensor x) { return self(astype(x - 1., DType::f32)); },
         [](Tensor x) { return x; }, x);
   });
-  EXPECT_NE(message_of(other_type, number(1)).find("f32"), std::string::npos);
+  EXPECT_NE(refusal_of(other_type).find("f32"), std::string::npos);
   const auto differentiated = recursive("slope", [](auto self, Tensor x) {
     return cond(
         x > 0., [&](Tensor x) { return grad([&](Tensor y) { return self(y - 1.); })(x); },
         [](Tensor x) { return x; }, x);
   });
-  EXPECT_NE(message_of(differentiated, number(1)).find("while it is being recorded"),
-            std::string::npos);
+  EXPECT_NE(refusal_of(differentiated).find("while it is being recorded"), std::string::npos);
 }
 
 }  // namespace

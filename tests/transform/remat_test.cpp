@@ -22,18 +22,13 @@
 #include "plait/transform/programs.h"
 #include "plait/transform/tape.h"
 
+#include "tests/transform/transform_support.h"
+
 namespace plait {
 namespace {
 
-Tensor number(double value) { return full({}, value, DType::f64); }
-double value_of(const Tensor& x) { return x.item<double>(); }
 Tensor weights(double scale) {
   return reshape(astype(arange(9), DType::f64), {3, 3}) * scale - 0.25;
-}
-
-void expect_alike(const Tensor& found, const Tensor& expected) {
-  ASSERT_EQ(found.type(), expected.type());
-  EXPECT_LT(value_of(max(absolute(found - expected))), 1e-12) << found.text() << expected.text();
 }
 
 const RematPolicy kPolicies[] = {save_nothing(), save_dots(), save_names({"inner"}),
@@ -291,10 +286,6 @@ TEST(Remat, ServesTheTape) {
   const Tensor first = gradient(again, x, {}, {.create_graph = true});
   expect_alike(gradient(sum(first), x), 6 * x);
 }
-
-struct Pair {
-  Tensor first, second;
-};
 
 TEST(Remat, TakesAndGivesTrees) {
   const auto swap = remat([](Pair p, int64_t times) { return Pair{p.second * times, p.first}; });

@@ -39,7 +39,7 @@ Tensors with_first(const Tensor& first, std::span<const Tensor> others) {
 }
 
 // 2 or 3, by what the numbers are.
-Tensor count_of(const Tensor& x) { return where(sum(x) > 0.1, 3, 2); }
+Tensor two_or_three(const Tensor& x) { return where(sum(x) > 0.1, 3, 2); }
 
 ChosenStep branching(Chooser& choose) {
   const std::vector<size_t> operands = drawn_operands(choose);
@@ -54,7 +54,7 @@ ChosenStep branching(Chooser& choose) {
   return {operands, compute, block};
 }
 
-ChosenStep choosing(Chooser& choose) {
+ChosenStep switching(Chooser& choose) {
   const std::vector<size_t> operands = drawn_operands(choose);
   const auto block = choose.block(operands);
   const auto compute = [block](std::span<const Tensor> x) {
@@ -64,7 +64,7 @@ ChosenStep choosing(Chooser& choose) {
         return (*block)(with_first(given[0] * scale, std::span(given).subspan(1)));
       });
     }
-    return switch_(count_of(x[0]) - 1, branches, Tensors(x.begin(), x.end()));
+    return switch_(two_or_three(x[0]) - 1, branches, Tensors(x.begin(), x.end()));
   };
   return {operands, compute, block};
 }
@@ -77,13 +77,13 @@ ChosenStep repeating(Chooser& choose) {
   const auto compute = [=](std::span<const Tensor> x) {
     using State = std::pair<Tensor, Tensor>;
     const auto others = x.subspan(1);
-    const auto [last, left] = while_loop([](State s) { return s.second > 0; },
-                                         [&](State s) {
-                                           const Tensor more =
-                                               number_of((*block)(with_first(s.first, others)));
-                                           return State(sin(s.first * 0.7 + more), s.second - 1);
-                                         },
-                                         State(x[0], count_of(x[0])), {.checkpoints = checkpoints});
+    const auto [last, left] =
+        while_loop([](State s) { return s.second > 0; },
+                   [&](State s) {
+                     const Tensor more = number_of((*block)(with_first(s.first, others)));
+                     return State(sin(s.first * 0.7 + more), s.second - 1);
+                   },
+                   State(x[0], two_or_three(x[0])), {.checkpoints = checkpoints});
     return Tensors{last};
   };
   return {operands, compute, block};
@@ -105,7 +105,7 @@ ChosenStep scanning(Chooser& choose) {
   return {operands, compute, block};
 }
 
-ChosenStep recurring(Chooser& choose) {
+ChosenStep recursing(Chooser& choose) {
   const std::vector<size_t> operands = drawn_operands(choose);
   const auto block = choose.block(operands);
   const auto compute = [=](std::span<const Tensor> x) {
@@ -119,7 +119,7 @@ ChosenStep recurring(Chooser& choose) {
           },
           [](Tensor h, Tensor) { return h; }, h, depth);
     });
-    return Tensors{deeper(x[0], count_of(x[0]))};
+    return Tensors{deeper(x[0], two_or_three(x[0]))};
   };
   return {operands, compute, block};
 }
@@ -152,10 +152,10 @@ ChosenStep computing_again(Chooser& choose) {
 
 void add_control_kinds(std::vector<StepKind>& kinds) {
   kinds.push_back({"cond", branching, true});
-  kinds.push_back({"switch", choosing, true});
+  kinds.push_back({"switch", switching, true});
   kinds.push_back({"while", repeating, true});
   kinds.push_back({"scan", scanning, true});
-  kinds.push_back({"recursion", recurring, true});
+  kinds.push_back({"recursion", recursing, true});
   kinds.push_back({"vmap", batching, true});
   kinds.push_back({"remat", computing_again, true});
 }

@@ -15,11 +15,10 @@
 #include "plait/tensor/trace_function.h"
 #include "plait/transform/grad.h"
 
+#include "tests/transform/transform_support.h"
+
 namespace plait {
 namespace {
-
-Tensor number(double value) { return full({}, value, DType::f64); }
-double value_of(const Tensor& x) { return x.item<double>(); }
 
 TEST(Backward, FillsInGradients) {
   const Tensor x = tensor({1., 2., 3.}).requires_grad();

@@ -20,19 +20,10 @@
 #include "plait/transform/programs.h"
 #include "plait/transform/remat.h"
 
+#include "tests/transform/transform_support.h"
+
 namespace plait {
 namespace {
-
-double value_of(const Tensor& x) { return x.item<double>(); }
-Tensor numbers(const Shape& shape, double first) {
-  const auto count = shape.element_count().number();
-  return sin(reshape(astype(arange(count), DType::f64), shape) * 0.7 + first);
-}
-
-void expect_alike(const Tensor& found, const Tensor& expected) {
-  ASSERT_EQ(found.type(), expected.type());
-  EXPECT_LT(value_of(max(absolute(found - expected))), 1e-12) << found.text() << expected.text();
-}
 
 // f of each row of x, one after the other.
 template <class F>
@@ -42,8 +33,8 @@ Tensor by_loop(const F& f, const Tensor& x) {
   return stack(rows, 0);
 }
 
-const Tensor w = numbers({3, 4}, 1);
-Tensor network(const Tensor& x) { return sum(tanh(matmul(x, w)) * exp(-max(x))); }
+const Tensor kNetworkWeights = numbers({3, 4}, 1);
+Tensor network(const Tensor& x) { return sum(tanh(matmul(x, kNetworkWeights)) * exp(-max(x))); }
 
 TEST(Vmap, IsALoopOverTheSamples) {
   const Tensor x = numbers({5, 3}, 0);
@@ -103,16 +94,10 @@ TEST(Vmap, TakesAndGivesSamplesAlongAnyAxis) {
             "f64[4, 3, 5]");
 }
 
-struct Layer {
-  Tensor weight, bias;
-};
-
 TEST(Vmap, GradientsOfEachSample) {
   const Layer layer{numbers({3, 2}, 0), numbers({2}, 1)};
   const Tensor x = numbers({6, 3}, 2), y = numbers({6, 2}, 3);
-  const auto loss = [](const Layer& l, Tensor a, Tensor b) {
-    return sum(square(tanh(matmul(a, l.weight) + l.bias) - b));
-  };
+  const auto loss = [](const Layer& l, Tensor a, Tensor b) { return sum(square(tanh(l(a)) - b)); };
   const Layer each = vmap(grad(loss), {.in = {none, 0, 0}})(layer, x, y);
   ASSERT_EQ(each.weight.type().text(), "f64[6, 3, 2]");
   for (int64_t i = 0; i < 6; ++i) {

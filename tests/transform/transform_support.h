@@ -1,0 +1,54 @@
+// What the tests of transforms share.
+#pragma once
+
+#include <string_view>
+#include <tuple>
+
+#include <gtest/gtest.h>
+
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/transform/grad.h"
+
+namespace plait {
+
+inline Tensor number(double value) { return full({}, value, DType::f64); }
+inline double value_of(const Tensor& x) { return x.item<double>(); }
+
+inline Tensor numbers(const Shape& shape, double first) {
+  const auto count = shape.element_count().number();
+  return sin(reshape(astype(arange(count), DType::f64), shape) * 0.7 + first);
+}
+
+// As near as sums of f64 in another order are.
+inline void expect_alike(const Tensor& found, const Tensor& expected, std::string_view what = {}) {
+  ASSERT_EQ(found.type(), expected.type()) << what;
+  const double size = 100 + value_of(max(absolute(expected)));
+  EXPECT_LT(value_of(max(absolute(found - expected))), 1e-12 * size) << what << '\n'
+                                                                     << found.text() << '\n'
+                                                                     << expected.text();
+}
+
+// The slope of a function of a number.
+template <class F>
+Tensor tangent_at(const F& f, const Tensor& x) {
+  return jvp(f, std::tuple(x), std::tuple(number(1))).second;
+}
+
+// The halves of a list; of an odd number of elements the last is in neither.
+inline Dim half_of(const Tensor& x) { return floor_div(x.shape(0), 2); }
+inline Tensor first_half(const Tensor& x) { return slice_axis(x, 0, 0, half_of(x)); }
+inline Tensor second_half(const Tensor& x) { return slice_axis(x, 0, half_of(x), half_of(x)); }
+
+struct Pair {
+  Tensor first, second;
+};
+struct Layer {
+  Tensor weight, bias;
+  Tensor operator()(const Tensor& x) const { return matmul(x, weight) + bias; }
+};
+
+}  // namespace plait
