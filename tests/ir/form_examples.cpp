@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
+
+#include "tests/support/files.h"
 
 namespace plait::ir {
 namespace {
@@ -22,10 +22,7 @@ std::vector<std::string> texts(bool malformed) {
   if (paths.empty()) throw std::runtime_error("no programs in " + folder.string());
   std::sort(paths.begin(), paths.end());
   std::vector<std::string> found;
-  for (const auto& path : paths) {
-    std::ifstream file(path, std::ios::binary);
-    found.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
-  }
+  for (const auto& path : paths) found.push_back(text_of_file(path));
   return found;
 }
 

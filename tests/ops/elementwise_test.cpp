@@ -14,16 +14,16 @@
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 
+#include "tests/ops/layer_support.h"
+
 namespace plait {
 namespace {
 
-Tensor numbers(std::vector<float> values, Sizes sizes) { return tensor(values, sizes); }
-
 TEST(Elementwise, StretchesAndPromotes) {
-  const Tensor a = numbers({1, 2, 3, 4, 5, 6}, {2, 3});
+  const Tensor a = floats({1, 2, 3, 4, 5, 6}, {2, 3});
   EXPECT_EQ((a + 1).text(), "[[2. 3. 4.]\n [5. 6. 7.]] : f32[2, 3]");
   EXPECT_EQ((1 - a).text(), "[[ 0. -1. -2.]\n [-3. -4. -5.]] : f32[2, 3]");
-  EXPECT_EQ((a * numbers({10, 20}, {2, 1})).text(),
+  EXPECT_EQ((a * floats({10, 20}, {2, 1})).text(),
             "[[ 10.  20.  30.]\n [ 80. 100. 120.]] : f32[2, 3]");
   const Tensor i = tensor<int32_t>({1, 2, 3});
   EXPECT_EQ((a + i).dtype(), DType::f32);
@@ -31,7 +31,7 @@ TEST(Elementwise, StretchesAndPromotes) {
   EXPECT_EQ((i + 1.5).text(), "[2.5 3.5 4.5] : f32[3]");
   EXPECT_EQ((i / 2).text(), "[0.5 1.  1.5] : f32[3]");
   EXPECT_EQ((i > 1).text(), "[False  True  True] : bool[3]");
-  EXPECT_THROW(a + numbers({1, 2}, {2}), ShapeError);
+  EXPECT_THROW(a + floats({1, 2}, {2}), ShapeError);
 }
 
 TEST(Elementwise, IntegersAndSpecialValues) {
@@ -44,7 +44,7 @@ TEST(Elementwise, IntegersAndSpecialValues) {
   EXPECT_EQ(power(tensor<int32_t>({3, -1, 1, 0}), -3).text(), "[ 0 -1  1  0] : i32[4]");
   const Tensor u = tensor<uint64_t>({~uint64_t{0}, 1});
   EXPECT_EQ(greater(u, tensor<uint64_t>({1, 1})).text(), "[ True False] : bool[2]");
-  const Tensor x = numbers({NAN, -0.0F, INFINITY}, {3});
+  const Tensor x = floats({NAN, -0.0F, INFINITY}, {3});
   EXPECT_EQ(maximum(x, 1).text(), "[nan  1. inf] : f32[3]");
   EXPECT_EQ(isfinite(x).text(), "[False  True False] : bool[3]");
   EXPECT_EQ(isnan(i).text(), "[False False False False] : bool[4]");
@@ -97,8 +97,8 @@ struct Layer {
 };
 
 TEST(Trace, RecordsAProgramThatGivesTheSame) {
-  const Layer layer{numbers({1, 2, 3, 4, 5, 6}, {3, 2}), numbers({0.5, -0.5}, {2})};
-  const Tensor x = numbers({0.1F, 0.2F, 0.3F}, {1, 3}), hidden = numbers({2}, {1});
+  const Layer layer{floats({1, 2, 3, 4, 5, 6}, {3, 2}), floats({0.5, -0.5}, {2})};
+  const Tensor x = floats({0.1F, 0.2F, 0.3F}, {1, 3}), hidden = floats({2}, {1});
   const auto f = [&](const Layer& l, const Tensor& y) { return sum(l(y)) * hidden; };
   const TracedProgram traced = trace(f)(layer, x);
   ASSERT_EQ(traced.hidden_inputs.size(), 1u);
@@ -118,7 +118,7 @@ TEST(Trace, NamesTheUsersLine) {
     line = __LINE__ + 1;
     return mean(exp(x));
   };
-  const TracedProgram traced = trace(f)(numbers({1, 2}, {2}));
+  const TracedProgram traced = trace(f)(floats({1, 2}, {2}));
   for (const ir::Instruction instruction : traced.program.entry().instructions()) {
     EXPECT_EQ(instruction.location().text(), fmt::format("elementwise_test.cpp:{}", line));
   }

@@ -6,7 +6,6 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/thread_team.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/fft_primitives.h"
@@ -17,6 +16,7 @@
 #include "plait/tensor/trace_function.h"
 
 #include "tests/ops/numeric_check.h"
+#include "tests/support/threads.h"
 
 namespace plait {
 namespace {
@@ -156,7 +156,6 @@ TEST(Fft, AnyAxisAndLayout) {
 }
 
 TEST(Fft, RowsAreIndependentAndTheSameOnAnyTeam) {
-  const int threads = thread_count();
   for (const int64_t n : {12, 37, 1024}) {
     Tensor x = noise(2, {9, n}, DType::f32);
     const Tensor row = expand_dims(arange(9), 1);
@@ -165,9 +164,8 @@ TEST(Fft, RowsAreIndependentAndTheSameOnAnyTeam) {
     EXPECT_EQ(distance(slice(clean, 0, {.stop = 4}), slice(beside, 0, {.stop = 4})), 0);
     EXPECT_EQ(distance(slice(clean, 0, {.start = 5}), slice(beside, 0, {.start = 5})), 0);
     EXPECT_TRUE(all(isnan(absolute(slice(beside, 0, {.start = 4, .stop = 5})))).item<bool>());
-    set_thread_count(3);
+    const Threads team(3);
     EXPECT_EQ(distance(fft::rfft(x), clean), 0);
-    set_thread_count(threads);
   }
 }
 

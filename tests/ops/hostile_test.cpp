@@ -27,6 +27,8 @@
 #include "plait/ops/random.h"
 #include "plait/tensor/machine.h"
 
+#include "tests/support/files.h"
+
 namespace plait {
 namespace {
 
@@ -59,9 +61,7 @@ const Examples& corpus() {
     Examples found;
     const std::string folder = std::string(PLAIT_SOURCE_DIR) + "/tests/fuzz/corpus/text/ops";
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-      std::ifstream file(entry.path(), std::ios::binary);
-      const std::string text{std::istreambuf_iterator<char>(file), {}};
-      const ir::Program program = ir::Program::parse(text);
+      const ir::Program program = ir::Program::parse(text_of_file(entry.path()));
       for (const auto& function : program.functions()) add_examples(*function, found);
     }
     return found;
@@ -243,7 +243,7 @@ ir::Program build(const Example& example) {
   return program;
 }
 
-std::string text_of(const Example& example) {
+std::string example_text(const Example& example) {
   std::string text = example.primitive->name + "(";
   for (const ir::Type& type : example.operands) text += type.text() + ", ";
   return text + ") {" + example.attributes;
@@ -272,12 +272,12 @@ void for_each_mutant(int tries, Check check) {
     Mutator mutator(hash_bytes(name) + (seed == nullptr ? 0 : std::stoull(seed)));
     for (int i = 0; i < tries; ++i) {
       const Example mutant = mutator.mutated(mutator.one_of(examples));
-      if (only != nullptr) fprintf(stderr, "%s\n", text_of(mutant).c_str());
+      if (only != nullptr) fprintf(stderr, "%s\n", example_text(mutant).c_str());
       try {
         check(mutant, mutator);
       } catch (const Error&) {
       } catch (const std::exception& other) {
-        ADD_FAILURE() << text_of(mutant) << "\n" << other.what();
+        ADD_FAILURE() << example_text(mutant) << "\n" << other.what();
         break;
       }
     }

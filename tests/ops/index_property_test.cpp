@@ -18,8 +18,6 @@
 namespace plait {
 namespace {
 
-using List = std::vector<int64_t>;
-
 int64_t drawn(int64_t low, int64_t high) { return *rc::gen::inRange(low, high + 1); }
 
 List drawn_sizes(int64_t most_rank, int64_t least, int64_t most) {
@@ -103,13 +101,13 @@ List elements(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-struct Case {
+struct DrawnCase {
   List sizes;
   std::vector<NaiveEntry> entries;
   std::optional<NaiveResult> expected;
 };
-Case drawn_case() {
-  Case drawn{.sizes = drawn_sizes(4, 0, 3)};
+DrawnCase drawn_case() {
+  DrawnCase drawn{.sizes = drawn_sizes(4, 0, 3)};
   drawn.entries = drawn_index(drawn.sizes);
   drawn.expected = naive_index(drawn.sizes, drawn.entries);
   RC_LOG() << "x of sizes " << text_of_sizes(drawn.sizes) << ": " << text_of(drawn.entries) << '\n';
@@ -135,7 +133,7 @@ bool sizes_depend_on_numbers(const std::vector<NaiveEntry>& entries) {
 TEST(IndexProperty, ReadsWhatNumPyReads) {
   EXPECT_TRUE(rc::check([] {
     for (int round = 0; round < 20; ++round) {
-      const Case drawn = drawn_case();
+      const DrawnCase drawn = drawn_case();
       Tensor x = reshape(arange(elements_of(drawn.sizes)), Shape::of_sizes(drawn.sizes));
       if (round % 2 == 1) x = turned(x);
       const std::vector<Index> indices = indices_of(drawn.entries);
@@ -161,7 +159,7 @@ TEST(IndexProperty, ReadsWhatNumPyReads) {
 TEST(IndexProperty, WritesWhatALoopWrites) {
   EXPECT_TRUE(rc::check([] {
     for (int round = 0; round < 20; ++round) {
-      const Case drawn = drawn_case();
+      const DrawnCase drawn = drawn_case();
       if (!drawn.expected) continue;
       const Tensor x = reshape(arange(elements_of(drawn.sizes)), Shape::of_sizes(drawn.sizes));
       const std::vector<Index> indices = indices_of(drawn.entries);

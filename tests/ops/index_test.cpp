@@ -15,33 +15,25 @@
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 
+#include "tests/support/errors.h"
+
 namespace plait {
 namespace {
 
 Tensor cube() { return reshape(arange(24), {2, 3, 4}); }
 
-std::string numbers(const Tensor& x) { return flatten(x).text(); }
-
-template <class F>
-std::string message_of(F f) {
-  try {
-    f();
-  } catch (const Error& error) {
-    return error.message();
-  }
-  return "nothing was thrown";
-}
+std::string flat_text(const Tensor& x) { return flatten(x).text(); }
 
 TEST(Index, IntegersAndSlicesGiveViews) {
   const Tensor x = cube();
   EXPECT_EQ(x[1].shape(), (Shape{3, 4}));
-  EXPECT_EQ(numbers(x[1][0]), "[12 13 14 15] : i64[4]");
+  EXPECT_EQ(flat_text(x[1][0]), "[12 13 14 15] : i64[4]");
   EXPECT_EQ((x[{-1, Slice{1, {}}, Slice{}}].text()), "[[16 17 18 19]\n [20 21 22 23]] : i64[2, 4]");
   EXPECT_EQ((x[{ellipsis, 0}].text()), "[[ 0  4  8]\n [12 16 20]] : i64[2, 3]");
-  EXPECT_EQ(numbers(x[{Slice{.step = -1}, Slice{}, Slice{.start = 1, .step = 2}}]),
+  EXPECT_EQ(flat_text(x[{Slice{.step = -1}, Slice{}, Slice{.start = 1, .step = 2}}]),
             "[13 15 17 19 21 23  1  3  5  7  9 11] : i64[12]");
   EXPECT_EQ((x[{Slice{}, new_axis, 1}].shape()), (Shape{2, 1, 4}));
-  EXPECT_EQ(numbers(x[{Slice{}, new_axis, 1}]), "[ 4  5  6  7 16 17 18 19] : i64[8]");
+  EXPECT_EQ(flat_text(x[{Slice{}, new_axis, 1}]), "[ 4  5  6  7 16 17 18 19] : i64[8]");
   EXPECT_EQ(x[{}].shape(), x.shape());
   EXPECT_EQ((x[{1, 2, 3}].text()), "23 : i64[]");
   EXPECT_EQ((x[{1, 2, 3, ellipsis, new_axis}].text()), "[23] : i64[1]");
@@ -55,13 +47,13 @@ TEST(Index, IntegersAndSlicesGiveViews) {
 TEST(Index, TensorsAsInNumPy) {
   const Tensor x = cube(), r = tensor<int32_t>({0, 1}),
                c = reshape(tensor<int64_t>({2, 0}), {2, 1});
-  EXPECT_EQ(numbers(x[r]), numbers(x));
-  EXPECT_EQ(numbers(x[{r, r}]), "[ 0  1  2  3 16 17 18 19] : i64[8]");
+  EXPECT_EQ(flat_text(x[r]), flat_text(x));
+  EXPECT_EQ(flat_text(x[{r, r}]), "[ 0  1  2  3 16 17 18 19] : i64[8]");
   EXPECT_EQ((x[{r, Slice{}, r}].text()), "[[ 0  4  8]\n [13 17 21]] : i64[2, 3]");
-  EXPECT_EQ(numbers(x[{Slice{}, c, r}]), "[ 8  9  0  1 20 21 12 13] : i64[8]");
+  EXPECT_EQ(flat_text(x[{Slice{}, c, r}]), "[ 8  9  0  1 20 21 12 13] : i64[8]");
   EXPECT_EQ((x[{Slice{}, c, r}].shape()), (Shape{2, 2, 2}));
   EXPECT_EQ((x[{0, Slice{}, r}].text()), "[[0 4 8]\n [1 5 9]] : i64[2, 3]");
-  EXPECT_EQ(numbers(x[remainder(x, 5) == 0]), "[ 0  5 10 15 20] : i64[5]");
+  EXPECT_EQ(flat_text(x[remainder(x, 5) == 0]), "[ 0  5 10 15 20] : i64[5]");
   EXPECT_EQ((x[{Slice{}, tensor<bool>({true, false, true})}].shape()), (Shape{2, 2, 4}));
   const Tensor mask = reshape(tensor<bool>({false, true, false, false, true, false, false, false,
                                             false, false, false, false}),

@@ -15,6 +15,8 @@
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 
+#include "tests/ops/rule_checks.h"
+
 namespace plait {
 
 // sin(0), sin(step), sin(2 step), …: numbers without a pattern that any language can repeat.
@@ -26,6 +28,10 @@ inline Tensor wave(const Sizes& sizes, double step = 0.7, DType dtype = DType::f
 
 inline Tensor doubles(const std::vector<double>& values) {
   return tensor(values, {static_cast<int64_t>(values.size())});
+}
+
+inline Tensor floats(const std::vector<float>& values, const Sizes& sizes) {
+  return tensor(values, sizes);
 }
 
 inline std::vector<double> values_of(const Tensor& x) {
@@ -80,14 +86,6 @@ void expect_symbolic_alike(const F& f, const std::vector<int64_t>& symbolic, con
 }
 
 // ---- Rules, called as the transforms call them.
-
-inline double inner_product(const Tensor& a, const Tensor& b) { return sum(a * b).item<double>(); }
-
-inline std::vector<OperandType> types_of(const std::vector<Tensor>& tensors) {
-  std::vector<OperandType> types;
-  for (const Tensor& each : tensors) types.emplace_back(each);
-  return types;
-}
 
 // ⟨cotangent, P(…, t, …)⟩ = ⟨transpose(cotangent), t⟩ for each operand that has a transpose.
 inline void expect_transposes(const char* name, const ir::Attributes& attributes,

@@ -19,7 +19,7 @@
 namespace plait {
 namespace {
 
-constexpr DType kDTypes[] = {DType::f64, DType::c128};
+constexpr DType kWideDTypes[] = {DType::f64, DType::c128};
 const LinalgPrimitives& ops() { return linalg_primitives(); }
 
 template <class Attributes>
@@ -31,14 +31,9 @@ UsedPrimitive plain(const ir::Primitive& primitive) {
   return {&primitive, ir::Attributes::defaults(primitive.attributes)};
 }
 
-Tensor positive(uint64_t seed, const Shape& shape, DType dtype) {
-  const Tensor x = noise(seed, shape, dtype);
-  return matmul(x, adjoint(x)) + identity(shape.at(-1), shape.at(-1), dtype);
-}
-
 TEST(LinalgRules, TangentsOfWhatIsDetermined) {
-  for (const DType dtype : kDTypes) {
-    check_tangents(plain(ops().cholesky), {positive(1, {2, 4, 4}, dtype)});
+  for (const DType dtype : kWideDTypes) {
+    check_tangents(plain(ops().cholesky), {positive_definite(1, {2, 4, 4}, dtype)});
     for (const Shape& shape : {Shape{2, 4, 4}, Shape{5, 3}, Shape{3, 5}}) {
       check_tangents(plain(ops().lu), {noise(2, shape, dtype)});
       check_tangents(plain(ops().qr), {noise(3, shape, dtype)});
@@ -65,7 +60,7 @@ TEST(LinalgRules, TangentsOfWhatIsDetermined) {
 }
 
 TEST(LinalgRules, PinvOfLowerRankWhileItStays) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kWideDTypes) {
     const Tensor x = noise(9, {5, 2}, dtype), y = noise(10, {2, 4}, dtype);
     const Tensor tx = noise(11, {5, 2}, dtype), ty = noise(12, {2, 4}, dtype);
     const Tensor a = matmul(x, y), t = matmul(tx, y) + matmul(x, ty);
@@ -81,7 +76,7 @@ TEST(LinalgRules, PinvOfLowerRankWhileItStays) {
 
 // Vectors are determined up to a factor each; V G Vᴴ is determined.
 TEST(LinalgRules, TangentsOfEigenvectors) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kWideDTypes) {
     const Tensor x = noise(13, {2, 5, 5}, dtype), a = x + adjoint(x);
     const Tensor t = noise(14, a.shape(), dtype), g = astype(arange(1, 6), DType::f64);
     const auto rule = tangents_by_rule(plain(ops().eigh), {a}, {t});
@@ -98,7 +93,7 @@ TEST(LinalgRules, TangentsOfEigenvectors) {
 }
 
 TEST(LinalgRules, TangentsOfSingularVectors) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kWideDTypes) {
     for (const Shape& shape : {Shape{4, 4}, Shape{2, 6, 3}, Shape{3, 5}}) {
       const Tensor a = noise(15, shape, dtype), t = noise(16, shape, dtype);
       const auto rule = tangents_by_rule(plain(ops().svd), {a}, {t});
@@ -155,7 +150,7 @@ TEST(LinalgRules, OpenColumnsHaveNoDerivative) {
 }
 
 TEST(LinalgRules, TransposesAndBatches) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kWideDTypes) {
     const Tensor a = noise(21, {3, 4, 4}, dtype) + identity(4, 4, dtype) * 4;
     const Tensor b = noise(22, {3, 4, 2}, dtype);
     for (const bool lower : {false, true}) {
@@ -171,7 +166,7 @@ TEST(LinalgRules, TransposesAndBatches) {
       check_batching(plain(*primitive), {b}, {true});
     }
     for (const auto* primitive : {&ops().cholesky, &ops().eigh}) {
-      check_batching(plain(*primitive), {positive(23, {3, 4, 4}, dtype)}, {true});
+      check_batching(plain(*primitive), {positive_definite(23, {3, 4, 4}, dtype)}, {true});
     }
     check_batching(with(ops().pinv, PinvAttributes{0}), {b}, {true});
   }

@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/thread_team.h"
 #include "plait/cpu/lapack.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
@@ -19,11 +18,13 @@
 #include "plait/tensor/trace_function.h"
 
 #include "tests/ops/numeric_check.h"
+#include "tests/support/errors.h"
+#include "tests/support/threads.h"
 
 namespace plait {
 namespace {
 
-constexpr DType kDTypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
+constexpr DType kInexactDTypes[] = {DType::f32, DType::f64, DType::c64, DType::c128};
 
 double epsilon_of(const Tensor& x) { return float_limits(real_dtype(x.dtype())).epsilon; }
 
@@ -34,10 +35,6 @@ void expect_close(const Tensor& a, const Tensor& b, double steps = 200) {
 void expect_unitary(const Tensor& q) {
   const Tensor square = matmul(adjoint(q), q);
   expect_close(square, broadcast_to(identity(q.shape(-1), q.shape(-1), q.dtype()), square.shape()));
-}
-Tensor positive_definite(uint64_t seed, const Shape& shape, DType dtype) {
-  const Tensor x = noise(seed, shape, dtype);
-  return matmul(x, adjoint(x)) + identity(shape.at(-1), shape.at(-1), dtype);
 }
 
 // By the library of the build, and by the loops that serve without one.
@@ -55,7 +52,7 @@ INSTANTIATE_TEST_SUITE_P(Both, Linalg, ::testing::Bool(),
 const Shape kShapes[] = {{1, 1}, {3, 3}, {5, 3}, {3, 5}, {2, 4, 4}, {2, 0, 3, 2}, {7, 1}, {1, 6}};
 
 TEST_P(Linalg, QrIsRight) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kInexactDTypes) {
     for (const Shape& shape : kShapes) {
       const Tensor a = noise(1, shape, dtype);
       for (const auto mode : {linalg::QrMode::reduced, linalg::QrMode::complete}) {
@@ -69,7 +66,7 @@ TEST_P(Linalg, QrIsRight) {
 }
 
 TEST_P(Linalg, LuIsRight) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kInexactDTypes) {
     for (const Shape& shape : kShapes) {
       const Tensor a = noise(2, shape, dtype);
       const auto [p, l, u] = linalg::lu(a);
@@ -85,7 +82,7 @@ TEST_P(Linalg, LuIsRight) {
 }
 
 TEST_P(Linalg, CholeskyIsRight) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kInexactDTypes) {
     for (const Shape& shape : {Shape{1, 1}, Shape{4, 4}, Shape{2, 3, 5, 5}, Shape{0, 0}}) {
       const Tensor a = positive_definite(3, shape, dtype);
       const Tensor l = linalg::cholesky(a), u = linalg::cholesky(a, true);
@@ -97,7 +94,7 @@ TEST_P(Linalg, CholeskyIsRight) {
 }
 
 TEST_P(Linalg, EighIsRight) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kInexactDTypes) {
     for (const Shape& shape : {Shape{1, 1}, Shape{6, 6}, Shape{2, 3, 3}, Shape{0, 0}}) {
       const Tensor x = noise(4, shape, dtype), a = x + adjoint(x);
       const auto [w, v] = linalg::eigh(a);
@@ -111,7 +108,7 @@ TEST_P(Linalg, EighIsRight) {
 }
 
 TEST_P(Linalg, SvdIsRight) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kInexactDTypes) {
     for (const Shape& shape : kShapes) {
       const Tensor a = noise(5, shape, dtype);
       for (const bool full : {false, true}) {
@@ -135,7 +132,7 @@ TEST_P(Linalg, SvdIsRight) {
 }
 
 TEST_P(Linalg, EquationsAreSolved) {
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kInexactDTypes) {
     const Tensor a = noise(8, {2, 1, 5, 5}, dtype), b = noise(9, {3, 5, 2}, dtype);
     const Tensor x = linalg::solve(a, b);
     EXPECT_EQ(x.shape(), (Shape{2, 3, 5, 2}));
@@ -205,43 +202,35 @@ TEST_P(Linalg, GivesNumPysFigures) {
 }
 
 TEST_P(Linalg, RefusesWhatHasNoFactors) {
-  const auto message_of = [](const std::function<void()>& f) -> std::string {
-    try {
-      f();
-    } catch (const ValueError& error) {
-      return error.message();
-    }
-    return "no ValueError";
-  };
   const Tensor good = identity(2, 2, DType::f32);
   const Tensor stack = concat(std::vector<Tensor>{
       broadcast_to(good, {1, 2, 2}), tensor(std::vector<float>{1, 2, 2, 4}, {1, 2, 2})});
   EXPECT_EQ(
-      message_of([&] { linalg::solve(stack, ones({2, 1})); }),
+      message_of<ValueError>([&] { linalg::solve(stack, ones({2, 1})); }),
       "solve of f32[2, 2, 2] and f32[2, 1]: matrix [1] of the batch is singular: pivot 1 is 0");
-  EXPECT_EQ(message_of([&] { linalg::inv(zeros({2, 2})); }),
+  EXPECT_EQ(message_of<ValueError>([&] { linalg::inv(zeros({2, 2})); }),
             "inv of f32[2, 2]: solve: the matrix is singular: pivot 0 is 0");
   EXPECT_EQ(
-      message_of([&] { linalg::solve_triangular(stack * 0, ones({2})); }),
+      message_of<ValueError>([&] { linalg::solve_triangular(stack * 0, ones({2})); }),
       "solve_triangular of f32[2, 2, 2] and f32[2]: triangular_solve: matrix [0] of the batch is "
       "singular: pivot 0 is 0");
-  EXPECT_EQ(message_of([&] { linalg::cholesky(reshape(stack - good, {1, 2, 2, 2})); }),
+  EXPECT_EQ(message_of<ValueError>([&] { linalg::cholesky(reshape(stack - good, {1, 2, 2, 2})); }),
             "cholesky of f32[1, 2, 2, 2]: matrix [0, 0] of the batch is not positive definite: its "
             "leading minor of "
             "order 1 is not positive");
   const Tensor nan = where(stack == 4, NAN, stack);
   using linalg::eig, linalg::eigh, linalg::svd, linalg::qr, linalg::lu, linalg::pinv;
-  EXPECT_EQ(message_of([&] { eigh(nan); }),
+  EXPECT_EQ(message_of<ValueError>([&] { eigh(nan); }),
             "eigh of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { svd(nan); }),
+  EXPECT_EQ(message_of<ValueError>([&] { svd(nan); }),
             "svd of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { qr(nan); }),
+  EXPECT_EQ(message_of<ValueError>([&] { qr(nan); }),
             "qr of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { lu(nan); }),
+  EXPECT_EQ(message_of<ValueError>([&] { lu(nan); }),
             "lu of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { pinv(nan); }),
+  EXPECT_EQ(message_of<ValueError>([&] { pinv(nan); }),
             "pinv of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
-  EXPECT_EQ(message_of([&] { linalg::cholesky(nan * INFINITY); }),
+  EXPECT_EQ(message_of<ValueError>([&] { linalg::cholesky(nan * INFINITY); }),
             "cholesky of f32[2, 2, 2]: matrix [0] of the batch holds NaN or infinity");
   EXPECT_EQ(distance(linalg::det(stack), {1, 0}), 0);
   EXPECT_EQ(linalg::slogdet(stack).logabsdet.text(), "[  0. -inf] : f32[2]");
@@ -278,7 +267,7 @@ TEST(LinalgEig, OrIsLeftOut) {
   std::ranges::sort(found, {}, [](const auto& x) { return x.real(); });
   const double expected[] = {-1.8019377358048383, -0.4450418679126288, 1.2469796037174674};
   for (size_t i = 0; i < 3; ++i) EXPECT_LT(std::abs(found[i] - expected[i]), 1e-14);
-  for (const DType dtype : kDTypes) {
+  for (const DType dtype : kInexactDTypes) {
     const Tensor x = noise(11, {2, 5, 5}, dtype);
     const auto [w, v] = linalg::eig(x);
     expect_close(matmul(astype(x, v.dtype()), v), scale_columns(v, w), 1000);
@@ -384,15 +373,15 @@ TEST(LinalgStacks, GiveTheSameOnAnyNumberOfThreads) {
     return std::vector<Tensor>{linalg::solve(a, b), linalg::qr(a).r, linalg::eigvalsh(a),
                                linalg::svdvals(slice(a, 2, {.stop = 40}))};
   };
-  const int threads = thread_count();
-  set_thread_count(1);
-  const auto alone = f();
-  set_thread_count(4);
+  const auto alone = [&] {
+    const Threads one(1);
+    return f();
+  }();
+  const Threads team(4);
   for (int repeat = 0; repeat < 3; ++repeat) {
     const auto together = f();
     for (size_t i = 0; i < alone.size(); ++i) EXPECT_EQ(distance(alone[i], together[i]), 0) << i;
   }
-  set_thread_count(threads);
 }
 
 TEST(LinalgLayouts, StridedOperandsAreRead) {

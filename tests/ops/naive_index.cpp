@@ -11,8 +11,6 @@
 namespace plait {
 namespace {
 
-using List = std::vector<int64_t>;
-
 int64_t count_of(const List& sizes) {
   int64_t count = 1;
   for (const int64_t size : sizes) count *= size;

@@ -11,25 +11,25 @@
 
 namespace plait {
 
+using List = std::vector<int64_t>;
+
 struct NaiveEntry {
   enum Kind { integer, slice, ellipsis, new_axis, tensor, mask } kind;
   int64_t number = 0;
   Slice range = {};
-  std::vector<int64_t> sizes = {};  // of a tensor or mask
-  std::vector<int64_t> values = {};
+  List sizes = {};  // of a tensor or mask
+  List values = {};
 
   Index index() const;
   std::string text() const;
 };
 
 struct NaiveResult {
-  std::vector<int64_t> sizes;
-  std::vector<int64_t> places;
+  List sizes, places;
 };
 
 // Nothing where the indices do not stretch to one shape.
-std::optional<NaiveResult> naive_index(const std::vector<int64_t>& x,
-                                       std::vector<NaiveEntry> entries);
+std::optional<NaiveResult> naive_index(const List& x, std::vector<NaiveEntry> entries);
 
 std::vector<Index> indices_of(const std::vector<NaiveEntry>& entries);
 std::string text_of(const std::vector<NaiveEntry>& entries);

@@ -1,7 +1,5 @@
 // The example of docs/architecture.md, as it stands there.
 #include <cmath>
-#include <fstream>
-#include <sstream>
 
 #include <gtest/gtest.h>
 
@@ -11,7 +9,9 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/trace_function.h"
 
-namespace plait {
+#include "tests/support/files.h"
+
+namespace plait::example {  // where it hides plait::softsign
 namespace {
 
 // The example begins.
@@ -35,30 +35,24 @@ const ir::Primitive& softsign_primitive() {
 Tensor softsign(const Tensor& x) { return apply(softsign_primitive(), {x}); }
 // The example ends.
 
-std::string text_of_file(const std::string& path) {
-  std::ifstream file(std::string(PLAIT_SOURCE_DIR) + path);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 TEST(NewOp, ComputesAndTraces) {
   const Tensor x = tensor<float>({-3, 0, 1});
-  EXPECT_EQ(softsign(x).text(), "[-0.75  0.    0.5 ] : f32[3]");
+  EXPECT_EQ(example::softsign(x).text(), "[-0.75  0.    0.5 ] : f32[3]");
   const std::string program = trace(softsign)(x).program.text();
   EXPECT_NE(program.find("softsign %arg0 : f32[3]"), std::string::npos) << program;
 }
 
 TEST(NewOp, IsTheExampleOfTheManual) {
-  const std::string source = text_of_file("/tests/ops/new_op_test.cpp");
+  const std::string source = text_of_file(PLAIT_SOURCE_DIR "/tests/ops/new_op_test.cpp");
   const std::string begin = "// The example begins.\n", end = "// The example ends.\n";
   const size_t from = source.find(begin) + begin.size();
   const std::string example = source.substr(from, source.find("\n" + end) + 1 - from);
-  EXPECT_NE(text_of_file("/docs/architecture.md").find("```cpp\n" + example + "```"),
-            std::string::npos)
+  EXPECT_NE(
+      text_of_file(PLAIT_SOURCE_DIR "/docs/architecture.md").find("```cpp\n" + example + "```"),
+      std::string::npos)
       << "docs/architecture.md must show:\n"
       << example;
 }
 
 }  // namespace
-}  // namespace plait
+}  // namespace plait::example

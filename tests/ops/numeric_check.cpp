@@ -5,6 +5,8 @@
 #include "plait/core/error.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/linalg_parts.h"
+#include "plait/ops/linear.h"
 #include "plait/ops/random.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/rules.h"
@@ -44,12 +46,16 @@ Tensor noise(uint64_t seed, const Shape& shape, DType dtype) {
   return is_complex(dtype) ? make_complex(part(0), part(1)) : part(0);
 }
 
+Tensor positive_definite(uint64_t seed, const Shape& shape, DType dtype) {
+  const Tensor x = noise(seed, shape, dtype);
+  return matmul(x, adjoint(x)) + identity(shape.at(-1), shape.at(-1), dtype);
+}
+
 std::vector<Tensor> tangents_by_rule(const UsedPrimitive& used, const std::vector<Tensor>& operands,
                                      const std::vector<Tensor>& tangents) {
   const std::vector<Tensor> results = used(operands);
   const Tangents& rule = find_rules(*used.primitive)->tangents;
-  std::vector<OperandType> types;
-  for (const Tensor& operand : operands) types.emplace_back(operand);
+  const std::vector<OperandType> types = types_of(operands);
   std::vector<Tensor> read(operands.size()), given(results.size());
   for (size_t i = 0; i < read.size(); ++i) {
     if (rule.reads.operands >> i & 1) read[i] = operands[i];

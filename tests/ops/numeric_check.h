@@ -18,6 +18,8 @@ double distance(const Tensor& a, const std::vector<std::complex<double>>& b);
 
 // Standard normal numbers, with imaginary parts where the dtype has some.
 Tensor noise(uint64_t seed, const Shape& shape, DType dtype);
+// Matrices.
+Tensor positive_definite(uint64_t seed, const Shape& shape, DType dtype);
 
 // What the rule gives, of only what it says that it reads.
 std::vector<Tensor> tangents_by_rule(const UsedPrimitive& used, const std::vector<Tensor>& operands,

@@ -11,7 +11,6 @@
 
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
-#include "plait/core/thread_team.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -25,18 +24,20 @@
 #include "plait/tensor/rules.h"
 #include "plait/tensor/trace_function.h"
 
+#include "tests/ops/layer_support.h"
+#include "tests/support/threads.h"
+
 namespace plait {
 namespace {
 
 template <class T>
-std::vector<T> values_of(const Tensor& x) {
+std::vector<T> values_as(const Tensor& x) {
   const Array array = x.array().contiguous();
   const auto elements = array.elements<T>();
   return {elements.begin(), elements.end()};
 }
-std::vector<double> numbers_of(const Tensor& x) { return values_of<double>(astype(x, DType::f64)); }
 
-std::vector<KeyBits> keys_of(const Tensor& x) { return values_of<KeyBits>(x); }
+std::vector<KeyBits> keys_of(const Tensor& x) { return values_as<KeyBits>(x); }
 
 TEST(Philox, GivesThePublishedAnswers) {
   // Known answers for philox4x32-10 of the Random123 library (kat_vectors).
@@ -51,13 +52,13 @@ TEST(RandomBits, AreTheBlocksOfTheStream) {
   const Tensor key = random::key(7);
   const KeyBits bits = keys_of(key)[0];
   // Longer than a piece, not a whole number of vectors.
-  const auto words = values_of<uint32_t>(random::bits(key, {3077}));
+  const auto words = values_as<uint32_t>(random::bits(key, {3077}));
   for (size_t i = 0; i < words.size(); ++i) {
     ASSERT_EQ(words[i], stream_block(bits, i / 4)[i % 4]) << i;
   }
-  const auto wide = values_of<uint64_t>(random::bits(key, {3, 5}, DType::u64));
-  const auto narrow = values_of<uint16_t>(random::bits(key, {30}, DType::u16));
-  const auto bytes = values_of<uint8_t>(random::bits(key, {60}, DType::u8));
+  const auto wide = values_as<uint64_t>(random::bits(key, {3, 5}, DType::u64));
+  const auto narrow = values_as<uint16_t>(random::bits(key, {30}, DType::u16));
+  const auto bytes = values_as<uint8_t>(random::bits(key, {60}, DType::u8));
   for (size_t i = 0; i < 15; ++i) {
     EXPECT_EQ(wide[i], words[2 * i] | (uint64_t{words[2 * i + 1]} << 32));
     EXPECT_EQ(narrow[2 * i] | (uint32_t{narrow[2 * i + 1]} << 16), words[i]);
@@ -71,7 +72,7 @@ TEST(RandomBits, AreTheBlocksOfTheStream) {
 }
 
 TEST(RandomBits, HaveNoBiasAndNoEcho) {
-  const auto words = values_of<uint64_t>(random::bits(random::key(1), {100000}, DType::u64));
+  const auto words = values_as<uint64_t>(random::bits(random::key(1), {100000}, DType::u64));
   for (int bit = 0; bit < 64; ++bit) {
     int64_t ones = 0, repeats = 0;
     for (size_t i = 0; i < words.size(); ++i) {
@@ -120,24 +121,22 @@ TEST(RandomValues, AreTheSameWhateverComputesThem) {
                                random::exponential(key, {5000}),
                                random::randint(key, {5000}, 0, 1000)};
   };
-  const int threads = thread_count();
   const auto expected = draw();
   for (const int count : {1, 3}) {
-    set_thread_count(count);
+    const Threads team(count);
     const auto again = draw();
     for (size_t i = 0; i < again.size(); ++i) {
-      EXPECT_EQ(numbers_of(again[i]), numbers_of(expected[i])) << i;
+      EXPECT_EQ(values_of(again[i]), values_of(expected[i])) << i;
     }
   }
-  set_thread_count(threads);
   for (const CpuLevel level : {CpuLevel::sse4, CpuLevel::avx2}) {
     setting::kCpu.set(level);
     const auto again = draw();
     setting::kCpu.set(CpuLevel::best);
-    EXPECT_EQ(numbers_of(again[0]), numbers_of(expected[0]));
-    EXPECT_EQ(numbers_of(again[1]), numbers_of(expected[1]));
+    EXPECT_EQ(values_of(again[0]), values_of(expected[0]));
+    EXPECT_EQ(values_of(again[1]), values_of(expected[1]));
     for (size_t i = 2; i < again.size(); ++i) {
-      const auto a = numbers_of(again[i]), b = numbers_of(expected[i]);
+      const auto a = values_of(again[i]), b = values_of(expected[i]);
       for (size_t j = 0; j < a.size(); ++j) {
         ASSERT_NEAR(a[j], b[j], 2 * 0x1p-23 * std::abs(b[j])) << i << ' ' << j;
       }
@@ -149,12 +148,12 @@ TEST(RandomValues, AreTheSameWhateverComputesThem) {
 TEST(RandomValues, AreWithinTwoUnits) {
   const Tensor key = random::key(11);
   const int64_t count = 100000;
-  const auto words = values_of<uint32_t>(random::bits(key, {count}));
+  const auto words = values_as<uint32_t>(random::bits(key, {count}));
   for (const Distribution distribution : {Distribution::normal, Distribution::exponential,
                                           Distribution::laplace, Distribution::gumbel}) {
     const ir::Attributes attributes =
         ir::Attributes::of(RandomValuesAttributes{distribution, {Dim(count)}, DType::f32});
-    const auto got = numbers_of(apply(random_primitives().values, {key}, attributes));
+    const auto got = values_of(apply(random_primitives().values, {key}, attributes));
     std::vector<float> expected(count);
     for (int64_t i = 0; i < count; i += kRandomPiece) {
       random_values(distribution, DType::f32, words.data() + i, std::min(kRandomPiece, count - i),
@@ -217,12 +216,12 @@ TEST(RandomValues, HaveTheirDistributions) {
   };
   for (const Case& each : cases) {
     for (const DType dtype : {DType::f32, DType::f64}) {
-      const auto sample = numbers_of(each.draw(random::key(21), {200000}, dtype));
+      const auto sample = values_of(each.draw(random::key(21), {200000}, dtype));
       expect_distribution(sample, each.cdf, each.name);
       expect_moments(sample, each.mean, each.variance, each.name);
     }
     for (const DType dtype : {DType::f16, DType::bf16}) {
-      expect_moments(numbers_of(each.draw(random::key(22), {100000}, dtype)), each.mean,
+      expect_moments(values_of(each.draw(random::key(22), {100000}, dtype)), each.mean,
                      each.variance, each.name);
     }
   }
@@ -231,10 +230,10 @@ TEST(RandomValues, HaveTheirDistributions) {
 TEST(RandomValues, UniformStaysBelowTheUpperBound) {
   for (const DType dtype :
        {DType::f32, DType::f64, DType::f16, DType::bf16, DType::f8e4m3, DType::f8e5m2}) {
-    const auto unit = numbers_of(random::uniform(random::key(2), {20000}, 0, 1, dtype));
+    const auto unit = values_of(random::uniform(random::key(2), {20000}, 0, 1, dtype));
     EXPECT_GE(*std::ranges::min_element(unit), 0);
     EXPECT_LT(*std::ranges::max_element(unit), 1);
-    const auto shifted = numbers_of(random::uniform(random::key(2), {20000}, 2, 3, dtype));
+    const auto shifted = values_of(random::uniform(random::key(2), {20000}, 2, 3, dtype));
     EXPECT_GE(*std::ranges::min_element(shifted), 2);
     EXPECT_LT(*std::ranges::max_element(shifted), 3);
   }
@@ -254,7 +253,7 @@ TEST(RandomValues, TruncatedNormalIsRightInTheTails) {
     const auto tail = [&](double x) { return 0.5 * std::erfc(sign * x / std::sqrt(2)); };
     const double from = tail(low), all = from - tail(high);
     const auto sample =
-        numbers_of(random::truncated_normal(random::key(5), low, high, {20000}, DType::f64));
+        values_of(random::truncated_normal(random::key(5), low, high, {20000}, DType::f64));
     EXPECT_GE(*std::ranges::min_element(sample), low);
     EXPECT_LE(*std::ranges::max_element(sample), high);
     expect_distribution(sample, [&](double x) { return (from - tail(x)) / all; }, "truncated");
@@ -267,14 +266,14 @@ TEST(RandomValues, TruncatedNormalIsRightInTheTails) {
 TEST(RandomIntegers, AreEven) {
   for (const int64_t count : {1, 2, 7, 10}) {
     std::vector<double> seen(static_cast<size_t>(count));
-    const auto drawn = values_of<int64_t>(random::randint(random::key(4), {70000}, -3, count - 3));
+    const auto drawn = values_as<int64_t>(random::randint(random::key(4), {70000}, -3, count - 3));
     for (const int64_t i : drawn) ++seen.at(static_cast<size_t>(i + 3));
     const double expected = 70000. / static_cast<double>(count);
     for (const double each : seen) EXPECT_NEAR(each, expected, 5 * std::sqrt(expected));
   }
   const int64_t third = int64_t{1} << 60;
   const auto drawn =
-      values_of<int64_t>(random::randint(random::key(4), {30000}, -third, 2 * third));
+      values_as<int64_t>(random::randint(random::key(4), {30000}, -third, 2 * third));
   const auto low = std::ranges::count_if(drawn, [&](int64_t i) { return i < 0; });
   EXPECT_NEAR(static_cast<double>(low), 10000, 5 * std::sqrt(20000. / 3));
   EXPECT_EQ(random::randint(random::key(4), {2}, 0, 5, DType::i8).dtype(), DType::i8);
@@ -286,8 +285,8 @@ TEST(RandomIntegers, AreEven) {
 
 TEST(RandomChoices, BernoulliAndCategorical) {
   const Tensor p = tensor<float>({0, 0.25F, 1});
-  const auto shares = numbers_of(
-      mean(astype(random::bernoulli(random::key(1), p, Shape{40000, 3}), DType::f32), 0));
+  const auto shares =
+      values_of(mean(astype(random::bernoulli(random::key(1), p, Shape{40000, 3}), DType::f32), 0));
   EXPECT_EQ(shares[0], 0);
   EXPECT_NEAR(shares[1], 0.25, 0.011);
   EXPECT_EQ(shares[2], 1);
@@ -300,7 +299,7 @@ TEST(RandomChoices, BernoulliAndCategorical) {
   const Tensor drawn = random::categorical(random::key(9), rows);
   EXPECT_EQ(drawn.type().text(), "i64[40000]");
   std::vector<double> seen(4);
-  for (const int64_t i : values_of<int64_t>(drawn)) ++seen.at(static_cast<size_t>(i));
+  for (const int64_t i : values_as<int64_t>(drawn)) ++seen.at(static_cast<size_t>(i));
   for (size_t i = 0; i < 4; ++i) EXPECT_NEAR(seen[i] / 40000, weights[i] / 8, 0.0125);
   EXPECT_EQ(seen[2], 0);
   EXPECT_EQ(random::categorical(random::key(9), matrix_transpose(rows), 0).shape(), (Shape{40000}));
@@ -311,7 +310,7 @@ TEST(RandomChoices, BernoulliAndCategorical) {
 
 TEST(RandomPermutation, AllOrdersAlikeLikely) {
   const Tensor keys = random::split_key(random::key(6), 24000);
-  const auto places = values_of<int64_t>(random::permutation(keys, 4));
+  const auto places = values_as<int64_t>(random::permutation(keys, 4));
   std::map<std::vector<int64_t>, int> seen;
   for (size_t i = 0; i < places.size(); i += 4) {
     ++seen[std::vector(places.begin() + static_cast<ptrdiff_t>(i),
@@ -319,7 +318,7 @@ TEST(RandomPermutation, AllOrdersAlikeLikely) {
   }
   EXPECT_EQ(seen.size(), 24u);
   for (const auto& [order, count] : seen) EXPECT_NEAR(count, 1000, 160);
-  auto longer = values_of<int64_t>(random::permutation(random::key(6), 10001));
+  auto longer = values_as<int64_t>(random::permutation(random::key(6), 10001));
   std::ranges::sort(longer);
   for (size_t i = 0; i < longer.size(); ++i) ASSERT_EQ(longer[i], static_cast<int64_t>(i));
   EXPECT_EQ(random::permutation(random::key(6), 0).text(), "[] : i64[0]");
@@ -331,7 +330,7 @@ TEST(RandomPermutation, Shuffles) {
   const Tensor x = reshape(arange(12), {4, 3}), key = random::key(2);
   const Tensor order = random::permutation(key, 3);
   EXPECT_EQ(random::shuffle(key, x, 1).text(), take(x, order, 1).text());
-  auto rows = values_of<int64_t>(slice(random::shuffle(key, x), 1, {.stop = 1}));
+  auto rows = values_as<int64_t>(slice(random::shuffle(key, x), 1, {.stop = 1}));
   std::ranges::sort(rows);
   EXPECT_EQ(rows, (std::vector<int64_t>{0, 3, 6, 9}));
   EXPECT_THROW(random::shuffle(random::split_key(key), x), ShapeError);

@@ -61,6 +61,8 @@ Tensor counted(DType dtype, const Sizes& sizes) {
   return is_key(dtype) ? random::key(numbers) : astype(numbers, dtype);
 }
 
+Tensor places(std::initializer_list<int64_t> numbers) { return tensor<int64_t>(numbers); }
+
 void expect_refused(const Refusals& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE(fmt::format("row {}: {}", i, rows[i].function));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -72,6 +73,9 @@ template <std::integral... Size>
 Tensor keys(Size... sizes) {
   return counted(DType::key, {sizes...});
 }
+
+Tensor places(std::initializer_list<int64_t> numbers);  // i64
+using Tensors = std::vector<Tensor>;
 
 // A function of one operand refuses dtypes: rows for each of several functions.
 using Unary = Tensor (*)(const Operand&);

@@ -20,18 +20,18 @@ std::function<void()> within(const std::function<void()>& call) {
   };
 }
 
-using Reduction = Tensor (*)(const Tensor&, const AxisNames&);
-const std::vector<Named<Reduction>> kReductions = {{"all_reduce_sum", all_reduce_sum},
-                                                   {"all_reduce_mean", all_reduce_mean},
-                                                   {"all_reduce_max", all_reduce_max},
-                                                   {"all_reduce_min", all_reduce_min},
-                                                   {"vary", vary}};
+using AlongNames = Tensor (*)(const Tensor&, const AxisNames&);
+const std::vector<Named<AlongNames>> kAlongNames = {{"all_reduce_sum", all_reduce_sum},
+                                                    {"all_reduce_mean", all_reduce_mean},
+                                                    {"all_reduce_max", all_reduce_max},
+                                                    {"all_reduce_min", all_reduce_min},
+                                                    {"vary", vary}};
 
 }  // namespace
 
 Refusals refusals_of_collective() {
   Refusals rows;
-  for (const auto& [name, function] : kReductions) {
+  for (const auto& [name, function] : kAlongNames) {
     rows.push_back(
         {name, [function] { function(f32(3), "batch"); }, ErrorKind::key, {"`batch`", "no axis"}});
     rows.push_back({name,
@@ -49,7 +49,7 @@ Refusals refusals_of_collective() {
     if (std::string_view(name) == "vary") continue;
     rows.push_back({name, within([function] { function(keys(3), "batch"); }), kType, {"key"}});
   }
-  for (const auto& [name, function] : {kReductions[2], kReductions[3]}) {
+  for (const auto& [name, function] : {kAlongNames[2], kAlongNames[3]}) {
     rows.push_back(
         {name, within([function = function] { function(c64(3), "batch"); }), kType, {"c64"}});
   }

@@ -10,15 +10,15 @@ namespace {
 
 using fft::AxisList, fft::Length, fft::Lengths;
 using OneAxis = Tensor (*)(const Tensor&, Length, int64_t, fft::Norm);
-using Axes = Tensor (*)(const Tensor&, const Lengths&, const AxisList&, fft::Norm);
+using SeveralAxes = Tensor (*)(const Tensor&, const Lengths&, const AxisList&, fft::Norm);
 
 const std::vector<Named<OneAxis>> kOneAxis = {{"fft::fft", fft::fft},   {"fft::ifft", fft::ifft},
                                               {"fft::rfft", fft::rfft}, {"fft::irfft", fft::irfft},
                                               {"fft::hfft", fft::hfft}, {"fft::ihfft", fft::ihfft}};
-const std::vector<Named<Axes>> kAxes = {{"fft::fftn", fft::fftn},   {"fft::ifftn", fft::ifftn},
-                                        {"fft::rfftn", fft::rfftn}, {"fft::irfftn", fft::irfftn},
-                                        {"fft::fft2", fft::fft2},   {"fft::ifft2", fft::ifft2},
-                                        {"fft::rfft2", fft::rfft2}, {"fft::irfft2", fft::irfft2}};
+const std::vector<Named<SeveralAxes>> kSeveralAxes = {
+    {"fft::fftn", fft::fftn},     {"fft::ifftn", fft::ifftn},  {"fft::rfftn", fft::rfftn},
+    {"fft::irfftn", fft::irfftn}, {"fft::fft2", fft::fft2},    {"fft::ifft2", fft::ifft2},
+    {"fft::rfft2", fft::rfft2},   {"fft::irfft2", fft::irfft2}};
 constexpr auto kPlain = fft::Norm::backward;
 
 }  // namespace
@@ -51,7 +51,7 @@ Refusals refusals_of_fft() {
     rows.push_back({name, [f] { f(f32(), {}, -1, kPlain); }, kIndex, {"axis -1", "f32[]"}});
     rows.push_back({name, [f] { f(keys(4), {}, -1, kPlain); }, kType, {"key[4]"}});
   }
-  for (const auto& [name, f] : kAxes) {
+  for (const auto& [name, f] : kSeveralAxes) {
     rows.push_back({name, [f] { f(f32(4), {}, {1}, kPlain); }, kIndex, {"axis 1", "f32[4]"}});
     rows.push_back(
         {name, [f] { f(f32(4, 4), {4}, {0, 1}, kPlain); }, kValue, {"1 lengths", "f32[4, 4]"}});

@@ -13,8 +13,6 @@ namespace {
 
 using Indices = std::vector<Index>;
 
-Tensor places(std::initializer_list<int64_t> numbers) { return tensor<int64_t>(numbers); }
-
 struct BadIndex {
   Indices index;
   ErrorKind kind;
@@ -52,7 +50,7 @@ bool leads_outside(const BadIndex& bad) {
 
 // x stays what it was also where it is given away.
 template <class Change>
-void refuse_to_change(const Indices& index, Change change) {
+void refuse_to_write(const Indices& index, Change change) {
   Tensor x = f32(2, 3);
   const std::string before = x.text();
   try {
@@ -90,8 +88,7 @@ Refusals refusals_of_index() {
     for (const auto& [name, change] : changes) {
       rows.push_back({name,
                       [index, change] {
-                        refuse_to_change(index,
-                                         [&](IndexedTensor&& x) { change(std::move(x), 1); });
+                        refuse_to_write(index, [&](IndexedTensor&& x) { change(std::move(x), 1); });
                       },
                       bad.kind, bad.words});
     }
@@ -104,8 +101,8 @@ Refusals refusals_of_index() {
     for (const auto& [name, change] : changes) {
       rows.push_back({name,
                       [index, value, change] {
-                        refuse_to_change(index,
-                                         [&](IndexedTensor&& x) { change(std::move(x), value); });
+                        refuse_to_write(index,
+                                        [&](IndexedTensor&& x) { change(std::move(x), value); });
                       },
                       kind, words});
     }

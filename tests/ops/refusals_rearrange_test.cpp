@@ -8,16 +8,15 @@
 namespace plait {
 namespace {
 
-using Tensors = std::vector<Tensor>;
-using Numbers = std::vector<int64_t>;
+using Integers = std::vector<int64_t>;
 
 }  // namespace
 
 Refusals refusals_of_rearrange() {
   return {
-      {"transpose", [] { transpose(f32(2, 3), Numbers{0}); }, kValue, {"[0]", "f32[2, 3]"}},
-      {"transpose", [] { transpose(f32(2, 3), Numbers{0, 0}); }, kValue, {"[0, 0]", "f32[2, 3]"}},
-      {"transpose", [] { transpose(f32(2, 3), Numbers{0, 2}); }, kIndex, {"axis 2", "f32[2, 3]"}},
+      {"transpose", [] { transpose(f32(2, 3), Integers{0}); }, kValue, {"[0]", "f32[2, 3]"}},
+      {"transpose", [] { transpose(f32(2, 3), Integers{0, 0}); }, kValue, {"[0, 0]", "f32[2, 3]"}},
+      {"transpose", [] { transpose(f32(2, 3), Integers{0, 2}); }, kIndex, {"axis 2", "f32[2, 3]"}},
       {"transpose", [] { transpose(Tensor()); }, kValue, {"never given"}},
       {"moveaxis", [] { moveaxis(f32(2, 3), {0, 0}, {0, 1}); }, kValue, {"[0, 0]", "f32[2, 3]"}},
       {"moveaxis", [] { moveaxis(f32(2, 3), {0, 1}, {0, 0}); }, kValue, {"[0, 0]", "f32[2, 3]"}},
@@ -58,8 +57,8 @@ Refusals refusals_of_rearrange() {
       {"repeat", [] { repeat(f32(2), 1, 1); }, kIndex, {"axis 1", "f32[2]"}},
       {"roll", [] { roll(f32(2), 1, 1); }, kIndex, {"axis 1", "f32[2]"}},
       {"roll", [] { roll(f32(0), 1, 1); }, kIndex, {"axis 1", "f32[0]"}},
-      {"roll", [] { roll(f32(2), Numbers{1, 2}, Numbers{0}); }, kValue, {"2 shifts", "f32[2]"}},
-      {"roll", [] { roll(f32(2), Numbers{1}, Numbers{1}); }, kIndex, {"axis 1", "f32[2]"}},
+      {"roll", [] { roll(f32(2), Integers{1, 2}, Integers{0}); }, kValue, {"2 shifts", "f32[2]"}},
+      {"roll", [] { roll(f32(2), Integers{1}, Integers{1}); }, kIndex, {"axis 1", "f32[2]"}},
       {"rot90", [] { rot90(f32(2, 3), 1, 0, 0); }, kValue, {"axis 0", "f32[2, 3]"}},
       {"rot90", [] { rot90(f32(2, 3), 1, 0, -2); }, kValue, {"axis -2", "f32[2, 3]"}},
       {"rot90", [] { rot90(f32(2, 3), 1, 0, 2); }, kIndex, {"axis 2", "f32[2, 3]"}},

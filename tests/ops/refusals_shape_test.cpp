@@ -7,11 +7,7 @@
 #include "refusals.h"
 
 namespace plait {
-namespace {
-
-using Tensors = std::vector<Tensor>;
-
-}  // namespace
+namespace {}  // namespace
 
 Refusals refusals_of_shape() {
   return {

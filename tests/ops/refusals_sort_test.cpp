@@ -10,7 +10,7 @@ namespace {
 
 using Sorting = std::function<void(const Tensor&, int64_t)>;
 
-const std::vector<Named<Sorting>> kAlongAxis = {
+const std::vector<Named<Sorting>> kSortings = {
     {"sort", [](const Tensor& x, int64_t axis) { sort(x, axis); }},
     {"argsort", [](const Tensor& x, int64_t axis) { argsort(x, axis); }},
     {"sort_with_indices", [](const Tensor& x, int64_t axis) { sort_with_indices(x, axis); }},
@@ -56,7 +56,7 @@ Refusals refusals_of_sort() {
       {"unique", [] { unique(keys(2)); }, kType, {"key[2]"}},
       {"unique", [] { unique(Tensor()); }, kValue, {"never given"}},
   };
-  for (const auto& [name, f] : kAlongAxis) {
+  for (const auto& [name, f] : kSortings) {
     rows.push_back({name, [f] { f(f32(2, 3), 2); }, kIndex, {"axis 2", "f32[2, 3]"}});
     rows.push_back({name, [f] { f(f32(2, 3), -3); }, kIndex, {"axis -3", "f32[2, 3]"}});
     rows.push_back({name, [f] { f(f32(), -1); }, kIndex, {"axis -1", "f32[]"}});

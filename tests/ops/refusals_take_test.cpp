@@ -9,8 +9,6 @@
 namespace plait {
 namespace {
 
-Tensor places(std::initializer_list<int64_t> numbers) { return tensor<int64_t>(numbers); }
-
 using Scattering = std::function<void(const Tensor&, int64_t, const Tensor&, const Operand&)>;
 
 const std::vector<Named<Scattering>> kScatters = {

@@ -11,6 +11,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/files.h"
+
 namespace plait {
 namespace {
 
@@ -44,13 +46,6 @@ const std::map<std::string, std::string> kRefuseNothing = {
     {"value_like", "is for other functions, which name themselves to it"},
     {"stretched", "is for other functions, which name themselves to it"},
 };
-
-std::string text_of(const std::filesystem::path& file) {
-  std::ifstream stream(file);
-  std::stringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 // What stands outside of all braces but those of namespaces, with the name of the innermost one.
 struct Declaration {
@@ -98,7 +93,7 @@ std::set<std::string> public_functions() {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (!name.ends_with(".h") || kInsideHeaders.contains(name)) continue;
-    for (const Declaration& declaration : declarations_of(text_of(entry.path()))) {
+    for (const Declaration& declaration : declarations_of(text_of_file(entry.path()))) {
       const std::string& text = declaration.text;
       for (std::sregex_iterator found(text.begin(), text.end(), kFunction), end; found != end;
            ++found) {

@@ -18,10 +18,6 @@
 namespace plait {
 namespace {
 
-std::vector<OperandType> types_of(const std::vector<Tensor>& tensors) {
-  return {tensors.begin(), tensors.end()};
-}
-
 const Rules& rules_of(const UsedPrimitive& used) {
   const Rules* rules = find_rules(*used.primitive);
   if (rules == nullptr) throw KeyError("{} has no rules", used.primitive->name);
@@ -35,10 +31,6 @@ std::vector<Tensor> read_of(const std::vector<Tensor>& tensors, uint32_t mask) {
     if ((mask >> i & 1) != 0) read[i] = tensors[i];
   }
   return read;
-}
-
-double inner(const Tensor& a, const Tensor& b) {
-  return sum(real(astype(a * b, DType::c128))).item<double>();
 }
 
 std::vector<Tensor> lane_of(const std::vector<Tensor>& operands, const std::vector<bool>& batched,
@@ -70,6 +62,14 @@ UsedPrimitive primitive_in(const CheckedFunction& f, const std::vector<Tensor>& 
   return used;
 }
 
+std::vector<OperandType> types_of(const std::vector<Tensor>& tensors) {
+  return {tensors.begin(), tensors.end()};
+}
+
+double inner_product(const Tensor& a, const Tensor& b) {
+  return sum(real(astype(a * b, DType::c128))).item<double>();
+}
+
 Tensor scattered(const Sizes& sizes, int seed, DType dtype) {
   Array array = Array::empty(DType::f64, sizes);
   double number = 0.1234 * seed;
@@ -90,7 +90,7 @@ void expect_near(const Tensor& got, const Tensor& wanted, double tolerance) {
       << "got " << got.text() << "\nwanted " << wanted.text();
 }
 
-void expect_same(const Tensor& got, const Tensor& wanted) {
+void expect_same_bits(const Tensor& got, const Tensor& wanted) {
   ASSERT_EQ(got.type().text(), wanted.type().text());
   const Array a = got.array().contiguous(), b = wanted.array().contiguous();
   const auto bytes = static_cast<size_t>(a.element_count() * a.element_size());
@@ -148,7 +148,8 @@ void check_transpose(const UsedPrimitive& used, const std::vector<Tensor>& opera
   const RuleContext context{used.attributes, read_operands, {}, types};
   const Tensor transposed = rule.of(context, cotangent, operand);
   ASSERT_EQ(transposed.type().text(), operands[operand].type().text());
-  const double left = inner(cotangent, result), right = inner(transposed, operands[operand]);
+  const double left = inner_product(cotangent, result),
+               right = inner_product(transposed, operands[operand]);
   EXPECT_NEAR(left, right, 1e-9 * (1 + std::abs(left)));
 }
 
@@ -164,7 +165,7 @@ void check_batching(const UsedPrimitive& used, const std::vector<Tensor>& operan
     const std::vector<Tensor> single = used(lane_of(operands, batched, lane));
     ASSERT_EQ(all.size(), single.size());
     for (size_t i = 0; i < all.size(); ++i) {
-      expect_same(squeeze(slice_axis(all[i], 0, lane, 1), 0), single[i]);
+      expect_same_bits(squeeze(slice_axis(all[i], 0, lane, 1), 0), single[i]);
     }
   }
 }
@@ -180,7 +181,7 @@ void check_traced(const CheckedFunction& f, const std::vector<Tensor>& arguments
   const std::vector<Tensor> results = evaluate(trace.program(recorded), given);
   const std::vector<Tensor> wanted = f(arguments);
   ASSERT_EQ(results.size(), wanted.size());
-  for (size_t i = 0; i < results.size(); ++i) expect_same(results[i], wanted[i]);
+  for (size_t i = 0; i < results.size(); ++i) expect_same_bits(results[i], wanted[i]);
 }
 
 }  // namespace plait

@@ -20,6 +20,9 @@ struct UsedPrimitive {
 // The last instruction that computes when `f` is traced with these.
 UsedPrimitive primitive_in(const CheckedFunction& f, const std::vector<Tensor>& arguments);
 
+std::vector<OperandType> types_of(const std::vector<Tensor>& tensors);
+double inner_product(const Tensor& a, const Tensor& b);  // Re(Σ a·b)
+
 // Numbers in [-2, 2] without ties, the same on every run.
 Tensor scattered(const Sizes& sizes, int seed, DType dtype = DType::f64);
 
@@ -38,6 +41,6 @@ void check_batching(const UsedPrimitive& used, const std::vector<Tensor>& operan
 void check_traced(const CheckedFunction& f, const std::vector<Tensor>& arguments);
 
 void expect_near(const Tensor& got, const Tensor& wanted, double tolerance);
-void expect_same(const Tensor& got, const Tensor& wanted);
+void expect_same_bits(const Tensor& got, const Tensor& wanted);
 
 }  // namespace plait

@@ -16,16 +16,16 @@
 #include "plait/tensor/rules.h"
 #include "plait/tensor/trace_function.h"
 
+#include "tests/ops/rule_checks.h"
+
 namespace plait {
 namespace {
 
 // Numbers without a pattern that sums could hide in.
-Tensor noise(const Shape& shape, double seed) {
+Tensor waves(const Shape& shape, double seed) {
   const Tensor flat = sin(astype(arange(shape.element_count()), DType::f64) * 1.7 + seed);
   return reshape(flat, shape);
 }
-
-double dot(const Tensor& a, const Tensor& b) { return sum(a * b).item<double>(); }
 
 struct Call {
   const ir::Primitive& primitive;
@@ -38,18 +38,14 @@ struct Call {
     changed[operand] = other;
     return plait::apply(primitive, changed, attributes);
   }
-  std::vector<OperandType> types() const {
-    std::vector<OperandType> types;
-    for (const Tensor& operand : operands) types.emplace_back(operand);
-    return types;
-  }
+  std::vector<OperandType> types() const { return types_of(operands); }
 };
 
 // `linear` are the operands that it is linear in together.
 void expect_transposed(const Call& call, const std::vector<size_t>& linear) {
   const Rules& rules = *find_rules(call.primitive);
   const std::vector<OperandType> types = call.types();
-  const Tensor cotangent = noise(call.run().shape(), 5);
+  const Tensor cotangent = waves(call.run().shape(), 5);
   for (const size_t i : linear) {
     const Transpose& rule = rules.transposes[std::min(i, rules.transposes.size() - 1)];
     // Only what the rule says that it reads.
@@ -57,21 +53,22 @@ void expect_transposed(const Call& call, const std::vector<size_t>& linear) {
     for (size_t k = 0; k < read.size(); ++k) {
       if ((rule.reads.operands >> k & 1U) == 0) read[k] = Tensor();
     }
-    const Tensor tangent = noise(types[i].shape(), 9);
+    const Tensor tangent = waves(types[i].shape(), 9);
     Call alone = call;
     for (const size_t k : linear) alone.operands[k] = zeros_like(alone.operands[k]);
     const Tensor back = rule.of({call.attributes, read, {}, types}, cotangent, i);
     EXPECT_EQ(back.type(), types[i].type()) << call.primitive.name;
-    EXPECT_NEAR(dot(cotangent, alone.run_with(i, tangent)), dot(back, tangent), 1e-12)
+    EXPECT_NEAR(inner_product(cotangent, alone.run_with(i, tangent)), inner_product(back, tangent),
+                1e-12)
         << call.primitive.name << ", operand " << i;
   }
 }
 
-void expect_tangents(const Call& call) {
+void expect_tangents_of(const Call& call) {
   const Rules& rules = *find_rules(call.primitive);
   const std::vector<OperandType> types = call.types();
   const Tensor result = call.run();
-  const Tensor tx = noise(types[0].shape(), 3), tu = noise(types[1].shape(), 4);
+  const Tensor tx = waves(types[0].shape(), 3), tu = waves(types[1].shape(), 4);
   std::vector<Tensor> tangents(call.operands.size());
   const auto by_rule = [&](const Tensor& of_x, const Tensor& of_updates) {
     tangents[0] = of_x;
@@ -121,13 +118,13 @@ void expect_batched(const Call& call, int64_t count) {
 }
 
 struct Sizes3 {
-  Tensor x = noise({3, 4, 5}, 1);
+  Tensor x = waves({3, 4, 5}, 1);
   Tensor i = tensor(std::vector<int64_t>{0, 2, -1, 2, 1, 0}, {3, 2});
   Tensor j = tensor(std::vector<int32_t>{4, 1, 4, 1, 0, 4}, {3, 2});
 };
 
 // Of rows along one axis, of two axes with a batch, and in ignoring what is outside.
-std::vector<std::pair<std::vector<Tensor>, GatherAttributes>> places() {
+std::vector<std::pair<std::vector<Tensor>, GatherAttributes>> gathers() {
   const Sizes3 s;
   const Tensor far = tensor(std::vector<int64_t>{0, 7, 1, -9}, {4});
   return {{{s.i}, {.axes = {1}}},
@@ -146,13 +143,13 @@ Call gather_call(const std::vector<Tensor>& indices, const GatherAttributes& att
 Call scatter_call(const char* name, const std::vector<Tensor>& indices,
                   const GatherAttributes& attributes) {
   const Tensor x = Sizes3().x;
-  std::vector<Tensor> operands{x, noise(gather_rows(x, indices, attributes).shape(), 2)};
+  std::vector<Tensor> operands{x, waves(gather_rows(x, indices, attributes).shape(), 2)};
   operands.insert(operands.end(), indices.begin(), indices.end());
   return {ir::primitive(name), operands, ir::Attributes::of(attributes)};
 }
 
 TEST(ScatterRules, Transposes) {
-  for (const auto& [indices, attributes] : places()) {
+  for (const auto& [indices, attributes] : gathers()) {
     expect_transposed(gather_call(indices, attributes), {0});
     expect_transposed(scatter_call("scatter_set", indices, attributes), {0, 1});
     expect_transposed(scatter_call("scatter_add", indices, attributes), {0, 1});
@@ -162,9 +159,9 @@ TEST(ScatterRules, Transposes) {
 }
 
 TEST(ScatterRules, Tangents) {
-  for (const auto& [indices, attributes] : places()) {
+  for (const auto& [indices, attributes] : gathers()) {
     for (const char* name : {"scatter_multiply", "scatter_minimum", "scatter_maximum"}) {
-      expect_tangents(scatter_call(name, indices, attributes));
+      expect_tangents_of(scatter_call(name, indices, attributes));
     }
   }
 }
@@ -176,7 +173,7 @@ TEST(ScatterRules, ProductsWithZeros) {
         ir::primitive("scatter_multiply"),
         {tensor<double>({first, 1.0}), tensor<double>({0.0, 3.0}), tensor<int64_t>({0, 0})},
         ir::Attributes::of(GatherAttributes{.axes = {0}})};
-    expect_tangents(call);
+    expect_tangents_of(call);
   }
 }
 
@@ -196,7 +193,7 @@ TEST(ScatterRules, EqualOnesShare) {
 }
 
 TEST(ScatterRules, Batches) {
-  for (const auto& [indices, attributes] : places()) {
+  for (const auto& [indices, attributes] : gathers()) {
     expect_batched(gather_call(indices, attributes), 2);
     for (const char* name :
          {"scatter_set", "scatter_add", "scatter_multiply", "scatter_minimum", "scatter_maximum"}) {
@@ -213,7 +210,7 @@ Call update_slice_call(const std::vector<SliceRange>& ranges) {
   const Tensor x = Sizes3().x;
   Shape shape;
   for (const SliceRange& range : ranges) shape.append(range.count);
-  const Tensor part = noise(shape, 2);
+  const Tensor part = waves(shape, 2);
   const auto program = trace([&](const Tensor& whole, const Tensor& some) {
                          Tensor own = whole;
                          return update_slice_into(own, some, ranges);
@@ -233,9 +230,9 @@ TEST(ScatterRules, UpdateSlice) {
     expect_transposed(call, {0, 1});
     expect_batched(call, 2);
   }
-  Tensor x = noise({3}, 1);
+  Tensor x = waves({3}, 1);
   const SliceRange outside{2, 2, 1};
-  EXPECT_THROW(update_slice_into(x, noise({2}, 1), {&outside, 1}), IndexError);
+  EXPECT_THROW(update_slice_into(x, waves({2}, 1), {&outside, 1}), IndexError);
   EXPECT_EQ(x.shape(), (Shape{3}));
 }
 

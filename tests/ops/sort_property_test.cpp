@@ -7,7 +7,6 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "plait/core/thread_team.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/reduce.h"
@@ -16,6 +15,7 @@
 #include "plait/ops/sort.h"
 
 #include "tests/ops/rule_checks.h"
+#include "tests/support/threads.h"
 
 namespace plait {
 namespace {
@@ -150,7 +150,6 @@ TEST(SortProperty, ScansAsInclusiveScan) {
 }
 
 TEST(SortProperty, ThreadsChangeNothing) {
-  const int before = thread_count();
   const Tensor lines[] = {scattered({700'000}, 1, DType::f32), scattered({300'000}, 2),
                           scattered({3, 200'000}, 3, DType::f32),
                           scattered({200'000, 3}, 4, DType::f32),
@@ -173,14 +172,14 @@ TEST(SortProperty, ThreadsChangeNothing) {
                                    cumprod(x, axis),
                                    linear_recurrence(x, x, axis)};
       };
-      set_thread_count(1);
-      const std::vector<Tensor> one = all();
-      set_thread_count(3);
-      const std::vector<Tensor> three = all();
-      for (size_t i = 0; i < one.size(); ++i) expect_same(three[i], one[i]);
+      const auto all_by = [&](int threads) {
+        const Threads team(threads);
+        return all();
+      };
+      const std::vector<Tensor> one = all_by(1), three = all_by(3);
+      for (size_t i = 0; i < one.size(); ++i) expect_same_bits(three[i], one[i]);
     }
   }
-  set_thread_count(before);
 }
 
 TEST(SortProperty, LongRows) {
@@ -188,11 +187,11 @@ TEST(SortProperty, LongRows) {
   const Ordered ordered = sort_with_indices(x);
   std::vector<float> values(x.array().elements<float>().begin(), x.array().elements<float>().end());
   std::ranges::stable_sort(values);
-  expect_same(ordered.values, tensor(values, {500'000}));
-  expect_same(sort(x), ordered.values);
+  expect_same_bits(ordered.values, tensor(values, {500'000}));
+  expect_same_bits(sort(x), ordered.values);
   const Ordered some = topk(x, 1000, 0, false);
-  expect_same(some.values, slice(ordered.values, 0, {.stop = 1000}));
-  expect_same(some.indices, slice(ordered.indices, 0, {.stop = 1000}));
+  expect_same_bits(some.values, slice(ordered.values, 0, {.stop = 1000}));
+  expect_same_bits(some.indices, slice(ordered.indices, 0, {.stop = 1000}));
   const auto most = std::ranges::max_element(x.array().elements<float>());
   EXPECT_EQ(argmax(x).item<int64_t>(), most - x.array().elements<float>().begin());
 }

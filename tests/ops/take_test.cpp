@@ -13,6 +13,8 @@
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 
+#include "tests/ops/layer_support.h"
+
 namespace plait {
 namespace {
 
@@ -20,7 +22,6 @@ Tensor integers(std::vector<int64_t> values, Sizes sizes) { return tensor(values
 bool array_equal_to(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && all(a == b).item<bool>();
 }
-Tensor floats(std::vector<float> values, Sizes sizes) { return tensor(values, sizes); }
 
 TEST(Take, AlongAnAxis) {
   const Tensor x = reshape(arange(24), {2, 3, 4}), i = integers({3, 0, 1, 1}, {2, 2});

@@ -11,6 +11,8 @@
 
 #include "plait/io/npy.h"
 
+#include "tests/support/files.h"
+
 namespace plait {
 namespace {
 
@@ -34,12 +36,7 @@ class PlaitIr : public testing::Test {
     std::ofstream(path(name), std::ios::binary) << content;
     return path(name);
   }
-  std::string content(const std::string& name) const {
-    std::ifstream in(path(name), std::ios::binary);
-    std::stringstream all;
-    all << in.rdbuf();
-    return all.str();
-  }
+  std::string content(const std::string& name) const { return text_of_file(path(name)); }
   // Through the shell, so that arguments are quoted and redirected as they would be there.
   Outcome run(const std::string& arguments, const std::string& environment = "") const {
     std::string command = environment + " " + PLAIT_TOOLS_DIR + "/plait-ir " + arguments + " > " +
