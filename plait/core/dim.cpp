@@ -9,6 +9,8 @@
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
+#include "plait/core/size_facts.h"
+#include "plait/core/size_reader.h"
 #include "plait/core/text.h"
 #include "plait/core/whole_numbers.h"
 
@@ -173,7 +175,12 @@ Dim Dim::symbol(std::string_view name) {
   return DimTable::symbol(name);
 }
 
-void Dim::refuse_to_be_a_number() const {
+bool Dim::are_equal_at_present(Dim a, Dim b) {
+  return SizeReader::ask({a, SizeFact::equal, b}).value_or(false);
+}
+
+int64_t Dim::number_at_present() const {
+  if (const auto number = SizeReader::read(*this)) return *number;
   throw ValueError("the size {} is a symbol here, and no number", text())
       .hint("compute with it as a size, or decide by `cond`");
 }

@@ -38,10 +38,9 @@ class Dim {
 
   bool is_number() const { return (word_ & 1) == 0; }
   bool is_symbol() const;
-  // ValueError unless is_number().
+  // ValueError unless is_number(), or what reads sizes on this thread (size_reader.h) knows it.
   int64_t number() const {
-    if (!is_number()) refuse_to_be_a_number();
-    return static_cast<int64_t>(word_) >> 1;
+    return is_number() ? static_cast<int64_t>(word_) >> 1 : number_at_present();
   }
   std::string_view name() const;  // ValueError unless is_symbol()
 
@@ -49,7 +48,13 @@ class Dim {
   friend Dim operator-(Dim a, Dim b);
   friend Dim operator*(Dim a, Dim b);
   friend Dim operator-(Dim a);
-  friend bool operator==(Dim, Dim) = default;
+  // Whether they are one expression: what Plait itself asks.
+  friend bool same(Dim a, Dim b) { return a.word_ == b.word_; }
+  // Whether they are equal, as host code asks: of symbols, as they are at present where that is
+  // known (size_reader.h); else whether they are one expression.
+  friend bool operator==(Dim a, Dim b) {
+    return same(a, b) || (!are_numbers(a, b) && are_equal_at_present(a, b));
+  }
 
   // Each symbol in it once, in a fixed order.
   void for_each_symbol(const std::function<void(Dim symbol)>& visit) const;
@@ -76,7 +81,8 @@ class Dim {
   static bool are_numbers(Dim a, Dim b) { return ((a.word_ | b.word_) & 1) == 0; }
   int64_t signed_word() const { return static_cast<int64_t>(word_); }
   [[noreturn]] static void refuse(int64_t number);
-  [[noreturn]] void refuse_to_be_a_number() const;
+  int64_t number_at_present() const;
+  static bool are_equal_at_present(Dim a, Dim b);
 
   // What the operators do where it takes more than arithmetic on two numbers that goes well.
   static Dim add(Dim a, Dim b);
@@ -94,8 +100,13 @@ Dim floor_div(Dim a, Dim b);  // rounds towards −∞; ValueError for a literal
 Dim mod(Dim a, Dim b);        // sign of the divisor: a == b * floor_div(a, b) + mod(a, b)
 Dim max(Dim a, Dim b);
 Dim min(Dim a, Dim b);
+// For algorithms: whether they are one expression, or that one.
+inline constexpr auto kSame = [](const auto& a, const auto& b) { return same(a, b); };
+inline auto is_same_as(Dim dim) {
+  return [dim](Dim other) { return same(dim, other); };
+}
 // Whether they are numbers, and not the same.
-inline bool differ(Dim a, Dim b) { return a.is_number() && b.is_number() && a != b; }
+inline bool differ(Dim a, Dim b) { return a.is_number() && b.is_number() && !same(a, b); }
 
 // Reads the longest expression that is next. ParseError on malformed text, and past 200 levels of
 // nesting.
@@ -129,6 +140,12 @@ class SymbolMap {
 };
 
 }  // namespace plait
+
+// Containers look for the same expression.
+template <>
+struct std::equal_to<plait::Dim> {
+  bool operator()(plait::Dim a, plait::Dim b) const { return same(a, b); }
+};
 
 template <>
 struct std::hash<plait::Dim> {
@@ -206,7 +223,8 @@ template <class T>
 size_t SymbolMap<T>::slot_of(Dim symbol) const {
   const size_t mask = table_.size() - 1;
   size_t slot = std::hash<Dim>()(symbol) >> 16 & mask;
-  while (table_[slot] != 0 && entries_[table_[slot] - 1].first != symbol) slot = (slot + 1) & mask;
+  while (table_[slot] != 0 && !same(entries_[table_[slot] - 1].first, symbol))
+    slot = (slot + 1) & mask;
   return slot;
 }
 
@@ -217,7 +235,7 @@ size_t SymbolMap<T>::index_of(Dim symbol) const {
     return place == 0 ? entries_.size() : place - 1;
   }
   size_t i = 0;
-  while (i < entries_.size() && entries_[i].first != symbol) ++i;
+  while (i < entries_.size() && !same(entries_[i].first, symbol)) ++i;
   return i;
 }
 

@@ -149,8 +149,8 @@ Dim divide_by_expression(Dim a, Dim b) {
                                 divided_by_content(divisor, common));
   }
   const auto [quotient, rest] = split_by_expression(a, b);
-  if (rest == Dim(0)) return is_never_zero(b) ? quotient : quotient_atom(a, b);
-  if (quotient != Dim(0)) return quotient + divide_by_expression(rest, b);
+  if (same(rest, Dim(0))) return is_never_zero(b) ? quotient : quotient_atom(a, b);
+  if (!same(quotient, Dim(0))) return quotient + divide_by_expression(rest, b);
   const bool below_divisor = bounds_of_difference(b, a).low.value_or(0) > 0;
   if (below_divisor && bounds_of(a).low.value_or(-1) >= 0) return 0;
   if (is_never_zero(b)) {
@@ -162,14 +162,14 @@ Dim divide_by_expression(Dim a, Dim b) {
 }  // namespace
 
 Dim Dim::divide(Dim a, Dim b) {
-  if (b == Dim(0)) throw ValueError("{} // 0: a size is divided by zero", short_text(a));
+  if (same(b, Dim(0))) throw ValueError("{} // 0: a size is divided by zero", short_text(a));
   if (!b.is_number()) return divide_by_expression(a, b);
   if (a.is_number()) return floor_quotient(a.number(), b.number());
   return b.number() > 0 ? divide_by_number(a, b.number()) : divide_by_number(-a, (-b).number());
 }
 
 Dim Dim::remainder(Dim a, Dim b) {
-  if (b == Dim(0)) throw ValueError("{} % 0: a size is divided by zero", short_text(a));
+  if (same(b, Dim(0))) throw ValueError("{} % 0: a size is divided by zero", short_text(a));
   if (are_numbers(a, b)) {
     return a.number() - b.number() * floor_quotient(a.number(), b.number());
   }

@@ -34,7 +34,7 @@ bool is_dominated(DimKind kind, Dim member, Dim other) {
 void drop_dominated(std::vector<Dim>& members, DimKind kind) {
   for (size_t i = 0; i < members.size();) {
     const bool dominated = std::ranges::any_of(members, [&](Dim other) {
-      return other != members[i] && is_dominated(kind, members[i], other);
+      return !same(other, members[i]) && is_dominated(kind, members[i], other);
     });
     if (dominated)
       members.erase(members.begin() + static_cast<std::ptrdiff_t>(i));
@@ -60,7 +60,7 @@ Dim extremum(DimKind kind, Dim a, Dim b) {
   add_members(members, kind, a);
   add_members(members, kind, b);
   std::ranges::sort(members, text_comes_before);
-  members.erase(std::ranges::unique(members).begin(), members.end());
+  members.erase(std::ranges::unique(members, kSame).begin(), members.end());
   drop_dominated(members, kind);
   if (members.size() == 1) return members[0];
   if (members.size() > kMaxMembers) {

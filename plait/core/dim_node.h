@@ -27,7 +27,9 @@ enum class DimKind : uint8_t {
 struct Term {
   Dim base;
   int64_t coefficient;
-  friend bool operator==(const Term&, const Term&) = default;
+  friend bool same(const Term& a, const Term& b) {
+    return same(a.base, b.base) && a.coefficient == b.coefficient;
+  }
 };
 
 struct DimNode {

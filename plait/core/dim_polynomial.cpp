@@ -59,7 +59,7 @@ int64_t Polynomial::constant() const {
 }
 
 int64_t Polynomial::coefficient_of(Dim base) const {
-  const auto term = std::ranges::find(terms_, base, &Term::base);
+  const auto term = std::ranges::find_if(terms_, is_same_as(base), &Term::base);
   return term == terms_.end() ? 0 : term->coefficient;
 }
 
@@ -68,10 +68,11 @@ bool Polynomial::add(const Polynomial& other, int64_t factor) {
   sum.reserve(terms_.size() + other.terms_.size());
   auto mine = terms_.begin();
   for (const Term& term : other.terms_) {
-    while (mine != terms_.end() && mine->base != term.base && comes_before(mine->base, term.base)) {
+    while (mine != terms_.end() && !same(mine->base, term.base) &&
+           comes_before(mine->base, term.base)) {
       sum.push_back(*mine++);
     }
-    const bool shared = mine != terms_.end() && mine->base == term.base;
+    const bool shared = mine != terms_.end() && same(mine->base, term.base);
     const WideInt coefficient =
         WideInt{term.coefficient} * factor + (shared ? (mine++)->coefficient : 0);
     if (!fits_a_size(coefficient)) return false;
@@ -103,7 +104,7 @@ std::optional<Polynomial> Polynomial::times(const Polynomial& other) const {
   for (size_t i = 0; i < products.size();) {
     WideInt coefficient = 0;
     const Dim base = products[i].base;
-    for (; i < products.size() && products[i].base == base; ++i) {
+    for (; i < products.size() && same(products[i].base, base); ++i) {
       coefficient += products[i].coefficient;
     }
     if (!fits_a_size(coefficient)) return std::nullopt;

@@ -18,7 +18,7 @@ struct Remainder {
 };
 
 std::optional<Remainder> make_remainder(Dim x, Dim c, Dim quotient) {
-  if (x == Dim(0)) return std::nullopt;
+  if (same(x, Dim(0))) return std::nullopt;
   auto product = Polynomial(c).times(Polynomial(quotient));
   Polynomial spelled_out(x);
   if (!product || !spelled_out.add(*product, -1)) return std::nullopt;
@@ -40,7 +40,7 @@ std::vector<Dim> quotients_in(std::span<const Term> terms) {
     }
   }
   std::ranges::sort(quotients, text_comes_before);
-  quotients.erase(std::ranges::unique(quotients).begin(), quotients.end());
+  quotients.erase(std::ranges::unique(quotients, kSame).begin(), quotients.end());
   return quotients;
 }
 

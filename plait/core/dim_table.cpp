@@ -55,7 +55,8 @@ struct KeyEqual {
   bool operator()(const A& a, const B& b) const {
     const Key x = key(a), y = key(b);
     return x.hash == y.hash && x.kind == y.kind && x.name == y.name &&
-           std::ranges::equal(x.operands, y.operands) && std::ranges::equal(x.terms, y.terms);
+           std::ranges::equal(x.operands, y.operands, kSame) &&
+           std::ranges::equal(x.terms, y.terms, kSame);
   }
 };
 
@@ -87,7 +88,7 @@ void note_part(DimNode& node, Dim part) {
 
 void keep_each_symbol_once(DimNode& node) {
   std::ranges::sort(node.symbols, text_comes_before);
-  const auto again = std::ranges::unique(node.symbols);
+  const auto again = std::ranges::unique(node.symbols, kSame);
   node.symbols.erase(again.begin(), again.end());
   node.symbols.shrink_to_fit();
 }
@@ -147,7 +148,7 @@ DimNode made_node(const Key& key) {
   }
   keep_each_symbol_once(node);
   auto shown = with_remainders(node.terms);
-  if (shown != node.terms) node.gathered = std::move(shown);
+  if (!std::ranges::equal(shown, node.terms, kSame)) node.gathered = std::move(shown);
   for (const Term& term : node.gathered) note_depth(node, term.base);
   if (key.kind != DimKind::sum && key.kind != DimKind::product) ++node.depth;
   refuse_excess(node);

@@ -103,6 +103,9 @@ uint64_t Shape::hash() const {
   return hash;
 }
 
+bool same(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a.dims(), b.dims(), [](Dim x, Dim y) { return same(x, y); });
+}
 bool operator==(const Shape& a, const Shape& b) { return std::ranges::equal(a.dims(), b.dims()); }
 
 std::vector<Dim> contiguous_strides(const Shape& shape) {
@@ -147,8 +150,8 @@ class Broadcast {
   }
 
   Dim dim(Dim a, Dim b) {
-    if (a == b || b == Dim(1)) return a;
-    if (a == Dim(1)) return b;
+    if (same(a, b) || same(b, Dim(1))) return a;
+    if (same(a, Dim(1))) return b;
     if (a.is_number() && b.is_number()) refuse(a, b);
     // Of two equal sizes the number says more.
     const Dim either = b.is_number() ? b : a;

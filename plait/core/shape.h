@@ -54,7 +54,8 @@ class Shape {
 
   std::string text() const;  // "[n, 784]"
   uint64_t hash() const;     // depends on the text only: the same in every process
-  friend bool operator==(const Shape& a, const Shape& b);
+  friend bool same(const Shape& a, const Shape& b);
+  friend bool operator==(const Shape& a, const Shape& b);  // as sizes are compared
 
  private:
   const Dim* data() const { return heap_ ? heap_.get() : inline_.data(); }

@@ -8,6 +8,7 @@
 #include "plait/core/dim_polynomial.h"
 #include "plait/core/error.h"
 #include "plait/core/size_proof.h"
+#include "plait/core/size_reader.h"
 #include "plait/core/text.h"
 
 namespace plait {
@@ -23,7 +24,7 @@ std::optional<Term> solvable_term(const Polynomial& sum) {
     Polynomial rest = sum;
     rest.add(term.base, -term.coefficient);
     bool again = false;
-    rest.dim().for_each_symbol([&](Dim symbol) { again = again || symbol == term.base; });
+    rest.dim().for_each_symbol([&](Dim symbol) { again = again || same(symbol, term.base); });
     if (!again) return term;
   }
   return std::nullopt;
@@ -138,6 +139,13 @@ bool SizeFact::evaluate(const SymbolMap<int64_t>& sizes) const {
 
 SizeFact SizeFact::substitute(const SymbolMap<Dim>& replacements) const {
   return {left.substitute(replacements), relation, right.substitute(replacements)};
+}
+
+SizeFact::operator bool() const {
+  if (const auto proved = SizeFacts().prove(*this)) return *proved;
+  if (const auto holds = SizeReader::ask(*this)) return *holds;
+  throw ShapeError("whether {} cannot be told: the sizes are symbols here", *this)
+      .hint("decide by `cond`, which takes facts about sizes");
 }
 
 std::string SizeFact::text() const {

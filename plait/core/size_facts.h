@@ -25,10 +25,15 @@ struct SizeFact {
   SizeFact negated() const;
   bool evaluate(const SymbolMap<int64_t>& sizes) const;  // as Dim::evaluate
   SizeFact substitute(const SymbolMap<Dim>& replacements) const;
+  // As host code asks: where sizes are symbols, of those that they stand for at present
+  // (size_reader.h). ShapeError where nobody knows.
+  explicit operator bool() const;
   std::string text() const;
   // Reads as parse_dim does. ">=" and ">" are read as "<=" and "<" with the sides exchanged.
   static SizeFact parse(TextReader& reader);
-  friend bool operator==(const SizeFact&, const SizeFact&) = default;
+  friend bool operator==(const SizeFact& a, const SizeFact& b) {  // of the same expressions
+    return same(a.left, b.left) && a.relation == b.relation && same(a.right, b.right);
+  }
 };
 
 inline SizeFact operator<(Dim a, Dim b) { return {a, SizeFact::less, b}; }

@@ -33,7 +33,7 @@ std::optional<int64_t> ratio(const Polynomial& whole, const Polynomial& part) {
   if (a.terms().size() != b.terms().size() || b.is_zero()) return std::nullopt;
   const int64_t times = a.terms()[0].coefficient / b.terms()[0].coefficient;
   const auto matches = [&](const Term& x, const Term& y) {
-    return x.base == y.base && WideInt{y.coefficient} * times == x.coefficient;
+    return same(x.base, y.base) && WideInt{y.coefficient} * times == x.coefficient;
   };
   if (times == 0 || !std::ranges::equal(a.terms(), b.terms(), matches)) return std::nullopt;
   return times;
@@ -97,7 +97,7 @@ Interval SizeProof::bounds_of_sum(const Polynomial& sum) {
   const auto of_base = [this](Dim base) { return bounds_of_base(base); };
   const auto shown = with_remainders(sum.terms());
   Interval bounds = bounds_of_terms(sum.terms(), of_base);
-  if (!std::ranges::equal(shown, sum.terms())) {
+  if (!std::ranges::equal(shown, sum.terms(), kSame)) {
     bounds = intersect(bounds, bounds_of_terms(shown, of_base));
   }
   return intersect(bounds, stated_bounds(sum));
@@ -210,7 +210,7 @@ bool SizeProof::is_stated_not_zero(Dim dim) const {
 }
 
 std::optional<bool> SizeProof::is_zero(Dim dim) {
-  if (dim.is_number()) return dim == Dim(0);
+  if (dim.is_number()) return same(dim, Dim(0));
   if (is_stated_not_zero(dim)) return false;
   const Interval range = bounds(dim);
   if (range == Interval::of(0)) return true;

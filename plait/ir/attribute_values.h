@@ -203,6 +203,7 @@ struct AttributeValueOps {
 };
 
 // Bitwise for floating-point numbers: an attribute is its own text, NaN and −0 included.
+inline bool same_value(Dim a, Dim b) { return same(a, b); }
 inline bool same_value(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);
 }

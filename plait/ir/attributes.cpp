@@ -134,7 +134,7 @@ Attributes Attributes::read(const AttributeSchema* schema, ByteReader& reader) {
 Attributes Attributes::map_sizes(const std::function<Dim(Dim)>& map) const {
   if (!schema_) return *this;
   bool changes = false;
-  for_each_dim([&](Dim size) { changes |= map(size) != size; });
+  for_each_dim([&](Dim size) { changes |= !same(map(size), size); });
   if (!changes) return *this;
   std::shared_ptr<void> mapped = schema_->copy(value_.get());
   for (const AttributeField& field : schema_->fields) {

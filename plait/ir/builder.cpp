@@ -248,7 +248,7 @@ Signature FunctionBuilder::signature_of_results(std::span<const ValueId> results
   for (ValueId value : results) signature.results.push_back(type_of(value));
   auto known = [&](Dim symbol) {
     auto in = [&](const std::vector<Dim>& dims) {
-      return std::find(dims.begin(), dims.end(), symbol) != dims.end();
+      return std::ranges::any_of(dims, is_same_as(symbol));
     };
     return in(signature.size_parameters) || in(signature.result_sizes);
   };

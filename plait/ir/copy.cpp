@@ -45,7 +45,7 @@ Copier::Copier(const Function& from, FunctionBuilder& into, CalleeNames callees)
       named_until_(into.so_far().size()) {}
 
 void Copier::set_size(Dim from, Dim to) {
-  if (from != to || !sizes_.empty()) sizes_.set(from, to);
+  if (!same(from, to) || !sizes_.empty()) sizes_.set(from, to);
 }
 
 void Copier::set_results(const Instruction& from, const Given& to) {

@@ -24,7 +24,9 @@ class EntrySizes {
   struct Equation {
     Dim dim;
     int64_t size;
-    friend bool operator==(const Equation&, const Equation&) = default;
+    friend bool operator==(const Equation& a, const Equation& b) {
+      return same(a.dim, b.dim) && a.size == b.size;
+    }
   };
 
   const std::vector<Dim>& wanted() const { return function_.signature().size_parameters; }
@@ -43,7 +45,7 @@ class EntrySizes {
 
 void EntrySizes::take_known(const SymbolMap<int64_t>& known) {
   for (const auto& [symbol, size] : known) {
-    if (std::ranges::find(wanted(), symbol) == wanted().end()) {
+    if (std::ranges::find_if(wanted(), is_same_as(symbol)) == wanted().end()) {
       throw KeyError("@{} has no size parameter {}", function_.name(), symbol.text());
     }
     sizes_.set(symbol, size);
@@ -93,7 +95,7 @@ bool EntrySizes::solve_for_one(const Equation& equation) {
   if (unknown.size() != 1) return false;
   int64_t at_zero = dim.evaluate({{unknown[0], 0}});
   int64_t slope = dim.evaluate({{unknown[0], 1}}) - at_zero;
-  bool linear = dim == Dim(slope) * unknown[0] + Dim(at_zero);
+  bool linear = same(dim, Dim(slope) * unknown[0] + Dim(at_zero));
   if (!linear || slope == 0 || (equation.size - at_zero) % slope != 0) return false;
   int64_t size = (equation.size - at_zero) / slope;
   if (size < 0) {

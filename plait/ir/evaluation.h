@@ -104,6 +104,7 @@ class Evaluation {
   std::vector<Frame> frames_;
   std::vector<Value> slots_;
   std::vector<Value> operands_;
+  size_t guards_ = 0;  // that have been checked
 };
 
 }  // namespace plait::ir

@@ -14,31 +14,31 @@ struct SizeComparison {
   const SymbolMap<int64_t>& sizes;
   Dim first = 0, second = 0;
 
-  bool same(Dim a, Dim b) {
-    if (a == b || a.evaluate(sizes) == b.evaluate(sizes)) return true;
+  bool agree(Dim a, Dim b) {
+    if (same(a, b) || a.evaluate(sizes) == b.evaluate(sizes)) return true;
     first = a;
     second = b;
     return false;
   }
 
   template <class Dims>
-  bool all_same(const Dims& a, const Dims& b) {
+  bool all_agree(const Dims& a, const Dims& b) {
     auto other = std::begin(b);
     for (Dim dim : a) {
-      if (!same(dim, *other++)) return false;
+      if (!agree(dim, *other++)) return false;
     }
     return true;
   }
 
-  bool same(const Type& a, const Type& b) {
+  bool agree(const Type& a, const Type& b) {
     switch (a.kind()) {
       case Type::Kind::none: return true;
-      case Type::Kind::array: return all_same(a.shape(), b.shape());
-      case Type::Kind::record: return all_same(a.record_arguments(), b.record_arguments());
-      case Type::Kind::optional: return same(a.element(), b.element());
+      case Type::Kind::array: return all_agree(a.shape(), b.shape());
+      case Type::Kind::record: return all_agree(a.record_arguments(), b.record_arguments());
+      case Type::Kind::optional: return agree(a.element(), b.element());
       case Type::Kind::tuple:
         for (size_t i = 0; i < a.elements().size(); ++i) {
-          if (!same(a.elements()[i], b.elements()[i])) return false;
+          if (!agree(a.elements()[i], b.elements()[i])) return false;
         }
         return true;
     }
@@ -72,7 +72,7 @@ void Evaluation::take_as_size(const Instruction& instruction) {
 void Evaluation::refine(const Instruction& instruction) {
   const Type &from = instruction.operand_type(0), &to = instruction.result_types()[0];
   SizeComparison comparison{frames_.back().sizes};
-  if (!comparison.same(from, to)) {
+  if (!comparison.agree(from, to)) {
     Dim dims[] = {comparison.first, comparison.second};
     throw ShapeError("refine: {} is {}, which is no {}: {} differs from {} where {}",
                      value_name(instruction.function(), instruction.operands()[0]), from.text(),
@@ -83,7 +83,7 @@ void Evaluation::refine(const Instruction& instruction) {
 }
 
 void Evaluation::fail_guard(const Instruction& instruction, std::string message) {
-  FailedGuard failed{instruction, frames_.back().sizes, std::move(message)};
+  FailedGuard failed{instruction, frames_.back().sizes, guards_ - 1, std::move(message)};
   if (options_.on_guard && options_.on_guard(failed) == GuardAnswer::go_on) return;
   throw CheckError("{}", failed.message)
       .hint("the program was traced where this held; trace it again for what it is given now");
@@ -92,6 +92,7 @@ void Evaluation::fail_guard(const Instruction& instruction, std::string message)
 void Evaluation::check_size_guard(const Instruction& instruction) {
   const SizeFact& fact = instruction.attributes_as<SizeGuardAttributes>().fact;
   const SymbolMap<int64_t>& sizes = frames_.back().sizes;
+  ++guards_;
   if (fact.evaluate(sizes)) return;
   Dim sides[] = {fact.left, fact.right};
   fail_guard(instruction, fmt::format("size_guard: {} does not hold: {}", fact.text(),
@@ -100,6 +101,7 @@ void Evaluation::check_size_guard(const Instruction& instruction) {
 
 void Evaluation::check_guard(const Instruction& instruction) {
   bool expected = instruction.attributes_as<GuardAttributes>().expect;
+  ++guards_;
   if (machine_.to_boolean(operands_[0]) == expected) return;
   fail_guard(instruction, fmt::format("guard: {} is {}, expected {}",
                                       value_name(instruction.function(), instruction.operands()[0]),

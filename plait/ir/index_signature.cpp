@@ -224,10 +224,10 @@ void print(std::string& out, const Affine& affine, const std::vector<std::string
     text += part;
   };
   for (const Affine::Term& term : affine.terms) {
-    bool plain = term.coefficient == Dim(1);
+    bool plain = same(term.coefficient, Dim(1));
     append(plain ? names[term.index] : term.coefficient.text() + "*" + names[term.index]);
   }
-  if (affine.offset != Dim(0) || text.empty()) append(affine.offset.text());
+  if (!same(affine.offset, Dim(0)) || text.empty()) append(affine.offset.text());
   out += text;
 }
 
@@ -290,7 +290,7 @@ class Solver {
   void take_plain(const Access&, const Dimension& dimension, Dim size) {
     if (dimension.parts.size() != 1 || !dimension.parts[0].is_index()) return;
     uint32_t index = dimension.parts[0].terms[0].index;
-    if (sizes_[index] && *sizes_[index] != size) differ(index, *sizes_[index], size);
+    if (sizes_[index] && !same(*sizes_[index], size)) differ(index, *sizes_[index], size);
     sizes_[index] = size;
   }
 
@@ -321,13 +321,13 @@ class Solver {
   }
 
   void check(const Access&, const Dimension& dimension, Dim size) {
-    if (dimension.parts.empty() && size != Dim(1)) {
+    if (dimension.parts.empty() && !same(size, Dim(1))) {
       throw ShapeError("{}: a dimension of size 1 was expected: {}", operation_, shapes_text());
     }
     if (dimension.parts.size() < 2) return;
     Dim product = 1;
     for (const Affine& part : dimension.parts) product = product * size_of(part.terms[0].index);
-    if (product != size) {
+    if (!same(product, size)) {
       throw ShapeError("{}: {} does not split into parts of {} in `{}`: {}", operation_,
                        size.text(), product.text(), signature_.text(), shapes_text());
     }

@@ -34,15 +34,19 @@ struct IndexSignature {
     struct Term {
       uint32_t index;
       Dim coefficient = 1;
-      friend bool operator==(const Term&, const Term&) = default;
+      friend bool operator==(const Term& a, const Term& b) {
+        return a.index == b.index && same(a.coefficient, b.coefficient);
+      }
     };
     std::vector<Term> terms;
     Dim offset = 0;
 
     bool is_index() const {
-      return terms.size() == 1 && terms[0].coefficient == Dim(1) && offset == Dim(0);
+      return terms.size() == 1 && same(terms[0].coefficient, Dim(1)) && same(offset, Dim(0));
     }
-    friend bool operator==(const Affine&, const Affine&) = default;
+    friend bool operator==(const Affine& a, const Affine& b) {
+      return a.terms == b.terms && same(a.offset, b.offset);
+    }
   };
   // One dimension of an operand: several parts are one dimension in row-major order; none has size
   // one.

@@ -13,8 +13,10 @@ SymbolMap<Dim> map_of(std::span<const Dim> names, std::span<const Dim> values) {
 }
 
 bool same_signature(const Signature& a, const Signature& b) {
-  return a.size_parameters == b.size_parameters && a.parameters == b.parameters &&
-         a.result_sizes == b.result_sizes && a.results == b.results && a.axes == b.axes;
+  return std::ranges::equal(a.size_parameters, b.size_parameters, kSame) &&
+         a.parameters == b.parameters &&
+         std::ranges::equal(a.result_sizes, b.result_sizes, kSame) && a.results == b.results &&
+         a.axes == b.axes;
 }
 
 void infer_elementwise(Inference& inference) {
@@ -196,7 +198,7 @@ void Inference::expect_alike(const Type& a, const Type& b) const {
   if (a.dtype() != b.dtype()) {
     fail("operands of different dtypes: {} and {}", a.text(), b.text());
   }
-  if (a.shape() == b.shape()) return;
+  if (same(a.shape(), b.shape())) return;
   throw ShapeError("{}: sizes differ: {} and {}", primitive.name, a.text(), b.text()).at(location);
 }
 

@@ -39,7 +39,9 @@ struct Mesh {
   struct Axis {
     std::string name;
     Dim size;
-    friend bool operator==(const Axis&, const Axis&) = default;
+    friend bool operator==(const Axis& a, const Axis& b) {
+      return a.name == b.name && same(a.size, b.size);
+    }
   };
   std::vector<Axis> axes;
 

@@ -157,7 +157,7 @@ std::vector<Dim> parse_size_names(TextReader& reader) {
     reader.skip_space();
     const size_t begin = reader.position();
     const Dim name = Dim::symbol(reader.name());
-    if (std::find(names.begin(), names.end(), name) != names.end()) {
+    if (std::ranges::any_of(names, is_same_as(name))) {
       reader.fail_at(begin, fmt::format("the size {} is there twice", name.name()));
     }
     names.push_back(name);

@@ -36,7 +36,7 @@ void expect_types(const Inference& in, const std::vector<Type>& given,
 
 void expect_same_sizes(const Inference& in) {
   for (const Callee& callee : in.callees) {
-    if (callee.sizes != in.callees[0].sizes) {
+    if (!std::ranges::equal(callee.sizes, in.callees[0].sizes, kSame)) {
       in.fail("@{} and @{} must be given the same sizes", in.callees[0].name, callee.name);
     }
   }
@@ -125,7 +125,7 @@ void expect_loop_invariant(const Inference& in, const Signature& body, size_t co
     body.parameters[i].for_each_dim([&](Dim dim) {
       dim.for_each_symbol([&](Dim symbol) {
         for (size_t k = 0; k < carried_sizes; ++k) {
-          if (symbol != body.size_parameters[k]) continue;
+          if (!same(symbol, body.size_parameters[k])) continue;
           in.fail("constant {} has type {}, but size {} changes from step to step", i,
                   body.parameters[i].text(), symbol.text());
         }
@@ -163,7 +163,7 @@ void infer_while(Inference& in) {
 
 Type slice_type(const Inference& in, size_t operand, Dim length) {
   const Type& stacked = in.operands[operand];
-  if (!stacked.is_array() || stacked.rank() == 0 || stacked.shape()[0] != length) {
+  if (!stacked.is_array() || stacked.rank() == 0 || !same(stacked.shape()[0], length)) {
     in.fail("operand {} is {}, expected an array whose first size is {}", operand, stacked.text(),
             length.text());
   }

@@ -205,9 +205,9 @@ bool operator==(const Type& a, const Type& b) {
   if (a.node_ == b.node_) return true;
   if (!a.node_ || !b.node_) return false;
   const Type::Node &x = *a.node_, &y = *b.node_;
-  return x.kind == y.kind && x.dtype == y.dtype && x.shape == y.shape && x.varying == y.varying &&
-         x.sharding == y.sharding && x.elements == y.elements && x.name == y.name &&
-         x.arguments == y.arguments;
+  return x.kind == y.kind && x.dtype == y.dtype && same(x.shape, y.shape) &&
+         x.varying == y.varying && x.sharding == y.sharding && x.elements == y.elements &&
+         x.name == y.name && std::ranges::equal(x.arguments, y.arguments, kSame);
 }
 
 bool fits(const Type& given, const Type& wanted) {

@@ -135,7 +135,7 @@ void check_callee_axes(const Subject& subject, const Function& function, Finding
         if (!own)
           findings.add(instruction, "@{} names axis {}, and @{} has none", callee.name, axis.name,
                        function.name());
-        else if (own->size != size)
+        else if (!same(own->size, size))
           findings.add(instruction, "axis {} has size {} in @{}, and {} in @{}", axis.name,
                        size.text(), callee.name, own->size.text(), function.name());
       }

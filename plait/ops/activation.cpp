@@ -77,8 +77,8 @@ Tensor prelu(const Tensor& x, const Tensor& slope) {
   const Call call("prelu", x, slope);
   const DType dtype = inexact(promote(x.dtype(), slope.dtype()));
   Tensor factor = astype(slope, dtype);
-  if (slope.rank() > 1 || (slope.rank() == 1 && slope.shape(0) != Dim(1) &&
-                           (x.rank() < 2 || x.shape(1) != slope.shape(0)))) {
+  if (slope.rank() > 1 || (slope.rank() == 1 && !same(slope.shape(0), Dim(1)) &&
+                           (x.rank() < 2 || !same(x.shape(1), slope.shape(0))))) {
     throw ShapeError("prelu: slopes {} for {}; one, or one a channel", slope.type().text(),
                      x.type().text())
         .at(Location::of_caller());

@@ -18,7 +18,7 @@ void infer_arg_extreme(ir::Inference& in) {
   for (int64_t i = 0; i < static_cast<int64_t>(from.rank()); ++i) {
     if (i != axis) to.append(from.at(i));
   }
-  if (from.at(axis) == Dim(0)) {
+  if (same(from.at(axis), Dim(0))) {
     throw ValueError("{}: {} has nothing along axis {}", in.primitive.name, in.operands[0].text(),
                      axis)
         .at(in.location);

@@ -26,11 +26,11 @@ ScalarKind kind_of_numbers(DType dtype) {
 
 // Whether the sizes are the same, or a trace takes them for that.
 bool are_equal(const Shape& a, const Shape& b) {
-  if (a == b) return true;
+  if (same(a, b)) return true;
   if (a.rank() != b.rank() || Trace::current() == nullptr) return false;
   const SizeFacts& facts = Trace::current()->sizes().facts();
   for (size_t i = 0; i < a.rank(); ++i) {
-    if (a[i] != b[i] && facts.prove({a[i], SizeFact::equal, b[i]}) != true) return false;
+    if (!same(a[i], b[i]) && facts.prove({a[i], SizeFact::equal, b[i]}) != true) return false;
   }
   return true;
 }
@@ -58,7 +58,7 @@ std::optional<Tensor> beside(const LoneMask& lone, const Tensor& x, const Tensor
   if (value.rank() <= behind) return value;
   const Shape given = value.shape();
   const size_t place = value.rank() - behind - 1;
-  if (given[place] != Dim(1)) return std::nullopt;
+  if (!same(given[place], Dim(1))) return std::nullopt;
   Shape shape(given.dims().first(place));
   for (size_t i = 0; i < lone.mask.rank(); ++i) shape.append(1);
   for (const Dim dim : given.dims().subspan(place + 1)) shape.append(dim);
@@ -84,7 +84,7 @@ Tensor is_inside(const Tensor& integers, Dim size) {
 template <class Compute>
 Tensor reshaped_meanwhile(Tensor& x, const Shape& shape, Compute compute) {
   const Shape own = x.shape();
-  if (own == shape) return compute(x);
+  if (same(own, shape)) return compute(x);
   Tensor other = reshape(x, shape);
   x = Tensor();
   try {
@@ -138,7 +138,7 @@ Tensor value_like(std::string_view function, const Tensor& x, const Operand& val
 }
 
 Tensor stretched(std::string_view function, const Tensor& value, const Shape& shape) {
-  if (value.shape() == shape) return value;
+  if (same(value.shape(), shape)) return value;
   if (!are_equal(common_shape(function, value.shape(), shape), shape)) {
     throw ShapeError("{}: {} does not stretch to {}", function, value.shape().text(), shape.text())
         .at(Location::of_caller());

@@ -32,11 +32,11 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
 int64_t sharing(const Tensor& q, const Tensor& k, const Tensor& v) {
   if (q.rank() < 3 || k.rank() < 3 || v.rank() < 3) return 1;
   const Dim heads = q.shape(-3), shared = k.shape(-3);
-  if (heads == shared || !heads.is_number() || !shared.is_number() || shared.number() <= 1 ||
+  if (same(heads, shared) || !heads.is_number() || !shared.is_number() || shared.number() <= 1 ||
       heads.number() <= 1) {
     return 1;
   }
-  if (heads.number() % shared.number() != 0 || v.shape(-3) != shared) {
+  if (heads.number() % shared.number() != 0 || !same(v.shape(-3), shared)) {
     throw ShapeError(
         "scaled_dot_product_attention: {} heads of queries for {} of keys, {} of values", heads,
         shared, v.shape(-3))
@@ -142,7 +142,7 @@ Tensor rope(const Tensor& x, const RopeOptions& options) {
   const Tensor sine = astype(sin(angles), computed(dtype));
 
   Tensor turned = astype(x, computed(dtype));
-  if (width != whole) turned = slice(turned, -1, {.stop = *options.width});
+  if (!same(width, whole)) turned = slice(turned, -1, {.stop = *options.width});
   const Shape shape = turned.shape();
   Shape pairs(shape.dims().first(shape.rank() - 1));
   pairs.append(options.is_interleaved ? half : Dim(2));
@@ -153,7 +153,7 @@ Tensor rope(const Tensor& x, const RopeOptions& options) {
   const Tensor second = squeeze(slice(paired, axis, {.start = 1, .stop = 2}), axis);
   const Tensor both[] = {first * cosine - second * sine, second * cosine + first * sine};
   turned = astype(reshape(stack(both, axis), shape), dtype);
-  if (width == whole) return turned;
+  if (same(width, whole)) return turned;
   const Tensor parts[] = {turned, slice(astype(x, dtype), -1, {.start = *options.width})};
   return concat(parts, -1);
 }

@@ -72,7 +72,7 @@ const Shape& operand_shape(const ir::Inference& in, size_t i, size_t dimensions)
 
 // Of so many channels, those of each group.
 Dim in_each(Dim channels, Dim groups) {
-  return channels == groups ? Dim(1) : floor_div(channels, groups);
+  return same(channels, groups) ? Dim(1) : floor_div(channels, groups);
 }
 
 Shape shape_of(Dim first, Dim second, std::span<const Dim> rest) {
@@ -84,15 +84,15 @@ Shape shape_of(Dim first, Dim second, std::span<const Dim> rest) {
 // The result of x and w, which fit each other.
 Shape forward_shape(const ir::Inference& in, const Shape& x, const Shape& w) {
   const auto& a = in.attributes_as<ConvolutionAttributes>();
-  if (x[1] != w[1] * a.groups || differ(mod(w[0], a.groups), 0)) {
+  if (!same(x[1], w[1] * a.groups) || differ(mod(w[0], a.groups), 0)) {
     throw ShapeError("{}: {} channels in {} group{} do not fit the kernel {}, which takes {} each",
-                     in.primitive.name, x[1], a.groups, a.groups == Dim(1) ? "" : "s", w.text(),
+                     in.primitive.name, x[1], a.groups, same(a.groups, Dim(1)) ? "" : "s", w.text(),
                      w[1])
         .at(in.location);
   }
   Shape out{x[0], w[0]};
   for (size_t axis = 0; axis < a.strides.size(); ++axis) {
-    if (w[axis + 2] == Dim(0)) {
+    if (same(w[axis + 2], Dim(0))) {
       throw ShapeError("{}: a kernel {} without elements", in.primitive.name, w.text())
           .at(in.location);
     }

@@ -29,7 +29,7 @@ DType dtype_of(const Tensor& x, const Tensor& w, const Tensor& bias) {
 
 Tensor with_bias(std::string_view function, const Tensor& out, const Tensor& bias) {
   if (!bias) return out;
-  if (bias.rank() != 1 || bias.shape(0) != out.shape(1)) {
+  if (bias.rank() != 1 || !same(bias.shape(0), out.shape(1))) {
     throw ShapeError("{}: a bias {} for {} output channels", function, bias.type().text(),
                      out.shape(1))
         .at(Location::of_caller());

@@ -57,7 +57,7 @@ bool is_whole(const Scalar& scalar) { return scalar.kind() <= ScalarKind::intege
 Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
   if (is_whole(start) && is_whole(stop) && is_whole(step)) {
     const Dim by = step.size();
-    if (!by.is_number() || by == Dim(0)) throw ValueError("arange: a step of {}", by);
+    if (!by.is_number() || same(by, Dim(0))) throw ValueError("arange: a step of {}", by);
     const int64_t stride = by.number();
     const Dim distance = stride > 0 ? stop.size() - start.size() : start.size() - stop.size();
     return max(floor_div(distance + (std::abs(stride) - 1), std::abs(stride)), Dim(0));

@@ -131,7 +131,7 @@ class Einsum {
     for (size_t i = 0; i < labelled.labels.size(); ++i) {
       Dim& size = sizes_[labelled.labels[i]];
       const Dim own = labelled.x.shape(static_cast<int64_t>(i));
-      if (own != size) size = common_shape("einsum", Shape{size}, Shape{own})[0];
+      if (!same(own, size)) size = common_shape("einsum", Shape{size}, Shape{own})[0];
     }
     labelled_.push_back(std::move(labelled));
   }
@@ -161,8 +161,8 @@ class Einsum {
   // Each label once, and in its full size: what is 1 in place of it is left out.
   Labelled prepared(Labelled operand) const {
     for (size_t i = 0; i < operand.labels.size();) {
-      const bool stretches =
-          operand.x.shape(static_cast<int64_t>(i)) == Dim(1) && sizes_[operand.labels[i]] != Dim(1);
+      const bool stretches = same(operand.x.shape(static_cast<int64_t>(i)), Dim(1)) &&
+                             !same(sizes_[operand.labels[i]], Dim(1));
       if (!stretches) {
         ++i;
         continue;

@@ -48,11 +48,11 @@ Tensor resized(std::string_view function, const Tensor& x, int64_t axis, Length 
   if (n && *n < 1) {
     throw ValueError("{}: a length of {}", function, *n).at(Location::of_caller());
   }
-  if (!n && x.shape(axis) == Dim(0)) {
+  if (!n && same(x.shape(axis), Dim(0))) {
     throw ValueError("{}: {} has nothing along axis {}", function, x.type().text(), axis)
         .at(Location::of_caller());
   }
-  if (!n || x.shape(axis) == Dim(*n)) return x;
+  if (!n || same(x.shape(axis), Dim(*n))) return x;
   const Dim size = x.shape(axis);
   if (!size.is_number()) {
     throw ValueError("{}: from a length of {} to one of {}: which is longer is not known", function,

@@ -29,7 +29,7 @@ Dim length_of(const ir::Inference& in, int64_t axis) {
   in.expect_array(0, in.primitive.takes);
   expect_axis(in, axis);
   const Dim size = in.operands[0].shape().at(axis);
-  if (size != Dim(0)) return size;
+  if (!same(size, Dim(0))) return size;
   throw ValueError("{}: {} has nothing along axis {}", in.primitive.name, in.operands[0].text(),
                    axis)
       .at(in.location);
@@ -53,7 +53,7 @@ void infer_irfft(ir::Inference& in) {
   if (a.size.is_number() && a.size.number() < 1) {
     throw ValueError("{}: to {} numbers", in.primitive.name, a.size).at(in.location);
   }
-  if (given != floor_div(a.size, 2) + 1) {
+  if (!same(given, floor_div(a.size, 2) + 1)) {
     throw ShapeError("{}: {} numbers come of {} complex ones, not of {}", in.primitive.name, a.size,
                      floor_div(a.size, 2) + 1, in.operands[0].text())
         .at(in.location);

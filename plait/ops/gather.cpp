@@ -104,7 +104,7 @@ Shape rows_shape(const ir::Inference& in, size_t first) {
   for (size_t i = first; i < in.operands.size(); ++i) {
     in.expect_array(i, kIntegers);
     const Shape& places = in.operands[i].shape();
-    if (places != in.operands[first].shape()) {
+    if (!same(places, in.operands[first].shape())) {
       throw ShapeError("{}: arrays of indices differ in sizes: {} and {}", in.primitive.name,
                        in.operands[first].text(), in.operands[i].text())
           .at(in.location);
@@ -112,7 +112,8 @@ Shape rows_shape(const ir::Inference& in, size_t first) {
   }
   Shape rows = in.operands[first].shape();
   const auto batch = static_cast<size_t>(a.batch);
-  if (rows.rank() < batch || !std::ranges::equal(rows.dims().first(batch), x.dims().first(batch))) {
+  if (rows.rank() < batch ||
+      !std::ranges::equal(rows.dims().first(batch), x.dims().first(batch), kSame)) {
     throw ShapeError("{}: the first {} sizes of {} and of the indices {} differ", in.primitive.name,
                      batch, in.operands[0].text(), in.operands[first].text())
         .at(in.location);

@@ -54,7 +54,7 @@ size_t left_to_ellipsis(const Tensor& x, std::span<const Index> indices) {
 }
 
 bool are_equal(Dim a, Dim b) {
-  if (a == b) return true;
+  if (same(a, b)) return true;
   if (a.is_number() && b.is_number()) return false;
   SizeContext no_trace;
   SizeContext& context = Trace::current() ? Trace::current()->sizes() : no_trace;
@@ -78,8 +78,8 @@ SliceRange range_of(const SymbolicSlice& slice, Dim size) {
   const Dim stride = step > 0 ? Dim(step) : -Dim(step);
   const Dim steps = floor_div(distance + (stride - 1), stride);
   const Dim count = slice.start || slice.stop ? max(steps, Dim(0)) : steps;
-  if (count == Dim(0)) return {0, 0, 1};
-  return {start, count, count == Dim(1) ? 1 : step};
+  if (same(count, Dim(0))) return {0, 0, 1};
+  return {start, count, same(count, Dim(1)) ? 1 : step};
 }
 
 class Planner {
@@ -283,7 +283,7 @@ std::optional<LoneMask> find_lone_mask(const Tensor& x, std::span<const Index> i
   if (!found) return std::nullopt;
   for (size_t i = 0; i < found->mask.rank(); ++i) {
     // What does not fit is refused where the index is read.
-    if (found->mask.shape()[i] != x.shape()[found->axis + i]) return std::nullopt;
+    if (!same(found->mask.shape()[i], x.shape()[found->axis + i])) return std::nullopt;
   }
   return found;
 }

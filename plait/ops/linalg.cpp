@@ -33,7 +33,7 @@ Tensor matrices(std::string_view function, const Tensor& a) {
 
 Tensor square_matrices(std::string_view function, const Tensor& a) {
   const Tensor numbers = matrices(function, a);
-  if (a.shape(-1) == a.shape(-2)) return numbers;
+  if (same(a.shape(-1), a.shape(-2))) return numbers;
   throw ShapeError("{}: the matrices of {} are not square", function, a.type().text())
       .at(Location::of_caller());
 }
@@ -62,7 +62,7 @@ struct Equation {
     const DType dtype = promote(a.dtype(), inexact(b.dtype()));
     a = astype(a, dtype);
     b = astype(b, dtype);
-    if (a.shape(-2) != b.shape(-2)) {
+    if (!same(a.shape(-2), b.shape(-2))) {
       throw ShapeError("{}: {} has {} rows, the right side {} has {}", function, left.type().text(),
                        a.shape(-2), right.type().text(), b.shape(-2))
           .at(Location::of_caller());
@@ -107,8 +107,8 @@ Lu lu(const Tensor& a) {
   const Tensor& both = parts[0];
   const Dim m = a.shape(-2), n = a.shape(-1), k = min(m, n);
   const DType dtype = both.dtype();
-  const Tensor left = strict_tril(n == k ? both : matmul(both, identity(n, k, dtype)));
-  const Tensor upper = triu(m == k ? both : matmul(identity(k, m, dtype), both));
+  const Tensor left = strict_tril(same(n, k) ? both : matmul(both, identity(n, k, dtype)));
+  const Tensor upper = triu(same(m, k) ? both : matmul(identity(k, m, dtype), both));
   // Row i of P A is row order[i] of A.
   const Tensor p = astype(expand_dims(parts[1], -2) == expand_dims(iota(m), 1), dtype);
   return {p, left + identity(m, k, dtype), upper};
@@ -226,7 +226,7 @@ Tensor trace(const Tensor& a, int64_t offset) {
 Tensor matrix_power(const Tensor& a, int64_t exponent) {
   const Call call("matrix_power", a);
   Tensor factor = exponent < 0 ? inv(a) : a;
-  if (a.rank() < 2 || a.shape(-1) != a.shape(-2)) {
+  if (a.rank() < 2 || !same(a.shape(-1), a.shape(-2))) {
     throw ShapeError("matrix_power: {} holds no square matrices", a.type().text())
         .at(Location::of_caller());
   }
@@ -249,7 +249,7 @@ Tensor cross(const Tensor& a, const Tensor& b, int64_t axis) {
   const auto at = static_cast<int64_t>(axis_of(axis, both[0].rank()));
   for (const Tensor& x : {a, b}) {
     const int64_t from_end = at - rank;
-    if (-from_end <= static_cast<int64_t>(x.rank()) && x.shape(from_end) == Dim(3)) continue;
+    if (-from_end <= static_cast<int64_t>(x.rank()) && same(x.shape(from_end), Dim(3))) continue;
     throw ShapeError("cross: {} has no vectors of three along axis {}", x.type().text(), axis)
         .at(Location::of_caller());
   }

@@ -44,7 +44,7 @@ struct MatricesType {
 
 MatricesType square_operand(const ir::Inference& in) {
   MatricesType a(in, 0);
-  if (a.rows == a.columns) return a;
+  if (same(a.rows, a.columns)) return a;
   throw ShapeError("{}: the matrices of {} are not square", in.primitive.name, a.type.text())
       .at(in.location);
 }

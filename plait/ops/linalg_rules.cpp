@@ -37,7 +37,7 @@ Tensor inverse_differences(const Tensor& x) {
 }
 
 bool is_surely_at_most(Dim a, Dim b) {
-  return a == b || (a.is_number() && b.is_number() && a.number() <= b.number());
+  return same(a, b) || (a.is_number() && b.is_number() && a.number() <= b.number());
 }
 
 // What is added up where a tangent is zero.
@@ -64,7 +64,7 @@ std::vector<Tensor> lu_tangents(const RuleContext& c, std::span<const Tensor> ta
   const Tensor& both = c.result(0);
   const Dim m = both.shape(-2), n = both.shape(-1);
   const DType dtype = both.dtype();
-  const bool is_square = m == n;
+  const bool is_square = same(m, n);
   const Tensor rows = identity(m, m, dtype);
   const Tensor l = strict_tril(is_square ? both : matmul(both, identity(n, m, dtype))) + rows;
   Tensor u = triu(is_square ? both : matmul(identity(n, m, dtype), both));
@@ -123,7 +123,7 @@ std::vector<Tensor> qr_tangents(const RuleContext& c, std::span<const Tensor> ta
   }
   const Dim k = min(m, n);
   const Tensor first = identity(n, k, t.dtype());
-  const bool is_tall = n == k;
+  const bool is_tall = same(n, k);
   const Tensor ratio =
       divided_by(is_tall ? t : matmul(t, first), is_tall ? r : matmul(r, first), kUpper);
   const Tensor inside = matmul(adjoint(q), ratio);
@@ -150,7 +150,7 @@ std::vector<Tensor> eigh_tangents(const RuleContext& c, std::span<const Tensor> 
 std::vector<Tensor> svd_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &u = c.result(0), &s = c.result(1), &t = tangents[0];
   const Dim m = t.shape(-2), n = t.shape(-1);
-  if (c.attributes.as<SvdAttributes>().full && m != n) {
+  if (c.attributes.as<SvdAttributes>().full && !same(m, n)) {
     throw ValueError("svd: {} has no derivative with full matrices, some of whose columns are open",
                      c.operand_types[0].text())
         .at(Location::of_caller())

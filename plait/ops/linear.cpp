@@ -105,7 +105,7 @@ void check_inner(const Tensor& a, const Tensor& b) {
         .hint("multiply by a number with *");
   }
   const Dim inner_a = a.shape(-1), inner_b = b.shape(b.rank() == 1 ? -1 : -2);
-  if (!inner_a.is_number() || !inner_b.is_number() || inner_a == inner_b) return;
+  if (!inner_a.is_number() || !inner_b.is_number() || same(inner_a, inner_b)) return;
   throw ShapeError("matmul: inner sizes differ: {} · {} ({} ≠ {})", a.shape().text(),
                    b.shape().text(), inner_a, inner_b)
       .at(Location::of_caller());
@@ -121,7 +121,7 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() == 1) x = expand_dims(x, 0);
   if (b.rank() == 1) y = expand_dims(y, -1);
   const Shape batch_x = batch_of(x.shape()), batch_y = batch_of(y.shape());
-  if (batch_x != batch_y) {
+  if (!same(batch_x, batch_y)) {
     const Shape batch = common_shape("matmul", batch_x, batch_y);
     x = broadcast_to(x, with_batch(batch, x.shape()));
     y = broadcast_to(y, with_batch(batch, y.shape()));

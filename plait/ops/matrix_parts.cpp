@@ -36,7 +36,7 @@ Tensor stepped_diagonal(const Tensor& x, int64_t columns, Dim length, int64_t of
   Shape flat(x.shape().dims().first(x.rank() - 2));
   flat.append(x.shape(-2) * x.shape(-1));
   const int64_t start = offset >= 0 ? offset : -offset * columns;
-  return slice_axis(reshape(x, flat), -1, length == Dim(0) ? 0 : start, length, columns + 1);
+  return slice_axis(reshape(x, flat), -1, same(length, Dim(0)) ? 0 : start, length, columns + 1);
 }
 
 // The only element of each row, or of each column, that is on the diagonal.

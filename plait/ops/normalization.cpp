@@ -27,7 +27,7 @@ Tensor rows_of(std::string_view function, const Tensor& x, const Shape& last) {
   refuse_complex(function, x);
   const Shape whole = x.shape();
   const bool fits = last.rank() >= 1 && last.rank() <= whole.rank() &&
-                    Shape(whole.dims().last(last.rank())) == last;
+                    same(Shape(whole.dims().last(last.rank())), last);
   if (!fits) {
     throw ShapeError("{}: {} does not end in {}", function, x.type().text(), last.text())
         .at(Location::of_caller());
@@ -44,7 +44,7 @@ void expect_shape(std::string_view function, std::string_view what, const Tensor
     throw TypeError("{}: the {} is {}; it takes real numbers", function, what, given.type().text())
         .at(Location::of_caller());
   }
-  if (given.shape() == shape) return;
+  if (same(given.shape(), shape)) return;
   throw ShapeError("{}: the {} is {}, not {}", function, what, given.type().text(), shape.text())
       .at(Location::of_caller());
 }
@@ -181,7 +181,7 @@ void expect_probability(double probability) {
 Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
   const Call call("linear", x, w, bias);
   if (w.rank() != 2 || x.rank() == 0 ||
-      (x.shape(-1).is_number() && w.shape(1).is_number() && x.shape(-1) != w.shape(1))) {
+      (x.shape(-1).is_number() && w.shape(1).is_number() && !same(x.shape(-1), w.shape(1)))) {
     throw ShapeError("linear: {} by weights {}", x.type().text(), w.type().text())
         .at(Location::of_caller())
         .hint("x is [..., inputs], the weights [outputs, inputs]");

@@ -76,7 +76,7 @@ Shape common_shape(std::string_view function, std::span<const Tensor> tensors) {
 
 bool are_alike(const Tensor& a, const Tensor& b) {
   if (a.is_traced() != b.is_traced()) return false;
-  return a.is_traced() ? a.shape() == b.shape() : a.array().sizes() == b.array().sizes();
+  return a.is_traced() ? same(a.shape(), b.shape()) : a.array().sizes() == b.array().sizes();
 }
 
 std::vector<Tensor> broadcast_together(std::string_view function, std::vector<Tensor> tensors) {

@@ -67,15 +67,16 @@ Tensor padded_along(const Tensor& x, int64_t axis, const PadWidth& width, PadMod
                      name_of(mode))
         .at(Location::of_caller());
   }
-  if (width.before == Dim(0) && width.after == Dim(0)) return x;
+  if (same(width.before, Dim(0)) && same(width.after, Dim(0))) return x;
   const bool is_plain = mode == PadMode::constant && !value.is_symbolic();
   if (is_plain && value.element().number == 0. && value.element().integer == 0) {
     return pad_zeros(x, axis, width.before, width.after);
   }
   std::vector<Tensor> parts;
-  if (width.before != Dim(0)) parts.push_back(border(x, axis, width.before, true, mode, value));
+  if (!same(width.before, Dim(0)))
+    parts.push_back(border(x, axis, width.before, true, mode, value));
   parts.push_back(x);
-  if (width.after != Dim(0)) parts.push_back(border(x, axis, width.after, false, mode, value));
+  if (!same(width.after, Dim(0))) parts.push_back(border(x, axis, width.after, false, mode, value));
   return concat(parts, axis);
 }
 

@@ -74,7 +74,7 @@ WindowAttributes even_windows_of(std::string_view function, size_t dimensions, c
   const auto given = counts.of(dimensions, function, "number of windows", -1);
   for (size_t i = 0; i < dimensions; ++i) {
     const Dim size = space_of(x, dimensions, i);
-    if (size == Dim(0)) {
+    if (same(size, Dim(0))) {
       throw ShapeError("{}: {} has nothing to divide", function, x.type().text())
           .at(Location::of_caller());
     }

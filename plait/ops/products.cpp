@@ -46,7 +46,7 @@ bool is(const Scalar& scalar, int64_t number) {
 Tensor added(std::string_view function, const Tensor& x, const Tensor& product,
              const AddedProduct& factors) {
   const Shape shape = common_shape(function, x.shape(), product.shape());
-  if (shape != product.shape()) {
+  if (!same(shape, product.shape())) {
     throw ShapeError("{}: {} does not stretch to the product {}", function, x.type().text(),
                      product.type().text())
         .at(Location::of_caller());
@@ -69,7 +69,7 @@ Tensor tensordot(const Tensor& a, const Tensor& b, const std::vector<int64_t>& a
   }
   for (size_t i = 0; i < of_a.size(); ++i) {
     const Dim x = a.shape(of_a[i]), y = b.shape(of_b[i]);
-    if (x == y || !x.is_number() || !y.is_number()) continue;
+    if (same(x, y) || !x.is_number() || !y.is_number()) continue;
     throw ShapeError("tensordot: {} · {}: axes {} and {} differ in size ({} ≠ {})", a.type().text(),
                      b.type().text(), of_a[i], of_b[i], x, y)
         .at(Location::of_caller());
@@ -124,7 +124,7 @@ Tensor inner(const Tensor& a, const Tensor& b) {
 Tensor vecdot(const Tensor& a, const Tensor& b, int64_t axis) {
   const Call call("vecdot", a, b);
   const Dim x = a.shape(axis), y = b.shape(axis);
-  if (x != y && x.is_number() && y.is_number()) {
+  if (!same(x, y) && x.is_number() && y.is_number()) {
     throw ShapeError("vecdot: {} · {}: the sizes along axis {} differ", a.type().text(),
                      b.type().text(), axis)
         .at(Location::of_caller());
@@ -140,7 +140,7 @@ Tensor bmm(const Tensor& a, const Tensor& b) {
   expect_matrices("bmm", a, 3);
   expect_matrices("bmm", b, 3);
   const Dim x = a.shape(0), y = b.shape(0);
-  if (x != y && x.is_number() && y.is_number()) {
+  if (!same(x, y) && x.is_number() && y.is_number()) {
     throw ShapeError("bmm: {} · {}: as many matrices of both", a.type().text(), b.type().text())
         .at(Location::of_caller());
   }

@@ -185,7 +185,7 @@ Tensor randint(const Tensor& key, const Shape& shape, Dim low, Dim high, DType d
   const Tensor numbers =
       apply(random_primitives().integers, {expect_key("randint", key)},
             ir::Attributes::of(RandomIntegersAttributes{sizes_of(shape), high - low}));
-  return astype(low == Dim(0) ? numbers : numbers + low, dtype);
+  return astype(same(low, Dim(0)) ? numbers : numbers + low, dtype);
 }
 
 Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>& shape) {

@@ -44,7 +44,7 @@ void expect_images(std::string_view function, const Tensor& x, int64_t factor) {
 }
 
 Dim exact_quotient(std::string_view function, const Tensor& x, Dim size, int64_t divisor) {
-  if (mod(size, divisor) == Dim(0) || !size.is_number()) return floor_div(size, divisor);
+  if (same(mod(size, divisor), Dim(0)) || !size.is_number()) return floor_div(size, divisor);
   throw ShapeError("{}: the size {} of {} is no multiple of {}", function, size, x.type().text(),
                    divisor)
       .at(Location::of_caller());
@@ -105,15 +105,15 @@ Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes) {
   Dim known = 1;
   Dim* open = nullptr;
   for (Dim& size : parts) {
-    if (size == Dim(-1) && open == nullptr) {
+    if (same(size, Dim(-1)) && open == nullptr) {
       open = &size;
     } else {
       known = known * size;
     }
   }
-  if (open != nullptr && known != Dim(0)) *open = floor_div(from[at], known);
+  if (open != nullptr && !same(known, Dim(0))) *open = floor_div(from[at], known);
   const Dim product = Shape(parts).element_count();
-  if (product != from[at] && (open == nullptr || from[at].is_number())) {
+  if (!same(product, from[at]) && (open == nullptr || from[at].is_number())) {
     throw ShapeError("unflatten: dimension {} of {} cannot become {}", at, x.type().text(),
                      sizes.text())
         .at(Location::of_caller());
@@ -245,9 +245,9 @@ Tensor repeat(const Tensor& x, Dim count, int64_t axis) {
 Tensor roll(const Tensor& x, Dim shift, int64_t axis) {
   const Call call("roll", x);
   const Dim size = x.shape(axis);
-  if (size == Dim(0)) return x;
+  if (same(size, Dim(0))) return x;
   const Dim moved = mod(shift, size);
-  if (moved == Dim(0)) return x;
+  if (same(moved, Dim(0))) return x;
   const Tensor parts[] = {slice_axis(x, axis, size - moved, moved),
                           slice_axis(x, axis, 0, size - moved)};
   return concat(parts, axis);

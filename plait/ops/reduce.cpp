@@ -171,7 +171,7 @@ Tensor reduce(const ir::Primitive& primitive, const Tensor& x, const Axes& given
 // The greatest and the least of nothing are no numbers.
 void refuse_nothing(std::string_view function, const Tensor& x, const Axes& given) {
   for (const int64_t axis : given.within(x.rank())) {
-    if (x.shape(axis) == Dim(0)) {
+    if (same(x.shape(axis), Dim(0))) {
       throw ValueError("{}: {} has nothing along axis {}", function, x.type().text(), axis);
     }
   }

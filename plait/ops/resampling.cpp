@@ -145,15 +145,15 @@ Tensor area(const Tensor& x, const std::vector<Axis>& axes) {
 void check_grid(const Tensor& x, const Tensor& grid, const GridSampleOptions& options) {
   const size_t rank = x.rank();
   const bool fits = (rank == 4 || rank == 5) && grid.rank() == rank &&
-                    grid.shape(-1) == Dim(static_cast<int64_t>(rank) - 2) &&
-                    grid.shape(0) == x.shape(0);
+                    same(grid.shape(-1), Dim(static_cast<int64_t>(rank) - 2)) &&
+                    same(grid.shape(0), x.shape(0));
   if (!fits) {
     throw ShapeError("grid_sample: {} through a grid {}", x.type().text(), grid.type().text())
         .at(Location::of_caller())
         .hint("[batch, channels, h, w] and [batch, h', w', 2], or one dimension more of each");
   }
   for (size_t axis = 2; axis < rank; ++axis) {
-    if (x.shape(static_cast<int64_t>(axis)) == Dim(0)) {
+    if (same(x.shape(static_cast<int64_t>(axis)), Dim(0))) {
       throw ShapeError("grid_sample: {} has no space", x.type().text()).at(Location::of_caller());
     }
   }

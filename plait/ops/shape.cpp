@@ -72,7 +72,7 @@ void infer_broadcast(ir::Inference& in) {
   const Shape& from = in.array().shape();
   bool fits = from.rank() <= sizes.size();
   for (size_t i = 0; fits && i < from.rank(); ++i) {
-    fits = from[i] == Dim(1) || from[i] == sizes[sizes.size() - from.rank() + i];
+    fits = same(from[i], Dim(1)) || same(from[i], sizes[sizes.size() - from.rank() + i]);
   }
   if (!fits) {
     throw ShapeError("broadcast: {} does not stretch to {}", in.operands[0].text(),
@@ -93,7 +93,8 @@ Tensor sum_to(const Tensor& cotangent, const Shape& shape) {
   std::vector<int64_t> axes(added);
   std::iota(axes.begin(), axes.end(), 0);
   for (size_t i = 0; i < shape.rank(); ++i) {
-    if (shape[i] != cotangent.shape()[added + i]) axes.push_back(static_cast<int64_t>(added + i));
+    if (!same(shape[i], cotangent.shape()[added + i]))
+      axes.push_back(static_cast<int64_t>(added + i));
   }
   return reshape(axes.empty() ? cotangent : sum(cotangent, axes), shape);
 }
@@ -120,7 +121,7 @@ std::vector<Tensor> batch_reshape(const ir::Attributes& attributes,
 void infer_reshape(ir::Inference& in) {
   const Shape to(in.attributes_as<SizesAttributes>().sizes);
   const Shape& from = in.array().shape();
-  if (from.element_count() != to.element_count()) {
+  if (!same(from.element_count(), to.element_count())) {
     throw ShapeError("reshape: {} has {} elements, {} has {}", in.operands[0].text(),
                      from.element_count(), to.text(), to.element_count())
         .at(in.location);
@@ -253,11 +254,12 @@ Tensor refined_to(const Tensor& x, const Shape& shape) {
   Shape refined = own;
   for (size_t i = 0; i < own.rank(); ++i) {
     const Dim size = own[i], wanted = shape[shape.rank() - own.rank() + i];
-    if (size == wanted || size == Dim(1) || (size.is_number() && wanted.is_number())) continue;
+    if (same(size, wanted) || same(size, Dim(1)) || (size.is_number() && wanted.is_number()))
+      continue;
     const bool is_one = trace->sizes().facts().prove({size, SizeFact::equal, 1}) == true;
     refined.set(static_cast<int64_t>(i), is_one ? Dim(1) : wanted);
   }
-  return refined == own ? x : trace->refine(x, refined);
+  return same(refined, own) ? x : trace->refine(x, refined);
 }
 
 }  // namespace
@@ -271,7 +273,7 @@ Tensor astype(const Tensor& x, DType dtype) {
 Tensor broadcast_to(const Tensor& given, const Shape& shape) {
   const Call call("broadcast_to", given, shape);
   const Tensor x = refined_to(given, shape);
-  if (x.shape() == shape) return x;
+  if (same(x.shape(), shape)) return x;
   return apply(shape_ops().broadcast, {x},
                ir::Attributes::of(SizesAttributes{{shape.begin(), shape.end()}}));
 }
@@ -282,7 +284,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   Dim known = 1;
   Dim* open = nullptr;
   for (Dim& size : sizes) {
-    if (size != Dim(-1)) {
+    if (!same(size, Dim(-1))) {
       known = known * size;
     } else if (open == nullptr) {
       open = &size;
@@ -292,13 +294,13 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   }
   if (open != nullptr) {
     const Dim count = x.shape().element_count();
-    if (known == Dim(0)) {
+    if (same(known, Dim(0))) {
       throw ValueError("reshape: -1 in {} could be anything: the other sizes hold no element",
                        shape.text());
     }
     *open = floor_div(count, known);
   }
-  if (x.shape() == Shape(sizes)) return x;
+  if (same(x.shape(), Shape(sizes))) return x;
   return apply(shape_ops().reshape, {x}, ir::Attributes::of(SizesAttributes{std::move(sizes)}));
 }
 
@@ -363,7 +365,7 @@ Tensor squeeze(const Tensor& x, int64_t axis) {
   const Call call("squeeze", x);
   const Shape shape = x.shape();
   const size_t at = axis_of(axis, x.rank());
-  if (shape[at] != Dim(1)) {
+  if (!same(shape[at], Dim(1))) {
     throw ShapeError("squeeze: dimension {} of {} has the size {}, not 1", at, x.type().text(),
                      shape[at]);
   }

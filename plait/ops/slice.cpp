@@ -86,7 +86,7 @@ ir::Effects slice_effects(const ir::Instruction& instruction) {
 }
 
 Dim padded_size(const PadAttributes& a, Dim size) {
-  const Dim spread = size == Dim(0) ? Dim(0) : (size - 1) * a.step + 1;
+  const Dim spread = same(size, Dim(0)) ? Dim(0) : (size - 1) * a.step + 1;
   return a.before + spread + a.after;
 }
 
@@ -126,7 +126,7 @@ void pad_now(KernelCall& call, const void*) {
 Tensor transpose_slice(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& a = c.attributes.as<SliceAttributes>();
   const Dim size = c.operand_types[0].shape().at(a.axis);
-  if (a.count == Dim(0)) return pad_zeros(cotangent, a.axis, 0, size);
+  if (same(a.count, Dim(0))) return pad_zeros(cotangent, a.axis, 0, size);
   if (a.step > 0) {
     const Dim after = size - a.start - (a.count - 1) * a.step - 1;
     return pad_zeros(cotangent, a.axis, a.start, after, a.step);
@@ -270,8 +270,8 @@ Tensor slice(const Tensor& x, int64_t axis, const Slice& range) {
   const Dim distance = step > 0 ? stop - start : start - stop;
   const Dim steps = floor_div(distance + (std::abs(step) - 1), std::abs(step));
   const Dim count = range.start || range.stop ? max(steps, Dim(0)) : steps;
-  if (start == Dim(0) && count == size && step == 1) return x;
-  return slice_axis(x, at, count == Dim(0) ? Dim(0) : start, count, step);
+  if (same(start, Dim(0)) && same(count, size) && step == 1) return x;
+  return slice_axis(x, at, same(count, Dim(0)) ? Dim(0) : start, count, step);
 }
 
 Tensor flip(const Tensor& x, int64_t axis) {

@@ -18,7 +18,7 @@ bool SliceRange::is_outside(Dim size) const {
 
 void SliceRange::refuse(std::string_view function, Dim size, int64_t axis, const std::string& array,
                         Location location) const {
-  if (count == Dim(1)) {
+  if (same(count, Dim(1))) {
     throw IndexError("{}: index {} is out of range for axis {} of {}, whose size is {}", function,
                      start, axis, array, size)
         .at(location);

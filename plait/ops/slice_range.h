@@ -16,7 +16,7 @@ struct SliceRange {
   Dim count = 0;
   int64_t step = 1;
 
-  bool is_whole(Dim size) const { return start == Dim(0) && count == size && step == 1; }
+  bool is_whole(Dim size) const { return same(start, Dim(0)) && same(count, size) && step == 1; }
   // Whether the numbers say that it leads outside.
   bool is_outside(Dim size) const;
   [[noreturn]] void refuse(std::string_view function, Dim size, int64_t axis,

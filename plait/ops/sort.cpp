@@ -72,7 +72,7 @@ void infer_search(ir::Inference& in) {
   Shape aligned = sorted.shape();
   const bool same_rank = sorted.rank() == values.rank() && sorted.rank() > 0;
   if (same_rank) aligned.set(-1, values.shape().at(-1));
-  if (!same_rank || aligned != values.shape()) {
+  if (!same_rank || !same(aligned, values.shape())) {
     throw ShapeError("{}: {} and {} must have the same sizes but in the last dimension",
                      in.primitive.name, sorted.text(), values.text())
         .at(in.location);

@@ -62,7 +62,7 @@ Tensor with_kept_axis(const Tensor& result, const Tensor& x, std::optional<int64
 // In order along the last axis.
 Tensor ordered(std::string_view function, const Tensor& x, std::optional<int64_t> axis) {
   const Tensor rows = with_axis_last(x, axis);
-  if (rows.shape(-1) == Dim(0)) {
+  if (same(rows.shape(-1), Dim(0))) {
     throw ValueError("{}: {} has nothing to look at", function, x.type().text())
         .at(Location::of_caller());
   }
@@ -77,7 +77,7 @@ Tensor unless_nan(const Tensor& result, const Tensor& ordered) {
 
 // As far as they are numbers by now.
 void check_edges(const Tensor& edges) {
-  if (edges.rank() != 1 || edges.shape(0) == Dim(0)) {
+  if (edges.rank() != 1 || same(edges.shape(0), Dim(0))) {
     throw ShapeError("histogram: the edges {} are no vector of at least one", edges.type().text())
         .at(Location::of_caller());
   }
@@ -98,7 +98,7 @@ void check_edges(const Tensor& edges) {
 bool differ_in_size(const Tensor& weights, const Tensor& x) {
   if (weights.rank() != 1) return true;
   const Dim given = weights.shape(0), wanted = x.shape(0);
-  return given.is_number() && wanted.is_number() && given != wanted;
+  return given.is_number() && wanted.is_number() && !same(given, wanted);
 }
 
 // Those that are numbers by now.
@@ -140,7 +140,7 @@ Tensor stddev(const Tensor& x, const Axes& axes, double correction, bool keepdim
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("logsumexp", x);
   const Tensor numbers = wide_enough(x);
-  if (count_along(x, axes) == Dim(0)) {
+  if (same(count_along(x, axes), Dim(0))) {
     return narrowed(log(sum(exp(numbers), axes, keepdims)), x);
   }
   const Tensor most = stop_gradient(max(numbers, axes, true));
@@ -253,7 +253,7 @@ Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weight
           .at(Location::of_caller())
           .hint("give the length");
     }
-    length = x.shape(0) == Dim(0) ? Dim(0) : Dim(max(places).item<int64_t>() + 1);
+    length = same(x.shape(0), Dim(0)) ? Dim(0) : Dim(max(places).item<int64_t>() + 1);
   }
   const Tensor added = weights ? weights : full(x.shape(), 1, DType::i64);
   // A negative number is no place either.

@@ -38,7 +38,7 @@ struct AlongAxis {
 AlongAxis along_axis(const Shape& x, const Tensor& index, size_t axis) {
   const Shape shape = index.shape();
   size_t batch = 0;
-  while (batch < axis && shape[batch] == x[batch]) ++batch;
+  while (batch < axis && same(shape[batch], x[batch])) ++batch;
   AlongAxis result;
   result.places.batch = static_cast<int64_t>(batch);
   for (size_t i = batch; i < x.rank(); ++i) {
@@ -141,7 +141,7 @@ Tensor places_from(const Tensor& start, Dim count, Dim size) {
 std::vector<Index> part_indices(std::string_view function, const Tensor& x, const Tensor& starts,
                                 const std::vector<int64_t>& axes, const std::vector<Dim>& sizes) {
   expect_integers(function, starts);
-  if (starts.rank() != 1 || starts.shape(0) != Dim(static_cast<int64_t>(axes.size())) ||
+  if (starts.rank() != 1 || !same(starts.shape(0), Dim(static_cast<int64_t>(axes.size()))) ||
       sizes.size() != axes.size()) {
     throw ShapeError("{}: {} axes and {} sizes, but starts {}", function, axes.size(), sizes.size(),
                      starts.type().text())

@@ -96,7 +96,7 @@ void check_planes(const ir::Inference& in) {
   check_dimensions(in, dimensions);
   const Shape &x = in.operands[0].shape(), &index = in.operands[1].shape();
   bool fits = x.rank() == index.rank();
-  for (size_t i = 0; fits && i + dimensions < x.rank(); ++i) fits = x[i] == index[i];
+  for (size_t i = 0; fits && i + dimensions < x.rank(); ++i) fits = same(x[i], index[i]);
   if (fits) return;
   throw ShapeError("{}: {} and places {} have different planes", in.primitive.name,
                    in.operands[0].text(), in.operands[1].text())
@@ -114,7 +114,7 @@ void infer_put(ir::Inference& in) {
   if (static_cast<int64_t>(a.sizes.size()) != a.dimensions) {
     in.fail("{} sizes for planes of {} dimensions", a.sizes.size(), a.dimensions);
   }
-  if (in.operands[0].shape() != in.operands[1].shape()) {
+  if (!same(in.operands[0].shape(), in.operands[1].shape())) {
     throw ShapeError("plane_put: {} for the places {}", in.operands[0].text(),
                      in.operands[1].text())
         .at(in.location);
