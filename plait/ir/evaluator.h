@@ -19,6 +19,7 @@ namespace plait::ir {
 struct FailedGuard {
   Instruction instruction;
   const SymbolMap<int64_t>& sizes;  // of the function that it is in
+  size_t number;                    // how many guards came before, in this evaluation
   std::string message;
 };
 enum class GuardAnswer : uint8_t { fail, go_on };
@@ -45,6 +46,10 @@ struct Evaluated {
 // came up, in which function, and who called that.
 std::vector<Value> evaluate(const Program& program, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options = {});
+// With arguments that are given away: those that nobody else has may be overwritten.
+std::vector<Value> evaluate_given(const Program& program, Machine& machine,
+                                  std::vector<Value> arguments,
+                                  const EvaluatorOptions& options = {});
 Evaluated evaluate_function(const Program& program, std::string_view function, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options = {});
 

@@ -12,6 +12,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/effect_log.h"
 
 namespace plait {
 namespace {
@@ -42,7 +43,7 @@ struct InSink {
   Printing& printing;
 };
 
-void print_now(KernelCall& call, const void*) {
+void print_now(const KernelCall& call) {
   const std::string& label = call.attributes.as<PrintAttributes>().label;
   const std::string numbers = text_of(call.operands[0]);
   const std::string text = label.empty() ? numbers : label + ": " + numbers;
@@ -73,7 +74,9 @@ struct PrintTable {
                                          const auto&) {
                            return apply_all(print_ops().print, operands, a);
                          }}},
-               .evaluator = print_now});
+               .evaluator = [](KernelCall& call, const void*) {
+                 EffectLog::once(call, [&] { print_now(call); });
+               }});
 };
 const PrintTable& print_ops() {
   static const PrintTable table;

@@ -13,6 +13,7 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/philox.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/effect_log.h"
 
 namespace plait {
 namespace {
@@ -169,9 +170,11 @@ DefaultStream& default_stream() {
 }
 
 void draw_now(KernelCall& call, const void*) {
-  DefaultStream& stream = default_stream();
-  const std::lock_guard lock(stream.mutex);
-  make_keys(call)[0] = child_key(stream.key, stream.drawn++);
+  EffectLog::once(call, [&] {
+    DefaultStream& stream = default_stream();
+    const std::lock_guard lock(stream.mutex);
+    make_keys(call)[0] = child_key(stream.key, stream.drawn++);
+  });
 }
 
 // Every lane of a batch has a key of its own, and draws what it would draw alone.

@@ -13,7 +13,7 @@ ArrayType type_of(const ir::Type& type, const ir::PrimitiveCall& call) {
   const auto born = call.instruction.size_results();
   for (size_t i = 0; i < result.sizes.size(); ++i) {
     const Dim dim = type.shape()[i];
-    const bool is_born = std::ranges::find(born, dim) != born.end();
+    const bool is_born = std::ranges::find_if(born, is_same_as(dim)) != born.end();
     result.sizes[i] = is_born ? -1 : call.size(dim);
   }
   return result;
@@ -30,7 +30,7 @@ void find_born_sizes(ir::PrimitiveCall& call, std::span<const Array> results) {
     for (size_t r = 0; r < results.size(); ++r) {
       const Shape& shape = call.instruction.result_types()[r].shape();
       for (size_t i = 0; i < shape.rank(); ++i) {
-        if (shape[i] == born[k]) call.size_results[k] = results[r].sizes()[i];
+        if (same(shape[i], born[k])) call.size_results[k] = results[r].sizes()[i];
       }
     }
   }
@@ -102,19 +102,40 @@ ir::Value TensorMachine::stack(std::span<const ir::Value> slices, const ir::Arra
   return value_of(std::move(stacked));
 }
 
-std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments) {
+namespace {
+
+std::vector<Tensor> evaluate_values(const ir::Program& program, std::vector<ir::Value> values,
+                                    const ir::EvaluatorOptions& options) {
   TensorMachine machine;
-  std::vector<ir::Value> values;
-  for (const Tensor& argument : arguments) {
-    values.push_back(TensorMachine::value_of(argument));
-  }
-  values = ir::evaluate(program, machine, values);
+  values = ir::evaluate_given(program, machine, std::move(values), options);
   const std::vector<ir::Type>& types = program.entry().signature().results;
   std::vector<Tensor> results;
   for (size_t i = 0; i < values.size(); ++i) {
     results.push_back(TensorMachine::tensor_of(std::move(values[i]), types[i]));
   }
   return results;
+}
+
+}  // namespace
+
+std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
+                             const ir::EvaluatorOptions& options) {
+  std::vector<ir::Value> values;
+  values.reserve(arguments.size());
+  for (const Tensor& argument : arguments) values.push_back(TensorMachine::value_of(argument));
+  return evaluate_values(program, std::move(values), options);
+}
+
+std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
+                                   const ir::EvaluatorOptions& options) {
+  std::vector<ir::Value> values;
+  values.reserve(arguments.size());
+  for (Tensor& argument : arguments) {
+    values.push_back(argument.is_array() ? TensorMachine::value_of(std::move(argument).take_array())
+                                         : TensorMachine::value_of(argument));
+    argument = Tensor();
+  }
+  return evaluate_values(program, std::move(values), options);
 }
 
 }  // namespace plait

@@ -2,6 +2,7 @@
 // each instruction.
 #pragma once
 
+#include "plait/ir/evaluator.h"
 #include "plait/ir/machine.h"
 #include "plait/ir/program.h"
 #include "plait/tensor/tensor.h"
@@ -27,6 +28,10 @@ class TensorMachine : public ir::Machine {
 };
 
 // Evaluates a program whose parameters and results are arrays and records.
-std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments);
+std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
+                             const ir::EvaluatorOptions& options = {});
+// The same with arguments that are given away, whose memory may be used again.
+std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
+                                   const ir::EvaluatorOptions& options = {});
 
 }  // namespace plait

@@ -1,6 +1,8 @@
 #include "plait/tensor/tensor.h"
 
 #include "plait/core/error.h"
+#include "plait/tensor/apply.h"
+#include "plait/tensor/trace.h"
 
 namespace plait {
 
@@ -70,9 +72,35 @@ const Array& Tensor::array() const {
         .at(Location::of_caller())
         .hint("compute with its fields");
   }
-  throw ValueError("a {} has no value while {} is traced", traced().type.text(),
-                   traced().scope->name)
-      .hint("compute with tensors only, or give the value back and read it outside");
+  return array_at_present();
+}
+
+namespace {
+
+// The trace that knows the numbers of a traced tensor.
+Trace& trace_that_knows(const TracedValue& traced) {
+  if (traced.actual && traced.scope->trace != nullptr) return *traced.scope->trace;
+  throw ValueError("a {} has no value while {} is traced", traced.type.text(), traced.scope->name)
+      .hint(
+          "compute with tensors only (where, cond and while_loop decide by values), or give the "
+          "value back and read it outside");
+}
+
+}  // namespace
+
+const Array& Tensor::array_at_present() const {
+  Trace& trace = trace_that_knows(traced());
+  trace.companion()->on_read(*this);
+  return traced().actual->array();
+}
+
+bool Tensor::truth() const {
+  if (!is_traced()) return item<bool>();
+  Trace& trace = trace_that_knows(traced());
+  if (is_boolean(dtype())) return trace.decide(*this);
+  static const ir::Primitive& is_zero = *ir::find_primitive("logical_not");
+  const Trace::Instead there(&trace);
+  return !trace.decide(apply(is_zero, {*this}));
 }
 
 Array Tensor::take_array() && {

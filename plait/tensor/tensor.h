@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <concepts>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -22,12 +23,15 @@
 
 namespace plait {
 
+class Tensor;
 class Trace;
 struct Derivation;
 
-// Of the room `ops`, where the members that take them are defined (ops/index.h, ops/at.h).
+// Of the room `ops`, where the members that take or give them are defined (ops/index.h, ops/at.h,
+// ops/item.h).
 class Index;
 class IndexedTensor;
+class Item;
 
 struct BackwardOptions {
   bool create_graph = false;  // the gradients may be differentiated themselves
@@ -43,6 +47,8 @@ struct TracedValue {
   std::shared_ptr<TraceScope> scope;
   uint32_t value = 0;
   ir::Type type;
+  // What it is this time, where the trace knows (Trace::accompany): concrete.
+  std::shared_ptr<const Tensor> actual = nullptr;
 };
 
 // A record, or the absence of one, outside of traces.
@@ -86,20 +92,29 @@ class Tensor {
   size_t rank() const;
   ir::Type type() const;
 
-  // The numbers. ValueError for a traced tensor, which has none yet.
+  // The numbers. Of a traced tensor, if its trace knows them: the host code that asks is part of
+  // what it does from then on (Companion::on_read). Else a ValueError.
   const Array& array() const;
   const TracedValue& traced() const { return *node().traced; }
   const ir::Value& record() const;  // ValueError likewise, and for an array
   // The array moved out where this is its only owner, so that its memory may be used again.
   Array take_array() &&;
 
+  // Whether its one element is not 0. A trace that knows holds where the answer is the same, and
+  // only there.
+  bool truth() const;
   // Of one element; converted as a cast does.
   template <class T>
   T item() const {
+    if constexpr (std::same_as<T, bool>) {
+      if (is_traced()) return truth();
+    }
     T value;
     store_element(kDTypeOf<T>, array().element(), reinterpret_cast<std::byte*>(&value));
     return value;
   }
+  // The same for host code that may be jitted: comparing it does not take the number out.
+  Item item() const;
   std::string text() const;  // the numbers, as NumPy prints them, and the type
 
   // The tape habit (transform/tape.h). The same numbers, as the beginning of what a tape follows.
@@ -139,6 +154,7 @@ class Tensor {
     return *node_;
   }
   [[noreturn]] static void refuse_empty();
+  const Array& array_at_present() const;
 
   Node* node_ = nullptr;
 };

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/core/size_reader.h"
 #include "plait/ir/call_graph.h"
 #include "plait/ir/copy.h"
 #include "plait/ir/inference.h"
@@ -54,6 +55,7 @@ void Trace::close() {
   if (!scope_->trace) return;
   scope_->trace = nullptr;
   current_trace = outer_;
+  reader_.reset();
   pause_.reset();
   if (tape_level_) tape_level_->close();
 }
@@ -170,9 +172,153 @@ void Trace::declare_size(Dim symbol) {
   size_parameters_.push_back(symbol);
 }
 
-Tensor Trace::parameter(const ir::Type& type, std::string_view label) {
+Tensor Trace::parameter(const ir::Type& type, std::string_view label, Tensor actual) {
   declare_sizes(type);
-  return Tensor(TracedValue{scope_, builder_.parameter(type, label), type});
+  TracedValue value{scope_, builder_.parameter(type, label), type};
+  if (actual) {
+    learn_sizes({&type, 1}, {&actual, 1});
+    value.actual = std::make_shared<const Tensor>(std::move(actual));
+  }
+  return Tensor(std::move(value));
+}
+
+// ---- With numbers.
+
+namespace {
+
+// Concrete; empty where it is not known.
+Tensor actual_of(const Tensor& tensor) {
+  if (!tensor.is_traced()) return underived(tensor);
+  return tensor.traced().actual ? *tensor.traced().actual : Tensor();
+}
+
+}  // namespace
+
+// Tells host code what sizes are, and what holds of them.
+class Trace::Reader final : public SizeReader {
+ public:
+  explicit Reader(Trace& trace) : trace_(trace) {}
+
+ private:
+  std::optional<int64_t> number(Dim size) override {
+    const std::optional<int64_t> known = trace_.sizes_.actual(size);
+    if (known) trace_.sizes_.decide({size, SizeFact::equal, *known});
+    return known;
+  }
+  std::optional<bool> holds(const SizeFact& fact) override {
+    const bool is_known = trace_.sizes_.actual(fact.left) && trace_.sizes_.actual(fact.right);
+    return is_known ? std::optional(trace_.sizes_.decide(fact)) : std::nullopt;
+  }
+
+  Trace& trace_;
+};
+
+void Trace::accompany(Companion& companion) {
+  companion_ = &companion;
+  sizes_ = SizeContext({}, &actual_sizes_);
+  reader_ = std::make_unique<Reader>(*this);
+}
+
+bool Trace::decide(const Tensor& truth) {
+  const bool outcome = truth.traced().actual->item<bool>();
+  const ir::ValueId value = value_of(truth);
+  const Location location = Location::of_caller();
+  guard_born_sizes();
+  builder_.add({.primitive = ir::primitive(ir::Structure::guard),
+                .operands = {&value, 1},
+                .attributes = ir::Attributes::of(ir::GuardAttributes{outcome}),
+                .location = location});
+  companion_->on_guard(outcome, location);
+  return outcome;
+}
+
+// What was decided about sizes that are born here is looked at where it was.
+void Trace::guard_born_sizes() {
+  if (companion_ == nullptr) return;
+  for (; guarded_facts_ < sizes_.guards().size(); ++guarded_facts_) {
+    const SizeFact& fact = sizes_.guards()[guarded_facts_];
+    if (is_about_parameters(fact)) continue;
+    const Location location = Location::of_caller();
+    builder_.add({.primitive = ir::primitive(ir::Structure::size_guard),
+                  .attributes = ir::Attributes::of(ir::SizeGuardAttributes{fact}),
+                  .location = location});
+    companion_->on_guard(true, location);
+  }
+}
+
+void Trace::learn_sizes(std::span<const ir::Type> types, std::span<const Tensor> actual) {
+  for (size_t i = 0; i < types.size(); ++i) {
+    if (!types[i].is_array()) continue;
+    const Sizes& sizes = actual[i].array().sizes();
+    for (size_t axis = 0; axis < sizes.size(); ++axis) {
+      const Dim dim = types[i].shape()[axis];
+      if (dim.is_symbol() && !actual_sizes_.find(dim)) actual_sizes_.set(dim, sizes[axis]);
+    }
+  }
+}
+
+std::vector<Tensor> Trace::actual_results(const TracedInstruction& instruction,
+                                          const ir::Added& added) {
+  std::vector<Tensor> operands;
+  for (const Tensor& operand : instruction.operands) {
+    operands.push_back(actual_of(operand));
+    if (!operands.back()) return {};
+  }
+  const Instead alone(nullptr);
+  const ir::Instruction recorded = builder_.so_far().instruction(added.instruction);
+  std::vector<Tensor> results;
+  switch (recorded.primitive().structure) {
+    case ir::Structure::machine:
+      results = companion_->apply(recorded.primitive(), operands,
+                                  recorded.attributes().map_sizes(
+                                      [&](Dim dim) { return Dim(dim.evaluate(actual_sizes_)); }));
+      break;
+    case ir::Structure::literal:
+      results = {Tensor(Array::of(recorded.attributes_as<ir::LiteralAttributes>().value))};
+      break;
+    case ir::Structure::size: {
+      const auto& size = recorded.attributes_as<ir::SizeAttributes>();
+      const int64_t number = size.value.evaluate(actual_sizes_);
+      results = {Tensor(Array::filled(size.dtype, {}, Element::of_signed(number)))};
+      break;
+    }
+    default: results = run_alone(instruction, recorded, operands);
+  }
+  learn_sizes(recorded.result_types(), results);
+  return results;
+}
+
+// The instruction as a program of its own, with what it calls.
+std::vector<Tensor> Trace::run_alone(const TracedInstruction& instruction,
+                                     const ir::Instruction& recorded,
+                                     std::span<const Tensor> operands) {
+  const auto at_present = [&](Dim dim) { return Dim(dim.evaluate(actual_sizes_)); };
+  SymbolMap<Dim> sizes;
+  for (const auto& [symbol, number] : actual_sizes_) sizes.set(symbol, number);
+  ir::FunctionBuilder step = program_->builder.function(free_name("step"));
+  std::vector<ir::ValueId> values;
+  for (const Tensor& operand : operands) values.push_back(step.parameter(operand.type()));
+  std::vector<ir::Callee> callees(instruction.callees.begin(), instruction.callees.end());
+  for (ir::Callee& callee : callees) {
+    for (Dim& size : callee.sizes) size = at_present(size);
+  }
+  std::vector<Dim> size_arguments;
+  for (const Dim size : instruction.size_arguments) size_arguments.push_back(at_present(size));
+  std::vector<ir::Type> stated;
+  for (const ir::Type& type : instruction.stated_types) stated.push_back(type.substitute(sizes));
+  const ir::Added added = step.add({.primitive = recorded.primitive(),
+                                    .operands = values,
+                                    .attributes = recorded.attributes().map_sizes(at_present),
+                                    .callees = callees,
+                                    .size_arguments = size_arguments,
+                                    .stated_types = stated,
+                                    .location = recorded.location()});
+  std::vector<ir::ValueId> results;
+  for (size_t i = 0; i < added.count; ++i) results.push_back(added[i]);
+  ir::ProgramBuilder whole;
+  whole.add(step.finish(results));
+  whole.add_all(program_->builder);
+  return companion_->run(whole.finish(), operands);
 }
 
 namespace {
@@ -219,11 +365,13 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
   return place->second;
 }
 
-std::vector<Tensor> Trace::tensors_of(const ir::Added& added) {
+std::vector<Tensor> Trace::tensors_of(const ir::Added& added, std::span<const Tensor> actual) {
   std::vector<Tensor> results;
   results.reserve(added.count);
   for (size_t i = 0; i < added.count; ++i) {
-    results.push_back(Tensor(TracedValue{scope_, added[i], builder_.type_of(added[i])}));
+    TracedValue value{scope_, added[i], builder_.type_of(added[i])};
+    if (!actual.empty()) value.actual = std::make_shared<const Tensor>(actual[i]);
+    results.push_back(Tensor(std::move(value)));
   }
   return results;
 }
@@ -232,13 +380,16 @@ std::vector<Tensor> Trace::record(const TracedInstruction& instruction) {
   std::vector<ir::ValueId> operands;
   operands.reserve(instruction.operands.size());
   for (const Tensor& operand : instruction.operands) operands.push_back(value_of(operand));
-  return tensors_of(builder_.add({.primitive = instruction.primitive,
-                                  .operands = operands,
-                                  .attributes = instruction.attributes,
-                                  .callees = instruction.callees,
-                                  .size_arguments = instruction.size_arguments,
-                                  .stated_types = instruction.stated_types,
-                                  .location = Location::of_caller()}));
+  guard_born_sizes();
+  const ir::Added added = builder_.add({.primitive = instruction.primitive,
+                                        .operands = operands,
+                                        .attributes = instruction.attributes,
+                                        .callees = instruction.callees,
+                                        .size_arguments = instruction.size_arguments,
+                                        .stated_types = instruction.stated_types,
+                                        .location = Location::of_caller()});
+  if (companion_ == nullptr) return tensors_of(added);
+  return tensors_of(added, actual_results(instruction, added));
 }
 
 Tensor Trace::constant(Literal literal) {
@@ -253,11 +404,15 @@ Tensor Trace::size(Dim size, DType dtype) {
 
 Dim Trace::as_size(const Tensor& count, bool at_least) {
   const ir::ValueId operand = value_of(count);
-  return builder_.size_born(
+  const Dim size = builder_.size_born(
       builder_.add({.primitive = ir::primitive(ir::Structure::as_size),
                     .operands = {&operand, 1},
                     .attributes = ir::Attributes::of(ir::AsSizeAttributes{at_least}),
                     .location = Location::of_caller()}));
+  if (companion_ != nullptr) {
+    if (const Tensor actual = actual_of(count)) actual_sizes_.set(size, actual.item<int64_t>());
+  }
+  return size;
 }
 
 Tensor Trace::refine(const Tensor& tensor, const Shape& shape) {
@@ -276,7 +431,7 @@ Location Trace::latest_location() const {
 bool Trace::shows_size(Dim symbol) const {
   const auto shows = [&](const ir::Type& type) {
     const Shape shape = type.is_array() ? type.shape() : Shape();
-    return std::ranges::find(shape, symbol) != shape.end();
+    return std::ranges::find_if(shape, is_same_as(symbol)) != shape.end();
   };
   const ir::Function& function = builder_.so_far();
   for (ir::ValueId i = 0; i < function.parameter_count(); ++i) {
@@ -292,7 +447,8 @@ bool Trace::is_about_parameters(const SizeFact& fact) const {
   bool all = true;
   for (const Dim side : {fact.left, fact.right}) {
     side.for_each_symbol([&](Dim symbol) {
-      all = all && std::ranges::find(size_parameters_, symbol) != size_parameters_.end();
+      all = all &&
+            std::ranges::find_if(size_parameters_, is_same_as(symbol)) != size_parameters_.end();
     });
   }
   return all;
@@ -328,7 +484,8 @@ std::vector<Dim> Trace::sizes_from_around() const {
   const auto look_at = [&](Dim dim) {
     dim.for_each_symbol([&](Dim symbol) {
       const std::string name(symbol.name());
-      if (builder_.has_size(name) || std::ranges::find(found, symbol) != found.end()) return;
+      if (builder_.has_size(name) || std::ranges::find_if(found, is_same_as(symbol)) != found.end())
+        return;
       for (const Trace* trace = outer_; trace != nullptr; trace = trace->outer_) {
         if (trace->builder_.has_size(name)) return found.push_back(symbol);
       }
@@ -344,8 +501,8 @@ std::vector<Dim> Trace::sizes_from_around() const {
   return found;
 }
 
-Trace::Outside::Outside(const Trace& trace) : inner_(std::exchange(current_trace, trace.outer_)) {}
-Trace::Outside::~Outside() { current_trace = inner_; }
+Trace::Instead::Instead(Trace* trace) : inner_(std::exchange(current_trace, trace)) {}
+Trace::Instead::~Instead() { current_trace = inner_; }
 
 RecordedFunction Trace::finish(std::span<const Tensor> results) { return finish_with(results, {}); }
 
@@ -358,6 +515,7 @@ RecordedFunction Trace::finish_with(std::span<const Tensor> results,
                                     std::span<const Dim> size_values) {
   std::vector<ir::ValueId> values;
   for (const Tensor& result : results) values.push_back(value_of(result));
+  guard_born_sizes();
   // Those that nothing which was captured shows become parameters too.
   for (const Dim size : sizes_from_around()) declare_size(size);
   close();

@@ -50,6 +50,21 @@ struct TraceProgram {
   std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included;  // and as what
 };
 
+// What runs beside a trace, so that what is recorded has numbers at once.
+class Companion {
+ public:
+  virtual ~Companion() = default;
+  // The results of an instruction without callees, or of a program. No trace is open meanwhile, and
+  // sizes are numbers.
+  virtual std::vector<Tensor> apply(const ir::Primitive& primitive,
+                                    std::span<const Tensor> operands,
+                                    const ir::Attributes& attributes) = 0;
+  virtual std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> operands) = 0;
+  virtual void on_read(const Tensor& value) = 0;  // host code takes the numbers
+  // The trace goes on as it holds where a guard says so.
+  virtual void on_guard(bool outcome, Location location) = 0;
+};
+
 class Trace {
  public:
   // Opens a trace of a function on this thread, within the one that is open now. A trace within
@@ -64,6 +79,12 @@ class Trace {
 
   // The innermost one of this thread; null when none is open.
   static Trace* current();
+
+  // Before any parameter: what is recorded is run too, by the companion.
+  void accompany(Companion& companion);
+  Companion* companion() const { return companion_; }
+  // What a bool[] is this time; a guard says that it was so. Its trace must know.
+  bool decide(const Tensor& truth);
 
   // The one, this or further out, that is not within another.
   const Trace* outermost() const;
@@ -86,7 +107,7 @@ class Trace {
   // A name like this one, which no size has here or in the traces that this one is within.
   Dim fresh_size(std::string_view hint) { return builder_.fresh_size(hint); }
   // Before any instruction, with its sizes declared.
-  Tensor parameter(const ir::Type& type, std::string_view label = {});
+  Tensor parameter(const ir::Type& type, std::string_view label = {}, Tensor actual = {});
   std::vector<Tensor> record(const TracedInstruction& instruction);
   Tensor constant(Literal literal);
   Tensor size(Dim size, DType dtype);
@@ -102,17 +123,18 @@ class Trace {
   void capture(const Tensor& tensor) { value_of(tensor); }
   // Sizes that it uses so far, and that only traces further out have.
   std::vector<Dim> sizes_from_around() const;
-  // While one is there, the innermost trace is the one that this trace is within.
-  class Outside {
+  // While one is there, its thread's innermost trace is this one; or there is none.
+  class Instead {
    public:
-    explicit Outside(const Trace& trace);
-    ~Outside();
-    Outside(const Outside&) = delete;
-    Outside& operator=(const Outside&) = delete;
+    explicit Instead(Trace* trace);
+    ~Instead();
+    Instead(const Instead&) = delete;
+    Instead& operator=(const Instead&) = delete;
 
    private:
     Trace* const inner_;
   };
+  Trace* outer() const { return outer_; }  // which it is within; null for none
 
   // Whether a parameter so far, or what was captured, is of that size.
   bool shows_size(Dim symbol) const;
@@ -135,12 +157,19 @@ class Trace {
 
  private:
   ir::ValueId value_of(const Tensor& tensor);  // captured where it is none of this trace
-  std::vector<Tensor> tensors_of(const ir::Added& added);
+  std::vector<Tensor> tensors_of(const ir::Added& added, std::span<const Tensor> actual = {});
   std::shared_ptr<const ir::Function> with_captures(const ir::Function& recorded,
                                                     std::vector<ir::ValueId>& values) const;
   RecordedFunction finish_with(std::span<const Tensor> results, std::span<const Dim> size_values);
   bool is_about_parameters(const SizeFact& fact) const;
   void close();
+
+  // Of what is recorded here: what it is this time, where that is known.
+  std::vector<Tensor> actual_results(const TracedInstruction& instruction, const ir::Added& added);
+  std::vector<Tensor> run_alone(const TracedInstruction& instruction,
+                                const ir::Instruction& recorded, std::span<const Tensor> operands);
+  void learn_sizes(std::span<const ir::Type> types, std::span<const Tensor> actual);
+  void guard_born_sizes();
 
   Trace(std::string name, bool is_apart);
 
@@ -157,6 +186,12 @@ class Trace {
   // What is recorded is followed as a whole, when its function is used.
   std::optional<LevelPause> pause_;
   LevelPtr tape_level_;  // null until asked for
+
+  Companion* companion_ = nullptr;  // where what is recorded is run too
+  SymbolMap<int64_t> actual_sizes_;
+  class Reader;
+  std::unique_ptr<Reader> reader_;
+  size_t guarded_facts_ = 0;  // of those about sizes: for how many there are guards, if need be
 };
 
 }  // namespace plait

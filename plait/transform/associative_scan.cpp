@@ -71,7 +71,7 @@ Tensors associative_scan(const TensorFunction& function, std::span<const Tensor>
   for (const Tensor& each : elements) {
     x.push_back(moveaxis(each, options.axis, 0));
     if (options.reverse) x.back() = flip(x.back(), 0);
-    if (x.back().shape(0) == x[0].shape(0)) continue;
+    if (same(x.back().shape(0), x[0].shape(0))) continue;
     throw ShapeError("associative_scan: {} and {} have other lengths along axis {}",
                      elements[0].type().text(), each.type().text(), options.axis)
         .at(Location::of_caller());

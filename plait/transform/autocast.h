@@ -9,6 +9,7 @@
 #include <string>
 #include <utility>
 
+#include "plait/core/transformed.h"
 #include "plait/core/tree.h"
 #include "plait/ir/program.h"
 #include "plait/tensor/autocast.h"
@@ -39,10 +40,11 @@ class Autocast : public AutocastScope {
 
 template <class F>
 auto autocast(F f, AutocastOptions options = {}) {
-  return [f = std::move(f), options = std::move(options)](const auto&... arguments) {
-    const Autocast scope(options);
-    return f(arguments...);
-  };
+  return transformed(std::move(f),
+                     [options = std::move(options)](const F& function, const auto&... arguments) {
+                       const Autocast scope(options);
+                       return function(arguments...);
+                     });
 }
 ir::Program autocast(const ir::Program& program, const AutocastOptions& options = {});
 

@@ -174,7 +174,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     std::vector<std::vector<Tensor>> parts;
     for (size_t i = 0; i < instruction.callees().size(); ++i) {
       const Tensor who = nonzero(takers(instruction, index, i))[0];
-      if (who.shape(0) == Dim(0)) continue;
+      if (same(who.shape(0), Dim(0))) continue;
       places.push_back(who);
       parts.push_back(
           run_for(callee(instruction, i), picked_for(operands, who, lanes_), who.shape(0)));
@@ -184,7 +184,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       parts.push_back(run_for(callee(instruction), picked_for(operands, places[0], lanes_), 0));
     }
     const Tensor order = concat(places, 0);
-    if (order.shape(0) != lanes_) {
+    if (!same(order.shape(0), lanes_)) {
       throw IndexError("switch: the index of some sample is no branch").at(instruction.location());
     }
     std::vector<Tensor> results;

@@ -20,7 +20,9 @@ struct Place {
 struct Kind {
   size_t size;
   Dim before, after;
-  friend bool operator==(const Kind&, const Kind&) = default;
+  friend bool operator==(const Kind& a, const Kind& b) {
+    return a.size == b.size && same(a.before, b.before) && same(a.after, b.after);
+  }
 };
 
 Dim at(std::span<const ir::Type> types, const Place& place) {
@@ -50,7 +52,7 @@ class CarriedSizes {
     std::vector<Place> next = places_;
     for (Place& place : next) {
       const Dim before = at(types_, place), there = at(after, place);
-      if (place.size == Place::kNone && before == there) continue;
+      if (place.size == Place::kNone && same(before, there)) continue;
       const Kind kind{place.size, before, there};
       const auto known = std::ranges::find(kinds, kind);
       place.size = static_cast<size_t>(known - kinds.begin());
@@ -70,7 +72,7 @@ class CarriedSizes {
     for (const Place& place : places_) {
       if (place.size == Place::kNone) continue;
       Dim& size = sizes_[place.size];
-      if (size == Dim()) size = scratch.fresh_size(stem_of(at(initial_, place)));
+      if (same(size, Dim())) size = scratch.fresh_size(stem_of(at(initial_, place)));
       ir::Type& type = types_[place.carry];
       std::vector<Dim> dims(type.shape().begin(), type.shape().end());
       dims[static_cast<size_t>(place.axis)] = size;

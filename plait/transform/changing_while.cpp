@@ -37,7 +37,7 @@ struct Counts {
     std::vector<Dim> known;
     for (size_t i = loop.constants; i < loop.types().size(); ++i) {
       const Dim count = loop.types()[i].shape().element_count();
-      const auto place = std::ranges::find(known, count);
+      const auto place = std::ranges::find_if(known, is_same_as(count));
       of_carry.push_back(static_cast<size_t>(place - known.begin()));
       if (place != known.end()) continue;
       known.push_back(count);

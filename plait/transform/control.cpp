@@ -179,7 +179,7 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
     }
     const Dim here = stacked[i].shape(0);
     if (!length) length = here;
-    if (*length == here) continue;
+    if (same(*length, here)) continue;
     throw ShapeError("scan: {} is stacked {} times, expected {}", stacked[i].type().text(),
                      here.text(), length->text())
         .at(Location::of_caller());
@@ -194,7 +194,7 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
                              *options.checkpoints);
   }
   const bool runs_now = Trace::current() == nullptr;
-  if (runs_now && *length != Dim(0)) {
+  if (runs_now && !same(*length, Dim(0))) {
     return scan_now(body, initial, stacked, length->number(), options.reverse);
   }
   std::vector<ir::Type> types = ir_types_of(initial);

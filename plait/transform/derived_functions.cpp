@@ -33,7 +33,7 @@ Tensor or_zeros(const Tensor& tangent, const Tensor& like) {
 }
 
 Tensor refined(const Tensor& tensor, const Shape& shape) {
-  return !tensor || tensor.shape() == shape ? tensor : Trace::current()->refine(tensor, shape);
+  return !tensor || same(tensor.shape(), shape) ? tensor : Trace::current()->refine(tensor, shape);
 }
 
 Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments,

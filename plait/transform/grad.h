@@ -5,6 +5,7 @@
 //   auto [by_first, by_third] = grad<0, 2>(f)(a, b, c);
 #pragma once
 
+#include "plait/core/transformed.h"
 #include "plait/transform/vjp.h"
 
 namespace plait {
@@ -70,13 +71,13 @@ auto take(const F& f, const GradOptions& options, std::bool_constant<has_aux>,
 
 template <size_t... wanted, class F, class Aux>
 auto function(F f, GradOptions options, Aux aux, auto give) {
-  return [=](const auto&... arguments) {
+  return transformed(std::move(f), [=](const F& function, const auto&... arguments) {
     if constexpr (sizeof...(wanted) == 0) {
-      return give(take<0>(f, options, aux, std::tuple(arguments...)));
+      return give(take<0>(function, options, aux, std::tuple(arguments...)));
     } else {
-      return give(take<wanted...>(f, options, aux, std::tuple(arguments...)));
+      return give(take<wanted...>(function, options, aux, std::tuple(arguments...)));
     }
-  };
+  });
 }
 
 inline constexpr auto kBoth = [](auto both) { return both; };

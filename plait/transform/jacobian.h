@@ -18,11 +18,15 @@ Tensor reverse(const Function& f, const Tensor& x);
 // runs once.
 template <class F>
 auto jacfwd(F f) {
-  return [f](const Tensor& x) { return jacobians::forward(f, x); };
+  return transformed(std::move(f), [](const F& function, const Tensor& x) {
+    return jacobians::forward(function, x);
+  });
 }
 template <class F>
 auto jacrev(F f) {
-  return [f](const Tensor& x) { return jacobians::reverse(f, x); };
+  return transformed(std::move(f), [](const F& function, const Tensor& x) {
+    return jacobians::reverse(function, x);
+  });
 }
 // The second derivatives of a number: the shape of x twice.
 template <class F>

@@ -51,7 +51,7 @@ Tensor as_rows(const Tensor& truth, const Tensor& like) {
 }
 
 std::vector<LaneValue> picked_for(std::span<const LaneValue> values, const Tensor& who, Dim lanes) {
-  const bool is_everyone = who.shape(0) == lanes;
+  const bool is_everyone = same(who.shape(0), lanes);
   std::vector<LaneValue> theirs;
   for (const LaneValue& value : values) {
     const bool is_picked = value.is_batched && !is_everyone;

@@ -65,7 +65,9 @@ std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
   std::vector<ir::Type> types(a.begin(), a.end());
   std::vector<std::pair<Dim, Dim>> named;
   const auto name = [&](Dim here, Dim there) {
-    const auto place = std::ranges::find(named, std::pair(here, there));
+    const auto place = std::ranges::find_if(named, [&](const auto& pair) {
+      return same(pair.first, here) && same(pair.second, there);
+    });
     const auto number = place - named.begin();
     if (place == named.end()) named.emplace_back(here, there);
     return Dim::symbol(fmt::format("n{}_{}", open.size(), number));  // no other open one has it
@@ -79,7 +81,7 @@ std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
     Shape shape;
     for (int64_t d = 0; d < a[i].rank(); ++d) {
       const Dim here = a[i].shape()[d], there = b[i].shape()[d];
-      shape.append(here == there || here.is_symbol() ? here : name(here, there));
+      shape.append(same(here, there) || here.is_symbol() ? here : name(here, there));
     }
     types[i] = a[i].with_shape(shape);
   }
@@ -95,7 +97,8 @@ struct OtherParameters : Unwinding {
 };
 
 bool same_results(const ir::Signature& a, const ir::Signature& b) {
-  return a.results == b.results && a.size_parameters == b.size_parameters && a.facts == b.facts;
+  return a.results == b.results &&
+         std::ranges::equal(a.size_parameters, b.size_parameters, kSame) && a.facts == b.facts;
 }
 
 }  // namespace

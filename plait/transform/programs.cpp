@@ -274,7 +274,7 @@ std::vector<Tensor> Session::run(const Feeds& feeds, std::span<const Tensor> fet
     for (size_t i = 0; i < given.rank(); ++i) {
       const Dim declared = type.shape()[i], size = given.shape()[i];
       if (declared.is_symbol() && sizes.find(declared) == nullptr) sizes.set(declared, size);
-      if (declared.substitute(sizes) == size) continue;
+      if (same(declared.substitute(sizes), size)) continue;
       throw ShapeError("run: {} is fed to a value of {}", given.type().text(), type.text())
           .at(Location::of_caller());
     }

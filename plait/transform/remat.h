@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/transformed.h"
 #include "plait/core/tree.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/tensor.h"
@@ -37,17 +38,18 @@ std::vector<Tensor> remat_tensors(const TensorFunction& f, std::span<const Tenso
 // The function, of trees of tensors.
 template <class F>
 auto remat(F f, RematPolicy policy = {}) {
-  return [f = std::move(f), policy = std::move(policy)](const auto&... arguments) {
-    const std::tuple all(arguments...);
-    using Result = decltype(f(arguments...));
-    std::optional<Result> structure;
-    const auto on_leaves = [&](std::span<const Tensor> given) {
-      structure.emplace(std::apply(f, replace_leaves(all, given)));
-      return tensors_of(*structure);
-    };
-    const std::vector<Tensor> results = remat_tensors(on_leaves, tensors_of(all), policy);
-    return replace_leaves(std::move(*structure), results);
-  };
+  return transformed(
+      std::move(f), [policy = std::move(policy)](const F& function, const auto&... arguments) {
+        const std::tuple all(arguments...);
+        using Result = decltype(function(arguments...));
+        std::optional<Result> structure;
+        const auto on_leaves = [&](std::span<const Tensor> given) {
+          structure.emplace(std::apply(function, replace_leaves(all, given)));
+          return tensors_of(*structure);
+        };
+        const std::vector<Tensor> results = remat_tensors(on_leaves, tensors_of(all), policy);
+        return replace_leaves(std::move(*structure), results);
+      });
 }
 
 }  // namespace plait

@@ -18,7 +18,7 @@ Tensor literal_tensor(const Literal& literal) {
 
 Tensor refined(const Tensor& x, const Shape& shape) {
   Trace* const trace = Trace::current();
-  return trace == nullptr || x.shape() == shape ? x : trace->refine(x, shape);
+  return trace == nullptr || same(x.shape(), shape) ? x : trace->refine(x, shape);
 }
 
 // Tuples, records and optional values, which exist in traces only.
@@ -46,6 +46,29 @@ std::vector<Tensor> recorded(const ir::Instruction& instruction, std::span<const
                         .stated_types = types});
 }
 
+// In a trace it is a guard again.
+std::vector<Tensor> guarded(const ir::Instruction& instruction, std::span<const Tensor> operands,
+                            const SymbolMap<Dim>& sizes) {
+  const bool is_of_sizes = instruction.primitive().structure == ir::Structure::size_guard;
+  if (Trace* const trace = Trace::current()) {
+    ir::Attributes attributes = instruction.attributes();
+    if (is_of_sizes) {
+      const SizeFact& fact = attributes.as<ir::SizeGuardAttributes>().fact;
+      attributes = ir::Attributes::of(ir::SizeGuardAttributes{fact.substitute(sizes)});
+    }
+    return trace->record(
+        {.primitive = instruction.primitive(), .operands = operands, .attributes = attributes});
+  }
+  const bool holds =
+      is_of_sizes
+          ? instruction.attributes_as<ir::SizeGuardAttributes>().fact.substitute(sizes).evaluate({})
+          : operands[0].truth() == instruction.attributes_as<ir::GuardAttributes>().expect;
+  if (holds) return {};
+  throw CheckError("{} does not hold", ir::print(instruction))
+      .at(instruction.location())
+      .hint("the program was traced where this held; trace it again for what it is given now");
+}
+
 }  // namespace
 
 Dim as_size(const Tensor& count, bool at_least) {
@@ -69,6 +92,8 @@ std::vector<Tensor> run_instruction(const ir::Instruction& instruction,
       return {vary_along(operands[0], instruction.attributes_as<ir::VaryAttributes>().axes)};
     case ir::Structure::refine:
       return {refined(operands[0], instruction.result_types()[0].substitute(sizes).shape())};
+    case ir::Structure::guard:
+    case ir::Structure::size_guard: return guarded(instruction, operands, sizes);
     case ir::Structure::tuple:
     case ir::Structure::element:
     case ir::Structure::pack:

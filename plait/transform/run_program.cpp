@@ -83,6 +83,8 @@ class TensorRun final : public FunctionRun<Tensor> {
     }
     switch (structure) {
       case ir::Structure::as_size: return {};
+      case ir::Structure::guard:
+      case ir::Structure::size_guard: return guarded(instruction, operands, sizes);
       case ir::Structure::pull:
         if (Trace::current() == nullptr) return function(callee(instruction), operands);
         return run_recursive_pull(program(), callee(instruction), callee(instruction, 1),
@@ -123,6 +125,21 @@ class TensorRun final : public FunctionRun<Tensor> {
   bool stays_a_call(const ir::Function& called) {
     if (!has_open_calls_) has_open_calls_ = has_open_calls(program());
     return *has_open_calls_ || comes_back(called);
+  }
+
+  std::vector<Tensor> guarded(const ir::Instruction& instruction, std::span<const Tensor> operands,
+                              const SymbolMap<Dim>& sizes) {
+    if (!options_.on_guard || Trace::current() != nullptr) {
+      return run_instruction(instruction, operands, sizes);
+    }
+    if (instruction.primitive().structure == ir::Structure::guard) {
+      options_.on_guard(operands[0].truth(),
+                        instruction.attributes_as<ir::GuardAttributes>().expect);
+    } else {
+      const auto& attributes = instruction.attributes_as<ir::SizeGuardAttributes>();
+      options_.on_guard(attributes.fact.substitute(sizes).evaluate({}), true);
+    }
+    return {};
   }
 
   // A callee as a function of what comes behind some constants.

@@ -25,6 +25,8 @@ struct RunOptions {
   // Runs an instruction of a primitive in its own way. Calls are part of the function then, also
   // those of `remat`.
   std::function<std::vector<Tensor>(const ApplyInstruction& apply)> in_place_of = {};
+  // Told what each guard finds, and what it expected; without it a difference is a CheckError.
+  std::function<void(bool found, bool expected)> on_guard = {};
   // In the place of keys that are drawn from the default stream.
   std::function<Tensor()> draw_key = {};
 };

@@ -5,7 +5,7 @@ namespace {
 
 bool learn(Dim wanted, Dim given, SymbolMap<Dim>& sizes) {
   if (wanted.is_symbol() && sizes.find(wanted) == nullptr) sizes.set(wanted, given);
-  return wanted.is_symbol() || !wanted.is_number() || wanted == given;
+  return wanted.is_symbol() || !wanted.is_number() || same(wanted, given);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ namespace {
 // A tensor without elements that is of the size, from outside of the trace: so that the function
 // is told what the size is, wherever it is used.
 Tensor showing(Dim size, const Trace& trace) {
-  const Trace::Outside outside(trace);
+  const Trace::Instead outside(trace.outer());
   return zeros(Shape{size, 0}, DType::boolean);
 }
 
@@ -114,7 +114,7 @@ ir::Callee record_callee(Trace& outer, const NewCallee& callee, std::span<const 
   }
   const ir::Signature& signature = recorded.function->signature();
   const auto is_own = [&](Dim size) {
-    return std::ranges::find(callee.own_sizes, size) != callee.own_sizes.end();
+    return std::ranges::find_if(callee.own_sizes, is_same_as(size)) != callee.own_sizes.end();
   };
   for (const SizeFact& fact : signature.facts) {
     bool is_about_own = false;

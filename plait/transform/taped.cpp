@@ -26,7 +26,7 @@ void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> argum
           if (trace.shows_size(size)) return;
           const ir::Type type = argument.type();
           const Shape shape = type.is_array() ? type.shape() : Shape();
-          if (std::ranges::find(shape, size) != shape.end()) trace.capture(argument);
+          if (std::ranges::find_if(shape, is_same_as(size)) != shape.end()) trace.capture(argument);
         }
       });
     });
@@ -69,8 +69,8 @@ std::vector<Dim> sizes_besides(std::span<const ir::Type> types, std::span<const 
   for (const ir::Type& type : types) {
     type.for_each_dim([&](Dim dim) {
       dim.for_each_symbol([&](Dim size) {
-        if (std::ranges::find(known, size) != known.end()) return;
-        if (std::ranges::find(others, size) == others.end()) others.push_back(size);
+        if (std::ranges::find_if(known, is_same_as(size)) != known.end()) return;
+        if (std::ranges::find_if(others, is_same_as(size)) == others.end()) others.push_back(size);
       });
     });
   }

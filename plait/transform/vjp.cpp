@@ -38,7 +38,7 @@ void check_fits(std::string_view function, const Tensor& given, const OperandTyp
                     given.type().text())
         .at(Location::of_caller());
   }
-  if (given.shape() != wanted.shape()) {
+  if (!same(given.shape(), wanted.shape())) {
     throw ShapeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
                      given.type().text())
         .at(Location::of_caller());
@@ -68,7 +68,7 @@ Tensor numbers_like(const Tensor& leaf) {
 
 void check(std::span<const Tensor> values, std::span<const Tensor> derivatives) {
   for (size_t i = 0; i < values.size(); ++i) {
-    if (!has_tangent(values[i]) || values[i].shape().element_count() == Dim(0)) continue;
+    if (!has_tangent(values[i]) || same(values[i].shape().element_count(), Dim(0))) continue;
     const auto largest = [](const Tensor& x) {
       return astype(max(absolute(x)), DType::f64).item<double>();
     };

@@ -38,7 +38,7 @@ Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
       lanes = here;
       first = what;
     }
-    if (*lanes == here) continue;
+    if (same(*lanes, here)) continue;
     Trace* const trace = Trace::current();
     const bool may_be = trace != nullptr && !(lanes->is_number() && here.is_number());
     if (may_be) {

@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/transformed.h"
 #include "plait/core/tree.h"
 #include "plait/tensor/tensor.h"
 
@@ -53,15 +54,15 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
 
 template <class F>
 auto vmap(F f, VmapOptions options = {}) {
-  return [f = std::move(f),
-          options = std::move(options)]<class... Arguments>(const Arguments&... arguments) {
+  return transformed(std::move(f), [options = std::move(options)]<class... Arguments>(
+                                       const F& function, const Arguments&... arguments) {
     const std::tuple all(arguments...);
     const std::vector<LaneAxis> axes =
         vmaps::axes_of_leaves("in", options.in, {leaf_count(arguments)...});
-    using Result = decltype(f(arguments...));
+    using Result = decltype(function(arguments...));
     std::optional<Result> structure;
     const auto on_leaves = [&](std::span<const Tensor> given) {
-      structure.emplace(std::apply(f, replace_leaves(all, given)));
+      structure.emplace(std::apply(function, replace_leaves(all, given)));
       return tensors_of(*structure);
     };
     const auto out = [&](size_t count) {
@@ -70,7 +71,7 @@ auto vmap(F f, VmapOptions options = {}) {
     const std::vector<Tensor> results =
         vmaps::run(on_leaves, tensors_of(all), axes, out, options.size, options.name);
     return replace_leaves(std::move(*structure), results);
-  };
+  });
 }
 
 }  // namespace plait

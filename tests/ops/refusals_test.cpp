@@ -48,19 +48,19 @@ const std::map<std::string, std::string> kRefuseNothing = {
 };
 
 // What stands outside of all braces but those of namespaces, with the name of the innermost one.
-struct Declaration {
+struct DeclaredFunction {
   std::string scope;  // "linalg::" of plait::linalg
   std::string text;
 };
-std::vector<Declaration> declarations_of(const std::string& header) {
+std::vector<DeclaredFunction> declarations_of(const std::string& header) {
   const std::string code = std::regex_replace(header, std::regex("//[^\n]*|#[^\n]*"), "");
   static const std::regex kNamespace("namespace plait(::(\\w+))?\\s*$");
-  std::vector<Declaration> declarations{{}};
+  std::vector<DeclaredFunction> declarations{{}};
   std::vector<bool> is_namespace;
   std::string scope;
   size_t depth = 0;  // of braces that are no namespaces
   for (const char c : code) {
-    Declaration& last = declarations.back();
+    DeclaredFunction& last = declarations.back();
     std::smatch found;
     if (c == '{' && depth == 0 && std::regex_search(last.text, found, kNamespace)) {
       scope = found[2].matched ? found[2].str() + "::" : "";
@@ -93,7 +93,7 @@ std::set<std::string> public_functions() {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     if (!name.ends_with(".h") || kInsideHeaders.contains(name)) continue;
-    for (const Declaration& declaration : declarations_of(text_of_file(entry.path()))) {
+    for (const DeclaredFunction& declaration : declarations_of(text_of_file(entry.path()))) {
       const std::string& text = declaration.text;
       for (std::sregex_iterator found(text.begin(), text.end(), kFunction), end; found != end;
            ++found) {

@@ -1,0 +1,414 @@
+#include "plait/transform/jit.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "plait/core/error.h"
+#include "plait/core/immortal.h"
+#include "plait/core/log.h"
+#include "plait/tensor/machine.h"
+#include "plait/transform/custom.h"
+#include "plait/transform/jit_entries.h"
+#include "plait/transform/jit_recording.h"
+#include "plait/transform/programs.h"
+#include "plait/transform/run_program.h"
+
+namespace plait {
+namespace {
+
+// ---- Backends.
+
+JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
+  return [program = with_tapes(given)](std::vector<Tensor> arguments) {
+    ir::EvaluatorOptions options;
+    options.on_guard = [](const ir::FailedGuard& failed) -> ir::GuardAnswer {
+      throw SideExit{failed.number};
+    };
+    return evaluate_given(program, std::move(arguments), options);
+  };
+}
+
+struct Backends {
+  std::mutex mutex;
+  std::map<std::string, JitBackend> by_name{{"evaluator", evaluated}};
+};
+Backends& backends() {
+  static Immortal<Backends> backends;
+  return *backends;
+}
+
+JitBackend backend_of(const std::string& name) {
+  {
+    const std::lock_guard lock(backends().mutex);
+    const auto place = backends().by_name.find(name);
+    if (place != backends().by_name.end()) return place->second;
+  }
+  throw KeyError("jit: there is no backend \"{}\", only {}", name, fmt::join(list_backends(), ", "))
+      .hint("register_backend(name, …) makes one");
+}
+
+}  // namespace
+
+void register_backend(const std::string& name, JitBackend backend) {
+  const std::lock_guard lock(backends().mutex);
+  backends().by_name[name] = std::move(backend);
+}
+
+std::vector<std::string> list_backends() {
+  const std::lock_guard lock(backends().mutex);
+  std::vector<std::string> names;
+  for (const auto& [name, backend] : backends().by_name) names.push_back(name);
+  return names;
+}
+
+std::string JitStats::text() const {
+  std::string text = fmt::format("{} recorded, {} hits, {} guards failed, {} runs of the host code",
+                                 traces, hits, failed_guards, host_runs);
+  for (const Retrace& retrace : retraces) {
+    text += fmt::format("\n  {}{}", retrace.why,
+                        retrace.times > 1 ? fmt::format(" ({} times)", retrace.times) : "");
+  }
+  return text;
+}
+
+namespace jits {
+namespace {
+
+constexpr int64_t kRetracesBeforeWarning = 8;
+
+}  // namespace
+
+struct Cache::State {
+  JitOptions options;
+  JitBackend backend;
+  std::mutex mutex;  // of all that follows, but `recording` of entries
+  std::deque<Entry> entries;
+  JitStats stats;
+
+  Outcome run(Call call);
+
+ private:
+  struct Found {
+    Entry* entry = nullptr;
+    Variant* variant = nullptr;      // none fits where null
+    std::shared_ptr<const Way> way;  // none is known where null
+    bool is_run_by_host = false;
+    std::string why;  // nothing is known
+  };
+  Found find(const Call& call, std::span<const int64_t> sizes, const std::vector<bool>& outcomes,
+             const Way* left);
+  Entry& entry_of(const Call& call, std::span<const int64_t> sizes);
+  void make_dynamic(Entry& entry, const Call& call) const;
+  Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why);
+  Outcome record_way(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
+  Outcome run_way(Call& call, const Way& way, EffectLog& log) const;
+  Outcome run_by_host(const Call& call) const;
+  void note(const Found& found, const Recording& recording);
+  void note_retrace(const std::string& why);
+};
+
+// The symbols that were asked for, and what is promised of them.
+void Cache::State::make_dynamic(Entry& entry, const Call& call) const {
+  for (const DynamicSize& wanted : options.dynamic) {
+    const std::string argument = fmt::format("arg{}", wanted.argument);
+    const std::string leaf = wanted.leaf.empty() ? argument : argument + "." + wanted.leaf;
+    bool found = false;
+    size_t place = 0;
+    for (size_t i = 0; i < entry.kinds.size(); place += entry.kinds[i++].rank) {
+      const std::string& path = entry.paths[i];
+      const bool is_meant =
+          path == leaf || (wanted.leaf.empty() && path.starts_with(argument + "."));
+      if (!is_meant) continue;
+      const auto rank = static_cast<int64_t>(entry.kinds[i].rank);
+      const int64_t axis = wanted.axis < 0 ? wanted.axis + rank : wanted.axis;
+      if (axis < 0 || axis >= rank) {
+        throw ValueError("{}: {} has no axis {} that could be dynamic", options.name, path,
+                         wanted.axis);
+      }
+      const size_t at = place + static_cast<size_t>(axis);
+      if (!wanted.name.empty()) entry.symbols[at] = Dim::symbol(wanted.name);
+      entry.is_dynamic[at] = true;
+      const Dim symbol = entry.symbols[at];
+      const auto promise = [&](const SizeFact& fact) {
+        if (std::ranges::find(entry.promised, fact) == entry.promised.end()) {
+          entry.promised.push_back(fact);
+        }
+      };
+      if (wanted.at_least > 0) promise(symbol >= Dim(wanted.at_least));
+      if (wanted.at_most) promise(symbol <= Dim(*wanted.at_most));
+      if (wanted.divisor > 1) promise({mod(symbol, wanted.divisor), SizeFact::equal, 0});
+      found = true;
+    }
+    if (!found) {
+      throw ValueError("{}: no argument is called {}, whose size is to be dynamic", options.name,
+                       leaf)
+          .hint(fmt::format("the arguments are {}", fmt::join(call.paths(), ", ")));
+    }
+  }
+}
+
+Entry& Cache::State::entry_of(const Call& call, std::span<const int64_t> sizes) {
+  Entry* alike = nullptr;
+  std::string why;
+  for (Entry& entry : entries) {
+    if (entry.key != call.key) continue;
+    if (std::ranges::equal(entry.kinds, call.leaves, is_kind)) return entry;
+    alike = &entry;
+  }
+  if (alike != nullptr) {
+    const size_t differs = static_cast<size_t>(
+        std::ranges::mismatch(alike->kinds, call.leaves, is_kind).in1 - alike->kinds.begin());
+    why = fmt::format("{} is {}", alike->paths[differs], call.leaves[differs].type().text());
+  } else if (!entries.empty()) {
+    why = explain_difference(entries.back().key, call.key);
+  }
+  Entry& entry = entries.emplace_back();
+  try {
+    entry.key = call.key;
+    entry.why = std::move(why);
+    entry.paths = call.paths();
+    for (size_t i = 0; i < call.leaves.size(); ++i) {
+      const Tensor& leaf = call.leaves[i];
+      if (!leaf.is_array()) {
+        entry.kinds.push_back({.record = leaf.type()});
+        continue;
+      }
+      const size_t rank = leaf.array().sizes().size();
+      entry.kinds.push_back({.dtype = leaf.array().dtype(), .rank = rank});
+      for (size_t axis = 0; axis < rank; ++axis) {
+        entry.symbols.push_back(Dim::symbol(fmt::format("{}.{}", entry.paths[i], axis)));
+      }
+    }
+    entry.first_sizes.assign(sizes.begin(), sizes.end());
+    entry.is_dynamic.resize(sizes.size());
+    make_dynamic(entry, call);
+  } catch (...) {
+    entries.pop_back();
+    throw;
+  }
+  return entry;
+}
+
+// Sizes that have differed, and those that were said to be dynamic, are symbols.
+Variant& Cache::State::new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why) {
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (entry.is_dynamic[i] || sizes[i] == entry.first_sizes[i]) continue;
+    entry.is_dynamic[i] = true;
+    if (why.empty()) {
+      why = fmt::format("the size {} is {}, and was {}", entry.symbols[i].text(), sizes[i],
+                        entry.first_sizes[i]);
+    }
+  }
+  Variant& variant = entry.variants.emplace_front();
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!entry.is_dynamic[i]) {
+      variant.pattern.sizes.push_back(sizes[i]);
+      continue;
+    }
+    auto& symbols = variant.pattern.symbols;
+    const auto known = std::ranges::find_if(symbols, is_same_as(entry.symbols[i]));
+    variant.pattern.sizes.push_back(~static_cast<int64_t>(known - symbols.begin()));
+    if (known == symbols.end()) symbols.push_back(entry.symbols[i]);
+  }
+  for (const SizeFact& fact : entry.promised) variant.promised.push_back(fact);
+  return variant;
+}
+
+Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t> sizes,
+                                       const std::vector<bool>& outcomes, const Way* left) {
+  const std::lock_guard lock(mutex);
+  Found found;
+  found.entry = &entry_of(call, sizes);
+  if (found.entry->variants.empty()) found.why = found.entry->why;
+  if (found.entry->is_run_by_host) {
+    found.is_run_by_host = true;
+    ++stats.host_runs;
+    return found;
+  }
+  std::vector<int64_t> numbers;
+  const SizeFact* failing = nullptr;
+  for (Variant& variant : found.entry->variants) {
+    if (!variant.pattern.fits(sizes, numbers)) continue;
+    if (found.variant == nullptr) found.variant = &variant;
+    const Fork* const fork = variant.ways.after(outcomes);
+    if (fork == nullptr) continue;
+    for (const auto& way : fork->ways) {
+      if (!all_hold(way->facts(), variant.pattern, numbers, &failing)) continue;
+      if (outcomes.empty()) ++stats.hits;
+      found.variant = &variant;
+      found.way = way;
+      return found;
+    }
+  }
+  if (left != nullptr) {
+    const size_t guard = outcomes.size() - 1;
+    found.why = fmt::format("the condition at {} came out {}", left->places[guard].text(),
+                            outcomes.back() ? "true" : "false");
+  } else if (failing != nullptr) {
+    found.why = fmt::format("{} does not hold of the sizes", failing->text());
+  }
+  return found;
+}
+
+void Cache::State::note_retrace(const std::string& why) {
+  if (why.empty()) return;
+  const auto known = std::ranges::find(stats.retraces, why, &JitStats::Retrace::why);
+  JitStats::Retrace& retrace =
+      known == stats.retraces.end() ? stats.retraces.emplace_back() : *known;
+  retrace.why = why;
+  if (++retrace.times == kRetracesBeforeWarning) {
+    log(LogArea::transform, LogLevel::warning, "{} has been recorded {} times for one cause: {}",
+        options.name, retrace.times, why);
+  }
+}
+
+Outcome Cache::State::run_by_host(const Call& call) const {
+  std::any result;
+  Outcome outcome;
+  outcome.leaves = call.host(call.leaves, result);
+  outcome.result = std::make_shared<const std::any>(std::move(result));
+  return outcome;
+}
+
+// Only the thread that holds `recording` of the entry is here.
+Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64_t> sizes,
+                                 EffectLog& log) {
+  Entry& entry = *found.entry;
+  std::vector<ir::Type> types;
+  {
+    const std::lock_guard lock(mutex);
+    if (found.variant == nullptr) found.variant = &new_variant(entry, sizes, found.why);
+    size_t place = 0;
+    for (size_t i = 0; i < call.leaves.size(); ++i) {
+      if (!call.leaves[i].is_array()) {
+        types.push_back(entry.kinds[i].record);
+        continue;
+      }
+      std::vector<Dim> dims;
+      for (size_t axis = 0; axis < entry.kinds[i].rank; ++axis, ++place) {
+        const int64_t size = found.variant->pattern.sizes[place];
+        dims.push_back(size >= 0 ? Dim(size) : entry.symbols[place]);
+      }
+      types.push_back(ir::Type::array(entry.kinds[i].dtype, Shape(dims)));
+    }
+  }
+  std::vector<int64_t> numbers;
+  found.variant->pattern.fits(sizes, numbers);
+  const SizeFact* failing = nullptr;
+  if (!all_hold(found.variant->promised, found.variant->pattern, numbers, &failing)) {
+    throw ShapeError("{}: {} was promised of the sizes, which are {}", options.name,
+                     failing->text(), fmt::join(sizes, ", "))
+        .at(Location::of_caller());
+  }
+  log.rewind();
+  Recording recording = record({.options = options,
+                                .types = types,
+                                .leaves = call.leaves,
+                                .paths = entry.paths,
+                                .facts = found.variant->promised,
+                                .host = call.host},
+                               log);
+  if (recording.way) recording.way->run = backend(recording.way->program, options);
+  note(found, recording);
+  if (!customs::is_followed(call.leaves)) return std::move(recording.outcome);
+  log.rewind();
+  if (recording.way) return run_way(call, *recording.way, log);
+  const EffectLog::Scope effects(log);
+  return run_by_host(call);
+}
+
+void Cache::State::note(const Found& found, const Recording& recording) {
+  const std::lock_guard lock(mutex);
+  Entry& entry = *found.entry;
+  ++stats.traces;
+  note_retrace(found.why);
+  if (!recording.way) {
+    entry.is_run_by_host = true;
+    note_retrace(
+        fmt::format("a number is taken out of a tensor at {}: its host code is run at "
+                    "each call",
+                    recording.read.text()));
+  } else {
+    found.variant->ways.add(recording.way);
+    if (++entry.ways >= options.most_ways) {
+      entry.is_run_by_host = true;
+      plait::log(LogArea::transform, LogLevel::warning,
+                 "{} has {} ways, and is run by its host code from here on: {}", options.name,
+                 entry.ways, found.why);
+    }
+  }
+}
+
+Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const {
+  // What goes over to another way needs its arguments again.
+  std::vector<Tensor> arguments = way.outcomes.empty() ? std::move(call.leaves) : call.leaves;
+  arguments.insert(arguments.end(), way.hidden.begin(), way.hidden.end());
+  if (!customs::is_followed(arguments)) {
+    if (way.outcomes.empty()) return {way.run(std::move(arguments)), way.result};
+    const EffectLog::Scope effects(log);
+    return {way.run(std::move(arguments)), way.result};
+  }
+  const EffectLog::Scope effects(log);
+  size_t guards = 0;
+  const RunOptions guarded{.on_guard = [&](bool found, bool expected) {
+    if (found != expected) throw SideExit{guards};
+    ++guards;
+  }};
+  return {run_function(way.program, way.program.entry(), arguments, guarded), way.result};
+}
+
+Outcome Cache::State::run(Call call) {
+  // Inside of another function that is recorded it is part of that one.
+  if (options.disable || Trace::current() != nullptr) return run_by_host(call);
+  EffectLog log;
+  const std::vector<int64_t> sizes = sizes_of(call.leaves);
+  std::unique_lock<std::mutex> recording;
+  std::vector<bool> outcomes;
+  std::shared_ptr<const Way> left;
+  for (;;) {
+    Found found = find(call, sizes, outcomes, left.get());
+    if (found.is_run_by_host) {
+      const EffectLog::Scope effects(log);
+      return run_by_host(call);
+    }
+    if (!found.way) {
+      if (recording.owns_lock()) return record_way(call, found, sizes, log);
+      // Another thread may be recording the same.
+      recording = std::unique_lock(found.entry->recording);
+      continue;
+    }
+    if (recording.owns_lock()) recording.unlock();
+    try {
+      return run_way(call, *found.way, log);
+    } catch (const SideExit& exit) {
+      outcomes.assign(found.way->outcomes.begin(),
+                      found.way->outcomes.begin() + static_cast<std::ptrdiff_t>(exit.guard));
+      outcomes.push_back(!found.way->outcomes[exit.guard]);
+      left = found.way;
+      log.rewind();
+      const std::lock_guard lock(mutex);
+      ++stats.failed_guards;
+    }
+  }
+}
+
+Cache::Cache(JitOptions options) : state_(std::make_shared<State>()) {
+  state_->backend = backend_of(options.backend);
+  state_->options = std::move(options);
+}
+
+Outcome Cache::operator()(Call call) const { return state_->run(std::move(call)); }
+
+JitStats Cache::stats() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->stats;
+}
+
+const JitOptions& Cache::options() const { return state_->options; }
+
+}  // namespace jits
+}  // namespace plait

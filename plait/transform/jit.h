@@ -1,0 +1,215 @@
+// A function that is recorded once and then run from the record.
+//
+//   const auto step = jit([](Model model, Tensor x) { return model(x); });
+//   Tensor y = step(model, x);       // records
+//   y = step(model, other);          // runs what was recorded
+//
+// What is recorded holds for the structure of the arguments, their dtypes, ranks and static fields.
+// A size that differs from call to call becomes a symbol, and sizes are not looked at again. Host
+// code may ask for values: `if (loss.item<bool>())` makes a guard, and each way through the
+// function is recorded when it is first gone; a function that takes a number out of a tensor runs
+// its host code at every call. docs/jit.md says what happens when.
+#pragma once
+
+#include <any>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "plait/core/function_ref.h"
+#include "plait/core/transformed.h"
+#include "plait/core/tree.h"
+#include "plait/ir/program.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+enum class JitMode : uint8_t { plain, fast_compile, max_autotune };
+
+// A size that is a symbol from the first call on.
+struct DynamicSize {
+  size_t argument = 0;
+  int64_t axis = 0;
+  std::string leaf = {};  // of a struct: "blocks.0.weight"; all of its tensors where empty
+  std::string name = {};  // sizes of one name are the same
+  int64_t at_least = 0;
+  std::optional<int64_t> at_most = {};
+  int64_t divisor = 1;
+};
+
+struct JitOptions {
+  std::string name = "jitted";
+  std::vector<DynamicSize> dynamic = {};
+  // Numbers of arguments whose memory may be used for results, where they are handed over by
+  // std::move and nobody else has their tensors.
+  std::vector<size_t> donate = {};
+  bool fullgraph = false;  // host code that takes a number out of a tensor is an error
+  bool disable = false;    // runs the function as it is
+  std::string backend = "evaluator";
+  JitMode mode = JitMode::plain;
+  size_t most_ways = 32;  // recorded for one structure; beyond that its host code is run each time
+};
+
+// What was recorded, and why again.
+struct JitStats {
+  struct Retrace {
+    std::string why;
+    int64_t times = 0;
+  };
+  int64_t traces = 0;
+  int64_t hits = 0;           // calls that ran what was recorded, and no host code
+  int64_t failed_guards = 0;  // in calls that went over to another way
+  int64_t host_runs = 0;      // calls that ran the host code, since it reads
+  std::vector<Retrace> retraces = {};
+
+  std::string text() const;
+};
+
+// Thrown by what a backend made where a guard of the program does not hold: how many guards came
+// before it in this run.
+struct SideExit {
+  size_t guard = 0;
+};
+// What runs a program. It may overwrite arguments that nobody else has.
+using JitExecutable = std::function<std::vector<Tensor>(std::vector<Tensor> arguments)>;
+using JitBackend =
+    std::function<JitExecutable(const ir::Program& program, const JitOptions& options)>;
+void register_backend(const std::string& name, JitBackend backend);
+std::vector<std::string> list_backends();
+
+// The callable with all that it captures, which is never looked at again.
+template <class F>
+struct Frozen {
+  F function;
+  static constexpr auto fields() { return plait::fields<Frozen>(); }
+  template <class... Arguments>
+  auto operator()(Arguments&&... arguments) const {
+    return function(std::forward<Arguments>(arguments)...);
+  }
+};
+template <class F>
+Frozen<F> frozen(F f) {
+  return {std::move(f)};
+}
+
+namespace jits {
+
+// The function, of the leaves of its arguments: the leaves of its result, and the result itself.
+using HostFunction = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::any& result)>;
+
+struct Call {
+  const TreeKey& key;
+  std::vector<Tensor> leaves;
+  FunctionRef<std::vector<std::string>()> paths;  // of the leaves
+  HostFunction host;
+};
+struct Outcome {
+  std::vector<Tensor> leaves;
+  std::shared_ptr<const std::any> result;  // whose leaves are others
+};
+
+class Cache {
+ public:
+  explicit Cache(JitOptions options);
+  Outcome operator()(Call call) const;
+  JitStats stats() const;
+  const JitOptions& options() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+};
+
+// Whether all that it holds is seen.
+template <class F>
+inline constexpr bool is_open =
+    std::is_empty_v<F> || std::is_pointer_v<F> || reflect::Reflectable<F>;
+template <class F, class Run>
+inline constexpr bool is_open<Transformed<F, Run>> = is_open<F>;
+
+}  // namespace jits
+
+template <class F>
+class Jitted {
+  static_assert(
+      jits::is_open<F>,
+      "jit: this lambda captures something, which would go stale in silence: hand it over "
+      "as an argument, make it a field of a struct with operator(), or say "
+      "jit(frozen(f)) if it never changes");
+
+ public:
+  Jitted(F f, JitOptions options) : f_(std::move(f)), cache_(std::move(options)) {}
+  static constexpr auto fields() { return plait::fields<Jitted>("function", &Jitted::f_); }
+
+  template <class... Arguments>
+  auto operator()(Arguments&&... arguments) const {
+    using Result = std::invoke_result_t<const F&, const std::remove_cvref_t<Arguments>&...>;
+    const std::tuple<const F&, const std::remove_cvref_t<Arguments>&...> given(f_, arguments...);
+    const auto host = [&](std::span<const Tensor> leaves, std::any& kept) {
+      const auto replaced = replace_leaves(
+          std::tuple<F, std::remove_cvref_t<Arguments>...>(f_, arguments...), leaves);
+      Result result =
+          std::apply([](const F& f, const auto&... each) { return f(each...); }, replaced);
+      std::vector<Tensor> results = tensors_of(result);
+      kept = map_leaves(std::move(result), [](const Tensor&) { return Tensor(); });
+      return results;
+    };
+    const auto paths = [&] {
+      std::vector<std::string> all = leaf_paths(f_);
+      size_t number = 0;
+      const auto add = [&](const auto& argument) {
+        for (const std::string& path : leaf_paths(std::tie(argument))) {
+          all.push_back("arg" + std::to_string(number) + path.substr(1));
+        }
+        ++number;
+      };
+      (add(arguments), ...);
+      return all;
+    };
+    const TreeKey key = key_of(given);
+    jits::Call call{key, tensors_of(f_), paths, host};
+    size_t number = 0;
+    (take(std::forward<Arguments>(arguments), number++, call.leaves), ...);
+    const jits::Outcome outcome = cache_(std::move(call));
+    return replace_leaves(std::any_cast<Result>(*outcome.result), outcome.leaves);
+  }
+
+  JitStats stats() const { return cache_.stats(); }
+
+ private:
+  template <class Argument>
+  void take(Argument&& argument, size_t number, std::vector<Tensor>& leaves) const {
+    if constexpr (!std::is_lvalue_reference_v<Argument&&>) {
+      for (const size_t donated : cache_.options().donate) {
+        if (donated != number) continue;
+        trees::for_each_plain_leaf(argument,
+                                   [&](Tensor& leaf) { leaves.push_back(std::move(leaf)); });
+        return;
+      }
+    }
+    trees::for_each_plain_leaf(std::as_const(argument),
+                               [&](const Tensor& leaf) { leaves.push_back(leaf); });
+  }
+
+  F f_;
+  jits::Cache cache_;
+};
+
+template <class F>
+Jitted<F> jit(F f, JitOptions options = {}) {
+  return Jitted<F>(std::move(f), std::move(options));
+}
+
+template <class F>
+JitStats stats(const Jitted<F>& f) {
+  return f.stats();
+}
+
+}  // namespace plait

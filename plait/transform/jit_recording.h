@@ -1,0 +1,46 @@
+// One way through a function that is jitted, recorded while it runs.
+#pragma once
+
+#include <any>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "plait/core/location.h"
+#include "plait/tensor/effect_log.h"
+#include "plait/tensor/trace.h"
+#include "plait/transform/jit.h"
+
+namespace plait::jits {
+
+// What was recorded; holds where the guards come out as they did, and its facts hold.
+struct Way {
+  ir::Program program;
+  std::vector<Tensor> hidden;  // arguments that the caller does not know of
+  std::vector<bool> outcomes;  // of guards, in order
+  std::vector<Location> places;
+  std::shared_ptr<const std::any> result;
+  JitExecutable run;
+
+  const std::vector<SizeFact>& facts() const { return program.entry().signature().facts; }
+};
+
+struct Recording {
+  std::shared_ptr<Way> way;  // null where it must not be used again: the host code has read numbers
+  Outcome outcome;           // of this time
+  Location read;             // where the first number was read
+};
+
+struct ToRecord {
+  const JitOptions& options;
+  std::span<const ir::Type> types;  // of the leaves
+  std::span<const Tensor> leaves;
+  std::span<const std::string> paths;
+  std::span<const SizeFact> facts;  // that are promised
+  HostFunction host;
+};
+// What the host code does that is seen from outside is done unless the log has it. Where the host
+// code throws, nothing has happened but that.
+Recording record(const ToRecord& what, EffectLog& log);
+
+}  // namespace plait::jits

@@ -1,0 +1,230 @@
+"""jit in Python: the same as without it, and beside torch.compile and jax.jit."""
+
+import unittest
+
+import numpy as np
+import plait as pl
+
+
+def array(*numbers):
+    return pl.asarray(np.array(numbers, dtype=np.float64))
+
+
+def same(test, a, b):
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-12)
+
+
+class Jit(unittest.TestCase):
+    def test_records_once(self):
+        runs = []
+
+        @pl.jit
+        def f(x, scale):
+            runs.append(1)
+            return {"y": x * scale, "name": "y"}
+
+        for value in (1.0, 2.0, 3.0):
+            result = f(array(value, 2), 2.0)
+            self.assertEqual(result["name"], "y")
+            same(self, result["y"], [2 * value, 4])
+        self.assertEqual(len(runs), 1)
+        self.assertEqual(f.stats().hits, 2)
+        f(array(1, 2), scale=3.0)
+        self.assertEqual(len(runs), 2)
+
+    def test_static_arguments(self):
+        f = pl.jit(lambda x, times: x * times)
+        for times in (2, 3, 2, 3):
+            same(self, f(array(1.0), times), [times])
+        self.assertEqual(f.stats().traces, 2)
+        with self.assertRaisesRegex(TypeError, "cannot be hashed"):
+            f(array(1.0), {1, 2})
+
+    def test_sizes(self):
+        @pl.jit
+        def f(x):
+            return pl.sum(x) / x.shape[0] + pl.zeros((x.shape[0],))
+
+        for count in (3, 5, 1, 8, 2, 1):
+            x = np.arange(count, dtype=np.float64)
+            same(self, f(pl.asarray(x)), np.full(count, x.mean()))
+        self.assertEqual(f.stats().traces, 2)
+
+    def test_sizes_as_numbers(self):
+        @pl.jit
+        def f(x):
+            if x.shape[0] == 3:
+                return x * 100
+            total = x
+            for _ in range(x.shape[0]):
+                total = total + 1
+            return total if x.shape[0] > 2 else -total
+
+        for count in (2, 3, 4, 2, 3, 4, 1):
+            x = np.arange(count, dtype=np.float64)
+            same(self, f(pl.asarray(x)), x * 100 if count == 3 else (x + count) * (1 if count > 2 else -1))
+
+    def test_closures_and_globals_are_looked_at_again(self):
+        weight, times = array(2.0), 3
+
+        def helper(x):
+            return x * weight
+
+        @pl.jit
+        def f(x):
+            return helper(x) * times
+
+        same(self, f(array(1.0)), [6])
+        weight = array(5.0)
+        same(self, f(array(1.0)), [15])
+        self.assertEqual(f.stats().hits, 1)
+        times = 4
+        same(self, f(array(1.0)), [20])
+
+    def test_items(self):
+        @pl.jit
+        def f(x):
+            if x.item() * 2 + 1 > 3 and not x.item() == 7:
+                return x * 2
+            return x + 1
+
+        for value in (1.0, 3.0, 7.0, 0.5, 4.0):
+            expected = value * 2 if value * 2 + 1 > 3 and value != 7 else value + 1
+            self.assertEqual(f(pl.asarray(value)).item(), expected)
+        self.assertEqual(f.stats().host_runs, 0)
+
+    def test_grad_and_vmap(self):
+        def f(x):
+            return pl.sum(pl.sin(x) * x) if pl.sum(x) > 0 else pl.sum(x * x)
+
+        jitted = pl.jit(f)
+        for x in (array(1.0, 2.0), array(-1.0, -2.0), array(0.5, 0.7)):
+            same(self, pl.grad(jitted)(x), pl.grad(f)(x))
+            same(self, pl.jit(pl.grad(f))(x), pl.grad(f)(x))
+        rows = pl.asarray(np.arange(6.0).reshape(3, 2))
+        square = pl.jit(lambda x: pl.sum(x * x))
+        same(self, pl.vmap(square)(rows), np.array([1.0, 13.0, 41.0]))
+        same(self, pl.jit(pl.vmap(lambda x: pl.sum(x * x)))(rows), np.array([1.0, 13.0, 41.0]))
+
+    def test_errors(self):
+        with self.assertRaisesRegex(ValueError, "fullgraph"):
+            pl.jit(lambda x: x * float(x), fullgraph=True)(pl.asarray(2.0))
+        with self.assertRaisesRegex(ValueError, "cond"):
+            pl.jit(lambda x: pl.vmap(lambda row: row * float(pl.sum(row)))(x))(pl.asarray(np.ones((2, 2))))
+        with self.assertRaises(KeyError):
+            pl.jit(lambda x: x, backend="none")
+        self.assertIn("evaluator", pl.list_backends())
+
+    def test_dynamic(self):
+        f = pl.jit(lambda x: x * 2, dynamic=[pl.Dynamic(name="n", divisor=2)])
+        for count in (2, 4, 6):
+            same(self, f(pl.asarray(np.ones(count))), np.full(count, 2.0))
+        self.assertEqual(f.stats().traces, 1)
+        with self.assertRaises(ValueError):
+            f(pl.asarray(np.ones(3)))
+
+
+# ---- Nine functions beside torch.compile and jax.jit. Each is written for a module `m` with the names that all share.
+
+
+def asserts(m, x):
+    assert m.sum(x) > 0
+    return x * 2
+
+
+def reads(m, x):
+    return x * float(m.max(x))
+
+
+def prints(m, x):
+    f"{float(m.sum(x)):.3f}"
+    return x + 1
+
+
+def loops(m, x):
+    while m.sum(x) < 100:
+        x = x * 2
+    return x
+
+
+def branches_on_a_place(m, x):
+    place = int(m.argmin(x))
+    return x * 2 if place == 0 else x - place
+
+
+def computes_with_sizes(m, x):
+    total = x[0]
+    for i in range(x.shape[0] // 2):
+        total = total + x[i] * i
+    return total
+
+
+def slices_by_a_value(m, x):
+    count = int(m.sum(x > 1.0))
+    return m.sum(x[:count])
+
+
+def returns_early(m, x):
+    if m.sum(x * x) < 1.0:
+        return x
+    return x / m.sum(x * x)
+
+
+def raises(m, x):
+    if m.sum(x) < 0:
+        raise ValueError("negative")
+    return x * 3
+
+
+BREAKING = [asserts, reads, prints, loops, branches_on_a_place, slices_by_a_value, returns_early, raises]
+SAMPLES = [[1.0, 2.0, 3.0], [0.1, 0.2, 0.3], [5.0, 0.5, 2.0], [1.0, 2.0, 3.0], [4.0, 4.5]]
+
+
+class NineFunctions(unittest.TestCase):
+    def test_plait_runs_all(self):
+        for function in [*BREAKING, computes_with_sizes]:
+            jitted = pl.jit(lambda x: function(pl, x))
+            for sample in SAMPLES + SAMPLES:
+                with self.subTest(function=function.__name__, sample=sample):
+                    x = pl.asarray(np.array(sample))
+                    same(self, jitted(x), function(pl, x))
+
+    def test_exceptions_leave_the_record(self):
+        jitted = pl.jit(lambda x: raises(pl, x))
+        for _ in range(3):
+            with self.assertRaisesRegex(ValueError, "negative"):
+                jitted(array(-1.0))
+            same(self, jitted(array(1.0)), [3.0])
+        self.assertEqual(jitted.stats().traces, 1)
+
+    def test_jax_does_not(self):
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        import jax.numpy as jnp
+
+        for function in BREAKING:
+            with self.subTest(function=function.__name__):
+                with self.assertRaises(Exception):
+                    jax.jit(lambda x: function(jnp, x))(jnp.array(SAMPLES[0]))
+        x = jnp.array(SAMPLES[0])
+        same(self, jax.jit(lambda x: computes_with_sizes(jnp, x))(x), computes_with_sizes(jnp, x))
+
+    def test_torch_runs_some(self):
+        import torch
+
+        for function in [*BREAKING, computes_with_sizes]:
+            torch._dynamo.reset()
+            compiled = torch.compile(lambda x: function(torch, x), fullgraph=True, backend="eager")
+            samples = [torch.tensor(sample, dtype=torch.float64) for sample in SAMPLES]
+            with self.subTest(function=function.__name__):
+                if function in (loops, branches_on_a_place, returns_early, raises):
+                    with self.assertRaises(Exception):
+                        compiled(samples[0])
+                else:
+                    for sample in samples:
+                        same(self, compiled(sample), function(torch, sample))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,446 @@
+// Functions that are recorded once and run from the record: against the functions themselves.
+#include <atomic>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "plait/plait.h"
+
+namespace plait {
+namespace {
+
+std::atomic<int> host_runs{0};
+
+Tensor ramp(int64_t count) { return astype(arange(Dim(count)), DType::f32); }
+Tensor ramp(int64_t rows, int64_t columns) {
+  return reshape(ramp(rows * columns), {rows, columns});
+}
+
+TEST(Jit, RunsTheHostCodeOnce) {
+  host_runs = 0;
+  const auto f = jit([](const Tensor& x, const Tensor& y) {
+    ++host_runs;
+    return x * 2 + y;
+  });
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_EQ(f(ramp(3) + i, ramp(3)).text(), ((ramp(3) + i) * 2 + ramp(3)).text());
+  }
+  EXPECT_EQ(host_runs, 1);
+  EXPECT_EQ(f.stats().traces, 1);
+  EXPECT_EQ(f.stats().hits, 4);
+}
+
+TEST(Jit, ASizeThatDiffersOnceNeverAgainCostsARecording) {
+  host_runs = 0;
+  const auto f = jit([](const Tensor& x, const Tensor& y) {
+    ++host_runs;
+    return sum(exp(x) * y, {0}) * Scalar(x.shape(0) + 1);
+  });
+  const auto plain = [](const Tensor& x, const Tensor& y) {
+    return sum(exp(x) * y, {0}) * Scalar(x.shape(0) + 1);
+  };
+  for (const int64_t rows : {3, 5, 1, 0, 7, 2, 3, 1, 0}) {
+    const Tensor x = ramp(rows, 2) * 0.1, y = ramp(rows, 2);
+    EXPECT_EQ(f(x, y).text(), plain(x, y).text()) << rows;
+  }
+  EXPECT_EQ(host_runs, 2);
+}
+
+TEST(Jit, SizesThatMeetAreChecked) {
+  host_runs = 0;
+  const auto f = jit([](const Tensor& x, const Tensor& y) {
+    ++host_runs;
+    return x + y;
+  });
+  f(ramp(3), ramp(3));
+  f(ramp(4), ramp(4));
+  EXPECT_EQ(host_runs, 2);
+  EXPECT_EQ(f(ramp(4), ramp(1)).text(), (ramp(4) + ramp(1)).text()) << "stretched: another way";
+  EXPECT_EQ(f(ramp(6), ramp(6)).text(), (ramp(6) + ramp(6)).text());
+  EXPECT_EQ(host_runs, 3);
+  EXPECT_THROW(f(ramp(4), ramp(3)), ShapeError);
+  EXPECT_EQ(f(ramp(9), ramp(1)).text(), (ramp(9) + ramp(1)).text());
+}
+
+TEST(Jit, ASizeThatHostCodeTakesForANumberIsAGuard) {
+  host_runs = 0;
+  const auto f = jit([](const Tensor& x) {
+    ++host_runs;
+    Tensor y = x;
+    for (int64_t i = 0; i < x.shape(0).number(); ++i) y = y + x;
+    return y;
+  });
+  for (const int64_t size : {2, 3, 2, 3, 4, 4}) {
+    const Tensor x = ramp(size);
+    EXPECT_EQ(f(x).text(), (x * (size + 1)).text());
+  }
+  EXPECT_EQ(host_runs, 3);
+  EXPECT_NE(f.stats().text().find("arg0.0 == "), std::string::npos) << f.stats().text();
+}
+
+TEST(Jit, HostCodeThatAsksAboutSizesHasAWayForEachAnswer) {
+  host_runs = 0;
+  const auto f = jit([](const Tensor& x) {
+    ++host_runs;
+    if (x.shape(0) == 9) return x * 7;
+    return x.shape(0) > 3 ? x * 2 : x - 1;
+  });
+  for (const int64_t size : {2, 5, 1, 9, 3, 4, 0, 77}) {
+    const Tensor x = ramp(size);
+    EXPECT_EQ(f(x).text(), (size == 9 ? x * 7 : size > 3 ? x * 2 : x - 1).text()) << size;
+  }
+  EXPECT_LE(host_runs, 4);
+}
+
+TEST(Jit, AConditionHasAWayForEachOutcome) {
+  host_runs = 0;
+  const auto g = jit([](const Tensor& x) {
+    ++host_runs;
+    if ((sum(x) > 3).item<bool>()) return x * 2;
+    if ((max(x) < 0).item<bool>()) return x * 3;
+    return x * 4;
+  });
+  const auto plain = [](const Tensor& x) {
+    if ((sum(x) > 3).item<bool>()) return x * 2;
+    if ((max(x) < 0).item<bool>()) return x * 3;
+    return x * 4;
+  };
+  for (const double value : {5., -1., 0.1, 7., -3., 0.2, 5.}) {
+    const Tensor x = full({2}, value, DType::f64);
+    EXPECT_EQ(g(x).text(), plain(x).text()) << value;
+  }
+  EXPECT_EQ(host_runs, 3);
+  EXPECT_EQ(g.stats().traces, 3);
+  EXPECT_EQ(g.stats().hits + g.stats().traces, 7 + 2) << "two calls recorded after they had begun";
+}
+
+TEST(Jit, WhatIsSeenFromOutsideHappensOnceACall) {
+  std::vector<std::string> printed;
+  const PrintSink former =
+      set_print_sink([&](std::string_view text) { printed.emplace_back(text); });
+  const auto f = jit([](const Tensor& x) {
+    print(x, "first");
+    if ((x > 0).item<bool>()) {
+      print(x, "positive");
+      return x;
+    }
+    print(x, "negative");
+    return -x;
+  });
+  std::vector<std::string> expected;
+  for (const double value : {1., -1., 2., -2., 3.}) {
+    f(full({}, value, DType::f64));
+    const std::string text = full({}, value, DType::f64).text();
+    expected.push_back("first: " + text);
+    expected.push_back((value > 0 ? "positive: " : "negative: ") + text);
+  }
+  set_print_sink(former);
+  EXPECT_EQ(printed, expected);
+}
+
+TEST(Jit, TheDefaultStreamGoesOnAtEachCall) {
+  const auto f = [](const Tensor& x) {
+    const Tensor noise = random::uniform({2});
+    return (sum(x) > 0).item<bool>() ? noise + x : noise - x;
+  };
+  const auto jitted = jit([](const Tensor& x) {
+    const Tensor noise = random::uniform({2});
+    return (sum(x) > 0).item<bool>() ? noise + x : noise - x;
+  });
+  std::vector<std::string> plain, recorded;
+  random::seed(7);
+  for (const double value : {1., -1., 2., -2.})
+    plain.push_back(f(full({2}, value, DType::f64)).text());
+  random::seed(7);
+  for (const double value : {1., -1., 2., -2.}) {
+    recorded.push_back(jitted(full({2}, value, DType::f64)).text());
+  }
+  EXPECT_EQ(plain, recorded);
+}
+
+TEST(Jit, AFunctionThatReadsRunsItsHostCodeEachTime) {
+  host_runs = 0;
+  const auto f = jit([](const Tensor& x) {
+    ++host_runs;
+    const double largest = max(x).item<double>();
+    Tensor y = x;
+    for (double reached = largest; reached < 20; reached *= 2) y = y * 2;
+    return y;
+  });
+  for (const double value : {1., 3., 30., 1.}) {
+    const Tensor x = full({2}, value, DType::f64);
+    double scale = 1;
+    for (double reached = value; reached < 20; reached *= 2) scale *= 2;
+    EXPECT_EQ(f(x).text(), (x * scale).text());
+  }
+  EXPECT_EQ(host_runs, 4);
+  EXPECT_EQ(f.stats().host_runs, 3);
+}
+
+TEST(Jit, AnExceptionLeavesEverythingAsItWas) {
+  host_runs = 0;
+  const auto f = jit([](const Tensor& x) {
+    ++host_runs;
+    if ((x < 0).item<bool>()) throw std::runtime_error("negative");
+    return x + 1;
+  });
+  const Tensor good = full({}, 1., DType::f64), bad = full({}, -1., DType::f64);
+  EXPECT_THROW(f(bad), std::runtime_error);
+  EXPECT_EQ(f(good).item<double>(), 2);
+  EXPECT_THROW(f(bad), std::runtime_error);
+  EXPECT_EQ(f(good).item<double>(), 2);
+  EXPECT_EQ(host_runs, 3);
+  EXPECT_EQ(f.stats().traces, 1);
+  EXPECT_EQ(Trace::current(), nullptr);
+}
+
+TEST(Jit, ComposesWithDerivatives) {
+  const auto f = [](const Tensor& x) { return sum(exp(x) * sin(x)); };
+  const Tensor x = ramp(4) * 0.3;
+  const auto jitted = jit([](const Tensor& x) { return sum(exp(x) * sin(x)); });
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(grad(jitted)(x).text(), grad(f)(x).text());
+    EXPECT_EQ(grad([&](const Tensor& t) { return sum(grad(jitted)(t) * t); })(x).text(),
+              grad([&](const Tensor& t) { return sum(grad(f)(t) * t); })(x).text());
+  }
+  const auto slope = jit([](const Tensor& x) {
+    return grad([](const Tensor& t) { return sum(exp(t) * sin(t)); })(x);
+  });
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(slope(x).text(), grad(f)(x).text());
+  EXPECT_EQ(slope.stats().hits, 1);
+  const auto direct = jit(grad([](const Tensor& t) { return sum(exp(t) * sin(t)); }));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(direct(x).text(), grad(f)(x).text());
+  const auto of_jitted = jit(grad(jitted));
+  for (int i = 0; i < 2; ++i) EXPECT_EQ(of_jitted(x).text(), grad(f)(x).text());
+}
+
+TEST(Jit, GuardsHoldUnderDerivatives) {
+  const auto jitted = jit([](const Tensor& x) { return (x > 0).item<bool>() ? x * x : -x; });
+  for (const double value : {2., -3., 4., -5.}) {
+    const Tensor x = full({}, value, DType::f64);
+    EXPECT_EQ(grad(jitted)(x).item<double>(), value > 0 ? 2 * value : -1) << value;
+  }
+}
+
+TEST(Jit, ComposesWithVmap) {
+  const auto jitted = jit([](const Tensor& x) { return sum(x * x); });
+  const Tensor x = ramp(3, 4);
+  EXPECT_EQ(vmap(jitted)(x).text(), sum(x * x, {1}).text());
+  const auto batched = jit(
+      [](const Tensor& x) { return vmap([](const Tensor& row) { return sum(row * row); })(x); });
+  for (const int64_t rows : {3, 5, 0, 1, 8}) {
+    const Tensor many = ramp(rows, 4);
+    EXPECT_EQ(batched(many).text(), sum(many * many, {1}).text());
+  }
+  EXPECT_EQ(batched.stats().traces, 2);
+}
+
+TEST(Jit, OneInAnotherIsPartOfIt) {
+  host_runs = 0;
+  struct Inner {
+    static Tensor of(const Tensor& x) {
+      static const auto inner = jit([](const Tensor& y) {
+        ++host_runs;
+        return (sum(y) > 0).item<bool>() ? y + 1 : y - 1;
+      });
+      return inner(x);
+    }
+  };
+  const auto outer = jit([](const Tensor& x) { return Inner::of(x * 2); });
+  for (const double value : {1., -1., 2., -2.}) {
+    const Tensor x = full({2}, value, DType::f64);
+    EXPECT_EQ(outer(x).text(), (value > 0 ? x * 2 + 1 : x * 2 - 1).text());
+  }
+  EXPECT_EQ(host_runs, 2);
+}
+
+struct ScaledLayer {
+  Tensor weight, bias;
+  double scale = 1;
+  Tensor operator()(const Tensor& x) const { return (matmul(x, weight) + bias) * scale; }
+};
+
+TEST(Jit, TakesStructsAndCallableStructs) {
+  const ScaledLayer layer{ramp(3, 2), ramp(2), 2.};
+  const auto apply_layer = jit([](const ScaledLayer& l, const Tensor& x) { return l(x); });
+  EXPECT_EQ(apply_layer(layer, ramp(4, 3)).text(), layer(ramp(4, 3)).text());
+  ScaledLayer other = layer;
+  other.scale = 3;
+  EXPECT_EQ(apply_layer(other, ramp(4, 3)).text(), other(ramp(4, 3)).text());
+  EXPECT_EQ(apply_layer.stats().traces, 2);
+  EXPECT_NE(apply_layer.stats().text().find("scale"), std::string::npos)
+      << apply_layer.stats().text();
+  const auto callable = jit(layer);
+  EXPECT_EQ(callable(ramp(4, 3)).text(), layer(ramp(4, 3)).text());
+  const Tensor captured = ramp(2);
+  const auto held = jit(frozen([captured](const Tensor& x) { return x + captured; }));
+  EXPECT_EQ(held(ramp(2)).text(), (ramp(2) + captured).text());
+  EXPECT_EQ(held(ramp(2)).text(), (ramp(2) + captured).text());
+  EXPECT_EQ(held.stats().hits, 1);
+}
+
+TEST(Jit, GivesBackWhatTheFunctionGives) {
+  const auto f =
+      jit([](const Tensor& x) { return std::pair{std::vector{x + 1, x + 2}, std::string("two")}; });
+  for (int i = 0; i < 2; ++i) {
+    const auto [tensors, name] = f(ramp(2));
+    ASSERT_EQ(tensors.size(), 2U);
+    EXPECT_EQ(tensors[1].text(), (ramp(2) + 2).text());
+    EXPECT_EQ(name, "two");
+  }
+}
+
+TEST(Jit, ControlFlowAndSizesThatAreBorn) {
+  const auto plain = [](const Tensor& x) {
+    const Tensor chosen = cond(
+        sum(x) > 2, [](const Tensor& y) { return y * 2; }, [](const Tensor& y) { return y - 1; },
+        x);
+    const Tensor doubled = while_loop([](const Tensor& y) { return max(y) < 50; },
+                                      [](const Tensor& y) { return y * 2 + 3; }, chosen);
+    const auto [last, all] =
+        scan([](const Tensor& total, const Tensor& each) { return std::pair(total + each, total); },
+             full({}, 0, DType::f32), doubled);
+    const Tensor positive = x[Index(x > 0)];
+    return std::tuple(doubled, last, all, positive, sum(positive));
+  };
+  const auto jitted = jit(plain);
+  for (const int64_t size : {3, 4, 1, 6}) {
+    const Tensor x = ramp(size);
+    const auto expected = plain(x), given = jitted(x);
+    for (size_t i = 0; i < 5; ++i) {
+      EXPECT_EQ(tensors_of(given)[i].text(), tensors_of(expected)[i].text()) << size << " " << i;
+    }
+  }
+  EXPECT_EQ(jitted.stats().traces, 2) << jitted.stats().text();
+}
+
+TEST(Jit, ASizeMayBeDynamicFromTheFirstCall) {
+  host_runs = 0;
+  const auto f = jit(
+      [](const Tensor& x) {
+        ++host_runs;
+        return x * 2;
+      },
+      {.name = "halves",
+       .dynamic = {
+           {.argument = 0, .axis = 0, .name = "n", .at_least = 2, .at_most = 8, .divisor = 2}}});
+  for (const int64_t size : {2, 4, 8}) EXPECT_EQ(f(ramp(size)).text(), (ramp(size) * 2).text());
+  EXPECT_EQ(host_runs, 1);
+  EXPECT_THROW(f(ramp(3)), ShapeError);
+  EXPECT_THROW(f(ramp(10)), ShapeError);
+  EXPECT_EQ(f(ramp(6)).text(), (ramp(6) * 2).text());
+  const auto wrong = jit([](const Tensor& x) { return x; }, {.dynamic = {{.argument = 3}}});
+  EXPECT_THROW(wrong(ramp(2)), ValueError);
+}
+
+TEST(Jit, WhatIsDonatedMayBeOverwritten) {
+  const auto f = jit([](const Tensor& x) { return x + 1; }, {.donate = {0}});
+  Tensor x = ramp(1000) + 0;
+  x = f(std::move(x));
+  const void* const place = x.array().data();
+  x = f(std::move(x));
+  EXPECT_EQ(x.array().data(), place) << "the result lies where the argument lay";
+  const Tensor kept = x;
+  const Tensor next = f(std::move(x));
+  EXPECT_NE(next.array().data(), kept.array().data());
+  EXPECT_EQ(next.text(), (kept + 1).text());
+}
+
+TEST(Jit, FullgraphRefusesReads) {
+  const auto reads = jit([](const Tensor& x) { return x * x.item<double>(); }, {.fullgraph = true});
+  const auto asks =
+      jit([](const Tensor& x) { return (x > 0).item<bool>() ? x : -x; }, {.fullgraph = true});
+  const Tensor x = full({}, 2., DType::f64);
+  EXPECT_THROW(reads(x), ValueError);
+  EXPECT_THROW(asks(x), ValueError);
+  try {
+    reads(x);
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("jit_test.cpp"), std::string::npos) << error.what();
+  }
+}
+
+TEST(Jit, NumbersOfOneSampleOrOneStepAreErrorsThatNameTheWayOut) {
+  const auto sampled = jit([](const Tensor& x) {
+    return vmap([](const Tensor& row) { return row * sum(row).item<double>(); })(x);
+  });
+  const auto looped = jit([](const Tensor& x) {
+    return for_loop(
+        0, 3, [](const Tensor&, const Tensor& y) { return y.item<double>() > 0 ? y : -y; }, x);
+  });
+  for (const auto& call : {std::function([&] { sampled(ramp(2, 2)); }),
+                           std::function([&] { looped(full({}, 1., DType::f64)); })}) {
+    try {
+      call();
+      ADD_FAILURE();
+    } catch (const ValueError& error) {
+      EXPECT_NE(std::string(error.what()).find("cond"), std::string::npos) << error.what();
+    }
+  }
+}
+
+TEST(Jit, BackendsReceiveThePrograms) {
+  static int received = 0;
+  register_backend("counting", [](const ir::Program& program, const JitOptions& options) {
+    ++received;
+    EXPECT_EQ(options.mode, JitMode::fast_compile);
+    return [program](const std::vector<Tensor>& arguments) { return evaluate(program, arguments); };
+  });
+  const auto names = list_backends();
+  EXPECT_NE(std::ranges::find(names, "counting"), names.end());
+  const auto f = jit([](const Tensor& x) { return x + 1; },
+                     {.backend = "counting", .mode = JitMode::fast_compile});
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(f(ramp(2)).text(), (ramp(2) + 1).text());
+  EXPECT_EQ(received, 1);
+  EXPECT_THROW(jit([](const Tensor& x) { return x; }, {.backend = "none"}), KeyError);
+  const auto off = jit([](const Tensor& x) { return x + 1; }, {.disable = true});
+  off(ramp(2));
+  EXPECT_EQ(off.stats().traces, 0);
+}
+
+TEST(Jit, ManyWaysEndInHostRuns) {
+  host_runs = 0;
+  const auto f = jit(
+      [](const Tensor& x) {
+        ++host_runs;
+        Tensor y = x;
+        while ((sum(y) < 100).item<bool>()) y = y * 2;
+        return y;
+      },
+      {.most_ways = 4});
+  for (int i = 0; i < 12; ++i) {
+    const Tensor x = full({2}, 50. / (1 << i), DType::f64);
+    Tensor expected = x;
+    while ((sum(expected) < 100).item<bool>()) expected = expected * 2;
+    EXPECT_EQ(f(x).text(), expected.text()) << i;
+  }
+  EXPECT_EQ(f.stats().traces, 4);
+}
+
+TEST(Jit, ManyThreadsAtOnce) {
+  host_runs = 0;
+  const auto f = jit([](const Tensor& x) {
+    ++host_runs;
+    return (sum(x) > 10).item<bool>() ? x * 2 : x - 1;
+  });
+  std::vector<std::thread> threads;
+  std::atomic<int> wrong{0};
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&, t] {
+      for (int i = 0; i < 50; ++i) {
+        const Tensor x = ramp((i + t) % 7 + 1);
+        const Tensor expected = (sum(x) > 10).item<bool>() ? x * 2 : x - 1;
+        if (f(x).text() != expected.text()) ++wrong;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  EXPECT_LE(host_runs, 8);
+}
+
+}  // namespace
+}  // namespace plait
