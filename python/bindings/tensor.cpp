@@ -98,6 +98,12 @@ nb::object item(const Tensor& x) {
   }
 }
 
+nb::object item_for_host(nb::handle self) {
+  const Tensor& x = *nb::inst_ptr<Tensor>(self);
+  if (!x.is_traced() || !x.traced().actual) return item(x);
+  return nb::module_::import_("plait.jitting").attr("Item")(self);
+}
+
 // What NumPy's array interface says of a tensor's memory, which is read-only there.
 nb::dict array_interface(const Tensor& x) {
   const Array& array = x.array();
@@ -140,7 +146,15 @@ void bind_dims(nb::module_& module) {
       .def("__floordiv__", dim_operator([](Dim a, Dim b) { return floor_div(a, b); }))
       .def("__mod__", dim_operator([](Dim a, Dim b) { return mod(a, b); }))
       .def("__eq__",
-           [](Dim a, nb::handle b) { return nb::isinstance<Dim>(b) && a == nb::cast<Dim>(b); })
+           [](Dim a, nb::handle b) -> nb::object {
+             if (nb::isinstance<Dim>(b)) return nb::bool_(a == nb::cast<Dim>(b));
+             if (PyIndex_Check(b.ptr())) return nb::bool_(a == Dim(integer_from(b)));
+             return nb::borrow(Py_NotImplemented);
+           })
+      .def("__int__", [](Dim a) { return a.number(); })
+      .def("__index__", [](Dim a) { return a.number(); })
+      .def("__float__", [](Dim a) { return static_cast<double>(a.number()); })
+      .def("__bool__", [](Dim a) { return a != Dim(0); })
       .def("__lt__", dim_comparison([](Dim a, Dim b) { return a < b; }))
       .def("__le__", dim_comparison([](Dim a, Dim b) { return a <= b; }))
       .def("__gt__", dim_comparison([](Dim a, Dim b) { return a > b; }))
@@ -166,11 +180,16 @@ void bind_tensor(nb::module_& module) {
       .def_prop_ro("size", [](const Tensor& x) { return to_python(x.shape().element_count()); })
       .def_prop_ro("is_traced", [](const Tensor& x) { return x.is_traced(); })
       .def_prop_ro("is_contiguous", [](const Tensor& x) { return x.array().is_contiguous(); })
-      .def("item", item, "The one element as a number of Python.")
+      .def("item", item_for_host,
+           "The one element as a number of Python; where it is recorded, as what may be compared "
+           "without being read.")
+      .def("_read", item)
       .def("_array_interface", array_interface)
       .def("__repr__",
            [](const Tensor& x) { return x.is_traced() ? "traced " + x.type().text() : x.text(); })
-      .def("__bool__", [](const Tensor& x) { return nb::bool_(item(x)); })
+      .def(
+          "__bool__",
+          [](const Tensor& x) { return x.is_traced() ? nb::bool_(x.truth()) : nb::bool_(item(x)); })
       .def("__float__", [](const Tensor& x) { return nb::float_(item(x)); })
       .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
       .def("__complex__",

@@ -13,6 +13,7 @@ from .errors import *  # noqa: E402,F403
 from .control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
+from .jitting import Dynamic, JitStats, jit, stats  # noqa: E402,F401
 from .primitives import Primitive, ops  # noqa: E402,F401
 from .records import record  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401

@@ -1,0 +1,344 @@
+"""jit(f): a function that is recorded once and then run from the record (docs/jit.md)."""
+
+import dataclasses
+import functools
+import types
+
+from . import _core, errors
+from ._core import Tensor
+from .interop import asarray
+from .tracing import _LEAF, _children, flatten, unflatten
+
+
+@dataclasses.dataclass(frozen=True)
+class Dynamic:
+    """A size that is a symbol from the first call on: of an argument's tensors along an axis, or of the one leaf
+    "blocks.0.weight" of it. Sizes of one name are the same."""
+
+    argument: int = 0
+    axis: int = 0
+    leaf: str = ""
+    name: str = ""
+    at_least: int = 0
+    at_most: int | None = None
+    divisor: int = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class JitStats:
+    traces: int
+    hits: int
+    failed_guards: int
+    host_runs: int
+    retraces: tuple
+    text: str
+
+    def __str__(self):
+        return self.text
+
+
+# ---- What makes two trees alike but for their tensors.
+
+
+def _key_of(skeleton, path):
+    if skeleton is _LEAF:
+        return _LEAF
+    node = _children(skeleton)
+    if node is not None:
+        return (type(skeleton), tuple((name, _key_of(child, f"{path}.{name}")) for name, child in node[0]))
+    try:
+        hash(skeleton)
+    except TypeError:
+        raise errors.TypeError(f"{path} is a {type(skeleton).__name__}, which is no tensor and cannot be hashed: "
+                               "jit could not tell whether it is another one next time") from None
+    return (type(skeleton), skeleton)
+
+
+# ---- What a function finds outside of its arguments. It is looked at again at each call.
+
+
+def _names_in(code):
+    names = set(code.co_names)
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            names |= _names_in(constant)
+    return names
+
+
+def _is_users(value):
+    return isinstance(value, types.FunctionType) and not (value.__module__ or "").split(".")[0] in ("plait", "numpy")
+
+
+class _Outside:
+    """The cells and globals of a function, and of the functions that it finds there."""
+
+    def __init__(self, function):
+        self.values = {}  # by path
+        self.functions = []
+        self._look_at(function)
+
+    def _look_at(self, function):
+        if function in self.functions:
+            return
+        number = len(self.functions)
+        self.functions.append(function)
+        code = function.__code__
+        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+            try:
+                self._add(number, name, cell.cell_contents)
+            except ValueError:  # empty as yet
+                pass
+        for name in sorted(_names_in(code) & function.__globals__.keys()):
+            self._add(number, name, function.__globals__[name])
+        for i, default in enumerate(function.__defaults__ or ()):
+            self._add(number, f"default{i}", default)
+
+    def _add(self, number, name, value):
+        if _is_users(value):
+            self._look_at(value)
+        elif not isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType, Jitted)):
+            self.values[f"{name}" if number == 0 else f"{self.functions[number].__name__}.{name}"] = value
+
+    def with_values(self, function, values):
+        """The function as it would be if it found those, and a list of what to do when it has run."""
+        made, afterwards = {}, []
+
+        def remade(value, path):
+            if _is_users(value):
+                return again(value)
+            return values.get(path, value)
+
+        def again(function):
+            if function in made:
+                return made[function]
+            number = self.functions.index(function)
+            prefix = "" if number == 0 else f"{function.__name__}."
+            cells = []
+            found = dict(function.__globals__)
+            new = types.FunctionType(function.__code__, found, function.__name__, function.__defaults__,
+                                     tuple(types.CellType() for _ in function.__closure__ or ()) or None)
+            new.__kwdefaults__ = function.__kwdefaults__
+            made[function] = new
+            for name, cell, place in zip(function.__code__.co_freevars, function.__closure__ or (), new.__closure__ or ()):
+                cells.append((cell, place))
+                try:
+                    place.cell_contents = remade(cell.cell_contents, prefix + name)
+                except ValueError:
+                    pass
+            for name in _names_in(function.__code__) & function.__globals__.keys():
+                found[name] = remade(function.__globals__[name], prefix + name)
+            before = dict(found)
+            contents = [_contents(place) for _, place in cells]
+
+            def write_back():
+                for name, value in found.items():
+                    if name not in before or before[name] is not value:
+                        function.__globals__[name] = value
+                for (cell, place), earlier in zip(cells, contents):
+                    if _contents(place) is not earlier:
+                        cell.cell_contents = place.cell_contents
+
+            afterwards.append(write_back)
+            return new
+
+        return again(function), afterwards
+
+
+def _contents(cell):
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None
+
+
+def _has_tensors(skeleton):
+    node = _children(skeleton)
+    return skeleton is _LEAF or (node is not None and any(_has_tensors(child) for _, child in node[0]))
+
+
+def _function_of(callable_):
+    """The plain function that is called, and what is handed to it first."""
+    if isinstance(callable_, types.MethodType):
+        return callable_.__func__, (callable_.__self__,)
+    if isinstance(callable_, types.FunctionType):
+        return callable_, ()
+    own = getattr(type(callable_), "__call__", None)
+    if isinstance(own, types.FunctionType) and _children(callable_) is not None:
+        return own, (callable_,)
+    return None, ()
+
+
+class Jitted:
+    """What jit gives."""
+
+    def __init__(self, function, **options):
+        functools.update_wrapper(self, function, updated=())
+        self._function, self._first = _function_of(function)
+        self._called = function
+        self._cache = _core._Jit(**options)
+        self._changed = set()  # names outside of the function that it has given other values
+        self._known_as = {}  # keys without these names, as what was recorded when they still counted
+
+    def __call__(self, *arguments, **named):
+        everything = {"arg": self._first + arguments, "named": dict(sorted(named.items()))}
+        outside = None
+        if self._function is not None:
+            outside = _Outside(self._function)
+            everything["outside"] = outside.values
+        everything = _numbers_as_tensors(everything)
+        leaves, skeleton = flatten(everything)
+        key = self._key_of(skeleton, outside)
+        key = self._known_as.get(key, key)
+
+        def paths():
+            return [path.replace("arg.", "arg", 1) if path.startswith("arg.") else path for path, _ in leaves]
+
+        def host(given):
+            tree = unflatten(skeleton, iter(given))
+            before = self._keys_of_outside(skeleton)
+            if self._function is None:
+                result = self._called(*tree["arg"], **tree["named"])
+            else:
+                with_tensors = {name: tree["outside"][name] for name, below in skeleton["outside"].items()
+                                if _has_tensors(below)}
+                function, afterwards = outside.with_values(self._function, with_tensors)
+                try:
+                    result = function(*tree["arg"], **tree["named"])
+                finally:
+                    for each in afterwards:
+                        each()
+                # What the function changes itself, a counter or a list of results, does not make it another one.
+                after = self._keys_of_outside(flatten({"outside": _Outside(self._function).values})[1])
+                changed = {name for name, earlier in before.items() if after.get(name) != earlier}
+                if changed:
+                    self._changed |= changed
+                    self._known_as[self._key_of(skeleton, outside)] = key
+            results, structure = flatten(result)
+            return [asarray(leaf) for _, leaf in results], structure
+
+        results, structure = self._cache(key, [asarray(leaf) for _, leaf in leaves], paths, host)
+        return unflatten(structure, iter(results))
+
+    def _keys_of_outside(self, skeleton):
+        return {name: _key_of(below, name) for name, below in skeleton.get("outside", {}).items()
+                if name not in self._changed}
+
+    def _key_of(self, skeleton, outside):
+        given = {name: below for name, below in skeleton.items() if name != "outside"}
+        functions = () if outside is None else tuple(map(id, outside.functions))
+        return _key_of(given, "f"), tuple(self._keys_of_outside(skeleton).items()), functions
+
+    def __get__(self, owner, kind=None):
+        return self if owner is None else types.MethodType(self, owner)
+
+    def stats(self):
+        return JitStats(*self._cache.stats())
+
+
+def _numbers_as_tensors(everything):
+    """Floats among the arguments themselves count as tensors; whole numbers and all else are static."""
+    def as_tensor(value):
+        return asarray(value) if isinstance(value, (float, complex)) else value
+
+    everything["arg"] = tuple(map(as_tensor, everything["arg"]))
+    everything["named"] = {name: as_tensor(value) for name, value in everything["named"].items()}
+    return everything
+
+
+def jit(function=None, *, name=None, dynamic=(), fullgraph=False, disable=False, backend="evaluator", mode="default",
+        most_ways=32):
+    """A function that is recorded once and then run from the record.
+
+    >>> import plait as pl
+    >>> double = pl.jit(lambda x: x * 2)
+    >>> print(double(pl.asarray([1.0, 2.0])))
+    [2. 4.] : f32[2]
+
+    Arguments and results are trees of tensors; what is no tensor in them is static, but floats that are arguments
+    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a way for each
+    outcome; a function that takes numbers out of tensors runs its host code at each call. What the function finds in
+    its closure and among its globals is looked at again at each call."""
+    options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
+                   most_ways=most_ways)
+    if function is None:
+        return lambda given: jit(given, name=name, **options)
+    return Jitted(function, name=name or getattr(function, "__name__", "jitted"), **options)
+
+
+def stats(function):
+    """How often a jitted function was recorded and run, and why it was recorded again."""
+    return function.stats()
+
+
+# ---- Numbers of tensors, in host code that is recorded.
+
+
+class Item:
+    """The one number of a tensor. To compare it is a guard; to make it a number of Python is to read it."""
+
+    __slots__ = ("_tensor",)
+
+    def __init__(self, tensor):
+        self._tensor = tensor
+
+    def __bool__(self):
+        return _core._truth(self._tensor)
+
+    def _number(self):
+        return self._tensor._read()
+
+    def __float__(self):
+        return float(self._number())
+
+    def __int__(self):
+        return int(self._number())
+
+    def __complex__(self):
+        return complex(self._number())
+
+    def __index__(self):
+        return self._number().__index__()
+
+    def __round__(self, digits=None):
+        return round(self._number(), digits)
+
+    def __hash__(self):
+        return hash(self._number())
+
+    def __repr__(self):
+        return repr(self._number())
+
+    def __str__(self):
+        return str(self._number())
+
+    def __format__(self, spec):
+        return format(self._number(), spec)
+
+
+def _tensor_in(value):
+    return value._tensor if isinstance(value, Item) else value
+
+
+def _comparison(name):
+    def compare(self, other):
+        result = getattr(self._tensor, name)(_tensor_in(other))
+        return result if result is NotImplemented else _core._truth(result)
+
+    return compare
+
+
+def _arithmetic(name):
+    def compute(self, other):
+        result = getattr(self._tensor, name)(_tensor_in(other))
+        return Item(result) if isinstance(result, Tensor) else result
+
+    return compute
+
+
+for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
+    setattr(Item, _name, _comparison(_name))
+for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
+    setattr(Item, f"__{_name}__", _arithmetic(f"__{_name}__"))
+    setattr(Item, f"__r{_name}__", _arithmetic(f"__r{_name}__"))
+Item.__neg__ = lambda self: Item(-self._tensor)
+Item.__abs__ = lambda self: Item(_core.absolute(self._tensor))
