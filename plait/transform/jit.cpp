@@ -10,6 +10,7 @@
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/core/log.h"
+#include "plait/tensor/autocast.h"
 #include "plait/tensor/machine.h"
 #include "plait/transform/custom.h"
 #include "plait/transform/jit_entries.h"
@@ -362,8 +363,11 @@ Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const 
 }
 
 Outcome Cache::State::run(Call call) {
-  // Inside of another function that is recorded it is part of that one.
-  if (options.disable || Trace::current() != nullptr) return run_by_host(call);
+  // Inside of another function that is recorded it is part of that one; autocast from outside is no
+  // part of what is recorded.
+  if (options.disable || Trace::current() != nullptr || AutocastScope::current() != nullptr) {
+    return run_by_host(call);
+  }
   EffectLog log;
   const std::vector<int64_t> sizes = sizes_of(call.leaves);
   std::unique_lock<std::mutex> recording;

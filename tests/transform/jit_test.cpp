@@ -217,6 +217,16 @@ TEST(Jit, ComposesWithDerivatives) {
   for (int i = 0; i < 2; ++i) EXPECT_EQ(of_jitted(x).text(), grad(f)(x).text());
 }
 
+TEST(Jit, AutocastFromOutsideIsNoPartOfTheRecord) {
+  const auto product = [](const Tensor& x) { return matmul(x, x); };
+  const auto jitted = jit(product);
+  const Tensor x = ramp(3, 3) / 7;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(autocast(jitted)(x).text(), autocast(product)(x).text());
+    EXPECT_EQ(jitted(x).text(), product(x).text());
+  }
+}
+
 TEST(Jit, GuardsHoldUnderDerivatives) {
   const auto jitted = jit([](const Tensor& x) { return (x > 0).item<bool>() ? x * x : -x; });
   for (const double value : {2., -3., 4., -5.}) {
