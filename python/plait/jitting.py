@@ -46,6 +46,8 @@ def _key_of(skeleton, path):
     node = _children(skeleton)
     if node is not None:
         return (type(skeleton), tuple((name, _key_of(child, f"{path}.{name}")) for name, child in node[0]))
+    if isinstance(skeleton, set):
+        return (set, frozenset(skeleton))
     try:
         hash(skeleton)
     except TypeError:

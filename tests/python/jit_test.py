@@ -38,7 +38,15 @@ class Jit(unittest.TestCase):
             same(self, f(array(1.0), times), [times])
         self.assertEqual(f.stats().traces, 2)
         with self.assertRaisesRegex(TypeError, "cannot be hashed"):
-            f(array(1.0), {1, 2})
+            f(array(1.0), bytearray(2))
+
+    def test_what_is_outside_may_be_anything_that_can_be_told_apart(self):
+        names = {"a"}
+        f = pl.jit(lambda x: x * len(names))
+        same(self, f(array(1.0)), [1])
+        names.add("b")
+        same(self, f(array(1.0)), [2])
+        self.assertEqual(f.stats().traces, 2)
 
     def test_sizes(self):
         @pl.jit
