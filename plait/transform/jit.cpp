@@ -10,6 +10,7 @@
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/core/log.h"
+#include "plait/core/text.h"
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/machine.h"
 #include "plait/transform/custom.h"
@@ -80,6 +81,19 @@ namespace jits {
 namespace {
 
 constexpr int64_t kRetracesBeforeWarning = 8;
+
+// A size that is called like its place, as far as sizes may be, and like no other of the entry.
+Dim symbol_for(const Entry& entry, std::string name) {
+  for (char& c : name) {
+    if (!continues_name(c)) c = '_';
+  }
+  if (!begins_name(name[0])) name.insert(0, "_");
+  Dim symbol = Dim::symbol(name);
+  for (int i = 1; std::ranges::any_of(entry.symbols, is_same_as(symbol)); ++i) {
+    symbol = Dim::symbol(fmt::format("{}_{}", name, i));
+  }
+  return symbol;
+}
 
 }  // namespace
 
@@ -181,7 +195,7 @@ Entry& Cache::State::entry_of(const Call& call, std::span<const int64_t> sizes) 
       const size_t rank = leaf.array().sizes().size();
       entry.kinds.push_back({.dtype = leaf.array().dtype(), .rank = rank});
       for (size_t axis = 0; axis < rank; ++axis) {
-        entry.symbols.push_back(Dim::symbol(fmt::format("{}.{}", entry.paths[i], axis)));
+        entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", entry.paths[i], axis)));
       }
     }
     entry.first_sizes.assign(sizes.begin(), sizes.end());
@@ -389,6 +403,10 @@ Outcome Cache::State::run(Call call) {
     try {
       return run_way(call, *found.way, log);
     } catch (const SideExit& exit) {
+      if (exit.guard >= found.way->outcomes.size()) {
+        throw ValueError("{}: the backend \"{}\" says that guard {} does not hold, of {}",
+                         options.name, options.backend, exit.guard, found.way->outcomes.size());
+      }
       outcomes.assign(found.way->outcomes.begin(),
                       found.way->outcomes.begin() + static_cast<std::ptrdiff_t>(exit.guard));
       outcomes.push_back(!found.way->outcomes[exit.guard]);

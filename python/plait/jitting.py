@@ -67,8 +67,28 @@ def _names_in(code):
     return names
 
 
-def _is_users(value):
-    return isinstance(value, types.FunctionType) and not (value.__module__ or "").split(".")[0] in ("plait", "numpy")
+def _users_function(value):
+    """What is looked into: the user's functions, and those of them that are jitted; None for all else."""
+    if isinstance(value, Jitted) and not value._first:
+        value = value._function
+    is_users = isinstance(value, types.FunctionType) and (value.__module__ or "").split(".")[0] not in ("plait", "numpy")
+    return value if is_users else None
+
+
+def _found_by(function):
+    """Names and values of what a function finds outside of its arguments."""
+    code = function.__code__
+    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # empty as yet
+            pass
+    for name in sorted(_names_in(code) & function.__globals__.keys()):
+        yield name, function.__globals__[name]
+    for i, value in enumerate(function.__defaults__ or ()):
+        yield f"default {i}", value
+    for name, value in (function.__kwdefaults__ or {}).items():
+        yield f"default {name}", value
 
 
 class _Outside:
@@ -82,53 +102,41 @@ class _Outside:
     def _look_at(self, function):
         if function in self.functions:
             return
-        number = len(self.functions)
         self.functions.append(function)
-        code = function.__code__
-        for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-            try:
-                self._add(number, name, cell.cell_contents)
-            except ValueError:  # empty as yet
-                pass
-        for name in sorted(_names_in(code) & function.__globals__.keys()):
-            self._add(number, name, function.__globals__[name])
-        for i, default in enumerate(function.__defaults__ or ()):
-            self._add(number, f"default{i}", default)
+        for name, value in _found_by(function):
+            further = _users_function(value)
+            if further is not None:
+                self._look_at(further)
+            else:
+                self.values[self._path(function, name)] = value
 
-    def _add(self, number, name, value):
-        if _is_users(value):
-            self._look_at(value)
-        elif not isinstance(value, (types.ModuleType, type, types.BuiltinFunctionType, Jitted)):
-            self.values[f"{name}" if number == 0 else f"{self.functions[number].__name__}.{name}"] = value
+    def _path(self, function, name):
+        number = self.functions.index(function)
+        return name if number == 0 else f"{function.__name__} {number}.{name}"
 
     def with_values(self, function, values):
         """The function as it would be if it found those, and a list of what to do when it has run."""
         made, afterwards = {}, []
 
-        def remade(value, path):
-            if _is_users(value):
-                return again(value)
-            return values.get(path, value)
+        def remade(function, name, value):
+            further = _users_function(value)
+            return values.get(self._path(function, name), value) if further is None else again(further)
 
         def again(function):
             if function in made:
                 return made[function]
-            number = self.functions.index(function)
-            prefix = "" if number == 0 else f"{function.__name__}."
-            cells = []
             found = dict(function.__globals__)
-            new = types.FunctionType(function.__code__, found, function.__name__, function.__defaults__,
+            new = types.FunctionType(function.__code__, found, function.__name__, None,
                                      tuple(types.CellType() for _ in function.__closure__ or ()) or None)
-            new.__kwdefaults__ = function.__kwdefaults__
             made[function] = new
-            for name, cell, place in zip(function.__code__.co_freevars, function.__closure__ or (), new.__closure__ or ()):
-                cells.append((cell, place))
-                try:
-                    place.cell_contents = remade(cell.cell_contents, prefix + name)
-                except ValueError:
-                    pass
-            for name in _names_in(function.__code__) & function.__globals__.keys():
-                found[name] = remade(function.__globals__[name], prefix + name)
+            theirs = {name: remade(function, name, value) for name, value in _found_by(function)}
+            cells = list(zip(function.__closure__ or (), new.__closure__ or ()))
+            for name, (_, place) in zip(function.__code__.co_freevars, cells):
+                if name in theirs:
+                    place.cell_contents = theirs[name]
+            found.update((name, theirs[name]) for name in _names_in(function.__code__) & found.keys())
+            new.__defaults__ = tuple(theirs[f"default {i}"] for i in range(len(function.__defaults__ or ()))) or None
+            new.__kwdefaults__ = {name: theirs[f"default {name}"] for name in function.__kwdefaults__ or {}} or None
             before = dict(found)
             contents = [_contents(place) for _, place in cells]
 
@@ -227,7 +235,7 @@ class Jitted:
 
     def _key_of(self, skeleton, outside):
         given = {name: below for name, below in skeleton.items() if name != "outside"}
-        functions = () if outside is None else tuple(map(id, outside.functions))
+        functions = () if outside is None else tuple(function.__code__ for function in outside.functions)
         return _key_of(given, "f"), tuple(self._keys_of_outside(skeleton).items()), functions
 
     def __get__(self, owner, kind=None):

@@ -89,6 +89,34 @@ class Jit(unittest.TestCase):
         times = 4
         same(self, f(array(1.0)), [20])
 
+    def test_functions_of_one_name_find_each_their_own(self):
+        def times(w):
+            return lambda x: x * w
+
+        twice, thrice = times(array(2.0)), times(array(3.0))
+        f = pl.jit(lambda x: twice(x) + thrice(x) * 10)
+        for _ in range(2):
+            same(self, f(array(1.0)), [32])
+        thrice = times(array(4.0))
+        same(self, f(array(1.0)), [42])
+        self.assertEqual(f.stats().traces, 1)
+
+    def test_what_is_called_may_change(self):
+        import math
+
+        root, scale = math.sqrt, pl.sin
+        inner = pl.jit(lambda x: scale(x) * weight)
+        weight = array(2.0)
+        f = pl.jit(lambda x, w=array(10.0): inner(x) * root(4.0) + w)
+        same(self, f(array(1.0)), [np.sin(1.0) * 4 + 10])
+        weight = array(3.0)
+        same(self, f(array(1.0)), [np.sin(1.0) * 6 + 10])
+        self.assertEqual(f.stats().hits, 1)
+        scale = pl.cos
+        same(self, f(array(1.0)), [np.cos(1.0) * 6 + 10])
+        root = math.cbrt if hasattr(math, "cbrt") else math.exp
+        same(self, f(array(1.0)), [np.cos(1.0) * 3 * root(4.0) + 10])
+
     def test_items(self):
         @pl.jit
         def f(x):

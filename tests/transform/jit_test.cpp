@@ -1,5 +1,6 @@
 // Functions that are recorded once and run from the record: against the functions themselves.
 #include <atomic>
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -290,6 +291,16 @@ TEST(Jit, TakesStructsAndCallableStructs) {
   EXPECT_EQ(held(ramp(2)).text(), (ramp(2) + captured).text());
   EXPECT_EQ(held(ramp(2)).text(), (ramp(2) + captured).text());
   EXPECT_EQ(held.stats().hits, 1);
+}
+
+TEST(Jit, LeavesMayHaveAnyNames) {
+  using Named = std::map<std::string, Tensor>;
+  const auto f = jit([](const Named& x) { return sum(x.at("a b")) + sum(x.at("a_b")); });
+  for (const int64_t size : {2, 3, 4}) {
+    const Named x{{"a b", ramp(size)}, {"a_b", ramp(2 * size)}};
+    EXPECT_EQ(f(x).text(), (sum(ramp(size)) + sum(ramp(2 * size))).text());
+  }
+  EXPECT_EQ(f.stats().traces, 2);
 }
 
 TEST(Jit, GivesBackWhatTheFunctionGives) {
