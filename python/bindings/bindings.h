@@ -1,6 +1,7 @@
 // What the parts of the Python module share.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -69,6 +70,8 @@ class PythonOperand {
   Scalar scalar_ = 0;
 };
 
+// An object of Python that C++ holds, and may let go without Python's lock.
+std::shared_ptr<PyObject> held(nb::object object);
 Tensor tensor_from(nb::handle object);
 std::vector<Tensor> tensors_from(nb::handle sequence);
 std::vector<Tensor> optional_tensors_from(nb::handle sequence);  // empty ones for None

@@ -142,6 +142,13 @@ std::vector<Tensor> optional_tensors_from(nb::handle sequence) {
   return tensors;
 }
 
+std::shared_ptr<PyObject> held(nb::object object) {
+  return {object.release().ptr(), [](PyObject* pointer) {
+            const nb::gil_scoped_acquire locked;
+            Py_DECREF(pointer);
+          }};
+}
+
 Dim dim_from(nb::handle object) {
   if (nb::isinstance<Dim>(object)) return nb::cast<Dim>(object);
   return integer_from(object);

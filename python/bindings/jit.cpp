@@ -12,14 +12,6 @@
 namespace plait::python {
 namespace {
 
-// An object of Python that C++ holds, and may let go without Python's lock.
-std::shared_ptr<PyObject> held(nb::object object) {
-  return {object.release().ptr(), [](PyObject* pointer) {
-            const nb::gil_scoped_acquire locked;
-            Py_DECREF(pointer);
-          }};
-}
-
 struct Key {
   std::shared_ptr<PyObject> object;
   size_t hash;

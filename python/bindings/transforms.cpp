@@ -104,19 +104,13 @@ void bind_tape(nb::module_& module) {
           nb::arg("result"), nb::arg("inputs"), nb::arg("cotangent").none());
 }
 
-// A function of Python that C++ holds, and may let go without Python's lock.
+// A function of Python that C++ holds.
 class PythonFunction {
  public:
-  explicit PythonFunction(nb::object given) : function_(given.release().ptr(), Release()) {}
+  explicit PythonFunction(nb::object given) : function_(held(std::move(given))) {}
   nb::handle get() const { return function_.get(); }
 
  private:
-  struct Release {
-    void operator()(PyObject* object) const {
-      const nb::gil_scoped_acquire locked;
-      Py_DECREF(object);
-    }
-  };
   std::shared_ptr<PyObject> function_;
 };
 
