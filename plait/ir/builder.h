@@ -106,6 +106,7 @@ class FunctionBuilder {
 class ProgramBuilder {
  public:
   const Declarations& declarations() const { return declarations_; }
+  const std::vector<RecordType>& records() const { return records_; }
   void record(RecordType record);
   void declare(std::string_view name, const Signature& signature);
   FunctionBuilder function(std::string name) {

@@ -57,6 +57,9 @@ LevelPause::LevelPause(const LevelSet& levels) : earlier_(paused) {
 
 LevelPause::~LevelPause() { paused = std::move(earlier_); }
 
+LevelPause::Break::Break(LevelPause& pause) : pause_(pause) { std::swap(paused, pause.earlier_); }
+LevelPause::Break::~Break() { std::swap(paused, pause_.earlier_); }
+
 LevelResume::LevelResume(const Level& level) : earlier_(paused) {
   paused.resumed.push_back(level.number());
 }

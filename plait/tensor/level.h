@@ -56,8 +56,35 @@ class LevelPause {
   LevelPause(const LevelPause&) = delete;
   LevelPause& operator=(const LevelPause&) = delete;
 
+  // While one is there, its thread follows what it followed before the pause.
+  class Break {
+   public:
+    explicit Break(LevelPause& pause);
+    ~Break();
+    Break(const Break&) = delete;
+    Break& operator=(const Break&) = delete;
+
+   private:
+    LevelPause& pause_;
+  };
+
  private:
   PausedLevels earlier_;
+};
+
+// A pause that users ask for: functions that are recorded keep it (Trace::value_of).
+class NoGrad {
+ public:
+  NoGrad() { ++depth_; }
+  ~NoGrad() { --depth_; }
+  NoGrad(const NoGrad&) = delete;
+  NoGrad& operator=(const NoGrad&) = delete;
+
+  static int depth() { return depth_; }  // how many there are on this thread
+
+ private:
+  static inline constinit thread_local int depth_ = 0;
+  LevelPause pause_;
 };
 
 // While one is there, its thread follows the level, which may be paused or closed.

@@ -22,9 +22,10 @@ Tensor::Tensor(TracedValue value) : node_(new Node(std::move(value))) {}
 Tensor::Tensor(RecordValue value) : node_(new Node(std::move(value))) {}
 
 Tensor Tensor::with_derivation(std::shared_ptr<const Derivation> derivation) const {
-  Tensor tensor = is_traced()     ? Tensor(traced())
-                  : node_->record ? Tensor(*node_->record)
-                                  : Tensor(node_->array);
+  const Node& node = landed();
+  Tensor tensor = node.traced   ? Tensor(*node.traced)
+                  : node.record ? Tensor(*node.record)
+                                : Tensor(node.array);
   tensor.node_->derivation = std::move(derivation);
   return tensor;
 }
@@ -35,8 +36,17 @@ void Tensor::refuse_empty() {
       .hint("Tensor() holds nothing; assign a tensor to it first");
 }
 
+bool Tensor::has_landed(const TracedValue& traced) {
+  return traced.actual && *traced.actual && traced.scope->trace == nullptr;
+}
+
+const Tensor::Node& Tensor::landed() const {
+  return node().traced && has_landed(*node_->traced) ? node_->traced->actual->node() : *node_;
+}
+
 bool Tensor::is_array() const {
-  return is_traced() ? traced().type.is_array() : node_->record == nullptr;
+  const Node& node = landed();
+  return node.traced ? node.traced->type.is_array() : node.record == nullptr;
 }
 
 DType Tensor::dtype() const { return is_traced() ? traced().type.dtype() : array().dtype(); }
@@ -54,25 +64,27 @@ Dim Tensor::shape(int64_t axis) const {
 size_t Tensor::rank() const { return is_traced() ? traced().type.shape().rank() : array().rank(); }
 
 ir::Type Tensor::type() const {
-  if (is_traced()) return traced().type;
-  return node_->record ? node_->record->type : ir::Type::array(dtype(), shape());
+  const Node& node = landed();
+  if (node.traced) return node.traced->type;
+  return node.record ? node.record->type : ir::Type::array(dtype(), shape());
 }
 
 const ir::Value& Tensor::record() const {
-  if (!is_traced() && node_->record) return node_->record->value;
+  const Node& node = landed();
+  if (node.record) return node.record->value;
   throw ValueError("a {} is no record whose fields are known", type().text())
       .at(Location::of_caller());
 }
 
 const Array& Tensor::array() const {
-  if (!is_traced() && !node_->record) [[likely]]
+  if (!node().traced && !node_->record) [[likely]]
     return node_->array;
-  if (!is_traced()) {
-    throw TypeError("a {} is a record, and no array", node_->record->type.text())
-        .at(Location::of_caller())
-        .hint("compute with its fields");
-  }
-  return array_at_present();
+  const Node& node = landed();
+  if (node.traced) return array_at_present();
+  if (!node.record) return node.array;
+  throw TypeError("a {} is a record, and no array", node.record->type.text())
+      .at(Location::of_caller())
+      .hint("compute with its fields");
 }
 
 namespace {
@@ -91,6 +103,7 @@ Trace& trace_that_knows(const TracedValue& traced) {
 const Array& Tensor::array_at_present() const {
   Trace& trace = trace_that_knows(traced());
   trace.companion()->on_read(*this);
+  Trace::actual(*this);
   return traced().actual->array();
 }
 
@@ -104,13 +117,13 @@ bool Tensor::truth() const {
 }
 
 Array Tensor::take_array() && {
-  array();
+  if (node().traced || node_->record) return array();
   if (node_->owners.load(std::memory_order_acquire) == 1) return std::move(node_->array);
   return node_->array;
 }
 
 std::string Tensor::text() const {
-  if (!is_traced() && node_->record) return fmt::format("record : {}", type().text());
+  if (landed().record) return fmt::format("record : {}", type().text());
   return is_traced() ? fmt::format("traced : {}", traced().type.text()) : text_of(array());
 }
 

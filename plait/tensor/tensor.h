@@ -1,5 +1,6 @@
 // The value that users compute with. Either concrete, an array in memory, or traced: the result of
-// an instruction in a function that is being recorded (trace.h). Copies are cheap and share what
+// an instruction in a function that is being recorded (trace.h), until that trace ends: then it is
+// what the trace knew of it. Copies are cheap and share what
 // they hold; nobody changes it. Records (transform/record.h) travel the same ways.
 #pragma once
 
@@ -47,8 +48,11 @@ struct TracedValue {
   std::shared_ptr<TraceScope> scope;
   uint32_t value = 0;
   ir::Type type;
-  // What it is this time, where the trace knows (Trace::accompany): concrete.
-  std::shared_ptr<const Tensor> actual = nullptr;
+  // What it is this time, where the trace knows (Trace::accompany): concrete, and empty until
+  // somebody asks (Trace::actual).
+  std::shared_ptr<Tensor> actual = nullptr;
+  uint32_t piece = 0;  // of its trace (Trace::cut)
+  bool is_followed = true;  // else it was recorded under no_grad
 };
 
 // A record, or the absence of one, outside of traces.
@@ -77,7 +81,7 @@ class Tensor {
   }
 
   explicit operator bool() const { return node_ != nullptr; }
-  bool is_traced() const { return node().traced != nullptr; }
+  bool is_traced() const { return node().traced != nullptr && !has_landed(*node_->traced); }
   const void* identity() const { return node_; }  // equal for copies
   bool is_array() const;  // neither a record nor, in a trace, something else that is none
 
@@ -153,6 +157,9 @@ class Tensor {
     if (!node_) refuse_empty();
     return *node_;
   }
+  // Whether its trace has ended, and knew what it is.
+  static bool has_landed(const TracedValue& traced);
+  const Node& landed() const;  // that of what it is, if so; else its own
   [[noreturn]] static void refuse_empty();
   const Array& array_at_present() const;
 

@@ -39,14 +39,18 @@ Trace::Trace(std::string name, Apart) : Trace(std::move(name), true) {}
 Trace::Trace(std::string name, bool is_apart)
     : outer_(current_trace),
       is_apart_(is_apart || outer_ == nullptr),
-      scope_(std::make_shared<TraceScope>(TraceScope{this, name})),
-      program_(is_apart_ ? std::make_shared<TraceProgram>() : outer_->program_),
-      builder_(program_->builder.function(std::move(name))) {
-  builder_.set_location(Location::of_caller());
-  if (outer_ != nullptr) builder_.set_around(outer_->builder_);
-  for (const NamedAxis& axis : NamedAxisScope::open()) builder_.axis(axis.label, axis.size);
+      scope_(std::make_shared<TraceScope>(TraceScope{this, std::move(name)})),
+      program_(is_apart_ ? std::make_shared<TraceProgram>() : outer_->program_) {
+  begin_function();
   current_trace = this;
   pause_.emplace();
+}
+
+void Trace::begin_function() {
+  builder_.emplace(scope_->name, program_->builder.declarations());
+  builder_->set_location(Location::of_caller());
+  if (outer_ != nullptr) builder_->set_around(*outer_->builder_);
+  for (const NamedAxis& axis : NamedAxisScope::open()) builder_->axis(axis.label, axis.size);
 }
 
 Trace::~Trace() { close(); }
@@ -162,163 +166,24 @@ std::string Trace::include(const ir::Program& program, const ir::Function& funct
 void Trace::declare_sizes(const ir::Type& type) {
   type.for_each_dim([&](Dim dim) {
     dim.for_each_symbol([&](Dim symbol) {
-      if (!builder_.has_size(std::string(symbol.name()))) declare_size(symbol);
+      if (!builder_->has_size(std::string(symbol.name()))) declare_size(symbol);
     });
   });
 }
 
 void Trace::declare_size(Dim symbol) {
-  builder_.size_parameter(symbol.name());
+  builder_->size_parameter(symbol.name());
   size_parameters_.push_back(symbol);
 }
 
 Tensor Trace::parameter(const ir::Type& type, std::string_view label, Tensor actual) {
   declare_sizes(type);
-  TracedValue value{scope_, builder_.parameter(type, label), type};
+  TracedValue value{scope_, builder_->parameter(type, label), type, nullptr, piece_};
   if (actual) {
     learn_sizes({&type, 1}, {&actual, 1});
-    value.actual = std::make_shared<const Tensor>(std::move(actual));
+    value.actual = std::make_shared<Tensor>(std::move(actual));
   }
   return Tensor(std::move(value));
-}
-
-// ---- With numbers.
-
-namespace {
-
-// Concrete; empty where it is not known.
-Tensor actual_of(const Tensor& tensor) {
-  if (!tensor.is_traced()) return underived(tensor);
-  return tensor.traced().actual ? *tensor.traced().actual : Tensor();
-}
-
-}  // namespace
-
-// Tells host code what sizes are, and what holds of them.
-class Trace::Reader final : public SizeReader {
- public:
-  explicit Reader(Trace& trace) : trace_(trace) {}
-
- private:
-  std::optional<int64_t> number(Dim size) override {
-    const std::optional<int64_t> known = trace_.sizes_.actual(size);
-    if (known) trace_.sizes_.decide({size, SizeFact::equal, *known});
-    return known;
-  }
-  std::optional<bool> holds(const SizeFact& fact) override {
-    const bool is_known = trace_.sizes_.actual(fact.left) && trace_.sizes_.actual(fact.right);
-    return is_known ? std::optional(trace_.sizes_.decide(fact)) : std::nullopt;
-  }
-
-  Trace& trace_;
-};
-
-void Trace::accompany(Companion& companion) {
-  companion_ = &companion;
-  sizes_ = SizeContext({}, &actual_sizes_);
-  reader_ = std::make_unique<Reader>(*this);
-}
-
-bool Trace::decide(const Tensor& truth) {
-  const bool outcome = truth.traced().actual->item<bool>();
-  const ir::ValueId value = value_of(truth);
-  const Location location = Location::of_caller();
-  guard_born_sizes();
-  builder_.add({.primitive = ir::primitive(ir::Structure::guard),
-                .operands = {&value, 1},
-                .attributes = ir::Attributes::of(ir::GuardAttributes{outcome}),
-                .location = location});
-  companion_->on_guard(outcome, location);
-  return outcome;
-}
-
-// What was decided about sizes that are born here is looked at where it was.
-void Trace::guard_born_sizes() {
-  if (companion_ == nullptr) return;
-  for (; guarded_facts_ < sizes_.guards().size(); ++guarded_facts_) {
-    const SizeFact& fact = sizes_.guards()[guarded_facts_];
-    if (is_about_parameters(fact)) continue;
-    const Location location = Location::of_caller();
-    builder_.add({.primitive = ir::primitive(ir::Structure::size_guard),
-                  .attributes = ir::Attributes::of(ir::SizeGuardAttributes{fact}),
-                  .location = location});
-    companion_->on_guard(true, location);
-  }
-}
-
-void Trace::learn_sizes(std::span<const ir::Type> types, std::span<const Tensor> actual) {
-  for (size_t i = 0; i < types.size(); ++i) {
-    if (!types[i].is_array()) continue;
-    const Sizes& sizes = actual[i].array().sizes();
-    for (size_t axis = 0; axis < sizes.size(); ++axis) {
-      const Dim dim = types[i].shape()[axis];
-      if (dim.is_symbol() && !actual_sizes_.find(dim)) actual_sizes_.set(dim, sizes[axis]);
-    }
-  }
-}
-
-std::vector<Tensor> Trace::actual_results(const TracedInstruction& instruction,
-                                          const ir::Added& added) {
-  std::vector<Tensor> operands;
-  for (const Tensor& operand : instruction.operands) {
-    operands.push_back(actual_of(operand));
-    if (!operands.back()) return {};
-  }
-  const Instead alone(nullptr);
-  const ir::Instruction recorded = builder_.so_far().instruction(added.instruction);
-  std::vector<Tensor> results;
-  switch (recorded.primitive().structure) {
-    case ir::Structure::machine:
-      results = companion_->apply(recorded.primitive(), operands,
-                                  recorded.attributes().map_sizes(
-                                      [&](Dim dim) { return Dim(dim.evaluate(actual_sizes_)); }));
-      break;
-    case ir::Structure::literal:
-      results = {Tensor(Array::of(recorded.attributes_as<ir::LiteralAttributes>().value))};
-      break;
-    case ir::Structure::size: {
-      const auto& size = recorded.attributes_as<ir::SizeAttributes>();
-      const int64_t number = size.value.evaluate(actual_sizes_);
-      results = {Tensor(Array::filled(size.dtype, {}, Element::of_signed(number)))};
-      break;
-    }
-    default: results = run_alone(instruction, recorded, operands);
-  }
-  learn_sizes(recorded.result_types(), results);
-  return results;
-}
-
-// The instruction as a program of its own, with what it calls.
-std::vector<Tensor> Trace::run_alone(const TracedInstruction& instruction,
-                                     const ir::Instruction& recorded,
-                                     std::span<const Tensor> operands) {
-  const auto at_present = [&](Dim dim) { return Dim(dim.evaluate(actual_sizes_)); };
-  SymbolMap<Dim> sizes;
-  for (const auto& [symbol, number] : actual_sizes_) sizes.set(symbol, number);
-  ir::FunctionBuilder step = program_->builder.function(free_name("step"));
-  std::vector<ir::ValueId> values;
-  for (const Tensor& operand : operands) values.push_back(step.parameter(operand.type()));
-  std::vector<ir::Callee> callees(instruction.callees.begin(), instruction.callees.end());
-  for (ir::Callee& callee : callees) {
-    for (Dim& size : callee.sizes) size = at_present(size);
-  }
-  std::vector<Dim> size_arguments;
-  for (const Dim size : instruction.size_arguments) size_arguments.push_back(at_present(size));
-  std::vector<ir::Type> stated;
-  for (const ir::Type& type : instruction.stated_types) stated.push_back(type.substitute(sizes));
-  const ir::Added added = step.add({.primitive = recorded.primitive(),
-                                    .operands = values,
-                                    .attributes = recorded.attributes().map_sizes(at_present),
-                                    .callees = callees,
-                                    .size_arguments = size_arguments,
-                                    .stated_types = stated,
-                                    .location = recorded.location()});
-  std::vector<ir::ValueId> results;
-  for (size_t i = 0; i < added.count; ++i) results.push_back(added[i]);
-  ir::ProgramBuilder whole;
-  whole.add(step.finish(results));
-  whole.add_all(program_->builder);
-  return companion_->run(whole.finish(), operands);
 }
 
 namespace {
@@ -336,20 +201,34 @@ bool is_same_constant(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
+// What was recorded under no_grad and is used outside of it. It stays so where the function is
+// differentiated.
+ir::ValueId Trace::stopped(const TracedValue& traced) {
+  static const ir::Primitive& stop_gradient = *ir::find_primitive("stop_gradient");
+  if (!traced.type.is_array() || !ir::has_tangent(traced.type)) return traced.value;
+  const auto [place, is_new] = stopped_.try_emplace(traced.value, 0);
+  if (is_new) place->second = builder_->add(stop_gradient, {traced.value});
+  return place->second;
+}
+
 ir::ValueId Trace::value_of(const Tensor& tensor) {
+  const void* identity = tensor.identity();
   if (tensor.is_traced()) {
     const TracedValue& traced = tensor.traced();
-    if (traced.scope == scope_) return traced.value;
+    if (traced.scope == scope_ && traced.piece == piece_) {
+      return traced.is_followed || is_under_no_grad() ? traced.value : stopped(traced);
+    }
     if (!traced.scope->trace) {
       throw ValueError("a {} of the trace of {} is used after that trace has ended",
                        traced.type.text(), traced.scope->name)
           .at(Location::of_caller())
           .hint("give it back from the traced function instead of keeping it elsewhere");
     }
+    if (traced.scope == scope_) identity = traced.actual.get();
   }
-  const auto [place, is_new] = captured_.try_emplace(tensor.identity(), 0);
+  const auto [place, is_new] = captured_.try_emplace(identity, 0);
   const auto known =
-      is_new
+      is_new && !waits()
           ? std::ranges::find_if(
                 captures_, [&](const Tensor& capture) { return is_same_constant(capture, tensor); })
           : captures_.end();
@@ -358,7 +237,7 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
   } else if (is_new) {
     const ir::Type type = tensor.type();
     declare_sizes(type);
-    place->second = builder_.add({.primitive = capture_primitive(), .stated_types = {&type, 1}});
+    place->second = builder_->add({.primitive = capture_primitive(), .stated_types = {&type, 1}});
     captures_.push_back(tensor);
     capture_values_.push_back(place->second);
   }
@@ -369,30 +248,39 @@ std::vector<Tensor> Trace::tensors_of(const ir::Added& added, std::span<const Te
   std::vector<Tensor> results;
   results.reserve(added.count);
   for (size_t i = 0; i < added.count; ++i) {
-    TracedValue value{scope_, added[i], builder_.type_of(added[i])};
-    if (!actual.empty()) value.actual = std::make_shared<const Tensor>(actual[i]);
+    TracedValue value{scope_, added[i], builder_->type_of(added[i]), nullptr, piece_, !is_under_no_grad()};
+    if (!actual.empty()) {
+      value.actual = std::make_shared<Tensor>(actual[i]);
+    } else if (waits()) {
+      value.actual = std::make_shared<Tensor>();
+      waiting_.push_back({added[i], value.actual});
+    }
     results.push_back(Tensor(std::move(value)));
   }
   return results;
 }
 
-std::vector<Tensor> Trace::record(const TracedInstruction& instruction) {
+ir::Added Trace::add(const TracedInstruction& instruction) {
   std::vector<ir::ValueId> operands;
   operands.reserve(instruction.operands.size());
   for (const Tensor& operand : instruction.operands) operands.push_back(value_of(operand));
   guard_born_sizes();
-  const ir::Added added = builder_.add({.primitive = instruction.primitive,
-                                        .operands = operands,
-                                        .attributes = instruction.attributes,
-                                        .callees = instruction.callees,
-                                        .size_arguments = instruction.size_arguments,
-                                        .stated_types = instruction.stated_types,
-                                        .location = Location::of_caller()});
-  if (companion_ == nullptr) return tensors_of(added);
-  return tensors_of(added, actual_results(instruction, added));
+  return builder_->add({.primitive = instruction.primitive,
+                        .operands = operands,
+                        .attributes = instruction.attributes,
+                        .callees = instruction.callees,
+                        .size_arguments = instruction.size_arguments,
+                        .stated_types = instruction.stated_types,
+                        .location = Location::of_caller()});
+}
+
+std::vector<Tensor> Trace::record(const TracedInstruction& instruction) {
+  if (companion_ != nullptr) return record_with_numbers(instruction);
+  return tensors_of(add(instruction));
 }
 
 Tensor Trace::constant(Literal literal) {
+  if (waits()) return Tensor(Array::of(literal));
   return record({.primitive = ir::primitive(ir::Structure::literal),
                  .attributes = ir::Attributes::of(ir::LiteralAttributes{std::move(literal)})})[0];
 }
@@ -404,13 +292,13 @@ Tensor Trace::size(Dim size, DType dtype) {
 
 Dim Trace::as_size(const Tensor& count, bool at_least) {
   const ir::ValueId operand = value_of(count);
-  const Dim size = builder_.size_born(
-      builder_.add({.primitive = ir::primitive(ir::Structure::as_size),
+  const Dim size = builder_->size_born(
+      builder_->add({.primitive = ir::primitive(ir::Structure::as_size),
                     .operands = {&operand, 1},
                     .attributes = ir::Attributes::of(ir::AsSizeAttributes{at_least}),
                     .location = Location::of_caller()}));
   if (companion_ != nullptr) {
-    if (const Tensor actual = actual_of(count)) actual_sizes_.set(size, actual.item<int64_t>());
+    if (const Tensor known = actual(count)) actual_sizes_.set(size, known.item<int64_t>());
   }
   return size;
 }
@@ -424,7 +312,7 @@ Tensor Trace::refine(const Tensor& tensor, const Shape& shape) {
 }
 
 Location Trace::latest_location() const {
-  const ir::Function& function = builder_.so_far();
+  const ir::Function& function = builder_->so_far();
   return function.size() == 0 ? Location() : function.instruction(function.size() - 1).location();
 }
 
@@ -433,7 +321,7 @@ bool Trace::shows_size(Dim symbol) const {
     const Shape shape = type.is_array() ? type.shape() : Shape();
     return std::ranges::find_if(shape, is_same_as(symbol)) != shape.end();
   };
-  const ir::Function& function = builder_.so_far();
+  const ir::Function& function = builder_->so_far();
   for (ir::ValueId i = 0; i < function.parameter_count(); ++i) {
     if (shows(function.type_of(i))) return true;
   }
@@ -480,18 +368,26 @@ std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& rec
 
 std::vector<Dim> Trace::sizes_from_around() const {
   std::vector<Dim> found;
-  if (outer_ == nullptr) return found;
+  for (const Dim size : undeclared_sizes()) {
+    const std::string name(size.name());
+    for (const Trace* trace = outer_; trace != nullptr; trace = trace->outer_) {
+      if (!trace->builder_->has_size(name) && !trace->actual_sizes_.find(size)) continue;
+      found.push_back(size);
+      break;
+    }
+  }
+  return found;
+}
+
+std::vector<Dim> Trace::undeclared_sizes() const {
+  std::vector<Dim> found;
   const auto look_at = [&](Dim dim) {
     dim.for_each_symbol([&](Dim symbol) {
-      const std::string name(symbol.name());
-      if (builder_.has_size(name) || std::ranges::find_if(found, is_same_as(symbol)) != found.end())
-        return;
-      for (const Trace* trace = outer_; trace != nullptr; trace = trace->outer_) {
-        if (trace->builder_.has_size(name)) return found.push_back(symbol);
-      }
+      if (builder_->has_size(std::string(symbol.name()))) return;
+      if (std::ranges::find_if(found, is_same_as(symbol)) == found.end()) found.push_back(symbol);
     });
   };
-  for (const ir::Instruction instruction : builder_.so_far().instructions()) {
+  for (const ir::Instruction instruction : builder_->so_far().instructions()) {
     for (const ir::Type& type : instruction.result_types()) type.for_each_dim(look_at);
     if (instruction.attributes()) instruction.attributes().for_each_dim(look_at);
     for (const ir::Callee& callee : instruction.callees()) {
@@ -507,7 +403,7 @@ Trace::Instead::~Instead() { current_trace = inner_; }
 RecordedFunction Trace::finish(std::span<const Tensor> results) { return finish_with(results, {}); }
 
 RecordedFunction Trace::finish(std::span<const Tensor> results, const GivenSizes& sizes) {
-  builder_.declare_results(sizes.names, sizes.results);
+  builder_->declare_results(sizes.names, sizes.results);
   return finish_with(results, sizes.values);
 }
 
@@ -519,14 +415,20 @@ RecordedFunction Trace::finish_with(std::span<const Tensor> results,
   // Those that nothing which was captured shows become parameters too.
   for (const Dim size : sizes_from_around()) declare_size(size);
   close();
+  RecordedFunction recorded = conclude(values, size_values);
+  if (!is_apart_) program_->builder.add(recorded.function);
+  return recorded;
+}
+
+RecordedFunction Trace::conclude(std::span<const ir::ValueId> results,
+                                 std::span<const Dim> size_values) {
   for (const SizeFact& fact : sizes_.guards()) {
-    if (is_about_parameters(fact)) builder_.require(fact);
+    if (is_about_parameters(fact)) builder_->require(fact);
   }
-  std::shared_ptr<const ir::Function> function = builder_.finish(values, size_values);
+  std::shared_ptr<const ir::Function> function = builder_->finish(results, size_values);
   std::vector<ir::ValueId> places(function->value_count());
   std::iota(places.begin(), places.end(), 0);
   if (!captures_.empty()) function = with_captures(*function, places);
-  if (!is_apart_) program_->builder.add(function);
   return {std::move(function), std::move(captures_), std::move(places)};
 }
 

@@ -19,6 +19,8 @@
 
 namespace plait {
 
+class SizeReader;
+
 struct RecordedFunction {
   std::shared_ptr<const ir::Function> function;
   // What the function takes beyond its declared parameters, in order: tensors of traces further
@@ -50,19 +52,32 @@ struct TraceProgram {
   std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included;  // and as what
 };
 
-// What runs beside a trace, so that what is recorded has numbers at once.
+// Instructions that were recorded one after the other, as a program of what they take.
+struct TracedPiece {
+  ir::Program program;
+  std::vector<Tensor> operands;   // concrete
+  std::vector<bool> is_constant;  // of operands: a number that host code put in
+};
+
+// What runs beside a trace, so that what is recorded has numbers.
 class Companion {
  public:
   virtual ~Companion() = default;
-  // The results of an instruction without callees, or of a program. No trace is open meanwhile, and
-  // sizes are numbers.
+  // Whether results are computed when somebody asks, a piece at once, and not as they are recorded.
+  // What may fail, or is seen from outside, is done as it is recorded nevertheless.
+  virtual bool waits() const { return false; }
+  // The results of an instruction without callees, of a program, or of a piece. No trace is open
+  // meanwhile, and sizes are numbers, but in a piece.
   virtual std::vector<Tensor> apply(const ir::Primitive& primitive,
                                     std::span<const Tensor> operands,
                                     const ir::Attributes& attributes) = 0;
   virtual std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> operands) = 0;
-  virtual void on_read(const Tensor& value) = 0;  // host code takes the numbers
+  virtual std::vector<Tensor> run(const TracedPiece& piece) {
+    return run(piece.program, piece.operands);
+  }
+  virtual void on_read(const Tensor&) {}  // host code takes the numbers
   // The trace goes on as it holds where a guard says so.
-  virtual void on_guard(bool outcome, Location location) = 0;
+  virtual void on_guard(bool /*outcome*/, Location) {}
 };
 
 class Trace {
@@ -83,8 +98,14 @@ class Trace {
   // Before any parameter: what is recorded is run too, by the companion.
   void accompany(Companion& companion);
   Companion* companion() const { return companion_; }
+  // What a tensor is this time: concrete, and empty where nobody knows.
+  static Tensor actual(const Tensor& tensor);
   // What a bool[] is this time; a guard says that it was so. Its trace must know.
   bool decide(const Tensor& truth);
+  // Where the companion waits: an argument, in place of a parameter; and all is computed that was
+  // recorded and that somebody still has.
+  Tensor given(const ir::Type& type, Tensor actual);
+  void catch_up();
 
   // The one, this or further out, that is not within another.
   const Trace* outermost() const;
@@ -105,7 +126,7 @@ class Trace {
   void declare_sizes(const ir::Type& type);
   void declare_size(Dim symbol);  // ValueError where there is one of that name
   // A name like this one, which no size has here or in the traces that this one is within.
-  Dim fresh_size(std::string_view hint) { return builder_.fresh_size(hint); }
+  Dim fresh_size(std::string_view hint) { return builder_->fresh_size(hint); }
   // Before any instruction, with its sizes declared.
   Tensor parameter(const ir::Type& type, std::string_view label = {}, Tensor actual = {});
   std::vector<Tensor> record(const TracedInstruction& instruction);
@@ -156,20 +177,35 @@ class Trace {
   ir::Program part(const RecordedFunction& entry);
 
  private:
+  void begin_function();
+  ir::Added add(const TracedInstruction& instruction);
   ir::ValueId value_of(const Tensor& tensor);  // captured where it is none of this trace
+  bool is_under_no_grad() const { return NoGrad::depth() > no_grads_; }
+  ir::ValueId stopped(const TracedValue& traced);
   std::vector<Tensor> tensors_of(const ir::Added& added, std::span<const Tensor> actual = {});
   std::shared_ptr<const ir::Function> with_captures(const ir::Function& recorded,
                                                     std::vector<ir::ValueId>& values) const;
   RecordedFunction finish_with(std::span<const Tensor> results, std::span<const Dim> size_values);
+  RecordedFunction conclude(std::span<const ir::ValueId> results, std::span<const Dim> size_values);
   bool is_about_parameters(const SizeFact& fact) const;
+  std::vector<Dim> undeclared_sizes() const;
   void close();
 
+  // ---- With numbers (trace_with_numbers.cpp).
+  bool waits() const;
   // Of what is recorded here: what it is this time, where that is known.
   std::vector<Tensor> actual_results(const TracedInstruction& instruction, const ir::Added& added);
   std::vector<Tensor> run_alone(const TracedInstruction& instruction,
                                 const ir::Instruction& recorded, std::span<const Tensor> operands);
   void learn_sizes(std::span<const ir::Type> types, std::span<const Tensor> actual);
   void guard_born_sizes();
+  std::vector<Tensor> record_with_numbers(const TracedInstruction& instruction);
+  static bool is_done_at_once(const TracedInstruction& instruction);
+  std::vector<Tensor> record_at_once(const TracedInstruction& instruction);
+  // What was recorded since the last time is a function of its own, which takes what it uses of
+  // what was before; recording goes on with the next one.
+  TracedPiece cut(std::span<const ir::ValueId> results);
+  void begin_piece();
 
   Trace(std::string name, bool is_apart);
 
@@ -177,7 +213,7 @@ class Trace {
   bool is_apart_;
   std::shared_ptr<TraceScope> scope_;
   std::shared_ptr<TraceProgram> program_;  // shared with the outer trace
-  ir::FunctionBuilder builder_;
+  std::optional<ir::FunctionBuilder> builder_;
   SizeContext sizes_;
   std::vector<Dim> size_parameters_;
   std::vector<Tensor> captures_;
@@ -185,13 +221,22 @@ class Trace {
   std::unordered_map<const void*, ir::ValueId> captured_;  // by identity
   // What is recorded is followed as a whole, when its function is used.
   std::optional<LevelPause> pause_;
+  const int no_grads_ = NoGrad::depth();  // around it
+  std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // what stands for those under no_grad
   LevelPtr tape_level_;  // null until asked for
 
   Companion* companion_ = nullptr;  // where what is recorded is run too
   SymbolMap<int64_t> actual_sizes_;
-  class Reader;
-  std::unique_ptr<Reader> reader_;
+  std::unique_ptr<SizeReader> reader_;
   size_t guarded_facts_ = 0;  // of those about sizes: for how many there are guards, if need be
+  static constexpr uint32_t kBeforeAll = 0;
+  uint32_t piece_ = 1;
+  // Of this piece, what is to be computed if somebody still has it then.
+  struct Waiting {
+    ir::ValueId value;
+    std::weak_ptr<Tensor> actual;
+  };
+  std::vector<Waiting> waiting_;
 };
 
 }  // namespace plait

@@ -15,6 +15,7 @@
 #include "plait/tensor/machine.h"
 #include "plait/transform/custom.h"
 #include "plait/transform/jit_entries.h"
+#include "plait/transform/jit_pieces.h"
 #include "plait/transform/jit_recording.h"
 #include "plait/transform/programs.h"
 #include "plait/transform/run_program.h"
@@ -70,6 +71,7 @@ std::vector<std::string> list_backends() {
 std::string JitStats::text() const {
   std::string text = fmt::format("{} recorded, {} hits, {} guards failed, {} runs of the host code",
                                  traces, hits, failed_guards, host_runs);
+  if (pieces > 0) text += fmt::format(" in {} pieces", pieces);
   for (const Retrace& retrace : retraces) {
     text += fmt::format("\n  {}{}", retrace.why,
                         retrace.times > 1 ? fmt::format(" ({} times)", retrace.times) : "");
@@ -98,8 +100,14 @@ Dim symbol_for(const Entry& entry, std::string name) {
 }  // namespace
 
 struct Cache::State {
-  JitOptions options;
-  JitBackend backend;
+  explicit State(JitOptions given)
+      : options(std::move(given)),
+        backend(backend_of(options.backend)),
+        pieces(options, backend) {}
+
+  const JitOptions options;
+  const JitBackend backend;
+  Pieces pieces;
   std::mutex mutex;  // of all that follows, but `recording` of entries
   std::deque<Entry> entries;
   JitStats stats;
@@ -118,10 +126,14 @@ struct Cache::State {
              const Way* left);
   Entry& entry_of(const Call& call, std::span<const int64_t> sizes);
   void make_dynamic(Entry& entry, const Call& call) const;
-  Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why);
+  static Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why);
+  std::vector<ir::Type> types_of(const Entry& entry, const Pattern& pattern) const;
+  void check_promised(const Variant& variant, std::span<const int64_t> sizes) const;
   Outcome record_way(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
+  bool gives_away(const Way& way) const;
   Outcome run_way(Call& call, const Way& way, EffectLog& log) const;
   Outcome run_by_host(const Call& call) const;
+  Outcome run_host_in_pieces(const Call& call, const Found& found, std::span<const int64_t> sizes);
   void note(const Found& found, const Recording& recording);
   void note_retrace(const std::string& why);
 };
@@ -239,12 +251,16 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   Found found;
   found.entry = &entry_of(call, sizes);
   if (found.entry->variants.empty()) found.why = found.entry->why;
+  std::vector<int64_t> numbers;
   if (found.entry->is_run_by_host) {
     found.is_run_by_host = true;
     ++stats.host_runs;
+    for (Variant& variant : found.entry->variants) {
+      if (variant.pattern.fits(sizes, numbers)) found.variant = &variant;
+    }
+    if (found.variant == nullptr) found.variant = &new_variant(*found.entry, sizes, found.why);
     return found;
   }
-  std::vector<int64_t> numbers;
   const SizeFact* failing = nullptr;
   for (Variant& variant : found.entry->variants) {
     if (!variant.pattern.fits(sizes, numbers)) continue;
@@ -289,6 +305,53 @@ Outcome Cache::State::run_by_host(const Call& call) const {
   return outcome;
 }
 
+std::vector<ir::Type> Cache::State::types_of(const Entry& entry, const Pattern& pattern) const {
+  std::vector<ir::Type> types;
+  size_t place = 0;
+  for (const LeafKind& kind : entry.kinds) {
+    if (kind.record.is_record()) {
+      types.push_back(kind.record);
+      continue;
+    }
+    std::vector<Dim> dims;
+    for (size_t axis = 0; axis < kind.rank; ++axis, ++place) {
+      const int64_t size = pattern.sizes[place];
+      dims.push_back(size >= 0 ? Dim(size) : entry.symbols[place]);
+    }
+    types.push_back(ir::Type::array(kind.dtype, Shape(dims)));
+  }
+  return types;
+}
+
+void Cache::State::check_promised(const Variant& variant, std::span<const int64_t> sizes) const {
+  std::vector<int64_t> numbers;
+  variant.pattern.fits(sizes, numbers);
+  const SizeFact* failing = nullptr;
+  if (all_hold(variant.promised, variant.pattern, numbers, &failing)) return;
+  throw ShapeError("{}: {} was promised of the sizes, which are {}", options.name, failing->text(),
+                   fmt::join(sizes, ", "))
+      .at(Location::of_caller());
+}
+
+// What the host code computes until it reads a number is run at once, and is known the next time.
+Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
+                                         std::span<const int64_t> sizes) {
+  check_promised(*found.variant, sizes);
+  if (pieces.is_full() || customs::is_followed(call.leaves)) return run_by_host(call);
+  std::vector<ir::Type> types;
+  {
+    const std::lock_guard lock(mutex);
+    types = types_of(*found.entry, found.variant->pattern);
+  }
+  Outcome outcome = run_in_pieces({.name = options.name,
+                                   .types = types,
+                                   .leaves = call.leaves,
+                                   .facts = found.variant->promised,
+                                   .host = call.host},
+                                  pieces);
+  return outcome;
+}
+
 // Only the thread that holds `recording` of the entry is here.
 Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64_t> sizes,
                                  EffectLog& log) {
@@ -297,28 +360,9 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
   {
     const std::lock_guard lock(mutex);
     if (found.variant == nullptr) found.variant = &new_variant(entry, sizes, found.why);
-    size_t place = 0;
-    for (size_t i = 0; i < call.leaves.size(); ++i) {
-      if (!call.leaves[i].is_array()) {
-        types.push_back(entry.kinds[i].record);
-        continue;
-      }
-      std::vector<Dim> dims;
-      for (size_t axis = 0; axis < entry.kinds[i].rank; ++axis, ++place) {
-        const int64_t size = found.variant->pattern.sizes[place];
-        dims.push_back(size >= 0 ? Dim(size) : entry.symbols[place]);
-      }
-      types.push_back(ir::Type::array(entry.kinds[i].dtype, Shape(dims)));
-    }
+    types = types_of(entry, found.variant->pattern);
   }
-  std::vector<int64_t> numbers;
-  found.variant->pattern.fits(sizes, numbers);
-  const SizeFact* failing = nullptr;
-  if (!all_hold(found.variant->promised, found.variant->pattern, numbers, &failing)) {
-    throw ShapeError("{}: {} was promised of the sizes, which are {}", options.name,
-                     failing->text(), fmt::join(sizes, ", "))
-        .at(Location::of_caller());
-  }
+  check_promised(*found.variant, sizes);
   log.rewind();
   Recording recording = record({.options = options,
                                 .types = types,
@@ -358,16 +402,16 @@ void Cache::State::note(const Found& found, const Recording& recording) {
   }
 }
 
+// What goes over to another way, or to the host code, needs its arguments again.
+bool Cache::State::gives_away(const Way& way) const {
+  return way.outcomes.empty() && !options.donate.empty();
+}
+
 Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const {
-  // What goes over to another way needs its arguments again.
-  std::vector<Tensor> arguments = way.outcomes.empty() ? std::move(call.leaves) : call.leaves;
+  std::vector<Tensor> arguments = gives_away(way) ? std::move(call.leaves) : call.leaves;
   arguments.insert(arguments.end(), way.hidden.begin(), way.hidden.end());
-  if (!customs::is_followed(arguments)) {
-    if (way.outcomes.empty()) return {way.run(std::move(arguments)), way.result};
-    const EffectLog::Scope effects(log);
-    return {way.run(std::move(arguments)), way.result};
-  }
   const EffectLog::Scope effects(log);
+  if (!customs::is_followed(arguments)) return {way.run(std::move(arguments)), way.result};
   size_t guards = 0;
   const RunOptions guarded{.on_guard = [&](bool found, bool expected) {
     if (found != expected) throw SideExit{guards};
@@ -391,7 +435,7 @@ Outcome Cache::State::run(Call call) {
     Found found = find(call, sizes, outcomes, left.get());
     if (found.is_run_by_host) {
       const EffectLog::Scope effects(log);
-      return run_by_host(call);
+      return run_host_in_pieces(call, found, sizes);
     }
     if (!found.way) {
       if (recording.owns_lock()) return record_way(call, found, sizes, log);
@@ -414,20 +458,25 @@ Outcome Cache::State::run(Call call) {
       log.rewind();
       const std::lock_guard lock(mutex);
       ++stats.failed_guards;
+    } catch (const Error&) {
+      // Which the host code may catch, and go on.
+      if (options.fullgraph || gives_away(*found.way)) throw;
+      log.rewind();
+      const EffectLog::Scope effects(log);
+      return run_by_host(call);
     }
   }
 }
 
-Cache::Cache(JitOptions options) : state_(std::make_shared<State>()) {
-  state_->backend = backend_of(options.backend);
-  state_->options = std::move(options);
-}
+Cache::Cache(JitOptions options) : state_(std::make_shared<State>(std::move(options))) {}
 
 Outcome Cache::operator()(Call call) const { return state_->run(std::move(call)); }
 
 JitStats Cache::stats() const {
   const std::lock_guard lock(state_->mutex);
-  return state_->stats;
+  JitStats stats = state_->stats;
+  stats.pieces = state_->pieces.count();
+  return stats;
 }
 
 const JitOptions& Cache::options() const { return state_->options; }

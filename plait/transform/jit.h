@@ -67,6 +67,7 @@ struct JitStats {
   int64_t hits = 0;           // calls that ran what was recorded, and no host code
   int64_t failed_guards = 0;  // in calls that went over to another way
   int64_t host_runs = 0;      // calls that ran the host code, since it reads
+  int64_t pieces = 0;         // programs of what such host code computes between two reads
   std::vector<Retrace> retraces = {};
 
   std::string text() const;

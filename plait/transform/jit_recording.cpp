@@ -67,8 +67,7 @@ Recording record(const ToRecord& what, EffectLog& log) {
   const std::vector<Tensor> results = what.host(parameters, result);
   Recording recording;
   for (const Tensor& each : results) {
-    const bool is_known = each && each.is_traced() && each.traced().actual;
-    recording.outcome.leaves.push_back(is_known ? *each.traced().actual : each);
+    recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
   }
   recording.outcome.result = std::make_shared<const std::any>(std::move(result));
   recording.read = companion.read;

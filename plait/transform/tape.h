@@ -67,7 +67,6 @@ class Tape {
 };
 
 // While one is there, this thread follows nothing for derivatives that were begun before.
-using NoGrad = LevelPause;
 template <class F>
 auto no_grad(F f) {
   const NoGrad pause;

@@ -64,6 +64,8 @@ void bind_levels(nb::module_& module) {
       .def("close", &Pushforward::close);
   nb::class_<LevelPause>(module, "_LevelPause");
   module.def("_pause_levels", [] { return std::make_unique<LevelPause>(); });
+  nb::class_<NoGrad>(module, "_NoGrad");
+  module.def("_no_grad", [] { return std::make_unique<NoGrad>(); });
   module.def("_check_argument", [](const Tensor& leaf, const std::string& path, size_t argument,
                                    bool holomorphic, bool allow_integers) {
     gradients::check_argument(leaf, path, argument, {holomorphic, allow_integers});

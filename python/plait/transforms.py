@@ -177,8 +177,9 @@ class custom_jvp(_Custom):
         return self
 
     def _followed(self, arguments, leaves, skeleton):
-        with no_grad():
-            result = self._function(*arguments)
+        pause = _core._pause_levels()
+        result = self._function(*arguments)
+        del pause
         results, _, result_skeleton = _tensors(result)
 
         def along(at, tangents):
@@ -305,7 +306,7 @@ class no_grad:
     """`with no_grad():`, or as a decorator: nothing is followed for derivatives that were begun before."""
 
     def __enter__(self):
-        self._pause = _core._pause_levels()
+        self._pause = _core._no_grad()
         return self
 
     def __exit__(self, *_):

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/plait.h"
+#include "tests/transform/transform_support.h"
 
 namespace plait {
 namespace {
@@ -233,6 +234,27 @@ TEST(Jit, GuardsHoldUnderDerivatives) {
   for (const double value : {2., -3., 4., -5.}) {
     const Tensor x = full({}, value, DType::f64);
     EXPECT_EQ(grad(jitted)(x).item<double>(), value > 0 ? 2 * value : -1) << value;
+  }
+}
+
+TEST(Jit, NoGradIsPartOfTheRecord) {
+  const auto f = [](const Tensor& x) {
+    const Tensor scale = no_grad([&] { return sum(x * x) + 1; });
+    const Tensor count = no_grad([&] { return sum(astype(x > 0, DType::i64)); });
+    return sum(x * scale) * count + no_grad([&] { return max(x) * scale; });
+  };
+  const auto jitted = jit(f);
+  for (int i = 0; i < 3; ++i) {
+    const Tensor x = numbers({3}, i);
+    expect_alike(grad(jitted)(x), grad(f)(x));
+    EXPECT_EQ(jitted(x).text(), f(x).text());
+  }
+  const auto branched = [&](const Tensor& x) {
+    return cond(sum(x) > 0, f, [](const Tensor& y) { return sum(y); }, x);
+  };
+  for (int i = 0; i < 4; ++i) {
+    const Tensor x = numbers({3}, i);
+    expect_alike(grad(jit(branched))(x), grad(branched)(x));
   }
 }
 
