@@ -33,23 +33,38 @@ function(plait_set_options target)
   endif()
 endfunction()
 
-# plait_unite(<target> <folder>): compiles the target's sources that lie in a folder three at a time,
+# plait_unite(<target> <folder>): compiles the target's sources that lie in a folder six at a time,
 # since half of the time that one takes goes to what it includes. So no two files of a folder may give
-# things of their own the same name. Sources with options of their own are compiled one by one.
+# things of their own the same name. Sources with options of their own are compiled one by one. What is
+# compiled lies in PLAIT_UNITY_FOLDER: builds that name the same one share it, and what a compiler
+# cache has of it.
 function(plait_unite target folder)
   if(NOT PLAIT_UNITY)
     return()
   endif()
-  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   list(FILTER sources INCLUDE REGEX "/${folder}/[^/]*\\.cpp$")
   list(SORT sources)
-  set(count 0)
+  set(alike "")
   foreach(source IN LISTS sources)
-    math(EXPR number "${count} / 3")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP "${folder}_${number}")
-    math(EXPR count "${count} + 1")
+    get_source_file_property(options "${source}" COMPILE_OPTIONS)
+    get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
+    if(NOT options AND NOT definitions)
+      list(APPEND alike "${source}")
+    endif()
   endforeach()
+  set(number 0)
+  while(alike)
+    list(SUBLIST alike 0 6 some)
+    list(REMOVE_ITEM alike ${some})
+    set_source_files_properties(${some} PROPERTIES HEADER_FILE_ONLY ON)
+    list(TRANSFORM some REPLACE "(.+)" "#include \"\\1\"\n")
+    list(JOIN some "" includes)
+    set(united "${PLAIT_UNITY_FOLDER}/${target}_${folder}_${number}.cpp")
+    file(CONFIGURE OUTPUT "${united}" CONTENT "${includes}" @ONLY)
+    target_sources(${target} PRIVATE "${united}")
+    math(EXPR number "${number} + 1")
+  endwhile()
 endfunction()
 
 # plait_add_program(<target> <source>...): an executable that uses Plait.

@@ -76,6 +76,8 @@
 #include "plait/ops/at.h"
 #include "plait/ops/attention.h"
 #include "plait/ops/call.h"
+#include "plait/ops/callback.h"
+#include "plait/ops/check.h"
 #include "plait/ops/checkpoint_name.h"
 #include "plait/ops/collective.h"
 #include "plait/ops/complex.h"

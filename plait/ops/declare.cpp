@@ -1,6 +1,8 @@
 #include "plait/ops/declare.h"
 
 #include "plait/ops/activation.h"
+#include "plait/ops/callback.h"
+#include "plait/ops/check.h"
 #include "plait/ops/checkpoint_name.h"
 #include "plait/ops/collective.h"
 #include "plait/ops/complex.h"
@@ -59,6 +61,8 @@ void register_all() {
   register_linalg_ops();
   register_fft_ops();
   register_print();
+  register_check();
+  register_callback();
   register_checkpoint_name();
   register_collective_ops();
 }

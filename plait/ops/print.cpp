@@ -11,6 +11,7 @@
 #include "plait/ir/inference.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/samples.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/effect_log.h"
 
@@ -43,9 +44,8 @@ struct InSink {
   Printing& printing;
 };
 
-void print_now(const KernelCall& call) {
-  const std::string& label = call.attributes.as<PrintAttributes>().label;
-  const std::string numbers = text_of(call.operands[0]);
+void print_now(const Array& x, const std::string& label) {
+  const std::string numbers = text_of(x);
   const std::string text = label.empty() ? numbers : label + ": " + numbers;
   Printing& state = printing();
   const std::lock_guard lock(state.mutex);
@@ -59,24 +59,33 @@ struct PrintTable;
 const PrintTable& print_ops();
 
 struct PrintTable {
-  const ir::Primitive& print =
-      declare({.primitive = {.name = "print",
-                             .summary = "Prints the label and the numbers; nothing comes of it.",
-                             .attributes = &ir::schema_of<PrintAttributes>(),
-                             .operands = ir::exactly(1),
-                             .infer = [](ir::Inference& in) { in.expect_array(0, kAllDTypes); },
-                             .effects = [](const ir::Instruction&) -> ir::Effects {
-                               return {.observable = true};
-                             }},
-               .rules = {.not_differentiable = "has no results",
-                         // All values at once, as one tensor with the new dimension in front.
-                         .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
-                                         const auto&) {
-                           return apply_all(print_ops().print, operands, a);
-                         }}},
-               .evaluator = [](KernelCall& call, const void*) {
-                 EffectLog::once(call, [&] { print_now(call); });
-               }});
+  const ir::Primitive& print = declare(
+      {.primitive = {
+           .name = "print",
+           .summary = "Prints the label and the numbers; nothing comes of it.",
+           .attributes = &ir::schema_of<PrintAttributes>(),
+           .operands = ir::exactly(1),
+           .infer =
+               [](ir::Inference& in) {
+                 in.expect_array(0, kAllDTypes);
+                 expect_samples(in, in.attributes_as<PrintAttributes>().samples);
+               },
+           .effects = [](const ir::Instruction&) -> ir::Effects { return {.observable = true}; }},
+       .rules = {.not_differentiable = "has no results",
+                 .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
+                                 const auto&) {
+                   PrintAttributes attributes = a.as<PrintAttributes>();
+                   ++attributes.samples;
+                   return apply_all(print_ops().print, operands,
+                                    ir::Attributes::of(std::move(attributes)));
+                 }}},
+       .evaluator = [](KernelCall& call, const void*) {
+         const auto& attributes = call.attributes.as<PrintAttributes>();
+         EffectLog::once(call, [&] {
+           for_each_sample(call.operands, attributes.samples,
+                           [&](auto operands, auto) { print_now(operands[0], attributes.label); });
+         });
+       }});
 };
 const PrintTable& print_ops() {
   static const PrintTable table;

@@ -1,6 +1,7 @@
 // Looking at values while they are computed.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -11,7 +12,8 @@ namespace plait {
 
 // Prints "label: " and x as text (Tensor::text), or the text alone where there is no label. In a
 // program it is an instruction, which prints whenever the program comes there: in order with
-// whatever else is seen from outside, never removed or repeated. Gives x back.
+// whatever else is seen from outside, never removed or repeated; under vmap sample by sample. Gives
+// x back.
 Tensor print(const Tensor& x, std::string_view label = {});
 
 // Takes what is printed, without the end of the line.
@@ -23,6 +25,7 @@ PrintSink set_print_sink(PrintSink sink);
 
 struct PrintAttributes {
   std::string label = {};
+  int64_t samples = 0;  // ops/samples.h
 };
 
 void register_print();

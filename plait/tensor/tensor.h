@@ -51,7 +51,7 @@ struct TracedValue {
   // What it is this time, where the trace knows (Trace::accompany): concrete, and empty until
   // somebody asks (Trace::actual).
   std::shared_ptr<Tensor> actual = nullptr;
-  uint32_t piece = 0;  // of its trace (Trace::cut)
+  uint32_t piece = 0;       // of its trace (Trace::cut)
   bool is_followed = true;  // else it was recorded under no_grad
 };
 

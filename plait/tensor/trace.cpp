@@ -248,7 +248,8 @@ std::vector<Tensor> Trace::tensors_of(const ir::Added& added, std::span<const Te
   std::vector<Tensor> results;
   results.reserve(added.count);
   for (size_t i = 0; i < added.count; ++i) {
-    TracedValue value{scope_, added[i], builder_->type_of(added[i]), nullptr, piece_, !is_under_no_grad()};
+    TracedValue value{scope_,  added[i], builder_->type_of(added[i]),
+                      nullptr, piece_,   !is_under_no_grad()};
     if (!actual.empty()) {
       value.actual = std::make_shared<Tensor>(actual[i]);
     } else if (waits()) {
@@ -294,9 +295,9 @@ Dim Trace::as_size(const Tensor& count, bool at_least) {
   const ir::ValueId operand = value_of(count);
   const Dim size = builder_->size_born(
       builder_->add({.primitive = ir::primitive(ir::Structure::as_size),
-                    .operands = {&operand, 1},
-                    .attributes = ir::Attributes::of(ir::AsSizeAttributes{at_least}),
-                    .location = Location::of_caller()}));
+                     .operands = {&operand, 1},
+                     .attributes = ir::Attributes::of(ir::AsSizeAttributes{at_least}),
+                     .location = Location::of_caller()}));
   if (companion_ != nullptr) {
     if (const Tensor known = actual(count)) actual_sizes_.set(size, known.item<int64_t>());
   }

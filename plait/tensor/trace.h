@@ -221,9 +221,9 @@ class Trace {
   std::unordered_map<const void*, ir::ValueId> captured_;  // by identity
   // What is recorded is followed as a whole, when its function is used.
   std::optional<LevelPause> pause_;
-  const int no_grads_ = NoGrad::depth();  // around it
+  const int no_grads_ = NoGrad::depth();                  // around it
   std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // what stands for those under no_grad
-  LevelPtr tape_level_;  // null until asked for
+  LevelPtr tape_level_;                                   // null until asked for
 
   Companion* companion_ = nullptr;  // where what is recorded is run too
   SymbolMap<int64_t> actual_sizes_;

@@ -66,9 +66,9 @@ bool Trace::decide(const Tensor& truth) {
   const Location location = Location::of_caller();
   guard_born_sizes();
   builder_->add({.primitive = ir::primitive(ir::Structure::guard),
-                .operands = {&value, 1},
-                .attributes = ir::Attributes::of(ir::GuardAttributes{outcome}),
-                .location = location});
+                 .operands = {&value, 1},
+                 .attributes = ir::Attributes::of(ir::GuardAttributes{outcome}),
+                 .location = location});
   companion_->on_guard(outcome, location);
   return outcome;
 }
@@ -81,8 +81,8 @@ void Trace::guard_born_sizes() {
     if (is_about_parameters(fact)) continue;
     const Location location = Location::of_caller();
     builder_->add({.primitive = ir::primitive(ir::Structure::size_guard),
-                  .attributes = ir::Attributes::of(ir::SizeGuardAttributes{fact}),
-                  .location = location});
+                   .attributes = ir::Attributes::of(ir::SizeGuardAttributes{fact}),
+                   .location = location});
     companion_->on_guard(true, location);
   }
 }
@@ -242,7 +242,8 @@ void Trace::begin_piece() {
   // Functions within this one may still be on their way.
   if (current() == this) {
     const auto program = std::make_shared<TraceProgram>();
-    for (const ir::RecordType& record : program_->builder.records()) program->builder.record(record);
+    for (const ir::RecordType& record : program_->builder.records())
+      program->builder.record(record);
     program_ = program;
   }
   begin_function();

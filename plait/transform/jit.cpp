@@ -101,9 +101,7 @@ Dim symbol_for(const Entry& entry, std::string name) {
 
 struct Cache::State {
   explicit State(JitOptions given)
-      : options(std::move(given)),
-        backend(backend_of(options.backend)),
-        pieces(options, backend) {}
+      : options(std::move(given)), backend(backend_of(options.backend)), pieces(options, backend) {}
 
   const JitOptions options;
   const JitBackend backend;

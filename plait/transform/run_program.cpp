@@ -101,9 +101,12 @@ class TensorRun final : public FunctionRun<Tensor> {
       return custom(instruction, operands);
     }
     if (structure == ir::Structure::machine) {
-      const std::string& name = instruction.primitive().name;
-      if (options_.draw_key && name == "draw_key") return {options_.draw_key()};
-      if (control::Again::is_open() && name == "print") return {};
+      const ir::Primitive& primitive = instruction.primitive();
+      if (options_.draw_key && primitive.name == "draw_key") return {options_.draw_key()};
+      // What is only seen from outside was seen.
+      const bool is_done = control::Again::is_open() && instruction.result_count() == 0 &&
+                           primitive.effects && primitive.effects(instruction).observable;
+      if (is_done) return {};
     }
     if (structure != ir::Structure::machine || !options_.in_place_of) {
       return run_instruction(instruction, operands, sizes);

@@ -162,4 +162,15 @@ std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> 
   return results;
 }
 
+std::vector<Tensor> run(LeafFunction function, std::span<const Tensor> leaves,
+                        const std::vector<size_t>& leaves_of_arguments,
+                        const VmapOptions& options) {
+  const auto out = [&](size_t count) {
+    return axes_of_leaves("out", options.out, std::vector<size_t>(count, 1));
+  };
+  return run([&](auto given) { return function(given); }, leaves,
+             axes_of_leaves("in", options.in, leaves_of_arguments), out, options.size,
+             options.name);
+}
+
 }  // namespace plait::vmaps

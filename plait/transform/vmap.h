@@ -20,6 +20,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/function_ref.h"
 #include "plait/core/transformed.h"
 #include "plait/core/tree.h"
 #include "plait/tensor/tensor.h"
@@ -49,6 +50,10 @@ using OutAxes = std::function<std::vector<LaneAxis>(size_t results)>;
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
                         std::span<const LaneAxis> in, const OutAxes& out,
                         const std::optional<Dim>& size, const std::string& name = {});
+// The same of arguments of so many tensors each.
+using LeafFunction = FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;
+std::vector<Tensor> run(LeafFunction function, std::span<const Tensor> leaves,
+                        const std::vector<size_t>& leaves_of_arguments, const VmapOptions& options);
 
 }  // namespace vmaps
 
@@ -57,19 +62,14 @@ auto vmap(F f, VmapOptions options = {}) {
   return transformed(std::move(f), [options = std::move(options)]<class... Arguments>(
                                        const F& function, const Arguments&... arguments) {
     const std::tuple all(arguments...);
-    const std::vector<LaneAxis> axes =
-        vmaps::axes_of_leaves("in", options.in, {leaf_count(arguments)...});
     using Result = decltype(function(arguments...));
     std::optional<Result> structure;
     const auto on_leaves = [&](std::span<const Tensor> given) {
       structure.emplace(std::apply(function, replace_leaves(all, given)));
       return tensors_of(*structure);
     };
-    const auto out = [&](size_t count) {
-      return vmaps::axes_of_leaves("out", options.out, std::vector<size_t>(count, 1));
-    };
     const std::vector<Tensor> results =
-        vmaps::run(on_leaves, tensors_of(all), axes, out, options.size, options.name);
+        vmaps::run(on_leaves, tensors_of(all), {leaf_count(arguments)...}, options);
     return replace_leaves(std::move(*structure), results);
   });
 }

@@ -42,7 +42,7 @@ std::string text_of(nb::handle value, Strings strings) {
   return nb::str(nb::repr(value)).c_str();
 }
 
-void read(const ir::AttributeField& field, std::string_view text, void* attributes) {
+void read_field(const ir::AttributeField& field, std::string_view text, void* attributes) {
   TextReader reader(text);
   field.ops->parse(reader, field.in(attributes));
   if (!reader.at_end()) reader.fail_expecting("the end");
@@ -56,7 +56,7 @@ std::string readable_text(const ir::Primitive& primitive, const ir::AttributeFie
   for (const Strings strings : {Strings::quoted, Strings::bare}) {
     std::string text = text_of(value, strings);
     try {
-      read(field, text, scratch.get());
+      read_field(field, text, scratch.get());
       return text;
     } catch (const ParseError& error) {
       if (strings == Strings::quoted) continue;

@@ -83,6 +83,8 @@ const char* class_name_of(nb::handle object);
 // A list, a tuple, a range or a vector of NumPy's.
 bool is_sequence(nb::handle object);
 
+// A tensor's, or as the IR writes it ("f32[n, 3]").
+ir::Type type_from(nb::handle given);
 DType dtype_from(nb::handle object);  // a DType, or any name or type that NumPy knows
 int64_t integer_from(nb::handle object);
 Dim dim_from(nb::handle object);

@@ -96,8 +96,8 @@ void bind_equations(nb::module_& m) {
   add_functions<SignAndLogDet(T)>(
       m, {{"slogdet", slogdet, "det A = sign * exp(logabsdet); 0 and -inf of a singular one."}},
       arg("a"));
-  add_functions<Tensor(T, int64_t)>(m, {{"trace", trace, "The sum of one diagonal."}}, arg("a"),
-                                    arg("offset") = 0);
+  add_functions<Tensor(T, int64_t)>(m, {{"trace", linalg::trace, "The sum of one diagonal."}},
+                                    arg("a"), arg("offset") = 0);
   add_functions<Tensor(T, int64_t)>(m, {{"matrix_power", matrix_power, "A by itself, so often."}},
                                     arg("a"), arg("exponent"));
 }

@@ -81,7 +81,7 @@ Tensor dropout_of(T x, double probability, T key, T keep) {
   return key ? dropout(x, probability, key) : dropout(x, probability);
 }
 
-void bind_norms(nb::module_& m) {
+void bind_normalizations(nb::module_& m) {
   const nb::arg_v weight = arg("weight") = nb::none(), bias = arg("bias") = nb::none();
   add_functions<Tensor(T, T, T)>(m, {{"linear", linear, "x @ w.T + bias."}}, arg("x"), arg("w"),
                                  bias);
@@ -202,7 +202,7 @@ void bind_attention(nb::module_& m) {
 
 void bind_neural_functions(nb::module_& module) {
   bind_activations(module);
-  bind_norms(module);
+  bind_normalizations(module);
   bind_convolutions(module);
   bind_pooling(module);
   bind_resampling(module);

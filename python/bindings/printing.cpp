@@ -1,6 +1,13 @@
-// Looking at values while they are computed, and who is told of them.
+// What is seen from outside while something is computed: prints, checks, calls of host code.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "plait/ops/callback.h"
+#include "plait/ops/check.h"
 #include "plait/ops/checkpoint_name.h"
 #include "plait/ops/print.h"
+#include "plait/tensor/trace.h"
 
 #include "python/bindings/bind.h"
 
@@ -41,6 +48,48 @@ nb::object set_sink(nb::handle given) {
   return function == nullptr ? nb::none() : function->function();
 }
 
+// What a function of Python gives, as tensors: one, a sequence, or nothing.
+std::vector<Tensor> tensors_given(nb::handle function, bool is_one,
+                                  std::span<const Tensor> operands) {
+  const nb::gil_scoped_acquire locked;
+  try {
+    const auto arguments = nb::cast<nb::list>(to_python({operands.begin(), operands.end()}));
+    const nb::object given = function(*arguments);
+    if (is_one) return {tensor_from(given)};
+    return given.is_none() ? std::vector<Tensor>() : tensors_from(given);
+  } catch (const nb::python_error& error) {
+    rethrow_passing(error);
+    throw;
+  }
+}
+
+// The same function is kept once, whoever names it in a program.
+int64_t number_of_kept(nb::handle function, bool is_one) {
+  static auto& numbers = *new std::map<std::pair<PyObject*, bool>, int64_t>;
+  const auto [place, is_new] = numbers.try_emplace({function.ptr(), is_one}, 0);
+  if (is_new) {
+    place->second = keep_callback([kept = held(nb::borrow(function)), is_one](auto operands) {
+      return tensors_given(kept.get(), is_one, operands);
+    });
+  }
+  return place->second;
+}
+
+nb::object call_host(nb::handle function, bool is_one, nb::handle given, nb::handle results) {
+  const std::vector<Tensor> operands = tensors_from(given);
+  std::vector<ir::Type> types;
+  for (size_t i = 0; i < nb::len(results); ++i) types.push_back(type_from(results[nb::int_(i)]));
+  const bool is_over =
+      Trace::current() == nullptr &&
+      std::ranges::none_of(operands, [](const Tensor& x) { return x.derivation() != nullptr; });
+  if (!is_over) {
+    const int64_t number = number_of_kept(function, is_one);
+    return to_python(computed([&] { return call_back(number, operands, types); }));
+  }
+  const auto now = [&](auto arguments) { return tensors_given(function, is_one, arguments); };
+  return to_python(computed([&] { return callback(now, operands, types); }));
+}
+
 }  // namespace
 
 void bind_printing(nb::module_& module) {
@@ -52,6 +101,11 @@ void bind_printing(nb::module_& module) {
       module,
       {{"checkpoint_name", checkpoint_name, "x itself, with a name that remat can keep it by."}},
       arg("x"), arg("name"));
+  add_functions<void(const Tensor&, std::string_view)>(
+      module,
+      {{"check", check, "An error with the message where one of the truth values is false."}},
+      arg("condition"), arg("message") = "");
+  module.def("_callback", &call_host);
   module.def("set_print_sink", set_sink, arg("sink").none(),
              "What is printed goes to sink(text); None: to standard output. Gives the former one.");
 }

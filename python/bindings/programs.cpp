@@ -14,19 +14,19 @@
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
+
+ir::Type type_from(nb::handle given) {
+  if (nb::isinstance<Tensor>(given)) return nb::cast<Tensor>(given).type();
+  const std::string text = nb::str(given).c_str();
+  return parse_whole(text, ir::parse_type);
+}
+
 namespace {
 
 struct PythonProgram {
   ir::Program program;
   std::vector<Tensor> hidden_inputs;  // what the function used without being given it
 };
-
-// Of a parameter: a tensor's, or as the IR writes it ("f32[n, 3]").
-ir::Type type_from(nb::handle given) {
-  if (nb::isinstance<Tensor>(given)) return nb::cast<Tensor>(given).type();
-  const std::string text = nb::str(given).c_str();
-  return parse_whole(text, ir::parse_type);
-}
 
 // `function` is called with a list of traced tensors, and gives a list.
 PythonProgram record(const std::string& name, nb::handle function, nb::handle types,

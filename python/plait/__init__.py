@@ -10,6 +10,7 @@ from ._core import *  # noqa: E402,F403: every function of the library
 from . import fft, linalg, random  # noqa: E402,F401
 from ._core import DType, Dim, Tensor  # noqa: E402,F401
 from .errors import *  # noqa: E402,F403
+from .callbacks import callback  # noqa: E402,F401
 from .control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401

@@ -12,7 +12,7 @@ endfunction()
 function(build from to)
   run("${CMAKE_COMMAND}" -S "${from}" -B "${to}" -G "${GENERATOR}" "-DCMAKE_CXX_COMPILER=${COMPILER}"
       "-DCMAKE_CXX_FLAGS=${FLAGS}" "-DCMAKE_BUILD_TYPE=${BUILD_TYPE}"
-      "-DPLAIT_CARRIED=${CARRIED}" ${ARGN})
+      "-DPLAIT_CARRIED=${CARRIED}" "-DPLAIT_UNITY_FOLDER=${BUILD}/unity" ${ARGN})
   run("${CMAKE_COMMAND}" --build "${to}" --parallel 2)
 endfunction()
 

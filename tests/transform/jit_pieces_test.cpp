@@ -9,14 +9,14 @@
 #include <gtest/gtest.h>
 
 #include "plait/plait.h"
+
 #include "tests/transform/transform_support.h"
 
 namespace plait {
 namespace {
 
 // Calls both, and expects the same text.
-template <class F, class Jit>
-void expect_same_call(const F& plain, const Jit& jitted, const Tensor& x) {
+void expect_same_call(const OfTensor& plain, const OfTensor& jitted, const Tensor& x) {
   EXPECT_EQ(jitted(x).text(), plain(x).text()) << x.text();
 }
 
@@ -121,8 +121,7 @@ TEST(JitPieces, HostCodeOfARecordCatchesWhatFails) {
 
 TEST(JitPieces, PrintsAndDrawsKeepTheirOrder) {
   std::vector<std::string> seen;
-  const PrintSink former =
-      set_print_sink([&](std::string_view text) { seen.emplace_back(text); });
+  const PrintSink former = set_print_sink([&](std::string_view text) { seen.emplace_back(text); });
   static std::vector<std::string>* of_host = nullptr;
   of_host = &seen;
   const auto plain = [](const Tensor& x) {
@@ -182,9 +181,8 @@ TEST(JitPieces, DerivativesInside) {
       return size > 2 ? sum(sin(y) * y) : sum(y * y * y);
     };
     const Tensor slope = grad(loss)(x);
-    return slope * sum(slope).item<double>() + grad([&](const Tensor& y) {
-             return sum(grad(loss)(y) * y);
-           })(x);
+    return slope * sum(slope).item<double>() +
+           grad([&](const Tensor& y) { return sum(grad(loss)(y) * y); })(x);
   };
   const auto jitted = jit(plain);
   for (int i = 0; i < 6; ++i) expect_alike(jitted(numbers({4}, i)), plain(numbers({4}, i)));

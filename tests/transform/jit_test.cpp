@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/plait.h"
+
 #include "tests/transform/transform_support.h"
 
 namespace plait {
@@ -238,7 +239,7 @@ TEST(Jit, GuardsHoldUnderDerivatives) {
 }
 
 TEST(Jit, NoGradIsPartOfTheRecord) {
-  const auto f = [](const Tensor& x) {
+  static const auto f = [](const Tensor& x) {
     const Tensor scale = no_grad([&] { return sum(x * x) + 1; });
     const Tensor count = no_grad([&] { return sum(astype(x > 0, DType::i64)); });
     return sum(x * scale) * count + no_grad([&] { return max(x) * scale; });
@@ -249,7 +250,7 @@ TEST(Jit, NoGradIsPartOfTheRecord) {
     expect_alike(grad(jitted)(x), grad(f)(x));
     EXPECT_EQ(jitted(x).text(), f(x).text());
   }
-  const auto branched = [&](const Tensor& x) {
+  const auto branched = [](const Tensor& x) {
     return cond(sum(x) > 0, f, [](const Tensor& y) { return sum(y); }, x);
   };
   for (int i = 0; i < 4; ++i) {

@@ -11,8 +11,9 @@ namespace plait {
 
 inline const Tensor kBatch = numbers({5, 3}, 0);
 
-template <class F>
-auto along_batch(F f) {
+inline auto along_batch(OfTensor f) { return vmap(std::move(f), {.name = "batch"}); }
+
+inline auto along_batches(std::function<Tensor(Tensor, Tensor)> f) {
   return vmap(std::move(f), {.name = "batch"});
 }
 

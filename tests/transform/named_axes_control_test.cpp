@@ -31,8 +31,7 @@ namespace {
 
 // f of one sample, which gives a number, against g of all, which gives one each: values, and the
 // derivatives of the sum, taken outside and inside, in both modes, also of a program.
-template <class F, class G>
-void expect_as_of_all(const F& f, const G& g) {
+void expect_as_of_all(const OfTensor& f, const OfTensor& g) {
   expect_alike(along_batch(f)(kBatch), g(kBatch));
   const auto total = [&](Tensor a) { return sum(along_batch(f)(a)); };
   const auto whole = [&](Tensor a) { return sum(g(a)); };

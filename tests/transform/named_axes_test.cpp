@@ -213,20 +213,22 @@ TEST(NamedAxes, GradientsOfWhatMoves) {
     return sum(square(axis_shift(a, "batch", 1)) * b);
   };
   const auto shifted_whole = [](Tensor a, Tensor b) { return sum(square(roll(a, 1, 0)) * b); };
-  expect_everywhere(along_batch(grad<0>(shifted)), grad<0>(shifted_whole)(kBatch, w), kBatch, w);
+  expect_everywhere(along_batches(grad<0>(shifted)), grad<0>(shifted_whole)(kBatch, w), kBatch, w);
   const auto gathered = [](Tensor a, Tensor b) {
     return sum(matmul(all_gather(a, "batch"), b) * sum(b));
   };
   const auto gathered_whole = [](Tensor a, Tensor b) {
     return sum(sum(matmul(b, transpose(a)), 1) * sum(b, 1));
   };
-  expect_everywhere(along_batch(grad<0>(gathered)), grad<0>(gathered_whole)(kBatch, w), kBatch, w);
-  expect_everywhere(along_batch(grad<1>(gathered)), grad<1>(gathered_whole)(kBatch, w), kBatch, w);
+  expect_everywhere(along_batches(grad<0>(gathered)), grad<0>(gathered_whole)(kBatch, w), kBatch,
+                    w);
+  expect_everywhere(along_batches(grad<1>(gathered)), grad<1>(gathered_whole)(kBatch, w), kBatch,
+                    w);
   const auto second = [&](Tensor a, Tensor b) { return sum(square(grad<1>(gathered)(a, b))); };
   const auto second_whole = [&](Tensor a, Tensor b) {
     return sum(square(grad<1>(gathered_whole)(a, b)));
   };
-  expect_everywhere(along_batch(grad<0>(second)), grad<0>(second_whole)(kBatch, w), kBatch, w);
+  expect_everywhere(along_batches(grad<0>(second)), grad<0>(second_whole)(kBatch, w), kBatch, w);
 }
 
 TEST(NamedAxes, TangentsAndCotangentsOfEachPlace) {

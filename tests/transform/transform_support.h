@@ -1,6 +1,7 @@
 // What the tests of transforms share.
 #pragma once
 
+#include <functional>
 #include <string_view>
 #include <tuple>
 
@@ -31,6 +32,9 @@ inline void expect_alike(const Tensor& found, const Tensor& expected, std::strin
                                                                      << found.text() << '\n'
                                                                      << expected.text();
 }
+
+// For helpers that would be compiled anew for each lambda.
+using OfTensor = std::function<Tensor(Tensor)>;
 
 // The slope of a function of a number.
 template <class F>

@@ -1,0 +1,192 @@
+#include "plait/ops/callback.h"
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <unordered_map>
+
+#include "plait/core/error.h"
+#include "plait/core/immortal.h"
+#include "plait/ir/inference.h"
+#include "plait/ir/structure.h"
+#include "plait/ops/call.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/samples.h"
+#include "plait/tensor/apply.h"
+#include "plait/tensor/effect_log.h"
+#include "plait/tensor/trace.h"
+
+namespace plait {
+namespace {
+
+struct Kept {
+  std::mutex mutex;
+  std::unordered_map<int64_t, std::shared_ptr<const TensorFunction>> functions;
+  int64_t next = 0;
+};
+Kept& kept() {
+  static Immortal<Kept> kept;
+  return *kept;
+}
+
+std::shared_ptr<const TensorFunction> kept_function(int64_t number) {
+  Kept& all = kept();
+  const std::lock_guard lock(all.mutex);
+  const auto place = all.functions.find(number);
+  if (place != all.functions.end()) return place->second;
+  throw KeyError("callback: this process has no function {}", number)
+      .hint("a program that calls host code runs in the process that made it");
+}
+
+// What the function gives, as arrays of these types.
+std::vector<Array> called(const TensorFunction& function, std::span<const Tensor> operands,
+                          std::span<const ArrayType> types) {
+  const std::vector<Tensor> given = function(operands);
+  if (given.size() != types.size()) {
+    throw ValueError("callback: the function gave {} tensors instead of {}", given.size(),
+                     types.size());
+  }
+  std::vector<Array> results;
+  for (size_t i = 0; i < types.size(); ++i) {
+    const Array& result = given[i].array();
+    if (result.dtype() != types[i].dtype || result.sizes() != types[i].sizes) {
+      const auto wanted = ir::Type::array(types[i].dtype, Shape::of_sizes(types[i].sizes));
+      throw ShapeError("callback: the function gave a {} instead of a {} (result {})",
+                       given[i].type().text(), wanted.text(), i);
+    }
+    results.push_back(result);
+  }
+  return results;
+}
+
+void call_now(KernelCall& call, const void*) {
+  const auto& attributes = call.attributes.as<CallbackAttributes>();
+  const auto function = kept_function(attributes.function);
+  const auto axes = static_cast<size_t>(attributes.samples);
+  std::vector<ArrayType> of_one(call.types.begin(), call.types.end());
+  for (ArrayType& type : of_one) {
+    type.sizes = Sizes(std::span(type.sizes.begin(), type.sizes.end()).subspan(axes));
+  }
+  for (size_t i = 0; i < call.results.size(); ++i) {
+    call.results[i] = Array::empty(call.types[i].dtype, call.types[i].sizes);
+  }
+  EffectLog::once(call, [&] {
+    for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
+      std::vector<Tensor> given;
+      for (const Array& operand : operands) given.push_back(Tensor(operand));
+      const std::vector<Array> results = called(*function, given, of_one);
+      for (size_t i = 0; i < results.size(); ++i) {
+        Layout layout = call.results[i].layout();
+        for (const int64_t index : place) layout = layout.picked(0, index);
+        Array part = call.results[i].view(std::move(layout));
+        copy_elements(results[i], part);
+      }
+    });
+  });
+}
+
+// A derivative of 0 would be wrong.
+std::vector<Tensor> refuse_tangents(const RuleContext& context, std::span<const Tensor>) {
+  const auto& results = context.attributes.as<CallbackAttributes>().results;
+  if (std::ranges::any_of(results, ir::has_tangent)) {
+    throw TypeError("callback: what a function of the host gives has no derivative")
+        .at(Location::of_caller())
+        .hint("custom_vjp and custom_jvp tell one; stop_gradient says that there is none");
+  }
+  return std::vector<Tensor>(results.size());
+}
+
+struct CallbackTable;
+const CallbackTable& callback_ops();
+
+struct CallbackTable {
+  const ir::Primitive& callback = declare(
+      {.primitive = {.name = "callback",
+                     .summary = "What a function of the host gives for the operands.",
+                     .attributes = &ir::schema_of<CallbackAttributes>(),
+                     .operands = ir::at_least(0),
+                     .infer =
+                         [](ir::Inference& in) {
+                           const auto& attributes = in.attributes_as<CallbackAttributes>();
+                           for (size_t i = 0; i < in.operands.size(); ++i) {
+                             in.expect_array(i, kAllDTypes);
+                           }
+                           expect_samples(in, attributes.samples);
+                           if (in.operands.empty() && attributes.samples != 0) {
+                             in.fail("no operand says how many samples there are");
+                           }
+                           const auto samples = in.operands.empty()
+                                                    ? std::span<const Dim>()
+                                                    : in.array(0).shape().dims().first(
+                                                          static_cast<size_t>(attributes.samples));
+                           for (const ir::Type& type : attributes.results) {
+                             if (!type.is_array()) in.fail("gives arrays, no {}", type.text());
+                             std::vector<Dim> dims(samples.begin(), samples.end());
+                             dims.insert(dims.end(), type.shape().begin(), type.shape().end());
+                             in.give(ir::Type::array(type.dtype(), Shape(dims)));
+                           }
+                         },
+                     .effects = [](const ir::Instruction&) -> ir::Effects {
+                       return {.observable = true, .may_fail = true};
+                     }},
+       .rules = {.tangents = {.of = refuse_tangents},
+                 .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
+                                 const std::vector<bool>& batched) {
+                   CallbackAttributes attributes = a.as<CallbackAttributes>();
+                   ++attributes.samples;
+                   return apply_all(callback_ops().callback, one_each(operands, batched),
+                                    ir::Attributes::of(std::move(attributes)));
+                 }}},
+       .evaluator = call_now});
+};
+const CallbackTable& callback_ops() {
+  static const CallbackTable table;
+  return table;
+}
+
+// Of a call that nothing remembers.
+class ForgottenAfterwards {
+ public:
+  explicit ForgottenAfterwards(int64_t number) : number_(number) {}
+  ~ForgottenAfterwards() {
+    const std::lock_guard lock(kept().mutex);
+    kept().functions.erase(number_);
+  }
+  ForgottenAfterwards(const ForgottenAfterwards&) = delete;
+  ForgottenAfterwards& operator=(const ForgottenAfterwards&) = delete;
+
+ private:
+  int64_t number_;
+};
+
+}  // namespace
+
+int64_t keep_callback(TensorFunction function) {
+  Kept& all = kept();
+  const std::lock_guard lock(all.mutex);
+  all.functions[all.next] = std::make_shared<const TensorFunction>(std::move(function));
+  return all.next++;
+}
+
+std::vector<Tensor> call_back(int64_t function, std::span<const Tensor> operands,
+                              std::span<const ir::Type> results) {
+  const Call call("callback", operands);
+  kept_function(function);
+  return apply_all(callback_ops().callback, operands,
+                   ir::Attributes::of(CallbackAttributes{
+                       .function = function, .results = {results.begin(), results.end()}}));
+}
+
+std::vector<Tensor> callback(const TensorFunction& function, std::span<const Tensor> operands,
+                             std::span<const ir::Type> results) {
+  const int64_t number = keep_callback(function);
+  const auto is_derived = [](const Tensor& x) { return x.derivation() != nullptr; };
+  const bool is_kept = Trace::current() != nullptr || std::ranges::any_of(operands, is_derived);
+  if (is_kept) return call_back(number, operands, results);
+  const ForgottenAfterwards function_of_one_call(number);
+  return call_back(number, operands, results);
+}
+
+void register_callback() { callback_ops(); }
+
+}  // namespace plait
