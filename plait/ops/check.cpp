@@ -46,6 +46,7 @@ struct CheckTable {
                              .summary = "An error with the message where one of these is false.",
                              .attributes = &ir::schema_of<CheckAttributes>(),
                              .operands = ir::exactly(1),
+                             .takes = kBoolean,
                              .infer =
                                  [](ir::Inference& in) {
                                    in.expect_array(0, kBoolean);

@@ -142,6 +142,7 @@ class Trace {
 
   // Takes a tensor from outside, also where no instruction uses it.
   void capture(const Tensor& tensor) { value_of(tensor); }
+  std::span<const Tensor> captures() const { return captures_; }
   // Sizes that it uses so far, and that only traces further out have.
   std::vector<Dim> sizes_from_around() const;
   // While one is there, its thread's innermost trace is this one; or there is none.
@@ -206,6 +207,7 @@ class Trace {
   // what was before; recording goes on with the next one.
   TracedPiece cut(std::span<const ir::ValueId> results);
   void begin_piece();
+  void forget();
 
   Trace(std::string name, bool is_apart);
 

@@ -193,12 +193,24 @@ std::vector<Tensor> Trace::record_at_once(const TracedInstruction& instruction) 
   const ir::Added added = add(instruction);
   try {
     std::vector<Tensor> results = tensors_of(added, actual_results(instruction, added));
-    begin_piece();
+    forget();
     return results;
   } catch (...) {
-    begin_piece();
+    forget();
     throw;
   }
+}
+
+// What was recorded is not computed, nor are functions that it called kept, unless some within this
+// one are still on their way.
+void Trace::forget() {
+  if (current() == this) {
+    const auto program = std::make_shared<TraceProgram>();
+    for (const ir::RecordType& record : program_->builder.records())
+      program->builder.record(record);
+    program_ = program;
+  }
+  begin_piece();
 }
 
 void Trace::catch_up() {

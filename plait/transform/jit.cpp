@@ -371,7 +371,9 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
                                log);
   if (recording.way) recording.way->run = backend(recording.way->program, options);
   note(found, recording);
-  if (!customs::is_followed(call.leaves)) return std::move(recording.outcome);
+  if (!recording.takes_followed && !customs::is_followed(call.leaves)) {
+    return std::move(recording.outcome);
+  }
   log.rewind();
   if (recording.way) return run_way(call, *recording.way, log);
   const EffectLog::Scope effects(log);

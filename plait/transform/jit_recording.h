@@ -27,8 +27,9 @@ struct Way {
 
 struct Recording {
   std::shared_ptr<Way> way;  // null where it must not be used again: the host code has read numbers
-  Outcome outcome;           // of this time
-  Location read;             // where the first number was read
+  Outcome outcome;           // of this time, which no derivative goes through
+  bool takes_followed = false;  // from elsewhere: a derivative goes through what it computes
+  Location read;                // where the first number was read
 };
 
 struct ToRecord {

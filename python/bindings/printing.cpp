@@ -106,6 +106,7 @@ void bind_printing(nb::module_& module) {
       {{"check", check, "An error with the message where one of the truth values is false."}},
       arg("condition"), arg("message") = "");
   module.def("_callback", &call_host);
+  module.def("_keep_callback", [](nb::handle function) { return number_of_kept(function, true); });
   module.def("set_print_sink", set_sink, arg("sink").none(),
              "What is printed goes to sink(text); None: to standard output. Gives the former one.");
 }

@@ -1,8 +1,10 @@
-// Refusals of create.h, matrix_parts.h and print.h.
+// Refusals of create.h, matrix_parts.h, print.h, check.h and callback.h.
 #include <cmath>
 
 #include <gtest/gtest.h>
 
+#include "plait/ops/callback.h"
+#include "plait/ops/check.h"
 #include "plait/ops/checkpoint_name.h"
 #include "plait/ops/create.h"
 #include "plait/ops/matrix_parts.h"
@@ -53,6 +55,13 @@ Refusals refusals_of_create() {
 
       {"print", [] { print(Tensor()); }, kValue, {"never given"}},
       {"print", [] { print(Tensor(), "x"); }, kValue, {"never given"}},
+      {"check", [] { check(Tensor()); }, kValue, {"never given"}},
+      {"check", [] { check(f32(2)); }, kType, {"f32[2]", "truth values"}},
+      {"callback",
+       [] { callback([](auto) { return std::vector<Tensor>(); }, {{Tensor()}}); },
+       kValue,
+       {"never given"}},
+      {"call_back", [] { call_back(-1, {{f32(2)}}); }, ErrorKind::key, {"-1"}},
       {"checkpoint_name", [] { checkpoint_name(Tensor(), "x"); }, kValue, {"never given"}},
       {"checkpoint_name", [] { checkpoint_name(f32(2), ""); }, kValue, {"f32[2]", "empty"}},
 
