@@ -34,7 +34,7 @@ std::shared_ptr<const TensorFunction> kept_function(int64_t number) {
   const std::lock_guard lock(all.mutex);
   const auto place = all.functions.find(number);
   if (place != all.functions.end()) return place->second;
-  throw KeyError("callback: this process has no function {}", number)
+  throw KeyError("this process has no function {}", number)
       .hint("a program that calls host code runs in the process that made it");
 }
 
@@ -43,16 +43,15 @@ std::vector<Array> called(const TensorFunction& function, std::span<const Tensor
                           std::span<const ArrayType> types) {
   const std::vector<Tensor> given = function(operands);
   if (given.size() != types.size()) {
-    throw ValueError("callback: the function gave {} tensors instead of {}", given.size(),
-                     types.size());
+    throw ValueError("the function gave {} tensors instead of {}", given.size(), types.size());
   }
   std::vector<Array> results;
   for (size_t i = 0; i < types.size(); ++i) {
     const Array& result = given[i].array();
     if (result.dtype() != types[i].dtype || result.sizes() != types[i].sizes) {
       const auto wanted = ir::Type::array(types[i].dtype, Shape::of_sizes(types[i].sizes));
-      throw ShapeError("callback: the function gave a {} instead of a {} (result {})",
-                       given[i].type().text(), wanted.text(), i);
+      throw ShapeError("the function gave a {} instead of a {} (result {})", given[i].type().text(),
+                       wanted.text(), i);
     }
     results.push_back(result);
   }
@@ -170,7 +169,7 @@ int64_t keep_callback(TensorFunction function) {
 
 std::vector<Tensor> call_back(int64_t function, std::span<const Tensor> operands,
                               std::span<const ir::Type> results) {
-  const Call call("callback", operands);
+  const Call call("call_back", operands);
   kept_function(function);
   return apply_all(callback_ops().callback, operands,
                    ir::Attributes::of(CallbackAttributes{
@@ -179,6 +178,7 @@ std::vector<Tensor> call_back(int64_t function, std::span<const Tensor> operands
 
 std::vector<Tensor> callback(const TensorFunction& function, std::span<const Tensor> operands,
                              std::span<const ir::Type> results) {
+  const Call call("callback", operands);
   const int64_t number = keep_callback(function);
   const auto is_derived = [](const Tensor& x) { return x.derivation() != nullptr; };
   const bool is_kept = Trace::current() != nullptr || std::ranges::any_of(operands, is_derived);

@@ -142,7 +142,8 @@ class Trace {
 
   // Takes a tensor from outside, also where no instruction uses it.
   void capture(const Tensor& tensor) { value_of(tensor); }
-  std::span<const Tensor> captures() const { return captures_; }
+  // Whether a derivative from outside goes through what was taken.
+  bool takes_followed();
   // Sizes that it uses so far, and that only traces further out have.
   std::vector<Dim> sizes_from_around() const;
   // While one is there, its thread's innermost trace is this one; or there is none.
@@ -201,13 +202,13 @@ class Trace {
   void learn_sizes(std::span<const ir::Type> types, std::span<const Tensor> actual);
   void guard_born_sizes();
   std::vector<Tensor> record_with_numbers(const TracedInstruction& instruction);
-  static bool is_done_at_once(const TracedInstruction& instruction);
+  bool is_done_at_once(const TracedInstruction& instruction) const;
   std::vector<Tensor> record_at_once(const TracedInstruction& instruction);
   // What was recorded since the last time is a function of its own, which takes what it uses of
   // what was before; recording goes on with the next one.
   TracedPiece cut(std::span<const ir::ValueId> results);
   void begin_piece();
-  void forget();
+  void forget_functions();
 
   Trace(std::string name, bool is_apart);
 

@@ -47,10 +47,22 @@ Tensor Trace::actual(const Tensor& tensor) {
 }
 
 // Where host code may see that it is done, or catch that it fails.
-bool Trace::is_done_at_once(const TracedInstruction& instruction) {
+bool Trace::is_done_at_once(const TracedInstruction& instruction) const {
   if (!instruction.callees.empty()) return true;
-  const ir::Structure structure = instruction.primitive.structure;
-  return instruction.primitive.effects != nullptr && structure != ir::Structure::refine;
+  const ir::Primitive& primitive = instruction.primitive;
+  if (primitive.effects == nullptr || primitive.structure == ir::Structure::refine) return false;
+  ir::FunctionBuilder alone("alone", program_->builder.declarations());
+  std::vector<ir::ValueId> operands;
+  for (const Tensor& operand : instruction.operands) {
+    operands.push_back(alone.parameter(operand.type()));
+  }
+  const ir::Added added = alone.add({.primitive = primitive,
+                                     .operands = operands,
+                                     .attributes = instruction.attributes,
+                                     .size_arguments = instruction.size_arguments,
+                                     .stated_types = instruction.stated_types,
+                                     .location = Location::of_caller()});
+  return !primitive.effects(alone.so_far().instruction(added.instruction)).pure();
 }
 
 void Trace::accompany(Companion& companion) {
@@ -71,6 +83,11 @@ bool Trace::decide(const Tensor& truth) {
                  .location = location});
   companion_->on_guard(outcome, location);
   return outcome;
+}
+
+bool Trace::takes_followed() {
+  const LevelPause::Break followed(*pause_);
+  return is_followed(captures_);
 }
 
 // What was decided about sizes that are born here is looked at where it was.
@@ -193,24 +210,23 @@ std::vector<Tensor> Trace::record_at_once(const TracedInstruction& instruction) 
   const ir::Added added = add(instruction);
   try {
     std::vector<Tensor> results = tensors_of(added, actual_results(instruction, added));
-    forget();
+    begin_piece();
+    if (!instruction.callees.empty()) forget_functions();
     return results;
   } catch (...) {
-    forget();
+    begin_piece();
     throw;
   }
 }
 
-// What was recorded is not computed, nor are functions that it called kept, unless some within this
-// one are still on their way.
-void Trace::forget() {
-  if (current() == this) {
-    const auto program = std::make_shared<TraceProgram>();
-    for (const ir::RecordType& record : program_->builder.records())
-      program->builder.record(record);
-    program_ = program;
-  }
-  begin_piece();
+// Those that were recorded to be called by what has run now, unless some within this one are still
+// on their way.
+void Trace::forget_functions() {
+  if (current() != this) return;
+  const auto program = std::make_shared<TraceProgram>();
+  for (const ir::RecordType& record : program_->builder.records()) program->builder.record(record);
+  program_ = program;
+  begin_function();
 }
 
 void Trace::catch_up() {
@@ -235,7 +251,10 @@ void Trace::catch_up() {
 }
 
 TracedPiece Trace::cut(std::span<const ir::ValueId> results) {
-  for (const Dim size : undeclared_sizes()) {
+  std::vector<Dim> sizes = undeclared_sizes();
+  sizes.insert(sizes.end(), size_parameters_.begin(), size_parameters_.end());
+  for (const Dim size : sizes) {
+    if (shows_size(size)) continue;
     const int64_t number = *sizes_.actual(size);
     capture(given(ir::Type::array(DType::boolean, {size, 0}),
                   Tensor(Array::empty(DType::boolean, {number, 0}))));
@@ -251,13 +270,6 @@ TracedPiece Trace::cut(std::span<const ir::ValueId> results) {
 }
 
 void Trace::begin_piece() {
-  // Functions within this one may still be on their way.
-  if (current() == this) {
-    const auto program = std::make_shared<TraceProgram>();
-    for (const ir::RecordType& record : program_->builder.records())
-      program->builder.record(record);
-    program_ = program;
-  }
   begin_function();
   ++piece_;
   waiting_.clear();

@@ -3,7 +3,6 @@
 #include "plait/core/error.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/derivation.h"
-#include "plait/transform/custom.h"
 #include "plait/transform/programs.h"
 
 namespace plait::jits {
@@ -71,7 +70,7 @@ Recording record(const ToRecord& what, EffectLog& log) {
     recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
   }
   recording.outcome.result = std::make_shared<const std::any>(std::move(result));
-  recording.takes_followed = customs::is_followed(trace.captures());
+  recording.takes_followed = trace.takes_followed();
   recording.read = companion.read;
   if (companion.has_read) return recording;
   RecordedFunction recorded = trace.finish(results);

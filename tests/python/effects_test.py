@@ -79,7 +79,7 @@ class EffectsTest(unittest.TestCase):
 
         function = Function()
         watch = weakref.ref(function)
-        pl.callback(function, pl.asarray(1.), results="f64[]")
+        pl.callback(function, pl.asarray(1.), results="f32[]")
         del function
         gc.collect()
         self.assertIsNone(watch())

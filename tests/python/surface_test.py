@@ -16,7 +16,7 @@ NOT_FOR_USERS = {
     "gather": "primitives; brackets are for users", "index_plan": "what brackets ask", "linalg_parts": "helpers of rules",
     "linalg_primitives": "primitives", "linalg_routines": "kernels", "operand": "what arguments are converted to",
     "philox": "the stream of bits below plait.random", "random_primitives": "primitives",
-    "resampling_taps": "what interpolate is made of", "scatter": "primitives; x.at[index] is for users",
+    "resampling_taps": "what interpolate is made of", "samples": "helpers of what is seen from outside", "scatter": "primitives; x.at[index] is for users",
     "update_slice": "a primitive; x.at[index] is for users", "window": "primitives; pooling is for users",
 }
 # Functions that are reached otherwise.
@@ -25,6 +25,7 @@ ELSEWHERE = {
     "plait.trace": "plait.linalg.trace; plait.trace records a program",
     "plait.convolution": "a primitive: plait.apply", "plait.convolution_input_gradient": "a primitive: plait.apply",
     "plait.convolution_weight_gradient": "a primitive: plait.apply", "plait.widened": "a helper of sums and scans",
+    "plait.call_back": "a part of plait.callback", "plait.keep_callback": "a part of plait.callback",
     "plait.value_like": "a helper of x.at[index]", "plait.stretched": "a helper of x.at[index]",
 }
 
