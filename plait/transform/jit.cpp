@@ -125,13 +125,14 @@ struct Cache::State {
   Entry& entry_of(const Call& call, std::span<const int64_t> sizes);
   void make_dynamic(Entry& entry, const Call& call) const;
   static Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why);
-  std::vector<ir::Type> types_of(const Entry& entry, const Pattern& pattern) const;
+  static std::vector<ir::Type> types_of(const Entry& entry, const Pattern& pattern);
   void check_promised(const Variant& variant, std::span<const int64_t> sizes) const;
   Outcome record_way(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
   bool gives_away(const Way& way) const;
   Outcome run_way(Call& call, const Way& way, EffectLog& log) const;
   Outcome run_by_host(const Call& call) const;
   Outcome run_host_in_pieces(const Call& call, const Found& found, std::span<const int64_t> sizes);
+  void go_on_with_numbers(Entry& entry, const Error& error);
   void note(const Found& found, const Recording& recording);
   void note_retrace(const std::string& why);
 };
@@ -208,7 +209,7 @@ Entry& Cache::State::entry_of(const Call& call, std::span<const int64_t> sizes) 
         entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", entry.paths[i], axis)));
       }
     }
-    entry.first_sizes.assign(sizes.begin(), sizes.end());
+    entry.seen.emplace_back(sizes.begin(), sizes.end());
     entry.is_dynamic.resize(sizes.size());
     make_dynamic(entry, call);
   } catch (...) {
@@ -218,28 +219,39 @@ Entry& Cache::State::entry_of(const Call& call, std::span<const int64_t> sizes) 
   return entry;
 }
 
-// Sizes that have differed, and those that were said to be dynamic, are symbols.
+// Sizes that have differed, and those that were said to be dynamic, are symbols: one for those that
+// were the same whenever one of them differed.
 Variant& Cache::State::new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why) {
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (entry.is_dynamic[i] || sizes[i] == entry.first_sizes[i]) continue;
+    const int64_t first = entry.seen.front()[i];
+    if (entry.is_dynamic[i] || sizes[i] == first) continue;
     entry.is_dynamic[i] = true;
     if (why.empty()) {
-      why = fmt::format("the size {} is {}, and was {}", entry.symbols[i].text(), sizes[i],
-                        entry.first_sizes[i]);
+      why = fmt::format("the size {} is {}, and was {}", entry.symbols[i].text(), sizes[i], first);
     }
   }
+  entry.seen.emplace_back(sizes.begin(), sizes.end());
+  const auto symbol_of = [&](size_t i) {
+    const auto was_as = [&](size_t other) {
+      return entry.is_dynamic[other] &&
+             std::ranges::all_of(entry.seen, [&](const auto& all) { return all[i] == all[other]; });
+    };
+    size_t first = 0;
+    while (first < i && !was_as(first)) ++first;
+    return entry.symbols[entry.promised.empty() ? first : i];
+  };
   Variant& variant = entry.variants.emplace_front();
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (!entry.is_dynamic[i]) {
+    if (!entry.is_dynamic[i] || entry.has_only_numbers) {
       variant.pattern.sizes.push_back(sizes[i]);
       continue;
     }
     auto& symbols = variant.pattern.symbols;
-    const auto known = std::ranges::find_if(symbols, is_same_as(entry.symbols[i]));
+    const auto known = std::ranges::find_if(symbols, is_same_as(symbol_of(i)));
     variant.pattern.sizes.push_back(~static_cast<int64_t>(known - symbols.begin()));
-    if (known == symbols.end()) symbols.push_back(entry.symbols[i]);
+    if (known == symbols.end()) symbols.push_back(symbol_of(i));
   }
-  for (const SizeFact& fact : entry.promised) variant.promised.push_back(fact);
+  if (!entry.has_only_numbers) variant.promised = entry.promised;
   return variant;
 }
 
@@ -253,6 +265,7 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   if (found.entry->is_run_by_host) {
     found.is_run_by_host = true;
     ++stats.host_runs;
+    if (found.entry->has_only_numbers) return found;
     for (Variant& variant : found.entry->variants) {
       if (variant.pattern.fits(sizes, numbers)) found.variant = &variant;
     }
@@ -261,6 +274,7 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   }
   const SizeFact* failing = nullptr;
   for (Variant& variant : found.entry->variants) {
+    if (found.entry->has_only_numbers && !variant.pattern.symbols.empty()) continue;
     if (!variant.pattern.fits(sizes, numbers)) continue;
     if (found.variant == nullptr) found.variant = &variant;
     const Fork* const fork = variant.ways.after(outcomes);
@@ -303,7 +317,7 @@ Outcome Cache::State::run_by_host(const Call& call) const {
   return outcome;
 }
 
-std::vector<ir::Type> Cache::State::types_of(const Entry& entry, const Pattern& pattern) const {
+std::vector<ir::Type> Cache::State::types_of(const Entry& entry, const Pattern& pattern) {
   std::vector<ir::Type> types;
   size_t place = 0;
   for (const LeafKind& kind : entry.kinds) {
@@ -314,7 +328,7 @@ std::vector<ir::Type> Cache::State::types_of(const Entry& entry, const Pattern& 
     std::vector<Dim> dims;
     for (size_t axis = 0; axis < kind.rank; ++axis, ++place) {
       const int64_t size = pattern.sizes[place];
-      dims.push_back(size >= 0 ? Dim(size) : entry.symbols[place]);
+      dims.push_back(size >= 0 ? Dim(size) : pattern.symbols[static_cast<size_t>(~size)]);
     }
     types.push_back(ir::Type::array(kind.dtype, Shape(dims)));
   }
@@ -334,6 +348,7 @@ void Cache::State::check_promised(const Variant& variant, std::span<const int64_
 // What the host code computes until it reads a number is run at once, and is known the next time.
 Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
                                          std::span<const int64_t> sizes) {
+  if (found.variant == nullptr) return run_by_host(call);
   check_promised(*found.variant, sizes);
   if (pieces.is_full() || customs::is_followed(call.leaves)) return run_by_host(call);
   std::vector<ir::Type> types;
@@ -362,13 +377,23 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
   }
   check_promised(*found.variant, sizes);
   log.rewind();
-  Recording recording = record({.options = options,
-                                .types = types,
-                                .leaves = call.leaves,
-                                .paths = entry.paths,
-                                .facts = found.variant->promised,
-                                .host = call.host},
-                               log);
+  Recording recording;
+  try {
+    recording = record({.options = options,
+                        .types = types,
+                        .leaves = call.leaves,
+                        .paths = entry.paths,
+                        .facts = found.variant->promised,
+                        .host = call.host},
+                       log);
+  } catch (const Error& error) {
+    if (found.variant->pattern.symbols.empty() || !entry.promised.empty()) throw;
+    log.rewind();
+    const EffectLog::Scope effects(log);
+    Outcome outcome = run_by_host(call);
+    go_on_with_numbers(entry, error);
+    return outcome;
+  }
   if (recording.way) recording.way->run = backend(recording.way->program, options);
   note(found, recording);
   if (!recording.takes_followed && !customs::is_followed(call.leaves)) {
@@ -378,6 +403,13 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
   if (recording.way) return run_way(call, *recording.way, log);
   const EffectLog::Scope effects(log);
   return run_by_host(call);
+}
+
+// It runs, but what it computes cannot be recorded for all sizes.
+void Cache::State::go_on_with_numbers(Entry& entry, const Error& error) {
+  const std::lock_guard lock(mutex);
+  entry.has_only_numbers = true;
+  note_retrace(fmt::format("cannot be recorded for all sizes: {}", error.message()));
 }
 
 void Cache::State::note(const Found& found, const Recording& recording) {

@@ -79,9 +79,11 @@ struct Entry {
   std::string why;  // it is another one than those before
   std::vector<LeafKind> kinds;
   std::vector<std::string> paths;
-  std::vector<int64_t> first_sizes;
-  std::vector<Dim> symbols;  // for each size: what it is called
+  std::vector<std::vector<int64_t>> seen;  // sizes, whenever they needed another variant
+  std::vector<Dim> symbols;                // for each size: what it is called
   std::vector<bool> is_dynamic;
+  // Where what it computes is refused for symbols, but not for numbers.
+  bool has_only_numbers = false;
   std::vector<SizeFact> promised;
   std::deque<Variant> variants;  // the latest first
   size_t ways = 0;

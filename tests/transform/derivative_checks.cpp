@@ -77,21 +77,6 @@ void expect_same_bits(const char* what, const Tensors& got, const Tensors& wante
   }
 }
 
-// What was recorded with symbols for sizes may be other operations, which round otherwise.
-void expect_as_good_as_same(const char* what, const Tensors& got, const Tensors& wanted) {
-  if (got.size() != wanted.size()) {
-    throw Disagreement(fmt::format("{}: {} results and {}", what, got.size(), wanted.size()));
-  }
-  for (size_t i = 0; i < got.size(); ++i) {
-    if (got[i].type() != wanted[i].type()) {
-      throw Disagreement(fmt::format("{}: result {} is {} and {}", what, i, got[i].type().text(),
-                                     wanted[i].type().text()));
-    }
-    if (!is_inexact(got[i].dtype())) expect_same_bits(what, {got[i]}, {wanted[i]});
-  }
-  expect_close(what, numbers_of(got), numbers_of(wanted), 1e-11);
-}
-
 // Numbers of no pattern, the same wherever there are as many.
 Tensor spread_over(const Tensor& like) {
   const Tensor numbers = cos(astype(iota(like.shape().element_count()), DType::f64) * 2 + 0.5);
@@ -389,6 +374,20 @@ class Checks {
 };
 
 }  // namespace
+
+void expect_as_good_as_same(const char* what, const Tensors& got, const Tensors& wanted) {
+  if (got.size() != wanted.size()) {
+    throw Disagreement(fmt::format("{}: {} results and {}", what, got.size(), wanted.size()));
+  }
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (got[i].type() != wanted[i].type()) {
+      throw Disagreement(fmt::format("{}: result {} is {} and {}", what, i, got[i].type().text(),
+                                     wanted[i].type().text()));
+    }
+    if (!is_inexact(got[i].dtype())) expect_same_bits(what, {got[i]}, {wanted[i]});
+  }
+  expect_close(what, numbers_of(got), numbers_of(wanted), 1e-11);
+}
 
 bool check_derivatives(const RandomProgram& program) { return Checks(program).run(); }
 

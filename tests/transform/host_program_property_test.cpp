@@ -1,0 +1,128 @@
+// Random host code, jitted: programs that look at what they have between their steps, by values and
+// by sizes, and go on one way or another. RC_PARAMS as in random_program_property_test.cpp.
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "plait/core/hash.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
+#include "plait/ops/random.h"
+#include "plait/ops/reduce.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/jit.h"
+
+#include "tests/transform/derivative_checks.h"
+#include "tests/transform/drawn_program.h"
+
+namespace plait {
+namespace {
+
+#if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr int kHostPrograms = 50;
+#else
+constexpr int kHostPrograms = 1000;
+#endif
+
+bool is_plain(const Tensor& x) { return x.is_array() && is_floating(x.dtype()); }
+
+// What host code does with a value before it goes on.
+enum class Habit : uint8_t { nothing, decides, reads, repeats, counts, asks, prefers, size };
+
+class HostProgram {
+ public:
+  HostProgram(const RandomProgram& program, uint32_t seed, bool may_read)
+      : program_(program), seed_(seed), may_read_(may_read) {}
+
+  Tensors operator()(const Tensors& arguments) const {
+    const Block& block = program_.block();
+    Tensors values = arguments;
+    for (const Block::Step& step : block.steps) {
+      Tensors operands;
+      for (const size_t operand : step.operands) operands.push_back(values[operand]);
+      for (const Tensor& result : step.compute(operands)) {
+        values.push_back(is_plain(result) ? looked_at(result, values.size()) : result);
+      }
+    }
+    Tensors results;
+    for (const size_t result : block.results) results.push_back(values[result]);
+    return results;
+  }
+
+ private:
+  Tensor looked_at(const Tensor& x, size_t number) const {
+    const auto habit =
+        static_cast<Habit>(hash_combine(seed_, number) % static_cast<uint64_t>(Habit::size));
+    switch (habit) {
+      case Habit::decides: return (sum(x * x) > 1.23).item<bool>() ? x * 0.5 : x + 0.25;
+      case Habit::reads:
+        if (!may_read_) return x;
+        return x * (1 / (1.5 + std::abs(sum(x).item<double>())));
+      case Habit::repeats: {
+        Tensor y = x;
+        while ((sum(y * y) > 3.21).item<bool>()) y = y * 0.4;
+        return y;
+      }
+      case Habit::counts: {
+        Tensor y = x;
+        const int64_t times = x.rank() == 0 ? 1 : x.shape(0).number() % 3;
+        for (int64_t i = 0; i < times; ++i) y = sin(y) + 0.125;
+        return y;
+      }
+      case Habit::asks: return x.rank() > 0 && x.shape(0) > 2 ? x * 2 : x - 1;
+      case Habit::prefers: {
+        const Tensor other = cos(x);
+        return (sum(other) > sum(x)).item<bool>() ? other : x;
+      }
+      default: return x;
+    }
+  }
+
+  const RandomProgram& program_;
+  uint32_t seed_;
+  bool may_read_;
+};
+
+void check_jitted(const HostProgram& plain, const RandomProgram& program) {
+  const auto jitted = jit(frozen(plain), {.most_ways = 6});
+  for (const int64_t more : {0, 0, 1, 0, 2, 1}) {
+    const Tensors arguments = program.arguments(more);
+    random::seed(5);
+    const Tensors wanted = plain(arguments);
+    random::seed(5);
+    expect_as_good_as_same("jitted, and as it is", jitted(arguments), wanted);
+  }
+  // The tangents of what is jitted.
+  const Tensors arguments = program.arguments();
+  Tensors directions;
+  for (const Tensor& x : arguments) {
+    directions.push_back(is_inexact(x.dtype()) ? cos(5 * x + 1) : Tensor());
+  }
+  const auto tangents = [&](const auto& f) {
+    random::seed(5);
+    Tensors found;
+    for (const Tensor& each : jvp(f, std::tuple(arguments), std::tuple(directions)).second) {
+      if (each) found.push_back(each);
+    }
+    return found;
+  };
+  expect_as_good_as_same("tangents of what is jitted", tangents(jitted), tangents(plain));
+}
+
+TEST(RandomHostProgram, JittedIsAsItIs) {
+  const std::string failure = failure_of("RandomHostProgram", kHostPrograms, [&] {
+    const ProgramDescription description = *drawn_program(step_kinds());
+    std::optional<RandomProgram> program;
+    try {
+      program.emplace(description);
+      for (const bool may_read : {false, true}) {
+        check_jitted(HostProgram(*program, description.seed, may_read), *program);
+      }
+    } catch (const std::exception& error) {
+      RC_FAIL(fmt::format("{}\n{}", error.what(), program ? text_of(*program) : ""));
+    }
+  });
+  EXPECT_TRUE(failure.empty()) << failure;
+}
+
+}  // namespace
+}  // namespace plait
