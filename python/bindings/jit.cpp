@@ -125,7 +125,7 @@ void bind_jit(nb::module_& module) {
           retraces.append(nb::make_tuple(each.why, each.times));
         }
         return nb::make_tuple(stats.traces, stats.hits, stats.failed_guards, stats.host_runs,
-                              nb::tuple(retraces), stats.text());
+                              stats.pieces, nb::tuple(retraces), stats.text());
       });
   module.def("list_backends", &list_backends, "The names of what may run jitted programs.");
   module.def("_is_known", [](const Tensor& x) { return x.is_traced() && x.traced().actual; });

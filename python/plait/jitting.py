@@ -30,6 +30,7 @@ class JitStats:
     hits: int
     failed_guards: int
     host_runs: int
+    pieces: int
     retraces: tuple
     text: str
 
