@@ -175,7 +175,33 @@ StackTable& stacks() {
   return *table;
 }
 
-// Whether a function of the user's made a call that returns to there.
+// Whether the user's code made a call that returns to there: a function of the user's, or one of
+// Plait's that the user's was inlined into.
+bool is_made_by_user(uintptr_t return_address) {
+  const uintptr_t call = return_address - 1;
+  if (is_in_users_function(call)) return true;
+  const auto source = source_line_of(call);
+  return source && !is_inside(source->file);
+}
+
+// The same, which takes long to find out, of each address once.
+class UserCalls {
+ public:
+  bool holds(uintptr_t address) {
+    {
+      const std::shared_lock lock(mutex_);
+      if (const auto known = known_.find(address); known != known_.end()) return known->second;
+    }
+    const bool is_users = is_made_by_user(address);
+    const std::lock_guard lock(mutex_);
+    return known_.try_emplace(address, is_users).first->second;
+  }
+
+ private:
+  std::shared_mutex mutex_;
+  std::unordered_map<uintptr_t, bool> known_;
+};
+
 bool returns_to_user(uintptr_t address) {
   struct Known {
     uintptr_t address;
@@ -183,7 +209,10 @@ bool returns_to_user(uintptr_t address) {
   };
   thread_local std::array<Known, 256> known{};
   Known& here = known[address / 4 % known.size()];
-  if (here.address != address) here = {address, is_in_users_function(address - 1)};
+  if (here.address != address) {
+    static Immortal<UserCalls> calls;
+    here = {address, calls->holds(address)};
+  }
   return here.is_users;
 }
 
