@@ -327,12 +327,15 @@ Tensor apply_to(const ir::Primitive& primitive, const Operand& a, const Operand&
   return plait::apply(primitive, broadcast_together(primitive.name, {both[0], both[1]}));
 }
 
-Tensor promoted(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+// Inlined, as all that name a call are, so that what it returns to is what called the function.
+[[gnu::always_inline]] inline Tensor promoted(const ir::Primitive& primitive, const Operand& a,
+                                              const Operand& b) {
   const Call call(primitive.name, a, b);
   return apply_to(primitive, a, b, common_dtype(a, b));
 }
 
-Tensor inexactly_of_two(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
+[[gnu::always_inline]] inline Tensor inexactly_of_two(const ir::Primitive& primitive,
+                                                      const Operand& a, const Operand& b) {
   const Call call(primitive.name, a, b);
   return apply_to(primitive, a, b, inexact(common_dtype(a, b)));
 }

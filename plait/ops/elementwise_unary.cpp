@@ -374,13 +374,14 @@ Tensor apply_to(const ir::Primitive& primitive, const Tensor& x, DType dtype) {
   return apply(primitive, {astype(x, dtype)});
 }
 
-Tensor of_any(const ir::Primitive& primitive, const Operand& x) {
+// Inlined, as all that name a call are, so that what it returns to is what called the function.
+[[gnu::always_inline]] inline Tensor of_any(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
   const Tensor tensor = tensor_from(x);
   return apply_to(primitive, tensor, tensor.dtype());
 }
 
-Tensor of_inexact(const ir::Primitive& primitive, const Operand& x) {
+[[gnu::always_inline]] inline Tensor of_inexact(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
   const Tensor tensor = tensor_from(x);
   return apply_to(primitive, tensor, inexact(tensor.dtype()));
@@ -389,7 +390,7 @@ Tensor of_inexact(const ir::Primitive& primitive, const Operand& x) {
 bool is_whole(DType dtype) { return is_integer(dtype) || is_boolean(dtype); }
 
 // Whole numbers are what they are.
-Tensor rounded(const ir::Primitive& primitive, const Operand& x) {
+[[gnu::always_inline]] inline Tensor rounded(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
   const Tensor tensor = tensor_from(x);
   return is_whole(tensor.dtype()) ? tensor : apply(primitive, {tensor});
