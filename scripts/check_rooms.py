@@ -102,6 +102,7 @@ INSIDE = {
     "plait/transform/derived_functions.h",
     "plait/transform/derived_lately.h",
     "plait/transform/function_run.h",
+    "plait/transform/jit_backends.h",
     "plait/transform/jit_entries.h",
     "plait/transform/jit_pieces.h",
     "plait/transform/jit_recording.h",

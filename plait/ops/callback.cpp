@@ -129,12 +129,9 @@ struct CallbackTable {
                        return {.observable = true, .may_fail = true};
                      }},
        .rules = {.tangents = {.of = refuse_tangents},
-                 .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
-                                 const std::vector<bool>& batched) {
-                   CallbackAttributes attributes = a.as<CallbackAttributes>();
-                   ++attributes.samples;
-                   return apply_all(callback_ops().callback, one_each(operands, batched),
-                                    ir::Attributes::of(std::move(attributes)));
+                 .batching = {[](const auto& a, auto operands, const auto& batched) {
+                   return with_more_samples<CallbackAttributes>(callback_ops().callback, a,
+                                                                operands, batched);
                  }}},
        .evaluator = call_now});
 };

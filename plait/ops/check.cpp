@@ -56,12 +56,9 @@ struct CheckTable {
                                return {.observable = true, .may_fail = true};
                              }},
                .rules = {.not_differentiable = "has no results",
-                         .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
-                                         const auto&) {
-                           CheckAttributes attributes = a.as<CheckAttributes>();
-                           ++attributes.samples;
-                           return apply_all(check_ops().check, operands,
-                                            ir::Attributes::of(std::move(attributes)));
+                         .batching = {[](const auto& a, auto operands, const auto& batched) {
+                           return with_more_samples<CheckAttributes>(check_ops().check, a, operands,
+                                                                     batched);
                          }}},
                .evaluator = [](KernelCall& call, const void*) {
                  const auto& attributes = call.attributes.as<CheckAttributes>();

@@ -72,12 +72,9 @@ struct PrintTable {
                },
            .effects = [](const ir::Instruction&) -> ir::Effects { return {.observable = true}; }},
        .rules = {.not_differentiable = "has no results",
-                 .batching = {[](const ir::Attributes& a, std::span<const Tensor> operands,
-                                 const auto&) {
-                   PrintAttributes attributes = a.as<PrintAttributes>();
-                   ++attributes.samples;
-                   return apply_all(print_ops().print, operands,
-                                    ir::Attributes::of(std::move(attributes)));
+                 .batching = {[](const auto& a, auto operands, const auto& batched) {
+                   return with_more_samples<PrintAttributes>(print_ops().print, a, operands,
+                                                             batched);
                  }}},
        .evaluator = [](KernelCall& call, const void*) {
          const auto& attributes = call.attributes.as<PrintAttributes>();

@@ -4,10 +4,12 @@
 
 #include <cstdint>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "plait/core/function_ref.h"
 #include "plait/ir/inference.h"
+#include "plait/tensor/apply.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait {
@@ -20,7 +22,17 @@ using SampleUse =
     FunctionRef<void(std::span<const Array> operands, std::span<const int64_t> place)>;
 void for_each_sample(std::span<const Array> operands, int64_t samples, SampleUse use);
 
-// A part of their batching rules: those that are one for all samples, repeated.
+// Those that are one for all samples, repeated.
 std::vector<Tensor> one_each(std::span<const Tensor> operands, const std::vector<bool>& batched);
+// Their batching rule.
+template <class Attributes>
+std::vector<Tensor> with_more_samples(const ir::Primitive& primitive, const ir::Attributes& given,
+                                      std::span<const Tensor> operands,
+                                      const std::vector<bool>& batched) {
+  Attributes attributes = given.as<Attributes>();
+  ++attributes.samples;
+  return apply_all(primitive, one_each(operands, batched),
+                   ir::Attributes::of(std::move(attributes)));
+}
 
 }  // namespace plait

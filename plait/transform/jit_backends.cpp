@@ -1,0 +1,59 @@
+#include "plait/transform/jit_backends.h"
+
+#include <map>
+#include <mutex>
+
+#include <fmt/format.h>
+
+#include "plait/core/error.h"
+#include "plait/core/immortal.h"
+#include "plait/tensor/machine.h"
+#include "plait/transform/programs.h"
+
+namespace plait {
+namespace {
+
+JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
+  return [program = with_tapes(given)](std::vector<Tensor> arguments) {
+    ir::EvaluatorOptions options;
+    options.on_guard = [](const ir::FailedGuard& failed) -> ir::GuardAnswer {
+      throw SideExit{failed.number};
+    };
+    return evaluate_given(program, std::move(arguments), options);
+  };
+}
+
+struct Backends {
+  std::mutex mutex;
+  std::map<std::string, JitBackend> by_name{{"evaluator", evaluated}};
+};
+Backends& backends() {
+  static Immortal<Backends> backends;
+  return *backends;
+}
+
+}  // namespace
+
+void register_backend(const std::string& name, JitBackend backend) {
+  const std::lock_guard lock(backends().mutex);
+  backends().by_name[name] = std::move(backend);
+}
+
+std::vector<std::string> list_backends() {
+  const std::lock_guard lock(backends().mutex);
+  std::vector<std::string> names;
+  for (const auto& [name, backend] : backends().by_name) names.push_back(name);
+  return names;
+}
+
+JitBackend jits::backend_of(const std::string& name) {
+  {
+    const std::lock_guard lock(backends().mutex);
+    const auto place = backends().by_name.find(name);
+    if (place != backends().by_name.end()) return place->second;
+  }
+  throw KeyError("jit: there is no backend \"{}\", only {}", name, fmt::join(list_backends(), ", "))
+      .hint("register_backend(name, …) makes one");
+}
+
+}  // namespace plait
