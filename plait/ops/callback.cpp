@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <unordered_map>
 
 #include "plait/core/error.h"
@@ -22,7 +23,7 @@ namespace {
 struct Kept {
   std::mutex mutex;
   std::unordered_map<int64_t, std::shared_ptr<const TensorFunction>> functions;
-  int64_t next = 0;
+  std::random_device numbers;
 };
 Kept& kept() {
   static Immortal<Kept> kept;
@@ -157,11 +158,16 @@ class ForgottenAfterwards {
 
 }  // namespace
 
+// By a number that nobody guesses: a program from elsewhere calls no function of this process.
 int64_t keep_callback(TensorFunction function) {
   Kept& all = kept();
   const std::lock_guard lock(all.mutex);
-  all.functions[all.next] = std::make_shared<const TensorFunction>(std::move(function));
-  return all.next++;
+  const auto kept = std::make_shared<const TensorFunction>(std::move(function));
+  for (;;) {
+    const uint64_t bits = uint64_t{all.numbers()} << 32 | all.numbers();
+    const auto number = static_cast<int64_t>(bits >> 1);
+    if (all.functions.try_emplace(number, kept).second) return number;
+  }
 }
 
 std::vector<Tensor> call_back(int64_t function, std::span<const Tensor> operands,
