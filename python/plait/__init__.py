@@ -2,7 +2,30 @@
 
 import os as _os
 
-from . import _core, errors
+
+def _load_core():
+    """OpenBLAS takes processors that are newer than itself for the oldest ones, with kernels that are slow and, for single
+    precision, fail. It looks when it is loaded, so it is told then what the processor has."""
+    name = "OPENBLAS_CORETYPE"
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            flags = next((set(line.split()) for line in file if line.startswith("flags")), set())
+    except OSError:
+        flags = set()
+    core = ("SkylakeX" if {"avx512f", "avx512dq", "avx512bw", "avx512vl"} <= flags else
+            "Haswell" if {"avx2", "fma"} <= flags else None)
+    tell = core is not None and name not in _os.environ
+    if tell:
+        _os.environ[name] = core
+    try:
+        from . import _core  # noqa: F401
+    finally:
+        if tell:
+            del _os.environ[name]
+
+
+_load_core()
+from . import _core, errors  # noqa: E402
 
 _core._set_package_folder(_os.path.join(_os.path.dirname(__file__), ""))
 
