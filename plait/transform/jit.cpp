@@ -307,13 +307,12 @@ Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
     const std::lock_guard lock(mutex);
     types = types_of(*found.entry, found.variant->pattern);
   }
-  Outcome outcome = run_in_pieces({.name = options.name,
-                                   .types = types,
-                                   .leaves = call.leaves,
-                                   .facts = found.variant->promised,
-                                   .host = call.host},
-                                  pieces);
-  return outcome;
+  return run_in_pieces({.name = options.name,
+                        .types = types,
+                        .leaves = call.leaves,
+                        .facts = found.variant->promised,
+                        .host = call.host},
+                       pieces);
 }
 
 // Only the thread that holds `recording` of the entry is here.
