@@ -45,7 +45,7 @@ std::vector<Dim> quotients_in(std::span<const Term> terms) {
 }
 
 // The remainders that quotient = a//b is part of: a % b, and where b = b'*c and some other quotient
-// in the sum is by b', then x % c for x = a//b', since a//b is x//c.
+// in the sum is by b', then x % c for x = a//b', where a//b is x//c in canonical form.
 std::vector<Remainder> remainders_of(Dim quotient, std::span<const Dim> others) {
   std::vector<Remainder> remainders;
   const auto& operands = DimTable::node(quotient).operands;
@@ -63,7 +63,8 @@ std::vector<Remainder> remainders_of(Dim quotient, std::span<const Dim> others) 
     if (divisor >= b.number() || b.number() % divisor != 0) continue;
     if (std::ranges::find(tried, divisor) != tried.end()) continue;
     tried.push_back(divisor);
-    add(floor_div(a, divisor), b.number() / divisor);
+    const Dim x = floor_div(a, divisor), c = b.number() / divisor;
+    if (same(floor_div(x, c), quotient)) add(x, c);  // not so where x % c reads back to another form
   }
   return remainders;
 }

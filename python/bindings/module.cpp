@@ -5,6 +5,8 @@
 
 NB_MODULE(_core, module) {
   using namespace plait::python;
+  // What other modules keep until the interpreter ends is no fault that users should read of.
+  nanobind::set_leak_warnings(false);
   plait::register_all();
   bind_errors(module);
   bind_locations(module);

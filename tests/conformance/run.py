@@ -1,8 +1,8 @@
 """Runs the conformance suite: `run.py` all of it, `run.py values reduce` one check of one family.
 
     run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, axes, programs, symbolic, partials,
-                                       transposes, tangents, jvp, vjp, second, third, staged, remat, vmap, table,
-                                       functions) or `all`; of the primitives of a family
+                                       transposes, tangents, jvp, vjp, second, third, staged, remat, vmap, jit,
+                                       table, functions) or `all`; of the primitives of a family
     run.py report                      how many primitives and functions are covered, and what is listed as different
 
 Exits with 1 when something disagrees; each line begins with the primitive and the check.
@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 
-from suite import batching, cases, derivatives, functions, programs, rules, symbolic, table, values
+from suite import batching, cases, derivatives, functions, jitted, programs, rules, symbolic, table, values
 
 CHECKS = {
     "values": values.check_values,
@@ -32,6 +32,7 @@ CHECKS = {
     "staged": derivatives.check_staged,
     "remat": derivatives.check_remat,
     "vmap": derivatives.check_vmap,
+    "jit": jitted.check_jit,
 }
 HAS_QUICK = set(CHECKS) - {"special"}
 SHOWN = 3  # failures of one primitive by one check

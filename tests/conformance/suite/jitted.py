@@ -1,0 +1,66 @@
+"""Under plait.jit, as users take it: from the record, for sizes that differ, and with derivatives on either side."""
+
+import numpy as np
+import plait
+
+from suite import derivatives, values
+
+MOST_ELEMENTS = 5_000
+
+
+def check_jit(case, quick=False):
+    yield from _check_values(case, quick)
+    yield from _check_derivatives(case)
+
+
+def _check_values(case, quick):
+    """One jitted function for all samples, whose sizes differ from call to call, and then for all of them again."""
+    random = np.random.default_rng(12)
+    dtype = plait.f32 if plait.f32 in case.dtypes else case.dtypes[0]
+    jitted = plait.jit(lambda given, attributes: plait.apply(case.primitive.name, given, **attributes))
+    tried = []
+    for sample in case.samples:
+        operands = case.operands_of(sample, dtype, random)
+        if sum(x.size for x in operands) <= MOST_ELEMENTS and not (quick and len(tried) > 5):
+            tried.append((sample, operands, values.run(case, operands, sample.attributes)))
+    for way in ("recorded", "from the record"):
+        for sample, operands, eager in tried:
+            results = jitted([plait.asarray(x) for x in operands], sample.attributes)
+            results = [each.numpy() for each in (results if isinstance(results, (list, tuple)) else [results])]
+            if [x.shape for x in results] != [x.shape for x in eager]:
+                yield f"({sample}) {way}: {[x.shape for x in results]}, at once {[x.shape for x in eager]}"
+            elif case.repeatable and not all(a.tobytes() == b.tobytes() for a, b in zip(results, eager)):
+                yield f"({sample}) {way}: other numbers than at once"
+    if tried and jitted.stats().hits == 0:
+        yield f"never ran from the record: {jitted.stats()}"
+
+
+def _check_derivatives(case):
+    """jit of the gradient, the gradient of jit, each mode over the other through it, and many samples at once."""
+    for sample, f in derivatives._samples(case, quick=True):
+        if not case.repeatable:
+            continue
+        every = tuple(range(len(f.points)))
+        jitted = plait.jit(f.number)
+
+        def inside(*points):
+            return plait.grad(jitted, argnums=every)(*points)
+
+        outside = plait.jit(lambda *points: derivatives._gradient(f, *points))
+        gradient = derivatives._gradient(f, *f.points)
+        slope = plait.jvp(lambda *x: derivatives._gradient(f, *x), f.points, f.directions)[1]
+        ways = {
+            "grad of jit": lambda: (inside(*f.points), gradient),
+            "grad of jit, from the record": lambda: (inside(*f.points), gradient),
+            "jit of grad": lambda: (outside(*f.points), gradient),
+            "jit of grad, from the record": lambda: (outside(*f.points), gradient),
+            "jvp of jit of grad": lambda: (plait.jvp(outside, f.points, f.directions)[1], slope),
+            "jvp of grad of jit": lambda: (plait.jvp(inside, f.points, f.directions)[1], slope),
+            "jit of grad of jit": lambda: (plait.jit(inside)(*f.points), gradient),
+        }
+        if not case.cannot_batch:
+            stacked = [plait.stack([x, x]) for x in f.points]
+            ways["vmap of jit of grad"] = lambda: (plait.vmap(outside)(*stacked), [plait.stack([x, x]) for x in gradient])
+        for way, found in ways.items():
+            if wrong := derivatives._unlike(*found()):
+                yield f"{f.operands[f.moving[0]].dtype} ({sample}) {way}: {wrong}"
