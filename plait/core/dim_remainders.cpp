@@ -64,7 +64,8 @@ std::vector<Remainder> remainders_of(Dim quotient, std::span<const Dim> others) 
     if (std::ranges::find(tried, divisor) != tried.end()) continue;
     tried.push_back(divisor);
     const Dim x = floor_div(a, divisor), c = b.number() / divisor;
-    if (same(floor_div(x, c), quotient)) add(x, c);  // not so where x % c reads back to another form
+    // Else x % c would read back to another form.
+    if (same(floor_div(x, c), quotient)) add(x, c);
   }
   return remainders;
 }

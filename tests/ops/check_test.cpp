@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/core/source_line.h"
 #include "plait/ir/effect_analysis.h"
 #include "plait/ir/prune.h"
 #include "plait/ops/callback.h"
@@ -35,7 +36,7 @@ TEST(Check, SaysWhatIsFalse) {
       what_of<CheckError>([] { check(pair_of(1, -2) > 0, "must be positive"); });
   EXPECT_NE(text.find("must be positive: 1 of 2 are false, the first at [1]"), std::string::npos)
       << text;
-  EXPECT_NE(text.find("check_test.cpp"), std::string::npos) << text;
+  EXPECT_EQ(text.find("check_test.cpp") != std::string::npos, can_read_source_lines()) << text;
   EXPECT_THROW(check(sum(pair_of(1, 2)) < 0), CheckError);
   EXPECT_THROW(check(pair_of(1, 2)), TypeError);
 }
