@@ -80,11 +80,17 @@ def main():
     version = subprocess.run([TIDY, "--version"], check=True, capture_output=True).stdout
     configuration = version + (ROOT / ".clang-tidy").read_bytes()
     entries = list(entries_of(build_folder, tuple(sys.argv[2:])))
+    complained = 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        complaints = [said for said in pool.map(
-            lambda entry: check(*entry, build_folder, configuration), entries) if said]
-    print("\n".join(complaints) if complaints else f"   {len(entries)} sources are tidy")
-    return 1 if complaints else 0
+        running = [pool.submit(check, *entry, build_folder, configuration) for entry in entries]
+        for done, each in enumerate(concurrent.futures.as_completed(running), 1):
+            if said := each.result():
+                complained += 1
+                print(said, flush=True)
+            if sys.stdout.isatty() or done % 50 == 0:
+                print(f"   {done} of {len(entries)} sources", end="\r" if sys.stdout.isatty() else "\n", flush=True)
+    print(f"   {len(entries) - complained} of {len(entries)} sources are tidy")
+    return 1 if complained else 0
 
 
 if __name__ == "__main__":

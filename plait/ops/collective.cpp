@@ -94,7 +94,7 @@ const ir::Primitive& all_reduction(const char* name, const char* summary, DTypeS
                                       return ir::Effects{.collective =
                                                              axes_in(instruction.attributes())};
                                     }},
-                  .rules = std::move(rules)});
+                  .rules = rules});
 }
 
 struct CollectiveTable;
@@ -148,7 +148,7 @@ Tensor transpose_shift(const RuleContext& c, const Tensor& cotangent, size_t) {
 
 template <class Attributes>
 const ir::Primitive& movement(const char* name, const char* summary, void (*infer)(ir::Inference&),
-                              Rules rules) {
+                              const Rules& rules) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
                                 .attributes = &ir::schema_of<Attributes>(),

@@ -40,6 +40,7 @@ void read(nb::handle given, Scalar& value) {
 }
 
 void read(nb::handle given, bool& value) {
+  if (is_item(given)) return read(number_of_item(given), value);
   if (!PyBool_Check(given.ptr()) && !is_numpy_bool(given)) {
     throw TypeError("expected True or False, not {}", class_name_of(given));
   }

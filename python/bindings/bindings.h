@@ -70,6 +70,11 @@ class PythonOperand {
   Scalar scalar_ = 0;
 };
 
+// What stands for the number of a tensor in host code that is recorded (python/plait/items.py).
+nb::object new_item(nb::handle tensor);
+bool is_item(nb::handle object);
+nb::object number_of_item(nb::handle item);
+
 // An object of Python that C++ holds, and may let go without Python's lock.
 std::shared_ptr<PyObject> held(nb::object object);
 Tensor tensor_from(nb::handle object);

@@ -94,6 +94,22 @@ Tensor borrow_numpy(nb::handle given) {
   return Tensor(Array::borrow(dtype, view->layout, view->lowest, view->bytes, keep_alive(array)));
 }
 
+namespace {
+PyTypeObject* item_class = nullptr;  // once there has been one
+}
+
+nb::object new_item(nb::handle tensor) {
+  const nb::object item = nb::module_::import_("plait.items").attr("Item")(tensor);
+  item_class = Py_TYPE(item.ptr());
+  return item;
+}
+
+bool is_item(nb::handle object) {
+  return item_class != nullptr && Py_TYPE(object.ptr()) == item_class;
+}
+
+nb::object number_of_item(nb::handle item) { return item.attr("_number")(); }
+
 PythonOperand::PythonOperand(nb::handle object) {
   PyObject* raw = object.ptr();
   if (nb::isinstance<Tensor>(object))
@@ -108,6 +124,8 @@ PythonOperand::PythonOperand(nb::handle object) {
     scalar_ = std::complex<double>(PyComplex_RealAsDouble(raw), PyComplex_ImagAsDouble(raw));
   else if (nb::isinstance<Dim>(object))
     scalar_ = nb::cast<Dim>(object);
+  else if (is_item(object))
+    *this = PythonOperand(number_of_item(object));
   else if (nb::hasattr(object, "__array_interface__"))
     tensor_ = borrow_numpy(object);
   else

@@ -44,6 +44,18 @@ nb::str python_text(const std::string& text) { return nb::str(text.c_str(), text
 
 }  // namespace
 
+namespace {
+
+std::optional<ScalarKind> kind_of_numbers(nb::handle type) {
+  if (type.is(&PyBool_Type)) return ScalarKind::boolean;
+  if (type.is(&PyLong_Type)) return ScalarKind::integer;
+  if (type.is(&PyFloat_Type)) return ScalarKind::floating;
+  if (type.is(&PyComplex_Type)) return ScalarKind::complex;
+  return std::nullopt;
+}
+
+}  // namespace
+
 void bind_dtypes(nb::module_& module) {
   using D = PythonDType;
   nb::class_<D>(module, "DType", "The type of a tensor's elements.")
@@ -75,8 +87,14 @@ void bind_dtypes(nb::module_& module) {
   module.attr("dtypes") = nb::tuple(all);
   module.def(
       "promote",
-      [](nb::handle a, nb::handle b) { return PythonDType{promote(dtype_from(a), dtype_from(b))}; },
-      nb::arg("a"), nb::arg("b"), "The dtype that holds both.");
+      [](nb::handle a, nb::handle b) {
+        const DType dtype = dtype_from(a);
+        const std::optional<ScalarKind> number = kind_of_numbers(b);
+        return PythonDType{number ? promote(dtype, *number) : promote(dtype, dtype_from(b))};
+      },
+      nb::arg("a"), nb::arg("b"),
+      "The dtype that holds both. For b = bool, int, float or complex, a with a number of "
+      "Python's.");
 }
 
 }  // namespace plait::python

@@ -66,6 +66,7 @@ Index array_from(nb::handle array) {
 Index index_from(nb::handle given) {
   PyObject* raw = given.ptr();
   if (nb::isinstance<Tensor>(given)) return nb::cast<Tensor>(given);
+  if (is_item(given)) return index_from(number_of_item(given));
   if (given.is_none()) return new_axis;
   if (raw == Py_Ellipsis) return ellipsis;
   if (PySlice_Check(raw)) return slice_from(given);

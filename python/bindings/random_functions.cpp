@@ -19,7 +19,7 @@ struct Seeds {
   Seeds() = default;
 };
 void read(nb::handle given, Seeds& seeds) {
-  if (PyLong_Check(given.ptr()))
+  if (PyLong_Check(given.ptr()) || is_item(given))
     read(given, seeds.given.emplace<uint64_t>());
   else
     seeds.given = tensor_from(given);

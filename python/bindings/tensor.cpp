@@ -46,6 +46,7 @@ constexpr Operator kOperators[] = {
 
 // What is no operand leaves the operation to the other object's class.
 nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, bool reflected) {
+  if (is_item(other)) return nb::borrow(Py_NotImplemented);
   std::optional<PythonOperand> operand;
   try {
     operand.emplace(other);
@@ -98,10 +99,17 @@ nb::object item(const Tensor& x) {
   }
 }
 
+// Numbers that plait.items.Item stands for.
+bool has_item(DType dtype) {
+  const DTypeKind kind = kind_of(dtype);
+  return kind == DTypeKind::boolean || kind == DTypeKind::floating ||
+         (kind == DTypeKind::integer && dtype != DType::u64);
+}
+
 nb::object item_for_host(nb::handle self) {
   const Tensor& x = *nb::inst_ptr<Tensor>(self);
-  if (!x.is_traced() || !x.traced().actual) return item(x);
-  return nb::module_::import_("plait.jitting").attr("Item")(self);
+  const bool may_be_unknown = x.is_traced() && x.traced().actual && has_item(x.dtype());
+  return may_be_unknown ? new_item(self) : item(x);
 }
 
 // What NumPy's array interface says of a tensor's memory, which is read-only there.

@@ -4,6 +4,7 @@ import numpy as np
 
 from . import _core
 from ._core import Tensor
+from .items import Item
 
 KEY = np.dtype([("key", "<u8", (2,))])
 
@@ -55,6 +56,8 @@ def asarray(data, dtype=None):
     write to that array afterwards."""
     if isinstance(data, Tensor):
         result = data
+    elif isinstance(data, Item):
+        result = data._constant(dtype or data._default_dtype)
     elif type(data) in (bool, int, float, complex) or _is_list(data):
         result = _core.borrow(_of_numbers(data, dtype))
     elif not hasattr(data, "__array_interface__") and hasattr(data, "__dlpack__"):

@@ -5,9 +5,9 @@ import functools
 import types
 
 from . import _core, errors
-from ._core import Tensor
 from .interop import asarray
-from .tracing import _LEAF, _children, flatten, unflatten
+from .items import Item
+from .tracing import _LEAF, _children, _is_leaf, flatten, unflatten
 
 
 @dataclasses.dataclass(frozen=True)
@@ -224,7 +224,7 @@ class Jitted:
                 if changed:
                     self._changed |= changed
                     self._known_as[self._key_of(skeleton, outside)] = key
-            results, structure = flatten(result)
+            results, structure = flatten(_with_numbers(result))
             return [asarray(leaf) for _, leaf in results], structure
 
         results, structure = self._cache(key, [asarray(leaf) for _, leaf in leaves], paths, host)
@@ -244,6 +244,14 @@ class Jitted:
 
     def stats(self):
         return JitStats(*self._cache.stats())
+
+
+def _with_numbers(tree):
+    """A tree with the numbers of items in their places."""
+    if isinstance(tree, Item):
+        return tree._number()
+    node = None if _is_leaf(tree) else _children(tree)
+    return tree if node is None else node[1]([_with_numbers(child) for _, child in node[0]])
 
 
 def _numbers_as_tensors(everything):
@@ -279,77 +287,3 @@ def jit(function=None, *, name=None, dynamic=(), fullgraph=False, disable=False,
 def stats(function):
     """How often a jitted function was recorded and run, and why it was recorded again."""
     return function.stats()
-
-
-# ---- Numbers of tensors, in host code that is recorded.
-
-
-class Item:
-    """The one number of a tensor. To compare it is a guard; to make it a number of Python is to read it."""
-
-    __slots__ = ("_tensor",)
-
-    def __init__(self, tensor):
-        self._tensor = tensor
-
-    def __bool__(self):
-        return _core._truth(self._tensor)
-
-    def _number(self):
-        return self._tensor._read()
-
-    def __float__(self):
-        return float(self._number())
-
-    def __int__(self):
-        return int(self._number())
-
-    def __complex__(self):
-        return complex(self._number())
-
-    def __index__(self):
-        return self._number().__index__()
-
-    def __round__(self, digits=None):
-        return round(self._number(), digits)
-
-    def __hash__(self):
-        return hash(self._number())
-
-    def __repr__(self):
-        return repr(self._number())
-
-    def __str__(self):
-        return str(self._number())
-
-    def __format__(self, spec):
-        return format(self._number(), spec)
-
-
-def _tensor_in(value):
-    return value._tensor if isinstance(value, Item) else value
-
-
-def _comparison(name):
-    def compare(self, other):
-        result = getattr(self._tensor, name)(_tensor_in(other))
-        return result if result is NotImplemented else _core._truth(result)
-
-    return compare
-
-
-def _arithmetic(name):
-    def compute(self, other):
-        result = getattr(self._tensor, name)(_tensor_in(other))
-        return Item(result) if isinstance(result, Tensor) else result
-
-    return compute
-
-
-for _name in ("__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"):
-    setattr(Item, _name, _comparison(_name))
-for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
-    setattr(Item, f"__{_name}__", _arithmetic(f"__{_name}__"))
-    setattr(Item, f"__r{_name}__", _arithmetic(f"__r{_name}__"))
-Item.__neg__ = lambda self: Item(-self._tensor)
-Item.__abs__ = lambda self: Item(_core.absolute(self._tensor))
