@@ -14,7 +14,7 @@ step "Building $preset in $folder" build "$preset" -DPLAIT_TESTS=ON
 run_tests() {
   local status=0 progress=(--quiet)
   [[ -t 1 ]] && progress=(--progress)
-  ctest --test-dir "$folder" --parallel "$(job_count)" --output-on-failure --no-tests=error \
+  ctest --preset "$preset" --parallel "$(job_count)" --no-tests=error \
     "${progress[@]}" --output-log "$PWD/$folder/tests.log" --output-junit tests.xml "$@" || status=$?
   python3 scripts/totals.py --failures "$folder/tests.xml"
   grep -F '***' "$folder/tests.log" || true # how each ended, and when
