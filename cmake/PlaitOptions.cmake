@@ -33,12 +33,12 @@ function(plait_set_options target)
   endif()
 endfunction()
 
-# plait_unite(<target> <folder>): compiles the target's sources that lie in a folder six at a time,
-# since half of the time that one takes goes to what it includes. So no two files of a folder may give
+# plait_unite(<target> <folder> <count>): compiles the target's sources that lie in a folder so many at a
+# time, since half of the time that one takes goes to what it includes. So no two files of a folder may give
 # things of their own the same name. Sources with options of their own are compiled one by one. What is
 # compiled lies in PLAIT_UNITY_FOLDER: builds that name the same one share it, and what a compiler
 # cache has of it.
-function(plait_unite target folder)
+function(plait_unite target folder count)
   if(NOT PLAIT_UNITY)
     return()
   endif()
@@ -55,7 +55,7 @@ function(plait_unite target folder)
   endforeach()
   set(number 0)
   while(alike)
-    list(SUBLIST alike 0 6 some)
+    list(SUBLIST alike 0 ${count} some)
     list(REMOVE_ITEM alike ${some})
     set_source_files_properties(${some} PROPERTIES HEADER_FILE_ONLY ON)
     list(TRANSFORM some REPLACE "(.+)" "#include \"\\1\"\n")
