@@ -42,10 +42,6 @@ std::string text_of(std::string_view text) { return std::string(text); }
 
 nb::str python_text(const std::string& text) { return nb::str(text.c_str(), text.size()); }
 
-}  // namespace
-
-namespace {
-
 std::optional<ScalarKind> kind_of_numbers(nb::handle type) {
   if (type.is(&PyBool_Type)) return ScalarKind::boolean;
   if (type.is(&PyLong_Type)) return ScalarKind::integer;
