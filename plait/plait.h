@@ -60,6 +60,7 @@
 #include "plait/ir/labels.h"
 #include "plait/ir/machine.h"
 #include "plait/ir/mesh.h"
+#include "plait/ir/outline.h"
 #include "plait/ir/parser.h"
 #include "plait/ir/pattern.h"
 #include "plait/ir/primitive.h"

@@ -62,9 +62,12 @@ void Copier::set_results(const Instruction& from, const Given& to) {
   named_until_ = into_.so_far().size();
 }
 
+bool Copier::has(ValueId from) const {
+  return from < values_.size() && values_[from] != kNotCopied;
+}
+
 ValueId Copier::value(ValueId from) const {
-  if (from >= values_.size() || values_[from] == kNotCopied)
-    throw ValueError("@{}: value {} was not copied yet", from_.name(), from);
+  if (!has(from)) throw ValueError("@{}: value {} was not copied yet", from_.name(), from);
   return values_[from];
 }
 

@@ -51,6 +51,7 @@ class Copier {
   void set_size(Dim from, Dim to);
   void set_results(const Instruction& from, const Given& to);  // takes labels along
 
+  bool has(ValueId from) const;
   ValueId value(ValueId from) const;
   std::vector<ValueId> values(std::span<const ValueId> from) const;
   Dim size(Dim from) const { return sizes_.empty() ? from : from.substitute(sizes_); }

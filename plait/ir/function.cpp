@@ -1,11 +1,22 @@
 #include "plait/ir/function.h"
 
+#include <algorithm>
+
 namespace plait::ir {
 
 std::optional<Instruction> Function::definition(ValueId value) const {
   uint32_t place = definitions_[value];
   if (place == 0) return std::nullopt;
   return Instruction(*this, place - 1);
+}
+
+void for_each_size(const Instruction& instruction, const std::function<void(Dim symbol)>& visit) {
+  const auto look_at = [&](Dim dim) { dim.for_each_symbol(visit); };
+  for (const Type& type : instruction.result_types()) type.for_each_dim(look_at);
+  if (instruction.attributes()) instruction.attributes().for_each_dim(look_at);
+  for (const Callee& callee : instruction.callees()) std::ranges::for_each(callee.sizes, look_at);
+  std::ranges::for_each(instruction.size_arguments(), look_at);
+  std::ranges::for_each(instruction.size_results(), look_at);
 }
 
 }  // namespace plait::ir

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -147,6 +148,9 @@ struct Function::Range {
   Iterator begin() const { return {function, 0}; }
   Iterator end() const { return {function, static_cast<uint32_t>(function.size())}; }
 };
+
+// Each size that the instruction names or that its results have, with those in attributes.
+void for_each_size(const Instruction& instruction, const std::function<void(Dim symbol)>& visit);
 
 inline Function::Range Function::instructions() const { return {*this}; }
 

@@ -31,9 +31,9 @@ Tensor Tensor::with_derivation(std::shared_ptr<const Derivation> derivation) con
 }
 
 void Tensor::refuse_empty() {
-  throw ValueError("this tensor was never given a value")
+  throw ValueError("this tensor was never given a value, or has been moved or donated")
       .at(Location::of_caller())
-      .hint("Tensor() holds nothing; assign a tensor to it first");
+      .hint("assign a tensor to it first");
 }
 
 bool Tensor::has_landed(const TracedValue& traced) {

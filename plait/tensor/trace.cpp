@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <exception>
 #include <numeric>
 
 #include "plait/core/error.h"
@@ -363,8 +364,22 @@ std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& rec
   for (const ir::Instruction instruction : recorded.instructions()) {
     if (&instruction.primitive() != &capture_primitive()) copier.copy(instruction);
   }
-  for (ir::ValueId& value : values) value = copier.value(value);
+  for (ir::ValueId& value : values) {
+    if (value != ir::Outlined::kWithin) value = copier.value(value);
+  }
   return copier.finish();
+}
+
+std::shared_ptr<const ir::Function> Trace::with_parts(const ir::Function& recorded,
+                                                      std::vector<ir::ValueId>& values) {
+  ir::Outlined outlined = ir::outline(
+      recorded, parts_, program_->builder, program_->outlined,
+      {.stays =
+           [](const ir::Instruction& each) { return &each.primitive() == &capture_primitive(); },
+       .free_name = [&](const std::string& wanted) { return free_name(wanted); }});
+  for (ir::ValueId& value : capture_values_) value = outlined.values[value];
+  values = std::move(outlined.values);
+  return std::move(outlined.function);
 }
 
 std::vector<Dim> Trace::sizes_from_around() const {
@@ -382,20 +397,30 @@ std::vector<Dim> Trace::sizes_from_around() const {
 
 std::vector<Dim> Trace::undeclared_sizes() const {
   std::vector<Dim> found;
-  const auto look_at = [&](Dim dim) {
-    dim.for_each_symbol([&](Dim symbol) {
-      if (builder_->has_size(std::string(symbol.name()))) return;
-      if (std::ranges::find_if(found, is_same_as(symbol)) == found.end()) found.push_back(symbol);
-    });
+  const auto look_at = [&](Dim symbol) {
+    if (builder_->has_size(std::string(symbol.name()))) return;
+    if (std::ranges::find_if(found, is_same_as(symbol)) == found.end()) found.push_back(symbol);
   };
   for (const ir::Instruction instruction : builder_->so_far().instructions()) {
-    for (const ir::Type& type : instruction.result_types()) type.for_each_dim(look_at);
-    if (instruction.attributes()) instruction.attributes().for_each_dim(look_at);
-    for (const ir::Callee& callee : instruction.callees()) {
-      std::ranges::for_each(callee.sizes, look_at);
-    }
+    ir::for_each_size(instruction, look_at);
   }
   return found;
+}
+
+Trace::Part::Part(const std::string& name)
+    : trace_(current_trace != nullptr && !current_trace->waits() && !current_trace->is_kept_whole_
+                 ? current_trace
+                 : nullptr),
+      exceptions_(std::uncaught_exceptions()) {
+  if (trace_ == nullptr) return;
+  part_ = {
+      .begin = trace_->builder_->so_far().size(), .name = name, .location = Location::of_caller()};
+}
+
+Trace::Part::~Part() {
+  if (trace_ == nullptr || std::uncaught_exceptions() > exceptions_) return;
+  part_.end = trace_->builder_->so_far().size();
+  if (part_.end > part_.begin) trace_->parts_.push_back(std::move(part_));
 }
 
 Trace::Instead::Instead(Trace* trace) : inner_(std::exchange(current_trace, trace)) {}
@@ -429,6 +454,7 @@ RecordedFunction Trace::conclude(std::span<const ir::ValueId> results,
   std::shared_ptr<const ir::Function> function = builder_->finish(results, size_values);
   std::vector<ir::ValueId> places(function->value_count());
   std::iota(places.begin(), places.end(), 0);
+  if (!parts_.empty()) function = with_parts(*function, places);
   if (!captures_.empty()) function = with_captures(*function, places);
   return {std::move(function), std::move(captures_), std::move(places)};
 }

@@ -13,6 +13,7 @@
 
 #include "plait/core/size_facts.h"
 #include "plait/ir/builder.h"
+#include "plait/ir/outline.h"
 #include "plait/ir/program.h"
 #include "plait/tensor/level.h"
 #include "plait/tensor/tensor.h"
@@ -26,7 +27,8 @@ struct RecordedFunction {
   // What the function takes beyond its declared parameters, in order: tensors of traces further
   // out, and concrete ones.
   std::vector<Tensor> captures;
-  std::vector<ir::ValueId> values;  // what became of each value of the trace
+  // What became of each value of the trace; ir::Outlined::kWithin where it is in a part.
+  std::vector<ir::ValueId> values;
 };
 
 // Sizes that a function gives back: names for them, what they are in it, and the types of its
@@ -50,6 +52,7 @@ struct TracedInstruction {
 struct TraceProgram {
   ir::ProgramBuilder builder;
   std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included;  // and as what
+  ir::OutlinedNames outlined;
 };
 
 // Instructions that were recorded one after the other, as a program of what they take.
@@ -159,6 +162,22 @@ class Trace {
   };
   Trace* outer() const { return outer_; }  // which it is within; null for none
 
+  // What is recorded while one is there becomes a function of its own, which is called; not where
+  // an exception ends it. What host code keeps of it is given back.
+  class Part {
+   public:
+    explicit Part(const std::string& name);
+    ~Part();
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+   private:
+    Trace* const trace_;  // null where nothing becomes of it
+    const int exceptions_;
+    ir::Part part_;
+  };
+  void keep_whole() { is_kept_whole_ = true; }  // for good: no part becomes a function
+
   // Whether a parameter so far, or what was captured, is of that size.
   bool shows_size(Dim symbol) const;
 
@@ -189,6 +208,8 @@ class Trace {
                                                     std::vector<ir::ValueId>& values) const;
   RecordedFunction finish_with(std::span<const Tensor> results, std::span<const Dim> size_values);
   RecordedFunction conclude(std::span<const ir::ValueId> results, std::span<const Dim> size_values);
+  std::shared_ptr<const ir::Function> with_parts(const ir::Function& recorded,
+                                                 std::vector<ir::ValueId>& values);
   bool is_about_parameters(const SizeFact& fact) const;
   std::vector<Dim> undeclared_sizes() const;
   void close();
@@ -224,6 +245,8 @@ class Trace {
   std::unordered_map<const void*, ir::ValueId> captured_;  // by identity
   // What is recorded is followed as a whole, when its function is used.
   std::optional<LevelPause> pause_;
+  std::vector<ir::Part> parts_;
+  bool is_kept_whole_ = false;
   const int no_grads_ = NoGrad::depth();                  // around it
   std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // what stands for those under no_grad
   LevelPtr tape_level_;                                   // null until asked for

@@ -68,7 +68,10 @@ class BatchedRun final : public FunctionRun<LaneValue> {
         if (Trace::current() != nullptr && comes_back(callee(instruction))) {
           return run_recursive_batched(program(), instruction, operands, all_);
         }
-        return function(callee(instruction), operands);
+        {
+          const Trace::Part part(callee(instruction).name());
+          return function(callee(instruction), operands);
+        }
       case ir::Structure::remat: return rematted(instruction, operands);
       case ir::Structure::custom_vjp:
       case ir::Structure::custom_jvp: return custom(instruction, operands);

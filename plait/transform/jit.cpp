@@ -390,6 +390,7 @@ bool Cache::State::gives_away(const Way& way) const {
 }
 
 Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const {
+  if (gives_away(way) && call.let_go) call.let_go();
   std::vector<Tensor> arguments = gives_away(way) ? std::move(call.leaves) : call.leaves;
   arguments.insert(arguments.end(), way.hidden.begin(), way.hidden.end());
   const EffectLog::Scope effects(log);
@@ -403,11 +404,14 @@ Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const 
 }
 
 Outcome Cache::State::run(Call call) {
-  // Inside of another function that is recorded it is part of that one; autocast from outside is no
-  // part of what is recorded.
-  if (options.disable || Trace::current() != nullptr || AutocastScope::current() != nullptr) {
+  // Inside of another function that is recorded it is one that is called there; autocast from
+  // outside is no part of what is recorded.
+  if (options.disable) return run_by_host(call);
+  if (Trace::current() != nullptr) {
+    const Trace::Part part(options.name);
     return run_by_host(call);
   }
+  if (AutocastScope::current() != nullptr) return run_by_host(call);
   EffectLog log;
   const std::vector<int64_t> sizes = sizes_of(call.leaves);
   std::unique_lock<std::mutex> recording;
@@ -462,6 +466,15 @@ JitStats Cache::stats() const {
 }
 
 const JitOptions& Cache::options() const { return state_->options; }
+
+void Cache::expect_donated_among(size_t arguments) const {
+  for (const size_t number : options().donate) {
+    if (number < arguments) continue;
+    throw ValueError("{}: argument {} is to be donated, and there are {}, from 0 on",
+                     options().name, number, arguments)
+        .at(Location::of_caller());
+  }
+}
 
 }  // namespace jits
 }  // namespace plait

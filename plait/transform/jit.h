@@ -48,7 +48,7 @@ struct JitOptions {
   std::string name = "jitted";
   std::vector<DynamicSize> dynamic = {};
   // Numbers of arguments whose memory may be used for results, where they are handed over by
-  // std::move and nobody else has their tensors.
+  // std::move and nobody else has their tensors. ValueError where there are fewer arguments.
   std::vector<size_t> donate = {};
   bool fullgraph = false;  // host code that takes a number out of a tensor is an error
   bool disable = false;    // runs the function as it is
@@ -110,6 +110,8 @@ struct Call {
   std::vector<Tensor> leaves;
   FunctionRef<std::vector<std::string>()> paths;  // of the leaves
   HostFunction host;
+  // Called where others must let go of those that are donated, since they may be overwritten now.
+  std::function<void()> let_go = {};
 };
 struct Outcome {
   std::vector<Tensor> leaves;
@@ -122,6 +124,7 @@ class Cache {
   Outcome operator()(Call call) const;
   JitStats stats() const;
   const JitOptions& options() const;
+  void expect_donated_among(size_t arguments) const;
 
  private:
   struct State;
@@ -175,6 +178,7 @@ class Jitted {
       return all;
     };
     const TreeKey key = key_of(given);
+    cache_.expect_donated_among(sizeof...(Arguments));
     jits::Call call{key, tensors_of(f_), paths, host};
     size_t number = 0;
     (take(std::forward<Arguments>(arguments), number++, call.leaves), ...);

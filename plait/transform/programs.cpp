@@ -233,7 +233,10 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
 
 // ---- Placeholders.
 
-Builder::Builder(std::string name) : trace_(std::make_unique<Trace>(std::move(name))) {}
+// Any value may be fetched.
+Builder::Builder(std::string name) : trace_(std::make_unique<Trace>(std::move(name))) {
+  trace_->keep_whole();
+}
 Builder::~Builder() = default;
 
 Tensor Builder::placeholder(std::string_view type, std::string_view name) {

@@ -64,8 +64,11 @@ class TensorRun final : public FunctionRun<Tensor> {
         }
         return run_recursive(program(), called, arguments);
       }
-      if (structure == ir::Structure::call || options_.in_place_of)
+      if (structure == ir::Structure::call) {
+        const Trace::Part part(called.name());
         return function(called, arguments);
+      }
+      if (options_.in_place_of) return function(called, arguments);
       const RematPolicy& policy = instruction.attributes_as<RematPolicy>();
       const StagedFunction staged{program(), &called};
       if (options_.draw_key && draws_keys(program())) {

@@ -42,8 +42,7 @@ bool any_instruction(const ir::Program& program, const Holds& holds) {
   return false;
 }
 
-// Of a verified program. Calls are run in place, but in traces those of functions that call
-// themselves.
+// Of a verified program. In traces calls become such again.
 std::vector<Tensor> run_function(const ir::Program& program, const ir::Function& function,
                                  std::span<const Tensor> arguments, const RunOptions& options = {});
 

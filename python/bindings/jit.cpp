@@ -7,6 +7,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "plait/tensor/trace.h"
+
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -72,9 +74,10 @@ JitMode mode_from(const std::string& name) {
       .hint("the modes are default, fast_compile and max_autotune");
 }
 
-// (results, structure) of a call.
+// (results, structure) of a call. What is donated, numbers of leaves, is gone from Python's tensors
+// afterwards.
 nb::object called(const jits::Cache& cache, nb::object key, nb::handle leaves, nb::handle paths,
-                  nb::handle function) {
+                  nb::handle function, const std::vector<size_t>& donated) {
   const TreeKey tree_key = tree_key_of(std::move(key));
   std::vector<Tensor> given = tensors_from(leaves);
   const auto names = [&] {
@@ -93,8 +96,16 @@ nb::object called(const jits::Cache& cache, nb::object key, nb::handle leaves, n
       throw;
     }
   };
+  const auto let_go = [&] {
+    const nb::gil_scoped_acquire locked;
+    for (const size_t leaf : donated) {
+      const nb::object tensor = leaves[leaf];
+      if (nb::isinstance<Tensor>(tensor)) *nb::inst_ptr<Tensor>(tensor) = Tensor();
+    }
+  };
   const jits::Outcome outcome =
-      computed([&] { return cache({tree_key, std::move(given), names, host}); });
+      computed([&] { return cache({tree_key, std::move(given), names, host, let_go}); });
+  if (Trace::current() == nullptr) let_go();
   const auto& structure = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result);
   return nb::make_tuple(to_python(outcome.leaves), nb::borrow(structure.get()));
 }
@@ -106,9 +117,11 @@ void bind_jit(nb::module_& module) {
       .def(
           "__init__",
           [](jits::Cache* self, const std::string& name, nb::handle dynamic, bool fullgraph,
-             bool disable, const std::string& backend, const std::string& mode, size_t most_ways) {
+             bool disable, const std::string& backend, const std::string& mode, size_t most_ways,
+             bool donates) {
             new (self) jits::Cache({.name = name,
                                     .dynamic = dynamic_from(dynamic),
+                                    .donate = std::vector<size_t>(donates ? 1 : 0),
                                     .fullgraph = fullgraph,
                                     .disable = disable,
                                     .backend = backend,
@@ -116,7 +129,7 @@ void bind_jit(nb::module_& module) {
                                     .most_ways = most_ways});
           },
           nb::arg("name"), nb::arg("dynamic"), nb::arg("fullgraph"), nb::arg("disable"),
-          nb::arg("backend"), nb::arg("mode"), nb::arg("most_ways"))
+          nb::arg("backend"), nb::arg("mode"), nb::arg("most_ways"), nb::arg("donates"))
       .def("__call__", &called)
       .def("stats", [](const jits::Cache& cache) {
         const JitStats stats = cache.stats();

@@ -182,11 +182,13 @@ def _function_of(callable_):
 class Jitted:
     """What jit gives."""
 
-    def __init__(self, function, **options):
+    def __init__(self, function, *, donate, **options):
         functools.update_wrapper(self, function, updated=())
         self._function, self._first = _function_of(function)
         self._called = function
-        self._cache = _core._Jit(**options)
+        self._donate = (donate,) if isinstance(donate, (int, str)) else tuple(donate)
+        self._name = options["name"]
+        self._cache = _core._Jit(**options, donates=bool(self._donate))
         self._changed = set()  # names outside of the function that it has given other values
         self._known_as = {}  # keys without these names, as what was recorded when they still counted
 
@@ -227,8 +229,21 @@ class Jitted:
             results, structure = flatten(_with_numbers(result))
             return [asarray(leaf) for _, leaf in results], structure
 
-        results, structure = self._cache(key, [asarray(leaf) for _, leaf in leaves], paths, host)
+        donated = self._donated(everything, leaves) if self._donate else []
+        results, structure = self._cache(key, [asarray(leaf) for _, leaf in leaves], paths, host, donated)
         return unflatten(structure, iter(results))
+
+    def _donated(self, everything, leaves):
+        """Numbers of the leaves that are donated."""
+        wanted = []
+        for each in self._donate:
+            given = everything["named" if isinstance(each, str) else "arg"]
+            if each not in (given if isinstance(each, str) else range(len(given))):
+                raise errors.ValueError(f"{self._name}: argument {each} is to be donated, and there are "
+                                        f"{len(everything['arg'])} and {sorted(everything['named'])}")
+            wanted.append(f"named.{each}" if isinstance(each, str) else f"arg.{each}")
+        return [i for i, (path, _) in enumerate(leaves)
+                if any(path == each or path.startswith(each + ".") for each in wanted)]
 
     def _keys_of_outside(self, skeleton):
         return {name: _key_of(below, name) for name, below in skeleton.get("outside", {}).items()
@@ -264,8 +279,8 @@ def _numbers_as_tensors(everything):
     return everything
 
 
-def jit(function=None, *, name=None, dynamic=(), fullgraph=False, disable=False, backend="evaluator", mode="default",
-        most_ways=32):
+def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="evaluator",
+        mode="default", most_ways=32):
     """A function that is recorded once and then run from the record.
 
     >>> import plait as pl
@@ -276,8 +291,9 @@ def jit(function=None, *, name=None, dynamic=(), fullgraph=False, disable=False,
     Arguments and results are trees of tensors; what is no tensor in them is static, but floats that are arguments
     themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a way for each
     outcome; a function that takes numbers out of tensors runs its host code at each call. What the function finds in
-    its closure and among its globals is looked at again at each call."""
-    options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
+    its closure and among its globals is looked at again at each call. Results may take the memory of arguments that
+    are donated, by numbers or by names; their tensors hold nothing afterwards."""
+    options = dict(dynamic=tuple(dynamic), donate=donate, fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
                    most_ways=most_ways)
     if function is None:
         return lambda given: jit(given, name=name, **options)

@@ -12,6 +12,7 @@
 #include "plait/ir/rewrite.h"
 #include "plait/ir/verify.h"
 
+#include "tests/support/outlined.h"
 #include "tests/support/random_program.h"
 #include "tests/support/scalar_machine.h"
 
@@ -84,6 +85,29 @@ RC_GTEST_PROP(RandomProgram, RewritingByTrueRulesKeepsResults, ()) {
     for (Instruction i : function->instructions()) RC_ASSERT(i.primitive().name != "subtract");
   }
   expect_same_outcome(program, rewritten);
+}
+
+// Some that lie behind or within each other.
+std::vector<Part> drawn_parts(size_t begin, size_t end) {
+  std::vector<Part> parts;
+  while (begin < end) {
+    const size_t first = *rc::gen::inRange(begin, end);
+    const size_t behind = *rc::gen::inRange(first, end + 1);
+    if (behind > first && behind - first < end - begin) {
+      const std::vector<Part> within = drawn_parts(first, behind);
+      parts.insert(parts.end(), within.begin(), within.end());
+    }
+    if (behind > first) parts.push_back({first, behind, "part"});
+    begin = behind + 1;
+  }
+  return parts;
+}
+
+RC_GTEST_PROP(RandomProgram, PartsBecomeFunctions, ()) {
+  Program program = drawn_program();
+  const Program in_parts = outlined(program, drawn_parts(0, program.entry().size()));
+  verify(in_parts, "outline");
+  expect_same_outcome(program, in_parts);
 }
 
 }  // namespace

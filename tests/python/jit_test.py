@@ -142,6 +142,76 @@ class Jit(unittest.TestCase):
         same(self, pl.vmap(square)(rows), np.array([1.0, 13.0, 41.0]))
         same(self, pl.jit(pl.vmap(lambda x: pl.sum(x * x)))(rows), np.array([1.0, 13.0, 41.0]))
 
+    def test_one_in_another_is_called(self):
+        @pl.jit
+        def layer(x, weight):
+            return pl.tanh(x @ weight)
+
+        @pl.jit
+        def norm(x):
+            return x / x.item() if x.ndim == 0 else x / pl.max(x).item()
+
+        def net(x):
+            y = x
+            for i in range(4):
+                y = layer(y, x * (i + 2))
+            return pl.sum(norm(y))
+
+        x = pl.asarray(np.linspace(-1, 1, 9).reshape(3, 3))
+        text = str(pl.trace(lambda x: layer(layer(x, 2 * x), 3 * x))(x))
+        self.assertEqual(text.count("call @layer"), 2, text)
+        self.assertEqual(text.count("tanh"), 1, text)
+        plain = net(x)
+        for f in (net, pl.jit(net)):
+            for _ in range(2):
+                same(self, f(x), plain)
+        same(self, pl.jit(pl.grad(net))(x), pl.grad(net)(x))
+        same(self, pl.grad(pl.jit(net))(x), pl.grad(net)(x))
+        rows = pl.asarray(np.linspace(-1, 2, 18).reshape(2, 3, 3))
+        deep = lambda x: pl.sum(layer(x, x) * x)
+        same(self, pl.jit(pl.vmap(pl.grad(deep)))(rows), pl.vmap(pl.grad(deep))(rows))
+
+    def test_donation(self):
+        step = pl.jit(lambda state, by: {"a": state["a"] + by, "b": state["b"] * 2}, donate=(0,))
+        state = {"a": array(*range(1000)) + 0, "b": array(*range(1000)) + 0}
+        by = array(1.0)
+        state = step(state, by)
+        before, places = state, {name: x.numpy().ctypes.data for name, x in state.items()}
+        state = step(state, by)
+        self.assertEqual({name: x.numpy().ctypes.data for name, x in state.items()}, places)
+        same(self, state["a"], np.arange(1000) + 2)
+        same(self, state["b"], np.arange(1000) * 4)
+        for gone in before.values():
+            with self.assertRaisesRegex(ValueError, "donated"):
+                pl.sum(gone)
+        same(self, by, [1])
+
+        # What others have too is not overwritten.
+        view = state["a"][2:]
+        state = step(state, by)
+        same(self, view, np.arange(2, 1000) + 2)
+        array_of_numpy = np.ones(5)
+        named = pl.jit(lambda x, y: x + y, donate="y")
+        for _ in range(3):
+            same(self, named(array(1.0), y=pl.asarray(array_of_numpy)), np.full(5, 2))
+        same(self, array_of_numpy, np.ones(5))
+        x = array(1.0, 2.0)
+        twice = pl.jit(lambda x, y: (x + y, y), donate=0)
+        twice(x + 0, x + 0)
+        both = x + 0
+        same(self, twice(both, both)[0], [2, 4])
+
+        # A call that fails keeps them.
+        failing = pl.jit(lambda x, n: x.reshape((n,)), donate=0)
+        kept = x + 0
+        with self.assertRaises(ValueError):
+            failing(kept, 3)
+        same(self, kept, [1, 2])
+        with self.assertRaisesRegex(ValueError, "argument 2 is to be donated"):
+            pl.jit(lambda x: x, donate=2)(x)
+        with self.assertRaisesRegex(ValueError, "argument y is to be donated"):
+            named(x, x)
+
     def test_errors(self):
         with self.assertRaisesRegex(ValueError, "fullgraph"):
             pl.jit(lambda x: x * float(x), fullgraph=True)(pl.asarray(2.0))

@@ -39,9 +39,16 @@ class HostProgram {
     for (const Block::Step& step : block.steps) {
       Tensors operands;
       for (const size_t operand : step.operands) operands.push_back(values[operand]);
-      for (const Tensor& result : step.compute(operands)) {
-        values.push_back(is_plain(result) ? looked_at(result, values.size()) : result);
-      }
+      const auto compute = [&, first = values.size()](const Tensors& given) {
+        Tensors results = step.compute(given);
+        for (size_t i = 0; i < results.size(); ++i) {
+          if (is_plain(results[i])) results[i] = looked_at(results[i], first + i);
+        }
+        return results;
+      };
+      const bool is_called = Trace::current() && hash_combine(seed_ + 1, values.size()) % 3 == 0;
+      const Tensors results = is_called ? jit(frozen(compute))(operands) : compute(operands);
+      values.insert(values.end(), results.begin(), results.end());
     }
     Tensors results;
     for (const size_t result : block.results) results.push_back(values[result]);

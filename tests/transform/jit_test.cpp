@@ -292,23 +292,205 @@ TEST(Jit, ComposesWithVmap) {
   EXPECT_EQ(batched.stats().traces, 2);
 }
 
-TEST(Jit, OneInAnotherIsPartOfIt) {
-  host_runs = 0;
-  struct Inner {
-    static Tensor of(const Tensor& x) {
-      static const auto inner = jit([](const Tensor& y) {
+// A function that is jitted for itself, with a condition.
+Tensor pushed_away(const Tensor& x) {
+  static const auto inner = jit(
+      [](const Tensor& y) {
         ++host_runs;
         return (sum(y) > 0).item<bool>() ? y + 1 : y - 1;
-      });
-      return inner(x);
-    }
-  };
-  const auto outer = jit([](const Tensor& x) { return Inner::of(x * 2); });
+      },
+      {.name = "pushed_away"});
+  return inner(x);
+}
+
+TEST(Jit, OneInAnotherHasItsGuardsThere) {
+  host_runs = 0;
+  const auto outer = jit([](const Tensor& x) { return pushed_away(x * 2) * 3; });
   for (const double value : {1., -1., 2., -2.}) {
     const Tensor x = full({2}, value, DType::f64);
-    EXPECT_EQ(outer(x).text(), (value > 0 ? x * 2 + 1 : x * 2 - 1).text());
+    EXPECT_EQ(outer(x).text(), ((value > 0 ? x * 2 + 1 : x * 2 - 1) * 3).text());
   }
   EXPECT_EQ(host_runs, 2);
+}
+
+// What the backend is given of a jitted function that is called with x.
+template <class F>
+std::string recorded_text(F f, const Tensor& x) {
+  static std::string text;
+  register_backend("showing", [](const ir::Program& program, const JitOptions&) {
+    text = ir::print(program, {.locations = false});
+    return [program](const std::vector<Tensor>& arguments) { return evaluate(program, arguments); };
+  });
+  const auto jitted = jit(frozen(f), {.backend = "showing"});
+  const Tensor first = jitted(x), again = jitted(x);
+  expect_alike(first, again);
+  expect_alike(first, f(x));
+  return text;
+}
+
+size_t count_of(std::string_view part, const std::string& text) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+Tensor layer(const Tensor& x, const Tensor& weight) {
+  static const auto inner =
+      jit([](const Tensor& x, const Tensor& weight) { return tanh(matmul(x, weight)); },
+          {.name = "layer"});
+  return inner(x, weight);
+}
+// Of a square matrix; its layers are one function.
+Tensor deep(const Tensor& x) {
+  Tensor y = x;
+  for (int i = 0; i < 5; ++i) y = layer(y, x * i);
+  return sum(y * y);
+}
+
+TEST(Jit, OneInAnotherIsAFunctionThatItCalls) {
+  const Tensor x = numbers({3, 3}, 0.1);
+  const std::string text = recorded_text([](const Tensor& x) { return deep(x); }, x);
+  EXPECT_EQ(count_of("func ", text), 2) << text;
+  EXPECT_EQ(count_of("call @layer", text), 5) << text;
+  EXPECT_EQ(count_of("tanh", text), 1) << text;
+}
+
+TEST(Jit, DerivativesGoThroughCalls) {
+  const Tensor x = numbers({3, 3}, 0.1);
+  const std::string text = recorded_text([](const Tensor& x) { return grad(deep)(x); }, x);
+  // What is needed on the way back is given back too; what nobody needs is not.
+  EXPECT_EQ(count_of("call @layer", text), 5) << text;
+  EXPECT_EQ(count_of("tanh", text), 1) << text;
+  const auto slope = [](const auto& f) {
+    return [f](const Tensor& x) {
+      return tangent_at([&](const Tensor& t) { return f(x * t); }, number(1));
+    };
+  };
+  const auto second = [](const Tensor& x) {
+    return sum(grad([](const Tensor& y) { return sum(grad(deep)(y)); })(x));
+  };
+  EXPECT_GE(count_of("call @layer", recorded_text(slope(deep), x)), 5);
+  EXPECT_GE(count_of("call @layer", recorded_text(second, x)), 5);
+  expect_alike(grad(jit(deep))(x), grad(deep)(x));
+}
+
+TEST(Jit, SamplesGoThroughCalls) {
+  const Tensor x = numbers({4, 3, 3}, 0.1);
+  const std::string text = recorded_text([](const Tensor& x) { return vmap(deep)(x); }, x);
+  EXPECT_EQ(count_of("call @layer", text), 5) << text;
+  EXPECT_EQ(count_of("tanh", text), 1) << text;
+  const auto slopes = [](const Tensor& x) { return vmap(grad(deep))(x); };
+  EXPECT_GE(count_of("call @layer", recorded_text(slopes, x)), 5);
+}
+
+TEST(Jit, CallsStandInBranchesAndLoops) {
+  const auto f = [](const Tensor& x) {
+    const Tensor y =
+        cond(sum(x) > 0, [&] { return layer(x, x + 1); }, [&] { return layer(x, -x); });
+    return for_loop(0, 3, [&](const Tensor&, const Tensor& z) { return layer(z, y); }, y);
+  };
+  const Tensor x = numbers({3, 3}, 0.1);
+  const std::string text = recorded_text(f, x);
+  EXPECT_EQ(count_of("call @layer", text), 3) << text;
+  EXPECT_EQ(count_of("tanh", text), 1) << text;
+  const auto slopes = [&](const Tensor& x) {
+    return grad([&](const Tensor& y) { return sum(f(y)); })(x);
+  };
+  recorded_text(slopes, x);
+}
+
+TEST(Jit, CallsWithinCalls) {
+  const auto f = [](const Tensor& x) {
+    const auto twice =
+        jit([](const Tensor& y) { return layer(layer(y, y), y + 1); }, {.name = "twice"});
+    return twice(x) + jit(frozen(twice))(x + 1);
+  };
+  const std::string text = recorded_text(f, numbers({2, 2}, 0.1));
+  EXPECT_EQ(count_of("call @twice", text), 2) << text;
+  EXPECT_EQ(count_of("call @layer", text), 2) << text;
+  EXPECT_EQ(count_of("call @jitted", text), 1) << text;
+}
+
+TEST(Jit, WhatHostCodeKeepsOfACallIsGivenBack) {
+  static std::vector<Tensor> kept;
+  const auto outer = jit([](const Tensor& x) {
+    const auto inner = jit([](const Tensor& y) {
+      kept.push_back(exp(y));
+      return y + 1;
+    });
+    const Tensor y = inner(x);
+    return y * kept.back();
+  });
+  for (const double value : {1., 2., 3.}) {
+    const Tensor x = full({2}, value, DType::f64);
+    expect_alike(outer(x), (x + 1) * exp(x));
+  }
+  EXPECT_EQ(kept.size(), 1);
+  EXPECT_EQ(outer.stats().hits, 2);
+}
+
+TEST(Jit, CallsThatEndByExceptionsLeaveTheirGuards) {
+  const auto outer = jit([](const Tensor& x) {
+    const auto inner = jit([](const Tensor& y) {
+      if ((sum(y) > 3).item<bool>()) throw std::runtime_error("too much");
+      return y + 1;
+    });
+    try {
+      return inner(x);
+    } catch (const std::runtime_error&) {
+      return x * 0;
+    }
+  });
+  for (const double value : {1., 2., 1., 3., 0.5}) {
+    const Tensor x = full({2}, value, DType::f64);
+    expect_alike(outer(x), value > 1.5 ? x * 0 : x + 1);
+  }
+}
+
+TEST(Jit, CallsHaveSizesOfTheirOwn) {
+  const auto outer = jit([](const Tensor& x) {
+    const auto positive = jit([](const Tensor& y) { return y[Index(y > 0)] * Scalar(y.shape(0)); },
+                              {.name = "positive"});
+    const Tensor first = positive(x), second = positive(concat(std::vector{x, x}, 0));
+    return sum(first) + sum(second) * Scalar(first.shape(0)) + Scalar(second.shape(0) - 2);
+  });
+  const auto plain = [](const Tensor& x) {
+    const Tensor first = x[Index(x > 0)] * Scalar(x.shape(0));
+    const Tensor both = concat(std::vector{x, x}, 0);
+    const Tensor second = both[Index(both > 0)] * Scalar(both.shape(0));
+    return sum(first) + sum(second) * Scalar(first.shape(0)) + Scalar(second.shape(0) - 2);
+  };
+  for (const int64_t count : {3, 5, 1, 0, 4}) {
+    const Tensor x = numbers({count}, 0.3);
+    expect_alike(outer(x), plain(x));
+  }
+  EXPECT_EQ(outer.stats().traces, 2) << outer.stats().text();
+}
+
+TEST(Jit, CallsDrawAndPrintInOrder) {
+  const auto outer = jit([](const Tensor& x) {
+    const auto noisy = jit([](const Tensor& y) {
+      plait::print(y, "noisy");
+      return y + random::normal(Shape{2}, 0, 1, DType::f64);
+    });
+    return noisy(noisy(x));
+  });
+  const auto run = [&](const auto& f) {
+    random::seed(3);
+    testing::internal::CaptureStdout();
+    const std::string text = f() + f() + f();
+    return testing::internal::GetCapturedStdout() + text;
+  };
+  const Tensor x = numbers({2}, 0.1);
+  const std::string jitted = run([&] { return outer(x).text(); });
+  EXPECT_EQ(count_of("noisy", jitted), 6) << jitted;
+  EXPECT_EQ(jitted, run([&] {
+              const auto noisy = [](const Tensor& y) {
+                plait::print(y, "noisy");
+                return y + random::normal(Shape{2}, 0, 1, DType::f64);
+              };
+              return noisy(noisy(x)).text();
+            }));
 }
 
 struct ScaledLayer {
@@ -411,6 +593,18 @@ TEST(Jit, WhatIsDonatedMayBeOverwritten) {
   const Tensor next = f(std::move(x));
   EXPECT_NE(next.array().data(), kept.array().data());
   EXPECT_EQ(next.text(), (kept + 1).text());
+}
+
+TEST(Jit, OnlyArgumentsCanBeDonated) {
+  const auto f = jit([](const Tensor& x) { return x + 1; }, {.name = "step", .donate = {1}});
+  try {
+    f(ramp(2));
+    ADD_FAILURE();
+  } catch (const ValueError& error) {
+    EXPECT_NE(std::string(error.what()).find("step: argument 1 is to be donated"),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 TEST(Jit, FullgraphRefusesReads) {
