@@ -3,6 +3,7 @@
 #include <deque>
 #include <utility>
 
+#include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/cpu/blocked_product.h"
 #include "plait/cpu/elementwise.h"
@@ -65,12 +66,24 @@ constexpr std::pair<std::string_view, ir::Reduction> kReductions[] = {
     {"reduce_all", ir::Reduction::all},         {"reduce_any", ir::Reduction::any},
 };
 
+// The greatest and the least of nothing are no numbers.
+void refuse_nothing(ir::Reduction reduction, const Array& x, std::span<const int64_t> axes) {
+  for (const int64_t axis : axes) {
+    if (x.sizes()[static_cast<size_t>(axis)] > 0) continue;
+    throw ValueError("{}: {}{} has nothing along axis {}",
+                     reduction == ir::Reduction::maximum ? "max" : "min", name_of(x.dtype()),
+                     text_of_sizes(x.sizes()), axis);
+  }
+}
+
 void run_reduction(KernelCall& call, const void* data) {
   const auto reduction = *static_cast<const ir::Reduction*>(data);
   const Array& x = call.operands[0];
+  const auto& attributes = call.attributes.as<ReduceAttributes>();
+  if (attributes.needs_some) refuse_nothing(reduction, x, attributes.axes);
   if (!has_reduction(reduction, x.dtype())) return run_reference_loops(call, nullptr);
   call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
-  reduce(reduction, x, call.attributes.as<ReduceAttributes>().axes, call.results[0]);
+  reduce(reduction, x, attributes.axes, call.results[0]);
 }
 
 void run_matmul(KernelCall& call, const void*) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -10,10 +11,18 @@
 
 namespace plait {
 
+class Axes;
+
 // For the axis of an operand in a type rule, which counts from the beginning: IndexError else.
 void expect_axis(const ir::Inference& in, int64_t axis, size_t operand = 0);
+// Refuses a size of 0, for a function that needs some elements. A trace takes it for granted that a
+// size is none.
+void expect_some(std::string_view function, const Tensor& x, Dim size);
 // The axis from the beginning, where it may count from the end.
 int64_t normal_axis(int64_t axis, size_t rank);
+
+// The greatest along axes; the least number that there is where there is nothing.
+Tensor max_or_lowest(const Tensor& x, const Axes& axes, bool keepdims);
 
 // The sum along named axes, as types list them (tensor/named_axes.h).
 Tensor sum_along(const Tensor& x, const ir::AxisSet& axes);

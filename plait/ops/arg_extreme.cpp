@@ -26,6 +26,11 @@ void infer_arg_extreme(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_shape(to).with_dtype(DType::i64));
 }
 
+ir::Effects effects_of_arg_extreme(const ir::Instruction& instruction) {
+  const int64_t axis = instruction.attributes_as<ArgExtremeAttributes>().axis;
+  return {.may_fail = !instruction.operand_type(0).shape().at(axis).is_number()};
+}
+
 struct ArgExtremeTable;
 const ArgExtremeTable& arg_extreme_ops();
 
@@ -35,7 +40,8 @@ const ir::Primitive& arg_extreme(const char* name, const char* summary, Batching
                                 .attributes = &ir::schema_of<ArgExtremeAttributes>(),
                                 .operands = ir::exactly(1),
                                 .takes = kOrdered,
-                                .infer = infer_arg_extreme},
+                                .infer = infer_arg_extreme,
+                                .effects = effects_of_arg_extreme},
                   .rules = {.not_differentiable = "gives places", .batching = batching}});
 }
 

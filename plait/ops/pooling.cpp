@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "plait/core/error.h"
+#include "plait/ops/along.h"
 #include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -74,10 +75,7 @@ WindowAttributes even_windows_of(std::string_view function, size_t dimensions, c
   const auto given = counts.of(dimensions, function, "number of windows", -1);
   for (size_t i = 0; i < dimensions; ++i) {
     const Dim size = space_of(x, dimensions, i);
-    if (same(size, Dim(0))) {
-      throw ShapeError("{}: {} has nothing to divide", function, x.type().text())
-          .at(Location::of_caller());
-    }
+    expect_some(function, x, size);
     a.counts.push_back(given[i] == -1 ? size : Dim(given[i]));
   }
   return a;

@@ -246,7 +246,7 @@ Tensor roll(const Tensor& x, Dim shift, int64_t axis) {
   const Call call("roll", x);
   const Dim size = x.shape(axis);
   if (same(size, Dim(0))) return x;
-  const Dim moved = mod(shift, size);
+  const Dim moved = mod(shift, max(size, 1));
   if (same(moved, Dim(0))) return x;
   const Tensor parts[] = {slice_axis(x, axis, size - moved, moved),
                           slice_axis(x, axis, 0, size - moved)};

@@ -7,6 +7,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/along.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -51,15 +52,21 @@ std::vector<Tensor> batch_reduction(const ir::Primitive& primitive,
   return apply_all(primitive, operands, ir::Attributes::of(std::move(later)));
 }
 
+ir::Effects effects_of_extreme(const ir::Instruction& instruction) {
+  return {.may_fail = instruction.attributes_as<ReduceAttributes>().needs_some};
+}
+
 const ir::Primitive& reduction(const char* name, const char* summary, DTypeSet takes,
                                Reduction kind, Batching batching, Rules rules) {
   rules.batching = batching;
+  const bool is_extreme = kind == Reduction::maximum || kind == Reduction::minimum;
   return declare(
       {.primitive = {.name = name,
                      .summary = summary,
                      .attributes = &ir::schema_of<ReduceAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = takes,
+                     .effects = is_extreme ? effects_of_extreme : nullptr,
                      .signature =
                          [kind](const ir::Inference& in) {
                            return signature_without_axes(in, kind);
@@ -162,19 +169,26 @@ const ReduceTable& reduce_ops() {
   return table;
 }
 
-Tensor reduce(const ir::Primitive& primitive, const Tensor& x, const Axes& given, bool keepdims) {
+Tensor reduce(const ir::Primitive& primitive, const Tensor& x, const Axes& given, bool keepdims,
+              bool needs_some = false) {
   const std::vector<int64_t> axes = given.within(x.rank());
-  const Tensor reduced = apply(primitive, {x}, ir::Attributes::of(ReduceAttributes{axes}));
+  const Tensor reduced =
+      apply(primitive, {x}, ir::Attributes::of(ReduceAttributes{axes, needs_some}));
   return keepdims ? reshape(reduced, with_ones(x.shape(), axes)) : reduced;
 }
 
 // The greatest and the least of nothing are no numbers.
-void refuse_nothing(std::string_view function, const Tensor& x, const Axes& given) {
-  for (const int64_t axis : given.within(x.rank())) {
-    if (same(x.shape(axis), Dim(0))) {
+Tensor extreme(const ir::Primitive& primitive, std::string_view function, const Tensor& x,
+               const Axes& axes, bool keepdims) {
+  bool is_known = true;
+  for (const int64_t axis : axes.within(x.rank())) {
+    const Dim size = x.shape(axis);
+    is_known = is_known && size.is_number();
+    if (same(size, Dim(0))) {
       throw ValueError("{}: {} has nothing along axis {}", function, x.type().text(), axis);
     }
   }
+  return reduce(primitive, x, axes, keepdims, !is_known);
 }
 
 }  // namespace
@@ -206,13 +220,14 @@ Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
 }
 Tensor max(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("max", x);
-  refuse_nothing("max", x, axes);
-  return reduce(reduce_ops().maximum, x, axes, keepdims);
+  return extreme(reduce_ops().maximum, "max", x, axes, keepdims);
 }
 Tensor min(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("min", x);
-  refuse_nothing("min", x, axes);
-  return reduce(reduce_ops().minimum, x, axes, keepdims);
+  return extreme(reduce_ops().minimum, "min", x, axes, keepdims);
+}
+Tensor max_or_lowest(const Tensor& x, const Axes& axes, bool keepdims) {
+  return reduce(reduce_ops().maximum, x, axes, keepdims);
 }
 Tensor all(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("all", x);

@@ -13,6 +13,7 @@ namespace plait {
 
 struct ReduceAttributes {
   std::vector<int64_t> axes = {};  // in ascending order
+  bool needs_some = false;         // of maximum and minimum: fails where there is nothing along one
   static constexpr std::string_view kRequired[] = {"axes"};
 };
 

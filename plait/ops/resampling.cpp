@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "plait/core/error.h"
+#include "plait/ops/along.h"
 #include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -65,8 +66,8 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
                           : Dim(static_cast<int64_t>(
                                 std::floor(static_cast<double>(axis.in.number()) * factor)));
     }
-    const auto is_below_one = [](Dim size) { return size.is_number() && size.number() < 1; };
-    if (is_below_one(axis.in) || is_below_one(axis.out)) {
+    expect_some("interpolate", x, axis.in);
+    if (axis.out.is_number() && axis.out.number() < 1) {
       throw ShapeError("interpolate: {} to a size of {}", x.type().text(), axis.out)
           .at(Location::of_caller());
     }

@@ -85,9 +85,11 @@ ir::Effects slice_effects(const ir::Instruction& instruction) {
   return {.may_fail = !range_of(a).is_safe(size)};
 }
 
+// From the first to the last of so many elements, whose neighbours lie a step apart.
+Dim extent(Dim count, int64_t step) { return step == 1 ? count : max((count - 1) * step + 1, 0); }
+
 Dim padded_size(const PadAttributes& a, Dim size) {
-  const Dim spread = same(size, Dim(0)) ? Dim(0) : (size - 1) * a.step + 1;
-  return a.before + spread + a.after;
+  return a.before + extent(size, a.step) + a.after;
 }
 
 void check_widths(const PadAttributes& a, Location location = {}) {
@@ -128,10 +130,10 @@ Tensor transpose_slice(const RuleContext& c, const Tensor& cotangent, size_t) {
   const Dim size = c.operand_types[0].shape().at(a.axis);
   if (same(a.count, Dim(0))) return pad_zeros(cotangent, a.axis, 0, size);
   if (a.step > 0) {
-    const Dim after = size - a.start - (a.count - 1) * a.step - 1;
+    const Dim after = size - a.start - extent(a.count, a.step);
     return pad_zeros(cotangent, a.axis, a.start, after, a.step);
   }
-  const Dim first = a.start + (a.count - 1) * a.step;
+  const Dim first = a.start + 1 - extent(a.count, -a.step);
   return pad_zeros(flip(cotangent, a.axis), a.axis, first, size - a.start - 1, -a.step);
 }
 

@@ -143,7 +143,7 @@ Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   if (same(count_along(x, axes), Dim(0))) {
     return narrowed(log(sum(exp(numbers), axes, keepdims)), x);
   }
-  const Tensor most = stop_gradient(max(numbers, axes, true));
+  const Tensor most = stop_gradient(max_or_lowest(numbers, axes, true));
   const Tensor shift = where(isfinite(most), most, 0);
   const Tensor total = sum(exp(numbers - shift), axes, keepdims), is_zero = total == 0;
   const Tensor logarithm = where(is_zero, -kInfinity, log(where(is_zero, 1, total)));

@@ -40,7 +40,9 @@ Numbers numbers_of(const Tensors& tensors) {
 
 double greatest_of(const Numbers& numbers) {
   double greatest = 0;
-  for (const double number : numbers) greatest = std::max(greatest, std::abs(number));
+  for (const double number : numbers) {
+    if (std::isfinite(number)) greatest = std::max(greatest, std::abs(number));
+  }
   return greatest;
 }
 
@@ -54,7 +56,8 @@ void expect_close(const char* what, const Numbers& got, const Numbers& wanted, d
   }
   const double allowed = tolerance * (1 + greatest_of(wanted));
   for (size_t i = 0; i < got.size(); ++i) {
-    if (std::abs(got[i] - wanted[i]) <= allowed) continue;
+    const bool are_nan = std::isnan(got[i]) && std::isnan(wanted[i]);
+    if (are_nan || got[i] == wanted[i] || std::abs(got[i] - wanted[i]) <= allowed) continue;
     throw Disagreement(fmt::format("{}: number {} is {} and {}", what, i, got[i], wanted[i]));
   }
 }

@@ -269,8 +269,8 @@ RandomProgram::RandomProgram(const ProgramDescription& description, std::span<co
 
 Tensors RandomProgram::arguments(int64_t more) const {
   SymbolMap<int64_t> sizes;
-  sizes.set(Dim::symbol("n"), sizes_[0] + more);
-  sizes.set(Dim::symbol("m"), sizes_[1] + 2 * more);
+  sizes.set(Dim::symbol("n"), std::max<int64_t>(sizes_[0] + more, 0));
+  sizes.set(Dim::symbol("m"), std::max<int64_t>(sizes_[1] + 2 * more, 0));
   std::mt19937_64 random(seed_);
   Tensors all;
   for (const ir::Type& type : parameters_) {
