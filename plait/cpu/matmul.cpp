@@ -9,6 +9,7 @@
 #include "plait/cpu/blocked_product.h"
 #include "plait/cpu/library_product.h"
 #include "plait/cpu/product_grid.h"
+#include "plait/cpu/tile_product.h"
 
 namespace plait {
 namespace {
@@ -100,6 +101,27 @@ struct Products {
   }
   int64_t work() const { return rows * columns * steps; }
   int64_t element_size() const { return size_of(dtype); }
+
+  // The matrices of one product of the batch.
+  struct Single {
+    Matrix a, b;
+    TargetMatrix out;
+  };
+  Single single(int64_t number) const {
+    int64_t a_offset = 0, b_offset = 0, out_offset = 0;
+    for (size_t i = sizes.size(); i-- > 0;) {
+      const int64_t index = number % sizes[i];
+      number /= sizes[i];
+      a_offset += index * a_strides[i];
+      b_offset += index * b_strides[i];
+      out_offset += index * out_strides[i];
+    }
+    Single matrices{a, b, out};
+    matrices.a.data += a_offset * element_size();
+    matrices.b.data += b_offset * element_size();
+    matrices.out.data += out_offset * element_size();
+    return matrices;
+  }
 };
 
 // A batch in which b is the same, and the rows of a and out go on from one matrix to the next, is
@@ -193,26 +215,16 @@ class Run {
   }
 
   void run_unit(int64_t unit, bool by_library) const {
-    int64_t rest = unit / grid_.blocks(), a_offset = 0, b_offset = 0, out_offset = 0;
-    for (size_t i = products_.sizes.size(); i-- > 0;) {
-      const int64_t index = rest % products_.sizes[i];
-      rest /= products_.sizes[i];
-      a_offset += index * products_.a_strides[i];
-      b_offset += index * products_.b_strides[i];
-      out_offset += index * products_.out_strides[i];
-    }
+    const Products::Single whole = products_.single(unit / grid_.blocks());
     const int64_t block = unit % grid_.blocks(), size = products_.element_size();
     const int64_t row_block = block / grid_.column_blocks,
                   column_block = block % grid_.column_blocks;
     const int64_t row = row_block * grid_.rows, column = column_block * grid_.columns;
     const int64_t rows = std::min(grid_.rows, products_.rows - row);
     const int64_t columns = std::min(grid_.columns, products_.columns - column);
-    Matrix a = products_.a.block(row, 0, rows, products_.steps, size);
-    Matrix b = products_.b.block(0, column, products_.steps, columns, size);
-    TargetMatrix out = products_.out.block(row, column, rows, columns, size);
-    a.data += a_offset * size;
-    b.data += b_offset * size;
-    out.data += out_offset * size;
+    const Matrix a = whole.a.block(row, 0, rows, products_.steps, size);
+    const Matrix b = whole.b.block(0, column, products_.steps, columns, size);
+    const TargetMatrix out = whole.out.block(row, column, rows, columns, size);
     if (!by_library) return blocked_product(products_.dtype, a, b, out);
     const int kind = (row_block + 1 == grid_.row_blocks ? 1 : 0) +
                      (column_block + 1 == grid_.column_blocks ? 2 : 0);
@@ -253,6 +265,14 @@ void matmul(const Array& a, const Array& b, Array& out) {
     return copy_elements(dense, out);
   }
   if (products.out.column_stride != 1) products = products.transposed();
+  if (products.dtype == DType::bf16 &&
+      is_worth_tiles(products.rows, products.columns, products.steps)) {
+    for (int64_t i = 0; i < products.count; ++i) {
+      const Products::Single single = products.single(i);
+      tile_product(single.a, single.b, single.out);
+    }
+    return;
+  }
   Run run(products);
   run.run(run.prepare_library());
 }

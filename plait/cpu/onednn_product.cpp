@@ -6,7 +6,6 @@
 #include "plait/core/immortal.h"
 #include "plait/cpu/library_product.h"
 #include "plait/cpu/onednn_engine.h"
-#include "plait/cpu/onednn_packed_product.h"
 #include "plait/cpu/recent_cache.h"
 
 namespace plait {
@@ -65,7 +64,6 @@ std::shared_ptr<LibraryProduct> library_product(const ProductShape& shape) {
   static Immortal<RecentCache<ProductShape, LibraryProduct, ShapeHash>> cache(kCacheCapacity);
   return cache->find_or_make(
       shape, [](const ProductShape& wanted) -> std::shared_ptr<LibraryProduct> {
-        if (auto packed = packed_product(wanted)) return packed;
         const auto primitive = make_onednn_primitive([&] { return make_primitive(wanted); });
         return primitive ? std::make_shared<OnednnProduct>(primitive) : nullptr;
       });

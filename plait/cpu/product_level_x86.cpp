@@ -1,6 +1,11 @@
 // Which kernels an x86-64 processor takes.
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 #include "plait/core/settings.h"
 #include "plait/cpu/product_kernels.h"
+#include "plait/cpu/tile_kernels.h"
 
 namespace plait {
 namespace {
@@ -14,6 +19,15 @@ CpuLevel best_level() {
   return CpuLevel::sse4;
 }
 
+// The system gives a process room for tiles when it is asked.
+bool has_tile_units() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || (a & bit_AVX512BF16) == 0) return false;
+  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & bit_AMX_BF16) == 0) return false;
+  constexpr int kAskForState = 0x1023, kTiles = 18;
+  return syscall(SYS_arch_prctl, kAskForState, kTiles) == 0;
+}
+
 }  // namespace
 
 const ProductKernels& product_kernels() {
@@ -22,6 +36,11 @@ const ProductKernels& product_kernels() {
   const CpuLevel level = wanted == CpuLevel::best || wanted > best ? best : wanted;
   if (level == CpuLevel::avx512) return kProductKernelsAvx512;
   return level == CpuLevel::avx2 ? kProductKernelsAvx2 : kProductKernels;
+}
+
+const TileKernels* tile_kernels() {
+  static const bool are_there = best_level() == CpuLevel::avx512 && has_tile_units();
+  return are_there && setting::kCpu.get() == CpuLevel::best ? &kTileKernels : nullptr;
 }
 
 }  // namespace plait

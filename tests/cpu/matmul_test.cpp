@@ -16,6 +16,8 @@
 #include "plait/cpu/library_product.h"
 #include "plait/cpu/product_grid.h"
 #include "plait/cpu/recent_cache.h"
+#include "plait/cpu/tile_kernels.h"
+#include "plait/cpu/tile_product.h"
 
 #include "tests/cpu/product_reference.h"
 #include "tests/support/threads.h"
@@ -103,7 +105,33 @@ TEST(Matmul, EveryLayout) {
   }
 }
 
-// What may be copied in blocks first: several of them, the last ones smaller, and single ones.
+// By tile units directly, whatever their use is worth: sizes that fill no tile, and every layout.
+TEST(TileProduct, EverySizeAndLayout) {
+  if (tile_kernels() == nullptr) GTEST_SKIP() << "this processor has no tile units";
+  for (const int threads : {1, 2}) {
+    const Threads team(threads);
+    for (const auto [rows, steps, columns] :
+         {Extents{1, 1, 1}, Extents{33, 31, 17}, Extents{64, 64, 64}, Extents{7, 1100, 129},
+          Extents{150, 33, 95}, Extents{31, 2, 200}, Extents{290, 1300, 70}}) {
+      const Array a = random_array(DType::bf16, {rows, steps}, 1);
+      const Array b = random_array(DType::bf16, {steps, columns}, 2);
+      for (const Order a_order : kOrders) {
+        for (const Order b_order : kOrders) {
+          const Array x = reordered(a, a_order), y = reordered(b, b_order);
+          Array out = Array::empty(DType::bf16, {rows, columns});
+          tile_product(
+              {x.data(), rows, steps, x.layout().strides[0], x.layout().strides[1]},
+              {y.data(), steps, columns, y.layout().strides[0], y.layout().strides[1]},
+              {out.writable_data(), rows, columns, columns, 1});
+          expect_product(a, b, out);
+          if (HasFatalFailure()) return;
+        }
+      }
+    }
+  }
+}
+
+// Several blocks, the last ones smaller, and single ones.
 TEST(Matmul, LargeOfBf16) {
   for (const int threads : {1, 2}) {
     const Threads team(threads);
