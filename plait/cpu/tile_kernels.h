@@ -1,6 +1,6 @@
 // Products of bf16 by a processor's tile units (AMX): tiles of 16 rows of 64 bytes, 16 × 32 numbers
-// of a by 32 × 16 of b into 16 × 16 sums. Operands are packed into such tiles, padded with zeros, in
-// panels of 32 rows of a and of 32 columns of b.
+// of a by 32 × 16 of b into 16 × 16 sums. Operands are packed into such tiles, padded with zeros,
+// in panels of 32 rows of a and of 32 columns of b.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-#include "plait/cpu/tile_kernels.h"
+#include <algorithm>
+#include <cstring>
 
 #include <immintrin.h>
 
-#include <algorithm>
-#include <cstring>
+#include "plait/cpu/tile_kernels.h"
 
 namespace plait {
 namespace {

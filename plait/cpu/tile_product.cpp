@@ -70,10 +70,9 @@ class TileProduct {
     }
     const auto first_panel = [&](int64_t g) { return panels_.count() * g / column_groups_; };
     for (int64_t i = first_panel(group); i < first_panel(group + 1); ++i) {
-      kernels_.multiply(packed_a, packed_b_.data() + i * panel_bytes_, a_.columns,
-                        reinterpret_cast<float*>(sums),
-                        out_.block(block * rows_.size, i * kTilePanel, rows, panels_.size_of(i),
-                                   kElement));
+      kernels_.multiply(
+          packed_a, packed_b_.data() + i * panel_bytes_, a_.columns, reinterpret_cast<float*>(sums),
+          out_.block(block * rows_.size, i * kTilePanel, rows, panels_.size_of(i), kElement));
     }
   }
 

@@ -1,7 +1,7 @@
 #include "plait/transform/jit.h"
 
 #include <algorithm>
-#include <deque>
+#include <list>
 #include <mutex>
 
 #include <fmt/format.h>
@@ -57,15 +57,15 @@ struct Cache::State {
   const JitOptions options;
   const JitBackend backend;
   Pieces pieces;
-  std::mutex mutex;  // of all that follows, but `recording` of entries
-  std::deque<Entry> entries;
+  std::mutex mutex;                           // of all that follows, but `recording` of entries
+  std::list<std::shared_ptr<Entry>> entries;  // the latest called first
   JitStats stats;
 
   Outcome run(Call call);
 
  private:
   struct Found {
-    Entry* entry = nullptr;
+    std::shared_ptr<Entry> entry;
     Variant* variant = nullptr;      // none fits where null
     std::shared_ptr<const Way> way;  // none is known where null
     bool is_run_by_host = false;
@@ -73,7 +73,7 @@ struct Cache::State {
   };
   Found find(const Call& call, std::span<const int64_t> sizes, const std::vector<bool>& outcomes,
              const Way* left);
-  Entry& entry_of(const Call& call, std::span<const int64_t> sizes);
+  const std::shared_ptr<Entry>& entry_of(const Call& call, std::span<const int64_t> sizes);
   void make_dynamic(Entry& entry, const Call& call) const;
   static Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why);
   static std::vector<ir::Type> types_of(const Entry& entry, const Pattern& pattern);
@@ -128,12 +128,17 @@ void Cache::State::make_dynamic(Entry& entry, const Call& call) const {
   }
 }
 
-Entry& Cache::State::entry_of(const Call& call, std::span<const int64_t> sizes) {
-  Entry* alike = nullptr;
+const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
+                                                     std::span<const int64_t> sizes) {
+  const Entry* alike = nullptr;
   std::string why;
-  for (Entry& entry : entries) {
+  for (auto known = entries.begin(); known != entries.end(); ++known) {
+    const Entry& entry = **known;
     if (entry.key != call.key) continue;
-    if (std::ranges::equal(entry.kinds, call.leaves, is_kind)) return entry;
+    if (std::ranges::equal(entry.kinds, call.leaves, is_kind)) {
+      entries.splice(entries.begin(), entries, known);
+      return entries.front();
+    }
     alike = &entry;
   }
   if (alike != nullptr) {
@@ -141,33 +146,31 @@ Entry& Cache::State::entry_of(const Call& call, std::span<const int64_t> sizes) 
         std::ranges::mismatch(alike->kinds, call.leaves, is_kind).in1 - alike->kinds.begin());
     why = fmt::format("{} is {}", alike->paths[differs], call.leaves[differs].type().text());
   } else if (!entries.empty()) {
-    why = explain_difference(entries.back().key, call.key);
+    why = explain_difference(entries.front()->key, call.key);
   }
-  Entry& entry = entries.emplace_back();
-  try {
-    entry.key = call.key;
-    entry.why = std::move(why);
-    entry.paths = call.paths();
-    for (size_t i = 0; i < call.leaves.size(); ++i) {
-      const Tensor& leaf = call.leaves[i];
-      if (!leaf.is_array()) {
-        entry.kinds.push_back({.record = leaf.type()});
-        continue;
-      }
-      const size_t rank = leaf.array().sizes().size();
-      entry.kinds.push_back({.dtype = leaf.array().dtype(), .rank = rank});
-      for (size_t axis = 0; axis < rank; ++axis) {
-        entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", entry.paths[i], axis)));
-      }
+  auto made = std::make_shared<Entry>();
+  Entry& entry = *made;
+  entry.key = call.key;
+  entry.why = std::move(why);
+  entry.paths = call.paths();
+  for (size_t i = 0; i < call.leaves.size(); ++i) {
+    const Tensor& leaf = call.leaves[i];
+    if (!leaf.is_array()) {
+      entry.kinds.push_back({.record = leaf.type()});
+      continue;
     }
-    entry.seen.emplace_back(sizes.begin(), sizes.end());
-    entry.is_dynamic.resize(sizes.size());
-    make_dynamic(entry, call);
-  } catch (...) {
-    entries.pop_back();
-    throw;
+    const size_t rank = leaf.array().sizes().size();
+    entry.kinds.push_back({.dtype = leaf.array().dtype(), .rank = rank});
+    for (size_t axis = 0; axis < rank; ++axis) {
+      entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", entry.paths[i], axis)));
+    }
   }
-  return entry;
+  entry.seen.emplace_back(sizes.begin(), sizes.end());
+  entry.is_dynamic.resize(sizes.size());
+  make_dynamic(entry, call);
+  entries.push_front(std::move(made));
+  if (entries.size() > std::max<size_t>(options.most_structures, 1)) entries.pop_back();
+  return entries.front();
 }
 
 // Sizes that have differed, and those that were said to be dynamic, are symbols: one for those that
@@ -210,7 +213,7 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
                                        const std::vector<bool>& outcomes, const Way* left) {
   const std::lock_guard lock(mutex);
   Found found;
-  found.entry = &entry_of(call, sizes);
+  found.entry = entry_of(call, sizes);
   if (found.entry->variants.empty()) found.why = found.entry->why;
   std::vector<int64_t> numbers;
   if (found.entry->is_run_by_host) {
@@ -409,11 +412,13 @@ Outcome Cache::State::run(Call call) {
   if (options.disable) return run_by_host(call);
   if (Trace::current() != nullptr) {
     const Trace::Part part(options.name);
+    const Fullgraph strict(options);
     return run_by_host(call);
   }
   if (AutocastScope::current() != nullptr) return run_by_host(call);
   EffectLog log;
   const std::vector<int64_t> sizes = sizes_of(call.leaves);
+  std::shared_ptr<Entry> recorded;  // which must outlive the lock
   std::unique_lock<std::mutex> recording;
   std::vector<bool> outcomes;
   std::shared_ptr<const Way> left;
@@ -426,7 +431,8 @@ Outcome Cache::State::run(Call call) {
     if (!found.way) {
       if (recording.owns_lock()) return record_way(call, found, sizes, log);
       // Another thread may be recording the same.
-      recording = std::unique_lock(found.entry->recording);
+      recorded = found.entry;
+      recording = std::unique_lock(recorded->recording);
       continue;
     }
     if (recording.owns_lock()) recording.unlock();

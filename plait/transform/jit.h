@@ -55,6 +55,9 @@ struct JitOptions {
   std::string backend = "evaluator";
   JitMode mode = JitMode::plain;
   size_t most_ways = 32;  // recorded for one structure; beyond that its host code is run each time
+  // Structures, dtypes and static values of arguments for which there is something recorded; beyond
+  // that the one that was not called for the longest is forgotten.
+  size_t most_structures = 256;
 };
 
 // What was recorded, and why again.

@@ -10,8 +10,6 @@ namespace {
 
 class EagerCompanion final : public Companion {
  public:
-  explicit EagerCompanion(const JitOptions& options) : options_(options) {}
-
   std::vector<Tensor> apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
                             const ir::Attributes& attributes) override {
     return apply_unfollowed(primitive, operands, attributes);
@@ -21,9 +19,9 @@ class EagerCompanion final : public Companion {
   }
   void on_read(const Tensor& value) override {
     const Location location = Location::of_caller();
-    if (options_.fullgraph) {
+    if (const JitOptions* const strict = Fullgraph::current()) {
       throw ValueError("{}: a number is taken out of a {}, which `fullgraph` rules out",
-                       options_.name, value.type().text())
+                       strict->name, value.type().text())
           .at(location)
           .hint("compute with the tensor, or decide by where, cond or while_loop");
     }
@@ -31,10 +29,10 @@ class EagerCompanion final : public Companion {
     has_read = true;
   }
   void on_guard(bool outcome, Location location) override {
-    if (options_.fullgraph) {
+    if (const JitOptions* const strict = Fullgraph::current()) {
       throw ValueError(
           "{}: host code decides by the value of a tensor, which `fullgraph` rules out",
-          options_.name)
+          strict->name)
           .at(location)
           .hint("decide by where, cond or while_loop");
     }
@@ -46,16 +44,14 @@ class EagerCompanion final : public Companion {
   std::vector<Location> places;
   bool has_read = false;
   Location read;
-
- private:
-  const JitOptions& options_;
 };
 
 }  // namespace
 
 Recording record(const ToRecord& what, EffectLog& log) {
   const EffectLog::Scope effects(log);
-  EagerCompanion companion(what.options);
+  const Fullgraph strict(what.options);
+  EagerCompanion companion;
   Trace trace(what.options.name, Trace::apart);
   trace.accompany(companion);
   std::vector<Tensor> parameters;

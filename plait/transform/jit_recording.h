@@ -4,6 +4,7 @@
 #include <any>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plait/core/location.h"
@@ -30,6 +31,23 @@ struct Recording {
   Outcome outcome;           // of this time, which no derivative goes through
   bool takes_followed = false;  // from elsewhere: a derivative goes through what it computes
   Location read;                // where the first number was read
+};
+
+// While one is there whose options say `fullgraph`, reads on its thread are errors although the
+// function that is recorded allows them.
+class Fullgraph {
+ public:
+  explicit Fullgraph(const JitOptions& options)
+      : outer_(std::exchange(current_, options.fullgraph ? &options : current_)) {}
+  ~Fullgraph() { current_ = outer_; }
+  Fullgraph(const Fullgraph&) = delete;
+  Fullgraph& operator=(const Fullgraph&) = delete;
+
+  static const JitOptions* current() { return current_; }  // null for none
+
+ private:
+  static inline constinit thread_local const JitOptions* current_ = nullptr;
+  const JitOptions* const outer_;
 };
 
 struct ToRecord {

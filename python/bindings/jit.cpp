@@ -118,7 +118,7 @@ void bind_jit(nb::module_& module) {
           "__init__",
           [](jits::Cache* self, const std::string& name, nb::handle dynamic, bool fullgraph,
              bool disable, const std::string& backend, const std::string& mode, size_t most_ways,
-             bool donates) {
+             size_t most_structures, bool donates) {
             new (self) jits::Cache({.name = name,
                                     .dynamic = dynamic_from(dynamic),
                                     .donate = std::vector<size_t>(donates ? 1 : 0),
@@ -126,10 +126,12 @@ void bind_jit(nb::module_& module) {
                                     .disable = disable,
                                     .backend = backend,
                                     .mode = mode_from(mode),
-                                    .most_ways = most_ways});
+                                    .most_ways = most_ways,
+                                    .most_structures = most_structures});
           },
           nb::arg("name"), nb::arg("dynamic"), nb::arg("fullgraph"), nb::arg("disable"),
-          nb::arg("backend"), nb::arg("mode"), nb::arg("most_ways"), nb::arg("donates"))
+          nb::arg("backend"), nb::arg("mode"), nb::arg("most_ways"), nb::arg("most_structures"),
+          nb::arg("donates"))
       .def("__call__", &called)
       .def("stats", [](const jits::Cache& cache) {
         const JitStats stats = cache.stats();

@@ -280,7 +280,7 @@ def _numbers_as_tensors(everything):
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="evaluator",
-        mode="default", most_ways=32):
+        mode="default", most_ways=32, most_structures=256):
     """A function that is recorded once and then run from the record.
 
     >>> import plait as pl
@@ -294,7 +294,7 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     its closure and among its globals is looked at again at each call. Results may take the memory of arguments that
     are donated, by numbers or by names; their tensors hold nothing afterwards."""
     options = dict(dynamic=tuple(dynamic), donate=donate, fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
-                   most_ways=most_ways)
+                   most_ways=most_ways, most_structures=most_structures)
     if function is None:
         return lambda given: jit(given, name=name, **options)
     return Jitted(function, name=name or getattr(function, "__name__", "jitted"), **options)

@@ -119,10 +119,9 @@ TEST(TileProduct, EverySizeAndLayout) {
         for (const Order b_order : kOrders) {
           const Array x = reordered(a, a_order), y = reordered(b, b_order);
           Array out = Array::empty(DType::bf16, {rows, columns});
-          tile_product(
-              {x.data(), rows, steps, x.layout().strides[0], x.layout().strides[1]},
-              {y.data(), steps, columns, y.layout().strides[0], y.layout().strides[1]},
-              {out.writable_data(), rows, columns, columns, 1});
+          tile_product({x.data(), rows, steps, x.layout().strides[0], x.layout().strides[1]},
+                       {y.data(), steps, columns, y.layout().strides[0], y.layout().strides[1]},
+                       {out.writable_data(), rows, columns, columns, 1});
           expect_product(a, b, out);
           if (HasFatalFailure()) return;
         }

@@ -614,6 +614,8 @@ TEST(Jit, FullgraphRefusesReads) {
   const Tensor x = full({}, 2., DType::f64);
   EXPECT_THROW(reads(x), ValueError);
   EXPECT_THROW(asks(x), ValueError);
+  EXPECT_THROW(jit(frozen([=](const Tensor& y) { return reads(y) + 1; }))(x), ValueError);
+  EXPECT_THROW(jit(frozen([=](const Tensor& y) { return asks(y) + 1; }))(x), ValueError);
   try {
     reads(x);
   } catch (const Error& error) {
@@ -658,6 +660,22 @@ TEST(Jit, BackendsReceiveThePrograms) {
   const auto off = jit([](const Tensor& x) { return x + 1; }, {.disable = true});
   off(ramp(2));
   EXPECT_EQ(off.stats().traces, 0);
+}
+
+TEST(Jit, WhatWasNotCalledForLongIsForgotten) {
+  host_runs = 0;
+  const auto times = jit(
+      [](const Tensor& x, int64_t n) {
+        ++host_runs;
+        return x * n;
+      },
+      {.most_structures = 4});
+  const auto call = [&](int64_t n) { EXPECT_EQ(times(ramp(3), n).text(), (ramp(3) * n).text()); };
+  for (const int64_t n : {0, 1, 2, 3, 0, 1, 4, 0, 1, 3, 4}) call(n);
+  EXPECT_EQ(host_runs, 5);
+  call(2);
+  EXPECT_EQ(host_runs, 6);
+  EXPECT_EQ(times.stats().traces, 6);
 }
 
 TEST(Jit, ManyWaysEndInHostRuns) {
