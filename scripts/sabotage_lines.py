@@ -3,6 +3,7 @@
 notice. What is damaged is in tests/transform/damages.txt."""
 
 import argparse
+import filecmp
 import pathlib
 import resource
 import shutil
@@ -12,6 +13,9 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPY = ROOT / "build" / "sabotage"
 DAMAGES = ROOT / "tests" / "transform" / "damages.txt"
+# As GoogleTest's filters are written, which know * and ? only.
+NOTICING = ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*", "Checkpoints*",
+            "AssociativeScan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*"]
 COPIED = ["CMakeLists.txt", "CMakePresets.json", "cmake", "plait", "tests", "tools", "scripts", "python", "examples",
           "bench", "carried"]
 
@@ -28,13 +32,22 @@ def read_damages():
 
 
 def copy_checkout():
-    COPY.mkdir(parents=True, exist_ok=True)
+    """Files that differ, whatever their times say: a run that was stopped leaves a damaged one."""
+    wanted = set()
     for name in COPIED:
         source = ROOT / name
-        if source.is_dir():
-            subprocess.run(["cp", "-ru", "--preserve=timestamps", str(source), str(COPY)], check=True)
-        elif source.exists():
-            shutil.copy2(source, COPY / name)
+        files = [source] if source.is_file() else [each for each in source.rglob("*") if each.is_file()]
+        for file in files:
+            copy = COPY / file.relative_to(ROOT)
+            wanted.add(copy)
+            if not copy.exists() or not filecmp.cmp(file, copy, shallow=False):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
+                shutil.copymode(file, copy)
+    for name in COPIED:
+        for copy in (COPY / name).rglob("*"):
+            if copy.is_file() and copy not in wanted:
+                copy.unlink()
 
 
 def build():
@@ -58,8 +71,7 @@ def notices(filter_):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--filter", default="Forms/Control*:Vmap*:Recursion.[ORST]*:Checkpoints*:AssociativeScan*:Draws*:Record.[HIMOU]*:NamedAxes*:ChangingLoop*",
-                        help="the tests that should notice")
+    parser.add_argument("--filter", default=":".join(NOTICING), help="the tests that should notice")
     parser.add_argument("only", nargs="*", help="names of damages; all without one")
     options = parser.parse_args()
     chosen = [entry for entry in read_damages() if not options.only or entry[0] in options.only]

@@ -19,6 +19,7 @@
 #include "plait/transform/programs.h"
 #include "plait/transform/recursive.h"
 #include "plait/transform/remat.h"
+#include "plait/transform/vmap.h"
 
 #include "tests/transform/traced_run.h"
 
@@ -221,6 +222,23 @@ TEST(Draws, DifferFromCallToCall) {
   // x² Σ (Σ of 16 normal numbers)²: of independent ones 16,000 in the mean.
   const double slope = run_traced(trace(grad(f))(x), {x})[0].item<double>();
   EXPECT_NEAR(slope, 2 * 16'000, 2 * 16'000 * 0.2);
+}
+
+// Two calls in one go.
+TEST(Draws, DifferBesideEachOther) {
+  const auto noise = recursive("noise", [](auto self, Tensor x, Tensor n) {
+    return cond(
+        n <= 0,
+        [](Tensor x, Tensor) { return x * astype(random::normal(Shape{1000}), DType::f64); },
+        [&](Tensor x, Tensor n) { return self(x, n - 1) + self(x, n - 1); }, x, n);
+  });
+  const auto f = [&](Tensor x) { return sum(square(noise(x, count_of(3)))); };
+  const Tensor x = full({}, 1., DType::f64);
+  // x² Σ (Σ of 8 normal numbers)².
+  EXPECT_NEAR(run_traced(trace(grad(f))(x), {x})[0].item<double>(), 2 * 8'000, 2 * 8'000 * 0.2);
+  const auto samples = vmap([&](Tensor x) { return noise(x, count_of(3)); });
+  const Tensor many = run_traced(trace(samples)(ones({4}, DType::f64)), {ones({4}, DType::f64)})[0];
+  EXPECT_NEAR(sum(square(many)).item<double>(), 4 * 8'000, 4 * 8'000 * 0.2);
 }
 
 TEST(Prints, AreMadeOnce) {
