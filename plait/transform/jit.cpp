@@ -81,6 +81,7 @@ struct Cache::State {
   Outcome record_way(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
   bool gives_away(const Way& way) const;
   Outcome run_way(Call& call, const Way& way, EffectLog& log) const;
+  void take_leaves_again(Call& call) const;  // which run_way may have handed over
   Outcome run_by_host(const Call& call) const;
   Outcome run_host_in_pieces(const Call& call, const Found& found, std::span<const int64_t> sizes);
   void go_on_with_numbers(Entry& entry, const Error& error);
@@ -387,14 +388,15 @@ void Cache::State::note(const Found& found, const Recording& recording) {
   }
 }
 
-// What goes over to another way, or to the host code, needs its arguments again.
+// What goes over to another way, or to the host code, needs what was donated again.
 bool Cache::State::gives_away(const Way& way) const {
   return way.outcomes.empty() && !options.donate.empty();
 }
 
 Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const {
   if (gives_away(way) && call.let_go) call.let_go();
-  std::vector<Tensor> arguments = gives_away(way) ? std::move(call.leaves) : call.leaves;
+  const bool hands_over = options.donate.empty() || gives_away(way);
+  std::vector<Tensor> arguments = hands_over ? std::move(call.leaves) : call.leaves;
   arguments.insert(arguments.end(), way.hidden.begin(), way.hidden.end());
   const EffectLog::Scope effects(log);
   if (!customs::is_followed(arguments)) return {way.run(std::move(arguments)), way.result};
@@ -404,6 +406,10 @@ Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const 
     ++guards;
   }};
   return {run_function(way.program, way.program.entry(), arguments, guarded), way.result};
+}
+
+void Cache::State::take_leaves_again(Call& call) const {
+  if (options.donate.empty()) call.leaves = call.leaves_again();
 }
 
 Outcome Cache::State::run(Call call) {
@@ -447,12 +453,14 @@ Outcome Cache::State::run(Call call) {
                       found.way->outcomes.begin() + static_cast<std::ptrdiff_t>(exit.guard));
       outcomes.push_back(!found.way->outcomes[exit.guard]);
       left = found.way;
+      take_leaves_again(call);
       log.rewind();
       const std::lock_guard lock(mutex);
       ++stats.failed_guards;
     } catch (const Error&) {
       // Which the host code may catch, and go on.
       if (options.fullgraph || gives_away(*found.way)) throw;
+      take_leaves_again(call);
       log.rewind();
       const EffectLog::Scope effects(log);
       return run_by_host(call);

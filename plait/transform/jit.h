@@ -110,7 +110,8 @@ using HostFunction = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, st
 
 struct Call {
   const TreeKey& key;
-  std::vector<Tensor> leaves;
+  std::vector<Tensor> leaves;  // of which somebody else has those that are not donated
+  FunctionRef<std::vector<Tensor>()> leaves_again;
   FunctionRef<std::vector<std::string>()> paths;  // of the leaves
   HostFunction host;
   // Called where others must let go of those that are donated, since they may be overwritten now.
@@ -182,8 +183,12 @@ class Jitted {
     };
     const TreeKey key = key_of(given);
     cache_.expect_donated_among(sizeof...(Arguments));
-    jits::Call call{key, tensors_of(f_), paths, host};
-    size_t number = 0;
+    const auto leaves_again = [&] { return tensors_of(given); };
+    jits::Call call{key, {}, leaves_again, paths, host};
+    size_t count = 0, number = 0;
+    trees::for_each_plain_leaf(given, [&](const Tensor&) { ++count; });
+    call.leaves.reserve(count);
+    trees::for_each_plain_leaf(f_, [&](const Tensor& leaf) { call.leaves.push_back(leaf); });
     (take(std::forward<Arguments>(arguments), number++, call.leaves), ...);
     const jits::Outcome outcome = cache_(std::move(call));
     return replace_leaves(std::any_cast<Result>(*outcome.result), outcome.leaves);

@@ -80,6 +80,10 @@ nb::object called(const jits::Cache& cache, nb::object key, nb::handle leaves, n
                   nb::handle function, const std::vector<size_t>& donated) {
   const TreeKey tree_key = tree_key_of(std::move(key));
   std::vector<Tensor> given = tensors_from(leaves);
+  const auto given_again = [&] {
+    const nb::gil_scoped_acquire locked;
+    return tensors_from(leaves);
+  };
   const auto names = [&] {
     const nb::gil_scoped_acquire locked;
     return nb::cast<std::vector<std::string>>(paths());
@@ -103,8 +107,8 @@ nb::object called(const jits::Cache& cache, nb::object key, nb::handle leaves, n
       if (nb::isinstance<Tensor>(tensor)) *nb::inst_ptr<Tensor>(tensor) = Tensor();
     }
   };
-  const jits::Outcome outcome =
-      computed([&] { return cache({tree_key, std::move(given), names, host, let_go}); });
+  const jits::Outcome outcome = computed(
+      [&] { return cache({tree_key, std::move(given), given_again, names, host, let_go}); });
   if (Trace::current() == nullptr) let_go();
   const auto& structure = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result);
   return nb::make_tuple(to_python(outcome.leaves), nb::borrow(structure.get()));
