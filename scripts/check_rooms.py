@@ -126,6 +126,7 @@ INSIDE = {
     "plait/transform/sweep.h",
     "plait/transform/taped.h",
     "plait/transform/tensor_lists.h",
+    "plait/transform/unrolled_scan.h",
     "plait/transform/varying.h",
 }
 

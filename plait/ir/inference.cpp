@@ -1,5 +1,7 @@
 #include "plait/ir/inference.h"
 
+#include <algorithm>
+
 #include "plait/ir/primitive.h"
 
 namespace plait::ir {
@@ -48,6 +50,10 @@ void infer_from_signature(Inference& inference) {
 }
 
 void agree_on_axes(Inference& inference) {
+  const auto varies_nowhere = [](const Type& type) {
+    return type.is_array() && type.varying().empty();
+  };
+  if (std::ranges::all_of(inference.operands, varies_nowhere)) return;
   AxisSet axes;
   for (size_t i = 0; i < inference.operands.size(); ++i) {
     AxisSet here = inference.operands[i].all_varying();

@@ -113,6 +113,7 @@ Type Type::with_shape(Shape shape) const {
 
 Type Type::with_dtype(DType dtype) const {
   const Node& node = expect(Kind::array);
+  if (node.dtype == dtype) return *this;
   return array(dtype, node.shape, node.varying, node.sharding);
 }
 

@@ -18,6 +18,7 @@
 #include "plait/transform/staged_scan.h"
 #include "plait/transform/staged_while.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/unrolled_scan.h"
 
 namespace plait {
 
@@ -189,6 +190,11 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
         .at(Location::of_caller())
         .hint("say it in the options: length");
   }
+  if (options.unroll < 1 || (options.unroll > 1 && options.checkpoints)) {
+    throw ValueError("scan: {} steps are to be one{}", options.unroll,
+                     options.checkpoints ? ", and there are checkpoints" : "")
+        .at(Location::of_caller());
+  }
   if (options.checkpoints) {
     return checkpointed_scan(body, initial, stacked, *length, options.reverse,
                              *options.checkpoints);
@@ -197,6 +203,7 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
   if (runs_now && !same(*length, Dim(0))) {
     return scan_now(body, initial, stacked, length->number(), options.reverse);
   }
+  if (options.unroll > 1) return unrolled_scan(body, initial, stacked, *length, options);
   std::vector<ir::Type> types = ir_types_of(initial);
   for (const Tensor& each : stacked) {
     const ir::Type type = each.type();

@@ -35,6 +35,7 @@ struct ScanOptions {
   std::optional<Dim> length = {};  // needed where nothing is stacked
   bool reverse = false;            // from the last to the first
   std::optional<Checkpoints> checkpoints = {};
+  int64_t unroll = 1;  // so many steps are one of the loop in a program
 };
 struct LoopOptions {
   std::optional<Checkpoints> checkpoints = {};

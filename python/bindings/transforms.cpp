@@ -228,14 +228,15 @@ void bind_control(nb::module_& module) {
   module.def(
       "_scan",
       [](nb::handle body, nb::handle initial, nb::handle stacked, nb::handle length, bool reverse,
-         nb::handle checkpoints) {
-        ScanOptions options{.reverse = reverse, .checkpoints = checkpoints_from(checkpoints)};
+         nb::handle checkpoints, int64_t unroll) {
+        ScanOptions options{
+            .reverse = reverse, .checkpoints = checkpoints_from(checkpoints), .unroll = unroll};
         if (!length.is_none()) options.length = Dim(integer_from(length));
         return to_python(
             control::scan(on_lists(body), tensors_from(initial), tensors_from(stacked), options));
       },
       nb::arg("body"), nb::arg("initial"), nb::arg("stacked"), nb::arg("length").none(),
-      nb::arg("reverse"), nb::arg("checkpoints").none());
+      nb::arg("reverse"), nb::arg("checkpoints").none(), nb::arg("unroll"));
 }
 
 constexpr TreeType kKey{.form = TreeForm::text, .name = "key", .fields = {}};

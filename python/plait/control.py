@@ -69,9 +69,9 @@ def while_loop(test, body, initial, checkpoints=None):
                                      checkpoints))
 
 
-def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None):
+def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None, unroll=1):
     """body(carry, slice) gives (carry, something), for each slice along the first axis; the last carry, whose type
-    stays, and all of the others stacked. `length` is needed where nothing is stacked."""
+    stays, and all of the others stacked. `length` is needed where nothing is stacked. In programs `unroll` steps are one of the loop."""
     initial, stacked = _with_tensors((initial, stacked))
     carries, _, carry_skeleton = _tensors(initial)
     slices, _, slice_skeleton = _tensors(stacked)
@@ -82,7 +82,7 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
         each = unflatten(slice_skeleton, iter(given[len(carries):]))
         return results.leaves(tuple(body(carry, each)))
 
-    return results.tree(_core._scan(step, carries, slices, length, reverse, checkpoints))
+    return results.tree(_core._scan(step, carries, slices, length, reverse, checkpoints, unroll))
 
 
 def for_loop(first, end, body, initial, checkpoints=None):

@@ -24,7 +24,7 @@ def folded(x):
         h = pl.tanh(state["h"] * each + x)
         return {"h": h, "n": state["n"] + 1}, (h, each)
 
-    last, (all_of, _) = pl.scan(step, {"h": x, "n": pl.asarray(0)}, pl.stack([x, x * x, pl.sin(x)]))
+    last, (all_of, _) = pl.scan(step, {"h": x, "n": pl.asarray(0)}, pl.stack([x, x * x, pl.sin(x)]), unroll=2)
     return pl.sum(last["h"]) + pl.sum(all_of * all_of)
 
 

@@ -106,6 +106,26 @@ const Case kCases[] = {
            State(x, asarray(2, DType::i64)), x, {.reverse = true});
        return sum(last.first * all.second) + astype(sum(all.first), DType::f64);
      }},
+    {"scan of two steps at once",
+     [](Tensor x) {
+       const auto [last, all] = scan(
+           [&](Tensor h, Tensor each) {
+             const Tensor next = tanh(h * each + x);
+             return std::pair(next, sum(next * each));
+           },
+           kWeights, x, {.unroll = 2});
+       return sum(last) + sum(square(all));
+     }},
+    {"scan backwards of two steps at once",
+     [](Tensor x) {
+       const auto [last, all] = scan(
+           [&](Tensor h, Tensor each) {
+             const Tensor next = sin(h * each + x);
+             return std::pair(next, next);
+           },
+           x, stack(std::vector{x[0] * x, x[1] + x, kWeights}), {.reverse = true, .unroll = 2});
+       return sum(last) + sum(square(all) * x);
+     }},
     {"map", [](Tensor x) { return sum(map([&](Tensor each) { return sin(each * x); }, x)); }},
     {"cond in while in scan",
      [](Tensor x) {
