@@ -21,9 +21,11 @@ CpuLevel best_level() {
 
 // The system gives a process room for tiles when it is asked.
 bool has_tile_units() {
+  // Compilers have different names for these: bits of the registers a and d.
+  constexpr unsigned kVectorsOfBf16 = 1U << 5, kTilesOfBf16 = 1U << 22;
   unsigned a = 0, b = 0, c = 0, d = 0;
-  if (!__get_cpuid_count(7, 1, &a, &b, &c, &d) || (a & bit_AVX512BF16) == 0) return false;
-  if (!__get_cpuid_count(7, 0, &a, &b, &c, &d) || (d & bit_AMX_BF16) == 0) return false;
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & kVectorsOfBf16) == 0) return false;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTilesOfBf16) == 0) return false;
   constexpr int kAskForState = 0x1023, kTiles = 18;
   return syscall(SYS_arch_prctl, kAskForState, kTiles) == 0;
 }
