@@ -71,7 +71,8 @@ def while_loop(test, body, initial, checkpoints=None):
 
 def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None, unroll=1):
     """body(carry, slice) gives (carry, something), for each slice along the first axis; the last carry, whose type
-    stays, and all of the others stacked. `length` is needed where nothing is stacked. In programs `unroll` steps are one of the loop."""
+    stays, and all of the others stacked. `length` is needed where nothing is stacked. In programs `unroll` steps are
+    one of the loop."""
     initial, stacked = _with_tensors((initial, stacked))
     carries, _, carry_skeleton = _tensors(initial)
     slices, _, slice_skeleton = _tensors(stacked)

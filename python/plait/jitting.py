@@ -240,7 +240,7 @@ class Jitted:
             given = everything["named" if isinstance(each, str) else "arg"]
             if each not in (given if isinstance(each, str) else range(len(given))):
                 raise errors.ValueError(f"{self._name}: argument {each} is to be donated, and there are "
-                                        f"{len(everything['arg'])} and {sorted(everything['named'])}")
+                                        f"{len(everything['arg'])} by place, and by name {sorted(everything['named'])}")
             wanted.append(f"named.{each}" if isinstance(each, str) else f"arg.{each}")
         return [i for i, (path, _) in enumerate(leaves)
                 if any(path == each or path.startswith(each + ".") for each in wanted)]
