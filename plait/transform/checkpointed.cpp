@@ -58,12 +58,12 @@ int64_t piece_of(Dim length, std::span<const Tensor> initial, const Checkpoints&
       .at(Location::of_caller());
 }
 
+}  // namespace
+
 Shape with_rows(Shape rows, const Tensor& x, size_t dropped) {
   for (size_t i = dropped; i < x.rank(); ++i) rows.append(x.shape()[i]);
   return rows;
 }
-
-}  // namespace
 
 // Pieces of a given length, or each a step longer than the one before: of n steps there are then
 // about √(2 n), however many that will be.

@@ -7,6 +7,9 @@
 
 namespace plait::control {
 
+// These sizes, and then those of x but its first ones.
+Shape with_rows(Shape rows, const Tensor& x, size_t dropped);
+
 Tensors checkpointed_while(const TensorFunction& test, const TensorFunction& body,
                            std::span<const Tensor> initial, const Checkpoints& checkpoints);
 Tensors checkpointed_scan(const TensorFunction& body, std::span<const Tensor> initial,

@@ -2,22 +2,10 @@
 
 #include "plait/ops/index.h"
 #include "plait/ops/shape.h"
-#include "plait/transform/tensor_lists.h"
+#include "plait/transform/checkpointed.h"
 
 namespace plait::control {
 namespace {
-
-// The first axis, of `outer` times `inner`, as two; or two as one.
-Tensor in_blocks(const Tensor& x, Dim outer, Dim inner) {
-  Shape shape{outer, inner};
-  for (const Dim dim : x.shape().dims().subspan(1)) shape.append(dim);
-  return reshape(x, shape);
-}
-Tensor in_a_row(const Tensor& x) {
-  Shape shape{x.shape(0) * x.shape(1)};
-  for (const Dim dim : x.shape().dims().subspan(2)) shape.append(dim);
-  return reshape(x, shape);
-}
 
 // Several steps, of elements that are stacked.
 class Block {
@@ -54,17 +42,19 @@ class Block {
 // What does not fill a block comes last, as steps of its own.
 Tensors unrolled_scan(const TensorFunction& body, std::span<const Tensor> initial,
                       std::span<const Tensor> stacked, Dim length, const ScanOptions& options) {
-  const Dim blocks = floor_div(length, options.unroll), in_blocks_all = blocks * options.unroll;
-  const Dim rest = length - in_blocks_all;
+  const Dim blocks = floor_div(length, options.unroll), whole = blocks * options.unroll;
+  const Dim rest = length - whole;
   Tensors chunks, left;
   for (const Tensor& each : stacked) {
-    chunks.push_back(in_blocks(slice_axis(each, 0, options.reverse ? rest : 0, in_blocks_all),
-                               blocks, options.unroll));
-    left.push_back(slice_axis(each, 0, options.reverse ? 0 : in_blocks_all, rest));
+    chunks.push_back(reshape(slice_axis(each, 0, options.reverse ? rest : 0, whole),
+                             with_rows(Shape{blocks, options.unroll}, each, 1)));
+    left.push_back(slice_axis(each, 0, options.reverse ? 0 : whole, rest));
   }
   Tensors results = control::scan(Block(body, initial.size(), options), initial, chunks,
                                   {.length = blocks, .reverse = options.reverse});
-  for (size_t i = initial.size(); i < results.size(); ++i) results[i] = in_a_row(results[i]);
+  for (size_t i = initial.size(); i < results.size(); ++i) {
+    results[i] = reshape(results[i], with_rows(Shape{whole}, results[i], 2));
+  }
   if (same(rest, Dim(0))) return results;
   Tensors ended = control::scan(body, std::span(results).first(initial.size()), left,
                                 {.length = rest, .reverse = options.reverse});
