@@ -8,8 +8,6 @@ namespace {
 // Blocks of whole tiles of the kernels.
 constexpr int64_t kRowUnit = 16, kColumnUnit = 64;
 
-int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
-
 // The time of the largest block, in units of a product without losses. As measured: narrow blocks
 // lose 8 columns' worth, and the part of b that a block reads again and again loses 1 % a MiB.
 double cost_of(const ProductGrid& grid, int64_t steps, int64_t element_size) {

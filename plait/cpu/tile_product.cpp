@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/thread_team.h"
+#include "plait/cpu/product_grid.h"
 #include "plait/cpu/tile_kernels.h"
 #include "plait/tensor/buffer.h"
 
@@ -12,8 +13,6 @@ namespace {
 constexpr int64_t kElement = 2;  // bytes of a bf16
 // Rows of a that are packed at once: half of the second cache, through which panels of b pass.
 constexpr int64_t kPackedBytes = 1 << 20;
-
-int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
 // A dimension in blocks of one size, the last of which may be smaller.
 struct Blocks {
