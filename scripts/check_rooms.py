@@ -54,6 +54,7 @@ INSIDE = {
     "plait/cpu/product_grid.h",
     "plait/cpu/product_kernels.h",
     "plait/cpu/product_kernels_body.h",
+    "plait/cpu/ragged.h",
     "plait/cpu/random.h",
     "plait/cpu/random_kernels.h",
     "plait/cpu/recent_cache.h",

@@ -12,6 +12,7 @@
 #include "plait/cpu/kernel_registration.h"
 #include "plait/cpu/lapack.h"
 #include "plait/cpu/matmul.h"
+#include "plait/cpu/ragged.h"
 #include "plait/cpu/random.h"
 #include "plait/cpu/reduce.h"
 #include "plait/cpu/scatter.h"
@@ -92,6 +93,17 @@ void run_matmul(KernelCall& call, const void*) {
   matmul(call.operands[0], call.operands[1], call.results[0]);
 }
 
+using RaggedProduct = void (*)(const Array&, const Array&, const Array&, Array&);
+template <RaggedProduct product>
+void run_ragged(KernelCall& call, const void*) {
+  const ArrayType& type = call.types[0];
+  const DType dtype = has_product(type.dtype) ? type.dtype : DType::f32;
+  Array result = Array::empty(dtype, type.sizes);
+  product(call.operands[0].converted(dtype), call.operands[1].converted(dtype), call.operands[2],
+          result);
+  call.results[0] = result.converted(type.dtype);
+}
+
 void run_gather(KernelCall& call, const void*) {
   call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
   read_rows(call.operands[0], call.operands.subspan(1), call.attributes.as<GatherAttributes>(),
@@ -124,6 +136,8 @@ void register_cpu_kernels() {
     register_kernel(ir::primitive(name), {run_reduction, &reduction});
   }
   register_kernel(ir::primitive("matmul"), {run_matmul});
+  register_kernel(ir::primitive("ragged_dot"), {run_ragged<ragged_dot>});
+  register_kernel(ir::primitive("ragged_outer"), {run_ragged<ragged_outer>});
   register_kernel(ir::primitive("gather"), {run_gather});
   register_kernel(ir::primitive("nonzero"), {run_nonzero});
   for (const auto& [name, combine] : kScatters) {

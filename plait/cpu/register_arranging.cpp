@@ -54,7 +54,8 @@ void run_search(KernelCall& call, const void*) {
 }
 
 void run_unique(KernelCall& call, const void*) {
-  Different different = different_of(call.operands[0]);
+  const bool equal_nan = call.attributes.as<UniqueAttributes>().equal_nan;
+  Different different = different_of(call.operands[0], equal_nan);
   call.results[0] = std::move(different.values);
   call.results[1] = std::move(different.inverse);
   call.results[2] = std::move(different.counts);

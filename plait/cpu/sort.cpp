@@ -213,15 +213,19 @@ void sort_rows(const Array& x, bool descending, T* values, int64_t* order) {
 
 // Neighbours alike become one.
 template <class T>
-Different different_in(const Array& sorted, const Array& permutation) {
+Different different_in(const Array& sorted, const Array& permutation, bool equal_nan) {
   const auto* elements = reinterpret_cast<const T*>(sorted.data());
   const auto order = permutation.elements<int64_t>();
   std::vector<T> values;
   std::vector<int64_t> counts;
   Array inverse = Array::empty(DType::i64, sorted.sizes());
   const std::span<int64_t> which = inverse.writable_elements<int64_t>();
+  const auto is_nan = [&](auto key) {
+    return OrderKey<T>::is_shared(key) && key == OrderKey<T>::kNaN;
+  };
   for (size_t i = 0; i < order.size(); ++i) {
-    if (i == 0 || OrderKey<T>::of(elements[i - 1]) != OrderKey<T>::of(elements[i])) {
+    const auto key = OrderKey<T>::of(elements[i]);
+    if (i == 0 || OrderKey<T>::of(elements[i - 1]) != key || (!equal_nan && is_nan(key))) {
       values.push_back(elements[i]);
       counts.push_back(0);
     }
@@ -256,15 +260,15 @@ void sort(const Array& x, int64_t axis, bool descending, Array& values, Array* p
   if (order_rows) order_rows->finish();
 }
 
-Different different_of(const Array& x) {
+Different different_of(const Array& x, bool equal_nan) {
   Array sorted = Array::empty(x.dtype(), x.sizes());
   Array permutation = Array::empty(DType::i64, x.sizes());
   sort(x, 0, false, sorted, &permutation);
   return with_element_type(x.dtype(), [&]<class T>(std::type_identity<T>) -> Different {
     if constexpr (kHasOrder<T> && !std::is_same_v<T, bool>) {
-      return different_in<T>(sorted, permutation);
+      return different_in<T>(sorted, permutation, equal_nan);
     } else if constexpr (std::is_same_v<T, bool>) {
-      return different_in<uint8_t>(sorted, permutation);
+      return different_in<uint8_t>(sorted, permutation, equal_nan);
     } else {
       refuse(x.dtype());
     }

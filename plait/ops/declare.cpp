@@ -16,8 +16,10 @@
 #include "plait/ops/print.h"
 #include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/reinterpret.h"
 #include "plait/ops/scan.h"
 #include "plait/ops/scatter.h"
+#include "plait/ops/segment.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/softmax.h"
 #include "plait/ops/sort.h"
@@ -43,6 +45,7 @@ void register_all() {
   register_binary_ops();
   register_shape_ops();
   register_slice_ops();
+  register_view_dtype();
   register_reduce_ops();
   register_arg_extreme_ops();
   register_scan_ops();
@@ -51,6 +54,7 @@ void register_all() {
   register_create_ops();
   register_gather_ops();
   register_scatter_ops();
+  register_segment_ops();
   register_update_slice();
   register_special_ops();
   register_activation_ops();

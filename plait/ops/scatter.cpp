@@ -1,5 +1,7 @@
 #include "plait/ops/scatter.h"
 
+#include <limits>
+
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/create.h"
@@ -189,6 +191,20 @@ Tensor scatter_rows_into(Combine combine, Tensor& x, const Tensor& updates,
     return apply_giving_away(scatter_ops().of(combine), std::move(operands), x, 0,
                              ir::Attributes::of(attributes));
   });
+}
+
+Scalar neutral_of(Combine combine, DType dtype) {
+  if (combine == Combine::add || combine == Combine::set) return 0;
+  if (combine == Combine::multiply) return 1;
+  const bool is_minimum = combine == Combine::minimum;
+  if (is_boolean(dtype)) return is_minimum;
+  if (is_integer(dtype)) {
+    const IntegerLimits limits = integer_limits(dtype);
+    return is_minimum ? Scalar(limits.max) : Scalar(limits.min);
+  }
+  const double most = info_of(dtype).format.has_infinity ? std::numeric_limits<double>::infinity()
+                                                         : float_limits(dtype).max;
+  return is_minimum ? most : -most;
 }
 
 void register_scatter_ops() { scatter_ops(); }

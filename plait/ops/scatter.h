@@ -25,6 +25,10 @@ Tensor scatter_rows(Combine combine, const Tensor& x, const Tensor& updates,
 Tensor scatter_rows_into(Combine combine, Tensor& x, const Tensor& updates,
                          std::span<const Tensor> indices, const GatherAttributes& attributes);
 
+// What combining leaves as it is: 0, 1, the greatest or the least number that there is. Of `set`
+// there is none.
+Scalar neutral_of(Combine combine, DType dtype);
+
 void register_scatter_ops();
 
 }  // namespace plait

@@ -146,6 +146,7 @@ struct SortTable {
       {.primitive = {.name = "unique",
                      .summary = "The different elements of a vector in ascending order, which of "
                                 "them each element is, and how often each is there.",
+                     .attributes = &ir::schema_of<UniqueAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = kOrdered,
                      .infer = infer_unique},
@@ -234,10 +235,11 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
   return searchsorted(take_along_axis(sorted, sorter, -1), values, side);
 }
 
-Unique unique(const Tensor& x) {
+Unique unique(const Tensor& x, bool equal_nan) {
   const Call call("unique", x);
   const Tensor flat = flatten(x);
-  std::vector<Tensor> found = apply_all(sort_ops().unique, {&flat, 1});
+  const auto attributes = ir::Attributes::of(UniqueAttributes{equal_nan});
+  std::vector<Tensor> found = apply_all(sort_ops().unique, {&flat, 1}, attributes);
   return {std::move(found[0]), reshape(found[1], x.shape()), std::move(found[2])};
 }
 

@@ -27,6 +27,9 @@ std::span<const std::string_view> enumerator_names(SearchSide);
 struct SearchAttributes {
   SearchSide side = SearchSide::left;
 };
+struct UniqueAttributes {
+  bool equal_nan = true;  // else each NaN differs from all others
+};
 
 struct Ordered {
   Tensor values;
@@ -53,13 +56,13 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
                     const Tensor& sorter);
 
 // The different elements in ascending order, and for all elements, in row-major order, where each
-// went, and how often each is there. NaNs are alike.
+// went, and how often each is there. NaNs are alike where `equal_nan`.
 struct Unique {
   Tensor values;
   Tensor inverse;  // of the sizes of x
   Tensor counts;
 };
-Unique unique(const Tensor& x);
+Unique unique(const Tensor& x, bool equal_nan = true);
 
 void register_sort_ops();
 

@@ -10,6 +10,7 @@
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/segment.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/sort.h"
 #include "plait/ops/take.h"
@@ -246,18 +247,8 @@ Tensor bincount(const Tensor& x, std::optional<Dim> length, const Tensor& weight
     throw ShapeError("bincount: takes a vector, and as many weights where there are some")
         .at(Location::of_caller());
   }
-  const Tensor places = astype(x, DType::i64);
-  if (!length) {
-    if (x.is_traced()) {
-      throw ValueError("bincount: how many counts there are would depend on the numbers")
-          .at(Location::of_caller())
-          .hint("give the length");
-    }
-    length = same(x.shape(0), Dim(0)) ? Dim(0) : Dim(max(places).item<int64_t>() + 1);
-  }
-  const Tensor added = weights ? weights : full(x.shape(), 1, DType::i64);
-  // A negative number is no place either.
-  return scatter_add(zeros({*length}, added.dtype()), 0, where(places < 0, *length, places), added);
+  return segment_sum(weights ? weights : full(x.shape(), 1, DType::i64), astype(x, DType::i64),
+                     length);
 }
 
 Histogram histogram(const Tensor& x, int64_t bins, double low, double high) {

@@ -1,7 +1,6 @@
 #include "plait/ops/take.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "plait/core/error.h"
 #include "plait/ops/at.h"
@@ -86,29 +85,6 @@ Tensor combine_along(std::string_view function, Combine combine, const Tensor& x
   const AlongAxis along = within(function, x, axis, index);
   const Tensor updates = cut_to(function, value_like(function, x, source), index.shape());
   return scatter_rows(combine, x, updates, along.indices, along.places);
-}
-
-// What changes nothing in a minimum (greatest = true) or maximum.
-Scalar extreme(DType dtype, bool greatest) {
-  if (is_boolean(dtype)) return greatest;
-  if (is_integer(dtype)) {
-    const IntegerLimits limits = integer_limits(dtype);
-    return greatest ? Scalar(limits.max) : Scalar(limits.min);
-  }
-  const double most = info_of(dtype).format.has_infinity ? std::numeric_limits<double>::infinity()
-                                                         : float_limits(dtype).max;
-  return greatest ? most : -most;
-}
-
-Scalar neutral(ScatterReduction reduction, DType dtype) {
-  switch (reduction) {
-    case ScatterReduction::sum:
-    case ScatterReduction::mean: return 0;
-    case ScatterReduction::product: return 1;
-    case ScatterReduction::maximum: return extreme(dtype, false);
-    case ScatterReduction::minimum: return extreme(dtype, true);
-  }
-  return 0;
 }
 
 Combine combine_of(ScatterReduction reduction) {
@@ -260,7 +236,7 @@ Tensor scatter_reduce(const Tensor& x, int64_t axis, const Tensor& index, const 
     return combine_along("scatter_reduce", how, to, axis, index, what);
   };
   Tensor self = x;
-  if (!include_self) self = combine(Combine::set, x, neutral(reduction, x.dtype()));
+  if (!include_self) self = combine(Combine::set, x, neutral_of(combine_of(reduction), x.dtype()));
   const Tensor result = combine(combine_of(reduction), self, source);
   if (!is_mean) return result;
   Tensor counts = ones_like(x);

@@ -1,6 +1,8 @@
 // Products, order, counts, and elements by their places.
 #include "plait/ops/linear.h"
 #include "plait/ops/products.h"
+#include "plait/ops/segment.h"
+#include "plait/ops/sets.h"
 #include "plait/ops/sort.h"
 #include "plait/ops/statistics.h"
 #include "plait/ops/take.h"
@@ -79,9 +81,43 @@ void bind_order(nb::module_& m) {
   add_functions<Tensor(T, T, SearchSide, T)>(
       m, {{"searchsorted", searchsorted, "The same in `sorted` picked by the sorter."}},
       arg("sorted"), arg("values"), arg("side") = "left", arg("sorter"));
-  add_functions<Unique(T)>(
+  add_functions<Unique(T, bool)>(
       m, {{"unique", unique, "The different elements in order, where each went, how often it is."}},
+      arg("x"), arg("equal_nan") = true);
+}
+
+void bind_sets(nb::module_& m) {
+  add_functions<Tensor(O, O, bool)>(
+      m, {{"isin", isin, "Whether each element of x is among those of `test`."}}, arg("x"),
+      arg("test"), arg("invert") = false);
+  add_functions<UniqueAll(T)>(
+      m, {{"unique_all", unique_all, "The different elements in order; each NaN differs."}},
       arg("x"));
+  add_functions<UniqueCounts(T)>(
+      m, {{"unique_counts", unique_counts, "The different elements, and how often each is."}},
+      arg("x"));
+  add_functions<UniqueInverse(T)>(
+      m, {{"unique_inverse", unique_inverse, "The different elements, and where each went."}},
+      arg("x"));
+  add_functions<Tensor(T)>(m, {{"unique_values", unique_values, "The different elements."}},
+                           arg("x"));
+}
+
+void bind_groups(nb::module_& m) {
+  add_functions<Tensor(T, T, std::optional<Dim>)>(
+      m,
+      {{"segment_sum", segment_sum, "The sum of the rows of each id."},
+       {"segment_prod", segment_prod, "The product of the rows of each id."},
+       {"segment_mean", segment_mean, "The mean of the rows of each id."},
+       {"segment_max", segment_max, "The greatest of the rows of each id."},
+       {"segment_min", segment_min, "The least of the rows of each id."}},
+      arg("x"), arg("ids"), arg("count") = nb::none());
+  add_functions<Tensor(T, T, T)>(
+      m, {{"ragged_dot", ragged_dot, "Each group of neighbouring rows times its own matrix."}},
+      arg("rows"), arg("matrices"), arg("group_sizes"));
+  add_functions<Tensor(T, T, T)>(
+      m, {{"ragged_outer", ragged_outer, "For each group of rows the product of a.T and b."}},
+      arg("a"), arg("b"), arg("group_sizes"));
 }
 
 void bind_counts(nb::module_& m) {
@@ -156,7 +192,9 @@ void bind_places(nb::module_& m) {
 void bind_array_functions(nb::module_& module) {
   bind_products(module);
   bind_order(module);
+  bind_sets(module);
   bind_counts(module);
+  bind_groups(module);
   bind_places(module);
 }
 

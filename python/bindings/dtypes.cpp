@@ -50,6 +50,31 @@ std::optional<ScalarKind> kind_of_numbers(nb::handle type) {
   return std::nullopt;
 }
 
+// Of dtypes, and of bool, int, float and complex, which stand for numbers of Python's.
+PythonDType promoted(nb::handle all) {
+  std::vector<DType> dtypes;
+  std::vector<ScalarKind> numbers;
+  for (const nb::handle each : all) {
+    if (const auto kind = kind_of_numbers(each)) {
+      numbers.push_back(*kind);
+    } else {
+      dtypes.push_back(dtype_from(each));
+    }
+  }
+  return {promote(dtypes, numbers)};
+}
+
+nb::object limits_of(nb::handle object) {
+  const DType dtype = dtype_from(object);
+  if (is_integer(dtype)) {
+    const IntegerLimits limits = integer_limits(dtype);
+    return nb::make_tuple(limits.bits, limits.min, limits.max);
+  }
+  const FloatLimits limits = float_limits(dtype);
+  return nb::make_tuple(limits.bits, limits.epsilon, limits.max, limits.smallest_normal,
+                        limits.smallest_subnormal);
+}
+
 }  // namespace
 
 void bind_dtypes(nb::module_& module) {
@@ -91,6 +116,8 @@ void bind_dtypes(nb::module_& module) {
       nb::arg("a"), nb::arg("b"),
       "The dtype that holds both. For b = bool, int, float or complex, a with a number of "
       "Python's.");
+  module.def("_promoted", promoted, nb::arg("all"));
+  module.def("_limits", limits_of, nb::arg("dtype"));
 }
 
 }  // namespace plait::python

@@ -5,9 +5,11 @@
 #include "plait/ops/pad.h"
 #include "plait/ops/rearrange.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/reinterpret.h"
 #include "plait/ops/scan.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/statistics.h"
+#include "plait/ops/unfold.h"
 
 #include "python/bindings/bind.h"
 
@@ -186,6 +188,25 @@ void bind_arrangements(nb::module_& m) {
       arg("x"), arg("offset") = 0);
 }
 
+void bind_memory(nb::module_& m) {
+  add_functions<Tensor(T)>(
+      m, {{"contiguous", contiguous, "The same, in row-major order without gaps."}}, arg("x"));
+  add_functions<Tensor(T, const Shape&, IntegerSpan, int64_t)>(
+      m,
+      {{"as_strided", as_strided,
+        "The elements with the numbers offset + sum(index * strides), in row-major order."}},
+      arg("x"), arg("shape"), arg("strides"), arg("offset") = 0);
+  add_functions<Tensor(T, DType)>(
+      m, {{"view_dtype", view_dtype, "The same bytes as elements of another dtype."}}, arg("x"),
+      arg("dtype"));
+  add_functions<Tensor(T, const PerDimension&, const UnfoldOptions&)>(
+      m, {{"unfold", unfold, "The elements of each window over images as a column."}}, arg("x"),
+      arg("window"));
+  add_functions<Tensor(T, const std::vector<Dim>&, const PerDimension&, const UnfoldOptions&)>(
+      m, {{"fold", fold, "The columns of unfold, added up to images of this size."}}, arg("x"),
+      arg("size"), arg("window"));
+}
+
 Tensor full_of(const Shape& shape, const Scalar& value, std::optional<DType> dtype) {
   return dtype ? full(shape, value, *dtype) : full(shape, value);
 }
@@ -262,6 +283,7 @@ void bind_functions(nb::module_& module) {
   bind_reductions(module);
   bind_shapes(module);
   bind_arrangements(module);
+  bind_memory(module);
   bind_creation(module);
   bind_of_many(module);
   module.def("borrow", borrow_numpy, arg("array"), "A tensor in the memory of an array of NumPy.");

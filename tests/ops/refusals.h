@@ -34,6 +34,7 @@ Refusals refusals_of_reduce();
 Refusals refusals_of_sort();
 Refusals refusals_of_index();
 Refusals refusals_of_take();
+Refusals refusals_of_segment();
 Refusals refusals_of_products();
 Refusals refusals_of_linalg();
 Refusals refusals_of_random();

@@ -54,6 +54,14 @@ def same(result, expected):
     np.testing.assert_allclose(array, expected, rtol=accuracy, atol=accuracy)
 
 
+IMAGES = RANDOM.normal(size=(2, 3, 7, 6))
+WINDOWS = ({}, {"stride": 2}, {"padding": (1, 0)}, {"dilation": 2, "stride": (1, 3)}, {"dilation": (1, 2), "padding": (2, 1), "stride": 2})
+
+
+def unfolded(images, window, **options):
+    return torch.nn.functional.unfold(t(images), window, **options).numpy()
+
+
 CASES = {
     "addcmul": [((A, A, A), {"scale": 2}, A + 2 * A * A)], "addcdiv": [((A, A, A + 9, 0.5), {}, A + 0.5 * A / (A + 9))],
     "allclose": [((X, X + 1e-9), {}, True), ((X, X + 1e-3), {"absolute": 1e-2}, True), ((X, X + 1), {}, False)],
@@ -86,6 +94,37 @@ CASES = {
     "searchsorted": [((np.sort(V), n(1, 2, 9)), {"side": "right"}, np.searchsorted(np.sort(V), [1, 2, 9], "right")),
                      ((V, n(1, 2)), {"sorter": np.argsort(V)}, np.searchsorted(V, [1, 2], sorter=np.argsort(V)))],
     "unique": [((V,), {}, np.unique(V, return_inverse=True, return_counts=True))],
+    "unique_all": [((n(3., np.nan, 1, 3, np.nan),), {}, (n(1., 3, np.nan, np.nan), n(2, 0, 1, 4), n(1, 2, 0, 1, 3), n(1, 2, 1, 1))),
+                   ((IDS,), {}, (n(0, 1, 2), n(0, 2, 1), n(0, 2, 1, 1).reshape(2, 2), n(1, 2, 1)))],
+    "unique_counts": [((V,), {}, np.unique(V, return_counts=True))], "unique_inverse": [((V,), {}, np.unique(V, return_inverse=True))],
+    "unique_values": [((n(np.nan, 1., np.nan),), {}, n(1., np.nan, np.nan))],
+    "isin": [((X, X[0]), {}, np.isin(X, X[0])), ((V, n(9, 1)), {"invert": True}, np.isin(V, [9, 1], invert=True)),
+             ((V, n()), {}, np.zeros(7, bool)), ((V, 3), {}, V == 3), ((n(np.nan, 1.), n(np.nan, 1.)), {}, n(False, True)),
+             ((n(1j, 2), n(1j)), {}, n(True, False)), ((n(-0., 9), n(0., 9)), {}, n(True, True))],
+    "segment_sum": [((A, n(2, 0, 2, 2)), {}, [A[1], 0 * A[0], A[0] + A[2] + A[3]]), ((V, V, 5), {}, [0, 2, 2, 9, 0]),
+                    ((A[:0], n()[:0].astype(int), 2), {}, np.zeros((2, 5))), ((V > 1, V), {}, [0, 0, 1, 3])],
+    "segment_prod": [((A, n(1, 0, 1, 1)), {}, [A[1], A[0] * A[2] * A[3]]), ((V, V), {"count": 5}, [0, 1, 2, 27, 1])],
+    "segment_mean": [((A, n(1, 0, 1, 1)), {}, [A[1], (A[0] + A[2] + A[3]) / 3]), ((X[0], n(0, 2, 0, 2)), {},
+                                                                                  [(X[0, 0] + X[0, 2]) / 2, np.full(5, np.nan),
+                                                                                   (X[0, 1] + X[0, 3]) / 2])],
+    "segment_max": [((A, n(1, 0, 1, 1)), {}, [A[1], A[[0, 2, 3]].max(0)]), ((A[:1], n(1)), {}, [np.full(5, -np.inf), A[0]]),
+                    ((V, V), {"count": 5}, [0, 1, 2, 3, -2**63])],
+    "segment_min": [((A, n(1, 0, 1, 1)), {}, [A[1], A[[0, 2, 3]].min(0)]), ((A[:1], n(1)), {}, [np.full(5, np.inf), A[0]])],
+    "ragged_dot": [((A, np.stack([B, 2 * B]), n(1, 2)), {}, np.concatenate([A[:1] @ B, A[1:3] @ (2 * B), np.zeros((1, 3))]))],
+    "ragged_outer": [((A, A + 1, n(1, 2)), {}, [A[:1].T @ (A[:1] + 1), A[1:3].T @ (A[1:3] + 1)])],
+    "contiguous": [((X,), {}, X), ((X[:, ::-2].T,), {}, X[:, ::-2].T)],
+    "as_strided": [((V, (3, 2), (2, 1)), {}, np.lib.stride_tricks.as_strided(V, (3, 2), (16, 8))),
+                   ((X, (2, 3, 2), (1, 0, 20)), {"offset": 3}, [[[X.flat[3 + i + 20 * k] for k in (0, 1)]] * 3 for i in (0, 1)]),
+                   ((V, (), ()), {"offset": 6}, 3), ((V, (4,), (-2,), 6), {}, V[6::-2]), ((V, (0, 9), (1, 99)), {}, np.zeros((0, 9), int))],
+    "view_dtype": [((V, plait.i32), {}, V.view(np.int32)), ((A[:, :4], "c128"), {}, np.ascontiguousarray(A[:, :4]).view(complex)),
+                   ((V > 1,), {"dtype": plait.u8}, (V > 1).view(np.uint8))],
+    "unfold": [((IMAGES, (2, 3)), {}, unfolded(IMAGES, (2, 3))), ((IMAGES[0], 2), {}, unfolded(IMAGES[0], 2))]
+              + [((IMAGES, (3, 2)), options, unfolded(IMAGES, (3, 2), **options)) for options in WINDOWS],
+    "fold": [((unfolded(IMAGES, (3, 2), **options), (7, 6), (3, 2)), options,
+              torch.nn.functional.fold(t(unfolded(IMAGES, (3, 2), **options)), (7, 6), (3, 2), **options)) for options in WINDOWS],
+    "cumulative_sum": [((V,), {}, np.cumsum(V)), ((X, 1), {"include_initial": True}, np.concatenate([0 * X[:, :1], np.cumsum(X, 1)], 1)),
+                       ((V > 1,), {"dtype": plait.f64}, np.cumsum(V > 1) * 1.0), ((X,), {"axis": -1}, np.cumsum(X, -1))],
+    "cumulative_prod": [((V,), {"include_initial": True}, [1, *np.cumprod(V)]), ((A, 0), {}, np.cumprod(A, 0))],
     "bincount": [((V,), {}, np.bincount(V)), ((V, 5), {}, np.bincount(V, minlength=5)),
                  ((V,), {"weights": V * 0.5}, np.bincount(V, V * 0.5))],
     "histogram": [((A, 4, -1.0, 1), {}, np.histogram(A, 4, (-1, 1))),
@@ -144,7 +183,7 @@ class Values(unittest.TestCase):
     def test_alike_with_tensors(self):
         for name, cases in CASES.items():
             for arguments, options, expected in cases:
-                if name in ("permute_dims", "full", "zeros"):
+                if name in ("permute_dims", "full", "zeros", "fold"):
                     continue  # their arrays are sizes and axes
                 with self.subTest(name=name, options=options):
                     tensors = [plait.asarray(each) if isinstance(each, np.ndarray) else each for each in arguments]

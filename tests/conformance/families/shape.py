@@ -84,3 +84,12 @@ case("convert", cast, family=FAMILY, low=-40.0, high=40.0, dtypes=ALL_BUT_KEYS, 
      samples=[Sample(((3, 4),), {"dtype": plait.f64})] + [Sample(((20,),), {"dtype": dtype}) for dtype in ALL_BUT_KEYS] + [Sample(((0,),), {"dtype": plait.f32})],
      specials=[Sample((NUMBERS,), {"dtype": dtype}) for dtype in ALL_BUT_KEYS],
      result_dtype=lambda dtype, attributes: attributes["dtype"])
+
+
+def bytes_as(x, dtype):
+    return np.ascontiguousarray(x).view(numpy_dtype(dtype))
+
+
+case("view_dtype", bytes_as, family=FAMILY, wide=None, large=False, result_dtype=lambda dtype, attributes: attributes["dtype"],
+     samples=[Sample((shape,), {"dtype": dtype}) for shape, dtype in (
+         ((0,), plait.i8), ((16,), plait.f32), ((2, 0, 16), plait.c128), ((3, 16), plait.u8), ((1, 16), plait.f16), ((5, 32), plait.i64))])

@@ -66,10 +66,11 @@ case("searchsorted", searched, family=FAMILY, large=False, wide=False, draw=in_o
     Sample(((2, 6), (2, 3))), Sample(((2, 3, 40), (2, 3, 5)), {"side": "right"})])
 
 
-def unique(x):
-    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True)
+def unique(x, equal_nan=True):
+    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, equal_nan=equal_nan)
     return values, inverse, counts
 
 
-case("unique", unique, family=FAMILY, large=False, wide=False, samples=[((9,),), ((1,),), ((0,),), ((300,),)],
+case("unique", unique, family=FAMILY, large=False, wide=False, samples=[
+    ((9,),), ((1,),), ((0,),), ((300,),), Sample(((9,),), {"equal_nan": False})],
      cannot_batch="each lane would have another size")

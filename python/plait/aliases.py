@@ -1,0 +1,50 @@
+"""The names that the Array API, NumPy, PyTorch and JAX have for what has another one here."""
+
+from . import _core, errors
+from .interop import tensor as array  # noqa: F401: NumPy's
+from .jitting import jit as compile  # noqa: A004,F401: PyTorch's
+from .tracing import flatten
+from .transforms import remat as checkpoint  # noqa: F401: JAX's and PyTorch's
+
+abs = _core.absolute  # noqa: A001
+neg = _core.negative
+pow = _core.power  # noqa: A001
+bitwise_invert = _core.bitwise_not
+bitwise_left_shift = _core.left_shift
+bitwise_right_shift = _core.right_shift
+
+
+def positive(x):
+    """The same numbers."""
+    return x
+
+
+def eval(*trees):  # noqa: A001: MLX's
+    """Refuses tensors that are still being recorded; all others are computed when they are made."""
+    for path, leaf in flatten(trees)[0]:
+        if isinstance(leaf, _core.Tensor) and leaf.is_traced:
+            raise errors.ValueError(f"eval: {path} is being recorded, and has no numbers yet")
+
+
+def cumulative_sum(x, axis=None, dtype=None, include_initial=False):
+    """cumsum; the axis may be left out for a vector. With include_initial there is a 0 in front."""
+    return _cumulative(_core.cumsum, 0, x, axis, dtype, include_initial)
+
+
+def cumulative_prod(x, axis=None, dtype=None, include_initial=False):
+    """cumprod; the axis may be left out for a vector. With include_initial there is a 1 in front."""
+    return _cumulative(_core.cumprod, 1, x, axis, dtype, include_initial)
+
+
+def _cumulative(scan, first, x, axis, dtype, include_initial):
+    if axis is None and x.ndim != 1:
+        raise errors.ValueError(f"{scan.__name__}: {x.ndim} dimensions need an axis")
+    axis = 0 if axis is None else axis
+    if dtype is not None:
+        x = _core.astype(x, dtype)
+    result = scan(x, axis)
+    if include_initial:
+        shape = list(x.shape)
+        shape[axis] = 1
+        result = _core.concat([_core.full(shape, first, result.dtype), result], axis)
+    return result if dtype is None else _core.astype(result, dtype)
