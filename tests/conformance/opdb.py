@@ -18,6 +18,15 @@ class LeftOut(Exception):
     """A sample that Plait's function does not take, and why."""
 
 
+def without(reason):
+    """In place of a function that Plait has not on purpose."""
+
+    def call(*arguments, **options):
+        raise LeftOut(reason)
+
+    return call
+
+
 def same(name):
     """A function of the same name and arguments, whatever they are called."""
     function = getattr(plait, name)
@@ -351,6 +360,11 @@ NAMES |= {
     "complex": same("make_complex"), "tril": same("tril"), "triu": same("triu"),
     "diag": same("diag"), "gather": gather, "scatter_add": same("scatter_add"), "take": same("take"), "trace": linalg("trace"),
     "index_add": renamed("index_add", "axis", "index", "source", alpha="factor", **alike("axis", "index", "source")),
+    "as_strided": renamed("as_strided", "shape", "strides", "offset", storage_offset="offset", **alike("shape", "strides", "offset")),
+    "as_strided.partial_views": without("looks at memory that is not the tensor's"),
+    "isin": renamed("isin", "test", test="test", assume_unique=None, invert="invert"),
+    "nn.functional.unfold": renamed("unfold", "window", "dilation", "padding", "stride", kernel_size="window",
+                                    **alike("window", "dilation", "padding", "stride")),
     "movedim": same("moveaxis"), "tensordot": tensordot,
     "einsum": lambda operands, equation: plait.einsum(equation, operands), "rot90": lambda x, k=1,
     dims=(0, 1): plait.rot90(x, k, *dims),
@@ -422,7 +436,7 @@ def main():
     compared, left_out, failures, covered = 0, collections.Counter(), [], set()
     for op in op_db:
         full_name = f"{op.name}.{op.variant_test_name}" if op.variant_test_name else op.name
-        function = table.get(op.name)
+        function = table.get(full_name, table.get(op.name))
         if function is None or (wanted and op.name not in wanted):
             continue
         for dtype in DTYPES:
