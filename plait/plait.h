@@ -84,6 +84,7 @@
 #include "plait/ops/complex.h"
 #include "plait/ops/convolution.h"
 #include "plait/ops/create.h"
+#include "plait/ops/curves.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/fft.h"

@@ -143,6 +143,26 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
                 dtype);
 }
 
+Tensor logspace(double start, double stop, int64_t count, double base, DType dtype) {
+  const Call call("logspace");
+  if (!(base > 0)) throw ValueError("logspace: a base of {}", base).at(Location::of_caller());
+  return astype(power(base, linspace(start, stop, count, DType::f64)), dtype);
+}
+
+Tensor geomspace(double start, double stop, int64_t count, DType dtype) {
+  const Call call("geomspace");
+  if (!(start * stop > 0) || !std::isfinite(start / stop)) {
+    throw ValueError("geomspace: from {} to {}", start, stop)
+        .at(Location::of_caller())
+        .hint("both ends have the same sign, and none is 0");
+  }
+  const Tensor exponents = linspace(0, std::log(stop / start), count, DType::f64);
+  const Tensor place = iota(count);
+  // Both ends are met exactly.
+  const Tensor between = where(place == 0, start, exp(exponents) * start);
+  return astype(where((place == count - 1) & (place > 0), stop, between), dtype);
+}
+
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
   const Call call("eye");
   if (columns == -1) columns = rows;

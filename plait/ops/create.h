@@ -25,6 +25,10 @@ Tensor iota(Dim size, DType dtype = DType::i64);  // 0, 1, 2, …
 Tensor arange(const Scalar& stop);
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step = 1);
 Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::f32);
+// `count` numbers whose logarithms to a base, or whose quotients, are equal steps apart.
+Tensor logspace(double start, double stop, int64_t count, double base = 10,
+                DType dtype = DType::f32);
+Tensor geomspace(double start, double stop, int64_t count, DType dtype = DType::f32);
 Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = DType::f32);  // -1: as many
 
 // A tensor itself, a number as one without dimensions; in the dtype where one is given.

@@ -6,6 +6,7 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/take.h"
 
 namespace plait {
 namespace {
@@ -74,6 +75,18 @@ Tensor diagonal(const Tensor& x, int64_t offset) {
   return masked_diagonal(x, length, offset);
 }
 
+Tensor diag_embed(const Tensor& x, int64_t offset) {
+  const Call call("diag_embed", x);
+  if (x.rank() == 0) {
+    throw ShapeError("diag_embed: {} holds no vectors", x.type().text()).at(Location::of_caller());
+  }
+  const int64_t above = std::max<int64_t>(offset, 0), below = std::max<int64_t>(-offset, 0);
+  const Dim size = x.shape(-1) + above + below;
+  // Row r of a matrix holds element r − below.
+  const Tensor by_row = expand_dims(pad_zeros(x, -1, below, above), -1);
+  return where(distance_from_diagonal(size, size) == offset, by_row, zeros({}, x.dtype()));
+}
+
 Tensor diag(const Tensor& x, int64_t offset) {
   const Call call("diag", x);
   if (x.rank() == 2) return diagonal(x, offset);
@@ -82,11 +95,17 @@ Tensor diag(const Tensor& x, int64_t offset) {
         .at(Location::of_caller())
         .hint("diagonal takes stacks of matrices");
   }
-  const int64_t above = std::max<int64_t>(offset, 0), below = std::max<int64_t>(-offset, 0);
-  const Dim size = x.shape(0) + above + below;
-  // Row r of the matrix holds element r − below.
-  const Tensor by_row = expand_dims(pad_zeros(x, 0, below, above), 1);
-  return where(distance_from_diagonal(size, size) == offset, by_row, zeros({}, x.dtype()));
+  return diag_embed(x, offset);
+}
+
+std::vector<Tensor> tril_indices(int64_t rows, int64_t columns, int64_t offset) {
+  const Call call("tril_indices");
+  return nonzero(distance_from_diagonal(rows, columns) <= offset);
+}
+
+std::vector<Tensor> triu_indices(int64_t rows, int64_t columns, int64_t offset) {
+  const Call call("triu_indices");
+  return nonzero(distance_from_diagonal(rows, columns) >= offset);
 }
 
 Tensor trace(const Tensor& x, int64_t offset) {

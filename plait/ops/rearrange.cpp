@@ -7,8 +7,14 @@
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
 #include "plait/ops/call.h"
+#include "plait/ops/create.h"
+#include "plait/ops/elementwise.h"
 #include "plait/ops/operand.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/scan.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/sort.h"
+#include "plait/ops/take.h"
 
 namespace plait {
 namespace {
@@ -184,20 +190,49 @@ std::vector<Tensor> unstack(const Tensor& x, int64_t axis) {
   return result;
 }
 
+Tensor atleast_1d(const Tensor& x) {
+  const Call call("atleast_1d", x);
+  return x.rank() >= 1 ? x : reshape(x, {1});
+}
+
+Tensor atleast_2d(const Tensor& x) {
+  const Call call("atleast_2d", x);
+  return x.rank() >= 2 ? x : reshape(x, {1, x.shape().element_count()});
+}
+
+Tensor atleast_3d(const Tensor& x) {
+  const Call call("atleast_3d", x);
+  return x.rank() >= 3 ? x : expand_dims(atleast_2d(x), -1);
+}
+
 Tensor vstack(std::span<const Tensor> tensors) {
   const Call call("vstack", tensors);
   std::vector<Tensor> rows;
-  for (const Tensor& x : tensors) {
-    rows.push_back(x.rank() >= 2 ? x : reshape(x, {1, x.shape().element_count()}));
-  }
+  for (const Tensor& x : tensors) rows.push_back(atleast_2d(x));
   return concat(rows, 0);
 }
 
 Tensor hstack(std::span<const Tensor> tensors) {
   const Call call("hstack", tensors);
   std::vector<Tensor> parts;
-  for (const Tensor& x : tensors) parts.push_back(x.rank() >= 1 ? x : reshape(x, {1}));
+  for (const Tensor& x : tensors) parts.push_back(atleast_1d(x));
   return concat(parts, parts.empty() || parts[0].rank() == 1 ? 0 : 1);
+}
+
+Tensor dstack(std::span<const Tensor> tensors) {
+  const Call call("dstack", tensors);
+  std::vector<Tensor> parts;
+  for (const Tensor& x : tensors) parts.push_back(atleast_3d(x));
+  return concat(parts, 2);
+}
+
+Tensor column_stack(std::span<const Tensor> tensors) {
+  const Call call("column_stack", tensors);
+  std::vector<Tensor> parts;
+  for (const Tensor& x : tensors) {
+    parts.push_back(x.rank() >= 2 ? x : reshape(x, {x.shape().element_count(), 1}));
+  }
+  return concat(parts, 1);
 }
 
 std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors) {
@@ -242,6 +277,31 @@ Tensor repeat(const Tensor& x, Dim count, int64_t axis) {
   return reshape(broadcast_to(single, repeated), joined);
 }
 
+Tensor repeat(const Tensor& x, const Tensor& counts, int64_t axis, std::optional<Dim> total) {
+  const Call call("repeat", x, counts);
+  const Dim size = x.shape(axis);
+  if (!is_integer(counts.dtype())) {
+    throw TypeError("repeat: the counts are {}, not integers", counts.type().text())
+        .at(Location::of_caller());
+  }
+  if (counts.rank() != 1 || differ(counts.shape(0), size)) {
+    throw ShapeError("repeat: {} has not a count for each of {} along axis {} of {}",
+                     counts.type().text(), size, axis, x.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor ends = cumsum(counts, 0);
+  if (!total) {
+    if (ends.is_traced()) {
+      throw ValueError("repeat: how many there are would depend on the counts")
+          .at(Location::of_caller())
+          .hint("give the total");
+    }
+    total = same(size, Dim(0)) ? Dim(0) : Dim(max(ends).item<int64_t>());
+  }
+  const Tensor place = searchsorted(ends, iota(*total), SearchSide::right);
+  return take(x, where(any(counts < 0), size, place), axis);
+}
+
 Tensor roll(const Tensor& x, Dim shift, int64_t axis) {
   const Call call("roll", x);
   const Dim size = x.shape(axis);
@@ -276,6 +336,13 @@ Tensor rot90(const Tensor& x, int64_t times, int64_t from, int64_t to) {
     case 3: return swapaxes(flip(x, from), from, to);
     default: return x;
   }
+}
+
+Tensor channel_shuffle(const Tensor& x, int64_t groups) {
+  const Call call("channel_shuffle", x);
+  expect_images("channel_shuffle", x, groups);
+  const Dim each = exact_quotient("channel_shuffle", x, x.shape(-3), groups);
+  return reshape(swapaxes(unflatten(x, -3, {groups, each}), -3, -4), x.shape());
 }
 
 Tensor pixel_shuffle(const Tensor& x, int64_t factor) {

@@ -10,6 +10,9 @@
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/matrix_parts.h"
+#include "plait/ops/scatter.h"
 #include "plait/ops/segment.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/sort.h"
@@ -103,15 +106,15 @@ bool differ_in_size(const Tensor& weights, const Tensor& x) {
 }
 
 // Those that are numbers by now.
-void check_shares(const Operand& q) {
+void check_shares(std::string_view function, const Operand& q) {
   if (q.is_tensor() && !kReals.contains(q.tensor().dtype())) {
-    throw TypeError("quantile: shares are real numbers, not {}", q.tensor().type().text())
+    throw TypeError("{}: shares are real numbers, not {}", function, q.tensor().type().text())
         .at(Location::of_caller());
   }
   if (q.is_tensor() ? q.tensor().is_traced() : q.scalar().is_symbolic()) return;
-  const auto check = [](double share) {
+  const auto check = [&](double share) {
     if (share >= 0 && share <= 1) return;
-    throw ValueError("quantile: {} is no share; they go from 0 to 1", share)
+    throw ValueError("{}: {} is no share; they go from 0 to 1", function, share)
         .at(Location::of_caller());
   };
   if (!q.is_tensor()) return check(number_of(q.scalar()));
@@ -119,18 +122,66 @@ void check_shares(const Operand& q) {
   for (const double share : shares.elements<double>()) check(share);
 }
 
-}  // namespace
-
-Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
-  const Call call("var", x);
+// The mean of |distance|², divided by the count less `correction`.
+Tensor variance(const Tensor& numbers, const Tensor& distance, const Operand& count,
+                const Axes& axes, double correction, bool keepdims) {
   expect_number("correction", correction);
-  const Tensor numbers = wide_enough(x), distance = numbers - mean(numbers, axes, true);
   const Tensor squares = is_complex(numbers.dtype())
                              ? square(real(distance)) + square(imag(distance))
                              : square(distance);
   const Tensor total = sum(squares, axes, keepdims);
-  const Tensor count = Operand(count_along(x, axes)).as(total.dtype());
-  return narrowed(total / maximum(count - correction, 0), x);
+  return total / maximum(count.as(total.dtype()) - correction, 0);
+}
+
+Tensor mean_of_numbers(const Tensor& numbers, const Axes& axes, bool keepdims) {
+  const Tensor is_missing = isnan(numbers);
+  const Tensor total = sum(where(is_missing, 0, numbers), axes, keepdims);
+  return total / astype(sum(~is_missing, axes, keepdims), total.dtype());
+}
+
+// With what leaves an extreme as it is in place of each NaN, unless all along the axes are.
+Tensor without_nan(const Tensor& x, Combine combine, const Axes& axes) {
+  if (!is_floating(x.dtype())) return x;
+  const Tensor is_missing = isnan(x);
+  return where(is_missing & ~all(is_missing, axes, true), neutral_of(combine, x.dtype()), x);
+}
+
+// Of a share q, or of each of a vector of them. Without `skips_nan`: NaN where one is.
+Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
+                   std::optional<int64_t> axis, bool keepdims, bool skips_nan) {
+  check_shares(function, q);
+  const Tensor shares = q.as(DType::f64);
+  if (shares.rank() > 1) {
+    throw ShapeError("{}: takes one share or a vector of them, not {}", function,
+                     shares.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor rows = ordered(function, x, axis);
+  const Dim size = rows.shape(-1);
+  const Tensor last =
+      skips_nan ? maximum(sum(~isnan(rows), -1, true), 1) - 1 : Operand(size - 1).as(DType::i64);
+  const Tensor place = flatten(shares) * last, below = floor(place);
+  Shape shape = rows.shape();
+  shape.set(-1, shares.shape().element_count());
+  const auto at = [&](const Tensor& places) {
+    return take_along_axis(rows, broadcast_to(astype(places, DType::i64), shape), -1);
+  };
+  const Tensor low = at(below), high = at(ceil(place));
+  const Tensor weight = astype(place - below, rows.dtype());
+  const Tensor between = where(low == high, low, low * (1 - weight) + high * weight);
+  Tensor result = moveaxis(skips_nan ? between : unless_nan(between, rows), -1, 0);
+  if (keepdims) result = with_kept_axis(result, x, axis, 1);
+  return shares.rank() == 0 ? squeeze(result, 0) : result;
+}
+
+}  // namespace
+
+Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Call call("var", x);
+  const Tensor numbers = wide_enough(x);
+  return narrowed(variance(numbers, numbers - mean(numbers, axes, true),
+                           Operand(count_along(x, axes)), axes, correction, keepdims),
+                  x);
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
@@ -174,19 +225,6 @@ Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
   return sum(astype(x, DType::boolean), axes, keepdims);
 }
 
-Tensor nansum(const Tensor& x, const Axes& axes, bool keepdims) {
-  const Call call("nansum", x);
-  return sum(where(isnan(x), 0, x), axes, keepdims);
-}
-
-Tensor nanmean(const Tensor& x, const Axes& axes, bool keepdims) {
-  const Call call("nanmean", x);
-  const Tensor numbers = wide_enough(x), is_missing = isnan(numbers);
-  const Tensor total = sum(where(is_missing, 0, numbers), axes, keepdims);
-  const Tensor mean = total / astype(sum(~is_missing, axes, keepdims), total.dtype());
-  return astype(mean, inexact(x.dtype()));
-}
-
 Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   const Call call("median", x);
   const Tensor rows = ordered("median", x, axis);
@@ -201,26 +239,81 @@ Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
 
 Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
   const Call call("quantile", x, q);
-  check_shares(q);
-  const Tensor shares = q.as(DType::f64);
-  if (shares.rank() > 1) {
-    throw ShapeError("quantile: takes one share or a vector of them, not {}", shares.type().text())
+  return quantile_of("quantile", x, q, axis, keepdims, false);
+}
+
+Tensor nansum(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nansum", x);
+  return sum(where(isnan(x), 0, x), axes, keepdims);
+}
+
+Tensor nanprod(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nanprod", x);
+  return prod(where(isnan(x), 1, x), axes, keepdims);
+}
+
+Tensor nanmax(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nanmax", x);
+  return max(without_nan(x, Combine::maximum, axes), axes, keepdims);
+}
+
+Tensor nanmin(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nanmin", x);
+  return min(without_nan(x, Combine::minimum, axes), axes, keepdims);
+}
+
+Tensor nanmean(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("nanmean", x);
+  return astype(mean_of_numbers(wide_enough(x), axes, keepdims), inexact(x.dtype()));
+}
+
+Tensor nanvar(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Call call("nanvar", x);
+  const Tensor numbers = wide_enough(x), is_missing = isnan(numbers);
+  const Tensor distance = numbers - mean_of_numbers(numbers, axes, true);
+  return narrowed(variance(numbers, where(is_missing, 0, distance),
+                           sum(~is_missing, axes, keepdims), axes, correction, keepdims),
+                  x);
+}
+
+Tensor nanstd(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
+  const Call call("nanstd", x);
+  return root(nanvar(x, axes, correction, keepdims), 2);
+}
+
+Tensor nanmedian(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
+  const Call call("nanmedian", x);
+  return quantile_of("nanmedian", x, 0.5, axis, keepdims, true);
+}
+
+Tensor nanquantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis, bool keepdims) {
+  const Call call("nanquantile", x, q);
+  return quantile_of("nanquantile", x, q, axis, keepdims, true);
+}
+
+Tensor cov(const Tensor& x, double correction) {
+  const Call call("cov", x);
+  expect_number("correction", correction);
+  if (x.rank() > 2) {
+    throw ShapeError("cov: takes rows of numbers, not {}", x.type().text())
         .at(Location::of_caller());
   }
-  const Tensor rows = ordered("quantile", x, axis);
-  const Dim last = rows.shape(-1) - 1;
-  const Tensor place = flatten(shares) * last, below = floor(place);
-  Shape shape = rows.shape();
-  shape.set(-1, place.shape(0));
-  const auto at = [&](const Tensor& places) {
-    return take_along_axis(rows, broadcast_to(astype(places, DType::i64), shape), -1);
-  };
-  const Tensor low = at(below), high = at(ceil(place));
-  const Tensor weight = astype(place - below, rows.dtype());
-  const Tensor between = where(low == high, low, low * (1 - weight) + high * weight);
-  Tensor result = moveaxis(unless_nan(between, rows), -1, 0);
-  if (keepdims) result = with_kept_axis(result, x, axis, 1);
-  return shares.rank() == 0 ? squeeze(result, 0) : result;
+  const Tensor numbers = wide_enough(x);
+  const Tensor rows =
+      reshape(numbers, {x.rank() == 2 ? x.shape(0) : Dim(1), x.rank() == 0 ? Dim(1) : x.shape(-1)});
+  const Tensor distance = rows - mean(rows, -1, true);
+  const Tensor count = Operand(rows.shape(1)).as(real_dtype(rows.dtype()));
+  const Tensor together =
+      matmul(distance, conj(matrix_transpose(distance))) / maximum(count - correction, 0);
+  return astype(x.rank() == 2 ? together : reshape(together, {}), inexact(x.dtype()));
+}
+
+Tensor corrcoef(const Tensor& x) {
+  const Call call("corrcoef", x);
+  const Tensor together = cov(x);
+  if (together.rank() == 0) return together / together;
+  const Tensor deviation = sqrt(real(diagonal(together)));
+  return together / expand_dims(deviation, 0) / expand_dims(deviation, 1);
 }
 
 Tensor diff(const Tensor& x, int64_t times, int64_t axis) {

@@ -21,8 +21,6 @@ Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor norm(const Tensor& x, double order = 2, const Axes& axes = {}, bool keepdims = false);
 
 Tensor count_nonzero(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // i64
-Tensor nansum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);   // without NaNs
-Tensor nanmean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // likewise
 
 // Of two in the middle, their mean. NaN where one is.
 Tensor median(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
@@ -30,6 +28,24 @@ Tensor median(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims =
 // NaN where one is. A vector of shares gives one more dimension, in front.
 Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis = {},
                 bool keepdims = false);
+
+// Of those that are not NaN; where all are, NaN, but for sums and products.
+Tensor nansum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor nanprod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor nanmax(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor nanmin(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor nanmean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+Tensor nanvar(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
+Tensor nanstd(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
+Tensor nanmedian(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
+Tensor nanquantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis = {},
+                   bool keepdims = false);
+
+// How the rows of a matrix vary together: the mean over the columns of the product of their
+// distances from their means, divided by the count less `correction`. Divided by both deviations
+// also: their correlation. A vector is one row; of complex rows the second is conjugated.
+Tensor cov(const Tensor& x, double correction = 1);
+Tensor corrcoef(const Tensor& x);
 
 // Each element less the one before it, `times` over; of bool, whether they differ.
 Tensor diff(const Tensor& x, int64_t times = 1, int64_t axis = -1);

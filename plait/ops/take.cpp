@@ -189,6 +189,20 @@ Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Operand& val
   return scatter_rows(Combine::set, x, updates, along.indices, along.places);
 }
 
+std::vector<Tensor> unravel_index(const Tensor& indices, const Shape& shape) {
+  const Call call("unravel_index", indices, shape);
+  expect_integers("unravel_index", indices);
+  const Tensor within = take(iota(shape.element_count()), indices);
+  std::vector<Tensor> coordinates;
+  Dim behind = 1;
+  for (size_t axis = shape.rank(); axis-- > 0;) {
+    coordinates.push_back(remainder(floor_divide(within, behind), shape[axis]));
+    behind = behind * shape[axis];
+  }
+  std::ranges::reverse(coordinates);
+  return coordinates;
+}
+
 std::vector<Tensor> nonzero(const Tensor& x) {
   const Call call("nonzero", x);
   if (x.rank() == 0) {

@@ -20,6 +20,8 @@ Tensor take(const Tensor& x, const Tensor& indices, std::optional<int64_t> axis 
 Tensor take_along_axis(const Tensor& x, const Tensor& indices, int64_t axis = -1);
 Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Operand& values,
                       int64_t axis = -1);
+// The coordinates in a shape of places in row-major order, a tensor for each axis.
+std::vector<Tensor> unravel_index(const Tensor& indices, const Shape& shape);
 std::vector<Tensor> nonzero(const Tensor& x);  // coordinates, a vector for each axis
 Tensor argwhere(const Tensor& x);              // the same as rows: i64[k, rank]
 

@@ -1,4 +1,5 @@
 // Products, order, counts, and elements by their places.
+#include "plait/ops/curves.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/products.h"
 #include "plait/ops/segment.h"
@@ -135,7 +136,26 @@ void bind_counts(nb::module_& m) {
       arg("edges"));
 }
 
+void bind_curves(nb::module_& m) {
+  add_functions<Tensor(T, T, T)>(m,
+                                 {{"interp", interp, "On the straight lines between the points."}},
+                                 arg("x"), arg("places"), arg("values"));
+  add_functions<Tensor(T, double, int64_t)>(
+      m,
+      {{"trapezoid", trapezoid, "The area below neighbours that are a step apart."},
+       {"cumulative_trapezoid", cumulative_trapezoid, "The area up to each neighbour."}},
+      arg("y"), arg("step") = 1.0, arg("axis") = -1);
+  add_functions<Tensor(T, T, int64_t)>(
+      m,
+      {{"trapezoid", trapezoid, "The same, where neighbours are at these places."},
+       {"cumulative_trapezoid", cumulative_trapezoid, "The same, at these places."}},
+      arg("y"), arg("places"), arg("axis") = -1);
+}
+
 void bind_places(nb::module_& m) {
+  add_functions<std::vector<Tensor>(T, const Shape&)>(
+      m, {{"unravel_index", unravel_index, "Coordinates of places in row-major order."}},
+      arg("indices"), arg("shape"));
   add_functions<Tensor(T, T, Place)>(
       m, {{"take", take, "x[..., indices, ...] along the axis, or of all elements."}}, arg("x"),
       arg("indices"), arg("axis") = nb::none());
@@ -195,6 +215,7 @@ void bind_array_functions(nb::module_& module) {
   bind_sets(module);
   bind_counts(module);
   bind_groups(module);
+  bind_curves(module);
   bind_places(module);
 }
 

@@ -44,6 +44,9 @@ void bind_reductions(nb::module_& m) {
        {"mean", mean, "The mean; of integers as f32."},
        {"logsumexp", logsumexp, "log(sum(exp(x))), without overflow."},
        {"nansum", nansum, "The sum without NaNs."},
+       {"nanprod", nanprod, "The product without NaNs."},
+       {"nanmax", nanmax, "The greatest that is not NaN."},
+       {"nanmin", nanmin, "The least that is not NaN."},
        {"nanmean", nanmean, "The mean without NaNs."},
        {"count_nonzero", count_nonzero, "How many are not 0."}},
       arg("x"), arg("axis") = nb::none(), arg("keepdims") = false);
@@ -51,7 +54,9 @@ void bind_reductions(nb::module_& m) {
       m,
       {{"var", var,
         "The mean squared distance from the mean, divided by the count less `correction`."},
-       {"std", stddev, "The root of var."}},
+       {"std", stddev, "The root of var."},
+       {"nanvar", nanvar, "var of those that are not NaN."},
+       {"nanstd", nanstd, "The root of nanvar."}},
       arg("x"), arg("axis") = nb::none(), arg("correction") = 0.0, arg("keepdims") = false);
   add_functions<Tensor(T, double, const Axes&, bool)>(
       m, {{"norm", norm, "(sum |x|^order)^(1/order); inf the greatest |x|, -inf the least."}},
@@ -61,11 +66,18 @@ void bind_reductions(nb::module_& m) {
       {{"argmax", argmax,
         "Where the greatest is, the first of several; among all without an axis."},
        {"argmin", argmin, "Where the least is, the first of several; among all without an axis."},
-       {"median", median, "The one in the middle, or the mean of two; NaN where one is."}},
+       {"median", median, "The one in the middle, or the mean of two; NaN where one is."},
+       {"nanmedian", nanmedian, "The median of those that are not NaN."}},
       arg("x"), arg("axis") = nb::none(), arg("keepdims") = false);
   add_functions<Tensor(T, O, Place, bool)>(
-      m, {{"quantile", quantile, "Below which a share q in [0, 1] of the numbers lies."}}, arg("x"),
-      arg("q"), arg("axis") = nb::none(), arg("keepdims") = false);
+      m,
+      {{"quantile", quantile, "Below which a share q in [0, 1] of the numbers lies."},
+       {"nanquantile", nanquantile, "The quantile of those that are not NaN."}},
+      arg("x"), arg("q"), arg("axis") = nb::none(), arg("keepdims") = false);
+  add_functions<Tensor(T, double)>(
+      m, {{"cov", cov, "How the rows vary together, divided by their length less `correction`."}},
+      arg("x"), arg("correction") = 1.0);
+  add_functions<Tensor(T)>(m, {{"corrcoef", corrcoef, "How the rows are correlated."}}, arg("x"));
   add_functions<Tensor(T, int64_t, bool)>(
       m,
       {{"cumsum", cumsum, "Sums up to each element, or from it on."},
@@ -94,6 +106,9 @@ void bind_shapes(nb::module_& m) {
   add_functions<Tensor(T)>(
       m,
       {{"matrix_transpose", matrix_transpose, "The last two dimensions exchanged."},
+       {"atleast_1d", atleast_1d, "A number as a vector of one."},
+       {"atleast_2d", atleast_2d, "A vector as a row."},
+       {"atleast_3d", atleast_3d, "A matrix as the first of a third dimension."},
        {"flatten", flatten, "All elements along one dimension."}},
       arg("x"));
   add_functions<Tensor(T, DType)>(m, {{"astype", astype, "The numbers in another dtype."}},
@@ -147,7 +162,9 @@ void bind_arrangements(nb::module_& m) {
   add_functions<Tensor(TensorSpan)>(
       m,
       {{"vstack", vstack, "Below each other; vectors count as rows."},
-       {"hstack", hstack, "Beside each other: along the second dimension, or the only one."}},
+       {"hstack", hstack, "Beside each other: along the second dimension, or the only one."},
+       {"dstack", dstack, "Behind each other, along the third dimension."},
+       {"column_stack", column_stack, "Beside each other; vectors count as columns."}},
       arg("tensors"));
   add_functions<Tensors(T, int64_t, int64_t)>(
       m,
@@ -168,12 +185,19 @@ void bind_arrangements(nb::module_& m) {
   add_functions<Tensor(T, Dim, int64_t)>(
       m, {{"repeat", repeat, "Each element so many times along the axis."}}, arg("x"), arg("count"),
       arg("axis"));
+  add_functions<Tensor(T, T, int64_t, std::optional<Dim>)>(
+      m, {{"repeat", repeat, "Each element as often as the count for its place says."}}, arg("x"),
+      arg("counts"), arg("axis"), arg("total") = nb::none());
   add_functions<Tensor(T, IntegerSpan, IntegerSpan)>(
       m, {{"roll", roll, "What is moved out at one end comes in at the other."}}, arg("x"),
       arg("shift"), arg("axis"));
   add_functions<Tensor(T, int64_t, int64_t, int64_t)>(
       m, {{"rot90", rot90, "Turned from one dimension towards another."}}, arg("x"),
       arg("times") = 1, arg("source") = 0, arg("destination") = 1);
+  add_functions<Tensor(T, int64_t)>(
+      m,
+      {{"channel_shuffle", channel_shuffle, "The first channel of each group, then the second."}},
+      arg("x"), arg("groups"));
   add_functions<Tensor(T, int64_t)>(
       m,
       {{"pixel_shuffle", pixel_shuffle, "[..., c*f*f, h, w] to [..., c, h*f, w*f]."},
@@ -184,8 +208,14 @@ void bind_arrangements(nb::module_& m) {
       {{"tril", tril, "0 above the diagonal."},
        {"triu", triu, "0 below the diagonal."},
        {"diagonal", diagonal, "The diagonal of each matrix."},
+       {"diag_embed", diag_embed, "Matrices whose diagonals are the vectors."},
        {"diag", diag, "A matrix with that diagonal, or the diagonal of a matrix."}},
       arg("x"), arg("offset") = 0);
+  add_functions<Tensors(int64_t, int64_t, int64_t)>(
+      m,
+      {{"tril_indices", tril_indices, "Rows and columns of what is up to a diagonal."},
+       {"triu_indices", triu_indices, "Rows and columns of what is from a diagonal on."}},
+      arg("rows"), arg("columns"), arg("offset") = 0);
 }
 
 void bind_memory(nb::module_& m) {
@@ -242,6 +272,12 @@ void bind_creation(nb::module_& m) {
       arg("start"), arg("stop") = nb::none(), arg("step") = 1);
   add_functions<Tensor(double, double, int64_t, DType)>(
       m, {{"linspace", linspace, "`count` numbers in equal steps, both ends among them."}},
+      arg("start"), arg("stop"), arg("count"), arg("dtype") = f32);
+  add_functions<Tensor(double, double, int64_t, double, DType)>(
+      m, {{"logspace", logspace, "`count` powers of the base, with exponents in equal steps."}},
+      arg("start"), arg("stop"), arg("count"), arg("base") = 10.0, arg("dtype") = f32);
+  add_functions<Tensor(double, double, int64_t, DType)>(
+      m, {{"geomspace", geomspace, "`count` numbers with equal quotients, both ends among them."}},
       arg("start"), arg("stop"), arg("count"), arg("dtype") = f32);
   add_functions<Tensor(int64_t, Place, DType)>(
       m, {{"eye", eye_of, "Ones on the diagonal, zeros beside it."}}, arg("rows"),

@@ -1,8 +1,10 @@
 // Refusals of reduce.h, scan.h, statistics.h.
 #include <cmath>
+#include <set>
 
 #include <gtest/gtest.h>
 
+#include "plait/ops/curves.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/scan.h"
 #include "plait/ops/statistics.h"
@@ -30,6 +32,11 @@ const std::vector<Named<Reduction>> kReductions = {
     {"norm", [](const Tensor& x, const Axes& a) { return norm(x, INFINITY, a); }},
     {"count_nonzero", [](const Tensor& x, const Axes& a) { return count_nonzero(x, a); }},
     {"nansum", [](const Tensor& x, const Axes& a) { return nansum(x, a); }},
+    {"nanprod", [](const Tensor& x, const Axes& a) { return nanprod(x, a); }},
+    {"nanmax", [](const Tensor& x, const Axes& a) { return nanmax(x, a); }},
+    {"nanmin", [](const Tensor& x, const Axes& a) { return nanmin(x, a); }},
+    {"nanvar", [](const Tensor& x, const Axes& a) { return nanvar(x, a); }},
+    {"nanstd", [](const Tensor& x, const Axes& a) { return nanstd(x, a); }},
     {"nanmean", [](const Tensor& x, const Axes& a) { return nanmean(x, a); }},
 };
 
@@ -52,7 +59,8 @@ void add_reductions(Refusals& rows) {
   }
   for (const auto& [name, f] : kReductions) {
     const std::string given = name;
-    if (given != "max" && given != "min" && given != "logsumexp") continue;
+    const std::set<std::string> ordered = {"max", "min", "logsumexp", "nanmax", "nanmin"};
+    if (!ordered.contains(given)) continue;
     rows.push_back({name, [f] { f(c64(2), {}); }, kType, {"c64[2]"}});
   }
   for (const auto& [name, f] : kScans) {
@@ -111,6 +119,31 @@ Refusals refusals_of_reduce() {
       {"quantile", [] { quantile(f32(2), c64(1)); }, kType, {"c64[1]"}},
       {"quantile", [] { quantile(f32(0), .5); }, kValue, {"f32[0]"}},
       {"quantile", [] { quantile(c64(2), .5); }, kType, {"c64[2]"}},
+      {"nanmedian", [] { nanmedian(f32(0)); }, kValue, {"f32[0]"}},
+      {"nanmedian", [] { nanmedian(f32(2), 1); }, kIndex, {"axis 1", "f32[2]"}},
+      {"nanmedian", [] { nanmedian(c64(2)); }, kType, {"c64[2]"}},
+      {"nanquantile", [] { nanquantile(f32(2), 2); }, kValue, {"2", "f32[2]"}},
+      {"nanquantile", [] { nanquantile(f32(2), f32(1, 1)); }, kShape, {"f32[1, 1]"}},
+      {"nanquantile", [] { nanquantile(f32(2), c64(1)); }, kType, {"c64[1]"}},
+      {"nanvar", [] { nanvar(f32(2), {}, NAN); }, kValue, {"correction"}},
+      {"nanstd", [] { nanstd(f32(2), {}, NAN); }, kValue, {"correction"}},
+      {"cov", [] { cov(f32(2, 2, 2)); }, kShape, {"f32[2, 2, 2]"}},
+      {"cov", [] { cov(f32(2), NAN); }, kValue, {"correction"}},
+      {"cov", [] { cov(keys(2)); }, kType, {"key[2]"}},
+      {"corrcoef", [] { corrcoef(f32(2, 2, 2)); }, kShape, {"f32[2, 2, 2]"}},
+      {"interp", [] { interp(f32(2), f32(2), f32(3)); }, kShape, {"f32[2]", "f32[3]"}},
+      {"interp", [] { interp(f32(2), f32(2, 2), f32(2, 2)); }, kShape, {"f32[2, 2]"}},
+      {"interp", [] { interp(f32(2), f32(0), f32(0)); }, kIndex, {"f32[0]"}},
+      {"interp", [] { interp(c64(2), f32(2), f32(2)); }, kType, {"c64[2]"}},
+      {"trapezoid", [] { trapezoid(f32(2), 1, 1); }, kIndex, {"axis 1", "f32[2]"}},
+      {"trapezoid", [] { trapezoid(f32(2), f32(3)); }, kShape, {"f32[2]", "f32[3]"}},
+      {"trapezoid", [] { trapezoid(f32(2, 3), f32(2)); }, kShape, {"f32[2, 3]", "f32[2]"}},
+      {"trapezoid", [] { trapezoid(keys(2)); }, kType, {"key[2]"}},
+      {"cumulative_trapezoid", [] { cumulative_trapezoid(f32()); }, kIndex, {"f32[]"}},
+      {"cumulative_trapezoid",
+       [] { cumulative_trapezoid(f32(2), f32(3)); },
+       kShape,
+       {"f32[2]", "f32[3]"}},
       {"diff", [] { diff(f32(2), -1); }, kValue, {"-1", "f32[2]"}},
       {"diff", [] { diff(f32(2), 1, 1); }, kIndex, {"axis 1", "f32[2]"}},
       {"diff", [] { diff(f32(2), 0, 1); }, kIndex, {"axis 1", "f32[2]"}},

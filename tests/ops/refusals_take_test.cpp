@@ -78,6 +78,8 @@ Refusals refusals_of_take() {
        [] { put_along_axis(i64(3), places({0}), 1.5); },
        kType,
        {"i64[3]", "number"}},
+      {"unravel_index", [] { unravel_index(f32(2), {2, 3}); }, kType, {"f32[2]"}},
+      {"unravel_index", [] { unravel_index(i64(6), {2, 3}); }, kIndex, {"i64[6]", "[2, 3]"}},
       {"nonzero", [] { nonzero(f32()); }, kValue, {"f32[]"}},
       {"nonzero", [] { nonzero(keys(2)); }, kType, {"key[2]"}},
       {"argwhere", [] { argwhere(keys(2)); }, kType, {"key[2]"}},

@@ -5,6 +5,7 @@ import unittest
 
 import numpy as np
 import plait
+import scipy.integrate
 import scipy.special
 import torch
 
@@ -54,6 +55,7 @@ def same(result, expected):
     np.testing.assert_allclose(array, expected, rtol=accuracy, atol=accuracy)
 
 
+H = np.where(RANDOM.uniform(size=X.shape) < 0.3, np.nan, X)  # some are missing
 IMAGES = RANDOM.normal(size=(2, 3, 7, 6))
 WINDOWS = ({}, {"stride": 2}, {"padding": (1, 0)}, {"dilation": 2, "stride": (1, 3)}, {"dilation": (1, 2), "padding": (2, 1), "stride": 2})
 
@@ -125,6 +127,40 @@ CASES = {
     "cumulative_sum": [((V,), {}, np.cumsum(V)), ((X, 1), {"include_initial": True}, np.concatenate([0 * X[:, :1], np.cumsum(X, 1)], 1)),
                        ((V > 1,), {"dtype": plait.f64}, np.cumsum(V > 1) * 1.0), ((X,), {"axis": -1}, np.cumsum(X, -1))],
     "cumulative_prod": [((V,), {"include_initial": True}, [1, *np.cumprod(V)]), ((A, 0), {}, np.cumprod(A, 0))],
+    "nanprod": [((H, 1), {}, np.nanprod(H, 1))], "nanmax": [((H, 1), {}, np.nanmax(H, 1)), ((H,), {}, np.nanmax(H)), ((V,), {}, 3),
+                                                            ((n(np.nan, np.nan),), {"keepdims": True}, n(np.nan))],
+    "nanmin": [((H, (0, 2)), {}, np.nanmin(H, (0, 2))), ((n([np.nan, np.nan], [1, np.nan]), 1), {}, n(np.nan, 1))],
+    "nanvar": [((H, 1), {"correction": 1}, np.nanvar(H, 1, ddof=1)), ((H * 1j,), {}, np.nanvar(H * 1j))],
+    "nanstd": [((H, 2), {"keepdims": True}, np.nanstd(H, 2, keepdims=True))],
+    "nanmedian": [((H, 1), {}, np.nanmedian(H, 1)), ((H,), {}, np.nanmedian(H)), ((n(np.nan, np.nan),), {}, np.nan)],
+    "nanquantile": [((H, n(0.1, 0.5, 1), 1), {"keepdims": True}, np.nanquantile(H, [0.1, 0.5, 1], 1, keepdims=True)),
+                    ((H, 0.3), {}, np.nanquantile(H, 0.3))],
+    "cov": [((A,), {}, np.cov(A)), ((A * (1 + 2j), 0), {}, np.cov(A * (1 + 2j), ddof=0)), ((A[0],), {}, np.cov(A[0]))],
+    "corrcoef": [((A,), {}, np.corrcoef(A)), ((A[0],), {}, np.corrcoef(A[0]))],
+    "repeat": [((A, 2, 1), {}, np.repeat(A, 2, 1)), ((A,), {"counts": n(2, 0, 1, 3), "axis": 0}, np.repeat(A, [2, 0, 1, 3], 0)),
+               ((A,), {"counts": n(2, 0, 1, 3), "axis": 0, "total": 4}, np.repeat(A, [2, 0, 1, 3], 0)[:4])],
+    "atleast_1d": [((2.0,), {}, np.full(1, 2, np.float32)), ((A,), {}, A)], "atleast_2d": [((V,), {}, V[None]), ((X,), {}, X)],
+    "atleast_3d": [((V,), {}, np.atleast_3d(V)), ((A,), {}, np.atleast_3d(A)), ((X,), {}, X)],
+    "dstack": [(([A, A + 1],), {}, np.dstack([A, A + 1])), (([V, V],), {}, np.dstack([V, V]))],
+    "column_stack": [(([A[:, 0], A, A[:, 1]],), {}, np.column_stack([A[:, 0], A, A[:, 1]]))],
+    "channel_shuffle": [((RANDOM_IMAGES := IMAGES.repeat(2, 1), 3), {}, torch.channel_shuffle(t(RANDOM_IMAGES), 3))],
+    "diag_embed": [((A,), {}, torch.diag_embed(t(A))), ((V, -2), {}, np.diag(V, -2)), ((A, 1), {}, torch.diag_embed(t(A), 1))],
+    "tril_indices": [((3, 4), {}, np.tril_indices(3, 0, 4)), ((4, 2, -1), {}, np.tril_indices(4, -1, 2))],
+    "triu_indices": [((3, 4, 1), {}, np.triu_indices(3, 1, 4))],
+    "unravel_index": [((n([0, 23], [5, 7]), (2, 3, 4)), {}, np.unravel_index(n([0, 23], [5, 7]), (2, 3, 4))),
+                      ((n(-1), (2, 3)), {}, (n(1), n(2)))],
+    "logspace": [((0, 3, 4), {}, np.logspace(0, 3, 4).astype(np.float32)),
+                 ((-1, 1, 5, 2, plait.f64), {}, np.logspace(-1, 1, 5, base=2))],
+    "geomspace": [((1, 1000, 4, plait.f64), {}, np.geomspace(1, 1000, 4)), ((-8, -0.5, 5), {}, np.geomspace(-8, -0.5, 5, dtype=np.float32)),
+                  ((3, 9, 1), {}, np.full(1, 3, np.float32))],
+    "interp": [((n([-1, 0, 0.25], [0.5, 2, 9], [np.nan, 1.75, 1]), n(0., 0.5, 2), n(3., -1, 5)), {},
+                np.interp(n([-1, 0, 0.25], [0.5, 2, 9], [np.nan, 1.75, 1]), [0, 0.5, 2], [3, -1, 5])),
+               ((n(1., 2), n(7.), n(3.)), {}, n(3., 3))],
+    "trapezoid": [((X,), {}, np.trapezoid(X)), ((X, 0.5, 1), {}, np.trapezoid(X, dx=0.5, axis=1)),
+                  ((X,), {"places": n(0., 1, 5, 6), "axis": 1}, np.trapezoid(X, [0, 1, 5, 6], axis=1)),
+                  ((X,), {"places": np.cumsum(Y**2, 2)}, np.trapezoid(X, np.cumsum(Y**2, 2))), ((X[..., :0],), {}, np.zeros((3, 4)))],
+    "cumulative_trapezoid": [((X, 2.0, 1), {}, scipy.integrate.cumulative_trapezoid(X, dx=2, axis=1)),
+                             ((X,), {"places": n(0., 1, 5, 6, 8)}, scipy.integrate.cumulative_trapezoid(X, [0, 1, 5, 6, 8]))],
     "bincount": [((V,), {}, np.bincount(V)), ((V, 5), {}, np.bincount(V, minlength=5)),
                  ((V,), {"weights": V * 0.5}, np.bincount(V, V * 0.5))],
     "histogram": [((A, 4, -1.0, 1), {}, np.histogram(A, 4, (-1, 1))),
