@@ -51,9 +51,10 @@ double log_add_exp(Reals x) {
   return std::max(x[0], x[1]) + std::log1p(std::exp(-std::abs(x[0] - x[1])));
 }
 
-// e^a / (e^a + e^b), also where both are infinite.
+// e^a / (e^a + e^b), also where both are the same infinity.
 Tensor share_of(const Tensor& a, const Tensor& b) {
-  return where(equal(a, b), 0.5, sigmoid(a - b));
+  const Tensor is_same = isinf(a) & equal(a, b);
+  return sigmoid(where(is_same, 0, a) - where(is_same, 0, b));
 }
 
 struct SpecialTable {
