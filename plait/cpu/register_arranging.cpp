@@ -59,6 +59,7 @@ void run_unique(KernelCall& call, const void*) {
   call.results[0] = std::move(different.values);
   call.results[1] = std::move(different.inverse);
   call.results[2] = std::move(different.counts);
+  call.results[3] = std::move(different.first);
 }
 
 template <bool greatest>

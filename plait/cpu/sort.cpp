@@ -217,7 +217,7 @@ Different different_in(const Array& sorted, const Array& permutation, bool equal
   const auto* elements = reinterpret_cast<const T*>(sorted.data());
   const auto order = permutation.elements<int64_t>();
   std::vector<T> values;
-  std::vector<int64_t> counts;
+  std::vector<int64_t> counts, first;
   Array inverse = Array::empty(DType::i64, sorted.sizes());
   const std::span<int64_t> which = inverse.writable_elements<int64_t>();
   const auto is_nan = [&](auto key) {
@@ -228,6 +228,7 @@ Different different_in(const Array& sorted, const Array& permutation, bool equal
     if (i == 0 || OrderKey<T>::of(elements[i - 1]) != key || (!equal_nan && is_nan(key))) {
       values.push_back(elements[i]);
       counts.push_back(0);
+      first.push_back(order[i]);
     }
     ++counts.back();
     which[static_cast<size_t>(order[i])] = static_cast<int64_t>(counts.size()) - 1;
@@ -235,7 +236,8 @@ Different different_in(const Array& sorted, const Array& permutation, bool equal
   const auto count = static_cast<int64_t>(values.size());
   Array different = Array::empty(sorted.dtype(), {count});
   std::copy(values.begin(), values.end(), reinterpret_cast<T*>(different.writable_data()));
-  return {different, inverse, Array::of(std::span<const int64_t>(counts), {count})};
+  return {different, inverse, Array::of(std::span<const int64_t>(counts), {count}),
+          Array::of(std::span<const int64_t>(first), {count})};
 }
 
 [[noreturn]] void refuse(DType dtype) { throw TypeError("{} has no order", name_of(dtype)); }

@@ -25,9 +25,9 @@ void search_sorted(const Array& sorted, const Array& values, bool behind, Array&
 void arg_extreme(const Array& x, int64_t axis, bool greatest, Array& places);
 
 // The different elements of a vector in ascending order, which of them each element is, and how
-// often each is there. Without `equal_nan` each NaN differs from all others.
+// often each is there, and where first. Without `equal_nan` each NaN differs from all others.
 struct Different {
-  Array values, inverse, counts;
+  Array values, inverse, counts, first;
 };
 Different different_of(const Array& x, bool equal_nan);
 

@@ -5,7 +5,9 @@
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
 #include "plait/ops/call.h"
+#include "plait/ops/create.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/take.h"
@@ -94,6 +96,7 @@ void infer_unique(ir::Inference& in) {
   in.give(given.with_shape(different));
   in.give(places);
   in.give(places.with_shape(different));
+  in.give(places.with_shape(different));
 }
 
 std::vector<Tensor> refuse_to_batch_unique(const ir::Attributes&, std::span<const Tensor>,
@@ -145,7 +148,8 @@ struct SortTable {
   const ir::Primitive& unique = declare(
       {.primitive = {.name = "unique",
                      .summary = "The different elements of a vector in ascending order, which of "
-                                "them each element is, and how often each is there.",
+                                "them each element is, how often each is there, and where "
+                                "it is first.",
                      .attributes = &ir::schema_of<UniqueAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = kOrdered,
@@ -161,6 +165,35 @@ const SortTable& sort_ops() {
 std::vector<Tensor> sorted(const Tensor& x, SortAttributes attributes) {
   attributes.axis = normal_axis(attributes.axis, x.rank());
   return apply_all(sort_ops().sort, {&x, 1}, ir::Attributes::of(attributes));
+}
+
+Unique unique_of(const Tensor& x, bool equal_nan = true) {
+  const Tensor flat = flatten(x);
+  const auto attributes = ir::Attributes::of(UniqueAttributes{equal_nan});
+  std::vector<Tensor> found = apply_all(sort_ops().unique, {&flat, 1}, attributes);
+  return {std::move(found[0]), reshape(found[1], x.shape()), std::move(found[2]),
+          std::move(found[3])};
+}
+
+// A number for each x[i], in their order. Elements get the places of their values, then neighbours
+// that of the pair, until one is left.
+Tensor codes_of_rows(const Tensor& x, bool equal_nan) {
+  const Dim count = x.shape(0);
+  Dim width = 1;
+  for (size_t i = 1; i < x.rank(); ++i) width = width * x.shape()[i];
+  if (!width.is_number()) {
+    throw ValueError("unique: parts of {} elements, which is not known", width)
+        .at(Location::of_caller());
+  }
+  if (width.number() == 0) return full({count}, 0, DType::i64);
+  Tensor codes = unique_of(reshape(x, {count, width}), equal_nan).inverse;
+  for (int64_t left = width.number(); left > 1; left = (left + 1) / 2) {
+    if (left % 2 != 0) codes = pad_zeros(codes, 1, 0, 1);
+    const Tensor pairs = reshape(codes, {count, (left + 1) / 2, 2});
+    const auto of = [&](int64_t i) { return squeeze(slice_axis(pairs, 2, i, 1), 2); };
+    codes = unique_of(of(0) * (count * width) + of(1)).inverse;
+  }
+  return reshape(codes, {count});
 }
 
 void expect_place(std::string_view function, const Tensor& x, int64_t kth, int64_t axis) {
@@ -235,12 +268,13 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
   return searchsorted(take_along_axis(sorted, sorter, -1), values, side);
 }
 
-Unique unique(const Tensor& x, bool equal_nan) {
+Unique unique(const Tensor& x, std::optional<int64_t> axis, bool equal_nan) {
   const Call call("unique", x);
-  const Tensor flat = flatten(x);
-  const auto attributes = ir::Attributes::of(UniqueAttributes{equal_nan});
-  std::vector<Tensor> found = apply_all(sort_ops().unique, {&flat, 1}, attributes);
-  return {std::move(found[0]), reshape(found[1], x.shape()), std::move(found[2])};
+  if (!axis) return unique_of(x, equal_nan);
+  const int64_t at = normal_axis(*axis, x.rank());
+  Unique found = unique_of(codes_of_rows(moveaxis(x, at, 0), equal_nan));
+  found.values = take(x, found.indices, at);
+  return found;
 }
 
 void register_sort_ops() { sort_ops(); }

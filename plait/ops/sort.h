@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -59,10 +60,13 @@ Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
 // went, and how often each is there. NaNs are alike where `equal_nan`.
 struct Unique {
   Tensor values;
-  Tensor inverse;  // of the sizes of x
+  Tensor inverse;  // of the sizes of x, or of its size along the axis
   Tensor counts;
+  Tensor indices;  // where the first of each is
 };
-Unique unique(const Tensor& x, bool equal_nan = true);
+// With an axis, of the parts along it, which are compared by their first element that differs; how
+// large they are must be known.
+Unique unique(const Tensor& x, std::optional<int64_t> axis = {}, bool equal_nan = true);
 
 void register_sort_ops();
 

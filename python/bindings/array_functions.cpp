@@ -82,9 +82,12 @@ void bind_order(nb::module_& m) {
   add_functions<Tensor(T, T, SearchSide, T)>(
       m, {{"searchsorted", searchsorted, "The same in `sorted` picked by the sorter."}},
       arg("sorted"), arg("values"), arg("side") = "left", arg("sorter"));
-  add_functions<Unique(T, bool)>(
-      m, {{"unique", unique, "The different elements in order, where each went, how often it is."}},
-      arg("x"), arg("equal_nan") = true);
+  add_functions<Unique(T, std::optional<int64_t>, bool)>(
+      m,
+      {{"unique", unique,
+        "The different elements, or parts along an axis, in order; where each went, how often it "
+        "is, and where the first is."}},
+      arg("x"), arg("axis") = nb::none(), arg("equal_nan") = true);
 }
 
 void bind_sets(nb::module_& m) {

@@ -54,6 +54,8 @@ Refusals refusals_of_sort() {
        {"f32[3]", "i64[1, 3]"}},
       {"unique", [] { unique(c64(2)); }, kType, {"c64[2]"}},
       {"unique", [] { unique(keys(2)); }, kType, {"key[2]"}},
+      {"unique", [] { unique(f32(2), 1); }, kIndex, {"axis 1", "f32[2]"}},
+      {"unique", [] { unique(c64(2, 2), 0); }, kType, {"c64[2, 2]"}},
       {"unique", [] { unique(Tensor()); }, kValue, {"never given"}},
   };
   for (const auto& [name, f] : kSortings) {

@@ -229,7 +229,7 @@ class Values(unittest.TestCase):
         found = plait.topk(V, 2)
         self.assertEqual(found._fields, ("values", "indices"))
         self.assertEqual(found.values.numpy().tolist(), [3, 3])
-        self.assertEqual(plait.unique(V)._fields, ("values", "inverse", "counts"))
+        self.assertEqual(plait.unique(V)._fields, ("values", "inverse", "counts", "indices"))
         self.assertEqual(plait.histogram(A, 4, 0, 1)._fields, ("counts", "edges"))
 
 

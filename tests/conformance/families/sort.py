@@ -67,8 +67,8 @@ case("searchsorted", searched, family=FAMILY, large=False, wide=False, draw=in_o
 
 
 def unique(x, equal_nan=True):
-    values, inverse, counts = np.unique(x, return_inverse=True, return_counts=True, equal_nan=equal_nan)
-    return values, inverse, counts
+    values, first, inverse, counts = np.unique(x, return_index=True, return_inverse=True, return_counts=True, equal_nan=equal_nan)
+    return values, inverse, counts, first
 
 
 case("unique", unique, family=FAMILY, large=False, wide=False, samples=[
