@@ -212,8 +212,14 @@ Tensor adaptive_max_pool2d(const Tensor& x, const PerDimension& counts) {
 Tensor adaptive_max_pool3d(const Tensor& x, const PerDimension& counts) {
   return adaptive_max_pool("adaptive_max_pool3d", 3, x, counts).values;
 }
+MaxPooled adaptive_max_pool1d_with_indices(const Tensor& x, const PerDimension& counts) {
+  return adaptive_max_pool("adaptive_max_pool1d_with_indices", 1, x, counts);
+}
 MaxPooled adaptive_max_pool2d_with_indices(const Tensor& x, const PerDimension& counts) {
   return adaptive_max_pool("adaptive_max_pool2d_with_indices", 2, x, counts);
+}
+MaxPooled adaptive_max_pool3d_with_indices(const Tensor& x, const PerDimension& counts) {
+  return adaptive_max_pool("adaptive_max_pool3d_with_indices", 3, x, counts);
 }
 
 }  // namespace plait

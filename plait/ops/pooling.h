@@ -54,6 +54,8 @@ Tensor adaptive_avg_pool3d(const Tensor& x, const PerDimension& counts);
 Tensor adaptive_max_pool1d(const Tensor& x, const PerDimension& counts);
 Tensor adaptive_max_pool2d(const Tensor& x, const PerDimension& counts);
 Tensor adaptive_max_pool3d(const Tensor& x, const PerDimension& counts);
+MaxPooled adaptive_max_pool1d_with_indices(const Tensor& x, const PerDimension& counts);
 MaxPooled adaptive_max_pool2d_with_indices(const Tensor& x, const PerDimension& counts);
+MaxPooled adaptive_max_pool3d_with_indices(const Tensor& x, const PerDimension& counts);
 
 }  // namespace plait

@@ -9,7 +9,9 @@
 #include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/linear.h"
 #include "plait/ops/pooling.h"
+#include "plait/ops/reduce.h"
 #include "plait/ops/resampling_taps.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/window.h"
@@ -125,6 +127,36 @@ std::vector<Tap> taps_of(const Axis& axis, const InterpolateOptions& options, DT
   return taps;
 }
 
+// How much an element counts that lies `distance` from a place: a triangle, or Keys' curve.
+Tensor weight_at(const Tensor& distance, bool is_cubic) {
+  const Tensor d = absolute(distance);
+  if (!is_cubic) return maximum(1 - d, 0);
+  const Tensor near = (d * 1.5 - 2.5) * d * d + 1, far = ((d * -0.5 + 2.5) * d - 4) * d + 2;
+  return where(d < 1, near, where(d < 2, far, 0));
+}
+
+// What each place that comes out takes of each that goes in: [out, in]. Where sizes shrink, the
+// curve is as much wider.
+Tensor shares_of(const Axis& axis, const InterpolateOptions& options, DType dtype) {
+  const Tensor step = step_of(axis, options.align_corners, dtype);
+  const Tensor middle = (astype(iota(axis.out), dtype) + 0.5) * step;
+  const Tensor distance = astype(iota(axis.in), dtype) + 0.5 - expand_dims(middle, 1);
+  const Tensor weights =
+      weight_at(distance / maximum(step, 1), options.mode == Interpolation::cubic);
+  return weights / sum(weights, 1, true);
+}
+
+Tensor smoothed(const Tensor& x, const std::vector<Axis>& axes, const InterpolateOptions& options) {
+  const DType dtype = inexact(x.dtype());
+  Tensor result = astype(x, computed(dtype));
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto place = static_cast<int64_t>(i) + 2;
+    const Tensor shares = shares_of(axes[i], options, place_dtype(dtype));
+    result = moveaxis(matmul(moveaxis(result, place, -1), matrix_transpose(shares)), -1, place);
+  }
+  return astype(result, dtype);
+}
+
 Tensor area(const Tensor& x, const std::vector<Axis>& axes) {
   std::vector<int64_t> counts;
   for (const Axis& axis : axes) {
@@ -199,7 +231,9 @@ class GridAxis {
   Tensor padded(const Tensor& place) const {
     if (options_.padding == GridPadding::zeros) return place;
     const Tensor last = size_ - 1;
-    return clip(options_.padding == GridPadding::border ? place : reflected(place), 0, last);
+    const Tensor inside = options_.padding == GridPadding::border ? place : reflected(place);
+    // Also at the ends the derivative is that of a constant: the neighbour there is none.
+    return where(inside <= 0, 0, where(inside >= last, last, inside));
   }
 
   // Between the middles of the outermost places, or their edges, there and back again.
@@ -240,7 +274,11 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
     throw ValueError("interpolate: align_corners is for linear and cubic")
         .at(Location::of_caller());
   }
+  if (options.antialias && options.mode != Interpolation::linear && !is_cubic) {
+    throw ValueError("interpolate: antialias is for linear and cubic").at(Location::of_caller());
+  }
   if (options.mode == Interpolation::area) return area(x, axes);
+  if (options.antialias) return smoothed(x, axes, options);
   const bool copies =
       options.mode == Interpolation::nearest || options.mode == Interpolation::nearest_exact;
   const DType dtype = copies ? x.dtype() : inexact(x.dtype());

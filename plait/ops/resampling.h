@@ -21,6 +21,8 @@ struct InterpolateOptions {
   std::vector<double> scales = {};
   Interpolation mode = Interpolation::nearest;
   bool align_corners = false;  // the outermost places lie on each other's middles, not edges
+  // Of linear and cubic: where sizes shrink, each place is made of all that it covers.
+  bool antialias = false;
 };
 // x is [batch, channels, space…].
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options);

@@ -83,7 +83,9 @@ void add_adaptive(Refusals& rows) {
       {"adaptive_max_pool1d", 1, adaptive_max_pool1d},
       {"adaptive_max_pool2d", 2, adaptive_max_pool2d},
       {"adaptive_max_pool3d", 3, adaptive_max_pool3d},
-      {"adaptive_max_pool2d_with_indices", 2, adaptive_max_pool2d_with_indices}};
+      {"adaptive_max_pool1d_with_indices", 1, adaptive_max_pool1d_with_indices},
+      {"adaptive_max_pool2d_with_indices", 2, adaptive_max_pool2d_with_indices},
+      {"adaptive_max_pool3d_with_indices", 3, adaptive_max_pool3d_with_indices}};
   for (const auto& [name, n, f] : pools) {
     const Tensor x = planes(n, 3);
     const std::string type = x.type().text();
@@ -129,6 +131,10 @@ void add_resampling(Refusals& rows) {
        resized(line, {.sizes = {2}, .align_corners = true}),
        kValue,
        {"align_corners", "f32[1, 1, 3]"}},
+      {"interpolate",
+       resized(line, {.sizes = {2}, .antialias = true}),
+       kValue,
+       {"antialias", "f32[1, 1, 3]"}},
       {"grid_sample", sampled(f32(1, 2, 2, 3)), kShape, {"f32[1, 1, 3, 3]", "f32[1, 2, 2, 3]"}},
       {"grid_sample", sampled(f32(2, 2, 2, 2)), kShape, {"f32[2, 2, 2, 2]"}},
       {"grid_sample", sampled(f32(2, 2)), kShape, {"f32[2, 2]"}},
