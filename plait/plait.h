@@ -93,6 +93,7 @@
 #include "plait/ops/item.h"
 #include "plait/ops/linalg.h"
 #include "plait/ops/linear.h"
+#include "plait/ops/loss.h"
 #include "plait/ops/matrix_parts.h"
 #include "plait/ops/normalization.h"
 #include "plait/ops/operand.h"

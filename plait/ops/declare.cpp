@@ -11,6 +11,7 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/fft.h"
 #include "plait/ops/gather.h"
+#include "plait/ops/lattice.h"
 #include "plait/ops/linalg.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/print.h"
@@ -49,6 +50,7 @@ void register_all() {
   register_reduce_ops();
   register_arg_extreme_ops();
   register_scan_ops();
+  register_lattice_ops();
   register_sort_ops();
   register_linear_ops();
   register_create_ops();

@@ -2,6 +2,7 @@
 #include "plait/ops/activation.h"
 #include "plait/ops/attention.h"
 #include "plait/ops/convolution.h"
+#include "plait/ops/loss.h"
 #include "plait/ops/normalization.h"
 #include "plait/ops/pooling.h"
 #include "plait/ops/resampling.h"
@@ -17,6 +18,10 @@ template <>
 inline constexpr std::array kChoices<Interpolation> = {
     std::string_view("nearest"), std::string_view("nearest_exact"), std::string_view("linear"),
     std::string_view("cubic"), std::string_view("area")};
+template <>
+inline constexpr std::array kChoices<Reduction> = {
+    std::string_view("none"), std::string_view("mean"), std::string_view("sum"),
+    std::string_view("batchmean")};
 template <>
 inline constexpr std::array kChoices<GridPadding> = {
     std::string_view("zeros"), std::string_view("border"), std::string_view("reflection")};
@@ -166,8 +171,12 @@ void bind_pooling(nb::module_& m) {
       arg("x"), arg("counts"));
   add_functions<MaxPooled(T, Window)>(
       m,
-      {{"adaptive_max_pool2d_with_indices", adaptive_max_pool2d_with_indices,
-        "The greatest of so many windows, and where in its plane it is."}},
+      {{"adaptive_max_pool1d_with_indices", adaptive_max_pool1d_with_indices,
+        "The greatest of so many windows, and where it is."},
+       {"adaptive_max_pool2d_with_indices", adaptive_max_pool2d_with_indices,
+        "The greatest of so many windows, and where in its plane it is."},
+       {"adaptive_max_pool3d_with_indices", adaptive_max_pool3d_with_indices,
+        "The greatest of so many windows, and where in its space it is."}},
       arg("x"), arg("counts"));
 }
 
@@ -198,6 +207,105 @@ void bind_attention(nb::module_& m) {
       arg("x"));
 }
 
+void bind_losses_of_classes(nb::module_& m) {
+  add_functions<Tensor(T, T, const CrossEntropyOptions&)>(
+      m,
+      {{"cross_entropy", cross_entropy,
+        "Of logits, and classes or probabilities; reduction: none, mean, sum, batchmean."}},
+      arg("logits"), arg("target"));
+  add_functions<Tensor(T, T, const NllOptions&)>(
+      m, {{"nll_loss", nll_loss, "cross_entropy of logarithms of probabilities, and classes."}},
+      arg("log_probabilities"), arg("target"));
+  add_functions<Tensor(T, T, const BinaryCrossEntropyOptions&)>(
+      m,
+      {{"binary_cross_entropy", binary_cross_entropy,
+        "-(t * log(p) + (1 - t) * log(1 - p)); logarithms count as -100 at least."}},
+      arg("probabilities"), arg("target"));
+  add_functions<Tensor(T, T, const BinaryLogitsOptions&)>(
+      m,
+      {{"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits,
+        "binary_cross_entropy of sigmoid(logits), accurate where that is 0 or 1."}},
+      arg("logits"), arg("target"));
+  add_functions<Tensor(T, T, const FocalOptions&)>(
+      m,
+      {{"focal_loss", focal_loss,
+        "binary_cross_entropy_with_logits, by (1 - probability of the target)**gamma."}},
+      arg("logits"), arg("target"));
+  add_functions<Tensor(T, T, const MultiMarginOptions&)>(
+      m,
+      {{"multi_margin_loss", multi_margin_loss,
+        "The mean over the other classes' max(0, margin - x[target] + x[i])**p."}},
+      arg("x"), arg("target"));
+  add_functions<Tensor(T, T, Reduction)>(
+      m,
+      {{"multilabel_margin_loss", multilabel_margin_loss,
+        "max(0, 1 - (x[named] - x[other])) of all pairs, by how many classes there are."}},
+      arg("x"), arg("target"), arg("reduction") = "mean");
+  add_functions<Tensor(T, T, const BinaryCrossEntropyOptions&)>(
+      m,
+      {{"multilabel_soft_margin_loss", multilabel_soft_margin_loss,
+        "The mean over the last dimension of binary cross-entropies of logits."}},
+      arg("x"), arg("target"));
+  add_functions<Tensor(T, T, T, T, const CtcOptions&)>(
+      m,
+      {{"ctc_loss", ctc_loss,
+        "-log of all paths that give the targets; log_probabilities: [steps, batch, classes]."}},
+      arg("log_probabilities"), arg("targets"), arg("input_lengths"), arg("target_lengths"));
+}
+
+void bind_losses_of_numbers(nb::module_& m) {
+  const nb::arg_v reduction = arg("reduction") = "mean";
+  add_functions<Tensor(T, T, Reduction)>(
+      m,
+      {{"mse_loss", mse_loss, "(x - target)**2"},
+       {"l1_loss", l1_loss, "|x - target|"},
+       {"soft_margin_loss", soft_margin_loss, "log(1 + exp(-x * target)), of targets 1 and -1."}},
+      arg("x"), arg("target"), reduction);
+  add_functions<Tensor(T, T, double, Reduction)>(
+      m, {{"smooth_l1_loss", smooth_l1_loss, "d**2 / (2 * beta) below beta, then d - beta / 2."}},
+      arg("x"), arg("target"), arg("beta") = 1.0, reduction);
+  add_functions<Tensor(T, T, double, Reduction)>(
+      m, {{"huber_loss", huber_loss, "d**2 / 2 up to delta, then delta * (d - delta / 2)."}},
+      arg("x"), arg("target"), arg("delta") = 1.0, reduction);
+  add_functions<Tensor(T, T, const KlDivOptions&)>(
+      m, {{"kl_div_loss", kl_div_loss, "target * (log(target) - x), where x are logarithms."}},
+      arg("x"), arg("target"));
+  add_functions<Tensor(T, T, T, const GaussianNllOptions&)>(
+      m,
+      {{"gaussian_nll_loss", gaussian_nll_loss,
+        "(log(variance) + (x - target)**2 / variance) / 2"}},
+      arg("x"), arg("target"), arg("variance"));
+  add_functions<Tensor(T, T, const PoissonNllOptions&)>(
+      m,
+      {{"poisson_nll_loss", poisson_nll_loss,
+        "exp(x) - target * x, or x - target * log(x) where x is no logarithm."}},
+      arg("x"), arg("target"));
+  add_functions<Tensor(T, T, double, Reduction)>(
+      m,
+      {{"hinge_embedding_loss", hinge_embedding_loss,
+        "x of targets 1, max(0, margin - x) of targets -1."}},
+      arg("x"), arg("target"), arg("margin") = 1.0, reduction);
+  add_functions<Tensor(T, T, T, double, Reduction)>(
+      m,
+      {{"margin_ranking_loss", margin_ranking_loss, "max(0, margin - target * (a - b))"},
+       {"cosine_embedding_loss", cosine_embedding_loss,
+        "1 - cosine_similarity of targets 1, max(0, that - margin) of targets -1."}},
+      arg("a"), arg("b"), arg("target"), arg("margin") = 0.0, reduction);
+  add_functions<Tensor(T, T, int64_t, double)>(
+      m, {{"cosine_similarity", cosine_similarity, "a @ b / (|a| * |b|) along an axis."}}, arg("a"),
+      arg("b"), arg("axis") = 1, arg("epsilon") = 1e-8);
+  add_functions<Tensor(T, T, double, double, bool)>(
+      m,
+      {{"pairwise_distance", pairwise_distance,
+        "The p-norm of a - b + epsilon along the last dimension."}},
+      arg("a"), arg("b"), arg("p") = 2.0, arg("epsilon") = 1e-6, arg("keepdims") = false);
+  add_functions<Tensor(T, T, T, const TripletOptions&)>(
+      m,
+      {{"triplet_margin_loss", triplet_margin_loss,
+        "max(0, margin + the distance to the positive - that to the negative)"}},
+      arg("anchor"), arg("positive"), arg("negative"));
+}
+
 }  // namespace
 
 void bind_neural_functions(nb::module_& module) {
@@ -207,6 +315,8 @@ void bind_neural_functions(nb::module_& module) {
   bind_pooling(module);
   bind_resampling(module);
   bind_attention(module);
+  bind_losses_of_classes(module);
+  bind_losses_of_numbers(module);
 }
 
 }  // namespace plait::python

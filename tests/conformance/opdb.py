@@ -375,6 +375,72 @@ NAMES |= {
     "var": spread("var"), "std": spread("std"),
     "searchsorted": renamed("searchsorted", "values", values="values", side="side", sorter="sorter"),
 }
+
+
+def loss(name, *order, **others):
+    """A loss whose second argument is the target, and further ones come in `order`."""
+    call = renamed(name, *order, target="target", **alike("reduction", **others))
+
+    def of(x, target, *arguments, **options):
+        if name.startswith("multi") and (x.ndim == 0 or target.ndim == x.ndim == 1 and target.shape != x.shape):
+            raise LeftOut("a vector of one class")
+        return call(x, *arguments, target=target, **options)
+
+    return of
+
+
+def gaussian_nll_loss(x, target, var, **options):
+    if var.shape != x.shape and var.shape == x.shape[:-1]:  # one for each row
+        var = plait.expand_dims(var, -1)
+    return loss("gaussian_nll_loss", "variance", variance="variance", full="full", eps="epsilon")(x, target, var, **options)
+
+
+def ctc_loss(x, targets, input_lengths, target_lengths, blank=0, reduction="mean", zero_infinity=False):
+    return plait.ctc_loss(x, targets, np.asarray(input_lengths), np.asarray(target_lengths), blank=blank, reduction=reduction,
+                          zero_infinity=zero_infinity)
+
+
+def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+    if recompute_scale_factor:
+        raise LeftOut("scales that are computed again")
+    modes = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic", "nearest-exact": "nearest_exact"}
+    given = {"scales": scale_factor} if size is None else {"sizes": size}
+    return plait.interpolate(x, mode=modes.get(mode, mode), align_corners=bool(align_corners), antialias=antialias, **given)
+
+
+def grid_sample(x, grid, mode="bilinear", padding_mode="zeros", align_corners=False):
+    modes = {"bilinear": "linear", "bicubic": "cubic"}
+    if mode == "bicubic" and x.ndim == 5:
+        raise LeftOut("cubic of three dimensions, which PyTorch refuses too")
+    return plait.grid_sample(x, grid, mode=modes.get(mode, mode), padding=padding_mode, align_corners=bool(align_corners))
+
+
+def pair(name, *order, **names):
+    call = renamed(name, *order, **names)
+    return lambda a, b, *arguments, **options: call(a, *arguments, b=b, **options)
+
+
+NAMES |= {f"nn.functional.{name}": function for name, function in {
+    "cross_entropy": loss("cross_entropy", weight="weights", **alike("ignore_index", "label_smoothing")),
+    "nll_loss": loss("nll_loss", weight="weights", ignore_index="ignore_index"),
+    "binary_cross_entropy": loss("binary_cross_entropy", weight="weight"),
+    "binary_cross_entropy_with_logits": loss("binary_cross_entropy_with_logits", weight="weight", pos_weight="positive_weight"),
+    "multi_margin_loss": loss("multi_margin_loss", weight="weights", **alike("p", "margin")),
+    "multilabel_margin_loss": loss("multilabel_margin_loss"),
+    "multilabel_soft_margin_loss": loss("multilabel_soft_margin_loss", weight="weight"),
+    "mse_loss": loss("mse_loss"), "l1_loss": loss("l1_loss"), "smooth_l1_loss": loss("smooth_l1_loss", beta="beta"),
+    "huber_loss": loss("huber_loss", delta="delta"), "kl_div": loss("kl_div_loss", log_target="log_target"),
+    "gaussian_nll_loss": gaussian_nll_loss,
+    "poisson_nll_loss": loss("poisson_nll_loss", eps="epsilon", **alike("log_input", "full")),
+    "soft_margin_loss": loss("soft_margin_loss"), "hinge_embedding_loss": loss("hinge_embedding_loss", margin="margin"),
+    "margin_ranking_loss": pair("margin_ranking_loss", "target", **alike("b", "target", "margin", "reduction")),
+    "cosine_embedding_loss": pair("cosine_embedding_loss", "target", **alike("b", "target", "margin", "reduction")),
+    "cosine_similarity": pair("cosine_similarity", "dim", "eps", dim="axis", eps="epsilon", b="b"),
+    "pairwise_distance": pair("pairwise_distance", "p", "eps", "keepdim", eps="epsilon", keepdim="keepdims", **alike("b", "p")),
+    "triplet_margin_loss": renamed("triplet_margin_loss", "positive", "negative", eps="epsilon",
+                                   **alike("positive", "negative", "margin", "p", "swap", "reduction")),
+    "ctc_loss": ctc_loss, "interpolate": interpolate, "upsample_nearest": interpolate, "grid_sample": grid_sample,
+}.items()}
 FOR_ALL_ALIKE = ["sign", "square", "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p",
                  "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sigmoid",
                  "erf", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "bitwise_not", "logical_not",

@@ -43,6 +43,7 @@ Refusals refusals_of_activation();
 Refusals refusals_of_normalization();
 Refusals refusals_of_convolution();
 Refusals refusals_of_pooling();
+Refusals refusals_of_loss();
 Refusals refusals_of_collective();
 
 // Runs each call, now and within a trace.

@@ -20,6 +20,7 @@ namespace {
 const std::set<std::string> kInsideHeaders = {"along.h",           "call.h",
                                               "contraction.h",     "contraction_order.h",
                                               "declare.h",         "fft_primitives.h",
+                                              "lattice.h",         "loss_parts.h",
                                               "gather.h",          "index_plan.h",
                                               "linalg_parts.h",    "linalg_primitives.h",
                                               "linalg_routines.h", "operand.h",
@@ -103,7 +104,7 @@ Refusals all_refusals() {
         refusals_of_rearrange, refusals_of_reduce, refusals_of_sort, refusals_of_index,
         refusals_of_take, refusals_of_segment, refusals_of_products, refusals_of_linalg,
         refusals_of_random, refusals_of_fft, refusals_of_activation, refusals_of_normalization,
-        refusals_of_convolution, refusals_of_pooling, refusals_of_collective}) {
+        refusals_of_convolution, refusals_of_pooling, refusals_of_loss, refusals_of_collective}) {
     for (Refusal& row : rows()) all.push_back(std::move(row));
   }
   return all;

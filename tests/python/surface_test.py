@@ -14,6 +14,7 @@ NOT_FOR_USERS = {
     "contraction": "what einsum and tensordot are made of",
     "contraction_order": "what einsum asks", "declare": "how primitives are declared", "fft_primitives": "primitives",
     "gather": "primitives; brackets are for users", "index_plan": "what brackets ask", "linalg_parts": "helpers of rules",
+    "lattice": "primitives", "loss_parts": "helpers of losses",
     "linalg_primitives": "primitives", "linalg_routines": "kernels", "operand": "what arguments are converted to",
     "philox": "the stream of bits below plait.random", "random_primitives": "primitives",
     "resampling_taps": "what interpolate is made of", "samples": "helpers of what is seen from outside", "scatter": "primitives; x.at[index] is for users",
