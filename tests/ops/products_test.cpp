@@ -1,6 +1,9 @@
 #include "plait/ops/products.h"
 
+#include <algorithm>
+#include <limits>
 #include <map>
+#include <random>
 #include <string>
 
 #include "plait/core/error.h"
@@ -164,6 +167,57 @@ TEST(ContractionOrder, TakesTheCheaperWay) {
   std::vector<LabelSet> many;
   for (size_t i = 0; i < 12; ++i) many.push_back(LabelSet{3} << i);
   EXPECT_EQ(contraction_order(many, 1, std::vector<double>(16, 2)).size(), 11u);
+}
+
+// What is left of the product of two of the list, at its end; how many points it has.
+struct Product {
+  std::vector<LabelSet> left;
+  double points = 1;
+};
+Product product_of(std::vector<LabelSet> list, size_t a, size_t b, LabelSet result,
+                   const std::vector<double>& sizes) {
+  const LabelSet both = list[a] | list[b];
+  list.erase(list.begin() + static_cast<ptrdiff_t>(std::max(a, b)));
+  list.erase(list.begin() + static_cast<ptrdiff_t>(std::min(a, b)));
+  for (const LabelSet labels : list) result |= labels;
+  list.push_back(both & result);
+  Product product{std::move(list)};
+  for (size_t i = 0; i < sizes.size(); ++i) product.points *= (both >> i & 1) != 0 ? sizes[i] : 1;
+  return product;
+}
+
+double least_cost(const std::vector<LabelSet>& list, LabelSet result,
+                  const std::vector<double>& sizes) {
+  if (list.size() == 1) return 0;
+  double least = std::numeric_limits<double>::infinity();
+  for (size_t a = 0; a < list.size(); ++a) {
+    for (size_t b = a + 1; b < list.size(); ++b) {
+      const Product product = product_of(list, a, b, result, sizes);
+      least = std::min(least, product.points + least_cost(product.left, result, sizes));
+    }
+  }
+  return least;
+}
+
+TEST(ContractionOrder, IsTheCheapestOfAll) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 60; ++round) {
+    const size_t operands = 3 + random() % 4, labels = 3 + random() % 5;
+    std::vector<double> sizes;
+    for (size_t i = 0; i < labels; ++i) sizes.push_back(1 + random() % 9);
+    std::vector<LabelSet> list;
+    for (size_t i = 0; i < operands; ++i) list.push_back(random() % (1U << labels));
+    const LabelSet result = random() & random() & ((1U << labels) - 1);
+    double cost = 0;
+    std::vector<LabelSet> left = list;
+    for (const auto& [a, b] : contraction_order(list, result, sizes)) {
+      Product product = product_of(std::move(left), a, b, result, sizes);
+      cost += product.points;
+      left = std::move(product.left);
+    }
+    ASSERT_EQ(left.size(), 1u);
+    EXPECT_EQ(cost, least_cost(list, result, sizes)) << "round " << round;
+  }
 }
 
 TEST(Products, OfNamedDimensions) {
