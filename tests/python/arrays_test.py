@@ -26,6 +26,11 @@ def n(*numbers):
     return np.array(numbers)
 
 
+def unique(x, axis=None):
+    values, indices, inverse, counts = np.unique(x, True, True, True, axis)
+    return values, inverse, counts, indices
+
+
 def recurrence(a, b):
     """h[k] = a[k] h[k-1] + b[k] along axis 1."""
     h = np.zeros(a.shape)
@@ -95,7 +100,8 @@ CASES = {
     "partition": [((A, 2), {}, np.sort(A))], "argpartition": [((A, 2, 0), {}, np.argsort(A, 0))],
     "searchsorted": [((np.sort(V), n(1, 2, 9)), {"side": "right"}, np.searchsorted(np.sort(V), [1, 2, 9], "right")),
                      ((V, n(1, 2)), {"sorter": np.argsort(V)}, np.searchsorted(V, [1, 2], sorter=np.argsort(V)))],
-    "unique": [((V,), {}, np.unique(V, return_inverse=True, return_counts=True))],
+    "unique": [((V,), {}, unique(V)), ((A,), {"axis": 1}, unique(A, 1)), ((V % 3,), {"axis": 0}, unique(V % 3, 0)),
+               ((n(np.nan, 1., np.nan),), {"equal_nan": False}, (n(1., np.nan, np.nan), n(1, 0, 2), n(1, 1, 1), n(1, 0, 2)))],
     "unique_all": [((n(3., np.nan, 1, 3, np.nan),), {}, (n(1., 3, np.nan, np.nan), n(2, 0, 1, 4), n(1, 2, 0, 1, 3), n(1, 2, 1, 1))),
                    ((IDS,), {}, (n(0, 1, 2), n(0, 2, 1), n(0, 2, 1, 1).reshape(2, 2), n(1, 2, 1)))],
     "unique_counts": [((V,), {}, np.unique(V, return_counts=True))], "unique_inverse": [((V,), {}, np.unique(V, return_inverse=True))],

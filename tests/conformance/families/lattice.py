@@ -5,7 +5,7 @@ import numpy as np
 from suite.cases import Sample, case
 
 FAMILY = "lattice"
-SHAPES = [(1, 1), (4, 1), (1, 5), (3, 2), (4, 5), (0, 3), (3, 0), (2, 4, 5), (2, 0, 3, 4), (33, 21)]
+SHAPES = [(4, 5), (1, 1), (4, 1), (1, 5), (3, 2), (0, 3), (3, 0), (2, 4, 5), (2, 0, 3, 4), (33, 21)]
 NONE = -np.inf
 
 
