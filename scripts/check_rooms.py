@@ -23,6 +23,7 @@ INSIDE = {
     "plait/core/dim_node.h",
     "plait/core/dim_polynomial.h",
     "plait/core/element_text.h",
+    "plait/core/gamma_functions.h",
     "plait/core/immortal.h",
     "plait/core/interval.h",
     "plait/core/job_slot.h",
