@@ -59,7 +59,7 @@ def damages_to_rules(case):
         for kind, checks in RULES.items():
             if kind.removesuffix("_by") in primitive.rules and not why_not(case, kind, operand):
                 yield from ((kind, operand, check) for check in checks)
-    if "tangents" in primitive.rules:
+    if "tangents" in primitive.rules and not moving_operands(case) <= set(case.fixed):
         dtype = next(each for each in (plait.f64, plait.c128) if each in case.dtypes)
         sample = case.samples[0]
         found = values.run(case, case.operands_of(sample, dtype, np.random.default_rng(7)), sample.attributes)

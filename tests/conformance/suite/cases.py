@@ -50,6 +50,10 @@ class Case:
     direction: callable = None  # (random, operand, array): which way an operand may move; else any
     # Of the results, and the library to compute with: what of them is unique, where derivatives are compared.
     invariants: callable = None
+    # (moved operands, operands, results, attributes): what the results are to become as the operands move, where the
+    # derivative is not that of what is computed.
+    path: callable = None
+    once: str = ""  # why there is no second derivative
     fixed: tuple = ()  # operands that are not differentiated, such as the order of a derivative
     blocks_derivative: bool = False  # the rule says zero on purpose
     no_loops: str = ""  # why the loops of the signature cannot give what the kernel gives

@@ -65,8 +65,12 @@ def _results(case, operands, attributes):
 
 
 def _quotients(case, operands, directions, attributes, step):
-    ahead = _results(case, _moved(operands, directions, step), attributes)
-    behind = _results(case, _moved(operands, directions, -step), attributes)
+    def results(moved):
+        if case.path is None:
+            return _results(case, moved, attributes)
+        return case.path(moved, operands, _results(case, operands, attributes), attributes)
+
+    ahead, behind = results(_moved(operands, directions, step)), results(_moved(operands, directions, -step))
     with np.errstate(all="ignore"):
         return [(a - b) / (2 * step) if _moves(a) else None for a, b in zip(ahead, behind)]
 
