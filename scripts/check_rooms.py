@@ -95,6 +95,8 @@ INSIDE = {
     "plait/ops/linalg_routines.h",
     "plait/ops/loss_parts.h",
     "plait/ops/philox.h",
+    "plait/ops/random_attempts.h",
+    "plait/ops/random_functions.h",
     "plait/ops/random_primitives.h",
     "plait/ops/resampling_taps.h",
     "plait/ops/samples.h",

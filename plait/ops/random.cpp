@@ -8,6 +8,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/random_functions.h"
 #include "plait/ops/random_primitives.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
@@ -19,20 +20,6 @@ namespace plait::random {
 namespace {
 
 std::vector<Dim> sizes_of(const Shape& shape) { return {shape.begin(), shape.end()}; }
-
-// The key of a function, or an error that tells where keys come from.
-Tensor expect_key(std::string_view function, const Tensor& key) {
-  if (is_key(key.dtype())) return key;
-  throw TypeError("{}: takes a key first, not {}", function, key.type().text())
-      .at(Location::of_caller())
-      .hint("random::key(seed) makes one");
-}
-
-void expect_floating(std::string_view function, DType dtype) {
-  if (is_floating(dtype)) return;
-  throw TypeError("{}: gives floating numbers, not {}", function, name_of(dtype))
-      .at(Location::of_caller());
-}
 
 Tensor values(std::string_view function, Distribution distribution, const Tensor& key,
               const Shape& shape, DType dtype) {
@@ -59,19 +46,25 @@ double before(double high, DType dtype) {
   return number;
 }
 
-// With the next key of the default stream, which stays where it is if that fails.
-template <class Function>
-Tensor from_stream(const Function& function) {
-  const Tensor key = draw_key();
-  try {
-    return function(key);
-  } catch (...) {
-    take_back_default_key(key);
-    throw;
-  }
+}  // namespace
+
+Tensor expect_key(std::string_view function, const Tensor& key) {
+  if (is_key(key.dtype())) return key;
+  throw TypeError("{}: takes a key first, not {}", function, key.type().text())
+      .at(Location::of_caller())
+      .hint("random::key(seed) makes one");
 }
 
-}  // namespace
+void expect_floating(std::string_view function, DType dtype) {
+  if (is_floating(dtype)) return;
+  throw TypeError("{}: gives floating numbers, not {}", function, name_of(dtype))
+      .at(Location::of_caller());
+}
+
+void expect_integer(std::string_view function, DType dtype) {
+  if (is_integer(dtype)) return;
+  throw TypeError("{}: gives integers, not {}", function, name_of(dtype)).at(Location::of_caller());
+}
 
 Tensor key(uint64_t seed) {
   return key(scalar_tensor(Scalar(static_cast<int64_t>(seed)), DType::i64));
@@ -169,9 +162,7 @@ Tensor gumbel(const Tensor& key, const Shape& shape, DType dtype) {
 
 Tensor randint(const Tensor& key, const Shape& shape, Dim low, Dim high, DType dtype) {
   const Call call("randint", key, shape);
-  if (!is_integer(dtype)) {
-    throw TypeError("randint: gives integers, not {}", name_of(dtype)).at(Location::of_caller());
-  }
+  expect_integer("randint", dtype);
   const auto is_held = [&](int64_t number) {
     const IntegerLimits limits = integer_limits(dtype);
     return number >= limits.min && (number < 0 || static_cast<uint64_t>(number) <= limits.max);
@@ -279,6 +270,9 @@ Tensor shuffle(const Tensor& x, int64_t axis) {
 
 namespace plait {
 
-void register_random_ops() { random_primitives(); }
+void register_random_ops() {
+  random_primitives();
+  parametric_primitives();
+}
 
 }  // namespace plait

@@ -1,6 +1,7 @@
 // The primitives of random numbers. Inside of ops and the backends.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -53,6 +54,10 @@ struct TruncatedNormalAttributes {
   static constexpr std::string_view kRequired[] = {"sizes", "low", "high", "dtype"};
 };
 
+struct RandomGammaAttributes {
+  bool log = false;  // gives the logarithms
+};
+
 struct RandomPrimitives {
   const ir::Primitive& key_of_seed;
   const ir::Primitive& split_key;
@@ -66,6 +71,17 @@ struct RandomPrimitives {
 };
 const RandomPrimitives& random_primitives();
 
+// Those that take parameters behind the keys: for each element of the result its own, so their
+// shape is the result's, and begins with that of the keys.
+struct ParametricPrimitives {
+  const ir::Primitive& gamma;
+  const ir::Primitive& gamma_slope;
+  const ir::Primitive& poisson;
+  const ir::Primitive& binomial;
+  const ir::Primitive& multinomial;
+};
+const ParametricPrimitives& parametric_primitives();
+
 // How many bytes of the stream an element is made of: element e has those from e times so many on.
 // The numbers of the stream lie there with their low byte first.
 int64_t random_bytes(Distribution distribution, DType dtype);
@@ -73,6 +89,9 @@ int64_t random_bytes(Distribution distribution, DType dtype);
 // count is odd.
 void random_values(Distribution distribution, DType dtype, const uint32_t* words, int64_t count,
                    std::byte* out);
+
+// Two standard normal numbers.
+std::array<double, 2> normal_pair(uint64_t first, uint64_t second);
 
 // Makes the result, and has it filled for all keys of the operand: a piece of a key's elements at a
 // time, in the thread team. Pieces begin at multiples of kRandomPiece, so at whole blocks.
@@ -85,6 +104,11 @@ void fill_random_pieces(KernelCall& call, RandomFill fill);
 void random_integers_now(KernelCall& call, const void*);
 void random_permutation_now(KernelCall& call, const void*);
 void truncated_normal_now(KernelCall& call, const void*);
+void random_gamma_now(KernelCall& call, const void*);  // random_gamma.cpp
+// random_counts.cpp
+void random_poisson_now(KernelCall& call, const void*);
+void random_binomial_now(KernelCall& call, const void*);
+void random_multinomial_now(KernelCall& call, const void*);
 
 // Makes the default stream that of the seed.
 void set_default_seed(uint64_t seed);

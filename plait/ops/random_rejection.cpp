@@ -1,20 +1,14 @@
-// What is drawn by trying until it fits. Each element tries for itself, so it does not matter who
-// computes the others: attempt 0 takes the element's own bits of the key's stream, attempt a those
-// of the stream of folded_key(key, a).
+// Integers, permutations and truncated normal numbers.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
 #include "plait/core/error.h"
-#include "plait/ops/philox.h"
+#include "plait/ops/random_attempts.h"
 #include "plait/ops/random_primitives.h"
 
 namespace plait {
 namespace {
-
-KeyBits attempt_key(const KeyBits& key, uint64_t attempt) {
-  return attempt == 0 ? key : folded_key(key, attempt);
-}
 
 // Lemire's method ("Fast random integer generation in an interval", 2019): the upper half of
 // bits · count, where the lower half is not among the first 2^64 mod count, which are what makes
@@ -35,18 +29,6 @@ class EvenIntegers {
 
  private:
   uint64_t count_, refused_;
-};
-
-// Two numbers in (0, 1] for each attempt.
-struct TwoUnits {
-  double first, second;
-
-  TwoUnits(const KeyBits& key, uint64_t element, uint64_t attempt) {
-    const PhiloxBlock block = stream_block(attempt_key(key, attempt), element);
-    first = unit(first_word(block));
-    second = unit(second_word(block));
-  }
-  static double unit(uint64_t bits) { return static_cast<double>((bits >> 11) + 1) * 0x1p-53; }
 };
 
 // A standard normal number between two bounds, after Robert ("Simulation of truncated normal

@@ -54,7 +54,7 @@ std::complex<double> turned(double t) {
 // computes well and many at a time; the inverse of the normal distribution would take two
 // polynomials in its middle and its tails.
 template <class Bits>
-std::array<double, 2> normal_pair(Bits a, Bits b) {
+std::array<double, 2> box_muller(Bits a, Bits b) {
   const std::complex<double> both = std::sqrt(-2 * std::log(open_unit(a))) * turned(whole_unit(b));
   return {both.real(), both.imag()};
 }
@@ -70,7 +70,7 @@ void store_values(Distribution distribution, DType dtype, const Bits* bits, int6
     return;
   }
   for (int64_t i = 0; i < count; i += 2) {
-    const auto [first, second] = normal_pair(bits[i], bits[i + 1]);
+    const auto [first, second] = box_muller(bits[i], bits[i + 1]);
     store(i, first);
     if (i + 1 < count) store(i + 1, second);
   }
@@ -95,6 +95,10 @@ std::span<const std::string_view> enumerator_names(Distribution) {
   static constexpr std::array<std::string_view, 5> names{"uniform", "normal", "exponential",
                                                          "laplace", "gumbel"};
   return names;
+}
+
+std::array<double, 2> normal_pair(uint64_t first, uint64_t second) {
+  return box_muller(first, second);
 }
 
 int64_t random_bytes(Distribution distribution, DType dtype) {

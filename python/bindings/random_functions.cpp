@@ -1,11 +1,16 @@
 // plait.random: keys, and what is drawn with them, or with the default stream where none is given.
 #include <variant>
 
+#include "plait/core/error.h"
 #include "plait/ops/random.h"
 
 #include "python/bindings/bind.h"
 
 namespace plait::python {
+
+template <>
+inline constexpr std::array kChoices<random::CovarianceRoot> = {std::string_view("cholesky"),
+                                                                std::string_view("eigen")};
 
 // A tensor of keys. Other objects leave the call to the function without one.
 struct KeyHandle {
@@ -48,6 +53,21 @@ using O = const Operand&;
 Tensor key_of(const Seeds& seeds) {
   const auto* seed = std::get_if<uint64_t>(&seeds.given);
   return seed != nullptr ? random::key(*seed) : random::key(std::get<Tensor>(seeds.given));
+}
+
+Dim count_of(const Scalar& scalar) {
+  if (scalar.kind() == ScalarKind::integer) return scalar.size();
+  throw TypeError("choice: takes a tensor, or how many there are to choose from")
+      .at(Location::of_caller());
+}
+// A number says how many there are to choose from.
+Tensor choice_of(T key, O x, const Shape& shape, const random::ChoiceOptions& options) {
+  return x.is_tensor() ? random::choice(key, x.tensor(), shape, options)
+                       : random::choice(key, count_of(x.scalar()), shape, options);
+}
+Tensor choice_without_key(O x, const Shape& shape, const random::ChoiceOptions& options) {
+  return x.is_tensor() ? random::choice(x.tensor(), shape, options)
+                       : random::choice(count_of(x.scalar()), shape, options);
 }
 
 template <class Signature>
@@ -107,8 +127,13 @@ void bind_distributions(nb::module_& m) {
       m,
       {{"exponential", exponential, exponential, "Of density exp(-x)."},
        {"laplace", laplace, laplace, "Of density exp(-|x|) / 2."},
-       {"gumbel", gumbel, gumbel, "Of distribution function exp(-exp(-x))."}},
+       {"gumbel", gumbel, gumbel, "Of distribution function exp(-exp(-x))."},
+       {"cauchy", cauchy, cauchy, "Of density 1 / (pi (1 + x^2))."},
+       {"logistic", logistic, logistic, "Of distribution function 1 / (1 + exp(-x))."},
+       {"maxwell", maxwell, maxwell, "Lengths of standard normal vectors of three."}},
       arg("shape"), f32);
+  add_drawn<Tensor(const Shape&, DType)>(m, {{"rademacher", rademacher, rademacher, "-1 or 1."}},
+                                         arg("shape"), dtype(DType::i64));
   add_drawn<Tensor(const Shape&, Dim, Dim, DType)>(
       m, {{"randint", randint, randint, "Integers from `low` to before `high`, all alike likely."}},
       arg("shape"), arg("low"), arg("high"), dtype(DType::i64));
@@ -127,6 +152,107 @@ void bind_distributions(nb::module_& m) {
       arg("x"), arg("axis") = 0);
 }
 
+using OptionalShape = const std::optional<Shape>&;
+using OptionalDType = std::optional<DType>;
+
+void bind_floating_with_parameters(nb::module_& m) {
+  using namespace random;
+  const nb::arg_v shape = arg("shape") = nb::none(), dtype = arg("dtype") = nb::none();
+  using OfOne = Tensor(O, OptionalShape, OptionalDType);
+  add_drawn<OfOne>(
+      m,
+      {{"gamma", gamma, gamma, "Of density x^(a - 1) exp(-x) / gamma(a)."},
+       {"loggamma", loggamma, loggamma, "The logarithms of numbers of the gamma distribution."}},
+      arg("a"), shape, dtype);
+  add_drawn<OfOne>(
+      m,
+      {{"chisquare", chisquare, chisquare, "The sum of so many squares of normal numbers."},
+       {"student_t", student_t, student_t, "Student's t distribution."}},
+      arg("degrees"), shape, dtype);
+  add_drawn<OfOne>(m,
+                   {{"generalized_normal", generalized_normal, generalized_normal,
+                     "Of density exp(-|x|^p), up to a factor."}},
+                   arg("p"), shape, dtype);
+  add_drawn<OfOne>(
+      m, {{"rayleigh", rayleigh, rayleigh, "Of density x exp(-x^2 / 2), times the scale."}},
+      arg("scale"), shape, dtype);
+  add_drawn<OfOne>(m, {{"pareto", pareto, pareto, "Above x with probability x^-b, from 1 on."}},
+                   arg("b"), shape, dtype);
+  using OfTwo = Tensor(O, O, OptionalShape, OptionalDType);
+  add_drawn<OfTwo>(m, {{"beta", beta, beta, "Of density x^(a - 1) (1 - x)^(b - 1) / B(a, b)."}},
+                   arg("a"), arg("b"), shape, dtype);
+  add_drawn<OfTwo>(m, {{"f", f, f, "Fisher's F distribution."}}, arg("degrees_above"),
+                   arg("degrees_below"), shape, dtype);
+  add_drawn<OfTwo>(m,
+                   {{"double_sided_maxwell", double_sided_maxwell, double_sided_maxwell,
+                     "Maxwell's distribution with either sign, times the scale."}},
+                   arg("location"), arg("scale"), shape, dtype);
+  add_drawn<OfTwo>(
+      m, {{"lognormal", lognormal, lognormal, "exp(x) of normal x with that mean and deviation."}},
+      arg("mean"), arg("deviation"), shape, dtype);
+  add_drawn<OfTwo>(m,
+                   {{"weibull", weibull, weibull, "Below x scale with 1 - exp(-x^concentration)."}},
+                   arg("scale"), arg("concentration"), shape, dtype);
+  add_drawn<OfTwo>(
+      m, {{"wald", wald, wald, "The inverse Gaussian distribution; as if it depended on nothing."}},
+      arg("mean"), arg("scale"), shape, dtype);
+  add_drawn<Tensor(O, O, O, OptionalShape, OptionalDType)>(
+      m,
+      {{"triangular", triangular, triangular, "Rising evenly up to the mode, falling behind it."}},
+      arg("low"), arg("mode"), arg("high"), shape, dtype);
+}
+
+void bind_counts(nb::module_& m) {
+  using namespace random;
+  const nb::arg_v shape = arg("shape") = nb::none(),
+                  i64 = arg("dtype") = nb::cast(PythonDType{DType::i64});
+  add_drawn<Tensor(O, OptionalShape, DType)>(
+      m, {{"poisson", poisson, poisson, "Counts of events, of which `rate` are expected."}},
+      arg("rate"), shape, i64);
+  add_drawn<Tensor(O, OptionalShape, DType)>(
+      m, {{"geometric", geometric, geometric, "Counts of trials up to the first success."}},
+      arg("p"), shape, i64);
+  add_drawn<Tensor(O, O, OptionalShape, DType)>(
+      m,
+      {{"binomial", binomial, binomial, "Counts of successes in `count` trials."},
+       {"negative_binomial", negative_binomial, negative_binomial,
+        "Counts of failures before success number `count`."}},
+      arg("count"), arg("p"), shape, i64);
+  add_drawn<Tensor(O, T, OptionalShape, DType)>(
+      m,
+      {{"multinomial", multinomial, multinomial,
+        "Counts of trials that fall into each category, along the last dimension."}},
+      arg("count"), arg("weights"), shape, i64);
+  add_drawn<Tensor(O, const Shape&, const ChoiceOptions&)>(
+      m,
+      {{"choice", choice_of, choice_without_key,
+        "Numbers below a count, or parts of a tensor along an axis."}},
+      arg("x"), arg("shape") = nb::tuple());
+}
+
+void bind_vectors(nb::module_& m) {
+  using namespace random;
+  const nb::arg_v shape = arg("shape") = nb::none(), dtype = arg("dtype") = nb::none(),
+                  f32 = arg("dtype") = nb::cast(PythonDType{DType::f32});
+  const nb::arg_v scalar = arg("shape") = nb::tuple();
+  add_drawn<Tensor(T, OptionalShape, OptionalDType)>(
+      m, {{"dirichlet", dirichlet, dirichlet, "Shares that add up to 1, along the last axis."}},
+      arg("concentration"), shape, dtype);
+  add_drawn<Tensor(T, T, OptionalShape, CovarianceRoot, OptionalDType)>(
+      m,
+      {{"multivariate_normal", multivariate_normal, multivariate_normal,
+        "Normal vectors of that mean and covariance."}},
+      arg("mean"), arg("covariance"), shape, arg("root") = "cholesky", dtype);
+  add_drawn<Tensor(Dim, const Shape&, DType)>(
+      m,
+      {{"orthogonal", orthogonal, orthogonal,
+        "Orthogonal matrices of n rows, all turns and reflections alike likely."}},
+      arg("n"), scalar, f32);
+  add_drawn<Tensor(Dim, double, const Shape&, DType)>(
+      m, {{"ball", ball, ball, "Vectors of d numbers, even in the ball of the p-norm."}}, arg("d"),
+      arg("p") = 2.0, scalar, f32);
+}
+
 }  // namespace
 
 void bind_random(nb::module_& module) {
@@ -134,6 +260,9 @@ void bind_random(nb::module_& module) {
       "random", "Random numbers: the same for the same key, on every machine and in any order.");
   bind_keys(random);
   bind_distributions(random);
+  bind_floating_with_parameters(random);
+  bind_counts(random);
+  bind_vectors(random);
 }
 
 }  // namespace plait::python

@@ -4,10 +4,11 @@ import zlib
 
 import numpy as np
 import plait
+import scipy.special
 import scipy.stats
 from plait.interop import KEY, numpy_dtype
 
-from suite.cases import Sample, case
+from suite.cases import Sample, case, numbers
 
 FAMILY = "random"
 MASK = np.uint64(0xFFFFFFFF)
@@ -133,7 +134,8 @@ add("random_integers", high_product, [(((),), {"sizes": [1_000], "count": 7}), (
 
 # Of this key: whoever uses it must find the same numbers in later versions.
 A_KEY = np.array((1, 2), np.uint64).view(KEY).reshape(())
-KNOWN = {"random_permutation": 209419236, "truncated_normal": 1570807123}
+KNOWN = {"random_permutation": 209419236, "truncated_normal": 1570807123, "random_gamma": 1042653728, "random_poisson": 592641313,
+         "random_binomial": 2230223775, "random_multinomial": 2859481115}
 
 
 def check_known(name, drawn):
@@ -176,6 +178,139 @@ add("truncated_normal", None, [
     (((),), {"sizes": [20_000], "low": -1.0, "high": 0.5, "dtype": plait.f64}), (((2,),), {"sizes": [3_000], "low": 2.0, "high": 3.0, "dtype": plait.f32}),
     (((),), {"sizes": [], "low": -2.0, "high": 2.0, "dtype": plait.f16}), (((3,),), {"sizes": [0], "low": -2.0, "high": 2.0, "dtype": plait.f32})],
     check=check_truncated)
+
+
+# ---- with parameters, each element with its own
+LEAST_CHANCE = 1e-6
+
+
+def with_sizes(name, check):
+    """The check of the numbers, behind that of the sizes; of a hundred, which are known, no other."""
+
+    def checked(operands, results, attributes):
+        drawn, shape = results[0], operands[-1].shape
+        if drawn.shape != shape:
+            return f"gives {drawn.dtype}{drawn.shape}, not {shape}"
+        if drawn.size == 100:
+            return check_known(name, drawn.astype(np.float32))
+        return check(operands, drawn, attributes) if drawn.size else None
+
+    return checked
+
+
+def by_parameters(*arrays):
+    """The places of each combination of parameters."""
+    flat = np.stack([np.ravel(each).astype(np.float64) for each in arrays], -1)
+    for row in np.unique(flat, axis=0):
+        yield row, (flat == row).all(-1)
+
+
+def check_gamma(operands, drawn, attributes):
+    for (a,), places in by_parameters(operands[1]):
+        x = drawn.ravel()[places].astype(np.float64)
+        log_x = x if attributes.get("log") else np.log(x)
+        if a < 0.01:  # where x is too small for a number: log x + log Γ(a + 1) / a is exponential, by 1/a
+            chance = scipy.stats.kstest(-log_x * a, scipy.stats.expon.cdf).pvalue
+        else:
+            chance = scipy.stats.kstest(np.exp(log_x), scipy.stats.gamma(a).cdf).pvalue
+        if chance < LEAST_CHANCE:
+            return f"another distribution for {a}"
+    return None
+
+
+def gamma_path(moved, operands, results, attributes):
+    """Along a quantile, from the side where it is known well."""
+    a, there = operands[1], moved[1]
+    x = np.exp(results[0]) if attributes.get("log") else results[0]
+    low, high = scipy.special.gammainc(a, x), scipy.special.gammaincc(a, x)
+    x = np.where(low < 0.5, scipy.special.gammaincinv(there, low), scipy.special.gammainccinv(there, high))
+    return [np.log(x) if attributes.get("log") else x]
+
+
+def parametric(name, samples, check, **options):
+    add(name, None, samples, FLOATS, check=with_sizes(name, check), **options)
+
+
+KEY_DTYPE = KEYS[0]
+SHAPES = np.repeat([0.3, 1.0, 2.5, 40.0], 2_000)
+parametric("random_gamma", [
+    ((A_KEY, np.repeat([0.1, 2.0], 50)), {}), ((A_KEY, SHAPES), {}), ((A_KEY, np.repeat([1e-5, 0.5, 1e9], 2_000)), {"log": True}),
+    (((), (7,)), {}), (((2,), (2, 3)), {"log": True}), (((), ()), {}), (((3,), (3, 0)), {})],
+    check_gamma, low=0.3, high=6.0, operand_dtypes=lambda dtype: [KEY_DTYPE, dtype], path=gamma_path,
+    once="of the derivative, which is a primitive itself, no derivative is known")
+
+
+def slope_of_gamma(a, log_x):
+    """By differences of four points, in the logarithm of the parameter."""
+    x, step = np.exp(log_x), 1e-3
+
+    is_upper = scipy.special.gammaincc(a, x) < 0.5
+
+    def along(factor):
+        there = a * np.exp(factor * step)
+        return np.where(is_upper, scipy.special.gammaincc(there, x), -scipy.special.gammainc(there, x))
+
+    rise = (8 * (along(1) - along(-1)) - (along(2) - along(-2))) / (12 * step)
+    return rise / (a * np.exp(a * log_x - x - scipy.special.gammaln(a)))
+
+
+case("random_gamma_slope", slope_of_gamma, family=FAMILY, low=(0.3, -0.5), high=(6.0, 2.0), special=False, extended=False,
+     tolerance="function", scale=lambda a, log_x: 1e6 * slope_of_gamma(a, log_x), fixed=(0, 1))
+
+
+def check_counts(distribution):
+    def check(operands, drawn, attributes):
+        for parameters, places in by_parameters(*operands[1:]):
+            x, expected = drawn.ravel()[places], distribution(*parameters)
+            edges = np.unique(expected.ppf(np.linspace(0.02, 0.98, 25)))
+            shares = np.diff(np.concatenate([[0], expected.cdf(edges), [1]]))
+            seen = np.bincount(np.searchsorted(edges, x), minlength=len(shares))
+            kept = shares * len(x) > 5  # those of no weight hold nothing
+            if len(shares) > 1 and scipy.stats.chisquare(seen[kept], shares[kept] / shares[kept].sum() * seen[kept].sum()).pvalue < LEAST_CHANCE:
+                return f"another distribution for {parameters}"
+        return None
+
+    return check
+
+
+def as_i64(dtype, attributes):
+    return plait.i64
+
+
+parametric("random_poisson", [
+    ((A_KEY, np.repeat([3.0, 50.0], 50)), {}), ((A_KEY, np.repeat([0.0, 0.5, 9.0, 11.0, 200.0], 4_000)), {}),
+    (((), (7,)), {}), (((2,), (2, 3)), {}), (((), ()), {}), (((3,), (3, 0)), {})],
+    check_counts(scipy.stats.poisson), low=0.0, high=30.0, operand_dtypes=lambda dtype: [KEY_DTYPE, dtype], result_dtype=as_i64)
+
+
+def trials(random, shape, dtype, operand):
+    return numbers(0, 40 if dtype.kind == "integer" else 1)(random, shape, dtype, operand)
+
+
+COUNTS = np.repeat(np.array([10, 10, 1000, 300], np.int64), 4_000)
+parametric("random_binomial", [
+    ((A_KEY, np.repeat(np.array([9, 300], np.int64), 50), np.repeat([0.25, 0.75], 50)), {}),
+    ((A_KEY, COUNTS, np.repeat([0.25, 0.75, 0.5, 0.125], 4_000)), {}), (((), (7,), (7,)), {}), (((2,), (2, 3), (2, 3)), {}),
+    (((), (), ()), {}), (((3,), (3, 0), (3, 0)), {})],
+    check_counts(scipy.stats.binom), draw=trials, operand_dtypes=lambda dtype: [KEY_DTYPE, plait.i64, dtype], result_dtype=as_i64)
+
+
+def check_multinomial(operands, drawn, attributes):
+    count, weights = operands[1:]
+    if not np.array_equal(drawn.sum(-1), count):
+        return "not all trials fall into a category"
+    if count.ndim == 1 and len(count) > 1_000:
+        expected = weights[0].astype(np.float64) / weights[0].astype(np.float64).sum() * count.sum()
+        if scipy.stats.chisquare(drawn.sum(0), expected).pvalue < LEAST_CHANCE:
+            return f"{drawn.sum(0)}, where {expected} are expected"
+    return None
+
+
+parametric("random_multinomial", [
+    ((A_KEY, np.full(25, 60, np.int64), np.tile([1.0, 2.0, 0.0, 5.0], (25, 1))), {}),
+    ((A_KEY, np.full(3_000, 20, np.int64), np.tile([1.0, 2.0, 3.0, 0.5], (3_000, 1))), {}),
+    (((), (7,), (7, 3)), {}), (((2,), (2, 3), (2, 3, 4)), {}), (((), (), (5,)), {}), (((3,), (3, 0), (3, 0, 2)), {})],
+    check_multinomial, draw=trials, operand_dtypes=lambda dtype: [KEY_DTYPE, plait.i64, dtype], result_dtype=as_i64)
 
 
 def check_drawn(operands, results, attributes):
