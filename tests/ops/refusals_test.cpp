@@ -17,18 +17,30 @@ namespace plait {
 namespace {
 
 // What the headers of ops declare for those who write operations, not for those who use them.
-const std::set<std::string> kInsideHeaders = {"along.h",           "call.h",
-                                              "contraction.h",     "contraction_order.h",
-                                              "declare.h",         "fft_primitives.h",
-                                              "lattice.h",         "loss_parts.h",
-                                              "gather.h",          "index_plan.h",
-                                              "linalg_parts.h",    "linalg_primitives.h",
-                                              "linalg_routines.h", "operand.h",
-                                              "samples.h",         "per_dimension.h",
-                                              "philox.h",          "random_attempts.h",
-                                              "random_functions.h", "random_primitives.h",
-                                              "resampling_taps.h", "scatter.h",
-                                              "slice_range.h",     "update_slice.h",
+const std::set<std::string> kInsideHeaders = {"along.h",
+                                              "call.h",
+                                              "contraction.h",
+                                              "contraction_order.h",
+                                              "declare.h",
+                                              "fft_primitives.h",
+                                              "lattice.h",
+                                              "loss_parts.h",
+                                              "gather.h",
+                                              "index_plan.h",
+                                              "linalg_parts.h",
+                                              "linalg_primitives.h",
+                                              "linalg_routines.h",
+                                              "operand.h",
+                                              "samples.h",
+                                              "per_dimension.h",
+                                              "philox.h",
+                                              "random_attempts.h",
+                                              "random_functions.h",
+                                              "random_primitives.h",
+                                              "resampling_taps.h",
+                                              "scatter.h",
+                                              "slice_range.h",
+                                              "update_slice.h",
                                               "window.h"};
 
 const std::map<std::string, std::string> kRefuseNothing = {
@@ -101,11 +113,13 @@ std::set<std::string> public_functions() {
 Refusals all_refusals() {
   Refusals all;
   for (const auto rows :
-       {refusals_of_elementwise, refusals_of_special, refusals_of_create, refusals_of_shape,
-        refusals_of_rearrange, refusals_of_reduce, refusals_of_sort, refusals_of_index,
-        refusals_of_take, refusals_of_segment, refusals_of_products, refusals_of_linalg,
-        refusals_of_random, refusals_of_fft, refusals_of_activation, refusals_of_normalization,
-        refusals_of_convolution, refusals_of_pooling, refusals_of_loss, refusals_of_collective}) {
+       {refusals_of_elementwise,   refusals_of_special,     refusals_of_create,
+        refusals_of_shape,         refusals_of_rearrange,   refusals_of_reduce,
+        refusals_of_sort,          refusals_of_index,       refusals_of_take,
+        refusals_of_segment,       refusals_of_products,    refusals_of_linalg,
+        refusals_of_random,        refusals_of_fft,         refusals_of_activation,
+        refusals_of_normalization, refusals_of_convolution, refusals_of_pooling,
+        refusals_of_loss,          refusals_of_collective}) {
     for (Refusal& row : rows()) all.push_back(std::move(row));
   }
   return all;
