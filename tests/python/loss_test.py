@@ -347,5 +347,90 @@ class Ctc(unittest.TestCase):
                 plait.ctc_loss(logs, given["targets"], given["steps"], given["lengths"], blank=given["blank"]).numpy()
 
 
+def classes(*shape):
+    return RANDOM.integers(0, 3, shape)
+
+
+# Each of n samples (and m numbers of each): what it is given.
+EVERY = {
+    "cross_entropy": lambda n, m: ([draw(n, 3, m), classes(n, m)], {"label_smoothing": 0.1, "weights": np.array([0.5, 1.0, 2.0])}),
+    "nll_loss": lambda n, m: ([draw(n, 3, m), classes(n, m)], {"ignore_index": 1}),
+    "multi_margin_loss": lambda n, m: ([draw(n, 3), classes(n)], {"p": 2}),
+    "multilabel_margin_loss": lambda n, m: ([draw(n, m), np.tile(np.arange(m) - 1, (n, 1))[:, ::-1].copy()], {}),
+    "multilabel_soft_margin_loss": lambda n, m: ([draw(n, m), shares(n, m)], {}),
+    "binary_cross_entropy": lambda n, m: ([shares(n, m), shares(n, m)], {}),
+    "binary_cross_entropy_with_logits": lambda n, m: ([draw(n, m), shares(n, m)], {}),
+    "focal_loss": lambda n, m: ([draw(n, m), shares(n, m)], {"alpha": 0.3}),
+    "mse_loss": lambda n, m: ([draw(n, m), draw(n, m)], {}), "l1_loss": lambda n, m: ([draw(n, m), draw(n, m)], {}),
+    "smooth_l1_loss": lambda n, m: ([draw(n, m), draw(n, m)], {"beta": 0.5}),
+    "huber_loss": lambda n, m: ([draw(n, m), draw(n, m)], {"delta": 0.5}),
+    "kl_div_loss": lambda n, m: ([draw(n, m), shares(n, m)], {"reduction": "batchmean"}),
+    "gaussian_nll_loss": lambda n, m: ([draw(n, m), draw(n, m), shares(n, 1)], {"full": True}),
+    "poisson_nll_loss": lambda n, m: ([draw(n, m), 3 * shares(n, m)], {"full": True}),
+    "soft_margin_loss": lambda n, m: ([draw(n, m), signs(n, m)], {}),
+    "hinge_embedding_loss": lambda n, m: ([draw(n, m), signs(n, m)], {}),
+    "margin_ranking_loss": lambda n, m: ([draw(n, m), draw(n, m), signs(n, m)], {}),
+    "cosine_embedding_loss": lambda n, m: ([draw(n, m), draw(n, m), signs(n)], {}),
+    "triplet_margin_loss": lambda n, m: ([draw(n, m), draw(n, m), draw(n, m)], {}),
+    "cosine_similarity": lambda n, m: ([draw(n, m), draw(n, m)], {}),
+    "pairwise_distance": lambda n, m: ([draw(n, m), draw(n, m)], {}),
+    "ctc_loss": lambda n, m: ([draw(2 * m + 2, n, 3), 1 + classes(n, m) % 2, np.arange(n) % 2 + 2 * m, np.arange(n) % (m + 1)], {}),
+}
+
+
+class Every(unittest.TestCase):
+    """One jitted function for several sizes, its gradient, and many at once, against what is computed at once."""
+
+    def test_ways(self):
+        for name, make in EVERY.items():
+            with self.subTest(name):
+                _, options = make(2, 3)
+
+                def loss(*given):
+                    return plait.sum(getattr(plait, name)(*given, **options))
+
+                jitted, slope, again = plait.jit(loss), plait.jit(plait.grad(loss)), plait.grad(plait.remat(loss))
+                for n, m in ((2, 3), (4, 2), (3, 5), (1, 4)):
+                    given = [plait.asarray(x) for x in make(n, m)[0]]
+                    close(jitted(*given), loss(*given).numpy(), 1e-12, "jitted")
+                    by_x = plait.grad(loss)(*given).numpy()
+                    close(slope(*given), by_x, 1e-12, "jitted gradient")
+                    close(again(*given), by_x, 1e-12, "remat")
+                samples = [make(3, 2)[0] for _ in range(3)]
+                many = [plait.asarray(np.stack(each)) for each in zip(*samples)]
+                for function in (loss, plait.grad(loss)):
+                    each = [function(*map(plait.asarray, sample)).numpy() for sample in samples]
+                    close(plait.vmap(function)(*many), np.stack(each), 1e-12, "many")
+
+    def test_sizes_that_are_symbols(self):
+        for name, make in EVERY.items():
+            with self.subTest(name):
+                options = make(2, 3)[1]
+
+                def slopes(*given):
+                    return plait.value_and_grad(lambda *x: plait.sum(getattr(plait, name)(*x, **options)))(*given)
+
+                symbols = {5: "n", 7: "m", 16: "2*m + 2"}
+                specs = [plait.Spec(f"{plait.asarray(x).dtype}[{', '.join(symbols.get(size, str(size)) for size in x.shape)}]")
+                         for x in make(5, 7)[0]]
+                program = plait.trace(slopes)(*specs)
+                for n, m in ((5, 7), (3, 2), (1, 1)):
+                    given = [plait.asarray(x) for x in make(n, m)[0]]
+                    for found, wanted in zip(program(*given), slopes(*given)):
+                        close(found, wanted.numpy(), 1e-12, f"{n}, {m}")
+
+    def test_narrow_floats(self):
+        for name, make in EVERY.items():
+            given, options = make(4, 3)
+            for dtype, accuracy in (("f16", 0.02), ("bf16", 0.15), ("f32", 1e-4)):
+                with self.subTest(name, dtype=dtype):
+                    narrow = [plait.astype(plait.asarray(x), dtype) if x.dtype.kind == "f" else plait.asarray(x) for x in given]
+                    more = {k: plait.astype(plait.asarray(v), dtype) if isinstance(v, np.ndarray) else v for k, v in options.items()}
+                    found = getattr(plait, name)(*narrow, **more)
+                    self.assertEqual(str(found.dtype), dtype)
+                    wide = [plait.astype(x, "f64") if str(x.dtype) == dtype else x for x in narrow]
+                    close(plait.astype(found, "f64"), getattr(plait, name)(*wide, **options).numpy(), accuracy, dtype)
+
+
 if __name__ == "__main__":
     unittest.main()
