@@ -117,6 +117,7 @@
 #include "plait/ops/sort.h"
 #include "plait/ops/special.h"
 #include "plait/ops/statistics.h"
+#include "plait/ops/table.h"
 #include "plait/ops/take.h"
 #include "plait/ops/unfold.h"
 #include "plait/ops/update_slice.h"

@@ -69,7 +69,7 @@ std::string near_misses(std::string_view name) {
     if (edit_distance(name, candidate->name) > std::max<size_t>(1, name.size() / 3)) continue;
     out += (out.empty() ? "did you mean " : ", ") + candidate->name;
   }
-  return out.empty() ? "`plait-ir primitives` lists them" : out + "?";
+  return out.empty() ? "`plait-ir ops` lists them" : out + "?";
 }
 
 }  // namespace

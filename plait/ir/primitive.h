@@ -82,6 +82,9 @@ class Inference;
 struct Primitive {
   std::string name;
   std::string summary = {};  // one sentence, for documentation
+  // What its results are checked against: functions of other libraries as they are called in Python
+  // (tests/conformance sees that they are what its cases call), or in words what holds of them.
+  std::string oracle = {};
   Structure structure = Structure::machine;
   const AttributeSchema* attributes = nullptr;
   Count operands = {};

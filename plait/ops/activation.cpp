@@ -20,6 +20,7 @@ struct ActivationTable {
   const ir::Primitive& relu = declare(
       {.primitive = {.name = "relu",
                      .summary = "x, or 0 where that is below 0.",
+                     .oracle = "numpy.maximum",
                      .operands = ir::exactly(1),
                      .takes = kReals,
                      .elementwise = ir::Elementwise::same,

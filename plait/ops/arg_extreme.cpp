@@ -34,9 +34,11 @@ ir::Effects effects_of_arg_extreme(const ir::Instruction& instruction) {
 struct ArgExtremeTable;
 const ArgExtremeTable& arg_extreme_ops();
 
-const ir::Primitive& arg_extreme(const char* name, const char* summary, Batching batching) {
+const ir::Primitive& arg_extreme(const char* name, const char* summary, const char* oracle,
+                                 Batching batching) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
+                                .oracle = oracle,
                                 .attributes = &ir::schema_of<ArgExtremeAttributes>(),
                                 .operands = ir::exactly(1),
                                 .takes = kOrdered,
@@ -47,12 +49,12 @@ const ir::Primitive& arg_extreme(const char* name, const char* summary, Batching
 
 struct ArgExtremeTable {
   const ir::Primitive& argmax = arg_extreme(
-      "argmax", "Where the greatest along an axis is: the first of them, or a NaN.",
+      "argmax", "Where the greatest along an axis is: the first of them, or a NaN.", "numpy.argmax",
       {[](const auto& a, auto operands, const auto& batched) {
         return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmax, a, operands, batched);
       }});
   const ir::Primitive& argmin = arg_extreme(
-      "argmin", "Where the least along an axis is: the first of them, or a NaN.",
+      "argmin", "Where the least along an axis is: the first of them, or a NaN.", "numpy.argmin",
       {[](const auto& a, auto operands, const auto& batched) {
         return batch_along<ArgExtremeAttributes>(arg_extreme_ops().argmin, a, operands, batched);
       }});

@@ -103,6 +103,7 @@ struct CallbackTable {
   const ir::Primitive& callback = declare(
       {.primitive = {.name = "callback",
                      .summary = "What a function of the host gives for the operands.",
+                     .oracle = "numpy.floor, for a function that rounds down",
                      .attributes = &ir::schema_of<CallbackAttributes>(),
                      .operands = ir::at_least(0),
                      .infer =

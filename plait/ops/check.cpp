@@ -44,6 +44,7 @@ struct CheckTable {
   const ir::Primitive& check =
       declare({.primitive = {.name = "check",
                              .summary = "An error with the message where one of these is false.",
+                             .oracle = "the errors that tests/ops/check_test.cpp expects",
                              .attributes = &ir::schema_of<CheckAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kBoolean,

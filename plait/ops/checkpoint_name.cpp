@@ -12,6 +12,7 @@ const ir::Primitive& checkpoint_name_primitive() {
   static const ir::Primitive& primitive = declare(
       {.primitive = {.name = "checkpoint_name",
                      .summary = "x, with a name by which it can be kept.",
+                     .oracle = "x itself",
                      .attributes = &ir::schema_of<CheckpointNameAttributes>(),
                      .operands = ir::exactly(1),
                      .elementwise = ir::Elementwise::same},

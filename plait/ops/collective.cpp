@@ -79,10 +79,11 @@ Tensor reduce_first(const ir::Primitive& primitive, const ir::Attributes& attrib
   return others.empty() ? along_first : reduced(primitive, along_first, others);
 }
 
-const ir::Primitive& all_reduction(const char* name, const char* summary, DTypeSet takes,
-                                   const Rules& rules) {
+const ir::Primitive& all_reduction(const char* name, const char* summary, const char* oracle,
+                                   DTypeSet takes, const Rules& rules) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
+                                .oracle = oracle,
                                 .attributes = &ir::schema_of<AllReduceAttributes>(),
                                 .operands = ir::exactly(1),
                                 .takes = takes,
@@ -147,10 +148,11 @@ Tensor transpose_shift(const RuleContext& c, const Tensor& cotangent, size_t) {
 }
 
 template <class Attributes>
-const ir::Primitive& movement(const char* name, const char* summary, void (*infer)(ir::Inference&),
-                              const Rules& rules) {
+const ir::Primitive& movement(const char* name, const char* summary, const char* oracle,
+                              void (*infer)(ir::Inference&), const Rules& rules) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
+                                .oracle = oracle,
                                 .attributes = &ir::schema_of<Attributes>(),
                                 .operands = ir::exactly(1),
                                 .infer = infer,
@@ -166,7 +168,7 @@ const ir::Primitive& movement(const char* name, const char* summary, void (*infe
 
 struct CollectiveTable {
   const ir::Primitive& sum =
-      all_reduction("all_reduce_sum", "The sum along named axes.", kNumbers,
+      all_reduction("all_reduce_sum", "The sum along named axes.", "jax.lax.psum", kNumbers,
                     {.transposes = {{{},
                                      [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                        return vary_along(cotangent, axes_in(c.attributes));
@@ -177,17 +179,19 @@ struct CollectiveTable {
                      .collective = {[](const auto& a, const Tensor& x, auto axis) {
                        return reduce_first(collective_ops().sum, a, axis, plait::sum(x, 0));
                      }}});
-  const ir::Primitive& maximum = all_reduction(
-      "all_reduce_maximum", "The greatest along named axes; NaN where one is.", kOrdered,
-      {.tangents = {kFirst | kResult, tangent_of_greatest},
-       .batching = {[](const auto& a, auto x, const auto&) {
-         return apply_all(collective_ops().maximum, x, a);
-       }},
-       .collective = {[](const auto& a, const Tensor& x, auto axis) {
-         return reduce_first(collective_ops().maximum, a, axis, plait::max(x, 0));
-       }}});
+  const ir::Primitive& maximum =
+      all_reduction("all_reduce_maximum", "The greatest along named axes; NaN where one is.",
+                    "jax.lax.pmax", kOrdered,
+                    {.tangents = {kFirst | kResult, tangent_of_greatest},
+                     .batching = {[](const auto& a, auto x, const auto&) {
+                       return apply_all(collective_ops().maximum, x, a);
+                     }},
+                     .collective = {[](const auto& a, const Tensor& x, auto axis) {
+                       return reduce_first(collective_ops().maximum, a, axis, plait::max(x, 0));
+                     }}});
   const ir::Primitive& minimum =
-      all_reduction("all_reduce_minimum", "The least along named axes; NaN where one is.", kOrdered,
+      all_reduction("all_reduce_minimum", "The least along named axes; NaN where one is.",
+                    "jax.lax.pmin", kOrdered,
                     {.tangents = {kFirst | kResult, tangent_of_greatest},
                      .batching = {[](const auto& a, auto x, const auto&) {
                        return apply_all(collective_ops().minimum, x, a);
@@ -197,7 +201,7 @@ struct CollectiveTable {
                      }}});
   const ir::Primitive& gather = movement<AllGatherAttributes>(
       "all_gather", "What all places along a named axis have, along a new dimension.",
-      infer_all_gather,
+      "jax.lax.all_gather", infer_all_gather,
       {.transposes = {{{}, transpose_all_gather}},
        .batching = {[](const auto& a, auto x, const auto& batched) {
          return batch_along<AllGatherAttributes>(collective_ops().gather, a, x, batched);
@@ -207,7 +211,7 @@ struct CollectiveTable {
        }}});
   const ir::Primitive& shift = movement<AxisShiftAttributes>(
       "axis_shift", "What another place along a named axis has, so many before this one.",
-      infer_shift,
+      "jax.lax.ppermute", infer_shift,
       {.transposes = {{{}, transpose_shift}},
        .batching = {[](const auto& a, auto x, const auto&) {
          return apply_all(collective_ops().shift, x, a);

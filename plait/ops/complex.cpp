@@ -17,10 +17,11 @@ namespace {
 using Number = std::complex<double>;
 using Complexes = std::span<const Number>;
 
-ir::Primitive of_complex(const char* name, const char* summary, ir::Elementwise result,
-                         Number (*body)(Complexes)) {
+ir::Primitive of_complex(const char* name, const char* summary, const char* oracle,
+                         ir::Elementwise result, Number (*body)(Complexes)) {
   return {.name = name,
           .summary = summary,
+          .oracle = oracle,
           .operands = ir::exactly(1),
           .takes = kComplexes,
           .elementwise = result,
@@ -56,28 +57,30 @@ void make_complex_now(KernelCall& call, const void*) {
 
 struct ComplexTable {
   const ir::Primitive& real = declare(
-      {.primitive = of_complex("real", "The real part.", ir::Elementwise::real,
+      {.primitive = of_complex("real", "The real part.", "numpy.real", ir::Elementwise::real,
                                [](Complexes x) { return Number(x[0].real()); }),
        .rules = {.transposes = {{{}, [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                    return astype(cotangent, c.operand_types[0].dtype());
                                  }}}}});
   // Im z = Re(−i·z).
   const ir::Primitive& imag = declare(
-      {.primitive = of_complex("imag", "The imaginary part.", ir::Elementwise::real,
+      {.primitive = of_complex("imag", "The imaginary part.", "numpy.imag", ir::Elementwise::real,
                                [](Complexes x) { return Number(x[0].imag()); }),
        .rules = {.transposes = {{{}, [](const RuleContext&, const Tensor& cotangent, size_t) {
                                    return plait::make_complex(zeros_like(cotangent), -cotangent);
                                  }}}}});
   // Re(c·conj(z)) = Re(conj(c)·z).
   const ir::Primitive& conjugate = declare(
-      {.primitive = of_complex("conjugate", "The imaginary part with the other sign.",
-                               ir::Elementwise::same, [](Complexes x) { return std::conj(x[0]); }),
+      {.primitive =
+           of_complex("conjugate", "The imaginary part with the other sign.", "numpy.conjugate",
+                      ir::Elementwise::same, [](Complexes x) { return std::conj(x[0]); }),
        .rules = {.transposes = {{{}, [](const RuleContext&, const Tensor& cotangent, size_t) {
                                    return conj(cotangent);
                                  }}}}});
   const ir::Primitive& make_complex =
       declare({.primitive = {.name = "make_complex",
                              .summary = "A complex number of its real and its imaginary part.",
+                             .oracle = "a + 1j * b of NumPy's arrays",
                              .operands = ir::exactly(2),
                              .takes = DTypeSet(DType::f32) | DType::f64,
                              .infer = infer_make_complex,

@@ -212,11 +212,12 @@ ConvolutionAttributes attributes_for(const RuleContext& c, Kind kind, size_t ope
 
 const Reads kReadsFirst = Reads::operand(0), kReadsSecond = Reads::operand(1);
 
-const ir::Primitive& declare_convolution(const char* name, const char* summary,
+const ir::Primitive& declare_convolution(const char* name, const char* summary, const char* oracle,
                                          void (*infer)(ir::Inference&),
                                          std::vector<Transpose> transposes, Batching batching) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
+                                .oracle = oracle,
                                 .attributes = &ir::schema_of<ConvolutionAttributes>(),
                                 .operands = ir::exactly(2),
                                 .takes = kConvolved,
@@ -228,7 +229,7 @@ struct ConvolutionTable {
   const ir::Primitive& convolution = declare_convolution(
       "convolution",
       "out[n, o, s] = Σ w[o, c, k] · x[n, c, s · stride + k · dilation − padding], over c and k.",
-      infer<Kind::out>,
+      "sums of products, written out in Python", infer<Kind::out>,
       {{kReadsSecond,
         [](const RuleContext& c, const Tensor& cotangent, size_t operand) {
           return apply_to(Kind::x, cotangent, c.operand(1), attributes_for(c, Kind::x, operand));
@@ -241,7 +242,7 @@ struct ConvolutionTable {
   const ir::Primitive& input_gradient = declare_convolution(
       "convolution_input_gradient",
       "The transpose of convolution in x: operands out and w; `sizes` are those of x.",
-      infer<Kind::x>,
+      "sums of products, written out in Python", infer<Kind::x>,
       {{kReadsSecond,
         [](const RuleContext& c, const Tensor& cotangent, size_t operand) {
           return apply_to(Kind::out, cotangent, c.operand(1),
@@ -255,7 +256,7 @@ struct ConvolutionTable {
   const ir::Primitive& weight_gradient = declare_convolution(
       "convolution_weight_gradient",
       "The transpose of convolution in w: operands x and out; `sizes` are those of w.",
-      infer<Kind::w>,
+      "sums of products, written out in Python", infer<Kind::w>,
       {{kReadsSecond,
         [](const RuleContext& c, const Tensor& cotangent, size_t operand) {
           return apply_to(Kind::x, c.operand(1), cotangent, attributes_for(c, Kind::x, operand));

@@ -40,6 +40,7 @@ void iota_now(KernelCall& call, const void*) {
 struct CreateTable {
   const ir::Primitive& iota = declare({.primitive = {.name = "iota",
                                                      .summary = "0, 1, 2, … as a vector.",
+                                                     .oracle = "numpy.arange",
                                                      .attributes = &ir::schema_of<IotaAttributes>(),
                                                      .operands = ir::exactly(0),
                                                      .infer = infer_iota},

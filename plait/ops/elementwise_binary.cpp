@@ -24,6 +24,7 @@ using Context = RuleContext;
 struct Binary {
   const char* name;
   const char* summary;
+  const char* oracle;
   DTypeSet takes;
   ir::ScalarBody body;
   Partial by_first = Partial::zero();
@@ -34,6 +35,7 @@ const ir::Primitive& binary(const Binary& declared, Rules rules = {}) {
   if (rules.not_differentiable.empty()) rules.partials = {declared.by_first, declared.by_second};
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
+                                .oracle = declared.oracle,
                                 .operands = ir::exactly(2),
                                 .takes = declared.takes,
                                 .elementwise = ir::Elementwise::same,
@@ -41,15 +43,17 @@ const ir::Primitive& binary(const Binary& declared, Rules rules = {}) {
                   .rules = std::move(rules)});
 }
 
-const ir::Primitive& bits_of(const char* name, const char* summary, DTypeSet takes,
-                             const ir::ScalarBody& body) {
-  return binary({name, summary, takes, body}, {.not_differentiable = "takes no real numbers"});
+const ir::Primitive& bits_of(const char* name, const char* summary, const char* oracle,
+                             DTypeSet takes, const ir::ScalarBody& body) {
+  return binary({name, summary, oracle, takes, body},
+                {.not_differentiable = "takes no real numbers"});
 }
 
-const ir::Primitive& comparison(const char* name, const char* summary, DTypeSet takes,
-                                const ir::ScalarBody& body) {
+const ir::Primitive& comparison(const char* name, const char* summary, const char* oracle,
+                                DTypeSet takes, const ir::ScalarBody& body) {
   return declare({.primitive = {.name = name,
                                 .summary = summary,
+                                .oracle = oracle,
                                 .operands = ir::exactly(2),
                                 .takes = takes,
                                 .elementwise = ir::Elementwise::truth,
@@ -109,6 +113,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& add =
       binary({"add",
               "a + b; integers wrap.",
+              "numpy.add",
               kNumbers,
               {.real = [](Reals x) { return x[0] + x[1]; },
                .integer = [](Integers x) { return wrapped(bits(x[0]) + bits(x[1])); },
@@ -118,6 +123,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& subtract =
       binary({"subtract",
               "a − b; integers wrap.",
+              "numpy.subtract",
               kNumbers,
               {.real = [](Reals x) { return x[0] - x[1]; },
                .integer = [](Integers x) { return wrapped(bits(x[0]) - bits(x[1])); },
@@ -127,6 +133,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& multiply =
       binary({"multiply",
               "a · b; integers wrap.",
+              "numpy.multiply",
               kNumbers,
               {.real = [](Reals x) { return x[0] * x[1]; },
                .integer = [](Integers x) { return wrapped(bits(x[0]) * bits(x[1])); },
@@ -136,6 +143,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& divide =
       binary({"divide",
               "a / b.",
+              "numpy.divide",
               kInexacts,
               {.real = [](Reals x) { return x[0] / x[1]; },
                .complex = [](Complexes x) { return x[0] / x[1]; }},
@@ -145,6 +153,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& floor_divide =
       binary({"floor_divide",
               "The greatest whole number not above a / b; integers by 0 give 0.",
+              "numpy.floor_divide",
               kReals,
               {.real = [](Reals x) { return floor_quotient(x); },
                .integer = [](Integers x) { return floor_quotient(x); },
@@ -152,6 +161,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& remainder =
       binary({"remainder",
               "What floor_divide leaves: has the sign of b; integers by 0 give 0.",
+              "numpy.remainder",
               kReals,
               {.real = [](Reals x) { return remainder_of(x); },
                .integer = [](Integers x) { return remainder_of(x); },
@@ -163,6 +173,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& power = binary(
       {"power",
        "a to the power of b; of integers, 1/a^−b towards 0 for b < 0, and 0 for a = 0.",
+       "numpy.power; of whole numbers to negative powers 1 / aⁿ, rounded towards 0",
        kNumbers,
        {.real = [](Reals x) { return std::pow(x[0], x[1]); },
         .integer = power_of,
@@ -180,6 +191,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& maximum = binary(
       {"maximum",
        "The greater of two; NaN where either is.",
+       "numpy.maximum",
        kOrdered,
        {.real = [](Reals x) { return std::isnan(x[0]) || x[0] >= x[1] ? x[0] : x[1]; },
         .integer = [](Integers x) { return std::max(x[0], x[1]); },
@@ -191,6 +203,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& minimum = binary(
       {"minimum",
        "The less of two; NaN where either is.",
+       "numpy.minimum",
        kOrdered,
        {.real = [](Reals x) { return std::isnan(x[0]) || x[0] <= x[1] ? x[0] : x[1]; },
         .integer = [](Integers x) { return std::min(x[0], x[1]); },
@@ -202,6 +215,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& atan2 =
       binary({"atan2",
               "The angle of the point (x, y), for y and x in this order.",
+              "numpy.arctan2",
               kFloatings,
               {.real = [](Reals x) { return std::atan2(x[0], x[1]); }},
               Partial::of(kFirst | kSecond,
@@ -214,6 +228,7 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& hypot = binary(
       {"hypot",
        "√(a² + b²), without overflow on the way.",
+       "numpy.hypot",
        kFloatings,
        {.real = [](Reals x) { return std::hypot(x[0], x[1]); }},
        Partial::of(kFirst | kResult, [](const Context& c) { return c.operand(0) / c.result(); }),
@@ -221,53 +236,56 @@ struct ElementwiseBinaryTable {
   const ir::Primitive& copysign =
       binary({"copysign",
               "The first number with the sign of the second.",
+              "numpy.copysign",
               kFloatings,
               {.real = [](Reals x) { return std::copysign(x[0], x[1]); }},
               Partial::of(kFirst | kSecond, [](const Context& c) {
                 return sign(c.operand(0)) * plait::copysign(1.0, c.operand(1));
               })});
   const ir::Primitive& equal =
-      comparison("equal", "Whether a = b.", kAllButKeys,
+      comparison("equal", "Whether a = b.", "numpy.equal", kAllButKeys,
                  {.real = [](Reals x) { return x[0] == x[1] ? 1. : 0.; },
                   .integer = [](Integers x) { return int64_t{x[0] == x[1]}; },
                   .complex = [](Complexes x) { return Number(x[0] == x[1] ? 1 : 0); }});
   const ir::Primitive& not_equal =
-      comparison("not_equal", "Whether a ≠ b.", kAllButKeys,
+      comparison("not_equal", "Whether a ≠ b.", "numpy.not_equal", kAllButKeys,
                  {.real = [](Reals x) { return x[0] != x[1] ? 1. : 0.; },
                   .integer = [](Integers x) { return int64_t{x[0] != x[1]}; },
                   .complex = [](Complexes x) { return Number(x[0] != x[1] ? 1 : 0); }});
   const ir::Primitive& less =
-      comparison("less", "Whether a < b.", kOrdered,
+      comparison("less", "Whether a < b.", "numpy.less", kOrdered,
                  {.real = [](Reals x) { return x[0] < x[1] ? 1. : 0.; },
                   .integer = [](Integers x) { return int64_t{x[0] < x[1]}; },
                   .natural = [](Naturals x) { return uint64_t{x[0] < x[1]}; }});
   const ir::Primitive& less_equal =
-      comparison("less_equal", "Whether a ≤ b.", kOrdered,
+      comparison("less_equal", "Whether a ≤ b.", "numpy.less_equal", kOrdered,
                  {.real = [](Reals x) { return x[0] <= x[1] ? 1. : 0.; },
                   .integer = [](Integers x) { return int64_t{x[0] <= x[1]}; },
                   .natural = [](Naturals x) { return uint64_t{x[0] <= x[1]}; }});
   const ir::Primitive& bitwise_and =
-      bits_of("bitwise_and", "The bits that both have; of bool: both.", kIntegers | kBoolean,
-              {.integer = [](Integers x) { return x[0] & x[1]; }});
+      bits_of("bitwise_and", "The bits that both have; of bool: both.", "numpy.bitwise_and",
+              kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] & x[1]; }});
   const ir::Primitive& bitwise_or =
-      bits_of("bitwise_or", "The bits that either has; of bool: either.", kIntegers | kBoolean,
-              {.integer = [](Integers x) { return x[0] | x[1]; }});
-  const ir::Primitive& bitwise_xor =
-      bits_of("bitwise_xor", "The bits that one of two has; of bool: one of them.",
-              kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] ^ x[1]; }});
+      bits_of("bitwise_or", "The bits that either has; of bool: either.", "numpy.bitwise_or",
+              kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] | x[1]; }});
+  const ir::Primitive& bitwise_xor = bits_of(
+      "bitwise_xor", "The bits that one of two has; of bool: one of them.", "numpy.bitwise_xor",
+      kIntegers | kBoolean, {.integer = [](Integers x) { return x[0] ^ x[1]; }});
   const ir::Primitive& left_shift = bits_of(
-      "left_shift", "a · 2^b; 0 for b of the width or more, or below 0.", kIntegers,
+      "left_shift", "a · 2^b; 0 for b of the width or more, or below 0.", "numpy.left_shift",
+      kIntegers,
       {.integer =
            [](Integers x) { return x[1] < 0 || x[1] > 63 ? 0 : wrapped(bits(x[0]) << x[1]); },
        .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] << x[1]; }});
   const ir::Primitive& right_shift = bits_of(
       "right_shift", "a / 2^b towards −∞; the sign alone for b of the width or more, or below 0.",
-      kIntegers,
+      "numpy.right_shift", kIntegers,
       {.integer = [](Integers x) { return x[0] >> (x[1] < 0 || x[1] > 63 ? 63 : x[1]); },
        .natural = [](Naturals x) { return x[1] > 63 ? 0 : x[0] >> x[1]; }});
   const ir::Primitive& select = declare(
       {.primitive = {.name = "select",
                      .summary = "The second operand where the first is true, else the third.",
+                     .oracle = "numpy.where",
                      .operands = ir::exactly(3),
                      .elementwise = ir::Elementwise::same,
                      .infer = infer_select,
@@ -285,6 +303,7 @@ struct ElementwiseBinaryTable {
       {.primitive =
            {.name = "clamp",
             .summary = "x, but not below `low` nor above `high`; operands low, x, high.",
+            .oracle = "numpy.minimum of numpy.maximum",
             .operands = ir::exactly(3),
             .takes = kReals,
             .elementwise = ir::Elementwise::same,

@@ -25,6 +25,7 @@ using Number = std::complex<double>;
 struct Unary {
   const char* name;
   const char* summary;
+  const char* oracle;
   DTypeSet takes;
   ir::ScalarBody body;
   Partial partial;
@@ -35,6 +36,7 @@ const ir::Primitive& unary(const Unary& declared) {
   const bool gives_truth = declared.result == ir::Elementwise::truth;
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
+                                .oracle = declared.oracle,
                                 .operands = ir::exactly(1),
                                 .takes = declared.takes,
                                 .elementwise = declared.result,
@@ -70,6 +72,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& negative =
       unary({"negative",
              "−x; integers wrap.",
+             "numpy.negative",
              kNumbers,
              {.real = [](Reals x) { return -x[0]; },
               .integer = [](Integers x) { return wrapped(0 - bits(x[0])); },
@@ -78,6 +81,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& absolute = declare(
       {.primitive = {.name = "absolute",
                      .summary = "|x|; that of a complex number is real.",
+                     .oracle = "numpy.absolute",
                      .operands = ir::exactly(1),
                      .takes = kNumbers,
                      .elementwise = ir::Elementwise::real,
@@ -91,6 +95,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& sign = declare(
       {.primitive = {.name = "sign",
                      .summary = "−1, 0 or 1 by the sign of x; x/|x| for complex numbers.",
+                     .oracle = "numpy.sign",
                      .operands = ir::exactly(1),
                      .takes = kNumbers,
                      .elementwise = ir::Elementwise::same,
@@ -107,6 +112,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& square =
       unary({"square",
              "x².",
+             "numpy.square",
              kNumbers,
              {.real = [](Reals x) { return x[0] * x[0]; },
               .integer = [](Integers x) { return wrapped(bits(x[0]) * bits(x[0])); },
@@ -115,6 +121,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& reciprocal =
       unary({"reciprocal",
              "1/x.",
+             "1 / x of NumPy's arrays",
              kInexacts,
              {.real = [](Reals x) { return 1 / x[0]; },
               .complex = [](Complexes x) { return 1.0 / x[0]; }},
@@ -122,6 +129,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& sqrt =
       unary({"sqrt",
              "The square root; NaN of negative numbers.",
+             "numpy.sqrt",
              kInexacts,
              {.real = [](Reals x) { return std::sqrt(x[0]); },
               .complex = [](Complexes x) { return std::sqrt(x[0]); }},
@@ -129,6 +137,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& rsqrt =
       unary({"rsqrt",
              "1/√x.",
+             "1 / numpy.sqrt",
              kInexacts,
              {.real = [](Reals x) { return 1 / std::sqrt(x[0]); },
               .complex = [](Complexes x) { return 1.0 / std::sqrt(x[0]); }},
@@ -137,6 +146,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& exp =
       unary({"exp",
              "e to the power of x.",
+             "numpy.exp",
              kInexacts,
              {.real = [](Reals x) { return std::exp(x[0]); },
               .complex = [](Complexes x) { return std::exp(x[0]); }},
@@ -144,24 +154,28 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& exp2 = unary(
       {"exp2",
        "2 to the power of x.",
+       "numpy.exp2",
        kFloatings,
        {.real = [](Reals x) { return std::exp2(x[0]); }},
        Partial::of(kResult, [](const Context& c) { return std::numbers::ln2 * c.result(); })});
   const ir::Primitive& expm1 =
       unary({"expm1",
              "e^x − 1, accurate near 0.",
+             "numpy.expm1",
              kFloatings,
              {.real = [](Reals x) { return std::expm1(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return c.result() + 1; })});
   const ir::Primitive& log = unary(
       {"log",
        "The natural logarithm.",
+       "numpy.log",
        kInexacts,
        {.real = [](Reals x) { return std::log(x[0]); },
         .complex = [](Complexes x) { return std::log(x[0]); }},
        Partial::of(kFirst, [](const Context& c) { return plait::reciprocal(c.operand(0)); })});
   const ir::Primitive& log2 = unary({"log2",
                                      "The logarithm to the base of 2.",
+                                     "numpy.log2",
                                      kFloatings,
                                      {.real = [](Reals x) { return std::log2(x[0]); }},
                                      Partial::of(kFirst, [](const Context& c) {
@@ -169,6 +183,7 @@ struct ElementwiseUnaryTable {
                                      })});
   const ir::Primitive& log10 = unary({"log10",
                                       "The logarithm to the base of 10.",
+                                      "numpy.log10",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::log10(x[0]); }},
                                       Partial::of(kFirst, [](const Context& c) {
@@ -177,12 +192,14 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& log1p =
       unary({"log1p",
              "log(1 + x), accurate near 0.",
+             "numpy.log1p",
              kFloatings,
              {.real = [](Reals x) { return std::log1p(x[0]); }},
              Partial::of(kFirst, [](const Context& c) { return 1 / (c.operand(0) + 1); })});
   const ir::Primitive& sin =
       unary({"sin",
              "The sine.",
+             "numpy.sin",
              kInexacts,
              {.real = [](Reals x) { return std::sin(x[0]); },
               .complex = [](Complexes x) { return std::sin(x[0]); }},
@@ -190,6 +207,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& cos =
       unary({"cos",
              "The cosine.",
+             "numpy.cos",
              kInexacts,
              {.real = [](Reals x) { return std::cos(x[0]); },
               .complex = [](Complexes x) { return std::cos(x[0]); }},
@@ -197,12 +215,14 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& tan =
       unary({"tan",
              "The tangent.",
+             "numpy.tan",
              kInexacts,
              {.real = [](Reals x) { return std::tan(x[0]); },
               .complex = [](Complexes x) { return std::tan(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return plait::square(c.result()) + 1; })});
   const ir::Primitive& asin = unary({"asin",
                                      "The angle whose sine is x.",
+                                     "numpy.arcsin",
                                      kInexacts,
                                      {.real = [](Reals x) { return std::asin(x[0]); },
                                       .complex = [](Complexes x) { return std::asin(x[0]); }},
@@ -211,6 +231,7 @@ struct ElementwiseUnaryTable {
                                      })});
   const ir::Primitive& acos = unary({"acos",
                                      "The angle whose cosine is x.",
+                                     "numpy.arccos",
                                      kInexacts,
                                      {.real = [](Reals x) { return std::acos(x[0]); },
                                       .complex = [](Complexes x) { return std::acos(x[0]); }},
@@ -219,6 +240,7 @@ struct ElementwiseUnaryTable {
                                      })});
   const ir::Primitive& atan = unary({"atan",
                                      "The angle whose tangent is x.",
+                                     "numpy.arctan",
                                      kInexacts,
                                      {.real = [](Reals x) { return std::atan(x[0]); },
                                       .complex = [](Complexes x) { return std::atan(x[0]); }},
@@ -228,6 +250,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& sinh =
       unary({"sinh",
              "The hyperbolic sine.",
+             "numpy.sinh",
              kInexacts,
              {.real = [](Reals x) { return std::sinh(x[0]); },
               .complex = [](Complexes x) { return std::sinh(x[0]); }},
@@ -235,6 +258,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& cosh =
       unary({"cosh",
              "The hyperbolic cosine.",
+             "numpy.cosh",
              kInexacts,
              {.real = [](Reals x) { return std::cosh(x[0]); },
               .complex = [](Complexes x) { return std::cosh(x[0]); }},
@@ -242,12 +266,14 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& tanh =
       unary({"tanh",
              "The hyperbolic tangent.",
+             "numpy.tanh",
              kInexacts,
              {.real = [](Reals x) { return std::tanh(x[0]); },
               .complex = [](Complexes x) { return std::tanh(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return 1 - plait::square(c.result()); })});
   const ir::Primitive& asinh = unary({"asinh",
                                       "The inverse of sinh.",
+                                      "numpy.arcsinh",
                                       kInexacts,
                                       {.real = [](Reals x) { return std::asinh(x[0]); },
                                        .complex = [](Complexes x) { return std::asinh(x[0]); }},
@@ -257,6 +283,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& acosh =
       unary({"acosh",
              "The inverse of cosh; NaN below 1.",
+             "numpy.arccosh",
              kInexacts,
              {.real = [](Reals x) { return std::acosh(x[0]); },
               .complex = [](Complexes x) { return std::acosh(x[0]); }},
@@ -265,6 +292,7 @@ struct ElementwiseUnaryTable {
              })});
   const ir::Primitive& atanh = unary({"atanh",
                                       "The inverse of tanh.",
+                                      "numpy.arctanh",
                                       kInexacts,
                                       {.real = [](Reals x) { return std::atanh(x[0]); },
                                        .complex = [](Complexes x) { return std::atanh(x[0]); }},
@@ -274,6 +302,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& sigmoid =
       unary({"sigmoid",
              "1/(1 + e^−x).",
+             "scipy.special.expit",
              kFloatings,
              {.real =
                   [](Reals x) {
@@ -284,6 +313,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& erf =
       unary({"erf",
              "The error function.",
+             "scipy.special.erf",
              kFloatings,
              {.real = [](Reals x) { return std::erf(x[0]); }},
              Partial::of(kFirst, [](const Context& c) {
@@ -291,27 +321,32 @@ struct ElementwiseUnaryTable {
              })});
   const ir::Primitive& floor = unary({"floor",
                                       "The greatest whole number that is not above x.",
+                                      "numpy.floor",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::floor(x[0]); }},
                                       Partial::zero()});
   const ir::Primitive& ceil = unary({"ceil",
                                      "The least whole number that is not below x.",
+                                     "numpy.ceil",
                                      kFloatings,
                                      {.real = [](Reals x) { return std::ceil(x[0]); }},
                                      Partial::zero()});
   const ir::Primitive& round = unary({"round",
                                       "The nearest whole number, halves to even.",
+                                      "numpy.rint",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::nearbyint(x[0]); }},
                                       Partial::zero()});
   const ir::Primitive& trunc = unary({"trunc",
                                       "The whole part.",
+                                      "numpy.trunc",
                                       kFloatings,
                                       {.real = [](Reals x) { return std::trunc(x[0]); }},
                                       Partial::zero()});
   const ir::Primitive& stop_gradient = declare(
       {.primitive = {.name = "stop_gradient",
                      .summary = "x, as if it depended on nothing.",
+                     .oracle = "x itself",
                      .operands = ir::exactly(1),
                      .takes = kAllButKeys,
                      .elementwise = ir::Elementwise::same},
@@ -320,6 +355,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& is_nan =
       unary({"is_nan",
              "Whether x is not a number.",
+             "numpy.isnan",
              kInexacts,
              {.real = [](Reals x) { return std::isnan(x[0]) ? 1. : 0.; },
               .complex =
@@ -331,6 +367,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& is_infinite =
       unary({"is_infinite",
              "Whether x is ∞ or −∞.",
+             "numpy.isinf",
              kInexacts,
              {.real = [](Reals x) { return std::isinf(x[0]) ? 1. : 0.; },
               .complex =
@@ -342,6 +379,7 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& is_finite =
       unary({"is_finite",
              "Whether x is neither infinite nor NaN.",
+             "numpy.isfinite",
              kInexacts,
              {.real = [](Reals x) { return std::isfinite(x[0]) ? 1. : 0.; },
               .complex =
@@ -352,12 +390,14 @@ struct ElementwiseUnaryTable {
              ir::Elementwise::truth});
   const ir::Primitive& bitwise_not = unary({"bitwise_not",
                                             "Every bit turned; of bool: not x.",
+                                            "numpy.invert",
                                             kIntegers,
                                             {.integer = [](Integers x) { return ~x[0]; }},
                                             Partial::zero()});
   const ir::Primitive& logical_not =
       unary({"logical_not",
              "Whether x is false.",
+             "numpy.logical_not",
              kBoolean,
              {.integer = [](Integers x) { return int64_t{x[0] == 0}; }},
              Partial::zero(),

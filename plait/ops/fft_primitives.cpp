@@ -107,6 +107,7 @@ const FftPrimitives& fft_primitives() {
       .fft = declare(
           {.primitive = {.name = "fft",
                          .summary = "The Fourier transform along an axis.",
+                         .oracle = "numpy.fft.fft and numpy.fft.ifft",
                          .attributes = &ir::schema_of<FftAttributes>(),
                          .operands = ir::exactly(1),
                          .takes = kComplexes,
@@ -120,6 +121,7 @@ const FftPrimitives& fft_primitives() {
                          .summary =
                              "The first n / 2 + 1 results of the Fourier transform of n real "
                              "numbers along an axis.",
+                         .oracle = "numpy.fft.rfft",
                          .attributes = &ir::schema_of<RfftAttributes>(),
                          .operands = ir::exactly(1),
                          .takes = kSingleAndDouble,
@@ -133,6 +135,7 @@ const FftPrimitives& fft_primitives() {
                          .summary =
                              "The real numbers along an axis whose transform begins like this; the "
                              "direction is the inverse one.",
+                         .oracle = "numpy.fft.irfft",
                          .attributes = &ir::schema_of<IrfftAttributes>(),
                          .operands = ir::exactly(1),
                          .takes = kComplexes,

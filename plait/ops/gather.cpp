@@ -70,6 +70,7 @@ struct GatherTable {
   const ir::Primitive& gather =
       declare({.primitive = {.name = "gather",
                              .summary = "The rows that integers name.",
+                             .oracle = "indexing of NumPy's arrays",
                              .attributes = &ir::schema_of<GatherAttributes>(),
                              .operands = ir::at_least(2),
                              .infer = infer_gather,
@@ -80,6 +81,7 @@ struct GatherTable {
       {.primitive = {.name = "nonzero",
                      .summary = "Where the elements are that are not 0, in row-major order: "
                                 "a row of coordinates for each axis.",
+                     .oracle = "numpy.nonzero",
                      .operands = ir::exactly(1),
                      .takes = kAllButKeys,
                      .infer = infer_nonzero},

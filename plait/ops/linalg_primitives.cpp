@@ -109,6 +109,7 @@ void infer_eig(ir::Inference& in) {
 struct Factorisation {
   const char* name;
   const char* summary;
+  const char* oracle;
   void (*infer)(ir::Inference&);
   void (*evaluator)(KernelCall&, const void*);
   Rules rules;
@@ -119,6 +120,7 @@ struct Factorisation {
 const ir::Primitive& factorisation(Factorisation declared) {
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
+                                .oracle = declared.oracle,
                                 .attributes = declared.attributes,
                                 .operands = ir::exactly(declared.operands),
                                 .takes = kMatrixDTypes,
@@ -148,6 +150,7 @@ const LinalgPrimitives& linalg_primitives() {
       .cholesky = factorisation(
           {"cholesky",
            "The lower triangular L with A = L Lᴴ; of A, the lower triangle is read.",
+           "numpy.linalg.cholesky",
            infer_square,
            cholesky_now,
            {.tangents = {Reads::result(), unless_zero<cholesky_tangents, 1>},
@@ -158,6 +161,7 @@ const LinalgPrimitives& linalg_primitives() {
           {"lu",
            "P A = L U: both triangles in one matrix (L's diagonal is 1), which row of A stands at "
            "each place, and the sign of that order.",
+           "P A = L U, the shape of both, and numpy.linalg.det of the order",
            infer_lu,
            lu_now,
            {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<lu_tangents, 3>},
@@ -167,6 +171,7 @@ const LinalgPrimitives& linalg_primitives() {
       .triangular_solve = factorisation(
           {"triangular_solve",
            "A⁻¹ B for triangular A, whose other triangle is not read.",
+           "numpy.linalg.solve",
            infer_solve,
            triangular_solve_now,
            {.transposes = {{}, {Reads::operand(0), transpose_triangular_solve}},
@@ -181,6 +186,7 @@ const LinalgPrimitives& linalg_primitives() {
       .solve = factorisation(
           {"solve",
            "A⁻¹ B.",
+           "numpy.linalg.solve",
            infer_solve,
            solve_now,
            {.transposes = {{}, {Reads::operand(0), transpose_solve}},
@@ -193,6 +199,7 @@ const LinalgPrimitives& linalg_primitives() {
       .qr = factorisation(
           {"qr",
            "A = Q R: columns at right angles, and an upper triangle.",
+           "A = Q R, Qᴴ Q = 1, and the shape of R",
            infer_qr,
            qr_now,
            {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<qr_tangents, 2>},
@@ -204,6 +211,7 @@ const LinalgPrimitives& linalg_primitives() {
           {"eigh",
            "The eigenvalues of a Hermitian matrix, of which the lower triangle is read, in "
            "ascending order, and its eigenvectors as columns.",
+           "A V = V λ, Vᴴ V = 1 and numpy.linalg.eigvalsh",
            infer_eigh,
            eigh_now,
            {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<eigh_tangents, 2>},
@@ -213,6 +221,7 @@ const LinalgPrimitives& linalg_primitives() {
       .svd = factorisation(
           {"svd",
            "A = U S Vᴴ, with the singular values in descending order.",
+           "A = U S Vᴴ, Uᴴ U = 1 and numpy.linalg.svd",
            infer_svd,
            svd_now,
            {.tangents = {Reads::operand(0) | Reads::result(0) | Reads::result(1) | Reads::result(2),
@@ -224,6 +233,7 @@ const LinalgPrimitives& linalg_primitives() {
       .pinv = factorisation(
           {"pinv",
            "The inverse of Moore and Penrose.",
+           "numpy.linalg.pinv",
            infer_pinv,
            pinv_now,
            {.tangents = {Reads::operand(0) | Reads::result(), unless_zero<pinv_tangents, 1>},
@@ -234,6 +244,7 @@ const LinalgPrimitives& linalg_primitives() {
       .eig = factorisation(
           {"eig",
            "The eigenvalues of a square matrix, and its eigenvectors as columns.",
+           "A V = V λ and numpy.linalg.eigvals",
            infer_eig,
            eig_now,
            {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<eig_tangents, 2>},

@@ -62,6 +62,7 @@ struct LinearTable {
   const ir::Primitive& matmul = declare(
       {.primitive = {.name = "matmul",
                      .summary = "The product of matrices, of each two in stacks alike.",
+                     .oracle = "numpy.matmul",
                      .operands = ir::exactly(2),
                      .takes = kNumbers,
                      .signature = matmul_signature,

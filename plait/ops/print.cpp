@@ -63,6 +63,7 @@ struct PrintTable {
       {.primitive = {
            .name = "print",
            .summary = "Prints the label and the numbers; nothing comes of it.",
+           .oracle = "the text that tests/ops/print_test.cpp expects",
            .attributes = &ir::schema_of<PrintAttributes>(),
            .operands = ir::exactly(1),
            .infer =

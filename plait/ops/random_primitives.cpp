@@ -183,6 +183,7 @@ using BatchingRule = decltype(Batching::of);
 struct Random {
   const char* name;
   const char* summary;
+  const char* oracle;
   const ir::AttributeSchema* attributes;
   void (*infer)(ir::Inference&);
   void (*evaluator)(KernelCall&, const void*);
@@ -193,6 +194,7 @@ struct Random {
 const ir::Primitive& random_primitive(const Random& declared) {
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
+                                .oracle = declared.oracle,
                                 .attributes = declared.attributes,
                                 .operands = ir::exactly(1),
                                 .takes = declared.takes,
@@ -207,6 +209,7 @@ using Operands = std::span<const Tensor>;
 const ir::Primitive& declare_fold_in() {
   return declare({.primitive = {.name = "fold_in",
                                 .summary = "For each key and integer a new key.",
+                                .oracle = "Philox, written in NumPy",
                                 .operands = ir::exactly(2),
                                 .takes = kIntegers | DTypeSet(DType::key),
                                 .infer = infer_fold},
@@ -224,6 +227,7 @@ const ir::Primitive& declare_draw_key() {
       {.primitive = {
            .name = "draw_key",
            .summary = "The next key of the process's default stream.",
+           .oracle = "Philox, written in NumPy",
            .operands = ir::exactly(0),
            .infer = [](ir::Inference& in) { in.give(ir::Type::scalar(DType::key)); },
            .effects = [](const ir::Instruction&) -> ir::Effects { return {.observable = true}; }},
@@ -237,12 +241,13 @@ const RandomPrimitives& random_primitives() {
   static const RandomPrimitives table{
       .key_of_seed =
           random_primitive({"key_of_seed", "For each integer a key, unlike those of all others.",
-                            nullptr, infer_key_of_seed, key_of_seed_now,
+                            "Philox, written in NumPy", nullptr, infer_key_of_seed, key_of_seed_now,
                             [](const ir::Attributes&, Operands operands, const auto&) {
                               return apply_all(random_primitives().key_of_seed, operands);
                             },
                             kIntegers}),
       .split_key = random_primitive({"split_key", "For each key `count` new ones.",
+                                     "Philox, written in NumPy",
                                      &ir::schema_of<SplitKeyAttributes>(), infer_split, split_now,
                                      [](const ir::Attributes& a, Operands operands, const auto&) {
                                        return apply_all(random_primitives().split_key, operands, a);
@@ -250,7 +255,8 @@ const RandomPrimitives& random_primitives() {
       .fold_in = declare_fold_in(),
       .draw_key = declare_draw_key(),
       .bits = random_primitive({"random_bits", "For each key the first bits of its stream.",
-                                &ir::schema_of<RandomBitsAttributes>(), infer_bits, bits_now,
+                                "Philox, written in NumPy", &ir::schema_of<RandomBitsAttributes>(),
+                                infer_bits, bits_now,
                                 [](const ir::Attributes& a, Operands operands, const auto&) {
                                   return apply_all(random_primitives().bits, operands, a);
                                 }}),
@@ -258,24 +264,28 @@ const RandomPrimitives& random_primitives() {
           random_primitive({"random_values",
                             "Numbers of a standard distribution, each from its own bits of the "
                             "key's stream.",
+                            "Philox and the distributions, written in NumPy",
                             &ir::schema_of<RandomValuesAttributes>(), infer_values, values_now,
                             [](const ir::Attributes& a, Operands operands, const auto&) {
                               return apply_all(random_primitives().values, operands, a);
                             }}),
       .integers = random_primitive(
           {"random_integers", "Integers from 0 to before `count`, all alike likely.",
+           "Philox and Lemire's method, written in NumPy",
            &ir::schema_of<RandomIntegersAttributes>(), infer_integers, random_integers_now,
            [](const ir::Attributes& a, Operands operands, const auto&) {
              return apply_all(random_primitives().integers, operands, a);
            }}),
       .permutation = random_primitive(
           {"random_permutation", "0 … `count` - 1 in an order at random.",
+           "every number once, and scipy.stats.chisquare of their places",
            &ir::schema_of<RandomPermutationAttributes>(), infer_permutation, random_permutation_now,
            [](const ir::Attributes& a, Operands operands, const auto&) {
              return apply_all(random_primitives().permutation, operands, a);
            }}),
       .truncated_normal = random_primitive(
           {"truncated_normal", "Standard normal numbers, those between two bounds alone.",
+           "scipy.stats.kstest against scipy.stats.truncnorm",
            &ir::schema_of<TruncatedNormalAttributes>(), infer_truncated, truncated_normal_now,
            [](const ir::Attributes& a, Operands operands, const auto&) {
              return apply_all(random_primitives().truncated_normal, operands, a);

@@ -56,13 +56,14 @@ ir::Effects effects_of_extreme(const ir::Instruction& instruction) {
   return {.may_fail = instruction.attributes_as<ReduceAttributes>().needs_some};
 }
 
-const ir::Primitive& reduction(const char* name, const char* summary, DTypeSet takes,
-                               Reduction kind, Batching batching, Rules rules) {
+const ir::Primitive& reduction(const char* name, const char* summary, const char* oracle,
+                               DTypeSet takes, Reduction kind, Batching batching, Rules rules) {
   rules.batching = batching;
   const bool is_extreme = kind == Reduction::maximum || kind == Reduction::minimum;
   return declare(
       {.primitive = {.name = name,
                      .summary = summary,
+                     .oracle = oracle,
                      .attributes = &ir::schema_of<ReduceAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = takes,
@@ -134,33 +135,34 @@ const ReduceTable& reduce_ops();
 
 struct ReduceTable {
   const ir::Primitive& sum = reduction(
-      "reduce_sum", "The sum along the axes; 0 of nothing.", kNumbers, Reduction::sum,
+      "reduce_sum", "The sum along the axes; 0 of nothing.", "numpy.sum", kNumbers, Reduction::sum,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().sum, a, x); }},
       {.transposes = {{{}, transpose_sum}}});
   const ir::Primitive& product =
-      reduction("reduce_product", "The product along the axes; 1 of nothing.", kNumbers,
-                Reduction::product, {[](const auto& a, auto x, const auto&) {
+      reduction("reduce_product", "The product along the axes; 1 of nothing.", "numpy.prod",
+                kNumbers, Reduction::product, {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().product, a, x);
                 }},
                 {.tangents = {Reads::operand(0), tangent_of_product}});
   const ir::Primitive& maximum =
-      reduction("reduce_maximum", "The greatest along the axes; NaN where one is.", kOrdered,
-                Reduction::maximum, {[](const auto& a, auto x, const auto&) {
+      reduction("reduce_maximum", "The greatest along the axes; NaN where one is.", "numpy.max",
+                kOrdered, Reduction::maximum, {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().maximum, a, x);
                 }},
                 {.tangents = {kFirst | kResult, tangent_of_extreme}});
   const ir::Primitive& minimum =
-      reduction("reduce_minimum", "The least along the axes; NaN where one is.", kOrdered,
-                Reduction::minimum, {[](const auto& a, auto x, const auto&) {
+      reduction("reduce_minimum", "The least along the axes; NaN where one is.", "numpy.min",
+                kOrdered, Reduction::minimum, {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().minimum, a, x);
                 }},
                 {.tangents = {kFirst | kResult, tangent_of_extreme}});
   const ir::Primitive& all = reduction(
-      "reduce_all", "Whether all are true; so of nothing.", kBoolean, Reduction::all,
+      "reduce_all", "Whether all are true; so of nothing.", "numpy.all", kBoolean, Reduction::all,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().all, a, x); }},
       {.not_differentiable = "gives truth values"});
   const ir::Primitive& any = reduction(
-      "reduce_any", "Whether one is true; not so of nothing.", kBoolean, Reduction::any,
+      "reduce_any", "Whether one is true; not so of nothing.", "numpy.any", kBoolean,
+      Reduction::any,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().any, a, x); }},
       {.not_differentiable = "gives truth values"});
 };

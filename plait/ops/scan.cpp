@@ -95,6 +95,7 @@ const ScanTable& scan_ops();
 struct Scan {
   const char* name;
   const char* summary;
+  const char* oracle;
   DTypeSet takes;
   uint32_t operands = 1;
 };
@@ -102,6 +103,7 @@ struct Scan {
 const ir::Primitive& scan(const Scan& declared, Rules rules) {
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
+                                .oracle = declared.oracle,
                                 .attributes = &ir::schema_of<ScanAttributes>(),
                                 .operands = ir::exactly(declared.operands),
                                 .takes = declared.takes,
@@ -111,7 +113,7 @@ const ir::Primitive& scan(const Scan& declared, Rules rules) {
 
 struct ScanTable {
   const ir::Primitive& sum =
-      scan({"cumulative_sum", "The sums of the elements up to each one.", kNumbers},
+      scan({"cumulative_sum", "The sums of the elements up to each one.", "numpy.cumsum", kNumbers},
            {.transposes = {{{},
                             [](const RuleContext& c, const Tensor& cotangent, size_t) {
                               const ScanAttributes& a = attributes_of(c);
@@ -121,36 +123,41 @@ struct ScanTable {
               return batch_along<ScanAttributes>(scan_ops().sum, a, operands, batched);
             }}});
   const ir::Primitive& product =
-      scan({"cumulative_product", "The products of the elements up to each one.", kNumbers},
+      scan({"cumulative_product", "The products of the elements up to each one.", "numpy.cumprod",
+            kNumbers},
            {.tangents = {kFirst | kResult, tangent_of_running_product},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().product, a, operands, batched);
             }}});
-  const ir::Primitive& maximum = scan(
-      {"cumulative_maximum", "The greatest element so far; NaN from the first one on.", kOrdered},
-      {.tangents = {kFirst | kResult, tangent_of_running_extreme},
-       .batching = {[](const auto& a, auto operands, const auto& batched) {
-         return batch_along<ScanAttributes>(scan_ops().maximum, a, operands, batched);
-       }}});
+  const ir::Primitive& maximum =
+      scan({"cumulative_maximum", "The greatest element so far; NaN from the first one on.",
+            "numpy.maximum.accumulate", kOrdered},
+           {.tangents = {kFirst | kResult, tangent_of_running_extreme},
+            .batching = {[](const auto& a, auto operands, const auto& batched) {
+              return batch_along<ScanAttributes>(scan_ops().maximum, a, operands, batched);
+            }}});
   const ir::Primitive& minimum =
-      scan({"cumulative_minimum", "The least element so far; NaN from the first one on.", kOrdered},
+      scan({"cumulative_minimum", "The least element so far; NaN from the first one on.",
+            "numpy.minimum.accumulate", kOrdered},
            {.tangents = {kFirst | kResult, tangent_of_running_extreme},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().minimum, a, operands, batched);
             }}});
   const ir::Primitive& log_sum =
-      scan({"cumulative_logsumexp", "log Σ e^x of the elements up to each one.", kFloatings},
+      scan({"cumulative_logsumexp", "log Σ e^x of the elements up to each one.",
+            "numpy.logaddexp.accumulate", kFloatings},
            {.tangents = {kFirst | kResult, tangent_of_log_sum},
             .batching = {[](const auto& a, auto operands, const auto& batched) {
               return batch_along<ScanAttributes>(scan_ops().log_sum, a, operands, batched);
             }}});
-  const ir::Primitive& recurrence = scan(
-      {"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.", kInexacts, 2},
-      {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
-       .tangents = {kFirst | kResult, tangent_of_recurrence},
-       .batching = {[](const auto& a, auto operands, const auto& batched) {
-         return batch_along<ScanAttributes>(scan_ops().recurrence, a, operands, batched);
-       }}});
+  const ir::Primitive& recurrence =
+      scan({"linear_recurrence", "h[k] = a[k]·h[k−1] + b[k], with 0 before the first.",
+            "the sum and product of each step, in a loop of Python", kInexacts, 2},
+           {.transposes = {{}, {Reads::operand(0), transpose_recurrence}},
+            .tangents = {kFirst | kResult, tangent_of_recurrence},
+            .batching = {[](const auto& a, auto operands, const auto& batched) {
+              return batch_along<ScanAttributes>(scan_ops().recurrence, a, operands, batched);
+            }}});
 };
 const ScanTable& scan_ops() {
   static const ScanTable table;

@@ -127,13 +127,15 @@ constexpr Reads kIndices{.operands = ~3U};
 constexpr Reads kAll{.operands = ~0U};
 
 template <Combine combine>
-const ir::Primitive& scatter(const char* name, const char* summary, DTypeSet takes, Rules rules) {
+const ir::Primitive& scatter(const char* name, const char* summary, const char* oracle,
+                             DTypeSet takes, Rules rules) {
   rules.batching = {[](const ir::Attributes& attributes, std::span<const Tensor> operands,
                        const std::vector<bool>& batched) {
     return batch_scatter(combine, attributes, operands, batched);
   }};
   return declare({.primitive = {.name = name,
                                 .summary = summary,
+                                .oracle = oracle,
                                 .attributes = &ir::schema_of<GatherAttributes>(),
                                 .operands = ir::at_least(3),
                                 .takes = takes,
@@ -145,19 +147,22 @@ const ir::Primitive& scatter(const char* name, const char* summary, DTypeSet tak
 struct ScatterTable {
   const ir::Primitive& set = scatter<Combine::set>(
       "scatter_set", "The array with rows that others replace; the last one to a row stays.",
-      kAllDTypes, {.transposes = {{kIndices, transpose_set}}});
-  const ir::Primitive& add =
-      scatter<Combine::add>("scatter_add", "The array with others added to its rows.", kNumbers,
-                            {.transposes = {{kIndices, transpose_add}}});
+      "assignment to rows of NumPy's arrays, one after another", kAllDTypes,
+      {.transposes = {{kIndices, transpose_set}}});
+  const ir::Primitive& add = scatter<Combine::add>(
+      "scatter_add", "The array with others added to its rows.", "numpy.add, row after row",
+      kNumbers, {.transposes = {{kIndices, transpose_add}}});
   const ir::Primitive& multiply = scatter<Combine::multiply>(
-      "scatter_multiply", "The array with its rows multiplied by others.", kNumbers,
-      {.tangents = {kAll, tangents_of_product}});
+      "scatter_multiply", "The array with its rows multiplied by others.",
+      "numpy.multiply, row after row", kNumbers, {.tangents = {kAll, tangents_of_product}});
   const ir::Primitive& minimum = scatter<Combine::minimum>(
-      "scatter_minimum", "The less of an array's rows and others; NaN where either is.", kOrdered,
+      "scatter_minimum", "The less of an array's rows and others; NaN where either is.",
+      "numpy.minimum, row after row", kOrdered,
       {.tangents = {kAll | Reads::result(), tangents_of_extreme}});
   const ir::Primitive& maximum = scatter<Combine::maximum>(
       "scatter_maximum", "The greater of an array's rows and others; NaN where either is.",
-      kOrdered, {.tangents = {kAll | Reads::result(), tangents_of_extreme}});
+      "numpy.maximum, row after row", kOrdered,
+      {.tangents = {kAll | Reads::result(), tangents_of_extreme}});
 
   const ir::Primitive& of(Combine combine) const {
     switch (combine) {

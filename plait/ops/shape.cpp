@@ -186,6 +186,7 @@ struct ShapeTable {
   const ir::Primitive& convert = declare(
       {.primitive = {.name = "convert",
                      .summary = "The same numbers in another dtype (core/element.h says how).",
+                     .oracle = "astype of NumPy's arrays; floats to whole numbers saturate",
                      .attributes = &ir::schema_of<ConvertAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_convert,
@@ -201,6 +202,7 @@ struct ShapeTable {
   const ir::Primitive& broadcast =
       declare({.primitive = {.name = "broadcast",
                              .summary = "Sizes of 1, and dimensions in front, repeat.",
+                             .oracle = "numpy.broadcast_to",
                              .attributes = &ir::schema_of<SizesAttributes>(),
                              .operands = ir::exactly(1),
                              .infer = infer_broadcast},
@@ -214,6 +216,7 @@ struct ShapeTable {
   const ir::Primitive& reshape = declare(
       {.primitive = {.name = "reshape",
                      .summary = "The same elements in row-major order under other sizes.",
+                     .oracle = "numpy.reshape",
                      .attributes = &ir::schema_of<SizesAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_reshape},
@@ -227,6 +230,7 @@ struct ShapeTable {
   const ir::Primitive& permute =
       declare({.primitive = {.name = "permute",
                              .summary = "The dimensions in another order.",
+                             .oracle = "numpy.transpose",
                              .attributes = &ir::schema_of<PermuteAttributes>(),
                              .operands = ir::exactly(1),
                              .signature = permute_signature},

@@ -192,6 +192,7 @@ struct SliceTable {
   const ir::Primitive& slice = declare(
       {.primitive = {.name = "slice",
                      .summary = "`count` elements along an axis: start, start + step, …",
+                     .oracle = "numpy.take",
                      .attributes = &ir::schema_of<SliceAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_slice,
@@ -205,6 +206,7 @@ struct SliceTable {
       {.primitive = {.name = "pad",
                      .summary =
                          "Zeros before, behind and (by a step above 1) between the elements.",
+                     .oracle = "assignment to a part of numpy.zeros",
                      .attributes = &ir::schema_of<PadAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_pad},
@@ -216,6 +218,7 @@ struct SliceTable {
   const ir::Primitive& concat = declare(
       {.primitive = {.name = "concat",
                      .summary = "One after another along an axis.",
+                     .oracle = "numpy.concatenate",
                      .attributes = &ir::schema_of<AxisAttributes>(),
                      .operands = ir::at_least(1),
                      .infer = infer_concat},

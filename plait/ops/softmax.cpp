@@ -79,6 +79,7 @@ struct SoftmaxTable {
       declare({.primitive = {.name = "softmax",
                              .summary = "e^x over its sum along the axis; NaN where all are −∞, or "
                                         "0 where so wished.",
+                             .oracle = "scipy.special.softmax",
                              .attributes = &ir::schema_of<SoftmaxAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kComputed,
@@ -88,6 +89,7 @@ struct SoftmaxTable {
   const ir::Primitive& log_softmax =
       declare({.primitive = {.name = "log_softmax",
                              .summary = "The logarithm of softmax.",
+                             .oracle = "scipy.special.log_softmax",
                              .attributes = &ir::schema_of<SoftmaxAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kComputed,
@@ -98,6 +100,7 @@ struct SoftmaxTable {
       {.primitive = {.name = "standardize",
                      .summary = "(x − mean) · scale of each row, and scale = 1/√(variance + "
                                 "epsilon); without the mean where not centred.",
+                     .oracle = "numpy.mean and numpy.sqrt, as its summary says",
                      .attributes = &ir::schema_of<StandardizeAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = kComputed,

@@ -114,6 +114,7 @@ struct SortTable {
       {.primitive = {.name = "sort",
                      .summary = "In order along an axis, alike ones as they were, NaN as "
                                 "the greatest; and where each element was.",
+                     .oracle = "numpy.argsort",
                      .attributes = &ir::schema_of<SortAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = kOrdered,
@@ -126,6 +127,7 @@ struct SortTable {
       {.primitive = {.name = "topk",
                      .summary = "The largest or smallest along an axis, in order; and "
                                 "where each was.",
+                     .oracle = "numpy.argsort",
                      .attributes = &ir::schema_of<TopkAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = kOrdered,
@@ -137,6 +139,7 @@ struct SortTable {
   const ir::Primitive& search =
       declare({.primitive = {.name = "searchsorted",
                              .summary = "Where values would go into rows that are in order.",
+                             .oracle = "numpy.searchsorted",
                              .attributes = &ir::schema_of<SearchAttributes>(),
                              .operands = ir::exactly(2),
                              .takes = kOrdered,
@@ -150,6 +153,7 @@ struct SortTable {
                      .summary = "The different elements of a vector in ascending order, which of "
                                 "them each element is, how often each is there, and where "
                                 "it is first.",
+                     .oracle = "numpy.unique",
                      .attributes = &ir::schema_of<UniqueAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = kOrdered,

@@ -27,6 +27,7 @@ using Context = RuleContext;
 struct Function {
   const char* name;
   const char* summary;
+  const char* oracle;
   DTypeSet takes;
   ir::ScalarBody body;
   Rules rules;
@@ -36,6 +37,7 @@ struct Function {
 const ir::Primitive& function(uint32_t operands, Function declared) {
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
+                                .oracle = declared.oracle,
                                 .operands = ir::exactly(operands),
                                 .takes = declared.takes,
                                 .elementwise = declared.result,
@@ -61,6 +63,7 @@ struct SpecialTable {
   const ir::Primitive& erfc =
       function(1, {"erfc",
                    "1 − erf x, accurate where that is small.",
+                   "scipy.special.erfc",
                    kFloatings,
                    {.real = [](Reals x) { return std::erfc(x[0]); }},
                    partials(Partial::of(kFirst, [](const Context& c) {
@@ -69,6 +72,7 @@ struct SpecialTable {
   const ir::Primitive& erfinv =
       function(1, {"erfinv",
                    "The number whose erf is x; NaN beyond −1 and 1.",
+                   "scipy.special.erfinv",
                    kFloatings,
                    {.real = [](Reals x) { return special::erf_inverse(x[0]); }},
                    partials(Partial::of(kResult, [](const Context& c) {
@@ -77,6 +81,7 @@ struct SpecialTable {
   const ir::Primitive& lgamma =
       function(1, {"lgamma",
                    "The logarithm of the magnitude of Γ(x).",
+                   "scipy.special.gammaln",
                    kFloatings,
                    {.real = [](Reals x) { return special::log_gamma(x[0]); }},
                    partials(Partial::of(
@@ -84,6 +89,7 @@ struct SpecialTable {
   const ir::Primitive& digamma = function(
       1, {"digamma",
           "The derivative of lgamma.",
+          "scipy.special.digamma",
           kFloatings,
           {.real = [](Reals x) { return special::digamma(x[0]); }},
           partials(Partial::of(
@@ -91,6 +97,7 @@ struct SpecialTable {
   const ir::Primitive& polygamma =
       function(2, {"polygamma",
                    "The n-th derivative of digamma at x; operands n, a whole number, and x.",
+                   "scipy.special.polygamma",
                    kFloatings,
                    {.real = [](Reals x) { return special::polygamma(x[0], x[1]); }},
                    partials(Partial::zero(), Partial::of(kFirst | kSecond, [](const Context& c) {
@@ -100,6 +107,7 @@ struct SpecialTable {
       2,
       {"logaddexp",
        "log(e^a + e^b), without overflow on the way.",
+       "numpy.logaddexp",
        kFloatings,
        {.real = log_add_exp},
        partials(Partial::of(kFirst | kSecond,
@@ -110,6 +118,7 @@ struct SpecialTable {
   const ir::Primitive& fmod = function(
       2, {"fmod",
           "What a / b leaves when rounded towards 0: has the sign of a; integers by 0 give 0.",
+          "numpy.fmod",
           kReals,
           {.real = [](Reals x) { return std::fmod(x[0], x[1]); },
            .integer = [](Integers x) { return x[1] == 0 || x[1] == -1 ? 0 : x[0] % x[1]; },
@@ -120,6 +129,7 @@ struct SpecialTable {
   const ir::Primitive& nextafter =
       function(2, {"nextafter",
                    "The next number of the dtype from x towards y.",
+                   "numpy.nextafter",
                    kFloatings,
                    {.real = [](Reals x) { return std::nextafter(x[0], x[1]); }},
                    {.not_differentiable = "is a step from one number to the next"}});

@@ -111,6 +111,7 @@ struct UpdateSliceTable {
       {.primitive = {.name = "update_slice",
                      .summary = "The first with the second in place of the elements that start, "
                                 "start + step, … along each axis take.",
+                     .oracle = "assignment at numpy.ix_",
                      .attributes = &ir::schema_of<UpdateSliceAttributes>(),
                      .operands = ir::exactly(2),
                      .infer = infer_update_slice,

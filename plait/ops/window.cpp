@@ -159,6 +159,7 @@ struct WindowTable {
   const ir::Primitive& sum =
       declare({.primitive = {.name = "window_sum",
                              .summary = "The sum of what each window holds.",
+                             .oracle = "numpy.sum of each window",
                              .attributes = &ir::schema_of<WindowAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kNumbers,
@@ -169,6 +170,7 @@ struct WindowTable {
       {.primitive = {.name = "window_spread",
                      .summary = "The transpose of window_sum: the sum over the windows that hold "
                                 "each element.",
+                     .oracle = "sums over the windows, written out in Python",
                      .attributes = &ir::schema_of<WindowAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = kNumbers,
@@ -179,6 +181,7 @@ struct WindowTable {
       {.primitive = {.name = "window_maximum_index",
                      .summary = "The place in its plane of the first of the greatest elements of "
                                 "each window; −1 for an empty one.",
+                     .oracle = "numpy.argmax of each window",
                      .attributes = &ir::schema_of<WindowAttributes>(),
                      .operands = ir::exactly(1),
                      .takes = kOrdered,
@@ -189,6 +192,7 @@ struct WindowTable {
       {.primitive = {.name = "plane_take",
                      .summary = "x[p, index[p, i]], where places count the elements of the last "
                                 "`dimensions`; 0 for −1.",
+                     .oracle = "numpy.take_along_axis",
                      .attributes = &ir::schema_of<PlaneAttributes>(),
                      .operands = ir::exactly(2),
                      .takes = kAllButKeys,
@@ -198,6 +202,7 @@ struct WindowTable {
   const ir::Primitive& put = declare(
       {.primitive = {.name = "plane_put",
                      .summary = "The transpose of plane_take: x[p, i] is added at index[p, i].",
+                     .oracle = "sums, written out in Python",
                      .attributes = &ir::schema_of<PlaneAttributes>(),
                      .operands = ir::exactly(2),
                      .takes = kNumbers,

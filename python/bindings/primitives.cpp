@@ -1,8 +1,11 @@
 // The table of primitives, and whichever of them by name.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
 
+#include "plait/ops/table.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/rules.h"
 
 #include "python/bindings/bindings.h"
 
@@ -18,67 +21,37 @@ nb::tuple dtypes_of(DTypeSet set) {
 }
 
 // By name: how the default is written, or None where the attribute must be given.
-nb::dict attributes_of(const ir::Primitive& primitive) {
+nb::dict attributes_of(const Op& op) {
   nb::dict attributes;
-  if (primitive.attributes == nullptr) return attributes;
-  for (const ir::AttributeField& field : primitive.attributes->fields) {
-    std::string text;
-    field.ops->print(text, field.in(primitive.attributes->defaults.get()));
-    const std::string name(field.name);
-    attributes[name.c_str()] = field.required ? nb::object(nb::none()) : nb::cast(text);
+  for (const OpAttribute& attribute : op.attributes) {
+    attributes[nb::cast(attribute.name)] = attribute.by_default;
   }
   return attributes;
 }
 
-nb::tuple rules_of(const ir::Primitive& primitive) {
-  nb::list names;
-  const Rules* rules = find_rules(primitive);
-  if (rules == nullptr) return nb::tuple(names);
-  if (!rules->partials.empty()) names.append("partials");
-  if (!rules->transposes.empty()) names.append("transposes");
-  if (rules->tangents.of != nullptr) names.append("tangents");
-  if (rules->batching.of != nullptr) names.append("batching");
-  if (!rules->not_differentiable.empty()) names.append("not_differentiable");
-  return nb::tuple(names);
-}
-
-const char* name_of(ir::Elementwise elementwise) {
-  switch (elementwise) {
-    case ir::Elementwise::no: return "no";
-    case ir::Elementwise::same: return "same";
-    case ir::Elementwise::truth: return "truth";
-    case ir::Elementwise::real: return "real";
-  }
-  return "";
-}
-
-nb::dict description_of(const ir::Primitive& primitive) {
+nb::dict description_of(const Op& op) {
   nb::dict description;
-  description["name"] = primitive.name;
-  description["summary"] = primitive.summary;
-  description["least_operands"] = primitive.operands.least;
-  description["most_operands"] = primitive.operands.most == ir::Count::kAny
-                                     ? nb::object(nb::none())
-                                     : nb::cast(primitive.operands.most);
-  description["takes"] = dtypes_of(primitive.takes);
-  description["attributes"] = attributes_of(primitive);
-  description["elementwise"] = name_of(primitive.elementwise);
-  description["has_signature"] =
-      primitive.signature != nullptr || primitive.elementwise != ir::Elementwise::no;
-  // What the loops of the signature compute; those without a body only move elements.
-  const ir::ScalarBody& body = primitive.body;
-  description["has_body"] = body.real || body.integer || body.natural || body.complex;
-  description["rules"] = rules_of(primitive);
+  description["name"] = op.name;
+  description["summary"] = op.summary;
+  description["least_operands"] = op.operands.least;
+  description["most_operands"] =
+      op.operands.most == ir::Count::kAny ? nb::object(nb::none()) : nb::cast(op.operands.most);
+  description["takes"] = dtypes_of(op.takes);
+  description["attributes"] = attributes_of(op);
+  description["elementwise"] = name_of(op.elementwise);
+  description["has_signature"] = op.has_signature;
+  description["has_body"] = op.has_body;
+  description["rules"] = nb::tuple(nb::cast(op.rules));
+  description["not_differentiable"] = op.not_differentiable;
+  description["has_effects"] = op.has_effects;
+  description["communicates"] = op.communicates;
+  description["oracle"] = op.oracle;
   return description;
 }
 
-// Those that compute. A trace's placeholder for a captured value is none of them.
 nb::list descriptions() {
   nb::list list;
-  for (const ir::Primitive* primitive : ir::primitives()) {
-    const bool computes = primitive->structure == ir::Structure::machine;
-    if (computes && !primitive->is_stand_in) list.append(description_of(*primitive));
-  }
+  for (const Op& op : ops()) list.append(description_of(op));
   return list;
 }
 

@@ -19,6 +19,7 @@ const ir::Primitive& softsign_primitive() {
   static const ir::Primitive& primitive = declare(
       {.primitive = {.name = "softsign",
                      .summary = "x / (1 + |x|).",
+                     .oracle = "x / (1 + |x|) of NumPy's arrays",
                      .operands = ir::exactly(1),
                      .takes = kFloatings,
                      .elementwise = ir::Elementwise::same,

@@ -1,0 +1,144 @@
+"""What the headers of plait/ops declare for users: functions by name, as they stand there with their comments."""
+
+import dataclasses
+import pathlib
+import re
+
+HEADERS = pathlib.Path(__file__).resolve().parents[1] / "plait" / "ops"
+
+# Headers for who writes operations, not for who uses them.
+NOT_FOR_USERS = {
+    "along": "helpers of rules along an axis", "call": "what errors say of a call",
+    "contraction": "what einsum and tensordot are made of",
+    "contraction_order": "what einsum asks", "declare": "how primitives are declared", "fft_primitives": "primitives",
+    "gather": "primitives; brackets are for users", "index_plan": "what brackets ask", "linalg_parts": "helpers of rules",
+    "lattice": "primitives", "loss_parts": "helpers of losses",
+    "linalg_primitives": "primitives", "linalg_routines": "kernels", "operand": "what arguments are converted to",
+    "philox": "the stream of bits below plait.random", "random_attempts": "what is drawn by trying",
+    "random_functions": "what functions of plait.random share", "random_primitives": "primitives",
+    "resampling_taps": "what interpolate is made of", "samples": "helpers of what is seen from outside", "scatter": "primitives; x.at[index] is for users",
+    "table": "what plait.ops() gives", "update_slice": "a primitive; x.at[index] is for users", "window": "primitives; pooling is for users",
+}
+
+# Functions that Python reaches otherwise.
+ELSEWHERE = {
+    "plait.stddev": "plait.std, as NumPy calls it", "plait.index": "x[...]",
+    "plait.trace": "plait.linalg.trace; plait.trace records a program",
+    "plait.convolution": "a primitive: plait.apply", "plait.convolution_input_gradient": "a primitive: plait.apply",
+    "plait.convolution_weight_gradient": "a primitive: plait.apply", "plait.widened": "a helper of sums and scans",
+    "plait.call_back": "a part of plait.callback", "plait.keep_callback": "a part of plait.callback",
+    "plait.value_like": "a helper of x.at[index]", "plait.stretched": "a helper of x.at[index]",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Statement:
+    """A function's declaration, without its body, between two places of a text."""
+
+    namespace: tuple
+    name: str
+    begin: int
+    end: int
+
+
+@dataclasses.dataclass(frozen=True)
+class Declaration:
+    path: str  # "plait.fft.rfft"
+    header: str  # the stem of its file, which is also the name of its family
+    text: str
+    comment: str  # that stands above it
+
+
+def without_comments(text):
+    """Spaces in their place, so that all else stays where it was."""
+    blank = lambda match: re.sub(r"[^\n]", " ", match[0])
+    return re.sub(r"//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*", blank, text, flags=re.S | re.M)
+
+
+def matching(text, begin):
+    """Behind the brace that closes the one at `begin`."""
+    depth = 0
+    for place in range(begin, len(text)):
+        depth += {"{": 1, "}": -1}.get(text[place], 0)
+        if depth == 0:
+            return place + 1
+    raise ValueError("braces do not match")
+
+
+def name_declared(statement):
+    """Of a function; None for anything else."""
+    statement = re.sub(r"^\s*template\s*<[^{}]*?>\s*(?=[a-zA-Z\[])", "", statement.strip())
+    if re.match(r"(using|struct|class|enum|static_assert|namespace|friend|extern)\b", statement) or "(" not in statement:
+        return None
+    before = statement[:statement.index("(")]
+    if "=" in before or "operator" in before:
+        return None
+    name = re.search(r"(\w+)\s*$", before)
+    return name and name[1]
+
+
+def statements_of(text, namespace=(), begin=0, end=None):
+    """The functions declared at the level of namespaces, of a text without comments."""
+    end = len(text) if end is None else end
+    place, first, statement = begin, begin, ""
+
+    def declared(until):
+        name = name_declared(statement)
+        if name:
+            yield Statement(namespace, name, first + len(text[first:until]) - len(text[first:until].lstrip()), until)
+
+    while place < end:
+        character = text[place]
+        if character == ";":
+            yield from declared(place + 1)
+            statement, first = "", place + 1
+        elif character == "{":
+            behind = matching(text, place)
+            inner = re.search(r"namespace\s+([\w:]+)\s*$", statement)
+            is_initialiser = statement.count("(") > statement.count(")")
+            if inner:
+                yield from statements_of(text, namespace + tuple(inner[1].split("::")), place + 1, behind - 1)
+            elif not is_initialiser:
+                yield from declared(place)
+            is_open = is_initialiser or re.match(r"\s*(struct|class|enum)\b", statement)
+            statement, first = (statement + "{}", first) if is_open else ("", behind)
+            place = behind - 1
+        elif character != "}":
+            statement += character
+        place += 1
+
+
+def functions_of(text):
+    """(namespace, name) of the functions declared at the level of namespaces."""
+    return {(each.namespace, each.name) for each in statements_of(without_comments(text))}
+
+
+def comment_above(text, begin):
+    """The lines of a comment that end where something begins; none where that is a title of what follows."""
+    lines = text[:begin].rstrip(" ").split("\n")[:-1]
+    comment = []
+    while lines and lines[-1].startswith("//"):
+        comment.insert(0, lines.pop())
+    return "" if comment and comment[0].startswith("// ----") else "\n".join(comment)
+
+
+def with_end_of_line(text, end):
+    """Up to the end of a comment behind the statement."""
+    rest = re.match(r"[ \t]*//[^\n]*(?:\n[ \t]{8,}//[^\n]*)*", text[end:])
+    return end + len(rest[0]) if rest else end
+
+
+def public_headers():
+    return [header for header in sorted(HEADERS.glob("*.h")) if header.stem not in NOT_FOR_USERS]
+
+
+def declarations():
+    """Of all public functions, overloads one after another."""
+    for header in public_headers():
+        text = header.read_text(encoding="utf-8")
+        for each in statements_of(without_comments(text)):
+            if each.name == "enumerator_names" or re.fullmatch(r"register_\w+", each.name):
+                continue
+            declared = text[each.begin:with_end_of_line(text, each.end)].rstrip()
+            yield Declaration(".".join((*each.namespace, each.name)), header.stem,
+                              declared if text[each.end - 1] == ";" else declared + ";", comment_above(text, each.begin))
