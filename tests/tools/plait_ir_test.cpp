@@ -242,12 +242,22 @@ TEST_F(PlaitIr, RefusesArgumentsThatDoNotFit) {
   }
 }
 
-TEST_F(PlaitIr, ListsPrimitivesAndRules) {
-  std::string primitives = run("primitives").output;
-  for (auto name : {"add ", "while ", "literal ", "matmul ", "print "})
-    EXPECT_NE(primitives.find(name), std::string::npos) << name;
+TEST_F(PlaitIr, ListsOperationsAndRules) {
+  std::string ops = run("ops").output;
+  for (auto name : {"\nadd ", "\nwhile ", "\nliteral ", "\nmatmul ", "\nprint ", "numpy.matmul\n"})
+    EXPECT_NE(ops.find(name), std::string::npos) << name;
   EXPECT_NE(run("rules").output.find("scope           A size is used only where it is known.\n"),
             std::string::npos);
+}
+
+TEST_F(PlaitIr, TellsAllOfOneOperation) {
+  std::string sum = run("ops reduce_sum").output;
+  for (auto line : {"name        reduce_sum\n", "operands    1\n",
+                    "attributes  axes, needs_some = false\n", "oracle      numpy.sum\n"})
+    EXPECT_NE(sum.find(line), std::string::npos) << sum;
+  Outcome unknown = run("ops reduce_sums");
+  EXPECT_EQ(unknown.status, 1);
+  EXPECT_NE(unknown.errors.find("did you mean reduce_sum"), std::string::npos) << unknown.errors;
 }
 
 TEST_F(PlaitIr, MalformedInputIsAnErrorThatSaysWhere) {
@@ -288,7 +298,7 @@ TEST_F(PlaitIr, HelpHasAnExampleForEachCommand) {
   Outcome help = run("--help");
   EXPECT_EQ(help.status, 0);
   for (std::string command : {"print", "verify", "convert", "rewrite", "prune", "dot", "svg",
-                              "identity", "effects", "primitives", "rules", "run"}) {
+                              "identity", "effects", "ops", "rules", "run"}) {
     EXPECT_NE(help.output.find("\n  " + command), std::string::npos) << command;
     Outcome of_command = run(command + " --help");
     EXPECT_EQ(of_command.status, 0) << command;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "plait/ir/effect_analysis.h"
 #include "plait/ir/graph.h"
@@ -14,6 +15,7 @@
 #include "plait/ir/prune.h"
 #include "plait/ir/rewrite.h"
 #include "plait/ir/verify.h"
+#include "plait/ops/table.h"
 
 #include "files.h"
 #include "run.h"
@@ -26,7 +28,7 @@ namespace {
 struct Options {
   std::string input, output;
   bool no_locations = false, prune = false, instructions = false;
-  std::string form;
+  std::string form, op;
   std::vector<std::string> rules;
   RunOptions run;
 };
@@ -176,10 +178,23 @@ void tell_effects(const Options& options) {
   write_all(options.output, out);
 }
 
-void list_primitives(const Options&) {
+void list_ops(const Options& options) {
+  if (!options.op.empty()) return write_all("", plait::op_of(primitive(options.op)).text());
   std::string out;
-  for (const Primitive* each : primitives())
-    out += fmt::format("{:28}{}\n", each->name, each->summary);
+  const auto line = [&](std::string_view name, std::string_view operands, std::string_view dtypes,
+                        std::string_view rules, std::string_view oracle) {
+    out += fmt::format("{:26}{:10}{:38}{:36}{}\n", name, operands, dtypes, rules, oracle);
+  };
+  line("name", "operands", "dtypes", "rules", "oracle");
+  for (const plait::Op& op : plait::ops()) {
+    line(op.name, plait::text_of(op.operands), op.takes.text(),
+         fmt::format("{}", fmt::join(op.rules, ", ")), op.oracle);
+  }
+  out += "\nand of the IR itself:\n";
+  for (const Primitive* each : primitives()) {
+    if (each->structure != Structure::machine)
+      out += fmt::format("{:26}{}\n", each->name, each->summary);
+  }
   write_all("", out);
 }
 
@@ -200,8 +215,10 @@ void Commands::add_telling_commands() {
   add_reading("effects", "Tells what each function does besides computing results.",
               "plait-ir effects model.plait --instructions", tell_effects)
       .add_flag("--instructions", options_->instructions, "And each instruction");
-  add("primitives", "Lists the operations that programs are made of.", "plait-ir primitives",
-      list_primitives);
+  add("ops", "Lists the operations that programs are made of, or says all of one.",
+      "plait-ir ops softmax", list_ops)
+      .add_option("NAME", options_->op,
+                  "Of which operation; all of them, a line each, if not given");
   add("rules", "Lists the rules that programs must keep.", "plait-ir rules", list_rules);
 }
 
