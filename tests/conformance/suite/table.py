@@ -4,7 +4,7 @@ import collections
 
 import plait
 
-from suite import differences
+from suite import differences, oracles
 from suite.cases import CASES, UNKNOWN
 
 MOST_DIFFERENCES = 0.02
@@ -24,11 +24,14 @@ DERIVATIVES = {"partials", "transposes", "tangents", "not_differentiable"}
 def _problems():
     table = plait.ops()
     for name, primitive in table.items():
+        if not primitive.oracle:
+            yield f"{name}: no oracle: say in its declaration, behind the summary, what it is checked against"
         if name in ALONG_NAMED_AXES:
             continue
         if name not in CASES:
             yield f"{name}: no cases: add them to tests/conformance/families (README.md there says how)"
             continue
+        yield from (f"{name}: {problem}" for problem in oracles.problems(CASES[name]))
         if not primitive.summary:
             yield f"{name}: no summary"
         if bool(DERIVATIVES & set(primitive.rules)) == (name in WITHOUT_DERIVATIVE):
