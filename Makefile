@@ -83,8 +83,10 @@ check-all: ## run the tests, the checks and every variant of the build
 install: build ## install to PREFIX (/usr/local)
 	@$(STEP) 'Installing to $(PREFIX)' cmake --install build/release --prefix '$(PREFIX)'
 
-docs: ## check the links of the manual (docs/)
-	@$(STEP) 'Checking links' scripts/check_links.py
+docs: ## write a page for every operation (build/docs/ops), and check the links of the manual
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/docs.sh
 
 clean: ## remove what the builds made (not .venv)
 	@rm -rf build carried .setup

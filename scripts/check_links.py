@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every relative link of the Markdown files leads to a file of this repository."""
+"""Checks that every relative link of the Markdown files leads to a file: of those of this repository, and of those in the
+folders that the command line names."""
 
 import pathlib
 import re
@@ -33,6 +34,7 @@ def main():
     listed = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard", "*.md"],
                             check=True, capture_output=True, text=True)
     files = [pathlib.Path(name) for name in listed.stdout.split()]
+    files += [file for folder in sys.argv[1:] for file in sorted(pathlib.Path(folder).rglob("*.md"))]
     broken = [problem for file in files if file.exists() for problem in broken_links(file)]
     print("\n".join(broken) if broken else f"   {len(files)} files, no broken link")
     return 1 if broken else 0

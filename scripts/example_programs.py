@@ -1,0 +1,92 @@
+"""The programs that examples record: which primitives a function is made of, and which dtypes it may be called with."""
+
+import re
+
+import numpy as np
+import plait
+
+import examples
+
+
+class Call:
+    """Of a function in an example, with the program that it is."""
+
+    def __init__(self, function, arguments, keywords):
+        self.function = function
+        # Within a vmap, for example: then it is recorded for one sample.
+        self.is_within = plait._core._is_tracing()
+        leaves, self.tree = plait.tracing.flatten((arguments, keywords))
+        self.tensors = [leaf for _, leaf in leaves]
+        self.program = self.recorded(self.tensors)
+
+    def recorded(self, tensors):
+        """As text; None where it reads numbers, is no operation, or refuses what it is given."""
+        def again(*given):
+            arguments, keywords = plait.tracing.unflatten(self.tree, iter(given))
+            return self.function(*arguments, **keywords)
+
+        try:
+            program = plait.trace(lambda: again(*tensors))() if self.is_within else plait.trace(again)(*tensors)
+        except Exception:  # noqa: BLE001
+            return None
+        text = re.sub(r"^plait \d+\n+", "", program.text())
+        return re.sub(r" +; [^\n]*$", "", text, flags=re.M).strip()
+
+    def dtypes(self):
+        """The dtype of the first result for each dtype that its operands may have: those with numbers, where there are."""
+        if self.is_within or not self.tensors:
+            return {}
+        numbers = [each for each in self.tensors if each.dtype.kind in ("floating", "complex")]
+        first = (numbers or self.tensors)[0]
+        results = {}
+        for dtype in plait.dtypes:
+            alike = [each.dtype == first.dtype for each in self.tensors]
+            # Of several of integers, the others may be places.
+            choices = [alike, [each is first for each in self.tensors]] if first.dtype.kind == "integer" else [alike]
+            for chosen in choices:
+                program = self.recorded([plait.Spec(f"{dtype.name}{list(each.shape)}") if is_chosen else each
+                                         for each, is_chosen in zip(self.tensors, chosen)])
+                result = re.search(r"-> (?:<[^>]*> )?\((\w+)", program or "")
+                if result:
+                    results.setdefault(dtype, result[1])
+        return results
+
+
+class _Watched:
+    """A module of plait that notes the calls of one function in it."""
+
+    def __init__(self, module, names, calls):
+        self._module, self._names, self._calls = module, names, calls
+
+    def __getattr__(self, name):
+        found = getattr(self._module, name)
+        if name != self._names[0]:
+            return found
+        if len(self._names) > 1:
+            return _Watched(found, self._names[1:], self._calls)
+
+        def call(*arguments, **keywords):
+            self._calls.append(Call(found, arguments, keywords))
+            return found(*arguments, **keywords)
+
+        return call
+
+
+def calls_in(example):
+    """How an example calls the function that it is for; that of a primitive calls plait.apply."""
+    calls = []
+    path = example.name if examples.function_of(example.name) else "apply"
+    scope = {"plait": _Watched(plait, path.split("."), calls), "np": np}
+    for statement in example.statements():
+        examples.printed_by(statement, scope)
+    return calls
+
+
+def programs_of(calls):
+    """What calls are, as text: each program once, and none without instructions."""
+    return [text for text in dict.fromkeys(call.program for call in calls) if text and instructions_of(text)]
+
+
+def instructions_of(text):
+    """The names of a program's instructions."""
+    return re.findall(r"^ +(?:[%<][^=\n]*= )?(\w+)(?= |$)", text, flags=re.M)

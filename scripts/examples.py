@@ -1,0 +1,163 @@
+"""The examples of docs/examples: a heading `## name` for each function of plait, and below it what one types and sees.
+tests/python/examples_test.py runs them, scripts/docs.py puts them on the pages, with the programs that they record
+(example_programs.py)."""
+
+import contextlib
+import dataclasses
+import doctest
+import functools
+import io
+import math
+import pathlib
+import re
+import sys
+
+import numpy as np
+import plait
+
+import headers
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+FOLDER = ROOT / "docs" / "examples"
+PLACES = {"": plait, "fft.": plait.fft, "linalg.": plait.linalg, "random.": plait.random}
+# The family of what no header of plait/ops declares under that name.
+OTHERS = "python"
+CALLED_IN_CPP = {"std": "stddev"}
+NUMBER = re.compile(r"-?(?:\b\d+\.?\d*(?:e[-+]?\d+)?|\binf\b|\bnan\b)")
+PARSER = doctest.DocTestParser()
+
+
+@dataclasses.dataclass
+class Example:
+    """What stands below one heading."""
+
+    name: str
+    family: str
+    text: str
+    line: int
+
+    @property
+    def place(self):
+        return f"docs/examples/{self.family}.md"
+
+    def statements(self):
+        return [part for part in PARSER.parse(self.text) if not isinstance(part, str)]
+
+    def doctest(self):
+        return PARSER.get_doctest(self.text, {"plait": plait, "np": np}, self.name, self.place, self.line)
+
+
+class Checker(doctest.OutputChecker):
+    """Numbers need only be near: their last digits depend on the processor and its libraries."""
+
+    def check_output(self, want, got, optionflags):
+        if super().check_output(want, got, optionflags):
+            return True
+        words = ["".join(NUMBER.sub("#", text).split()) for text in (want, got)]
+        numbers = [[float(each) for each in NUMBER.findall(text)] for text in (want, got)]
+        return words[0] == words[1] and all(map(_near, *numbers))
+
+
+def _near(a, b):
+    return a == b or math.isclose(a, b, rel_tol=1e-5, abs_tol=1e-6) or (math.isnan(a) and math.isnan(b))
+
+
+def read():
+    """The examples in the order of their files."""
+    found = []
+    for file in sorted(FOLDER.glob("*.md")):
+        parts = re.split(r"^## (\S+)\n", file.read_text(encoding="utf-8"), flags=re.M)
+        line = parts[0].count("\n") + 1
+        for name, text in zip(parts[1::2], parts[2::2]):
+            found.append(Example(name, file.stem, text, line))
+            line += text.count("\n") + 1
+    return found
+
+
+def function_of(name):
+    """By the name that stands in a heading; None for what is no function of plait."""
+    path, _, last = name.rpartition(".")
+    place = PLACES.get(path + "." if path else "")
+    return getattr(place, last, None) if place else None
+
+
+@functools.cache
+def families():
+    """Of each public function of plait by its name: the headers that declare it, of which one is its family."""
+    declared = {}
+    for each in headers.declarations():
+        declared.setdefault(each.path.removeprefix("plait."), set()).add(each.header)
+    found = {}
+    for prefix, place in PLACES.items():
+        for last, function in vars(place).items():
+            name = prefix + last
+            is_of_core = type(function).__name__ == "nb_func" and not last.startswith("_")
+            if is_of_core or (name in declared and "plait." + name not in headers.ELSEWHERE):
+                found[name] = declared.get(CALLED_IN_CPP.get(name, name), {OTHERS})
+    return found
+
+
+def aliases_of(name):
+    """Other names of the same function."""
+    return [other for other in families() if other != name and function_of(other) is function_of(name)]
+
+
+def problems():
+    """In words: what has no example, and what the examples have that is not there."""
+    expected, found = families(), {}
+    for example in read():
+        if example.name in found:
+            yield f"{example.place}: {example.name} is there twice"
+        found[example.name] = example
+        if example.name not in expected and example.name not in plait.ops():
+            yield f"{example.place}: plait.{example.name} is no function of plait (or one that has become another's)"
+        elif example.name in expected and example.family not in expected[example.name]:
+            yield f"{example.place}: {example.name} belongs in docs/examples/{min(expected[example.name])}.md"
+        elif example.name in expected and not re.search(rf"\bplait\.{re.escape(example.name)}\b", example.text):
+            yield f"{example.place}: the example of {example.name} does not call it"
+    for name in sorted(set(expected) - set(found)):
+        if any(other in found for other in aliases_of(name)):
+            continue
+        yield (f"plait.{name} has no example: add `## {name}` with a doctest to docs/examples/{min(expected[name])}.md "
+               "(scripts/docs.py --fill writes what it gives)")
+
+
+def failures(example):
+    """What doctest says of an example that gives something else; "" where all is well."""
+    report = []
+    runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=doctest.ELLIPSIS)
+    runner.run(example.doctest(), out=report.append)
+    return "".join(report)
+
+
+def printed_by(statement, scope):
+    """What one statement prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        try:
+            exec(compile(statement.source, "<example>", "single"), scope)  # noqa: S102
+        except Exception as error:  # as doctest has it
+            sys.stdout.write(f"Traceback (most recent call last):\n    ...\n{type(error).__module__}.{type(error).__name__}: {error}\n")
+    return out.getvalue()
+
+
+def filled(text):
+    """An example's text with what it gives, behind statements where nothing stands."""
+    scope, parts = {"plait": plait, "np": np}, []
+    for part in PARSER.parse(text):
+        if isinstance(part, str):
+            parts.append(part)
+            continue
+        given = printed_by(part, scope).replace("\n\n", "\n<BLANKLINE>\n")
+        lines = part.source.splitlines()
+        parts += [f"{' ' * part.indent}{'>>> ' if k == 0 else '... '}{line}\n" for k, line in enumerate(lines)]
+        parts += [f"{' ' * part.indent}{line}\n" if line else "\n" for line in (part.want or given).splitlines()]
+    return "".join(parts)
+
+
+def fill():
+    """Writes what examples without a result give into their files."""
+    for file in sorted(FOLDER.glob("*.md")):
+        parts = re.split(r"^(## \S+\n)", file.read_text(encoding="utf-8"), flags=re.M)
+        parts[2::2] = [filled(text) for text in parts[2::2]]
+        file.write_text("".join(parts), encoding="utf-8")
