@@ -202,6 +202,7 @@ class Pages:
         says = {"operands": operands_in_words(primitive),
                 "dtypes": dtypes_in_words(primitive.takes) if primitive.most_operands != 0 else "",
                 "attributes": ", ".join(attributes), "result": result_in_words(primitive),
+                "in a program": self.instruction_of(primitive.name),
                 "derivative": derivative_in_words(primitive), "batched by": batching_in_words(primitive),
                 "effects": effects_in_words(primitive), "checked against": primitive.oracle}
         yield table(("", ""), [(what, is_so) for what, is_so in says.items() if is_so])
@@ -211,6 +212,11 @@ class Pages:
         users = [name for name, used in self.primitives.items() if primitive.name in used and name != primitive.name]
         if users:
             yield "In the examples of " + ", ".join(link(each) for each in sorted(users)) + "."
+
+    def instruction_of(self, name):
+        """One of that primitive, as it stands in the program of an example; "" where there is none."""
+        lines = (line for of_example in self.programs.values() for text in of_example for line in text.split("\n"))
+        return next((f"`{line.strip()}`" for line in lines if example_programs.instructions_of(line) == [name]), "")
 
     def index(self):
         yield "# Operations"
@@ -257,7 +263,7 @@ def main():
     print("\n".join(problems), file=sys.stderr, end="\n" if problems else "")
     pages = Pages(options.out.resolve())
     pages.write()
-    print(f"   {len(pages.families)} functions and {len(pages.table)} primitives, {len(pages.names())} pages: {options.out / 'index.md'}")
+    print(f"   {len(pages.families)} functions and {len(pages.table)} primitives, {len(pages.names())} pages: {os.path.relpath(options.out / 'index.md')}")
     return 1 if problems else 0
 
 
