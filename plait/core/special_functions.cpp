@@ -1,29 +1,14 @@
 #include "plait/core/special_functions.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
-#include <limits>
 #include <numbers>
+
+#include "plait/core/gamma_parts.h"
 
 namespace plait::special {
 namespace {
-
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-// ln x - 1/(2x) - sum of B_2k / (2k x^2k), from where that is exact. In long double, since the
-// function is near 0 where its parts are not.
-long double digamma_of_positive(long double x) {
-  constexpr std::array<long double, 8> kSeries = {1.0L / 12,   -1.0L / 120,    1.0L / 252,
-                                                  -1.0L / 240, 1.0L / 132,     -691.0L / 32760,
-                                                  1.0L / 12,   -3617.0L / 8160};
-  long double below = 0;
-  for (; x < 16; x += 1) below += 1 / x;
-  const long double square = 1 / (x * x);
-  long double sum = 0;
-  for (size_t i = kSeries.size(); i-- > 0;) sum = (sum + kSeries[i]) * square;
-  return std::log(x) - 1 / (2 * x) - sum - below;
-}
 
 // Where the odd series of erf's inverse suffices as a start, or Winitzki's formula.
 double erf_inverse_guess(double y) {
@@ -36,26 +21,48 @@ double erf_inverse_guess(double y) {
 
 // Σ_k 1 / (x + k)^s for s > 1 and x > 0: the first terms, then Euler's and Maclaurin's formula for
 // the rest.
-double hurwitz_zeta(double s, double x) {
-  constexpr std::array<double, 8> kBernoulli = {1.0 / 6,  -1.0 / 30,     1.0 / 42, -1.0 / 30,
-                                                5.0 / 66, -691.0 / 2730, 7.0 / 6,  -3617.0 / 510};
-  double sum = 0;
-  for (const double far = 12 + s; x < far; x += 1) sum += std::pow(x, -s);
-  if (x == kInfinity) return sum;
+long double hurwitz_zeta(long double s, long double x) {
+  constexpr std::array<long double, 8> kBernoulli = {1.0L / 6,   -1.0L / 30,    1.0L / 42,
+                                                     -1.0L / 30, 5.0L / 66,     -691.0L / 2730,
+                                                     7.0L / 6,   -3617.0L / 510};
+  long double sum = 0;
+  for (const long double far = 16 + s; x < far; x += 1) {
+    const long double term = std::pow(x, -s);
+    sum += term;
+    // No more than about far / (s − 1) times the term is left.
+    if (!(term * far > 1e-19L * sum * (s - 1))) return sum;
+  }
+  if (std::isinf(x)) return 0;
   sum += std::pow(x, 1 - s) / (s - 1) + std::pow(x, -s) / 2;
-  double factor = s * std::pow(x, -s - 1);  // s (s + 1) … (s + 2k) x^(−s − 2k − 1)
-  double factorial = 2;                     // (2k + 2)!
+  long double factor = s * std::pow(x, -s - 1);  // s (s + 1) … (s + 2k) x^(−s − 2k − 1)
+  long double factorial = 2;                     // (2k + 2)!
   for (size_t k = 0; k < kBernoulli.size(); ++k) {
     sum += kBernoulli[k] / factorial * factor;
-    const double next = s + 2 * static_cast<double>(k) + 1;
+    const long double next = s + 2 * static_cast<long double>(k) + 1;
     factor *= next * (next + 1) / (x * x);
-    const double last = 2 * static_cast<double>(k) + 2;
+    const long double last = 2 * static_cast<long double>(k) + 2;
     factorial *= (last + 1) * (last + 2);
   }
   return sum;
 }
 
 }  // namespace
+
+double entropy(double x) {
+  if (x > 0) return -x * std::log(x);
+  return x < 0 ? -kInfinity : x;
+}
+
+double times_power_of_2(double x, double e) {
+  if (std::isnan(e)) return e;
+  return std::ldexp(x, static_cast<int>(std::clamp(e, -5000.0, 5000.0)));
+}
+
+double exponent(double x) {
+  int result = 0;
+  if (std::isfinite(x)) std::frexp(x, &result);
+  return result;
+}
 
 double log_gamma(double x) {
   int sign = 0;  // std::lgamma keeps it in a global, which threads would share
@@ -81,7 +88,8 @@ double polygamma(double n, double x) {
   const bool is_odd = std::fmod(n, 2) == 1;
   if (x == 0) return is_odd ? kInfinity : std::copysign(kInfinity, -x);
   if (x > 0) {
-    const double size = std::exp(log_gamma(n + 1)) * hurwitz_zeta(n + 1, x);
+    const auto size =
+        static_cast<double>(std::exp(log_gamma_of_one_and(n)) * hurwitz_zeta(n + 1, x));
     return is_odd ? size : -size;
   }
   const double whole = std::nearbyint(x);
@@ -90,7 +98,19 @@ double polygamma(double n, double x) {
   // The derivative of ψ(x) = ψ(1 − x) − π / tan(π x).
   const double sine = std::sin(std::numbers::pi * (x - whole));
   const double root = std::numbers::pi / sine;
-  return root * root - hurwitz_zeta(2, 1 - x);
+  return root * root - static_cast<double>(hurwitz_zeta(2, 1 - x));
+}
+
+double zeta(double x, double q) {
+  if (std::isnan(q) || !(x >= 1)) return kNan;
+  if (x == 1) return kInfinity;
+  if (q > 0) return static_cast<double>(hurwitz_zeta(x, q));
+  if (q == std::floor(q)) return kInfinity;
+  if (x != std::floor(x)) return kNan;
+  // The terms below 0 are those of two other sums, with the sign of (−1)^x.
+  const long double wide = q, above = wide - std::floor(wide), below = std::ceil(wide) - wide;
+  const long double size = hurwitz_zeta(x, below) - hurwitz_zeta(x, 1 - wide);
+  return static_cast<double>(hurwitz_zeta(x, above) + (std::fmod(x, 2) == 1 ? -size : size));
 }
 
 double erf_inverse(double y) {
