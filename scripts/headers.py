@@ -16,7 +16,8 @@ NOT_FOR_USERS = {
     "linalg_primitives": "primitives", "linalg_routines": "kernels", "operand": "what arguments are converted to",
     "philox": "the stream of bits below plait.random", "random_attempts": "what is drawn by trying",
     "random_functions": "what functions of plait.random share", "random_primitives": "primitives",
-    "resampling_taps": "what interpolate is made of", "samples": "helpers of what is seen from outside", "scatter": "primitives; x.at[index] is for users",
+    "resampling_taps": "what interpolate is made of", "samples": "helpers of what is seen from outside",
+    "scalar_functions": "how functions of numbers are declared", "scatter": "primitives; x.at[index] is for users",
     "table": "what plait.ops() gives", "update_slice": "a primitive; x.at[index] is for users", "window": "primitives; pooling is for users",
 }
 

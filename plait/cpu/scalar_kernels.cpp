@@ -2,8 +2,10 @@
 // computed with as f64 and rounded.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <type_traits>
 
+#include "plait/core/divisors.h"
 #include "plait/core/element.h"
 #include "plait/core/special_functions.h"
 #include "plait/cpu/kernels.h"
@@ -24,6 +26,13 @@ double tanh(double x) {
     return std::copysign(t / (t + 2), x);
   }
   return std::copysign(1 - 2 / (std::exp(2 * size) + 1), x);
+}
+
+double log_add_exp2(double a, double b) {
+  if (a == b) return a + 1;
+  const double distance = a - b;
+  if (std::isnan(distance)) return distance;
+  return std::max(a, b) + std::log1p(std::exp2(-std::abs(distance))) * std::numbers::log2e;
 }
 
 double log_add_exp(double a, double b) {
@@ -102,8 +111,18 @@ void binary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(function(a[i], b[i]));
 }
 
+template <class T, auto function>
+void ternary_of(std::byte* out, const std::byte* const* in, int64_t count) {
+  const auto* a = reinterpret_cast<const T*>(in[0]);
+  const auto* b = reinterpret_cast<const T*>(in[1]);
+  const auto* c = reinterpret_cast<const T*>(in[2]);
+  auto* to = reinterpret_cast<T*>(out);
+  for (int64_t i = 0; i < count; ++i) to[i] = static_cast<T>(function(a[i], b[i], c[i]));
+}
+
 using Unary = double (*)(double);
 using Binary = double (*)(double, double);
+using Ternary = double (*)(double, double, double);
 
 template <class T, Unary function>
 void add(Kernels& kernels, std::string_view op) {
@@ -119,6 +138,17 @@ void add_both(Kernels& kernels, std::string_view op) {
   add<double, function>(kernels, op);
 }
 
+template <Binary function>
+void add_both(Kernels& kernels, std::string_view op) {
+  add_binary<float, function>(kernels, op);
+  add_binary<double, function>(kernels, op);
+}
+template <Ternary function>
+void add_both(Kernels& kernels, std::string_view op) {
+  kernels.push_back({op, DType::f32, DType::f32, 3, ternary_of<float, function>});
+  kernels.push_back({op, DType::f64, DType::f64, 3, ternary_of<double, function>});
+}
+
 template <class T>
 void add_divisions(Kernels& kernels) {
   add_binary<T, static_cast<T (*)(T, T)>(std::fmod)>(kernels, "fmod");
@@ -131,6 +161,12 @@ void add_divisions(Kernels& kernels) {
 template <class... T>
 void add_powers(Kernels& kernels) {
   (add_binary<T, integer_power<T>>(kernels, "power"), ...);
+}
+
+template <class... T>
+void add_divisors(Kernels& kernels) {
+  (add_binary<T, common_divisor<T>>(kernels, "gcd"), ...);
+  (add_binary<T, common_multiple<T>>(kernels, "lcm"), ...);
 }
 
 template <DType dtype, class Bits>
@@ -160,6 +196,32 @@ void add_double_functions(Kernels& kernels) {
   add_binary<double, log_add_exp>(kernels, "logaddexp");
 }
 
+void add_special_functions(Kernels& kernels) {
+  add_both<log_add_exp2>(kernels, "logaddexp2");
+  add_both<special::entropy>(kernels, "entr");
+  add_both<special::times_power_of_2>(kernels, "ldexp");
+  add_both<special::exponent>(kernels, "exponent");
+  add_both<special::scaled_erfc>(kernels, "erfcx");
+  add_both<special::normal_share>(kernels, "ndtr");
+  add_both<special::log_normal_share>(kernels, "log_ndtr");
+  add_both<special::normal_quantile>(kernels, "ndtri");
+  add_both<special::bessel_i0>(kernels, "i0");
+  add_both<special::scaled_bessel_i0>(kernels, "i0e");
+  add_both<special::bessel_i1>(kernels, "i1");
+  add_both<special::scaled_bessel_i1>(kernels, "i1e");
+  add_both<special::zeta>(kernels, "zeta");
+  add_both<special::log_beta>(kernels, "betaln");
+  add_both<special::gamma_share>(kernels, "gammainc");
+  add_both<special::gamma_rest>(kernels, "gammaincc");
+  add_both<special::gamma_density>(kernels, "gamma_density");
+  add_both<special::gamma_share_by_shape>(kernels, "gammainc_grad_a");
+  add_both<special::gamma_quantile_by_shape>(kernels, "random_gamma_grad");
+  add_both<special::beta_share>(kernels, "betainc");
+  add_both<special::beta_share_by_first>(kernels, "betainc_grad_a");
+  add_both<special::beta_share_by_second>(kernels, "betainc_grad_b");
+  add_both<special::beta_density>(kernels, "beta_density");
+}
+
 }  // namespace
 
 void add_scalar_kernels(Kernels& kernels) {
@@ -174,11 +236,12 @@ void add_scalar_kernels(Kernels& kernels) {
   add_both<special::erf_inverse>(kernels, "erfinv");
   add_both<special::log_gamma>(kernels, "lgamma");
   add_both<special::digamma>(kernels, "digamma");
-  add_binary<float, special::polygamma>(kernels, "polygamma");
-  add_binary<double, special::polygamma>(kernels, "polygamma");
+  add_both<special::polygamma>(kernels, "polygamma");
+  add_special_functions(kernels);
   add_divisions<float>(kernels);
   add_divisions<double>(kernels);
   add_powers<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(kernels);
+  add_divisors<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(kernels);
   add_next<DType::f64, uint64_t>(kernels);
   add_next<DType::f32, uint32_t>(kernels);
   add_next<DType::f16, uint16_t>(kernels);

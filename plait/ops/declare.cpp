@@ -59,6 +59,7 @@ void register_all() {
   register_segment_ops();
   register_update_slice();
   register_special_ops();
+  register_special_functions();
   register_activation_ops();
   register_convolution_ops();
   register_window_ops();

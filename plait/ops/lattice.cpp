@@ -188,6 +188,7 @@ struct LatticeTable {
   const ir::Primitive& recurrence =
       declare({.primitive = {.name = "lattice_recurrence",
                              .summary = "h[t, s] = begun[t, s] + Σ from_k[t, s]·h[t−1, s−k].",
+                             .oracle = "loops over numpy.sum",
                              .attributes = &ir::schema_of<LatticeAttributes>(),
                              .operands = ir::exactly(kLatticeWays + 1),
                              .takes = DTypeSet(DType::f32) | DType::f64,
@@ -199,6 +200,7 @@ struct LatticeTable {
   const ir::Primitive& logsumexp = declare(
       {.primitive = {.name = "lattice_logsumexp",
                      .summary = "h[t, s] = log(e^begun[t, s] + Σ e^(from_k[t, s] + h[t−1, s−k])).",
+                     .oracle = "loops over NumPy's logaddexp.reduce",
                      .attributes = &ir::schema_of<LatticeAttributes>(),
                      .operands = ir::exactly(kLatticeWays + 1),
                      .takes = DTypeSet(DType::f32) | DType::f64,

@@ -86,6 +86,7 @@ std::vector<Tensor> refuse_second_derivative(const RuleContext& c, std::span<con
 struct Parametric {
   const char* name;
   const char* summary;
+  const char* oracle;
   uint32_t operands;
   DTypeSet takes;
   void (*infer)(ir::Inference&);
@@ -97,6 +98,7 @@ struct Parametric {
 const ir::Primitive& parametric(Parametric declared) {
   return declare({.primitive = {.name = declared.name,
                                 .summary = declared.summary,
+                                .oracle = declared.oracle,
                                 .attributes = declared.attributes,
                                 .operands = ir::exactly(declared.operands),
                                 .takes = declared.takes | DTypeSet(DType::key),
@@ -114,8 +116,8 @@ Rules counts(decltype(Batching::of) batching) {
 const ParametricPrimitives& parametric_primitives() {
   static const ParametricPrimitives table{
       .gamma = parametric(
-          {"random_gamma", "For each parameter a number of the gamma distribution.", 2, kFloatings,
-           infer_gamma, random_gamma_now,
+          {"random_gamma", "For each parameter a number of the gamma distribution.",
+           "scipy.stats.kstest of many", 2, kFloatings, infer_gamma, random_gamma_now,
            Rules{.tangents = {kSecond | kResult, gamma_tangents},
                  .batching = {[](const ir::Attributes& a, Operands operands, const Lanes& lanes) {
                    return apply_all(parametric_primitives().gamma, all_batched(operands, lanes), a);
@@ -126,6 +128,7 @@ const ParametricPrimitives& parametric_primitives() {
                          .summary = "How the logarithm of a quantile of the gamma distribution "
                                     "moves with the parameter; operands are that and the "
                                     "logarithm.",
+                         .oracle = "differences of scipy.special.gammainc",
                          .operands = ir::exactly(2),
                          .takes = kFloatings,
                          .elementwise = ir::Elementwise::same,
@@ -135,13 +138,15 @@ const ParametricPrimitives& parametric_primitives() {
                                       }}},
            .rules = {.tangents = {Reads::nothing(), refuse_second_derivative}}}),
       .poisson = parametric(
-          {"random_poisson", "For each rate how many events there are.", 2, kFloatings,
+          {"random_poisson", "For each rate how many events there are.",
+           "scipy.stats.chisquare of many", 2, kFloatings,
            infer_poisson, random_poisson_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().poisson, all_batched(operands, lanes));
            })}),
       .binomial = parametric(
-          {"random_binomial", "For each number of trials and probability how many succeed.", 3,
+          {"random_binomial", "For each number of trials and probability how many succeed.",
+           "scipy.stats.chisquare of many", 3,
            kFloatings | DTypeSet(DType::i64), infer_binomial, random_binomial_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().binomial, all_batched(operands, lanes));
@@ -150,7 +155,7 @@ const ParametricPrimitives& parametric_primitives() {
           {"random_multinomial",
            "For each number of trials how many fall into each category, by weights along a last "
            "dimension.",
-           3, kFloatings | DTypeSet(DType::i64), infer_multinomial, random_multinomial_now,
+           "scipy.stats.chisquare of many", 3, kFloatings | DTypeSet(DType::i64), infer_multinomial, random_multinomial_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().multinomial, all_batched(operands, lanes));
            })}),

@@ -57,6 +57,7 @@ struct ReinterpretTable {
       declare({.primitive = {.name = "view_dtype",
                              .summary = "The same bytes as elements of another dtype; more or "
                                         "fewer of them along the last dimension.",
+                             .oracle = "views of NumPy's arrays",
                              .attributes = &ir::schema_of<ViewDtypeAttributes>(),
                              .operands = ir::exactly(1),
                              .takes = kAllButKeys,

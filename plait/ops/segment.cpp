@@ -168,6 +168,7 @@ struct RaggedTable {
       {.primitive = {.name = "ragged_dot",
                      .summary = "Each group of rows times a matrix of its own; operands rows, "
                                 "matrices, and how many rows each group has.",
+                     .oracle = "numpy.matmul of each group",
                      .operands = ir::exactly(3),
                      .takes = kNumbers,
                      .infer = infer_ragged_dot,
@@ -187,6 +188,7 @@ struct RaggedTable {
       {.primitive = {.name = "ragged_outer",
                      .summary = "For each group the product of its rows of two operands, the first "
                                 "transposed; operands, and how many rows each group has.",
+                     .oracle = "numpy.matmul of each group",
                      .operands = ir::exactly(3),
                      .takes = kNumbers,
                      .infer = infer_ragged_outer,

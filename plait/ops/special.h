@@ -16,6 +16,60 @@ Tensor polygamma(const Operand& n, const Operand& x);
 Tensor logaddexp(const Operand& a, const Operand& b);  // log(e^a + e^b)
 Tensor xlogy(const Operand& x, const Operand& y);      // x log y; 0 for x = 0 unless y is NaN
 
+Tensor xlog1py(const Operand& x, const Operand& y);     // x log(1 + y), likewise
+Tensor logaddexp2(const Operand& a, const Operand& b);  // log₂(2^a + 2^b)
+Tensor logit(const Operand& x);                         // log(x / (1 − x)): what sigmoid makes x of
+Tensor sinc(const Operand& x);                          // sin(π x) / (π x), 1 at 0
+
+// −x log x, and x log(x / y) with and without − x + y: 0 for x = 0 (and y ≥ 0), infinite for other
+// numbers beyond the positive ones.
+Tensor entr(const Operand& x);
+Tensor rel_entr(const Operand& x, const Operand& y);
+Tensor kl_div(const Operand& x, const Operand& y);
+
+// ---- The normal distribution, and relatives of erfc.
+Tensor erfcx(const Operand& x);     // e^(x²) erfc x
+Tensor ndtr(const Operand& x);      // the share below x
+Tensor log_ndtr(const Operand& x);  // its logarithm, also where the share is 0
+Tensor ndtri(const Operand& p);     // below which the share is p; NaN beyond 0 and 1
+
+// ---- Modified Bessel functions of the first kind; those with an e: times e^−|x|.
+Tensor i0(const Operand& x);
+Tensor i0e(const Operand& x);
+Tensor i1(const Operand& x);
+Tensor i1e(const Operand& x);
+
+// ---- Of Γ.
+Tensor zeta(const Operand& x, const Operand& q);    // Σ 1 / (q + k)^x, k = 0, 1, …
+Tensor betaln(const Operand& a, const Operand& b);  // log |B(a, b)|
+Tensor multigammaln(const Operand& a,
+                    int64_t order);  // log Γ of matrices: NaN for a ≤ (order − 1)/2
+// The shares of the gamma distribution of shape a below and above x, differentiable by both, but by
+// a once. Then the derivative of the first by a, and how a draw x moves with a where the share
+// below it is held: by x they may be differentiated.
+Tensor gammainc(const Operand& a, const Operand& x);
+Tensor gammaincc(const Operand& a, const Operand& x);
+Tensor gammainc_grad_a(const Operand& a, const Operand& x);
+Tensor random_gamma_grad(const Operand& a, const Operand& x);
+// The share of the beta distribution of shapes a and b below x, differentiable by all three, but by
+// the shapes once.
+Tensor betainc(const Operand& a, const Operand& b, const Operand& x);
+
+Tensor heaviside(const Operand& x, const Operand& at_zero);  // 0 below 0, 1 above, that at 0
+Tensor float_power(const Operand& a, const Operand& b);      // in f64, or c128
+Tensor deg2rad(const Operand& x);
+Tensor rad2deg(const Operand& x);
+Tensor gcd(const Operand& a, const Operand& b);  // of integers
+Tensor lcm(const Operand& a, const Operand& b);
+
+// x = mantissa · 2^exponent, where ½ ≤ |mantissa| < 1 or x is 0, infinite or NaN; exponents are
+// i32.
+struct MantissaAndExponent {
+  Tensor mantissa, exponent;
+};
+MantissaAndExponent frexp(const Operand& x);
+Tensor ldexp(const Operand& x, const Operand& exponent);  // x · 2^exponent, rounded once
+
 Tensor fmod(const Operand& a, const Operand& b);       // has the sign of a; integers by 0 give 0
 Tensor frac(const Operand& x);                         // what trunc leaves
 Tensor nextafter(const Operand& x, const Operand& y);  // the next number towards y
@@ -43,5 +97,6 @@ Tensor allclose(const Operand& a, const Operand& b, const Closeness& closeness =
 Tensor array_equal(const Tensor& a, const Tensor& b);  // false where the sizes differ
 
 void register_special_ops();
+void register_special_functions();
 
 }  // namespace plait

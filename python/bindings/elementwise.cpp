@@ -84,6 +84,11 @@ void bind_binary(nb::module_& m) {
        {"logical_or", logical_or, "Whether one is not 0."},
        {"logical_xor", logical_xor, "Whether one of them alone is 0."},
        {"logaddexp", logaddexp, "log(exp(a) + exp(b)), without overflow."},
+       {"logaddexp2", logaddexp2, "log2(2**a + 2**b), without overflow."},
+       {"float_power", float_power, "a to the power of b in f64, or in c128."},
+       {"gcd", gcd, "The greatest whole number that divides both; 0 of two zeros."},
+       {"lcm", lcm, "The least whole number that both divide; 0 where one is 0."},
+       {"betaln", betaln, "log |B(a, b)|, where B(a, b) = gamma(a) gamma(b) / gamma(a + b)."},
        {"fmod", fmod, "What a division rounded towards 0 leaves: it has the sign of a."}},
       arg("a"), arg("b"));
   add_functions<Tensor(O, O)>(m, {{"atan2", atan2, "The angle of the point (x, y)."}}, arg("y"),
@@ -92,6 +97,11 @@ void bind_binary(nb::module_& m) {
                               arg("magnitude"), arg("sign"));
   add_functions<Tensor(O, O)>(m,
                               {{"xlogy", xlogy, "x log(y); 0 for x = 0 unless y is NaN."},
+                               {"xlog1py", xlog1py, "x log(1 + y); 0 for x = 0 unless y is NaN."},
+                               {"rel_entr", rel_entr,
+                                "x log(x / y); 0 for x = 0 and y >= 0, infinite elsewhere beyond "
+                                "the positive numbers."},
+                               {"kl_div", kl_div, "rel_entr(x, y) - x + y."},
                                {"nextafter", nextafter, "The next number from x towards y."}},
                               arg("x"), arg("y"));
 }
@@ -119,8 +129,53 @@ void bind_special(nb::module_& m) {
        {"lgamma", lgamma, "The logarithm of |gamma(x)|."},
        {"digamma", digamma, "The derivative of lgamma."},
        {"frac", frac, "What trunc leaves."},
+       {"logit", logit, "log(x / (1 - x)): what sigmoid makes x of."},
+       {"sinc", sinc, "sin(pi x) / (pi x), 1 at 0."},
+       {"entr", entr, "-x log(x): 0 for x = 0, -inf below."},
+       {"erfcx", erfcx, "exp(x * x) erfc(x)."},
+       {"ndtr", ndtr, "The share of the standard normal distribution below x."},
+       {"log_ndtr", log_ndtr, "The logarithm of ndtr, also where that is 0."},
+       {"i0", i0, "The modified Bessel function of the first kind and order 0."},
+       {"i0e", i0e, "exp(-|x|) i0(x)."},
+       {"i1", i1, "The modified Bessel function of the first kind and order 1."},
+       {"i1e", i1e, "exp(-|x|) i1(x)."},
+       {"deg2rad", deg2rad, "Degrees as radians."},
+       {"rad2deg", rad2deg, "Radians as degrees."},
        {"signbit", signbit, "Whether the sign is minus, also of -0 and of NaN."}},
       arg("x"));
+  add_functions<Tensor(O)>(
+      m, {{"ndtri", ndtri, "Below which the share p lies, by ndtr; NaN beyond 0 and 1."}},
+      arg("p"));
+  add_functions<MantissaAndExponent(O)>(
+      m,
+      {{"frexp", frexp,
+        "mantissa and exponent, i32, with x = mantissa * 2**exponent and 1/2 <= |mantissa| < 1."}},
+      arg("x"));
+  add_functions<Tensor(O, O)>(
+      m, {{"ldexp", ldexp, "x * 2**exponent, for whole numbers, rounded once."}}, arg("x"),
+      arg("exponent"));
+  add_functions<Tensor(O, O)>(m,
+                              {{"heaviside", heaviside, "0 below 0, 1 above, and at_zero at 0."}},
+                              arg("x"), arg("at_zero"));
+  add_functions<Tensor(O, O)>(
+      m, {{"zeta", zeta, "The sum of 1 / (q + k)**x over k = 0, 1, ..., differentiable by q."}},
+      arg("x"), arg("q"));
+  add_functions<Tensor(O, O)>(
+      m,
+      {{"gammainc", gammainc, "The share of the gamma distribution of shape a below x."},
+       {"gammaincc", gammaincc, "The share of the gamma distribution of shape a above x."},
+       {"gammainc_grad_a", gammainc_grad_a, "The derivative of gammainc by a."},
+       {"random_gamma_grad", random_gamma_grad,
+        "How a draw x of the gamma distribution of shape a moves with a."}},
+      arg("a"), arg("x"));
+  add_functions<Tensor(O, O, O)>(
+      m, {{"betainc", betainc, "The share of the beta distribution of shapes a and b below x."}},
+      arg("a"), arg("b"), arg("x"));
+  add_functions<Tensor(O, int64_t)>(
+      m,
+      {{"multigammaln", multigammaln,
+        "log gamma of matrices of that order; NaN for a <= (order - 1) / 2."}},
+      arg("a"), arg("order"));
   add_functions<Tensor(O, O)>(m, {{"polygamma", polygamma, "The n-th derivative of digamma."}},
                               arg("n"), arg("x"));
   add_functions<Tensor(T, const NanReplacements&)>(

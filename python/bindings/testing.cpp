@@ -56,11 +56,11 @@ struct Applied {
   }
 };
 
-// The derivative of each element of the result by the element of operand i; nothing where it is 0.
+// The derivative of each element of the result by the element of operand i.
 Tensor partial_of(const Applied& applied, const Partial& partial, size_t i) {
   const Tensor like = applied.operands[i];
   switch (partial.kind) {
-    case Partial::Kind::zero: return {};
+    case Partial::Kind::zero: return full_like(like, 0);
     case Partial::Kind::one: return full_like(like, 1);
     case Partial::Kind::minus_one: return full_like(like, -1);
     case Partial::Kind::given: break;
@@ -70,14 +70,11 @@ Tensor partial_of(const Applied& applied, const Partial& partial, size_t i) {
   });
 }
 
-nb::object partials(const std::string& name, nb::handle operands, const nb::kwargs& attributes) {
+nb::object partial(const std::string& name, nb::handle operands, size_t operand,
+                   const nb::kwargs& attributes) {
   const Applied applied(name, operands, attributes);
-  std::vector<Tensor> found;
-  const auto& declared = applied.rules().partials;
-  for (size_t i = 0; i < applied.operands.size(); ++i) {
-    found.push_back(partial_of(applied, declared.at(i), i));
-  }
-  return to_python(found);
+  const Partial& declared = applied.rules().partials.at(operand);
+  return to_python(partial_of(applied, declared, operand));
 }
 
 nb::object transpose(const std::string& name, nb::handle operands, size_t operand,
@@ -173,7 +170,7 @@ std::string signature(const std::string& name, nb::handle operands, const nb::kw
 
 void bind_testing(nb::module_& module) {
   using nb::arg;
-  module.def("partials", partials, arg("name"), arg("operands"), arg("attributes"));
+  module.def("partial", partial, arg("name"), arg("operands"), arg("operand"), arg("attributes"));
   module.def("transpose", transpose, arg("name"), arg("operands"), arg("operand"), arg("cotangent"),
              arg("attributes"));
   module.def("tangents", tangents, arg("name"), arg("operands"), arg("tangents"),

@@ -224,7 +224,13 @@ NAMES |= {
 NAMES |= {f"nn.functional.{name}": activation(name) for name in (
     "relu", "relu6", "selu", "silu", "mish", "softsign", "logsigmoid", "hardsigmoid", "hardswish", "tanhshrink")}
 NAMES |= {name: same(name) for name in ("real", "imag", "angle", "lerp", "hstack", "vstack", "xlogy", "nextafter", "logaddexp",
-                                        "fmod", "frac", "erfc", "erfinv", "lgamma", "digamma", "signbit", "dot")}
+                                        "fmod", "frac", "erfc", "erfinv", "lgamma", "digamma", "signbit", "dot",
+                                        "logaddexp2", "sinc", "heaviside", "float_power", "deg2rad", "rad2deg", "gcd", "lcm",
+                                        "i0", "logit", "ldexp")}
+NAMES |= {f"special.{name}": same(name) for name in ("i0e", "i1", "i1e", "ndtr", "log_ndtr", "ndtri", "zeta", "xlog1py", "entr",
+                                                     "erfcx")}
+NAMES |= {"igamma": same("gammainc"), "igammac": same("gammaincc"),
+          "mvlgamma": lambda x, p: plait.multigammaln(x, p)}
 
 
 def renamed(path, *order, **names):

@@ -95,6 +95,21 @@ void check_comparisons(const std::vector<T>& a, const std::vector<T>& b) {
   check_pairs("greater_equal", a, b, [](T x, T y) { return x >= y; });
 }
 
+// By Euclid's method; a multiple that does not fit is taken modulo 2^64, as its parts are.
+WideInteger divisor(WideInteger a, WideInteger b) {
+  return b == 0 ? (a < 0 ? -a : a) : divisor(b, a % b);
+}
+template <class T>
+void check_divisors(const std::vector<T>& a, const std::vector<T>& b) {
+  check_pairs("gcd", a, b, [](T x, T y) { return static_cast<T>(divisor(x, y)); });
+  check_pairs("lcm", a, b, [](T x, T y) {
+    if (x == 0 || y == 0) return T{0};
+    const WideInteger first = x / divisor(x, y), second = y;
+    const auto size = [](WideInteger v) { return static_cast<uint64_t>(v < 0 ? -v : v); };
+    return static_cast<T>(size(first) * size(second));
+  });
+}
+
 template <class T>
 void check_one_operand(const std::vector<T>& a) {
   const auto check = [&](std::string_view op, auto expected) {
@@ -116,6 +131,7 @@ void check_integer() {
   const auto [a, b] = pairs(unusual<T>(), unusual<T>());
   check_arithmetic(a, b);
   check_bits(a, b);
+  check_divisors(a, b);
   check_comparisons(a, b);
   check_one_operand(a);
   std::vector<T> exponents;

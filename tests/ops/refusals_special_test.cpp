@@ -8,6 +8,11 @@
 #include "refusals.h"
 
 namespace plait {
+namespace {
+
+Tensor mantissa_of(const Operand& x) { return frexp(x).mantissa; }
+
+}  // namespace
 
 Refusals refusals_of_special() {
   Refusals rows = {
@@ -29,6 +34,31 @@ Refusals refusals_of_special() {
       {"allclose", [] { allclose(f32(2), f32(3)); }, kShape, {"f32[2]", "f32[3]"}},
       {"allclose", [] { allclose(keys(2), keys(2)); }, kType, {"key[2]"}},
       {"allclose", [] { allclose(f32(2), 1, {.relative = NAN}); }, kValue, {"relative", "nan"}},
+      {"betainc", [] { betainc(f32(2), f32(3), .5); }, kShape, {"f32[2]", "f32[3]"}},
+      {"betainc", [] { betainc(f32(2), f32(2), f32(3)); }, kShape, {"f32[2]", "f32[3]"}},
+      {"betainc", [] { betainc(f32(2), c64(2), .5); }, kType, {"c64[2]"}},
+      {"betainc", [] { betainc(keys(2), f32(2), .5); }, kType, {"key[2]"}},
+      {"betainc", [] { betainc(1., Tensor(), .5); }, kValue, {"never given"}},
+      {"multigammaln", [] { multigammaln(f32(2), 0); }, kValue, {"order 0", "below 1"}},
+      {"multigammaln", [] { multigammaln(c64(2), 1); }, kType, {"c64[2]"}},
+      {"multigammaln", [] { multigammaln(keys(2), 1); }, kType, {"key[2]"}},
+      {"multigammaln", [] { multigammaln(Tensor(), 1); }, kValue, {"never given"}},
+      {"ldexp", [] { ldexp(f32(2), i64(3)); }, kShape, {"f32[2]", "i64[3]"}},
+      {"ldexp", [] { ldexp(f32(2), f32(2)); }, kType, {"f32", "not a whole number"}},
+      {"ldexp", [] { ldexp(f32(2), .5); }, kType, {"not a whole number"}},
+      {"ldexp", [] { ldexp(c64(2), 1); }, kType, {"c64[2]"}},
+      {"ldexp", [] { ldexp(keys(2), 1); }, kType, {"key[2]"}},
+      {"ldexp", [] { ldexp(f32(2), keys(2)); }, kType, {"key[2]"}},
+      {"ldexp", [] { ldexp(Tensor(), 1); }, kValue, {"never given"}},
+      {"sinc", [] { sinc(keys(2)); }, kType, {"key[2]"}},
+      {"sinc", [] { sinc(Tensor()); }, kValue, {"never given"}},
+      {"deg2rad", [] { deg2rad(keys(2)); }, kType, {"key[2]"}},
+      {"deg2rad", [] { deg2rad(Tensor()); }, kValue, {"never given"}},
+      {"rad2deg", [] { rad2deg(keys(2)); }, kType, {"key[2]"}},
+      {"rad2deg", [] { rad2deg(Tensor()); }, kValue, {"never given"}},
+      {"float_power", [] { float_power(f32(2), f32(3)); }, kShape, {"f32[2]", "f32[3]"}},
+      {"float_power", [] { float_power(keys(2), f32(2)); }, kType, {"key[2]", "f32[2]"}},
+      {"float_power", [] { float_power(f32(2), Tensor()); }, kValue, {"never given"}},
       {"array_equal", [] { array_equal(keys(2), keys(2)); }, kType, {"key[2]"}},
       {"array_equal", [] { array_equal(f32(2), Tensor()); }, kValue, {"never given"}},
   };
@@ -36,6 +66,17 @@ Refusals refusals_of_special() {
                                                          {"erfinv", erfinv},
                                                          {"lgamma", lgamma},
                                                          {"digamma", digamma},
+                                                         {"erfcx", erfcx},
+                                                         {"ndtr", ndtr},
+                                                         {"log_ndtr", log_ndtr},
+                                                         {"ndtri", ndtri},
+                                                         {"i0", i0},
+                                                         {"i0e", i0e},
+                                                         {"i1", i1},
+                                                         {"i1e", i1e},
+                                                         {"entr", entr},
+                                                         {"logit", logit},
+                                                         {"frexp", mantissa_of},
                                                          {"frac", frac},
                                                          {"signbit", signbit}}) {
     rows.push_back({name, [f] { f(c64(2)); }, kType, {"c64[2]"}});
@@ -44,6 +85,17 @@ Refusals refusals_of_special() {
   }
   for (const auto& [name, f] : std::vector<Named<Binary>>{{"polygamma", polygamma},
                                                           {"logaddexp", logaddexp},
+                                                          {"logaddexp2", logaddexp2},
+                                                          {"xlog1py", xlog1py},
+                                                          {"rel_entr", rel_entr},
+                                                          {"kl_div", kl_div},
+                                                          {"zeta", zeta},
+                                                          {"betaln", betaln},
+                                                          {"gammainc", gammainc},
+                                                          {"gammaincc", gammaincc},
+                                                          {"gammainc_grad_a", gammainc_grad_a},
+                                                          {"random_gamma_grad", random_gamma_grad},
+                                                          {"heaviside", heaviside},
                                                           {"fmod", fmod},
                                                           {"nextafter", nextafter},
                                                           {"xlogy", xlogy}}) {
@@ -51,6 +103,12 @@ Refusals refusals_of_special() {
     rows.push_back({name, [f] { f(c64(2), f32(2)); }, kType, {"c64[2]", "f32[2]"}});
     rows.push_back({name, [f] { f(keys(2), f32(2)); }, kType, {"key[2]", "f32[2]"}});
     rows.push_back({name, [f] { f(f32(2), Tensor()); }, kValue, {"never given"}});
+  }
+  for (const auto& [name, f] : std::vector<Named<Binary>>{{"gcd", gcd}, {"lcm", lcm}}) {
+    rows.push_back({name, [f] { f(i64(2), i64(3)); }, kShape, {"i64[2]", "i64[3]"}});
+    rows.push_back({name, [f] { f(f32(2), i64(2)); }, kType, {"f32[2]", "i64[2]"}});
+    rows.push_back({name, [f] { f(truths(2), truths(2)); }, kType, {"bool[2]"}});
+    rows.push_back({name, [f] { f(i64(2), Tensor()); }, kValue, {"never given"}});
   }
   return rows;
 }

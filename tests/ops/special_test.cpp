@@ -45,6 +45,143 @@ TEST(Special, OfTwoNumbers) {
   EXPECT_EQ(signbit(tensor<int32_t>({-1, 0})).text(), "[ True False] : bool[2]");
 }
 
+TEST(Special, LogarithmsAndTheirLimits) {
+  expect_values(
+      logaddexp2(doubles({0, 1000, -INFINITY, INFINITY}), doubles({0, 999, -INFINITY, -1})),
+      {1, 1000 + std::log2(1.5), -INFINITY, INFINITY}, 1e-15);
+  expect_values(xlog1py(doubles({0, 0, 2, 0, 0}), doubles({0, -2, 1e-20, NAN, INFINITY})),
+                {0, 0, 2e-20, NAN, 0}, 0);
+  expect_values(logit(doubles({0, 1, 0.5, 1e-300, 0.5 + 1e-15, -1, NAN})),
+                {-INFINITY, INFINITY, 0, std::log(1e-300), 3.9968028886505636e-15, NAN, NAN},
+                1e-15);
+  expect_values(sinc(doubles({0, 1, -0.5, 1e6, 0.2500001})),
+                {1, 0, 2 / kPi, 0, 0.90031623887327856}, 1e-13);
+  expect_values(entr(doubles({0, 1, 2, -1, NAN})), {0, 0, -2 * std::log(2), -INFINITY, NAN}, 1e-15);
+  const Tensor p = doubles({0, 0, 1, 1, 2, -1, NAN, 1e300}),
+               q = doubles({0, 1, 0, 1, 1, 1, 1, 1e-300});
+  expect_values(rel_entr(p, q),
+                {0, 0, INFINITY, 0, 2 * std::log(2), INFINITY, NAN, 600 * std::log(10) * 1e300},
+                1e-15);
+  expect_values(kl_div(p, q),
+                {0, 1, INFINITY, 0, 2 * std::log(2) - 1, INFINITY, NAN, 1.380551055796427483e303},
+                1e-15);
+  expect_values(rel_entr(1 + 1e-10, doubles({1})), {1.0000000827903710074e-10}, 1e-15);
+}
+
+TEST(Special, NormalDistribution) {
+  expect_values(ndtr(doubles({0, 1, -INFINITY, INFINITY, -38})),
+                {0.5, 0.84134474606854293, 0, 1, 2.8854283600687843e-316}, 1e-15);
+  expect_values(log_ndtr(doubles({0, -1e6, 10, -INFINITY, NAN})),
+                {-std::log(2), -500000000014.73444909, -7.6198530241605261e-24, -INFINITY, NAN},
+                1e-14);
+  expect_values(ndtri(doubles({0.5, 0, 1, 0.975, 1e-300, -1, NAN})),
+                {0, -INFINITY, INFINITY, 1.959963984540054, -37.047096299361199, NAN, NAN}, 1e-13);
+  expect_values(erfcx(doubles({0, 1, 1e300, -30, INFINITY})),
+                {1, 0.42758357615580700, 5.6418958354775629e-301, INFINITY, 0}, 1e-15);
+}
+
+TEST(Special, BesselFunctions) {
+  expect_values(i0(doubles({0, -2, INFINITY, 713, 720})),
+                {1, 2.2795853023360673, INFINITY, 6.7051282636709967e307, INFINITY}, 1e-13);
+  expect_values(i1(doubles({0, -2, -INFINITY})), {0, -1.5906368546373291, -INFINITY}, 1e-15);
+  expect_values(i0e(doubles({-2, 1e300, INFINITY})),
+                {0.30850832255367103, 3.9894228040143268e-151, 0}, 1e-15);
+  expect_values(i1e(doubles({-2, 1e300, INFINITY})),
+                {-0.21526928924893765, 3.9894228040143268e-151, 0}, 1e-15);
+}
+
+TEST(Special, ZetaAndBeta) {
+  expect_values(
+      zeta(doubles({2, 3, 1, 0.5, 2, 2, 3, 2.5}), doubles({1, 1, 2, 1, 0, -3, -0.5, -0.5})),
+      {kPi * kPi / 6, kZeta3, INFINITY, NAN, INFINITY, INFINITY, 7 * kZeta3 - 8, NAN}, 1e-15);
+  expect_values(zeta(doubles({INFINITY, INFINITY, 2, 1e9}), doubles({1, 2, INFINITY, 1})),
+                {1, 0, 0, 1});
+  expect_values(
+      betaln(doubles({1, 1e10, 0.5, 0, 1, -0.5}), doubles({1, 2, 0.5, 3, INFINITY, 2.25})),
+      {0, -46.05170185998091368, std::log(kPi), INFINITY, -INFINITY, 1.4747849593975275}, 1e-15);
+  expect_values(multigammaln(doubles({3, 1, 0.5}), 3),
+                {1.5 * std::log(kPi) + std::log(2) + std::lgamma(2.5), NAN, NAN}, 1e-15);
+}
+
+TEST(Special, SharesOfTheGammaDistribution) {
+  const Tensor a = doubles({1, 0, 3, 0, INFINITY, 2, -1, INFINITY, 1e12}),
+               x = doubles({1, 1, 0, 0, 5, INFINITY, 1, INFINITY, 1e12});
+  const std::vector<double> below = {1 - std::exp(-1),      1, 0, NAN, 0, 1, NAN, NAN,
+                                     0.50000013298076013381};
+  expect_values(gammainc(a, x), below, 1e-15);
+  expect_values(gammaincc(a, x), values_of(1 - doubles(below)), 1e-15);
+  expect_values(gammaincc(doubles({2, 0.5}), doubles({400, 1e-300})),
+                {401 * std::exp(-400), 1 - 2e-150 / std::sqrt(kPi)}, 1e-15);
+  // A large shape is where its draws lie.
+  expect_values(random_gamma_grad(doubles({1e12, 1, 0, NAN}), doubles({1e12, 0, 1, 1})),
+                {1, 0, NAN, NAN}, 1e-12);
+  expect_values(gammainc_grad_a(doubles({1, 2, 1}), doubles({0, INFINITY, -1})), {0, 0, NAN});
+}
+
+TEST(Special, SharesOfTheBetaDistribution) {
+  const Tensor a = doubles({1, 2, 2, 2, 0, 1, 0, 2, INFINITY}),
+               b = doubles({1, 3, 3, 3, 1, 0, 0, INFINITY, 2});
+  const Tensor x = doubles({0.25, 0, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5});
+  expect_values(betainc(a, b, x), {0.25, 0, 1, 11. / 16, 1, 0, NAN, 1, 0}, 1e-15);
+  expect_values(betainc(2., 3., doubles({-0.1, 1.1, NAN})), {NAN, NAN, NAN});
+  // Where the fraction is left, both ways go on into each other, as far as 1e9 and x can be told.
+  for (const double ratio : {1., 3.3}) {
+    const double mean = 1 / (1 + ratio), spread = std::sqrt(mean * (1 - mean) / 1e9 / (1 + ratio));
+    for (const double at : {-4., -1., 0., 1e-9, 1., 4.}) {
+      const Tensor point = doubles({mean + at * spread});
+      const double size = 1e9, next = std::nextafter(size, INFINITY);
+      const double under = betainc(size, size * ratio, point).item<double>();
+      const double over = betainc(next, next * ratio, point).item<double>();
+      EXPECT_NEAR(under, over, 1e-10 * under) << ratio << ' ' << at;
+    }
+  }
+}
+
+TEST(Special, DerivativesThatAreNotThere) {
+  const Tensor half = doubles({0.5});
+  const auto refused = [](std::string_view name, const std::vector<Tensor>& operands, size_t i) {
+    const std::vector<OperandType> types = types_of(operands);
+    const RuleContext context{{}, operands, {}, types};
+    try {
+      find_rules(ir::primitive(name))->partials[i].value(context);
+      ADD_FAILURE() << name;
+    } catch (const ValueError& error) {
+      EXPECT_NE(error.message().find("has no derivative by"), std::string::npos);
+    }
+  };
+  refused("zeta", {half, half}, 0);
+  refused("gammainc_grad_a", {half, half}, 0);
+  refused("random_gamma_grad", {half, half}, 0);
+  refused("betainc_grad_a", {half, half, half}, 0);
+  refused("betainc_grad_b", {half, half, half}, 1);
+}
+
+TEST(Special, PowersOfTwo) {
+  const Tensor x = doubles({0, 1, -3, 1e-310, 1e308, INFINITY, NAN});
+  const auto [mantissa, exponent] = frexp(x);
+  expect_values(mantissa,
+                {0, 0.5, -0.75, std::ldexp(1e-310, 1029), 0.5562684646268003, INFINITY, NAN}, 0);
+  EXPECT_EQ(exponent.dtype(), DType::i32);
+  expect_values(exponent, {0, 1, 2, -1029, 1024, 0, 0});
+  expect_values(ldexp(mantissa, exponent), values_of(x), 0);
+  expect_values(ldexp(doubles({1e-300, 1, 1}), tensor<int64_t>({2000, -1074, -2000})),
+                {std::ldexp(1e-300, 2000), std::ldexp(1, -1074), 0}, 0);
+  EXPECT_EQ(ldexp(astype(doubles({1.5}), DType::bf16), -130).dtype(), DType::bf16);
+  expect_values(ldexp(astype(doubles({1.5}), DType::bf16), -131), {std::ldexp(1.5, -131)}, 0);
+  expect_values(frexp(astype(doubles({96}), DType::f16)).mantissa, {0.75});
+}
+
+TEST(Special, NumbersOfOtherKinds) {
+  expect_values(heaviside(doubles({-1, 0, 2, NAN}), 0.5), {0, 0.5, 1, NAN});
+  EXPECT_EQ(heaviside(tensor<int32_t>({-1, 0, 2}), tensor<int32_t>({7})).text(),
+            "[0 7 1] : i32[3]");
+  EXPECT_EQ(float_power(tensor<int32_t>({2}), -2).text(), "[0.25] : f64[1]");
+  EXPECT_EQ(gcd(tensor<int32_t>({12, 0, -8}), 18).text(), "[ 6 18  2] : i32[3]");
+  EXPECT_EQ(lcm(tensor<int32_t>({12, 0, -8}), 18).text(), "[36  0 72] : i32[3]");
+  expect_values(deg2rad(doubles({180})), {kPi}, 1e-15);
+  expect_values(rad2deg(doubles({kPi})), {180}, 1e-15);
+}
+
 TEST(Special, PartsOfComplexNumbers) {
   const std::vector<std::complex<double>> numbers{{3, 4}, {0, -1}};
   const Tensor z = tensor(numbers, {2});
@@ -103,6 +240,16 @@ TEST(Special, PartialsAreDifferences) {
                                              {"digamma", {2.3}},
                                              {"logaddexp", {0.3, 0.9}},
                                              {"fmod", {7.3, 2.1}},
+                                             {"logaddexp2", {0.3, 0.9}},
+                                             {"betaln", {0.7, 2.3}},
+                                             {"gammainc", {1.7, 2.3}},
+                                             {"gammaincc", {0.7, 2.3}},
+                                             {"gamma_density", {1.7, 2.3}},
+                                             {"beta_density", {1.7, 2.3, 0.4}},
+                                             {"betainc", {1.7, 2.3, 0.4}},
+                                             {"betainc", {1.7, 2.3, 0.8}},
+                                             {"i1e", {0.7}},
+                                             {"log_ndtr", {-3.2}},
                                              {"relu", {0.5}}}) {
     const ir::Primitive& primitive = ir::primitive(s.name);
     const Rules& rules = *find_rules(primitive);

@@ -7,11 +7,14 @@
 //   oracle_tool convert FROM TO   elements from standard input to standard output
 //   oracle_tool text DTYPE        elements from standard input, one text a line
 //   oracle_tool parse DTYPE       texts from standard input, one a line, to elements
-//   oracle_tool npy FROM TO       the array of one .npy file to another
-//   oracle_tool npz FROM TO       the arrays of one .npz file to another; also npz_compressed
+//   oracle_tool apply             lines of a primitive's name and numbers: what it gives for them
+//   in f64 oracle_tool npy FROM TO       the array of one .npy file to another oracle_tool npz FROM
+//   TO       the arrays of one .npz file to another; also npz_compressed
 #include <array>
+#include <cstdlib>
 #include <iostream>
 #include <iterator>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -22,6 +25,9 @@
 #include "plait/core/text.h"
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
+#include "plait/ops/create.h"
+#include "plait/ops/declare.h"
+#include "plait/tensor/apply.h"
 
 namespace plait {
 namespace {
@@ -116,6 +122,21 @@ void parse_input(DType dtype) {
   write_output(output);
 }
 
+// Of lines with the name of a primitive and its operands: what it gives for them in f64.
+void apply_to_lines() {
+  register_all();
+  for (std::string line; std::getline(std::cin, line);) {
+    std::istringstream words(line);
+    std::string name;
+    words >> name;
+    std::vector<Tensor> operands;
+    for (std::string number; words >> number;) {
+      operands.push_back(tensor<double>({std::strtod(number.c_str(), nullptr)}));
+    }
+    fmt::print("{:a}\n", plait::apply(ir::primitive(name), operands).item<double>());
+  }
+}
+
 void run(const std::vector<std::string>& words) {
   const std::string command = words.empty() ? "" : words[0];
   if (command == "dtypes" && words.size() == 1) return print_dtypes();
@@ -131,6 +152,7 @@ void run(const std::vector<std::string>& words) {
   if ((command == "npz" || command == "npz_compressed") && words.size() == 3) {
     return save_npz(words[2], load_npz(words[1]), command == "npz_compressed");
   }
+  if (command == "apply" && words.size() == 1) return apply_to_lines();
   throw ValueError("unknown command; the first lines of oracle_tool.cpp list them");
 }
 

@@ -237,7 +237,7 @@ parametric("random_gamma", [
     ((A_KEY, np.repeat([0.1, 2.0], 50)), {}), ((A_KEY, SHAPES), {}), ((A_KEY, np.repeat([1e-5, 0.5, 1e9], 2_000)), {"log": True}),
     (((), (7,)), {}), (((2,), (2, 3)), {"log": True}), (((), ()), {}), (((3,), (3, 0)), {})],
     check_gamma, low=0.3, high=6.0, operand_dtypes=lambda dtype: [KEY_DTYPE, dtype], path=gamma_path,
-    once="of the derivative, which is a primitive itself, no derivative is known")
+    once=(1,))
 
 
 def slope_of_gamma(a, log_x):

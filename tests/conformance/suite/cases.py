@@ -53,8 +53,8 @@ class Case:
     # (moved operands, operands, results, attributes): what the results are to become as the operands move, where the
     # derivative is not that of what is computed.
     path: callable = None
-    once: str = ""  # why there is no second derivative
     fixed: tuple = ()  # operands that are not differentiated, such as the order of a derivative
+    once: tuple = ()  # operands by which there is a derivative, but no second one
     blocks_derivative: bool = False  # the rule says zero on purpose
     no_loops: str = ""  # why the loops of the signature cannot give what the kernel gives
     cannot_batch: str = ""  # why its batching rule refuses

@@ -13,9 +13,10 @@ LEAST_SIZE = 1e-6
 class Smooth:
     """A primitive at some operands, as a function of those that move."""
 
-    def __init__(self, case, operands, attributes, random):
+    def __init__(self, case, operands, attributes, random, order=1):
         self.case, self.attributes, self.operands = case, attributes, operands
-        self.moving = [i for i, x in enumerate(operands) if rules._moves(x) and x.size and i not in case.fixed]
+        held = case.fixed + (case.once if order > 1 else ())
+        self.moving = [i for i, x in enumerate(operands) if rules._moves(x) and x.size and i not in held]
         self.points = [plait.borrow(operands[i]) for i in self.moving]
         self.directions = [plait.borrow(np.asarray(rules._direction(case, random, i, operands[i]))) for i in self.moving]
         results = rules._results(case, operands, attributes)
@@ -61,7 +62,8 @@ def _sum(terms):
     return sum(terms[1:], terms[0])
 
 
-def _samples(case, quick):
+def _samples(case, quick, order=1):
+    """Samples that may be differentiated so many times, with their functions."""
     random = np.random.default_rng(11)
     found = {}
     for sample, operands in rules._samples(case, quick):
@@ -70,7 +72,7 @@ def _samples(case, quick):
         if found[kind] > (3 if quick else 6):
             continue
         if not case.blocks_derivative and case.primitive.rules and "not_differentiable" not in case.primitive.rules:
-            smooth = Smooth(case, operands, sample.attributes, random)
+            smooth = Smooth(case, operands, sample.attributes, random, order)
             if smooth.is_smooth and rules._has_derivative(case, operands, sample.attributes):
                 yield sample, smooth
 
@@ -160,9 +162,7 @@ def _unlike_quotients(found, function, f):
 
 def check_second(case, quick=False):
     """Each mode over the other against differences of the gradient, and against each other."""
-    for sample, f in _samples(case, quick):
-        if case.once:
-            continue
+    for sample, f in _samples(case, quick, order=2):
         name = f"{f.operands[f.moving[0]].dtype} ({sample})"
         first = None
         for way, derivative in _second_derivatives(f):
@@ -177,10 +177,7 @@ def check_second(case, quick=False):
 
 def check_third(case, quick=False):
     """Along one direction: forward over forward over reverse, against reverse over forward over forward."""
-    for sample, f in _samples(case, quick=True):
-        if case.once:
-            continue
-
+    for sample, f in _samples(case, quick=True, order=3):
         def second(*points):
             return plait.jvp(lambda *y: _slope(f, *y), points, f.directions)[1]
 

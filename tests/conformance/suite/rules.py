@@ -97,13 +97,13 @@ def check_partials(case, quick=False):
     for sample, operands in _samples(case, quick):
         if not _moves(values.run(case, operands, sample.attributes)[0]):
             continue
-        found = testing.partials(case.primitive.name, [plait.borrow(x) for x in operands], **sample.attributes)
-        for i, partial in enumerate(found):
+        for i in range(len(operands)):
             if not _moves(operands[i]) or operands[i].size == 0 or i in case.fixed:
                 continue
+            partial = testing.partial(case.primitive.name, [plait.borrow(x) for x in operands], i, **sample.attributes)
             direction = np.asarray(_direction(case, random, i, operands[i]))
             directions = [direction if k == i else None for k in range(len(operands))]
-            if wrong := _wrong(_numbers(partial, operands[i]) * direction, case, operands, directions, sample.attributes):
+            if wrong := _wrong(partial.numpy() * direction, case, operands, directions, sample.attributes):
                 yield f"{operands[i].dtype} ({sample}) by operand {i}: {wrong}"
 
 

@@ -1,0 +1,96 @@
+"""Special functions that are made of others, against SciPy at their limits and against JAX where they are differentiated."""
+
+import itertools
+import os
+import unittest
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import jax.scipy.special as jsp  # noqa: E402
+import numpy as np  # noqa: E402
+import plait  # noqa: E402
+import scipy.special  # noqa: E402
+
+jax.config.update("jax_enable_x64", True)
+VALUES = np.array([0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -0.3, 1e-300, 1e300, np.inf, -np.inf, np.nan])
+PAIRS = [np.array(each) for each in zip(*itertools.product(VALUES, VALUES))]
+
+
+class LimitsTest(unittest.TestCase):
+    def agree(self, name, *arrays):
+        with np.errstate(all="ignore"):
+            expected = getattr(scipy.special, name)(*arrays)
+        actual = getattr(plait, name)(*map(plait.asarray, arrays)).numpy()
+        np.testing.assert_allclose(actual, expected, rtol=1e-13, atol=0, err_msg=name)
+
+    def test_of_one_number(self):
+        for name in ("entr", "logit"):
+            self.agree(name, VALUES)
+        np.testing.assert_allclose(plait.sinc(VALUES[:8]).numpy(), np.sinc(VALUES[:8]), atol=1e-16)
+
+    def test_of_two_numbers(self):
+        for name in ("xlogy", "xlog1py", "rel_entr", "kl_div"):
+            # Beyond, SciPy's differ in what they make of overflow, and of an infinity less an infinity.
+            decided = (np.abs(PAIRS[0]) < 1e299) & (np.abs(PAIRS[1]) < 1e299)
+            self.agree(name, *(x[decided] for x in PAIRS))
+            self.assertTrue(np.isnan(getattr(plait, name)(np.nan, 1.0).item()))
+
+    def test_multigammaln(self):
+        a = np.linspace(2.1, 9, 7)
+        for order in (1, 2, 5):
+            np.testing.assert_allclose(plait.multigammaln(a, order).numpy(), scipy.special.multigammaln(a, order), rtol=1e-14)
+
+    def test_frexp_and_ldexp(self):
+        x = np.concatenate([VALUES, [5e-324, -3e-310, 1.7e308]])
+        mantissa, exponent = plait.frexp(plait.asarray(x))
+        numpy_mantissa, numpy_exponent = np.frexp(x)
+        finite = np.isfinite(x)
+        np.testing.assert_array_equal(mantissa.numpy(), numpy_mantissa)
+        np.testing.assert_array_equal(exponent.numpy()[finite], numpy_exponent[finite])
+        np.testing.assert_array_equal(plait.ldexp(mantissa, exponent).numpy(), x)
+
+
+class DerivativesTest(unittest.TestCase):
+    """At numbers where there is a derivative, also where a part of the function has none."""
+
+    def agree(self, name, other, *points, rtol=1e-12):
+        every = tuple(range(len(points)))
+        actual = plait.grad(getattr(plait, name), argnums=every)(*map(np.asarray, points))
+        expected = jax.grad(other, argnums=every)(*points)
+        np.testing.assert_allclose([x.item() for x in actual], expected, rtol=rtol, atol=1e-15, err_msg=f"{name}{points}")
+
+    def test_against_jax(self):
+        for x in (0.0, 1e-3, 0.2, 0.3, 2.0, -3.7):
+            self.agree("sinc", jnp.sinc, x, rtol=1e-10)
+            self.assertAlmostEqual(plait.grad(plait.grad(plait.sinc))(np.asarray(x)).item(),
+                                   float(jax.grad(jax.grad(jnp.sinc))(x)), places=9)
+        for x in (0.1, 0.3, 0.7, 0.9):
+            self.agree("logit", jsp.logit, x)
+        for pair in ((0.0, 1.0), (0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 0.3), (1e300, 1e-300)):
+            self.agree("rel_entr", jsp.rel_entr, *pair)
+            if pair != (1.0, 0.0):  # infinite, a constant here
+                self.agree("kl_div", jsp.kl_div, *pair)
+        for pair in ((2.0, 3.0), (0.0, 3.0), (0.5, -0.5)):
+            self.agree("xlog1py", jsp.xlog1py, *pair)
+        self.assertEqual(plait.grad(plait.entr)(0.0).item(), np.inf)
+
+    def test_of_the_gamma_distribution(self):
+        for a, x in ((0.3, 0.1), (2.0, 3.0), (30.0, 40.0), (200.0, 190.0)):
+            self.agree("gammainc", jsp.gammainc, a, x, rtol=1e-6)
+            self.agree("gammaincc", jsp.gammaincc, a, x, rtol=1e-6)
+            expected = jax.lax.random_gamma_grad(jnp.asarray(a), jnp.asarray(x))
+            np.testing.assert_allclose(plait.random_gamma_grad(a, x).item(), expected, rtol=1e-6)
+
+    def test_what_is_not_there_is_said(self):
+        twice = plait.grad(plait.grad(plait.gammainc))
+        with self.assertRaisesRegex(plait.ValueError, "gammainc_grad_a: has no derivative by a"):
+            twice(plait.asarray(2.0), plait.asarray(3.0))
+        with self.assertRaisesRegex(plait.ValueError, "zeta: has no derivative by x"):
+            plait.grad(plait.zeta)(plait.asarray(2.0), plait.asarray(3.0))
+        self.assertLess(plait.grad(plait.zeta, argnums=1)(plait.asarray(2.0), plait.asarray(3.0)).item(), 0)
+
+
+if __name__ == "__main__":
+    unittest.main()
