@@ -116,6 +116,48 @@ class Fourier(unittest.TestCase):
             same(getattr(fft, name)(array, (4, 8), [0, 2], "ortho"), getattr(np.fft, name)(array, (4, 8), (0, 2), "ortho"))
             same(getattr(fft, name)(array, axes=(0, 1)), getattr(np.fft, name)(array, axes=(0, 1)))
 
+    def test_derivatives(self):
+        """They are linear: the tangent is the transform of the tangent, and with the cotangent it makes the same number."""
+        def numbers(like, is_real):
+            drawn = RANDOM.normal(size=like)
+            return drawn if is_real else drawn + 1j * RANDOM.normal(size=like)
+
+        def check(name, shape, is_real, *arguments):
+            transform = lambda x: getattr(fft, name)(x, *arguments)  # noqa: E731
+            x, t = numbers(shape, is_real), numbers(shape, is_real)
+            with self.subTest(name=name, shape=shape, real=is_real, arguments=arguments):
+                y, tangent = plait.jvp(transform, (x,), (t,))
+                same(y, getattr(np.fft, name)(x, *arguments))
+                same(tangent, getattr(np.fft, name)(t, *arguments))
+                c = numbers(y.shape, y.dtype == plait.f64)
+                (cotangent,) = plait.vjp(transform, plait.asarray(x))[1](plait.asarray(c))
+                np.testing.assert_allclose(np.sum(c * tangent.numpy()).real, np.sum(cotangent.numpy() * t).real, rtol=1e-10)
+                self.assertEqual(cotangent.dtype, plait.f64 if is_real else plait.c128)
+                power = lambda x: plait.sum(plait.square(plait.absolute(transform(x))))  # noqa: E731
+                both = plait.vmap(plait.grad(power))(np.stack([t, x]))[1]
+                same(both, plait.jit(plait.grad(power))(x).numpy())
+                same(plait.jvp(plait.grad(power), (plait.asarray(x),), (plait.asarray(t),))[1], plait.grad(power)(t).numpy())
+
+        for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
+            for is_real in (True, False)[:1 if name in ("rfft", "ihfft") else 2]:
+                for length in (1, 2, 3, 4, 5, 7, 8, 12, 13, 37, 64, 97):
+                    if length > 1 or name not in ("irfft", "hfft"):  # of one number nothing comes
+                        check(name, (2, length), is_real)
+                for norm in ("backward", "ortho", "forward"):
+                    for length in (None, 1, 2, 5, 6, 9):
+                        check(name, (6, 2), is_real, length, 0, norm)
+        for name in ("fftn", "ifftn", "rfftn", "irfftn", "fft2", "ifft2", "rfft2", "irfft2"):
+            for is_real in (True, False)[:1 if name.startswith("r") else 2]:
+                for lengths in (None, (4, 5), (7, 2)):
+                    for axes in ((-2, -1), (2, 0)):
+                        check(name, (3, 4, 5), is_real, lengths, axes, "ortho")
+                if name.endswith("n"):
+                    check(name, (3, 4, 5), is_real)
+        for name in ("fftshift", "ifftshift"):
+            for is_real in (True, False):
+                check(name, (3, 4), is_real)
+                check(name, (3, 4), is_real, (1,))
+
     def test_frequencies(self):
         same(fft.fftfreq(7, 0.5, plait.f64), np.fft.fftfreq(7, 0.5))
         same(fft.rfftfreq(8), np.fft.rfftfreq(8), 1e-6)
