@@ -93,6 +93,7 @@ INSIDE = {
     "plait/ops/fft_primitives.h",
     "plait/ops/index_plan.h",
     "plait/ops/lattice.h",
+    "plait/ops/linalg_operands.h",
     "plait/ops/linalg_parts.h",
     "plait/ops/linalg_primitives.h",
     "plait/ops/linalg_routines.h",

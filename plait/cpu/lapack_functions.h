@@ -30,6 +30,12 @@ void sgesdd_(Text jobz, Size m, Size n, float* a, Size lda, float* s, float* u, 
              Size ldvt, float* work, Size lwork, int* iwork, int* info, size_t);
 void sgeev_(Text jobvl, Text jobvr, Size n, float* a, Size lda, float* wr, float* wi, float* vl,
             Size ldvl, float* vr, Size ldvr, float* work, Size lwork, int* info, size_t, size_t);
+void sgees_(Text jobvs, Text sort, const void* select, Size n, float* a, Size lda, int* sdim,
+            float* wr, float* wi, float* vs, Size ldvs, float* work, Size lwork, int* bwork,
+            int* info, size_t, size_t);
+void sgemm_(Text transa, Text transb, Size m, Size n, Size k, const float* alpha, const float* a,
+            Size lda, const float* b, Size ldb, const float* beta, float* c, Size ldc, size_t,
+            size_t);
 
 void dpotrf_(Text uplo, Size n, double* a, Size lda, int* info, size_t);
 void dgetrf_(Size m, Size n, double* a, Size lda, int* pivots, int* info);
@@ -44,6 +50,12 @@ void dgesdd_(Text jobz, Size m, Size n, double* a, Size lda, double* s, double* 
              double* vt, Size ldvt, double* work, Size lwork, int* iwork, int* info, size_t);
 void dgeev_(Text jobvl, Text jobvr, Size n, double* a, Size lda, double* wr, double* wi, double* vl,
             Size ldvl, double* vr, Size ldvr, double* work, Size lwork, int* info, size_t, size_t);
+void dgees_(Text jobvs, Text sort, const void* select, Size n, double* a, Size lda, int* sdim,
+            double* wr, double* wi, double* vs, Size ldvs, double* work, Size lwork, int* bwork,
+            int* info, size_t, size_t);
+void dgemm_(Text transa, Text transb, Size m, Size n, Size k, const double* alpha, const double* a,
+            Size lda, const double* b, Size ldb, const double* beta, double* c, Size ldc, size_t,
+            size_t);
 
 void cpotrf_(Text uplo, Size n, Complex32* a, Size lda, int* info, size_t);
 void cgetrf_(Size m, Size n, Complex32* a, Size lda, int* pivots, int* info);
@@ -62,6 +74,12 @@ void cgesdd_(Text jobz, Size m, Size n, Complex32* a, Size lda, float* s, Comple
 void cgeev_(Text jobvl, Text jobvr, Size n, Complex32* a, Size lda, Complex32* w, Complex32* vl,
             Size ldvl, Complex32* vr, Size ldvr, Complex32* work, Size lwork, float* rwork,
             int* info, size_t, size_t);
+void cgees_(Text jobvs, Text sort, const void* select, Size n, Complex32* a, Size lda, int* sdim,
+            Complex32* w, Complex32* vs, Size ldvs, Complex32* work, Size lwork, float* rwork,
+            int* bwork, int* info, size_t, size_t);
+void cgemm_(Text transa, Text transb, Size m, Size n, Size k, const Complex32* alpha,
+            const Complex32* a, Size lda, const Complex32* b, Size ldb, const Complex32* beta,
+            Complex32* c, Size ldc, size_t, size_t);
 
 void zpotrf_(Text uplo, Size n, Complex64* a, Size lda, int* info, size_t);
 void zgetrf_(Size m, Size n, Complex64* a, Size lda, int* pivots, int* info);
@@ -80,6 +98,12 @@ void zgesdd_(Text jobz, Size m, Size n, Complex64* a, Size lda, double* s, Compl
 void zgeev_(Text jobvl, Text jobvr, Size n, Complex64* a, Size lda, Complex64* w, Complex64* vl,
             Size ldvl, Complex64* vr, Size ldvr, Complex64* work, Size lwork, double* rwork,
             int* info, size_t, size_t);
+void zgees_(Text jobvs, Text sort, const void* select, Size n, Complex64* a, Size lda, int* sdim,
+            Complex64* w, Complex64* vs, Size ldvs, Complex64* work, Size lwork, double* rwork,
+            int* bwork, int* info, size_t, size_t);
+void zgemm_(Text transa, Text transb, Size m, Size n, Size k, const Complex64* alpha,
+            const Complex64* a, Size lda, const Complex64* b, Size ldb, const Complex64* beta,
+            Complex64* c, Size ldc, size_t, size_t);
 }
 // NOLINTEND(readability-identifier-naming)
 
@@ -97,6 +121,8 @@ struct Library<float> {
   static constexpr auto heevd = ssyevd_;
   static constexpr auto gesdd = sgesdd_;
   static constexpr auto geev = sgeev_;
+  static constexpr auto gees = sgees_;
+  static constexpr auto gemm = sgemm_;
 };
 template <>
 struct Library<double> {
@@ -108,6 +134,8 @@ struct Library<double> {
   static constexpr auto heevd = dsyevd_;
   static constexpr auto gesdd = dgesdd_;
   static constexpr auto geev = dgeev_;
+  static constexpr auto gees = dgees_;
+  static constexpr auto gemm = dgemm_;
 };
 template <>
 struct Library<Complex32> {
@@ -119,6 +147,8 @@ struct Library<Complex32> {
   static constexpr auto heevd = cheevd_;
   static constexpr auto gesdd = cgesdd_;
   static constexpr auto geev = cgeev_;
+  static constexpr auto gees = cgees_;
+  static constexpr auto gemm = cgemm_;
 };
 template <>
 struct Library<Complex64> {
@@ -130,6 +160,8 @@ struct Library<Complex64> {
   static constexpr auto heevd = zheevd_;
   static constexpr auto gesdd = zgesdd_;
   static constexpr auto geev = zgeev_;
+  static constexpr auto gees = zgees_;
+  static constexpr auto gemm = zgemm_;
 };
 
 }  // namespace plait::lapack

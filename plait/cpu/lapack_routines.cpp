@@ -16,9 +16,6 @@ using lapack::Library;
 // LAPACK counts in int; a matrix with a larger side does not fit any memory.
 int whole(int64_t n) { return static_cast<int>(n); }
 
-template <class T>
-constexpr bool kIsReal = std::is_same_v<T, Real<T>>;
-
 // Memory that a function has said to need, in its first element, when asked with a length of -1.
 template <class T>
 class Work {
@@ -90,7 +87,7 @@ bool eigh(T* a, Real<T>* values, int64_t n) {
       real_work.make();
       integers.make();
     }
-    if constexpr (kIsReal<T>) {
+    if constexpr (kIsRealNumber<T>) {
       Library<T>::heevd("V", "L", &size, a, &size, values, work.data(), work.length(),
                         integers.data(), integers.length(), &info, 1, 1);
     } else {
@@ -111,13 +108,14 @@ bool svd(T* a, T* u, Real<T>* values, T* vh, int64_t m, int64_t n, bool full) {
   std::vector<int> integers(static_cast<size_t>(8 * least));
   // As much as the documentation of cgesdd asks for.
   std::vector<Real<T>> real_work(
-      kIsReal<T> ? 0
-                 : static_cast<size_t>(least) *
-                       static_cast<size_t>(std::max(5 * least + 7, 2 * most + 2 * least + 1)));
+      kIsRealNumber<T>
+          ? 0
+          : static_cast<size_t>(least) *
+                static_cast<size_t>(std::max(5 * least + 7, 2 * most + 2 * least + 1)));
   Work<T> work;
   for (int pass = 0; pass < 2; ++pass) {
     if (pass == 1) work.make();
-    if constexpr (kIsReal<T>) {
+    if constexpr (kIsRealNumber<T>) {
       Library<T>::gesdd(job, &rows, &columns, a, &rows, values, u, &rows, vh, &vh_rows, work.data(),
                         work.length(), integers.data(), &info, 1);
     } else {
@@ -150,10 +148,10 @@ bool eig(T* a, ComplexOf<T>* values, ComplexOf<T>* vectors, int64_t n) {
   int info = 0;
   Work<T> work;
   std::vector<Real<T>> real(static_cast<size_t>(2 * n)), imaginary(static_cast<size_t>(n));
-  std::vector<T> parts(static_cast<size_t>(kIsReal<T> ? n * n : 0));
+  std::vector<T> parts(static_cast<size_t>(kIsRealNumber<T> ? n * n : 0));
   for (int pass = 0; pass < 2; ++pass) {
     if (pass == 1) work.make();
-    if constexpr (kIsReal<T>) {
+    if constexpr (kIsRealNumber<T>) {
       Library<T>::geev("N", "V", &size, a, &size, real.data(), imaginary.data(), nullptr, &one,
                        parts.data(), &size, work.data(), work.length(), &info, 1, 1);
     } else {
@@ -161,7 +159,7 @@ bool eig(T* a, ComplexOf<T>* values, ComplexOf<T>* vectors, int64_t n) {
                        work.data(), work.length(), real.data(), &info, 1, 1);
     }
   }
-  if constexpr (kIsReal<T>) {
+  if constexpr (kIsRealNumber<T>) {
     for (size_t i = 0; i < imaginary.size(); ++i) values[i] = {real[i], imaginary[i]};
     join_pairs(parts, imaginary, n, vectors);
   }
@@ -169,8 +167,37 @@ bool eig(T* a, ComplexOf<T>* values, ComplexOf<T>* vectors, int64_t n) {
 }
 
 template <class T>
-constexpr MatrixRoutines<T> kRoutines{cholesky<T>, lu<T>, triangular_solve<T>, qr<T>, eigh<T>,
-                                      svd<T>,      eig<T>};
+bool schur(T* a, T* z, int64_t n) {
+  const int size = whole(n);
+  int info = 0, sorted = 0;
+  Work<T> work;
+  std::vector<Real<T>> real(static_cast<size_t>(n)), imaginary(static_cast<size_t>(n));
+  std::vector<T> values(static_cast<size_t>(kIsRealNumber<T> ? 0 : n));
+  for (int pass = 0; pass < 2; ++pass) {
+    if (pass == 1) work.make();
+    if constexpr (kIsRealNumber<T>) {
+      Library<T>::gees("V", "N", nullptr, &size, a, &size, &sorted, real.data(), imaginary.data(),
+                       z, &size, work.data(), work.length(), nullptr, &info, 1, 1);
+    } else {
+      Library<T>::gees("V", "N", nullptr, &size, a, &size, &sorted, values.data(), z, &size,
+                       work.data(), work.length(), real.data(), nullptr, &info, 1, 1);
+    }
+  }
+  return info == 0;
+}
+
+template <class T>
+void add_product(const T* a, const T* b, T* c, int64_t m, int64_t n, int64_t columns) {
+  const int rows = whole(m), inner = whole(n), count = whole(columns);
+  const T one = 1;
+  Library<T>::gemm("N", "N", &rows, &count, &inner, &one, a, &rows, b, &inner, &one, c, &rows, 1,
+                   1);
+}
+
+template <class T>
+constexpr MatrixRoutines<T> kRoutines{cholesky<T>, lu<T>,    triangular_solve<T>,
+                                      qr<T>,       eigh<T>,  svd<T>,
+                                      eig<T>,      schur<T>, add_product<T>};
 
 constinit const LinalgRoutines kLapackRoutines{kRoutines<float>, kRoutines<double>,
                                                kRoutines<std::complex<float>>,

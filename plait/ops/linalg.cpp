@@ -6,6 +6,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/linalg_operands.h"
 #include "plait/ops/linalg_parts.h"
 #include "plait/ops/linalg_primitives.h"
 #include "plait/ops/linear.h"
@@ -16,63 +17,7 @@
 namespace plait::linalg {
 namespace {
 
-// The matrices of an operand, in the dtype that they are computed in.
-Tensor matrices(std::string_view function, const Tensor& a) {
-  if (a.rank() < 2) {
-    throw ShapeError("{}: takes matrices, not {}", function, a.type().text())
-        .at(Location::of_caller());
-  }
-  const Tensor numbers = astype(a, inexact(a.dtype()));
-  if (real_dtype(numbers.dtype()) == DType::f32 || real_dtype(numbers.dtype()) == DType::f64) {
-    return numbers;
-  }
-  throw TypeError("{}: is not computed in {}", function, name_of(numbers.dtype()))
-      .at(Location::of_caller())
-      .hint("astype(a, DType::f32)");
-}
-
-Tensor square_matrices(std::string_view function, const Tensor& a) {
-  const Tensor numbers = matrices(function, a);
-  if (same(a.shape(-1), a.shape(-2))) return numbers;
-  throw ShapeError("{}: the matrices of {} are not square", function, a.type().text())
-      .at(Location::of_caller());
-}
-
 Tensor hermitian_part(const Tensor& a) { return a * 0.5 + adjoint(a) * 0.5; }
-
-Shape batch_of(const Tensor& a) { return Shape(a.shape().dims().first(a.rank() - 2)); }
-
-Tensor with_batch(const Tensor& a, Shape batch) {
-  for (const int64_t axis : {-2, -1}) batch.append(a.shape(axis));
-  return broadcast_to(a, batch);
-}
-
-// Two sides of an equation: one dtype, one batch, B as matrices.
-struct Equation {
-  Tensor a, b;
-  bool is_vector;
-
-  Equation(std::string_view function, const Tensor& left, const Tensor& right)
-      : a(matrices(function, left)), b(right), is_vector(right.rank() == 1) {
-    if (right.rank() == 0) {
-      throw ShapeError("{}: the right side is a number, {}", function, right.type().text())
-          .at(Location::of_caller());
-    }
-    if (is_vector) b = expand_dims(b, -1);
-    const DType dtype = promote(a.dtype(), inexact(b.dtype()));
-    a = astype(a, dtype);
-    b = astype(b, dtype);
-    if (!same(a.shape(-2), b.shape(-2))) {
-      throw ShapeError("{}: {} has {} rows, the right side {} has {}", function, left.type().text(),
-                       a.shape(-2), right.type().text(), b.shape(-2))
-          .at(Location::of_caller());
-    }
-    const Shape batch = common_shape(function, batch_of(a), batch_of(b));
-    a = with_batch(a, batch);
-    b = with_batch(b, batch);
-  }
-  Tensor solution(const Tensor& x) const { return is_vector ? squeeze(x, -1) : x; }
-};
 
 // max(m, n) times the step from 1 on, where no tolerance was given.
 double tolerance_of(std::string_view function, const Tensor& a, double given) {
@@ -158,6 +103,14 @@ Tensor svdvals(const Tensor& a) {
   return svd(a).s;
 }
 
+Schur schur(const Tensor& a, SchurForm form) {
+  const Call call("schur", a);
+  Tensor numbers = square_matrices("schur", a);
+  if (form == SchurForm::complex) numbers = astype(numbers, promote(numbers.dtype(), DType::c64));
+  const std::vector<Tensor> parts = apply_all(linalg_primitives().schur, {&numbers, 1});
+  return {parts[0], parts[1]};
+}
+
 Tensor solve(const Tensor& a, const Tensor& b) {
   const Call call("solve", a, b);
   const Equation equation("solve", square_matrices("solve", a), b);
@@ -198,8 +151,7 @@ LeastSquares lstsq(const Tensor& a, const Tensor& b, double tolerance) {
 
 Tensor det(const Tensor& a) {
   const Call call("det", a);
-  const std::vector<Tensor> parts = lu_of(square_matrices("det", a));
-  return prod(diagonal(parts[0]), -1) * astype(parts[2], parts[0].dtype());
+  return apply(linalg_primitives().determinant, {square_matrices("det", a)});
 }
 
 SignAndLogDet slogdet(const Tensor& a) {
@@ -238,6 +190,11 @@ Tensor matrix_power(const Tensor& a, int64_t exponent) {
   }
   if (result) return result;
   return broadcast_to(identity(a.shape(-1), a.shape(-1), a.dtype()), a.shape());
+}
+
+Tensor expm(const Tensor& a) {
+  const Call call("expm", a);
+  return apply(linalg_primitives().expm, {square_matrices("expm", a)});
 }
 
 Tensor cross(const Tensor& a, const Tensor& b, int64_t axis) {

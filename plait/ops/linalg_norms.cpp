@@ -94,6 +94,25 @@ Tensor matrix_norm(const Tensor& x, MatrixNorm norm, bool keepdims) {
   throw ValueError("matrix_norm: {} is no norm", static_cast<int>(norm));
 }
 
+Tensor cond(const Tensor& a, MatrixNorm norm) {
+  const Call call("cond", a);
+  if (norm != MatrixNorm::greatest && norm != MatrixNorm::least) {
+    return matrix_norm(a, norm) * matrix_norm(inv(a), norm);
+  }
+  const Tensor s = svdvals(a);
+  if (same(s.shape(-1), Dim(0))) {
+    throw ValueError("cond: of matrices without elements, {}", a.type().text())
+        .at(Location::of_caller());
+  }
+  const Tensor greatest = squeeze(slice(s, -1, {.stop = 1}), -1);
+  const Tensor least = squeeze(slice(s, -1, {.start = -1}), -1);
+  const bool is_least = norm == MatrixNorm::least;
+  const Tensor& below = is_least ? greatest : least;
+  const Tensor is_zero = below == 0;
+  const Tensor ratio = (is_least ? least : greatest) / where(is_zero, 1, below);
+  return where(is_zero, kInfinity, ratio);
+}
+
 Tensor norm(const Tensor& x, std::optional<double> order, const std::vector<int64_t>& axes,
             bool keepdims) {
   const Call call("norm", x);

@@ -106,6 +106,23 @@ void infer_eig(ir::Inference& in) {
   in.give(a.of(dtype, {a.rows, a.rows}));
 }
 
+void infer_schur(ir::Inference& in) {
+  const MatricesType a = square_operand(in);
+  in.give(a.type);
+  in.give(a.type);
+}
+
+void infer_determinant(ir::Inference& in) { in.give(square_operand(in).of({})); }
+
+void infer_expm_derivative(ir::Inference& in) {
+  const MatricesType a = square_operand(in), b(in, 1);
+  if (a.type != b.type) {
+    throw ShapeError("{}: {} and {} are not alike", in.primitive.name, a.type.text(), b.type.text())
+        .at(in.location);
+  }
+  in.give(a.type);
+}
+
 struct Factorisation {
   const char* name;
   const char* summary;
@@ -250,7 +267,57 @@ const LinalgPrimitives& linalg_primitives() {
            {.tangents = {Reads::result(0) | Reads::result(1), unless_zero<eig_tangents, 2>},
             .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().eig, operands);
-            }}}})};
+            }}}}),
+      .schur = factorisation(
+          {"schur",
+           "A = Z T Zᴴ: an upper triangle T, in real numbers with blocks of two on the diagonal, "
+           "and a unitary Z.",
+           infer_schur,
+           schur_now,
+           {.not_differentiable = "gives factors that are not unique, in an order that jumps",
+            .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
+              return apply_all(linalg_primitives().schur, operands);
+            }}}}),
+      .determinant = factorisation(
+          {"determinant",
+           "det A.",
+           infer_determinant,
+           determinant_now,
+           {.tangents = {Reads::operand(0), unless_zero<determinant_tangents, 1>},
+            .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
+              return apply_all(linalg_primitives().determinant, operands);
+            }}}}),
+      .adjugate = factorisation(
+          {"adjugate",
+           "The transposed matrix of cofactors, which is det A · A⁻¹ where A has an inverse.",
+           infer_square,
+           adjugate_now,
+           {.tangents = {Reads::operand(0), unless_zero<adjugate_tangents, 1>},
+            .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
+              return apply_all(linalg_primitives().adjugate, operands);
+            }}}}),
+      .expm = factorisation(
+          {"expm",
+           "e^A, the sum of A^k / k!.",
+           infer_square,
+           expm_now,
+           {.tangents = {Reads::operand(0), unless_zero<expm_tangents, 1>},
+            .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
+              return apply_all(linalg_primitives().expm, operands);
+            }}}}),
+      .expm_derivative = factorisation(
+          {"expm_derivative",
+           "The derivative of e^(A + x E) by x where x is 0.",
+           infer_expm_derivative,
+           expm_now,
+           {.transposes = {{}, {Reads::operand(0), transpose_expm_derivative}},
+            .tangents = {Reads::operand(0) | Reads::operand(1),
+                         unless_zero<expm_derivative_tangents, 1>},
+            .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes& lanes) {
+              return apply_all(linalg_primitives().expm_derivative, all_batched(operands, lanes));
+            }}},
+           nullptr,
+           2})};
   return table;
 }
 
@@ -272,6 +339,11 @@ void use_linalg_routines(const LinalgRoutines& routines) {
   register_kernel(all.svd, {svd_now, &routines});
   register_kernel(all.pinv, {pinv_now, &routines});
   register_kernel(all.eig, {eig_now, &routines});
+  register_kernel(all.schur, {schur_now, &routines});
+  register_kernel(all.determinant, {determinant_now, &routines});
+  register_kernel(all.adjugate, {adjugate_now, &routines});
+  register_kernel(all.expm, {expm_now, &routines});
+  register_kernel(all.expm_derivative, {expm_now, &routines});
 }
 
 }  // namespace plait

@@ -35,7 +35,12 @@ struct LinalgPrimitives {
   const ir::Primitive& eigh;              // values, vectors
   const ir::Primitive& svd;               // U, values, Vᴴ
   const ir::Primitive& pinv;
-  const ir::Primitive& eig;  // values, vectors
+  const ir::Primitive& eig;    // values, vectors
+  const ir::Primitive& schur;  // T, Z
+  const ir::Primitive& determinant;
+  const ir::Primitive& adjugate;
+  const ir::Primitive& expm;
+  const ir::Primitive& expm_derivative;  // A, E: of e^A along E
 };
 const LinalgPrimitives& linalg_primitives();
 
@@ -50,9 +55,14 @@ std::vector<Tensor> eigh_tangents(const RuleContext&, std::span<const Tensor>);
 std::vector<Tensor> svd_tangents(const RuleContext&, std::span<const Tensor>);
 std::vector<Tensor> pinv_tangents(const RuleContext&, std::span<const Tensor>);
 std::vector<Tensor> eig_tangents(const RuleContext&, std::span<const Tensor>);
-// Both solutions are linear in B.
+std::vector<Tensor> determinant_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> adjugate_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> expm_tangents(const RuleContext&, std::span<const Tensor>);
+std::vector<Tensor> expm_derivative_tangents(const RuleContext&, std::span<const Tensor>);
+// Both solutions are linear in B, and the derivative of e^A in its direction.
 Tensor transpose_triangular_solve(const RuleContext&, const Tensor& cotangent, size_t operand);
 Tensor transpose_solve(const RuleContext&, const Tensor& cotangent, size_t operand);
+Tensor transpose_expm_derivative(const RuleContext&, const Tensor& cotangent, size_t operand);
 
 Tensor apply_triangular_solve(const Tensor& a, const Tensor& b, const TriangularAttributes& kind);
 Tensor apply_solve(const Tensor& a, const Tensor& b);

@@ -11,27 +11,9 @@ namespace plait {
 namespace {
 
 template <class T>
-T conjugate(T x) {
-  if constexpr (std::is_same_v<T, Real<T>>) {
-    return x;
-  } else {
-    return std::conj(x);
-  }
-}
-template <class T>
 Real<T> squared(T x) {
   return std::norm(x);
 }
-
-// Columns of a matrix in memory.
-template <class T>
-struct Columns {
-  T* data;
-  int64_t rows;
-
-  T& operator()(int64_t i, int64_t j) const { return data[i + j * rows]; }
-  T* column(int64_t j) const { return data + j * rows; }
-};
 
 template <class T>
 T dot(const T* a, const T* b, int64_t n) {  // aᴴ b
@@ -282,8 +264,22 @@ bool svd(T* a, T* u, Real<T>* values, T* vh, int64_t m, int64_t n, bool full) {
 }
 
 template <class T>
-constexpr MatrixRoutines<T> kRoutines{cholesky<T>, lu<T>,  triangular_solve<T>, qr<T>, eigh<T>,
-                                      svd<T>,      nullptr};
+void add_product(const T* a_data, const T* b_data, T* c_data, int64_t m, int64_t n,
+                 int64_t columns) {
+  const Columns<const T> a{a_data, m}, b{b_data, n};
+  const Columns<T> c{c_data, m};
+  for (int64_t j = 0; j < columns; ++j) {
+    for (int64_t k = 0; k < n; ++k) {
+      for (int64_t i = 0; i < m; ++i) c(i, j) += a(i, k) * b(k, j);
+    }
+  }
+}
+
+template <class T>
+constexpr MatrixRoutines<T> kRoutines{
+    cholesky<T>,   lu<T>,  triangular_solve<T>, qr<T>,
+    eigh<T>,       svd<T>, eig_by_rotations<T>, schur_by_rotations<T>,
+    add_product<T>};
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 // backends.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <complex>
 #include <cstdint>
 
@@ -22,6 +24,39 @@ template <class T>
 using Real = typename RealOf<T>::Type;
 template <class T>
 using ComplexOf = std::complex<Real<T>>;
+template <class T>
+constexpr bool kIsRealNumber = std::is_same_v<T, Real<T>>;
+
+template <class T>
+T conjugate(T x) {
+  if constexpr (kIsRealNumber<T>) {
+    return x;
+  } else {
+    return std::conj(x);
+  }
+}
+
+// Columns of a matrix in memory.
+template <class T>
+struct Columns {
+  T* data;
+  int64_t rows;
+
+  T& operator()(int64_t i, int64_t j) const { return data[i + j * rows]; }
+  T* column(int64_t j) const { return data + j * rows; }
+};
+
+// The greatest sum of magnitudes down a column.
+template <class T>
+Real<T> norm_of_columns(const T* a, int64_t n) {
+  Real<T> greatest = 0;
+  for (int64_t j = 0; j < n; ++j) {
+    Real<T> sum = 0;
+    for (int64_t i = 0; i < n; ++i) sum += std::abs(a[i + j * n]);
+    greatest = std::max(greatest, sum);
+  }
+  return greatest;
+}
 
 // Matrices lie column after column without gaps; sizes are above 0, numbers finite. An operand that
 // is not const is overwritten. k is the lesser of m and n.
@@ -42,8 +77,13 @@ struct MatrixRoutines {
   // Singular values in descending order; U is m × m and Vᴴ n × n where `full`, else m × k and k ×
   // n.
   bool (*svd)(T* a, T* u, Real<T>* values, T* vh, int64_t m, int64_t n, bool full);
-  // Eigenvectors have the length 1. Null where nothing computes it.
+  // Eigenvectors have the length 1.
   bool (*eig)(T* a, ComplexOf<T>* values, ComplexOf<T>* vectors, int64_t n);
+  // A becomes T of A = Z T Zᴴ, an upper triangle; of real numbers with blocks of two on the
+  // diagonal, whose eigenvalues are no real numbers.
+  bool (*schur)(T* a, T* z, int64_t n);
+  // C (m × columns) + A (m × n) B.
+  void (*add_product)(const T* a, const T* b, T* c, int64_t m, int64_t n, int64_t columns);
 };
 
 struct LinalgRoutines {
@@ -53,6 +93,17 @@ struct LinalgRoutines {
   MatrixRoutines<std::complex<double>> c128;
 };
 extern const LinalgRoutines kReferenceRoutines;
+// Of those, the two of linalg_reference_schur.cpp.
+template <class T>
+bool schur_by_rotations(T* a, T* z, int64_t n);
+template <class T>
+bool eig_by_rotations(T* a, ComplexOf<T>* values, ComplexOf<T>* vectors, int64_t n);
+
+// e^A, or where there is a direction the derivative of e^A along that (linalg_exponential.cpp). Of
+// f64 and c128.
+template <class T>
+void exponential(const MatrixRoutines<T>& routines, const T* a, const T* direction, T* result,
+                 int64_t n);
 
 // The kernels of the primitives; `routines` is a LinalgRoutines, null for those of the reference.
 void cholesky_now(KernelCall& call, const void* routines);
@@ -64,6 +115,10 @@ void eigh_now(KernelCall& call, const void* routines);
 void svd_now(KernelCall& call, const void* routines);
 void pinv_now(KernelCall& call, const void* routines);
 void eig_now(KernelCall& call, const void* routines);
+void schur_now(KernelCall& call, const void* routines);
+void determinant_now(KernelCall& call, const void* routines);
+void adjugate_now(KernelCall& call, const void* routines);
+void expm_now(KernelCall& call, const void* routines);  // with a second operand the derivative
 
 // Makes all of them use these routines from now on.
 void use_linalg_routines(const LinalgRoutines& routines);

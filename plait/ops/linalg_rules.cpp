@@ -10,7 +10,9 @@
 #include "plait/ops/linear.h"
 #include "plait/ops/matrix_parts.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/scan.h"
 #include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
 
 namespace plait {
 namespace {
@@ -194,6 +196,93 @@ std::vector<Tensor> eig_tangents(const RuleContext& c, std::span<const Tensor> t
   const Tensor turned = matmul(v, inverse_differences(w) * inside);
   const Tensor along = sum(conj(v) * turned, -2);
   return {diagonal(inside), turned - scale_columns(v, along)};
+}
+
+// Jacobi's formula: the trace of adj(A) Ȧ, for A of any rank.
+std::vector<Tensor> determinant_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
+  const Tensor minors = apply(linalg_primitives().adjugate, {c.operand(0)});
+  return {sum(matrix_transpose(minors) * tangents[0], {-2, -1})};
+}
+
+namespace {
+
+// At (i, j) the product of all numbers but the i-th and the j-th, for i below j; else 0.
+Tensor products_of_others(const Tensor& s) {
+  const Dim n = s.shape(-1);
+  const int64_t axis = s.rank() - 1;
+  const Tensor place = iota(n);
+  const Tensor is_behind = expand_dims(place, 1) < place;
+  const Tensor before = shifted(cumprod(s, axis), axis, false, 1);
+  const Tensor behind = shifted(cumprod(s, axis, true), axis, true, 1);
+  const Tensor up_to = cumprod(where(is_behind, expand_dims(s, -2), 1), axis + 1);
+  const Tensor between = shifted(up_to, axis + 1, false, 1);
+  return where(is_behind, scale_columns(scale_rows(before, between), behind), 0);
+}
+
+}  // namespace
+
+// A = U S Vᴴ: adj(A) is adj(Uᴴ A V) between V and Uᴴ, times the determinant of U Vᴴ. Of a diagonal
+// matrix S that moves by D, the adjugate moves at (i, j) by -D[i, j] times the product of all but
+// two of S, and on the diagonal by the sum of such products times the other D[j, j]. So it is for A
+// of any rank; what is differentiated once more goes through the rule of the factors.
+std::vector<Tensor> adjugate_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
+  const Tensor& a = c.operand(0);
+  const std::vector<Tensor> parts =
+      apply_all(linalg_primitives().svd, {&a, 1}, ir::Attributes::of(SvdAttributes{}));
+  const Tensor &u = parts[0], &vh = parts[2];
+  const Tensor phase = apply(linalg_primitives().determinant, {matmul(u, vh)});
+  const Tensor above = products_of_others(parts[1]);
+  const Tensor products = astype(above + matrix_transpose(above), a.dtype());
+  const Tensor inside = matmul(adjoint(u), matmul(tangents[0], adjoint(vh)));
+  const Tensor sums = matmul(products, expand_dims(diagonal(inside), -1));
+  const Tensor moved = sums * identity(a.shape(-1), a.shape(-1), a.dtype()) - products * inside;
+  const Tensor turned = matmul(adjoint(vh), matmul(moved, adjoint(u)));
+  return {turned * expand_dims(expand_dims(phase, -1), -1)};
+}
+
+namespace {
+
+Tensor derivative_of_expm(const Tensor& a, const Tensor& direction) {
+  return apply(linalg_primitives().expm_derivative, {a, direction});
+}
+
+// [[a, b], [0, d]]; b may be missing, for 0.
+Tensor two_by_two(const Tensor& a, const Tensor& b, const Tensor& d) {
+  const int64_t row = a.rank() - 2, column = a.rank() - 1;
+  const Dim n = a.shape(-1);
+  const Tensor above[] = {a, b};
+  const Tensor rows[] = {b ? concat(above, column) : pad_zeros(a, column, 0, n),
+                         pad_zeros(d, column, n, 0)};
+  return concat(rows, row);
+}
+
+}  // namespace
+
+std::vector<Tensor> expm_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
+  return {derivative_of_expm(c.operand(0), tangents[0])};
+}
+
+// The derivative of Σ A^k / k! along E, transposed, is that of Σ (Aᵀ)^k / k!.
+Tensor transpose_expm_derivative(const RuleContext& c, const Tensor& cotangent, size_t) {
+  return derivative_of_expm(matrix_transpose(c.operand(0)), cotangent);
+}
+
+// The second derivative along E and Ȧ does not change when the two change places. For
+// B = [[A, E], [0, A]] it stands in the upper right of the derivative of e^B along
+// [[Ȧ, 0], [0, Ȧ]], which is linear in Ȧ as it is written.
+std::vector<Tensor> expm_derivative_tangents(const RuleContext& c,
+                                             std::span<const Tensor> tangents) {
+  const Tensor &a = c.operand(0), &e = c.operand(1);
+  Tensor moved;
+  if (tangents[0]) {
+    const Tensor both =
+        derivative_of_expm(two_by_two(a, e, a), two_by_two(tangents[0], Tensor(), tangents[0]));
+    const Dim n = a.shape(-1);
+    const int64_t row = a.rank() - 2, column = a.rank() - 1;
+    moved = slice_axis(slice_axis(both, row, 0, n), column, n, n);
+  }
+  const Tensor along = tangents[1] ? derivative_of_expm(a, tangents[1]) : Tensor();
+  return {sum_of(moved, along)};
 }
 
 }  // namespace plait

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <mutex>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -314,12 +315,7 @@ void pinv_now(KernelCall& call, const void* data) {
         for (int64_t c = 0; c < m; ++c) {
           const T factor = u[static_cast<size_t>(c + s * m)] / value;
           for (int64_t r = 0; r < n; ++r) {
-            const T product = vh[static_cast<size_t>(s + r * k)] * factor;
-            if constexpr (std::is_same_v<T, Real<T>>) {
-              inverse.at(i, r, c) += product;
-            } else {
-              inverse.at(i, r, c) += std::conj(product);
-            }
+            inverse.at(i, r, c) += conjugate(vh[static_cast<size_t>(s + r * k)] * factor);
           }
         }
       }
@@ -330,11 +326,6 @@ void pinv_now(KernelCall& call, const void* data) {
 
 void eig_now(KernelCall& call, const void* data) {
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
-    if (routines.eig == nullptr) {
-      throw DeviceError("{}: this build of Plait is without the library that computes it",
-                        call.primitive.name)
-          .hint("build it where OpenBLAS is installed; linalg::eigh is in every build");
-    }
     Matrices<T> a(call.operands[0]);
     Matrices<ComplexOf<T>> vectors(call.types[1].sizes);
     const int64_t n = a.rows();
@@ -345,6 +336,127 @@ void eig_now(KernelCall& call, const void* data) {
     });
     call.results[0] = values.array;
     call.results[1] = vectors.array();
+  });
+}
+
+void schur_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]), z(call.types[1].sizes);
+    const int64_t n = a.rows();
+    for_each_matrix(call, n ? a.count() : 0, [&](int64_t i) {
+      expect_finite(call, a, i);
+      if (!routines.schur(a.at(i), z.at(i), n)) fail_to_converge(call, a, i);
+    });
+    call.results[0] = a.array();
+    call.results[1] = z.array();
+  });
+}
+
+namespace {
+
+// Of a matrix that is overwritten by its factors.
+template <class T>
+T determinant_by_lu(const MatrixRoutines<T>& routines, T* a, int64_t n,
+                    std::vector<int32_t>& pivots) {
+  pivots.resize(static_cast<size_t>(n));
+  if (n > 0) routines.lu(a, n, n, pivots.data());
+  T product = 1;
+  for (int64_t j = 0; j < n; ++j) {
+    product *= pivots[static_cast<size_t>(j)] == j ? a[j * (n + 1)] : -a[j * (n + 1)];
+  }
+  return product;
+}
+
+// det A · A⁻¹, where that loses nothing to speak of.
+template <class T>
+bool adjugate_by_inverse(const MatrixRoutines<T>& routines, const T* a, T* result, int64_t n) {
+  constexpr Real<T> kWorstCondition = 1000;
+  std::vector<T> lu(a, a + n * n);
+  std::vector<int32_t> pivots;
+  const T determinant = determinant_by_lu(routines, lu.data(), n, pivots);
+  if (!std::isnormal(std::abs(determinant))) return false;
+  const Columns<T> x{result, n};
+  for (int64_t j = 0; j < n; ++j) x(j, j) = 1;
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t c = 0; c < n; ++c) std::swap(x(j, c), x(pivots[static_cast<size_t>(j)], c));
+  }
+  routines.triangular_solve(lu.data(), result, n, n, true, true);
+  routines.triangular_solve(lu.data(), result, n, n, false, false);
+  const Real<T> condition = norm_of_columns(a, n) * norm_of_columns(result, n);
+  for (int64_t i = 0; i < n * n; ++i) result[i] *= determinant;
+  return condition <= kWorstCondition;
+}
+
+// Of A = U S Vᴴ: V adj(S) Uᴴ times the determinant of U Vᴴ, where adj(S) has the products of all
+// singular values but one on its diagonal. So it is for matrices of any rank.
+template <class T>
+bool adjugate_by_svd(const MatrixRoutines<T>& routines, T* a, T* result, int64_t n) {
+  const auto count = static_cast<size_t>(n * n);
+  std::vector<T> u(count), vh(count), turn(count), product(count);
+  std::vector<Real<T>> s(static_cast<size_t>(n)), others(s.size(), 1);
+  if (!routines.svd(a, u.data(), s.data(), vh.data(), n, n, false)) return false;
+  routines.add_product(u.data(), vh.data(), turn.data(), n, n, n);
+  std::vector<int32_t> pivots;
+  const T phase = determinant_by_lu(routines, turn.data(), n, pivots);
+  for (size_t j = 0; j < s.size(); ++j) {
+    for (size_t k = 0; k < s.size(); ++k) others[j] *= k == j ? 1 : s[k];
+    for (int64_t i = 0; i < n; ++i) u[static_cast<size_t>(i) + j * s.size()] *= others[j];
+  }
+  routines.add_product(u.data(), vh.data(), product.data(), n, n, n);
+  for (int64_t j = 0; j < n; ++j) {
+    for (int64_t i = 0; i < n; ++i) {
+      result[j + i * n] = phase * conjugate(product[static_cast<size_t>(i + j * n)]);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+void determinant_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]);
+    Numbers<T> determinants(call.types[0].sizes, 1);
+    std::vector<int32_t> pivots;
+    for_each_matrix(call, a.count(), [&](int64_t i) {
+      expect_finite(call, a, i);
+      *determinants.at(i) = determinant_by_lu(routines, a.at(i), a.rows(), pivots);
+    });
+    call.results[0] = determinants.array;
+  });
+}
+
+void adjugate_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
+    Matrices<T> a(call.operands[0]), result(call.types[0].sizes);
+    const int64_t n = a.rows();
+    for_each_matrix(call, n ? a.count() : 0, [&](int64_t i) {
+      expect_finite(call, a, i);
+      if (adjugate_by_inverse(routines, a.at(i), result.at(i), n)) return;
+      if (!adjugate_by_svd(routines, a.at(i), result.at(i), n)) fail_to_converge(call, a, i);
+    });
+    call.results[0] = result.array();
+  });
+}
+
+// f32 and c64 are computed in f64 and c128, and rounded once.
+void expm_now(KernelCall& call, const void* data) {
+  with_routines(call, data, [&]<class T>(const MatrixRoutines<T>&) {
+    using Wide = std::conditional_t<kIsRealNumber<T>, double, std::complex<double>>;
+    Matrices<T> a(call.operands[0]), result(call.types[0].sizes);
+    std::optional<Matrices<T>> direction;
+    if (call.operands.size() > 1) direction.emplace(call.operands[1]);
+    const int64_t n = a.rows(), count = n * n;
+    for_each_matrix(call, n ? a.count() : 0, [&](int64_t i) {
+      expect_finite(call, a, i);
+      const std::vector<Wide> at(a.at(i), a.at(i) + count);
+      std::vector<Wide> along, found(at.size());
+      if (direction) along.assign(direction->at(i), direction->at(i) + count);
+      exponential(routines_in<Wide>(data), at.data(), direction ? along.data() : nullptr,
+                  found.data(), n);
+      std::ranges::transform(found, result.at(i), [](const Wide& x) { return static_cast<T>(x); });
+    });
+    call.results[0] = result.array();
   });
 }
 

@@ -13,6 +13,9 @@ template <>
 inline constexpr std::array kChoices<linalg::QrMode> = {std::string_view("reduced"),
                                                         std::string_view("complete")};
 template <>
+inline constexpr std::array kChoices<linalg::SchurForm> = {std::string_view("real"),
+                                                           std::string_view("complex")};
+template <>
 inline constexpr std::array kChoices<fft::Norm> = {
     std::string_view("backward"), std::string_view("ortho"), std::string_view("forward")};
 
@@ -54,29 +57,57 @@ using T = const Tensor&;
 Tensor matrix_norm_of(T x, const MatrixNormOrder& order, bool keepdims) {
   return linalg::matrix_norm(x, order.norm(), keepdims);
 }
+Tensor cond_of(T a, const MatrixNormOrder& order) { return linalg::cond(a, order.norm()); }
 
 void bind_factors(nb::module_& m) {
   using namespace linalg;
   add_functions<Tensor(T, bool)>(
       m, {{"cholesky", cholesky, "The lower triangular L with A = L L^H, or the upper one."}},
       arg("a"), arg("upper") = false);
-  add_functions<Lu(T)>(m, {{"lu", lu, "A = P L U, with a permutation P of the rows."}}, arg("a"));
-  add_functions<Qr(T, QrMode)>(m, {{"qr", qr, "A = Q R. Modes: reduced, complete (Q is square)."}},
+  add_functions<Lu(T)>(
+      m,
+      {{"lu", lu,
+        "A = P L U, with a permutation P of the rows. Derivatives: where A's first "
+        "columns are independent."}},
+      arg("a"));
+  add_functions<LuFactors(T)>(
+      m, {{"lu_factor", lu_factor, "L and U in one, and the order of the rows, for lu_solve."}},
+      arg("a"));
+  add_functions<Qr(T, QrMode)>(m,
+                               {{"qr", qr,
+                                 "A = Q R. Modes: reduced, complete (Q is square). Derivatives: "
+                                 "where A's first columns are independent; not of tall ones if "
+                                 "complete."}},
                                arg("a"), arg("mode") = "reduced");
   add_functions<Eigenpairs(T)>(
       m,
-      {{"eigh", eigh, "Of the Hermitian part of A, in ascending order; vectors are columns."},
-       {"eig", eig, "Of any square matrix; complex, in no order."}},
+      {{"eigh", eigh,
+        "Of the Hermitian part of A, in ascending order; vectors are columns. Derivatives: where "
+        "the "
+        "values differ, else first ones of what treats equal values alike."},
+       {"eig", eig,
+        "Of any square matrix; complex, in no order. Derivatives: where the values differ."}},
       arg("a"));
-  add_functions<Svd(T, bool)>(m, {{"svd", svd, "A = U S V^H, with S in descending order."}},
+  add_functions<Schur(T, SchurForm)>(m,
+                                     {{"schur", schur,
+                                       "A = Z T Z^H with an upper triangle T. Forms: real (a pair "
+                                       "of complex eigenvalues takes two "
+                                       "rows), complex. Without derivatives."}},
+                                     arg("a"), arg("form") = "real");
+  add_functions<Svd(T, bool)>(m,
+                              {{"svd", svd,
+                                "A = U S V^H, with S in descending order. Derivatives: as of eigh, "
+                                "and of vectors where no value is 0."}},
                               arg("a"), arg("full_matrices") = false);
-  add_functions<Tensor(T)>(m,
-                           {{"eigvalsh", eigvalsh, "The eigenvalues that eigh gives."},
-                            {"eigvals", eigvals, "The eigenvalues that eig gives."},
-                            {"svdvals", svdvals, "The singular values, in descending order."},
-                            {"inv", inv, "The inverse."},
-                            {"det", det, "The determinant."}},
-                           arg("a"));
+  add_functions<Tensor(T)>(
+      m,
+      {{"eigvalsh", eigvalsh, "The eigenvalues that eigh gives."},
+       {"eigvals", eigvals, "The eigenvalues that eig gives."},
+       {"svdvals", svdvals, "The singular values, in descending order."},
+       {"inv", inv, "The inverse."},
+       {"det", det, "The determinant; its derivative is there for singular A too."},
+       {"expm", expm, "e^A, the sum of A^k / k!."}},
+      arg("a"));
 }
 
 void bind_equations(nb::module_& m) {
@@ -85,12 +116,33 @@ void bind_equations(nb::module_& m) {
   add_functions<Tensor(T, T, bool, bool)>(
       m, {{"solve_triangular", solve_triangular, "X with A X = B, of one triangle of A."}},
       arg("a"), arg("b"), arg("upper") = true, arg("unit_diagonal") = false);
+  add_functions<Tensor(T, T, T)>(
+      m, {{"lu_solve", lu_solve, "X with A X = B, by what lu_factor gives of A."}}, arg("lu"),
+      arg("order"), arg("b"));
+  add_functions<Tensor(T, T, bool)>(
+      m, {{"cholesky_solve", cholesky_solve, "X with A X = B, by what cholesky gives of A."}},
+      arg("factor"), arg("b"), arg("upper") = false);
+  add_functions<Tensor(T, bool)>(
+      m, {{"cholesky_inverse", cholesky_inverse, "The inverse of A, by what cholesky gives of A."}},
+      arg("factor"), arg("upper") = false);
+  add_functions<Tensor(T, T, const std::vector<int64_t>&)>(
+      m,
+      {{"tensorsolve", tensorsolve,
+        "X with A X = B, summed over all dimensions of X; the axes named come last."}},
+      arg("a"), arg("b"), arg("axes") = nb::none());
+  add_functions<Tensor(T, int64_t)>(
+      m, {{"tensorinv", tensorinv, "What tensordot over `count` dimensions solves A Y = B with."}},
+      arg("a"), arg("count") = 2);
   add_functions<LeastSquares(T, T, double)>(
-      m, {{"lstsq", lstsq, "The shortest X for which |A X - B| is least, and what is left."}},
+      m,
+      {{"lstsq", lstsq,
+        "The shortest X for which |A X - B| is least, and what is left. Derivatives: as of pinv."}},
       arg("a"), arg("b"), arg("tolerance") = -1.0);
   add_functions<Tensor(T, double)>(
       m,
-      {{"pinv", pinv, "The pseudo-inverse; singular values below tolerance * greatest count as 0."},
+      {{"pinv", pinv,
+        "The pseudo-inverse; singular values below tolerance * greatest count as 0. Derivatives: "
+        "along what keeps the rank."},
        {"matrix_rank", matrix_rank, "How many singular values are above tolerance * greatest."}},
       arg("a"), arg("tolerance") = -1.0);
   add_functions<SignAndLogDet(T)>(
@@ -110,6 +162,11 @@ void bind_norms(nb::module_& m) {
   add_functions<Tensor(T, const MatrixNormOrder&, bool)>(
       m, {{"matrix_norm", matrix_norm_of, "Orders: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."}},
       arg("x"), arg("order") = "fro", arg("keepdims") = false);
+  add_functions<Tensor(T, const MatrixNormOrder&)>(
+      m,
+      {{"cond", cond_of,
+        "The norm of A times that of its inverse. Orders: 2, -2, 'fro', 'nuc', 1, -1, inf, -inf."}},
+      arg("a"), arg("order") = 2.0);
   add_functions<Tensor(T, std::optional<double>, const std::vector<int64_t>&, bool)>(
       m, {{"norm", norm, "Of all numbers, of vectors along one axis, of matrices along two."}},
       arg("x"), arg("order") = nb::none(), arg("axis") = nb::none(), arg("keepdims") = false);
@@ -118,6 +175,23 @@ void bind_norms(nb::module_& m) {
   add_functions<Tensor(T, T)>(
       m, {{"kron", kron, "Kronecker's product: each element of a times the whole of b."}}, arg("a"),
       arg("b"));
+}
+
+void bind_made_of_others(nb::module_& m) {
+  using namespace linalg;
+  add_functions<Tensor(std::span<const Tensor>)>(
+      m,
+      {{"multi_dot", multi_dot, "All of them, in the order that takes the fewest multiplications."},
+       {"block_diag", block_diag, "One behind the other down the diagonal of one matrix."}},
+      arg("tensors"));
+  add_functions<Tensor(T, std::optional<int64_t>, bool)>(
+      m, {{"vander", vander, "x^0, x^1, x^2, ... of each element along one more dimension."}},
+      arg("x"), arg("count") = nb::none(), arg("increasing") = true);
+  add_functions<Tensor(T, T)>(m,
+                              {{"toeplitz", toeplitz,
+                                "The same along each diagonal: of a column, and behind the first "
+                                "of a row (conj(column))."}},
+                              arg("column"), arg("row") = nb::none());
 }
 
 void bind_fourier(nb::module_& m) {
@@ -165,6 +239,7 @@ void bind_linalg(nb::module_& module) {
   bind_factors(linalg);
   bind_equations(linalg);
   bind_norms(linalg);
+  bind_made_of_others(linalg);
 }
 
 void bind_fft(nb::module_& module) {

@@ -304,6 +304,10 @@ def pinv(a, *factors, **options):
     return plait.linalg.pinv(a)
 
 
+def cholesky_solve(b, factor, upper=False):
+    return plait.linalg.cholesky_solve(factor, b, upper)
+
+
 def tensordot(a, b, dims=2):
     if not isinstance(dims, (tuple, list)):
         return plait.tensordot(a, b, dims)
@@ -377,7 +381,12 @@ NAMES |= {
     "linalg.vecdot": renamed("vecdot", "b", b="b", dim="axis"), "linalg.cross": renamed("linalg.cross", "b", b="b", dim="axis"),
     "linalg.vector_norm": renamed("linalg.vector_norm", "ord", "dim", "keepdim", ord="order", dim="axis", keepdim="keepdims"),
     "linalg.cholesky": linalg("cholesky"), "linalg.eigvals": linalg("eigvals"), "linalg.pinv": pinv,
-    "linalg.matrix_rank": linalg("matrix_rank"), "masked_select": same("masked_select"), "flatten": same("flatten"),
+    "linalg.matrix_rank": linalg("matrix_rank"), "linalg.cond": linalg("cond"),
+    "matrix_exp": linalg("expm"), "linalg.multi_dot": linalg("multi_dot"), "linalg.tensorinv": renamed("linalg.tensorinv", ind="count"),
+    "linalg.tensorsolve": renamed("linalg.tensorsolve", "b", "dims", b="b", dims="axes"),
+    "linalg.vander": renamed("linalg.vander", N="count"), "cholesky_inverse": renamed("linalg.cholesky_inverse", upper="upper"),
+    "cholesky_solve": cholesky_solve, "block_diag": lambda *blocks: plait.linalg.block_diag(blocks),
+    "masked_select": same("masked_select"), "flatten": same("flatten"),
     "var": spread("var"), "std": spread("std"),
     "searchsorted": renamed("searchsorted", "values", values="values", side="side", sorter="sorter"),
 }

@@ -114,11 +114,6 @@ TEST(LinalgRules, TangentsOfSingularVectors) {
 
 TEST(LinalgRules, TangentsOfEig) {
   const Tensor a = noise(17, {4, 4}, DType::f64), t = noise(18, {4, 4}, DType::f64);
-  try {
-    linalg::eig(a);
-  } catch (const DeviceError&) {
-    GTEST_SKIP() << "this build has no LAPACK";
-  }
   const auto rule = tangents_by_rule(plain(ops().eig), {a}, {t});
   const auto results = apply_all(ops().eig, {&a, 1});
   // |vᵢ|² is determined, and so are the values.
@@ -130,6 +125,36 @@ TEST(LinalgRules, TangentsOfEig) {
   const auto difference = tangents_by_difference(f, {a}, {t});
   EXPECT_LT(distance(rule[0], difference[0]), 1e-7);
   EXPECT_LT(distance(real(conj(results[1]) * rule[1]) * 2., difference[1]), 1e-7);
+}
+
+TEST(LinalgRules, TangentsOfExpm) {
+  for (const DType dtype : kWideDTypes) {
+    for (const double size : {1e-3, 0.05, 0.2, 0.5, 2., 6.}) {
+      const Tensor a = noise(24, {2, 3, 3}, dtype) * size, e = noise(25, {2, 3, 3}, dtype);
+      check_tangents(plain(ops().expm), {a});
+      check_tangents(plain(ops().expm_derivative), {a, e});
+      check_transpose(plain(ops().expm_derivative), {a, e}, 1);
+      check_batching(plain(ops().expm_derivative), {a, e}, {true, true});
+      check_batching(plain(ops().expm), {a}, {true});
+      const Tensor ta = noise(26, a.shape(), dtype), te = noise(27, a.shape(), dtype);
+      const auto rule = [&](const Tensor& first, const Tensor& second) {
+        return tangents_by_rule(plain(ops().expm_derivative), {a, e}, {first, second})[0];
+      };
+      EXPECT_LT(distance(rule(ta, Tensor()) + rule(Tensor(), te), rule(ta, te)), 1e-9);
+    }
+  }
+}
+
+TEST(LinalgRules, TangentsOfDeterminantsOfAnyRank) {
+  for (const DType dtype : kWideDTypes) {
+    for (const int64_t rank : {4, 3, 2, 1, 0}) {
+      const Tensor a = matmul(noise(28, {2, 4, rank}, dtype), noise(29, {2, rank, 4}, dtype));
+      for (const auto* primitive : {&ops().determinant, &ops().adjugate}) {
+        check_tangents(plain(*primitive), {a});
+        check_batching(plain(*primitive), {a}, {true});
+      }
+    }
+  }
 }
 
 TEST(LinalgRules, RepeatedValuesGiveNoInfinity) {
@@ -169,6 +194,7 @@ TEST(LinalgRules, TransposesAndBatches) {
       check_batching(plain(*primitive), {positive_definite(23, {3, 4, 4}, dtype)}, {true});
     }
     check_batching(with(ops().pinv, PinvAttributes{0}), {b}, {true});
+    check_batching(plain(ops().schur), {a}, {true});
   }
 }
 

@@ -10,10 +10,13 @@
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linalg_parts.h"
+#include "plait/ops/linalg_primitives.h"
 #include "plait/ops/linalg_routines.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/matrix_parts.h"
+#include "plait/ops/rearrange.h"
 #include "plait/ops/shape.h"
+#include "plait/tensor/apply.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 
@@ -160,6 +163,124 @@ TEST_P(Linalg, EquationsAreSolved) {
   EXPECT_EQ(linalg::inv(zeros({3, 0, 0})).shape(), (Shape{3, 0, 0}));
 }
 
+TEST_P(Linalg, EigIsRight) {
+  for (const DType dtype : kInexactDTypes) {
+    for (const Shape& shape : {Shape{1, 1}, Shape{2, 2}, Shape{2, 5, 5}, Shape{23, 23}}) {
+      const Tensor x = noise(11, shape, dtype);
+      const auto [w, v] = linalg::eig(x);
+      expect_close(matmul(astype(x, v.dtype()), v), scale_columns(v, w), 5000);
+      expect_close(linalg::vector_norm(v, 2, -2), ones(w.shape(), real_dtype(dtype)));
+      if (is_complex(dtype)) continue;
+      // What is not real comes in pairs.
+      expect_close(sum(w, -1), astype(linalg::trace(x), w.dtype()), 1000);
+    }
+  }
+  const Tensor a = tensor(std::vector<double>{0, 1, 0, 0, 0, 1, 1, 2, -1}, {3, 3});
+  // numpy.linalg.eigvals, sorted.
+  auto found = numbers_of(linalg::eigvals(a));
+  std::ranges::sort(found, {}, [](const auto& x) { return x.real(); });
+  const double expected[] = {-1.8019377358048383, -0.4450418679126288, 1.2469796037174674};
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_LT(std::abs(found[i] - expected[i]), 1e-14);
+    EXPECT_EQ(found[i].imag(), 0);
+  }
+}
+
+TEST_P(Linalg, SchurIsRight) {
+  const auto check = [](const Tensor& a, linalg::SchurForm form) {
+    const auto [t, z] = linalg::schur(a, form);
+    expect_unitary(z);
+    expect_close(matmul(z, matmul(t, adjoint(z))), astype(a, t.dtype()), 2000);
+    expect_close(triu(t, is_complex(t.dtype()) ? 0 : -1), t, 0);
+    // No two blocks of two overlap.
+    const Tensor below = diagonal(t, -1), count = slice(below, -1, {.start = 1});
+    expect_close(count * slice(below, -1, {.stop = -1}), zeros_like(count), 0);
+  };
+  for (const DType dtype : kInexactDTypes) {
+    for (const Shape& shape : {Shape{2, 2}, Shape{2, 3, 3}, Shape{17, 17}, Shape{40, 40}}) {
+      for (const auto form : {linalg::SchurForm::real, linalg::SchurForm::complex}) {
+        check(noise(12, shape, dtype), form);
+        check(zeros(shape, dtype), form);
+        check(triu(noise(13, shape, dtype)), form);
+        // A permutation, whose eigenvalues lie on a circle.
+        check(roll(identity(shape.at(-1), shape.at(-1), dtype), 1, 0), form);
+      }
+    }
+    EXPECT_EQ(linalg::schur(zeros({0, 0}, dtype)).t.shape(), (Shape{0, 0}));
+    EXPECT_EQ(linalg::schur(ones({1, 1}, dtype)).t.text(), ones({1, 1}, dtype).text());
+  }
+  EXPECT_EQ(linalg::schur(ones({2, 2}), linalg::SchurForm::complex).z.dtype(), DType::c64);
+}
+
+TEST_P(Linalg, ExpmIsRight) {
+  for (const DType dtype : kInexactDTypes) {
+    const auto expm = [&](const std::vector<double>& numbers, Sizes sizes) {
+      return linalg::expm(astype(tensor(numbers, sizes), dtype));
+    };
+    const auto expect = [](const Tensor& found, const std::vector<std::complex<double>>& wanted) {
+      for (const auto& x : wanted) ASSERT_TRUE(std::isfinite(x.real()));
+      double size = 0;
+      for (const auto& x : wanted) size = std::max(size, std::abs(x));
+      EXPECT_LE(distance(found, wanted), 16 * epsilon_of(found) * size) << found.text();
+    };
+    expect(expm({0, 0, 0, 0}, {2, 2}), {1, 0, 0, 1});
+    for (const double t : {1e-9, 1e-3, 0.1, 0.5, 1., 3., 20., 50.}) {
+      const double c = std::cos(t), s = std::sin(t), ch = std::cosh(t), sh = std::sinh(t);
+      expect(expm({t}, {1, 1}), {std::exp(t)});
+      const Tensor turn = astype(tensor(std::vector<double>{0, -1, 1, 0}, {2, 2}), DType::f64) * t;
+      EXPECT_LE(distance(linalg::expm(turn), {c, -s, s, c}), 1e-13);
+      EXPECT_LE(distance(linalg::expm(turn * tensor(std::vector<double>{1, -1}, {2, 1})),
+                         {ch, sh, sh, ch}),
+                1e-13 * ch);
+      expect(expm({0, t, 0, 0, 0, t, 0, 0, 0}, {3, 3}), {1, t, t * t / 2, 0, 1, t, 0, 0, 1});
+      // Far larger beside the diagonal than what becomes of it.
+      expect(expm({1, 1e6 * t, 0, -1}, {2, 2}),
+             {std::exp(1), 1e6 * t * std::sinh(1), 0, std::exp(-1)});
+    }
+    expect(expm({0, 1e30, 0, 0}, {2, 2}), {1, 1e30, 0, 1});
+    expect(expm({-700, 0, 0, -1}, {2, 2}), {std::exp(-700), 0, 0, std::exp(-1)});
+    for (const Shape& shape : {Shape{3, 3}, Shape{2, 0, 3, 3}, Shape{2, 5, 5}, Shape{0, 0}}) {
+      const Tensor a = noise(13, shape, dtype) * 0.7,
+                   one = identity(shape.at(-1), shape.at(-1), dtype);
+      expect_close(matmul(linalg::expm(a), linalg::expm(-a)), broadcast_to(one, shape), 5000);
+    }
+  }
+  EXPECT_EQ(linalg::expm(zeros({2, 2}, DType::i32)).dtype(), DType::f32);
+}
+
+TEST_P(Linalg, DeterminantsOfAnyRank) {
+  for (const DType dtype : kInexactDTypes) {
+    for (const int64_t rank : {0, 1, 2, 3, 4}) {
+      const Tensor a = matmul(noise(14, {2, 4, rank}, dtype), noise(15, {2, rank, 4}, dtype));
+      const Tensor minors = apply(linalg_primitives().adjugate, {a}), det = linalg::det(a);
+      const Tensor scaled = expand_dims(expand_dims(det, -1), -1) * identity(4, 4, dtype);
+      expect_close(matmul(a, minors), scaled, 20000);
+      expect_close(matmul(minors, a), scaled, 20000);
+      // Of rank 3 one is left, of less none.
+      EXPECT_EQ(max(absolute(minors)).item<double>() > 1e-3, rank > 2);
+    }
+    const Tensor a = astype(tensor(std::vector<double>{1, 2, 3, 4}, {2, 2}), dtype);
+    expect_close(apply(linalg_primitives().adjugate, {a}),
+                 astype(tensor(std::vector<double>{4, -2, -3, 1}, {2, 2}), dtype));
+  }
+}
+
+TEST_P(Linalg, FactorsSolveToo) {
+  for (const DType dtype : kInexactDTypes) {
+    const Tensor a = noise(16, {2, 1, 4, 4}, dtype) + identity(4, 4, dtype) * 4;
+    const Tensor s = positive_definite(17, {2, 1, 4, 4}, dtype);
+    for (const Tensor& b : {noise(18, {3, 4, 2}, dtype), noise(19, {4}, dtype)}) {
+      const auto [lu, order] = linalg::lu_factor(a);
+      expect_close(linalg::lu_solve(lu, order, b), linalg::solve(a, b), 1000);
+      for (const bool upper : {false, true}) {
+        const Tensor factor = linalg::cholesky(s, upper);
+        expect_close(linalg::cholesky_solve(factor, b, upper), linalg::solve(s, b), 5000);
+        expect_close(linalg::cholesky_inverse(factor, upper), linalg::inv(s), 5000);
+      }
+    }
+  }
+}
+
 TEST_P(Linalg, GivesNumPysFigures) {
   // numpy.linalg of the same matrices.
   const Tensor a = tensor(std::vector<double>{4, 1, 2, 1, 3, 0, 2, 0, 5}, {3, 3});
@@ -232,6 +353,12 @@ TEST_P(Linalg, RefusesWhatHasNoFactors) {
             "pinv of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
   EXPECT_EQ(message_of<ValueError>([&] { linalg::cholesky(nan * INFINITY); }),
             "cholesky of f32[2, 2, 2]: matrix [0] of the batch holds NaN or infinity");
+  EXPECT_EQ(message_of<ValueError>([&] { linalg::expm(nan); }),
+            "expm of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+  EXPECT_EQ(message_of<ValueError>([&] { linalg::schur(nan); }),
+            "schur of f32[2, 2, 2]: matrix [1] of the batch holds NaN or infinity");
+  EXPECT_EQ(message_of<ValueError>([&] { linalg::det(nan); }),
+            "det of f32[2, 2, 2]: determinant: matrix [1] of the batch holds NaN or infinity");
   EXPECT_EQ(distance(linalg::det(stack), {1, 0}), 0);
   EXPECT_EQ(linalg::slogdet(stack).logabsdet.text(), "[  0. -inf] : f32[2]");
 }
@@ -252,27 +379,6 @@ TEST(LinalgErrors, NameShapesAndDTypes) {
   EXPECT_THROW(linalg::norm(zeros({2, 2}), 3), ValueError);
   EXPECT_THROW(linalg::norm(zeros({2, 2}), 1, {0, 0}), ValueError);
   EXPECT_THROW(linalg::matrix_power(zeros({2, 3}), 2), ShapeError);
-}
-
-TEST(LinalgEig, OrIsLeftOut) {
-  const Tensor a = tensor(std::vector<double>{0, 1, 0, 0, 0, 1, 1, 2, -1}, {3, 3});
-  Tensor values;
-  try {
-    values = linalg::eigvals(a);
-  } catch (const DeviceError&) {
-    GTEST_SKIP() << "this build has no LAPACK";
-  }
-  // numpy.linalg.eigvals, sorted.
-  auto found = numbers_of(values);
-  std::ranges::sort(found, {}, [](const auto& x) { return x.real(); });
-  const double expected[] = {-1.8019377358048383, -0.4450418679126288, 1.2469796037174674};
-  for (size_t i = 0; i < 3; ++i) EXPECT_LT(std::abs(found[i] - expected[i]), 1e-14);
-  for (const DType dtype : kInexactDTypes) {
-    const Tensor x = noise(11, {2, 5, 5}, dtype);
-    const auto [w, v] = linalg::eig(x);
-    expect_close(matmul(astype(x, v.dtype()), v), scale_columns(v, w), 1000);
-    expect_close(linalg::vector_norm(v, 2, -2), ones({2, 5}, real_dtype(dtype)));
-  }
 }
 
 TEST(LinalgNumbers, NormsAreNumPys) {
@@ -342,12 +448,96 @@ TEST(LinalgProducts, CrossAndKron) {
             "[[ 0  0  1 -1]\n [ 2 -2  3 -3]] : i64[2, 4]");
 }
 
+TEST(LinalgProducts, OfManyInTheCheapestOrder) {
+  const Tensor a = noise(20, {2, 30}, DType::f64), b = noise(21, {30, 3}, DType::f64);
+  const Tensor c = noise(22, {3, 40}, DType::f64), d = noise(23, {40, 5}, DType::f64);
+  const Tensor v = noise(24, {30}, DType::f64), w = noise(25, {40}, DType::f64);
+  using Factors = std::vector<Tensor>;
+  expect_close(linalg::multi_dot(Factors{a, b, c, d}), matmul(matmul(a, b), matmul(c, d)));
+  expect_close(linalg::multi_dot(Factors{v, b, c}), matmul(matmul(v, b), c));
+  expect_close(linalg::multi_dot(Factors{b, c, w}), matmul(b, matmul(c, w)));
+  expect_close(linalg::multi_dot(Factors{v, b, c, w}), matmul(matmul(v, b), matmul(c, w)));
+  expect_close(linalg::multi_dot(Factors{v, v}), matmul(v, v));
+  const Tensor stack = noise(26, {4, 1, 3, 40}, DType::f64);
+  expect_close(linalg::multi_dot(Factors{b, stack, d}), matmul(b, matmul(stack, d)));
+  // (A B) (C D) takes fewer multiplications than any other order.
+  Trace recording("f");
+  linalg::multi_dot(Factors{recording.parameter(a.type(), "a"), b, c, d});
+  const std::string text = recording.program(recording.finish(Factors{a})).text();
+  EXPECT_NE(text.find("f64[2, 3]"), std::string::npos) << text;
+  EXPECT_NE(text.find("f64[3, 5]"), std::string::npos) << text;
+}
+
+TEST(LinalgProducts, MatricesMadeOfNumbers) {
+  const Tensor x = tensor<int64_t>({2, 0, -3});
+  EXPECT_EQ(linalg::vander(x).text(), "[[ 1  2  4]\n [ 1  0  0]\n [ 1 -3  9]] : i64[3, 3]");
+  EXPECT_EQ(linalg::vander(x, 2, false).text(), "[[ 2  1]\n [ 0  1]\n [-3  1]] : i64[3, 2]");
+  EXPECT_EQ(linalg::vander(x, 0).shape(), (Shape{3, 0}));
+  EXPECT_EQ(linalg::vander(zeros({2, 3}), 5).shape(), (Shape{2, 3, 5}));
+  const Tensor row = tensor<int64_t>({9, 5, 6, 7});
+  EXPECT_EQ(linalg::toeplitz(x, row).text(),
+            "[[ 2  5  6  7]\n [ 0  2  5  6]\n [-3  0  2  5]] : i64[3, 4]");
+  EXPECT_EQ(linalg::toeplitz(x).text(), "[[ 2  0 -3]\n [ 0  2  0]\n [-3  0  2]] : i64[3, 3]");
+  const std::complex<double> i(0, 1);
+  const Tensor t = linalg::toeplitz(tensor<std::complex<double>>({1, i}));
+  EXPECT_EQ(distance(t, {1, -i, i, 1}), 0);
+  EXPECT_EQ(linalg::toeplitz(zeros({5, 2}), zeros({5, 3})).shape(), (Shape{5, 2, 3}));
+  EXPECT_EQ(linalg::toeplitz(zeros({0})).shape(), (Shape{0, 0}));
+  const Tensor block = reshape(arange(4), {2, 2});
+  const std::vector<Tensor> blocks = {block, tensor<int64_t>({7, 8, 9}), asarray(5)};
+  EXPECT_EQ(linalg::block_diag(blocks).text(),
+            "[[0 1 0 0 0 0]\n [2 3 0 0 0 0]\n [0 0 7 8 9 0]\n [0 0 0 0 0 5]] : i64[4, 6]");
+  const std::vector<Tensor> stacks = {zeros({7, 2, 1}), zeros({7, 0, 3})};
+  EXPECT_EQ(linalg::block_diag(stacks).shape(), (Shape{7, 2, 4}));
+}
+
+TEST(LinalgNumbers, ConditionsAndTensorEquations) {
+  const Tensor a = tensor(std::vector<double>{4, 1, 2, 1, 3, 0, 2, 0, 5}, {3, 3});
+  using linalg::MatrixNorm;
+  // numpy.linalg.cond
+  const std::pair<MatrixNorm, double> figures[] = {
+      {MatrixNorm::greatest, 3.5953899208567384}, {MatrixNorm::least, 0.27813394986703194},
+      {MatrixNorm::one, 4.232558139534884},       {MatrixNorm::infinity, 4.232558139534884},
+      {MatrixNorm::frobenius, 4.873743961834321}, {MatrixNorm::nuclear, 11.720930232558143}};
+  for (const auto& [norm, value] : figures) {
+    EXPECT_LT(distance(linalg::cond(a, norm), {value}), 1e-12);
+  }
+  const Tensor stack = concat(std::vector<Tensor>{reshape(a, {1, 3, 3}), zeros({1, 3, 3})});
+  EXPECT_EQ(linalg::cond(stack).shape(), (Shape{2}));
+  EXPECT_TRUE(isinf(slice(linalg::cond(stack), 0, {.start = 1})).item<bool>());
+  const Tensor b = noise(27, {2, 3, 6}, DType::f64), c = noise(28, {2, 3}, DType::f64);
+  expect_close(tensordot(b, linalg::tensorsolve(b, c), 1), c, 1000);
+  const Tensor d = noise(29, {4, 6, 8, 3}, DType::f64), e = noise(30, {4, 6}, DType::f64);
+  const Tensor x = linalg::tensorsolve(d, e);
+  EXPECT_EQ(x.shape(), (Shape{8, 3}));
+  expect_close(tensordot(d, x, 2), e, 5000);
+  const Tensor y = linalg::tensorsolve(permute_dims(d, {2, 0, 1, 3}), e, {0, 3});
+  expect_close(y, x, 5000);
+  expect_close(tensordot(linalg::tensorinv(d), e, 2), x, 5000);
+  EXPECT_EQ(linalg::tensorinv(b).shape(), (Shape{6, 2, 3}));
+}
+
 TEST(LinalgTrace, TheProgramGivesTheSame) {
   const auto f = [](const Tensor& a, const Tensor& b) {
     const Tensor s = matmul(a, matrix_transpose(a));
-    return std::vector<Tensor>{linalg::solve(a, b),    linalg::cholesky(s), linalg::slogdet(a).sign,
-                               linalg::eigh(s).values, linalg::svd(b).s,    linalg::qr(b).r,
-                               linalg::pinv(b, 1e-9),  linalg::norm(b)};
+    return std::vector<Tensor>{
+        linalg::solve(a, b),
+        linalg::cholesky(s),
+        linalg::slogdet(a).sign,
+        linalg::eigh(s).values,
+        linalg::svd(b).s,
+        linalg::qr(b).r,
+        linalg::pinv(b, 1e-9),
+        linalg::norm(b),
+        linalg::expm(a),
+        linalg::schur(a).t,
+        linalg::det(a),
+        linalg::cond(a),
+        linalg::multi_dot(std::vector<Tensor>{a, s, b}),
+        linalg::lu_solve(linalg::lu_factor(a).lu, linalg::lu_factor(a).order, b),
+        linalg::vander(a),
+        linalg::toeplitz(b),
+        linalg::block_diag(std::vector<Tensor>{a, b})};
   };
   Trace recording("f");
   const Dim n = Dim::symbol("n");

@@ -22,11 +22,21 @@ const std::vector<Named<Decomposition>> kOfSquare = {
     {"linalg::inv", [](const Tensor& a) { linalg::inv(a); }},
     {"linalg::det", [](const Tensor& a) { linalg::det(a); }},
     {"linalg::slogdet", [](const Tensor& a) { linalg::slogdet(a); }},
+    {"linalg::expm", [](const Tensor& a) { linalg::expm(a); }},
+    {"linalg::schur", [](const Tensor& a) { linalg::schur(a); }},
     {"linalg::solve", [](const Tensor& a) { linalg::solve(a, f32(2)); }},
+};
+// NaN and infinity go through them.
+const std::vector<Named<Decomposition>> kOfFactors = {
     {"linalg::solve_triangular", [](const Tensor& a) { linalg::solve_triangular(a, f32(2)); }},
+    {"linalg::lu_solve", [](const Tensor& a) { linalg::lu_solve(a, places({0, 1}), f32(2)); }},
+    {"linalg::cholesky_solve", [](const Tensor& a) { linalg::cholesky_solve(a, f32(2)); }},
+    {"linalg::cholesky_inverse", [](const Tensor& a) { linalg::cholesky_inverse(a); }},
 };
 const std::vector<Named<Decomposition>> kOfAny = {
     {"linalg::lu", [](const Tensor& a) { linalg::lu(a); }},
+    {"linalg::lu_factor", [](const Tensor& a) { linalg::lu_factor(a); }},
+    {"linalg::cond", [](const Tensor& a) { linalg::cond(a); }},
     {"linalg::qr", [](const Tensor& a) { linalg::qr(a); }},
     {"linalg::svd", [](const Tensor& a) { linalg::svd(a); }},
     {"linalg::svdvals", [](const Tensor& a) { linalg::svdvals(a); }},
@@ -37,26 +47,35 @@ const std::vector<Named<Decomposition>> kOfAny = {
 
 void add_matrices(Refusals& rows) {
   const auto with_nan = [] { return full({2, 2}, NAN); };
-  for (const auto* functions : {&kOfSquare, &kOfAny}) {
+  for (const auto* functions : {&kOfSquare, &kOfFactors, &kOfAny}) {
     for (const auto& [name, f] : *functions) {
       rows.push_back({name, [f] { f(f32(2)); }, kShape, {"f32[2]"}});
       rows.push_back({name, [f] { f(keys(2, 2)); }, kType, {"key[2, 2]"}});
       rows.push_back({name, [f] { f(astype(f32(2, 2), DType::f16)); }, kType, {"f16[2, 2]"}});
-      if (std::string_view(name) != "linalg::solve_triangular") {
+      if (functions != &kOfFactors) {
         rows.push_back({name, [f, with_nan] { f(with_nan()); }, kValue, {"f32[2, 2]"}});
       }
       rows.push_back({name, [f] { f(Tensor()); }, kValue, {"never given"}});
     }
   }
-  for (const auto& [name, f] : kOfSquare) {
-    rows.push_back({name, [f] { f(f32(2, 3)); }, kShape, {"f32[2, 3]", "square"}});
+  for (const auto* functions : {&kOfSquare, &kOfFactors}) {
+    for (const auto& [name, f] : *functions) {
+      rows.push_back({name, [f] { f(f32(2, 3)); }, kShape, {"f32[2, 3]", "square"}});
+    }
   }
   for (const auto& [name, f] : std::vector<Named<Decomposition>>{
            {"linalg::cholesky", [](const Tensor& a) { linalg::cholesky(a); }},
            {"linalg::inv", [](const Tensor& a) { linalg::inv(a); }},
            {"linalg::solve", [](const Tensor& a) { linalg::solve(a, f32(3, 2, 1)); }},
            {"linalg::solve_triangular",
-            [](const Tensor& a) { linalg::solve_triangular(a, f32(3, 2, 1)); }}}) {
+            [](const Tensor& a) { linalg::solve_triangular(a, f32(3, 2, 1)); }},
+           {"linalg::lu_solve",
+            [](const Tensor& a) { linalg::lu_solve(a, places({0, 1}), f32(3, 2, 1)); }},
+           {"linalg::cholesky_solve",
+            [](const Tensor& a) { linalg::cholesky_solve(a, f32(3, 2, 1)); }},
+           {"linalg::cholesky_inverse", [](const Tensor& a) { linalg::cholesky_inverse(a, true); }},
+           {"linalg::cond",
+            [](const Tensor& a) { linalg::cond(a, linalg::MatrixNorm::frobenius); }}}) {
     rows.push_back({name, [f] { f(zeros({3, 2, 2})); }, kValue, {"f32[3, 2, 2]", "0"}});
   }
 }
@@ -67,6 +86,10 @@ void add_equations(Refusals& rows) {
            {"linalg::solve", [](const Tensor& a, const Tensor& b) { linalg::solve(a, b); }},
            {"linalg::solve_triangular",
             [](const Tensor& a, const Tensor& b) { linalg::solve_triangular(a, b); }},
+           {"linalg::lu_solve",
+            [](const Tensor& a, const Tensor& b) { linalg::lu_solve(a, places({1, 0}), b); }},
+           {"linalg::cholesky_solve",
+            [](const Tensor& a, const Tensor& b) { linalg::cholesky_solve(a, b); }},
            {"linalg::lstsq", [](const Tensor& a, const Tensor& b) { linalg::lstsq(a, b); }}}) {
     const Tensor a = f32(2, 2);
     rows.push_back({name, [f, a] { f(a, f32(3)); }, kShape, {"f32[2, 2]", "f32[3]"}});
@@ -77,6 +100,104 @@ void add_equations(Refusals& rows) {
     rows.push_back(
         {name, [f] { f(f32(2, 2, 2), f32(3, 2, 1)); }, kShape, {"f32[2, 2, 2]", "f32[3, 2, 1]"}});
   }
+}
+
+void add_made_of_others(Refusals& rows) {
+  using namespace linalg;
+  const std::vector<Refusal> more = {
+      {"linalg::lu_solve",
+       [] { lu_solve(f32(2, 2), f32(2), f32(2)); },
+       kType,
+       {"f32[2, 2]", "f32[2]", "order"}},
+      {"linalg::lu_solve",
+       [] { lu_solve(f32(2, 2), places({0, 1, 2}), f32(2)); },
+       kShape,
+       {"f32[2, 2]", "i64[3]"}},
+      {"linalg::lu_solve", [] { lu_solve(f32(2, 2), i64(), f32(2)); }, kShape, {"i64[]"}},
+      {"linalg::lu_solve",
+       [] { lu_solve(f32(2, 2), Tensor(), f32(2)); },
+       kValue,
+       {"f32[2, 2]", "never given"}},
+      {"linalg::lu_solve", [] { lu_solve(f32(2, 2), places({0, 2}), f32(2)); }, kIndex, {"2"}},
+      {"linalg::cond", [] { cond(f32(2, 0)); }, kValue, {"f32[2, 0]"}},
+      {"linalg::cond", [] { cond(f32(2, 3), MatrixNorm::one); }, kShape, {"f32[2, 3]", "square"}},
+      {"linalg::cond",
+       [] { cond(ones({2, 2}) + eye(2), static_cast<MatrixNorm>(99)); },
+       kValue,
+       {"99", "f32[2, 2]"}},
+      {"linalg::tensorsolve",
+       [] { tensorsolve(f32(2, 3), f32(2)); },
+       kShape,
+       {"f32[2, 3]", "2 × 3"}},
+      {"linalg::tensorsolve",
+       [] { tensorsolve(f32(2), f32(1, 2)); },
+       kShape,
+       {"f32[2]", "f32[1, 2]"}},
+      {"linalg::tensorsolve",
+       [] { tensorsolve(f32(2, 2), f32(2), {2}); },
+       kIndex,
+       {"axis 2", "f32[2, 2]"}},
+      {"linalg::tensorsolve",
+       [] { tensorsolve(zeros({2, 2}), f32(2)); },
+       kValue,
+       {"f32[2, 2]", "singular"}},
+      {"linalg::tensorsolve",
+       [] { tensorsolve(f32(2, 2), keys(2)); },
+       kType,
+       {"f32[2, 2]", "key[2]"}},
+      {"linalg::tensorsolve",
+       [] { tensorsolve(Tensor(), f32(2)); },
+       kValue,
+       {"f32[2]", "never given"}},
+      {"linalg::tensorinv", [] { tensorinv(f32(2, 2), 0); }, kValue, {"0", "f32[2, 2]"}},
+      {"linalg::tensorinv", [] { tensorinv(f32(2, 2), 3); }, kValue, {"3", "f32[2, 2]"}},
+      {"linalg::tensorinv", [] { tensorinv(f32(2, 3), 1); }, kShape, {"f32[2, 3]", "2 × 3"}},
+      {"linalg::tensorinv", [] { tensorinv(zeros({2, 2}), 1); }, kValue, {"singular"}},
+      {"linalg::tensorinv", [] { tensorinv(keys(2, 2), 1); }, kType, {"key[2, 2]"}},
+      {"linalg::multi_dot", [] { multi_dot(Tensors{f32(2, 2)}); }, kValue, {"1", "f32[2, 2]"}},
+      {"linalg::multi_dot",
+       [] { multi_dot(Tensors{f32(2, 2), f32(2), f32(2, 2)}); },
+       kShape,
+       {"factor 1", "f32[2]"}},
+      {"linalg::multi_dot",
+       [] { multi_dot(Tensors{f32(), f32(2, 2)}); },
+       kShape,
+       {"factor 0", "f32[]"}},
+      {"linalg::multi_dot",
+       [] { multi_dot(Tensors{f32(2, 2), f32(3, 2)}); },
+       kShape,
+       {"f32[2, 2]", "f32[3, 2]"}},
+      {"linalg::multi_dot",
+       [] { multi_dot(Tensors{f32(2, 2), keys(2, 2)}); },
+       kType,
+       {"f32[2, 2]", "key[2, 2]"}},
+      {"linalg::multi_dot",
+       [] { multi_dot(Tensors{f32(2, 2), Tensor()}); },
+       kValue,
+       {"never given"}},
+      {"linalg::vander", [] { vander(f32()); }, kShape, {"f32[]"}},
+      {"linalg::vander", [] { vander(f32(2), -1); }, kValue, {"-1", "f32[2]"}},
+      {"linalg::vander", [] { vander(keys(2)); }, kType, {"key[2]"}},
+      {"linalg::toeplitz", [] { toeplitz(f32()); }, kShape, {"f32[]"}},
+      {"linalg::toeplitz", [] { toeplitz(f32(2), f32()); }, kShape, {"f32[2]", "f32[]"}},
+      {"linalg::toeplitz", [] { toeplitz(f32(2), keys(2)); }, kType, {"f32[2]", "key[2]"}},
+      {"linalg::toeplitz", [] { toeplitz(f32(2, 2), f32(3, 2)); }, kShape, {"f32[2, 2]"}},
+      {"linalg::toeplitz", [] { toeplitz(Tensor()); }, kValue, {"never given"}},
+      {"linalg::block_diag", [] { block_diag(Tensors{}); }, kValue, {"nothing"}},
+      {"linalg::block_diag",
+       [] { block_diag(Tensors{f32(2, 2), keys(2)}); },
+       kType,
+       {"f32[2, 2]", "key[2]"}},
+      {"linalg::block_diag",
+       [] { block_diag(Tensors{f32(2, 2, 2), f32(2, 2)}); },
+       kShape,
+       {"f32[2, 2, 2]", "f32[2, 2]"}},
+      {"linalg::block_diag",
+       [] { block_diag(Tensors{f32(2, 2), Tensor()}); },
+       kValue,
+       {"never given"}},
+  };
+  rows.insert(rows.end(), more.begin(), more.end());
 }
 
 }  // namespace
@@ -134,6 +255,7 @@ Refusals refusals_of_linalg() {
   };
   add_matrices(rows);
   add_equations(rows);
+  add_made_of_others(rows);
   return rows;
 }
 

@@ -50,6 +50,15 @@ class Factors(unittest.TestCase):
         same(A.astype(complex) @ pairs.vectors, (plait.expand_dims(pairs.values, 1) * pairs.vectors).numpy())
         same(plait.sort(plait.real(linalg.eigvals(A))), np.sort(np.linalg.eigvals(A).real))
 
+    def test_schur(self):
+        for array, form in ((A, "real"), (A, "complex"), (A + 1j * SPD, "real")):
+            t, z = linalg.schur(array, form)
+            same(z @ t @ plait.conj(plait.matrix_transpose(z)), array.astype(z.numpy().dtype))
+            same(t, np.triu(t.numpy(), -1 if t.dtype == plait.f64 else 0), 0)
+            same(plait.sort(plait.absolute(linalg.eigvals(t))), np.sort(np.abs(np.linalg.eigvals(array))))
+        with self.assertRaisesRegex(plait.ValueError, "form: 'upper' is none of"):
+            linalg.schur(A, "upper")
+
 
 class Equations(unittest.TestCase):
     def test_solutions(self):
@@ -66,6 +75,66 @@ class Equations(unittest.TestCase):
         same(found.residuals, expected[1])
         self.assertEqual(found.rank.item(), expected[2])
         same(found.singular_values, expected[3])
+
+    def test_by_factors(self):
+        b = RANDOM.normal(size=(2, 4, 3))
+        lu, order = linalg.lu_factor(A)
+        packed, pivots = scipy.linalg.lu_factor(A[0])
+        same(lu[0], packed)
+        rows = np.arange(4)
+        for i, pivot in enumerate(pivots):
+            rows[[i, pivot]] = rows[[pivot, i]]
+        np.testing.assert_array_equal(order[0].numpy(), rows)
+        same(linalg.lu_solve(lu, order, b), np.linalg.solve(A, b))
+        same(linalg.lu_solve(lu, order, b[0, :, 0]), np.linalg.solve(A, b[0, :, :1])[..., 0])
+        for upper in (False, True):
+            factor = linalg.cholesky(SPD, upper)
+            same(linalg.cholesky_solve(factor, b, upper=upper), np.linalg.solve(SPD, b))
+            same(linalg.cholesky_inverse(factor, upper=upper), np.linalg.inv(SPD))
+
+    def test_tensors(self):
+        a, b = RANDOM.normal(size=(2, 3, 6)), RANDOM.normal(size=(2, 3))
+        same(linalg.tensorsolve(a, b), np.linalg.tensorsolve(a, b))
+        same(linalg.tensorsolve(a.transpose(0, 2, 1), b, axes=(1,)), np.linalg.tensorsolve(a.transpose(0, 2, 1), b, axes=(1,)))
+        a = RANDOM.normal(size=(2, 6, 3, 4))
+        same(linalg.tensorsolve(a, b=RANDOM.normal(size=(3, 4)) * 0, axes=[0, 1]), np.zeros((2, 6)))
+        same(linalg.tensorinv(a), np.linalg.tensorinv(a))
+        same(linalg.tensorinv(a.reshape(12, 3, 4), 1), np.linalg.tensorinv(a.reshape(12, 3, 4), 1))
+
+    def test_exponentials(self):
+        for array in (A, SPD * 10, A * 100, C[:, :3], np.triu(A, 1) * 1e8, A * 1e-8, np.zeros((2, 3, 3)), np.diag([-800.0, 1]),
+                      1000.0 ** np.subtract.outer(np.arange(6), np.arange(6)).T):
+            expected = scipy.linalg.expm(array)
+            size = np.abs(expected).max(initial=1)
+            same(linalg.expm(array) / size, expected / size, 1e-12 * max(1, np.abs(array).max()))
+        same(linalg.expm(A.astype(np.float32)), scipy.linalg.expm(A.astype(np.float64)), 1e-6)
+        program = plait.trace(linalg.expm)(plait.Spec("f64[k, n, n]"))
+        same(program(A), scipy.linalg.expm(A))
+        with self.assertRaisesRegex(plait.ValueError, r"matrix \[1\] of the batch holds NaN"):
+            linalg.expm(np.stack([np.eye(2), np.full((2, 2), np.inf)]))
+
+    def test_conditions(self):
+        for order in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf):
+            same(linalg.cond(A, order), np.linalg.cond(A, order))
+        same(linalg.cond(TALL), np.linalg.cond(TALL))
+        self.assertEqual(linalg.cond(np.zeros((2, 2))).item(), np.inf)
+
+    def test_made_of_others(self):
+        factors = [RANDOM.normal(size=shape) for shape in ((3, 7), (7, 2), (2, 9), (9,))]
+        same(linalg.multi_dot(factors), np.linalg.multi_dot(factors))
+        same(linalg.multi_dot([factors[0][0], *factors[1:3]]), np.linalg.multi_dot([factors[0][0], *factors[1:3]]))
+        x = RANDOM.normal(size=4)
+        for count in (None, 0, 1, 6):
+            same(linalg.vander(x, count), np.vander(x, count, increasing=True))
+            same(linalg.vander(x, count, increasing=False), np.vander(x, count))
+        same(linalg.toeplitz(x), scipy.linalg.toeplitz(x))
+        same(linalg.toeplitz(C[0], x), scipy.linalg.toeplitz(C[0], x))
+        same(linalg.toeplitz(C[0]), scipy.linalg.toeplitz(C[0]))
+        same(linalg.block_diag([A[0], x, C, 2.0]), scipy.linalg.block_diag(A[0], x, C, 2.0))
+
+    def test_names_of_the_array_api(self):
+        for name in ("diagonal", "matmul", "matrix_transpose", "outer", "tensordot", "vecdot"):
+            self.assertIs(getattr(linalg, name), getattr(plait, name))
 
     def test_numbers(self):
         same(linalg.det(A), np.linalg.det(A))

@@ -1,6 +1,7 @@
 """Factorisations, of the last two dimensions. What is not unique is checked by what it must fulfil."""
 
 import numpy as np
+import scipy.linalg
 
 from suite.cases import Sample, case, numbers
 
@@ -149,3 +150,67 @@ def check_eig(operands, results, attributes):
 add("eig", None, SQUARES, check=check_eig, invariants=projections)
 add("pinv", lambda x, tolerance: np.linalg.pinv(x, tolerance) if x.size else np.swapaxes(x, -1, -2),
     [Sample(shape, {"tolerance": 1e-6}) for shape in ANY], scale=lambda x, tolerance: np.float64(max(1, max(x.shape[-2:])) * 16))
+
+
+def check_schur(operands, results, attributes):
+    a, (t, z) = operands[0], results
+    below = np.tril(t, -1)
+    blocks = np.diagonal(below, -1, -2, -1)
+    pairs = blocks[..., 1:] * blocks[..., :-1]
+    return first(close("A = Z T Zᴴ", z @ t @ dagger(z), a, a), close("ZᴴZ = 1", dagger(z) @ z, eye(a.shape[-1], a), a),
+                 None if not np.tril(t, -2).any() else "T has more than blocks of two",
+                 "blocks of two that overlap" if pairs.any() else None,
+                 "blocks in a complex triangle" if a.dtype.kind == "c" and below.any() else None)
+
+
+add("schur", None, SQUARES, check=check_schur)
+
+
+def stacked(function):
+    """Of SciPy's and other functions of one matrix."""
+
+    def of(*operands):
+        shape = operands[0].shape
+        flat = [x.reshape(-1, *x.shape[-2:]) if x.size else x for x in operands]
+        found = [function(*each) for each in zip(*flat)] if operands[0].size else []
+        return np.array(found, operands[0].dtype).reshape(shape)
+
+    return of
+
+
+def small(random, shape, dtype, operand):
+    return numbers(-1.0, 1.0)(random, shape, dtype, operand)
+
+
+def powers(a):
+    """The sum of A^k / k!, of matrices that are not large."""
+    a = a.astype(np.clongdouble if a.dtype.kind == "c" else np.longdouble)
+    total = term = np.broadcast_to(np.eye(a.shape[-1]), a.shape).astype(a.dtype)
+    for k in range(1, 160):
+        term = term @ a / k
+        total = total + term
+    return total.astype(np.complex128 if total.dtype.kind == "c" else np.float64)
+
+
+def along(a, e):
+    """The derivative of e^A in the direction of e, in the corner of a larger matrix."""
+    n = a.shape[-1]
+    whole = np.zeros((2 * n, 2 * n), np.result_type(a, np.float64))
+    whole[:n, :n] = whole[n:, n:] = a
+    whole[:n, n:] = e
+    return scipy.linalg.expm(whole)[:n, n:]
+
+
+def cofactors(a):
+    """The minors of the transposed matrix, one by one."""
+    n = a.shape[-1]
+    at = lambda i, j: (-1) ** (i + j) * np.linalg.det(np.delete(np.delete(a, j, -2), i, -1))  # noqa: E731
+    return np.array([[at(i, j) for j in range(n)] for i in range(n)])
+
+
+SMALL = [((3, 3),), ((1, 1),), ((0, 0),), ((2, 4, 4),), ((0, 3, 3),), ((9, 9),)]
+add("expm", powers, SMALL, small, scale=lambda a: np.exp(np.abs(a).sum(-1).max(initial=1)))
+add("expm_derivative", stacked(along), [(shape, shape) for (shape,) in SMALL], small,
+    scale=lambda a, e: np.exp(np.abs(a).sum(-1).max(initial=1)) * max(1, e.shape[-1]))
+add("determinant", np.linalg.det, SMALL, small, scale=lambda a: np.float64(max(1, a.shape[-1]) ** 4))
+add("adjugate", stacked(cofactors), SMALL, small, scale=lambda a: np.float64(max(1, a.shape[-1]) ** 4))
