@@ -272,6 +272,7 @@ const LinalgPrimitives& linalg_primitives() {
           {"schur",
            "A = Z T Zᴴ: an upper triangle T, in real numbers with blocks of two on the diagonal, "
            "and a unitary Z.",
+           "A = Z T Zᴴ, Zᴴ Z = 1, and the shape of T",
            infer_schur,
            schur_now,
            {.not_differentiable = "gives factors that are not unique, in an order that jumps",
@@ -281,6 +282,7 @@ const LinalgPrimitives& linalg_primitives() {
       .determinant = factorisation(
           {"determinant",
            "det A.",
+           "numpy.linalg.det",
            infer_determinant,
            determinant_now,
            {.tangents = {Reads::operand(0), unless_zero<determinant_tangents, 1>},
@@ -290,6 +292,7 @@ const LinalgPrimitives& linalg_primitives() {
       .adjugate = factorisation(
           {"adjugate",
            "The transposed matrix of cofactors, which is det A · A⁻¹ where A has an inverse.",
+           "numpy.linalg.det of what is left of A",
            infer_square,
            adjugate_now,
            {.tangents = {Reads::operand(0), unless_zero<adjugate_tangents, 1>},
@@ -299,6 +302,7 @@ const LinalgPrimitives& linalg_primitives() {
       .expm = factorisation(
           {"expm",
            "e^A, the sum of A^k / k!.",
+           "scipy.linalg.expm",
            infer_square,
            expm_now,
            {.tangents = {Reads::operand(0), unless_zero<expm_tangents, 1>},
@@ -308,6 +312,7 @@ const LinalgPrimitives& linalg_primitives() {
       .expm_derivative = factorisation(
           {"expm_derivative",
            "The derivative of e^(A + x E) by x where x is 0.",
+           "scipy.linalg.expm of a matrix of both",
            infer_expm_derivative,
            expm_now,
            {.transposes = {{}, {Reads::operand(0), transpose_expm_derivative}},

@@ -60,7 +60,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targ
 
 struct FocalOptions {
   std::optional<double> alpha = {};  // the weight of targets of 1, as 0.25; that of 0 is the rest
-  double gamma = 2;                    // by how much what is known well counts less
+  double gamma = 2;                  // by how much what is known well counts less
   Reduction reduction = Reduction::mean;
 };
 // binary_cross_entropy_with_logits, each by (1 − probability of the target)^gamma.

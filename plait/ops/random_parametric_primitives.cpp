@@ -139,15 +139,14 @@ const ParametricPrimitives& parametric_primitives() {
            .rules = {.tangents = {Reads::nothing(), refuse_second_derivative}}}),
       .poisson = parametric(
           {"random_poisson", "For each rate how many events there are.",
-           "scipy.stats.chisquare of many", 2, kFloatings,
-           infer_poisson, random_poisson_now,
+           "scipy.stats.chisquare of many", 2, kFloatings, infer_poisson, random_poisson_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().poisson, all_batched(operands, lanes));
            })}),
       .binomial = parametric(
           {"random_binomial", "For each number of trials and probability how many succeed.",
-           "scipy.stats.chisquare of many", 3,
-           kFloatings | DTypeSet(DType::i64), infer_binomial, random_binomial_now,
+           "scipy.stats.chisquare of many", 3, kFloatings | DTypeSet(DType::i64), infer_binomial,
+           random_binomial_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().binomial, all_batched(operands, lanes));
            })}),
@@ -155,7 +154,8 @@ const ParametricPrimitives& parametric_primitives() {
           {"random_multinomial",
            "For each number of trials how many fall into each category, by weights along a last "
            "dimension.",
-           "scipy.stats.chisquare of many", 3, kFloatings | DTypeSet(DType::i64), infer_multinomial, random_multinomial_now,
+           "scipy.stats.chisquare of many", 3, kFloatings | DTypeSet(DType::i64), infer_multinomial,
+           random_multinomial_now,
            counts([](const ir::Attributes&, Operands operands, const Lanes& lanes) {
              return apply_all(parametric_primitives().multinomial, all_batched(operands, lanes));
            })}),

@@ -49,7 +49,7 @@ struct SpecialTable {
   const ir::Primitive& erfc = declare_function(
       1, {"erfc",
           "1 − erf x, accurate where that is small.",
-           "scipy.special.erfc",
+          "scipy.special.erfc",
           kFloatings,
           {.real = [](Reals x) { return std::erfc(x[0]); }},
           {.partials = {Partial::of(kFirst, [](const Context& c) {
@@ -58,7 +58,7 @@ struct SpecialTable {
   const ir::Primitive& erfinv = declare_function(
       1, {"erfinv",
           "The number whose erf is x; NaN beyond −1 and 1.",
-           "scipy.special.erfinv",
+          "scipy.special.erfinv",
           kFloatings,
           {.real = [](Reals x) { return special::erf_inverse(x[0]); }},
           {.partials = {Partial::of(kResult, [](const Context& c) {
@@ -67,7 +67,7 @@ struct SpecialTable {
   const ir::Primitive& lgamma = declare_function(
       1, {"lgamma",
           "The logarithm of the magnitude of Γ(x).",
-           "scipy.special.gammaln",
+          "scipy.special.gammaln",
           kFloatings,
           {.real = [](Reals x) { return special::log_gamma(x[0]); }},
           {.partials = {Partial::of(
@@ -75,7 +75,7 @@ struct SpecialTable {
   const ir::Primitive& digamma = declare_function(
       1, {"digamma",
           "The derivative of lgamma.",
-           "scipy.special.digamma",
+          "scipy.special.digamma",
           kFloatings,
           {.real = [](Reals x) { return special::digamma(x[0]); }},
           {.partials = {Partial::of(
@@ -83,7 +83,7 @@ struct SpecialTable {
   const ir::Primitive& polygamma = declare_function(
       2, {"polygamma",
           "The n-th derivative of digamma at x; operands n, a whole number, and x.",
-           "mpmath.psi",
+          "mpmath.psi",
           kFloatings,
           {.real = [](Reals x) { return special::polygamma(x[0], x[1]); }},
           {.partials = {Partial::zero(), Partial::of(kFirst | kSecond, [](const Context& c) {
@@ -92,7 +92,7 @@ struct SpecialTable {
   const ir::Primitive& logaddexp = declare_function(
       2, {"logaddexp",
           "log(e^a + e^b), without overflow on the way.",
-           "numpy.logaddexp",
+          "numpy.logaddexp",
           kFloatings,
           {.real = log_add_exp},
           {.partials = {
@@ -104,7 +104,7 @@ struct SpecialTable {
   const ir::Primitive& fmod = declare_function(
       2, {"fmod",
           "What a / b leaves when rounded towards 0: has the sign of a; integers by 0 give 0.",
-           "numpy.fmod",
+          "numpy.fmod",
           kReals,
           {.real = [](Reals x) { return std::fmod(x[0], x[1]); },
            .integer = [](Integers x) { return x[1] == 0 || x[1] == -1 ? 0 : x[0] % x[1]; },
@@ -115,14 +115,14 @@ struct SpecialTable {
   const ir::Primitive& nextafter =
       declare_function(2, {"nextafter",
                            "The next number of the dtype from x towards y.",
-           "numpy.nextafter",
+                           "numpy.nextafter",
                            kFloatings,
                            {.real = [](Reals x) { return std::nextafter(x[0], x[1]); }},
                            {.not_differentiable = "is a step from one number to the next"}});
   const ir::Primitive& logaddexp2 = declare_function(
       2, {"logaddexp2",
           "log₂(2^a + 2^b), without overflow on the way.",
-           "numpy.logaddexp2",
+          "numpy.logaddexp2",
           kFloatings,
           {.real = log_add_exp2},
           {.partials = {Partial::of(kFirst | kSecond,
@@ -137,7 +137,7 @@ struct SpecialTable {
   const ir::Primitive& entr = declare_function(
       1, {"entr",
           "−x log x: 0 for x = 0, and −∞ below.",
-           "scipy.special.entr",
+          "scipy.special.entr",
           kFloatings,
           {.real = [](Reals x) { return special::entropy(x[0]); }},
           {.partials = {
@@ -145,7 +145,7 @@ struct SpecialTable {
   const ir::Primitive& ldexp = declare_function(
       2, {"ldexp",
           "x times 2^e, rounded once; e is a whole number.",
-           "numpy.ldexp",
+          "numpy.ldexp",
           kFloatings,
           {.real = [](Reals x) { return special::times_power_of_2(x[0], x[1]); }},
           {.partials = {
@@ -154,14 +154,14 @@ struct SpecialTable {
   const ir::Primitive& exponent = declare_function(
       1, {"exponent",
           "The whole number e for which x = m 2^e with ½ ≤ |m| < 1; 0 for 0, infinities and NaN.",
-           "numpy.frexp",
+          "numpy.frexp",
           kFloatings,
           {.real = [](Reals x) { return special::exponent(x[0]); }},
           {.not_differentiable = "gives whole numbers"}});
   const ir::Primitive& gcd =
       declare_function(2, {"gcd",
                            "The greatest whole number that divides both; 0 of two zeros.",
-           "numpy.gcd",
+                           "numpy.gcd",
                            kIntegers,
                            {.integer = [](Integers x) { return common_divisor(x[0], x[1]); },
                             .natural = [](Naturals x) { return common_divisor(x[0], x[1]); }},
@@ -169,7 +169,7 @@ struct SpecialTable {
   const ir::Primitive& lcm =
       declare_function(2, {"lcm",
                            "The least whole number that both divide; 0 where one is 0.",
-           "numpy.lcm",
+                           "numpy.lcm",
                            kIntegers,
                            {.integer = [](Integers x) { return common_multiple(x[0], x[1]); },
                             .natural = [](Naturals x) { return common_multiple(x[0], x[1]); }},

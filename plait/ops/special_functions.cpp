@@ -67,7 +67,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& erfcx = declare_function(
       1, {"erfcx",
           "e^(x²) erfc x.",
-           "mpmath.erfc, scipy.special.erfcx at the infinities",
+          "mpmath.erfc, scipy.special.erfcx at the infinities",
           kFloatings,
           {.real = [](Reals x) { return special::scaled_erfc(x[0]); }},
           {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
@@ -78,7 +78,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& ndtr =
       declare_function(1, {"ndtr",
                            "The share of the standard normal distribution below x.",
-           "mpmath.erfc, scipy.special.ndtr at the infinities",
+                           "mpmath.erfc, scipy.special.ndtr at the infinities",
                            kFloatings,
                            {.real = [](Reals x) { return special::normal_share(x[0]); }},
                            {.partials = {Partial::of(kFirst, [](const Context& c) {
@@ -88,7 +88,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& log_ndtr = declare_function(
       1, {"log_ndtr",
           "The logarithm of the share of the standard normal distribution below x.",
-           "mpmath.erfc, scipy.special.log_ndtr at the infinities",
+          "mpmath.erfc, scipy.special.log_ndtr at the infinities",
           kFloatings,
           {.real = [](Reals x) { return special::log_normal_share(x[0]); }},
           {.partials = {Partial::of(kFirst, [](const Context& c) {
@@ -98,7 +98,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& ndtri = declare_function(
       1, {"ndtri",
           "The number below which the share p of the standard normal distribution lies.",
-           "scipy.special.ndtri",
+          "scipy.special.ndtri",
           kFloatings,
           {.real = [](Reals x) { return special::normal_quantile(x[0]); }},
           {.partials = {Partial::of(kResult, [](const Context& c) {
@@ -108,7 +108,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& i0 = declare_function(
       1, {"i0",
           "The modified Bessel function of the first kind and order 0.",
-           "scipy.special.i0",
+          "scipy.special.i0",
           kFloatings,
           {.real = [](Reals x) { return special::bessel_i0(x[0]); }},
           {.partials = {
@@ -116,7 +116,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& i0e =
       declare_function(1, {"i0e",
                            "e^−|x| i0(x).",
-           "scipy.special.i0e",
+                           "scipy.special.i0e",
                            kFloatings,
                            {.real = [](Reals x) { return special::scaled_bessel_i0(x[0]); }},
                            {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
@@ -125,7 +125,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& i1 = declare_function(
       1, {"i1",
           "The modified Bessel function of the first kind and order 1.",
-           "scipy.special.i1",
+          "scipy.special.i1",
           kFloatings,
           {.real = [](Reals x) { return special::bessel_i1(x[0]); }},
           {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
@@ -134,7 +134,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& i1e =
       declare_function(1, {"i1e",
                            "e^−|x| i1(x).",
-           "scipy.special.i1e",
+                           "scipy.special.i1e",
                            kFloatings,
                            {.real = [](Reals x) { return special::scaled_bessel_i1(x[0]); }},
                            {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
@@ -144,7 +144,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& zeta = declare_function(
       2, {"zeta",
           "The sum of 1 / (q + k)^x over k = 0, 1, …; operands x and q.",
-           "scipy.special.zeta, mpmath.zeta between the poles",
+          "scipy.special.zeta, mpmath.zeta between the poles",
           kFloatings,
           {.real = [](Reals x) { return special::zeta(x[0], x[1]); }},
           {.partials = {Partial::of({}, [](const Context&) { return missing("zeta", "x"); }),
@@ -154,7 +154,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& betaln = declare_function(
       2, {"betaln",
           "The logarithm of the magnitude of Γ(a) Γ(b) / Γ(a + b).",
-           "mpmath.beta",
+          "mpmath.beta",
           kFloatings,
           {.real = [](Reals x) { return special::log_beta(x[0], x[1]); }},
           {.partials = {Partial::of(kBoth,
@@ -168,7 +168,7 @@ struct SpecialFunctionTable {
       2,
       {"gamma_density",
        "x^(a−1) e^−x / Γ(a), the density of the gamma distribution of shape a; operands a and x.",
-           "mpmath.loggamma",
+       "mpmath.loggamma",
        kFloatings,
        {.real = [](Reals x) { return special::gamma_density(x[0], x[1]); }},
        {.partials = {Partial::of(kBothAndResult,
@@ -182,7 +182,7 @@ struct SpecialFunctionTable {
   const ir::Primitive& gammainc_grad_a = declare_function(
       2, {"gammainc_grad_a",
           "The derivative of gammainc by a; operands a and x.",
-           "differences of mpmath.hyp1f1 in 80 digits",
+          "differences of mpmath.hyp1f1 in 80 digits",
           kFloatings,
           {.real = [](Reals x) { return special::gamma_share_by_shape(x[0], x[1]); }},
           {.partials = {
@@ -194,7 +194,7 @@ struct SpecialFunctionTable {
       2,
       {"random_gamma_grad",
        "How a draw x of the gamma distribution of shape a moves with a, the share below it held.",
-           "differences of mpmath.hyp1f1 in 80 digits",
+       "differences of mpmath.hyp1f1 in 80 digits",
        kFloatings,
        {.real = [](Reals x) { return special::gamma_quantile_by_shape(x[0], x[1]); }},
        {.partials = {
@@ -207,7 +207,7 @@ struct SpecialFunctionTable {
       2,
       {"gammainc",
        "The share of the gamma distribution of shape a below x; operands a and x.",
-           "mpmath.hyp1f1, scipy.special.gammainc at the limits",
+       "mpmath.hyp1f1, scipy.special.gammainc at the limits",
        kFloatings,
        {.real = [](Reals x) { return special::gamma_share(x[0], x[1]); }},
        {.partials = {Partial::of(kBoth,
@@ -219,7 +219,7 @@ struct SpecialFunctionTable {
       2,
       {"gammaincc",
        "The share of the gamma distribution of shape a above x; operands a and x.",
-           "mpmath.gammainc, scipy.special.gammaincc at the limits",
+       "mpmath.gammainc, scipy.special.gammaincc at the limits",
        kFloatings,
        {.real = [](Reals x) { return special::gamma_rest(x[0], x[1]); }},
        {.partials = {Partial::of(kBoth,
@@ -231,7 +231,7 @@ struct SpecialFunctionTable {
       3,
       {"beta_density",
        "The density of the beta distribution of shapes a and b at x; operands a, b and x.",
-           "mpmath.beta",
+       "mpmath.beta",
        kFloatings,
        {.real = [](Reals x) { return special::beta_density(x[0], x[1], x[2]); }},
        {.partials = {Partial::of(kThree | kResult,
@@ -246,7 +246,7 @@ struct SpecialFunctionTable {
       3,
       {"betainc_grad_a",
        "The derivative of betainc by a; operands a, b and x.",
-           "differences of mpmath.betainc in 80 digits",
+       "differences of mpmath.betainc in 80 digits",
        kFloatings,
        {.real = [](Reals x) { return special::beta_share_by_first(x[0], x[1], x[2]); }},
        {.partials = {Partial::of({}, [](const Context&) { return missing("betainc_grad_a", "a"); }),
@@ -258,7 +258,7 @@ struct SpecialFunctionTable {
       3,
       {"betainc_grad_b",
        "The derivative of betainc by b; operands a, b and x.",
-           "differences of mpmath.betainc in 80 digits",
+       "differences of mpmath.betainc in 80 digits",
        kFloatings,
        {.real = [](Reals x) { return special::beta_share_by_second(x[0], x[1], x[2]); }},
        {.partials = {Partial::of({}, [](const Context&) { return missing("betainc_grad_b", "a"); }),
@@ -270,7 +270,7 @@ struct SpecialFunctionTable {
       3,
       {"betainc",
        "The share of the beta distribution of shapes a and b below x; operands a, b and x.",
-           "mpmath.betainc, scipy.special.betainc at the limits",
+       "mpmath.betainc, scipy.special.betainc at the limits",
        kFloatings,
        {.real = [](Reals x) { return special::beta_share(x[0], x[1], x[2]); }},
        {.partials = {Partial::of(kThree, [](const Context& c) { return share_of_beta_by(c, 0); }),

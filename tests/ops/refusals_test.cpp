@@ -17,7 +17,33 @@ namespace plait {
 namespace {
 
 // What the headers of ops declare for those who write operations, not for those who use them.
-const std::set<std::string> kInsideHeaders = {"along.h", "call.h", "contraction.h", "contraction_order.h", "declare.h", "fft_primitives.h", "lattice.h", "loss_parts.h", "gather.h", "index_plan.h", "linalg_operands.h", "linalg_parts.h", "linalg_primitives.h", "linalg_routines.h", "operand.h", "samples.h", "per_dimension.h", "philox.h", "random_attempts.h", "random_functions.h", "scalar_functions.h", "random_primitives.h", "resampling_taps.h", "scatter.h", "slice_range.h", "update_slice.h", "window.h"};
+const std::set<std::string> kInsideHeaders = {"along.h",
+                                              "call.h",
+                                              "contraction.h",
+                                              "contraction_order.h",
+                                              "declare.h",
+                                              "fft_primitives.h",
+                                              "lattice.h",
+                                              "loss_parts.h",
+                                              "gather.h",
+                                              "index_plan.h",
+                                              "linalg_operands.h",
+                                              "linalg_parts.h",
+                                              "linalg_primitives.h",
+                                              "linalg_routines.h",
+                                              "operand.h",
+                                              "samples.h",
+                                              "per_dimension.h",
+                                              "philox.h",
+                                              "random_attempts.h",
+                                              "random_functions.h",
+                                              "scalar_functions.h",
+                                              "random_primitives.h",
+                                              "resampling_taps.h",
+                                              "scatter.h",
+                                              "slice_range.h",
+                                              "update_slice.h",
+                                              "window.h"};
 
 const std::map<std::string, std::string> kRefuseNothing = {
     {"random::seed", "any number is a seed"},
