@@ -302,7 +302,7 @@ const LinalgPrimitives& linalg_primitives() {
       .expm = factorisation(
           {"expm",
            "e^A, the sum of A^k / k!.",
-           "scipy.linalg.expm",
+           "its series, in NumPy's longdouble",
            infer_square,
            expm_now,
            {.tangents = {Reads::operand(0), unless_zero<expm_tangents, 1>},
