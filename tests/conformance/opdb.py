@@ -415,7 +415,8 @@ def ctc_loss(x, targets, input_lengths, target_lengths, blank=0, reduction="mean
                           zero_infinity=zero_infinity)
 
 
-def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False):
+def interpolate(x, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None,
+                antialias=False):
     if recompute_scale_factor:
         raise LeftOut("scales that are computed again")
     modes = {"bilinear": "linear", "trilinear": "linear", "bicubic": "cubic", "nearest-exact": "nearest_exact"}

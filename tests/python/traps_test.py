@@ -35,7 +35,8 @@ class Softmax(unittest.TestCase):
                 with self.subTest(rows=name, function=function):
                     if function == "softmin" and name == "some −∞":
                         continue  # ∞ is among its logits
-                    check(lambda x, f=function: getattr(plait, f)(x), lambda x, f=function: getattr(F, f)(x, -1), [np.array(rows)])
+                    check(lambda x, f=function: getattr(plait, f)(x), lambda x, f=function: getattr(F, f)(x, -1),
+                          [np.array(rows)])
             with self.subTest(rows=name, function="logsumexp"):
                 x = np.array(rows)
                 close(plait.logsumexp(x, -1), torch.logsumexp(t(x), -1), 1e-12, "value")
@@ -84,7 +85,8 @@ class Norms(unittest.TestCase):
             x = np.full((2, 4, 3), value)
             weight, bias, last = draw(4), draw(4), draw(3)
             for name, ours, theirs, more in (
-                ("layer", lambda x, w, b: plait.layer_norm(x, 3, w, b), lambda x, w, b: F.layer_norm(x, (3,), w, b), [last, last]),
+                ("layer", lambda x, w, b: plait.layer_norm(x, 3, w, b), lambda x, w, b: F.layer_norm(x, (3,), w, b),
+                 [last, last]),
                 ("rms", lambda x, w: plait.rms_norm(x, 3, w), lambda x, w: F.rms_norm(x, (3,), w), [last]),
                 ("group", lambda x, w, b: plait.group_norm(x, 2, w, b), lambda x, w, b: F.group_norm(x, 2, w, b), [weight, bias]),
                 ("instance", lambda x, w, b: plait.instance_norm(x, w, b), lambda x, w, b: F.instance_norm(x, None, None, w, b),
@@ -213,7 +215,8 @@ class Interpolation(unittest.TestCase):
 
     def test_antialias(self):
         x = draw(1, 2, 9, 7)
-        for mode, corners, sizes in itertools.product(("linear", "cubic"), (False, True), ((4, 3), (1, 1), (9, 7), (12, 5), (2, 11))):
+        for mode, corners, sizes in itertools.product(("linear", "cubic"), (False, True),
+                                                      ((4, 3), (1, 1), (9, 7), (12, 5), (2, 11))):
             with self.subTest(mode=mode, corners=corners, sizes=sizes):
                 check(lambda x: plait.interpolate(x, sizes=sizes, mode=mode, align_corners=corners, antialias=True),
                       lambda x: F.interpolate(x, sizes, mode=self.THEIRS[mode, 2], align_corners=corners, antialias=True), [x])
@@ -261,7 +264,8 @@ class GridSample(unittest.TestCase):
 class Attention(unittest.TestCase):
     def attend(self, given, mask=None, accuracy=1e-9, **options):
         check(lambda *x: plait.scaled_dot_product_attention(*x, mask=mask, **options),
-              lambda *x: F.scaled_dot_product_attention(*x, attn_mask=None if mask is None else t(mask), **options), given, accuracy)
+              lambda *x: F.scaled_dot_product_attention(*x, attn_mask=None if mask is None else t(mask),
+                                                        **options), given, accuracy)
 
     def test_masked_rows(self):
         given = [draw(2, 3, 4, 5), draw(2, 3, 6, 5), draw(2, 3, 6, 2)]
@@ -424,7 +428,8 @@ class Einsum(unittest.TestCase):
                 check(lambda *x: plait.einsum(equation, x), lambda *x: torch.einsum(equation, *x), operands)
 
     def test_sizes_that_stretch(self):
-        for equation, shapes in (("ij,ij->ij", ((1, 3), (2, 3))), ("...i,...i->...", ((4, 1, 3), (5, 3))), ("ij,jk->ik", ((2, 1), (3, 4))),
+        for equation, shapes in (("ij,ij->ij", ((1, 3), (2, 3))), ("...i,...i->...", ((4, 1, 3), (5, 3))),
+                                 ("ij,jk->ik", ((2, 1), (3, 4))),
                                  ("ij,kj,j->ik", ((2, 1), (1, 3), (3,))), ("...a,...b->...", ((2, 3), (1, 4)))):
             with self.subTest(equation=equation):
                 check(lambda *x: plait.einsum(equation, x), lambda *x: torch.einsum(equation, *x), [draw(*s) for s in shapes])
@@ -438,7 +443,8 @@ class Order(unittest.TestCase):
     VALUES = np.array([3.0, NAN, -0.0, 0.0, 1.0, -INF, NAN, INF, 0.0, -0.0, 1.0])
 
     def test_stable(self):
-        for x in (self.VALUES, np.array([True, False, True, False]), RANDOM.integers(0, 3, 50), np.array([], float), np.zeros((2, 0))):
+        for x in (self.VALUES, np.array([True, False, True, False]), RANDOM.integers(0, 3, 50), np.array([], float),
+                  np.zeros((2, 0))):
             np.testing.assert_array_equal(plait.argsort(x).numpy(), np.argsort(x, -1, kind="stable"))
             np.testing.assert_array_equal(plait.sort(x).numpy(), np.sort(x, -1, kind="stable"))
             down = torch.argsort(t(x), dim=-1, descending=True, stable=True).numpy()
@@ -521,7 +527,8 @@ np.savez(sys.stdout.buffer, *[each.numpy() for each in results])
     def test_gradients_of_ties(self):
         x = np.array([2.0, 1.0, 2.0, 1.0])
         for function, theirs in ((plait.sort, lambda x: torch.sort(x, stable=True).values),
-                                 (lambda x: plait.sort(x, descending=True), lambda x: torch.sort(x, descending=True, stable=True).values)):
+                                 (lambda x: plait.sort(x, descending=True),
+                                  lambda x: torch.sort(x, descending=True, stable=True).values)):
             check(function, theirs, [x])
 
     def test_middle(self):
