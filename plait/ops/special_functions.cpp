@@ -71,9 +71,10 @@ struct SpecialFunctionTable {
           kFloatings,
           {.real = [](Reals x) { return special::scaled_erfc(x[0]); }},
           {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
-             const Tensor x = where(equal(c.result(), 0), 0, c.operand(0));
-             const Tensor fall = where(equal(c.result(), 0), 0.0, 2 * std::numbers::inv_sqrtpi);
-             return 2 * x * c.result() - fall;
+             // Towards ∞ both the function and its derivative are 0.
+             const Tensor is_zero = equal(c.result(), 0);
+             const Tensor x = where(is_zero, 0, c.operand(0));
+             return where(is_zero, 0, 2 * x * c.result() - 2 * std::numbers::inv_sqrtpi);
            })}}});
   const ir::Primitive& ndtr =
       declare_function(1, {"ndtr",

@@ -75,6 +75,9 @@ class DerivativesTest(unittest.TestCase):
         for pair in ((2.0, 3.0), (0.0, 3.0), (0.5, -0.5)):
             self.agree("xlog1py", jsp.xlog1py, *pair)
         self.assertEqual(plait.grad(plait.entr)(0.0).item(), np.inf)
+        slope = plait.grad(plait.erfcx)
+        self.assertAlmostEqual(slope(np.asarray(1.0)).item(), -0.2732120147838986, places=14)
+        self.assertEqual(slope(np.asarray(np.inf)).item(), 0)
 
     def test_of_the_gamma_distribution(self):
         for a, x in ((0.3, 0.1), (2.0, 3.0), (30.0, 40.0), (200.0, 190.0)):
