@@ -10,8 +10,8 @@ from suite.values import DTYPE_OF
 RENAMED = {"asin": "arcsin", "acos": "arccos", "atan": "arctan", "asinh": "arcsinh", "acosh": "arccosh",
            "atanh": "arctanh", "atan2": "arctan2", "bitwise_not": "invert", "round": "rint", "concat": "concatenate"}
 UNARY = ["negative", "absolute", "sign", "square", "exp", "exp2", "expm1", "log1p", "sin", "cos", "tan", "atan", "sinh",
-         "cosh", "tanh", "asinh", "floor", "ceil", "round", "trunc", "isnan", "isinf", "isfinite", "logical_not", "sinc", "deg2rad",
-         "rad2deg"]
+         "cosh", "tanh", "asinh", "floor", "ceil", "round", "trunc", "isnan", "isinf", "isfinite", "logical_not", "sinc",
+         "deg2rad", "rad2deg"]
 BINARY = ["add", "subtract", "multiply", "divide", "floor_divide", "remainder", "maximum", "minimum", "equal", "not_equal",
           "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "hypot", "atan2",
           "copysign", "logaddexp2", "heaviside", "float_power"]
