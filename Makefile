@@ -26,7 +26,7 @@ build: ## build the library, the tools and the examples, optimised (build/releas
 	@$(PACKAGES) build
 	@$(STEP) 'Building in build/release' build_release
 
-bench: ## build and run the benchmarks, and time Plait beside NumPy and PyTorch
+bench: ## build and run the benchmarks, and time Plait beside NumPy, PyTorch and JAX
 	@$(PACKAGES) build test bench
 	@$(PYTHON_PACKAGES)
 	@scripts/bench.sh

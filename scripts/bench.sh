@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Builds and runs the benchmarks of every room, arguments go to each (--benchmark_filter=...); then
-# Plait beside NumPy and PyTorch (bench/peers/compare.py), where no arguments are given.
+# Builds and runs the benchmarks of every room, arguments go to each (--benchmark_filter=...); then,
+# where none are given, Plait beside its peers: some cases (bench/peers/compare.py), and every
+# operation on 100k elements (bench/peers/table.py; on all sizes it takes about 25 minutes).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -17,4 +18,6 @@ if (($# == 0)); then
     "$PWD/$programs/eager_libtorch"
   PYTHONPATH=build/bench/python step 'Beside NumPy and PyTorch' \
     "$python" bench/peers/compare.py --programs "$programs" --json build/bench/peers.json
+  PYTHONPATH=build/bench/python step 'Every operation beside NumPy, PyTorch and JAX' \
+    "$python" bench/peers/table.py --sizes 100k --seconds 0.2 --json build/bench/table.json
 fi

@@ -11,70 +11,28 @@ import argparse
 import json
 import os
 import pathlib
-import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 import numpy as np
 
 import cases
-
-LEAST_SECONDS = 0.02  # of one timing, which repeats short runs
-
-
-def array_of(result):
-    """What a library gave, as an array that NumPy can save."""
-    if hasattr(result, "detach"):
-        result = result.detach()
-        result = result.float() if str(result.dtype) == "torch.bfloat16" else result
-    array = np.asarray(result)
-    if array.dtype.kind == "V":  # bf16, which NumPy saves as bytes
-        import plait
-
-        array = np.asarray(plait.astype(result, plait.f32))
-    return array
+from workers import Worker, array_of, serve, text_of, timed
 
 
 def work(contender):
-    """The process that runs one library: asked over standard input, answers in lines."""
+    """The process that runs one library."""
     library = cases.load(contender)
-    run = None
-    for line in sys.stdin:
-        command, *rest = line.rstrip("\n").split("\t")
-        if command == "case":
-            each = cases.CASES[rest[0]]
-            given = cases.arguments(each, contender, library)
-            one = each.run[contender]
-            run = lambda: one(library, *given)  # noqa: E731
-            np.save(rest[1], array_of(run()))
-            print("ready", flush=True)
-        else:
-            count = int(rest[0])
-            start = time.perf_counter()
-            for _ in range(count):
-                run()
-            print((time.perf_counter() - start) / count, flush=True)
 
+    def begin(name, file):
+        each = cases.CASES[name]
+        given = cases.arguments(each, contender, library)
+        one = each.run[contender]
+        np.save(file, array_of(one(library, *given)))
+        return lambda: one(library, *given), "ready"
 
-class Worker:
-    """A library's process, or a program of C++ that speaks the same way."""
-
-    def __init__(self, command):
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1)
-
-    def ask(self, *words):
-        self.process.stdin.write("\t".join(map(str, words)) + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
-        if not answer:
-            raise RuntimeError(f"{self.process.args} ended while it was asked {words}")
-        return answer.strip()
-
-    def close(self):
-        self.process.stdin.close()
-        self.process.wait()
+    serve(begin)
 
 
 def agree(name, results, tolerance):
@@ -82,20 +40,6 @@ def agree(name, results, tolerance):
     for contender, result in results.items():
         if result.shape != wanted.shape or not np.allclose(result, wanted, rtol=tolerance, atol=tolerance):
             raise SystemExit(f"{name}: {contender} gives another result than plait")
-
-
-def timed(workers, rounds):
-    """Seconds of one run, by contender: medians of runs that alternate."""
-    counts = {}
-    for contender, worker in workers.items():
-        first = float(worker.ask("run", 1))
-        counts[contender] = max(1, min(1000, round(LEAST_SECONDS / max(first, 1e-7))))
-    seconds = {contender: [] for contender in workers}
-    for number in range(rounds):
-        order = list(workers) if number % 2 == 0 else list(workers)[::-1]
-        for contender in order:
-            seconds[contender].append(float(workers[contender].ask("run", counts[contender])))
-    return {contender: statistics.median(each) for contender, each in seconds.items()}
 
 
 def compare(each, rounds, folder):
@@ -128,13 +72,6 @@ def compare_programs(folder, rounds):
         finally:
             for worker in workers.values():
                 worker.close()
-
-
-def text_of(seconds):
-    for unit, scale in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
-        if seconds * scale >= 1:
-            return f"{seconds * scale:.3g} {unit}"
-    return f"{seconds * 1e9:.0f} ns"
 
 
 def show(name, goal, calls, seconds):

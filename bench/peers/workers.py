@@ -1,0 +1,83 @@
+"""Processes that run one library each, and how they are timed beside each other."""
+
+import statistics
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+LEAST_SECONDS = 0.02  # of one timing, which repeats short runs
+
+
+def array_of(result):
+    """What a library gave, as an array that NumPy can save."""
+    if hasattr(result, "detach"):
+        result = result.detach()
+        result = result.float() if str(result.dtype) == "torch.bfloat16" else result
+    array = np.asarray(result)
+    if array.dtype.kind == "V" or array.dtype.name == "bfloat16":  # which NumPy saves as bytes
+        import plait
+
+        array = np.asarray(plait.astype(plait.asarray(result), plait.f32))
+    return array
+
+
+def serve(begin):
+    """The worker's side: asked over standard input, answers in lines. begin(*words) gives what is to be run, and an answer."""
+    run = None
+    for line in sys.stdin:
+        command, *rest = line.rstrip("\n").split("\t")
+        if command == "case":
+            run, answer = begin(*rest)
+            print(answer, flush=True)
+        else:
+            count = int(rest[0])
+            start = time.perf_counter()
+            for _ in range(count):
+                run()
+            print((time.perf_counter() - start) / count, flush=True)
+
+
+class Worker:
+    """A library's process, or a program of C++ that speaks the same way."""
+
+    def __init__(self, command, **options):
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, **options)
+
+    def ask(self, *words):
+        self.process.stdin.write("\t".join(map(str, words)) + "\n")
+        self.process.stdin.flush()
+        answer = self.process.stdout.readline()
+        if not answer:
+            raise RuntimeError(f"{self.process.args} ended while it was asked {words}")
+        return answer.strip()
+
+    def close(self):
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def timed(workers, rounds, least_seconds=LEAST_SECONDS, most_seconds=None):
+    """Seconds of one run, by contender: medians of runs that alternate. Fewer rounds, though one, where they would take longer
+    than `most_seconds`."""
+    counts, round_seconds = {}, 0
+    for contender, worker in workers.items():
+        first = float(worker.ask("run", 1))
+        counts[contender] = max(1, min(1000, round(least_seconds / max(first, 1e-7))))
+        round_seconds += first * counts[contender]
+    if most_seconds is not None:
+        rounds = max(1, min(rounds, round(most_seconds / round_seconds)))
+    seconds = {contender: [] for contender in workers}
+    for number in range(rounds):
+        order = list(workers) if number % 2 == 0 else list(workers)[::-1]
+        for contender in order:
+            seconds[contender].append(float(workers[contender].ask("run", counts[contender])))
+    return {contender: statistics.median(each) for contender, each in seconds.items()}
+
+
+def text_of(seconds):
+    for unit, scale in (("s", 1), ("ms", 1e3), ("µs", 1e6)):
+        if seconds * scale >= 1:
+            return f"{seconds * scale:.3g} {unit}"
+    return f"{seconds * 1e9:.0f} ns"
