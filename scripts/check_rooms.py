@@ -38,6 +38,7 @@ INSIDE = {
     "plait/core/whole_numbers.h",
     "plait/cpu/axis_rows.h",
     "plait/cpu/blocked_product.h",
+    "plait/cpu/conversion.h",
     "plait/cpu/convolution_shape.h",
     "plait/cpu/fft.h",
     "plait/cpu/fourier.h",

@@ -6,6 +6,7 @@
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/cpu/blocked_product.h"
+#include "plait/cpu/conversion.h"
 #include "plait/cpu/elementwise.h"
 #include "plait/cpu/fft.h"
 #include "plait/cpu/gather.h"
@@ -87,6 +88,10 @@ void run_reduction(KernelCall& call, const void* data) {
   reduce(reduction, x, attributes.axes, call.results[0]);
 }
 
+void run_conversion(KernelCall& call, const void*) {
+  call.results[0] = converted(call.operands[0], call.types[0].dtype);
+}
+
 void run_matmul(KernelCall& call, const void*) {
   if (!has_product(call.operands[0].dtype())) return run_reference_loops(call, nullptr);
   call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
@@ -135,6 +140,7 @@ void register_cpu_kernels() {
   for (const auto& [name, reduction] : kReductions) {
     register_kernel(ir::primitive(name), {run_reduction, &reduction});
   }
+  register_kernel(ir::primitive("convert"), {run_conversion});
   register_kernel(ir::primitive("matmul"), {run_matmul});
   register_kernel(ir::primitive("ragged_dot"), {run_ragged<ragged_dot>});
   register_kernel(ir::primitive("ragged_outer"), {run_ragged<ragged_outer>});

@@ -1,0 +1,27 @@
+// Numbers in another dtype. What they become, core/element.h says.
+#pragma once
+
+#include <vector>
+
+#include "plait/cpu/kernels.h"
+#include "plait/tensor/array.h"
+
+namespace plait {
+
+// Without gaps; the array itself where it has the dtype.
+Array converted(const Array& array, DType dtype);
+
+namespace cpu {
+
+struct Conversion {
+  DType from, to;
+  DenseLoop run;
+};
+using Conversions = std::vector<Conversion>;
+
+extern const EachLevel<Conversions> kConversions;
+// To f32, on the way to narrow floats.
+extern const EachLevel<Conversions> kStickyConversions;
+
+}  // namespace cpu
+}  // namespace plait

@@ -1,0 +1,113 @@
+// Conversions of floats to integers and bools, and of what narrow floats are made of.
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "plait/cpu/conversion_kernels.cpp"
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "plait/cpu/conversion.h"
+#include "plait/cpu/dense_loops.inl"
+
+HWY_BEFORE_NAMESPACE();
+namespace plait::cpu {
+namespace HWY_NAMESPACE {
+namespace {
+
+// Towards zero; what does not fit becomes the nearest that does, NaN becomes 0.
+template <class Integer>
+struct Saturated {
+  template <class Real>
+  static Integer of(Real x) {
+    using Limits = std::numeric_limits<Integer>;
+    constexpr int kMantissa = std::numeric_limits<Real>::digits;
+    const Real end = std::ldexp(Real{1}, Limits::digits);
+    // The last number below the end.
+    const Real last = kMantissa >= Limits::digits
+                          ? end - 1
+                          : end - std::ldexp(Real{1}, Limits::digits - kMantissa);
+    const Real lowest = static_cast<Real>(Limits::lowest());
+    const Real number = x == x ? x : Real{0};
+    const Real above = number > lowest ? number : lowest;
+    const auto inside = static_cast<Integer>(above < last ? above : last);
+    return number >= end ? Limits::max() : inside;
+  }
+};
+struct IsNotZero {
+  template <class T>
+  static uint8_t of(T x) {
+    return x != 0;
+  }
+};
+struct Cast {
+  template <class T>
+  static T of(T x) {
+    return x;
+  }
+};
+// An f32 whose last bit also stands for all that follow: rounded once more to few bits it is what
+// the number itself is rounded to.
+struct Sticky {
+  template <class T>
+  static float of(T x) {
+    const auto number = static_cast<double>(x);
+    const auto rounded = static_cast<float>(number);
+    const auto again = static_cast<double>(rounded);
+    auto bits = std::bit_cast<uint32_t>(rounded);
+    bits -= std::abs(again) > std::abs(number) ? 1 : 0;
+    bits |= again != number ? 1 : 0;
+    return std::bit_cast<float>(bits);
+  }
+};
+
+template <class Op, class To, class From>
+void add(Conversions& table, DType from, DType to) {
+  table.push_back({from, to, unary_loop<Op, To, From>});
+}
+
+template <class Real, class... Integer>
+void add_to_integers(Conversions& table) {
+  (add<Saturated<Integer>, Integer, Real>(table, kDTypeOf<Real>, kDTypeOf<Integer>), ...);
+}
+template <class... From>
+void add_to_bool(Conversions& table) {
+  (add<IsNotZero, uint8_t, From>(table, kDTypeOf<From>, DType::boolean), ...);
+}
+template <class... From>
+void add_casts(Conversions& table) {
+  (add<Cast, float, From>(table, kDTypeOf<From>, DType::f32), ...);
+}
+template <class... From>
+void add_sticky(Conversions& table) {
+  (add<Sticky, float, From>(table, kDTypeOf<From>, DType::f32), ...);
+}
+
+}  // namespace
+
+void add_conversions(Conversions& table) {
+  add_to_integers<float, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(
+      table);
+  add_to_integers<double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(
+      table);
+  add_to_bool<float, double, int8_t, int16_t, int32_t, int64_t>(table);
+  add<Cast, double, float>(table, DType::f32, DType::f64);
+}
+
+void add_sticky_conversions(Conversions& table) {
+  add_casts<int8_t, int16_t, uint8_t, uint16_t>(table);
+  add<Cast, float, uint8_t>(table, DType::boolean, DType::f32);
+  add_sticky<int32_t, uint32_t, double>(table);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace plait::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace plait::cpu {
+
+constinit const EachLevel<Conversions> kConversions = {PLAIT_EACH_LEVEL(add_conversions)};
+constinit const EachLevel<Conversions> kStickyConversions = {
+    PLAIT_EACH_LEVEL(add_sticky_conversions)};
+
+}  // namespace plait::cpu
+#endif
