@@ -246,9 +246,13 @@ op("diff", one, "diff", dtypes=ALL)
 # ---- Moving elements. What would be a view is copied.
 
 
+def dense(pl, x):
+    return pl.reshape(pl.flatten(x), x.shape)
+
+
 def copied(way):
     """The ways of all libraries, with what they give copied where it is a view."""
-    return {"plait": lambda pl, *given: pl.tensor(way(pl, *given)), "numpy": lambda np, *given: np.ascontiguousarray(way(np, *given)),
+    return {"plait": lambda pl, *given: dense(pl, way(pl, *given)), "numpy": lambda np, *given: np.ascontiguousarray(way(np, *given)),
             "torch": lambda torch, *given: way(torch, *given).contiguous(), "jax": lambda jax, *given: way(jax.numpy, *given)}
 
 
@@ -272,14 +276,18 @@ op("flip", plane, dtypes=ALL, **{**flipped, "torch": lambda torch, x: torch.flip
 op("rot90", plane, dtypes=ALL, **copied(lambda lib, x: lib.rot90(x)))
 
 
-def to(**names):
-    return {library: lambda lib, x, name=name: x.astype(operator.attrgetter(name)(lib)) if not hasattr(x, "to") or hasattr(x, "astype")
-            else x.to(getattr(lib, name)) for library, name in names.items()}
+LONG_NAMES = {"f32": "float32", "bf16": "bfloat16", "i32": "int32"}
 
 
-op("astype f32", one, dtypes=("bf16", "i32"), **to(plait="f32", numpy="float32", torch="float32", jax="numpy.float32"))
-op("astype i32", one, dtypes=("f32", "bf16"), **to(plait="i32", numpy="int32", torch="int32", jax="numpy.int32"))
-op("astype bf16", one, dtypes=("f32", "i32"), tolerance=1e-2, **to(plait="bf16", torch="bfloat16", jax="numpy.bfloat16"))
+def to(dtype):
+    name = LONG_NAMES[dtype]
+    return {"plait": lambda pl, x: x.astype(getattr(pl, dtype)), "numpy": lambda np, x: x.astype(name),
+            "torch": lambda torch, x: x.to(getattr(torch, name)), "jax": lambda jax, x: x.astype(name)}
+
+
+op("astype f32", one, dtypes=("bf16", "i32"), **to("f32"))
+op("astype i32", one, dtypes=("f32", "bf16"), **to("i32"))
+op("astype bf16", one, dtypes=("f32", "i32"), tolerance=1e-2, **to("bf16"))
 op("broadcast", lambda n, t: [draw("any", square(n)[1:], t, 0), square(n)], dtypes=ALL, **copied(lambda lib, x, shape: lib.broadcast_to(x, shape)))
 op("copy", one, dtypes=ALL, plait="tensor", numpy="copy", torch="clone", jax="numpy.copy")
 
@@ -509,16 +517,12 @@ random_op("dropout", dtypes=FLOATS, given=one, plait=lambda pl, x: pl.dropout(x,
 # ---- New arrays.
 
 
-def names(library, dtype):
-    return getattr(library, {"f32": "float32", "bf16": "bfloat16", "i32": "int32"}[dtype])
-
-
 def created(way):
     """`way` takes (library, the library's dtype, ...)."""
     return {"plait": lambda pl, dtype, *given: way(pl, getattr(pl, dtype), *given),
-            "numpy": lambda np, dtype, *given: way(np, names(np, dtype), *given),
-            "torch": lambda torch, dtype, *given: way(torch, names(torch, dtype), *given),
-            "jax": lambda jax, dtype, *given: way(jax.numpy, names(jax.numpy, dtype), *given)}
+            "numpy": lambda np, dtype, *given: way(np, LONG_NAMES[dtype], *given),
+            "torch": lambda torch, dtype, *given: way(torch, getattr(torch, LONG_NAMES[dtype]), *given),
+            "jax": lambda jax, dtype, *given: way(jax.numpy, LONG_NAMES[dtype], *given)}
 
 
 op("arange", lambda n, t: [t, n], dtypes=("i32",), **{**created(lambda lib, dtype, n: lib.arange(n, dtype=dtype)),

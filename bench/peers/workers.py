@@ -16,11 +16,7 @@ def array_of(result):
         result = result.detach()
         result = result.float() if str(result.dtype) == "torch.bfloat16" else result
     array = np.asarray(result)
-    if array.dtype.kind == "V" or array.dtype.name == "bfloat16":  # which NumPy saves as bytes
-        import plait
-
-        array = np.asarray(plait.astype(plait.asarray(result), plait.f32))
-    return array
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array  # which NumPy saves as bytes
 
 
 def serve(begin):
