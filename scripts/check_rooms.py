@@ -41,6 +41,7 @@ INSIDE = {
     "plait/cpu/conversion.h",
     "plait/cpu/convolution_shape.h",
     "plait/cpu/fft.h",
+    "plait/cpu/float_division.h",
     "plait/cpu/fourier.h",
     "plait/cpu/half_precision.h",
     "plait/cpu/indexed_rows.h",

@@ -1,6 +1,7 @@
 // Arithmetic, comparisons and choice: plain loops, which the compiler vectorises for each level.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/arithmetic_kernels.cpp"
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -56,31 +57,60 @@ struct Divide {
     return a / b;
   }
 };
+// A quotient rounded towards zero, and what is left. Vectors have no division of integers, so
+// floats are divided that hold both: what is not whole differs from whole numbers by more than
+// rounding.
+template <class T>
+struct Division {
+  T divisor, quotient, rest;
+
+  // By 0 and -1 it is by 1, since these quotients may not be there.
+  Division(T a, T b) {
+    const bool is_minus_one = std::is_signed_v<T> && b == static_cast<T>(-1);
+    const bool is_safe = !((b == 0) | is_minus_one);
+    divisor = is_safe ? b : T{1};
+    if constexpr (sizeof(T) == 8) {
+      quotient = a / divisor;
+    } else {
+      using Real = std::conditional_t<sizeof(T) == 4, double, float>;
+      using Whole = std::conditional_t<sizeof(T) == 4, T, int32_t>;
+      quotient =
+          static_cast<T>(static_cast<Whole>(static_cast<Real>(a) / static_cast<Real>(divisor)));
+    }
+    rest = static_cast<T>(Wide<T>(a) - Wide<T>(quotient) * Wide<T>(divisor));
+  }
+};
 // The quotient is rounded down, and the remainder has the sign of the divisor.
 struct FloorDivide {
   template <class T>
   static T of(T a, T b) {
-    if (b == 0) return 0;
+    const Division<T> division(a, b);
+    T result = division.quotient;
     if constexpr (std::is_signed_v<T>) {
-      if (b == -1) return static_cast<T>(Wide<T>(0) - Wide<T>(a));  // a / b may not fit
-      return static_cast<T>(a / b - (a % b != 0 && (a < 0) != (b < 0)));
-    } else {
-      return a / b;
+      const bool is_above = (division.rest != 0) & ((a < 0) != (division.divisor < 0));
+      result = static_cast<T>(Wide<T>(result) - Wide<T>(is_above));
+      result = b == -1 ? static_cast<T>(Wide<T>(0) - Wide<T>(a)) : result;
     }
+    return b == 0 ? T{0} : result;
   }
 };
 struct Fmod {
   template <class T>
   static T of(T a, T b) {
-    if (b == 0 || b == static_cast<T>(-1)) return b == 0 || std::is_signed_v<T> ? T{0} : a % b;
-    return static_cast<T>(a % b);
+    const T rest = Division<T>(a, b).rest;
+    return b == 0 ? T{0} : rest;
   }
 };
 struct Remainder {
   template <class T>
   static T of(T a, T b) {
     const T rest = Fmod::of(a, b);
-    return static_cast<T>(rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest);
+    if constexpr (std::is_signed_v<T>) {
+      const bool is_other = (rest != 0) & ((rest < 0) != (b < 0));
+      return static_cast<T>(Wide<T>(rest) + Wide<T>(is_other ? b : T{0}));
+    } else {
+      return rest;
+    }
   }
 };
 // A NaN is the greatest, whatever it is compared with.
@@ -296,6 +326,45 @@ struct CopySign {
   }
 };
 
+// By squaring, block after block, as often as the greatest exponent of the block asks for. A
+// negative exponent leaves the whole part of a fraction.
+template <class T>
+void power_loop(std::byte* out, const std::byte* const* in, int64_t count) {
+  constexpr int64_t kBlock = 256;
+  const auto* bases = reinterpret_cast<const T*>(in[0]);
+  const auto* exponents = reinterpret_cast<const T*>(in[1]);
+  auto* to = reinterpret_cast<T*>(out);
+  for (int64_t first = 0; first < count; first += kBlock) {
+    const int64_t some = std::min(kBlock, count - first);
+    Wide<T> powers[kBlock], squares[kBlock], rests[kBlock];
+    Wide<T> all = 0;
+    for (int64_t i = 0; i < some; ++i) {
+      const T exponent = exponents[first + i];
+      powers[i] = 1;
+      squares[i] = static_cast<Wide<T>>(bases[first + i]);
+      rests[i] = exponent < 0 ? Wide<T>{0} : static_cast<Wide<T>>(exponent);
+      all |= rests[i];
+    }
+    for (; all != 0; all >>= 1) {
+      for (int64_t i = 0; i < some; ++i) {
+        powers[i] *= (rests[i] & 1) != 0 ? squares[i] : Wide<T>{1};
+        squares[i] *= squares[i];
+        rests[i] >>= 1;
+      }
+    }
+    for (int64_t i = 0; i < some; ++i) {
+      const T base = bases[first + i], exponent = exponents[first + i];
+      T power = static_cast<T>(powers[i]);
+      if constexpr (std::is_signed_v<T>) {
+        const T of_minus_one = (exponent & 1) != 0 ? T{-1} : T{1};
+        const T fraction = base == 1 ? T{1} : base == -1 ? of_minus_one : T{0};
+        power = exponent < 0 ? fraction : power;
+      }
+      to[first + i] = power;
+    }
+  }
+}
+
 void fill(std::byte* out, int64_t count, uint8_t value) {
   auto* to = reinterpret_cast<uint8_t*>(out);
   for (int64_t i = 0; i < count; ++i) to[i] = value;
@@ -393,6 +462,7 @@ void add_integer(Kernels& kernels) {
   add_binary<FloorDivide, T>(kernels, "floor_divide");
   add_binary<Remainder, T>(kernels, "remainder");
   add_binary<Fmod, T>(kernels, "fmod");
+  kernels.push_back({"power", kDType, kDType, 2, power_loop<T>});
   kernels.push_back({"is_nan", kDType, DType::boolean, 1, all_false});
   kernels.push_back({"is_infinite", kDType, DType::boolean, 1, all_false});
   kernels.push_back({"is_finite", kDType, DType::boolean, 1, all_true});
@@ -404,6 +474,7 @@ void add_boolean(Kernels& kernels) {
   add_binary<BitwiseOr, uint8_t>(kernels, "add", DType::boolean);
   add_binary<BitwiseAnd, uint8_t>(kernels, "multiply", DType::boolean);
   add_unary<LogicalNot, uint8_t>(kernels, "bitwise_not", DType::boolean);
+  add_unary<LogicalNot, uint8_t>(kernels, "logical_not", DType::boolean);
 }
 
 // Of dtypes that are no integers, as bits.

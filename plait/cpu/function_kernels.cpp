@@ -1,7 +1,7 @@
 // Roots of f32 and f64, and the functions of f32 that are computed in lanes.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/function_kernels.cpp"
-#include "plait/cpu/float_functions.inl"
+#include "plait/cpu/special_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -55,6 +55,21 @@ void add_function_kernels(Kernels& kernels) {
   add<Erf>(kernels, "erf");
   add<Hypot>(kernels, "hypot");
   add<LogAddExp>(kernels, "logaddexp");
+  add<Asin>(kernels, "asin");
+  add<Acos>(kernels, "acos");
+  add<Atan>(kernels, "atan");
+  add<Atan2>(kernels, "atan2");
+  add<Asinh>(kernels, "asinh");
+  add<Acosh>(kernels, "acosh");
+  add<Atanh>(kernels, "atanh");
+  add<Power>(kernels, "power");
+  add<Fmod>(kernels, "fmod");
+  add<Remainder>(kernels, "remainder");
+  add<FloorDivide>(kernels, "floor_divide");
+  add<Erfc>(kernels, "erfc");
+  add<ErfInverse>(kernels, "erfinv");
+  add<LogGamma>(kernels, "lgamma");
+  add<Digamma>(kernels, "digamma");
 }
 
 }  // namespace HWY_NAMESPACE

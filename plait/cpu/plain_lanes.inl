@@ -131,6 +131,14 @@ Vector<T> Abs(Vector<T> a) {
   return {std::abs(a.value)};
 }
 template <class T>
+Vector<T> Floor(Vector<T> a) {
+  return {std::floor(a.value)};
+}
+template <class T>
+Vector<T> Trunc(Vector<T> a) {
+  return {std::trunc(a.value)};
+}
+template <class T>
 Vector<T> Min(Vector<T> a, Vector<T> b) {
   return {a.value < b.value ? a.value : b.value};
 }

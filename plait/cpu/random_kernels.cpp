@@ -69,7 +69,7 @@ HWY_INLINE V whole(VBits bits) {
   return hn::BitCast(D(), bits | bit_constant(0x4330000000000000)) - constant(0x1p52);
 }
 HWY_INLINE V minus_log(VBits bits, double step) {
-  return constant(0) - log_of_normal((whole(bits) + constant(0.5)) * constant(step));
+  return constant(0) - exact_log_of_normal((whole(bits) + constant(0.5)) * constant(step));
 }
 HWY_INLINE V minus_log(VBits bits) { return minus_log(bits, 0x1p-32); }
 
@@ -94,7 +94,9 @@ struct Laplace {
   }
 };
 struct Gumbel {
-  HWY_INLINE V operator()(VBits bits) const { return constant(0) - log_of_normal(minus_log(bits)); }
+  HWY_INLINE V operator()(VBits bits) const {
+    return constant(0) - exact_log_of_normal(minus_log(bits));
+  }
 };
 
 void exponential(const uint32_t* words, float* out, int64_t count) {

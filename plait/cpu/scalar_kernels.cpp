@@ -8,6 +8,7 @@
 #include "plait/core/divisors.h"
 #include "plait/core/element.h"
 #include "plait/core/special_functions.h"
+#include "plait/cpu/float_division.h"
 #include "plait/cpu/kernels.h"
 
 namespace plait::cpu {
@@ -40,42 +41,6 @@ double log_add_exp(double a, double b) {
   const double distance = a - b;
   if (std::isnan(distance)) return distance;
   return std::max(a, b) + std::log1p(std::exp(-std::abs(distance)));
-}
-
-// The quotient rounded down and the remainder with the sign of b, as Python has them.
-template <class T>
-T remainder_of(T a, T b) {
-  const T rest = std::fmod(a, b);
-  if (rest == 0) return std::copysign(rest, b);
-  return (rest < 0) != (b < 0) ? rest + b : rest;
-}
-
-template <class T>
-T floor_quotient(T a, T b) {
-  if (b == 0) return a / b;
-  const T rest = std::fmod(a, b);
-  T quotient = (a - rest) / b;  // whole but for its rounding
-  if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
-  if (quotient == 0) return std::copysign(T{0}, a / b);
-  const T whole = std::floor(quotient);
-  return quotient - whole > T{0.5} ? whole + 1 : whole;
-}
-
-// By squaring; a negative exponent leaves the whole part of a fraction.
-template <class T>
-T integer_power(T base, T exponent) {
-  using Wide = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
-  if (exponent < 0) {
-    if (base == 1) return 1;
-    if (base == static_cast<T>(-1)) return exponent % 2 == 0 ? 1 : static_cast<T>(-1);
-    return 0;
-  }
-  Wide result = 1, square = static_cast<std::make_unsigned_t<T>>(base);
-  for (auto rest = static_cast<std::make_unsigned_t<T>>(exponent); rest != 0; rest /= 2) {
-    if (rest % 2 != 0) result *= square;
-    square *= square;
-  }
-  return static_cast<T>(result);
 }
 
 // The codes of numbers above 0 follow each other as the numbers do.
@@ -137,7 +102,6 @@ void add_both(Kernels& kernels, std::string_view op) {
   add<float, function>(kernels, op);
   add<double, function>(kernels, op);
 }
-
 template <Binary function>
 void add_both(Kernels& kernels, std::string_view op) {
   add_binary<float, function>(kernels, op);
@@ -147,20 +111,6 @@ template <Ternary function>
 void add_both(Kernels& kernels, std::string_view op) {
   kernels.push_back({op, DType::f32, DType::f32, 3, ternary_of<float, function>});
   kernels.push_back({op, DType::f64, DType::f64, 3, ternary_of<double, function>});
-}
-
-template <class T>
-void add_divisions(Kernels& kernels) {
-  add_binary<T, static_cast<T (*)(T, T)>(std::fmod)>(kernels, "fmod");
-  add_binary<T, static_cast<T (*)(T, T)>(std::pow)>(kernels, "power");
-  add_binary<T, remainder_of<T>>(kernels, "remainder");
-  add_binary<T, floor_quotient<T>>(kernels, "floor_divide");
-  add_binary<T, static_cast<Binary>(std::atan2)>(kernels, "atan2");
-}
-
-template <class... T>
-void add_powers(Kernels& kernels) {
-  (add_binary<T, integer_power<T>>(kernels, "power"), ...);
 }
 
 template <class... T>
@@ -192,7 +142,22 @@ void add_double_functions(Kernels& kernels) {
   add<double, std::cos>(kernels, "cos");
   add<double, std::tan>(kernels, "tan");
   add<double, std::erf>(kernels, "erf");
+  add<double, std::asin>(kernels, "asin");
+  add<double, std::acos>(kernels, "acos");
+  add<double, std::atan>(kernels, "atan");
+  add<double, std::asinh>(kernels, "asinh");
+  add<double, std::acosh>(kernels, "acosh");
+  add<double, std::atanh>(kernels, "atanh");
+  add<double, std::erfc>(kernels, "erfc");
+  add<double, special::erf_inverse>(kernels, "erfinv");
+  add<double, special::log_gamma>(kernels, "lgamma");
+  add<double, special::digamma>(kernels, "digamma");
   add_binary<double, static_cast<Binary>(std::hypot)>(kernels, "hypot");
+  add_binary<double, static_cast<Binary>(std::atan2)>(kernels, "atan2");
+  add_binary<double, static_cast<Binary>(std::pow)>(kernels, "power");
+  add_binary<double, static_cast<Binary>(std::fmod)>(kernels, "fmod");
+  add_binary<double, remainder_of<double>>(kernels, "remainder");
+  add_binary<double, floor_quotient<double>>(kernels, "floor_divide");
   add_binary<double, log_add_exp>(kernels, "logaddexp");
 }
 
@@ -226,21 +191,8 @@ void add_special_functions(Kernels& kernels) {
 
 void add_scalar_kernels(Kernels& kernels) {
   add_double_functions(kernels);
-  add_both<std::asin>(kernels, "asin");
-  add_both<std::acos>(kernels, "acos");
-  add_both<std::atan>(kernels, "atan");
-  add_both<std::asinh>(kernels, "asinh");
-  add_both<std::acosh>(kernels, "acosh");
-  add_both<std::atanh>(kernels, "atanh");
-  add_both<std::erfc>(kernels, "erfc");
-  add_both<special::erf_inverse>(kernels, "erfinv");
-  add_both<special::log_gamma>(kernels, "lgamma");
-  add_both<special::digamma>(kernels, "digamma");
   add_both<special::polygamma>(kernels, "polygamma");
   add_special_functions(kernels);
-  add_divisions<float>(kernels);
-  add_divisions<double>(kernels);
-  add_powers<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(kernels);
   add_divisors<int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(kernels);
   add_next<DType::f64, uint64_t>(kernels);
   add_next<DType::f32, uint32_t>(kernels);

@@ -31,6 +31,7 @@ TEST(ElementwiseLoops, EachIsThereForItsDtypes) {
        "log_ndtr ndtri i0 i0e i1 i1e zeta betaln gammainc gammaincc gamma_density gammainc_grad_a "
        "random_gamma_grad betainc betainc_grad_a betainc_grad_b beta_density"},
       {complex, "real imag conjugate"},
+      {boolean, "logical_not"},
       {integers + boolean, "bitwise_not bitwise_and bitwise_or bitwise_xor"},
       {integers, "left_shift right_shift gcd lcm"},
       {floats + integers, "floor_divide remainder fmod clamp relu"},

@@ -1,4 +1,5 @@
 // How exact functions are: f32 against f64, f64 against long double, at every level.
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -180,6 +181,14 @@ TEST(FloatFunctions, Digamma) {
     EXPECT_NEAR(digamma(x + 1), digamma(x) + 1 / x, 1e-13 * (1 + std::abs(digamma(x)))) << x;
   }
   EXPECT_EQ(run<float>("digamma", DType::f32, std::vector{1.f})[0], static_cast<float>(-kEuler));
+
+  const std::vector<float> values = every_exponent();
+  std::vector<double> expected(values.size());
+  std::ranges::transform(values, expected.begin(), [](float x) { return special::digamma(x); });
+  for (const std::string& level : cpu_levels()) {
+    const AtLevel at(level);
+    check_ulps("digamma", values, expected, 2);
+  }
 }
 
 }  // namespace
