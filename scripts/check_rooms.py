@@ -40,6 +40,7 @@ INSIDE = {
     "plait/cpu/blocked_product.h",
     "plait/cpu/conversion.h",
     "plait/cpu/convolution_shape.h",
+    "plait/cpu/dot.h",
     "plait/cpu/fft.h",
     "plait/cpu/float_division.h",
     "plait/cpu/fourier.h",

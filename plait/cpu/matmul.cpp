@@ -7,6 +7,7 @@
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
 #include "plait/cpu/blocked_product.h"
+#include "plait/cpu/dot.h"
 #include "plait/cpu/library_product.h"
 #include "plait/cpu/product_grid.h"
 #include "plait/cpu/tile_product.h"
@@ -16,6 +17,7 @@ namespace {
 
 // Multiplications that are worth a thread.
 constexpr int64_t kThreadWork = 64 * 64 * 64;
+constexpr int64_t kDotWork = 1 << 15;  // of rows with one column, which are read once
 // From how many on the library is faster than our own loops, which convert bf16 first.
 constexpr int64_t kLibraryWork = 72 * 72 * 72, kLibraryWorkOfBf16 = 24 * 24 * 24;
 
@@ -237,6 +239,31 @@ class Run {
   std::array<std::shared_ptr<LibraryProduct>, 4> prepared_;  // of the last row + 2 · last column
 };
 
+// Products with one column, of rows and columns that are dense: each row and the column are read
+// once. False where they do not lie so.
+bool run_dots(const Products& products) {
+  const cpu::Dot dot = cpu::find_dot(products.dtype);
+  if (dot == nullptr || products.columns != 1) return false;
+  if (products.a.column_stride != 1 || products.b.row_stride != 1) return false;
+  const int64_t size = products.element_size(), steps = products.steps;
+  const int64_t count = products.count * products.rows;
+  const auto write = [&](int64_t number, const auto& write_one) {
+    const Products::Single single = products.single(number / products.rows);
+    const int64_t row = number % products.rows;
+    write_one(dot, products.dtype, single.a.data + row * single.a.row_stride * size, single.b.data,
+              steps, single.out.data + row * single.out.row_stride * size);
+  };
+  if (steps >= cpu::kLongDot && count < 2 * thread_count()) {
+    for (int64_t i = 0; i < count; ++i) write(i, cpu::write_long_dot);
+    return true;
+  }
+  const int64_t grain = std::max<int64_t>(kDotWork / std::max<int64_t>(steps, 1), 1);
+  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) write(i, cpu::write_dot);
+  });
+  return true;
+}
+
 // Whether the library takes a matrix as it lies. The stride of a dimension with one element becomes
 // what the library expects.
 template <class Byte>
@@ -253,6 +280,7 @@ void matmul(const Array& a, const Array& b, Array& out) {
   check(a, b, out);
   if (out.element_count() == 0) return;
   Products products = products_of(a, b, out);
+  if (run_dots(products.rows == 1 ? products.transposed() : products)) return;
   if (!is_worth_library(products.dtype, products.work())) {
     return Run(products).run(false);
   }

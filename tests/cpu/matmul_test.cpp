@@ -105,6 +105,34 @@ TEST(Matmul, EveryLayout) {
   }
 }
 
+// Rows with a column: short and long ones, many and few, at every level, with the same bits for any
+// number of threads.
+TEST(Matmul, OfOneColumn) {
+  for (const char* level : {"sse4", "avx2", "avx512"}) {
+    set_setting("cpu", level);
+    for (const DType dtype : {DType::f64, DType::f32, DType::bf16}) {
+      for (const auto [rows, steps, columns] :
+           {Extents{1, 5, 1}, Extents{1, 4099, 1}, Extents{1, 300'001, 1}, Extents{700, 130, 1},
+            Extents{1, 150'000, 2}}) {
+        const Array a = random_array(dtype, {rows, steps}, 1);
+        const Array b = random_array(dtype, {columns, steps}, 2);
+        const Array column = b.view(b.layout().permuted(std::vector<int64_t>{1, 0}));
+        Array results[2];
+        for (const int threads : {1, 2}) {
+          const Threads team(threads);
+          results[threads - 1] = product(a, column, {rows, columns});
+          expect_product(a, column, results[threads - 1]);
+          if (HasFatalFailure()) return reset_setting("cpu");
+        }
+        EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(),
+                              static_cast<size_t>(rows * columns * size_of(dtype))),
+                  0);
+      }
+    }
+  }
+  reset_setting("cpu");
+}
+
 // By tile units directly, whatever their use is worth: sizes that fill no tile, and every layout.
 TEST(TileProduct, EverySizeAndLayout) {
   if (tile_kernels() == nullptr) GTEST_SKIP() << "this processor has no tile units";
