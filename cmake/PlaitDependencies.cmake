@@ -31,8 +31,9 @@ endfunction()
 function(plait_use_highway target)
   # Nobody reads floating-point exceptions or errno after a kernel, and many loops vectorise only then.
   # That some, such as those that divide integers, do not vectorise is no reason for clang to warn.
-  set_source_files_properties(plait/cpu/arithmetic_kernels.cpp plait/cpu/function_kernels.cpp
-                              plait/cpu/narrow_floats.cpp plait/cpu/random_kernels.cpp
+  set_source_files_properties(plait/cpu/arithmetic_kernels.cpp plait/cpu/conversion_kernels.cpp
+                              plait/cpu/function_kernels.cpp plait/cpu/narrow_floats.cpp
+                              plait/cpu/random_kernels.cpp
                               PROPERTIES COMPILE_OPTIONS "-fno-trapping-math;-fno-math-errno;$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>")
   if(NOT PLAIT_HIGHWAY)
     return()

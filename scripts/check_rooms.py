@@ -69,6 +69,7 @@ INSIDE = {
     "plait/cpu/row_kernels.h",
     "plait/cpu/row_view.h",
     "plait/cpu/scatter_loops.h",
+    "plait/cpu/sticky_float.h",
     "plait/cpu/tile_kernels.h",
     "plait/cpu/tile_product.h",
     "plait/io/byte_fields.h",

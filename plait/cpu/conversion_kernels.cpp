@@ -1,12 +1,12 @@
 // Conversions of floats to integers and bools, and of what narrow floats are made of.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/conversion_kernels.cpp"
-#include <bit>
 #include <cmath>
 #include <limits>
 
 #include "plait/cpu/conversion.h"
 #include "plait/cpu/dense_loops.inl"
+#include "plait/cpu/sticky_float.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -44,18 +44,10 @@ struct Cast {
     return x;
   }
 };
-// An f32 whose last bit also stands for all that follow: rounded once more to few bits it is what
-// the number itself is rounded to.
 struct Sticky {
   template <class T>
   static float of(T x) {
-    const auto number = static_cast<double>(x);
-    const auto rounded = static_cast<float>(number);
-    const auto again = static_cast<double>(rounded);
-    auto bits = std::bit_cast<uint32_t>(rounded);
-    bits -= std::abs(again) > std::abs(number) ? 1 : 0;
-    bits |= again != number ? 1 : 0;
-    return std::bit_cast<float>(bits);
+    return sticky_float(static_cast<double>(x));
   }
 };
 

@@ -8,7 +8,9 @@
 
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
+#include "plait/cpu/half_precision.h"
 #include "plait/cpu/row_view.h"
+#include "plait/cpu/sticky_float.h"
 
 namespace plait {
 namespace {
@@ -37,6 +39,29 @@ template <class T>
 using Wide = typename WideOf<T>::Type;
 
 template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+template <class State, class T>
+State widened_to(T x) {
+  if constexpr (kIsHalf<T>) {
+    return static_cast<State>(widened(x));
+  } else {
+    return static_cast<State>(x);
+  }
+}
+// Rounded once.
+template <class T, class State>
+T narrowed_to(State state) {
+  if constexpr (std::is_same_v<T, BFloat16>) {
+    return narrowed_to_bf16(sticky_float(state));
+  } else if constexpr (std::is_same_v<T, Float16>) {
+    return narrowed_to_f16(sticky_float(state));
+  } else {
+    return static_cast<T>(state);
+  }
+}
+
+template <class T>
 struct RunningSum {
   using State = Wide<T>;
   static constexpr bool kJoins = true;
@@ -45,9 +70,23 @@ struct RunningSum {
     if constexpr (kIsComplex<State>) return State(-0., -0.);
     return static_cast<State>(-0.);
   }
-  static State next(State state, T x, T) { return state + static_cast<State>(x); }
+  static State next(State state, T x, T) { return state + widened_to<State>(x); }
   static State join(State left, State right) { return left + right; }
-  static T value(State state) { return static_cast<T>(state); }
+  static T value(State state) { return narrowed_to<T>(state); }
+
+  // All of a run, by several sums that need not wait for each other.
+  static State total(const T* x, int64_t count) {
+    constexpr int64_t kSums = 8;
+    State sums[kSums];
+    std::fill_n(sums, kSums, begin());
+    int64_t i = 0;
+    for (; i + kSums <= count; i += kSums) {
+      for (int64_t s = 0; s < kSums; ++s) sums[s] += widened_to<State>(x[i + s]);
+    }
+    for (; i < count; ++i) sums[0] += widened_to<State>(x[i]);
+    for (int64_t s = 1; s < kSums; ++s) sums[0] += sums[s];
+    return sums[0];
+  }
 };
 
 // 0 · ∞ comes about between runs where it would not on the way.
@@ -56,8 +95,8 @@ struct RunningProduct {
   using State = Wide<T>;
   static constexpr bool kJoins = false;
   static State begin() { return State(1); }
-  static State next(State state, T x, T) { return state * static_cast<State>(x); }
-  static T value(State state) { return static_cast<T>(state); }
+  static State next(State state, T x, T) { return state * widened_to<State>(x); }
+  static T value(State state) { return narrowed_to<T>(state); }
 };
 
 template <class T, bool greatest>
@@ -76,8 +115,8 @@ struct RunningExtreme {
       return (greatest ? b > a : b < a) ? b : a;
     }
   }
-  static State next(State state, T x, T) { return join(state, static_cast<State>(x)); }
-  static T value(State state) { return static_cast<T>(state); }
+  static State next(State state, T x, T) { return join(state, widened_to<State>(x)); }
+  static T value(State state) { return narrowed_to<T>(state); }
 };
 
 // The sum of e^(x − most), so that nothing overflows.
@@ -99,10 +138,10 @@ struct RunningLogSum {
     return {most, a.sum * share(a.most, most) + b.sum * share(b.most, most)};
   }
   static State next(State state, T element, T) {
-    const auto x = static_cast<double>(element);
+    const auto x = widened_to<double>(element);
     return join(state, {x, x == -std::numeric_limits<double>::infinity() ? 0. : 1.});
   }
-  static T value(State state) { return static_cast<T>(state.most + std::log(state.sum)); }
+  static T value(State state) { return narrowed_to<T>(state.most + std::log(state.sum)); }
 };
 
 template <class T>
@@ -111,9 +150,9 @@ struct Recurrence {
   static constexpr bool kJoins = false;
   static State begin() { return State(0); }
   static State next(State state, T a, T b) {
-    return static_cast<State>(a) * state + static_cast<State>(b);
+    return widened_to<State>(a) * state + widened_to<State>(b);
   }
-  static T value(State state) { return static_cast<T>(state); }
+  static T value(State state) { return narrowed_to<T>(state); }
 };
 
 // ---- The loops.
@@ -159,6 +198,13 @@ class Scanner {
   // Of each column the elements `begin` to `end` in the direction of the scan.
   template <bool writes>
   void go(State* states, const Place& place, int64_t begin, int64_t end) const {
+    if constexpr (!writes && requires { Op::total(x_, end); }) {
+      if (rows_.inner == 1) {
+        const int64_t first = reverse_ ? rows_.length - end : begin;
+        states[0] = Op::join(states[0], Op::total(x_ + place.offset + first, end - begin));
+        return;
+      }
+    }
     const int64_t step = reverse_ ? -rows_.inner : rows_.inner;
     int64_t at = place.offset + (reverse_ ? rows_.length - 1 - begin : begin) * rows_.inner;
     if (place.width == 1) {
