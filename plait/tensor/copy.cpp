@@ -13,6 +13,8 @@ namespace plait {
 namespace {
 
 constexpr int64_t kTile = 32;
+constexpr int64_t kShort = 8;    // elements of a row that are not worth a loop
+constexpr int64_t kBlock = 256;  // rows whose columns are copied one after the other
 constexpr int64_t kGrainBytes = 1 << 16;
 
 struct Word16 {
@@ -65,6 +67,12 @@ void copy_row(Word* to, int64_t to_stride, const Word* from, int64_t from_stride
     std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Word));
   } else if (to_stride == 1 && from_stride == 0) {
     std::fill_n(to, count, *from);
+  } else if (to_stride == 1 && from_stride == -1) {  // known steps are taken many at a time
+    for (int64_t i = 0; i < count; ++i) to[i] = from[-i];
+  } else if (to_stride == 1 && from_stride == 2) {
+    for (int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
+  } else if (to_stride == 2 && from_stride == 1) {
+    for (int64_t i = 0; i < count; ++i) to[2 * i] = from[i];
   } else {
     for (int64_t i = 0; i < count; ++i) to[i * to_stride] = from[i * from_stride];
   }
@@ -73,6 +81,16 @@ void copy_row(Word* to, int64_t to_stride, const Word* from, int64_t from_stride
 template <class Word>
 void copy_rows(const Plan& plan, Word* to, const Word* from, int64_t begin, int64_t end) {
   const Dimension row = plan.row, column = plan.column;
+  if (column.size < kShort && end - begin > kShort) {
+    // Columns are longer.
+    for (int64_t i = begin; i < end; i += kBlock) {
+      for (int64_t at = 0; at < column.size; ++at) {
+        copy_row(to + i * row.to + at * column.to, row.to, from + i * row.from + at * column.from,
+                 row.from, std::min(kBlock, end - i));
+      }
+    }
+    return;
+  }
   const bool tiled = std::abs(row.from) < std::abs(column.from) && row.from != 0;
   const int64_t width = tiled ? kTile : column.size;
   for (int64_t at = 0; at < column.size; at += width) {
