@@ -218,6 +218,8 @@ void bind_tensor(nb::module_& module) {
            })
       .def("__hash__", [](nb::handle x) { return reinterpret_cast<intptr_t>(x.ptr()) >> 4; })
       .def("_share", [](const Tensor& x) { return Tensor(x); })
+      .def("_copied",
+           [](const Tensor& x) { return computed([&] { return Tensor(x.array().copy()); }); })
       .def("__iter__", [](const Tensor& x) {
         if (x.rank() == 0) throw TypeError("a tensor without dimensions has no parts");
         return nb::iter(to_python(computed([&] { return unstack(x); })));

@@ -70,7 +70,7 @@ def asarray(data, dtype=None):
 def tensor(data, dtype=None):
     """Like asarray, but always with memory of its own."""
     array = asarray(data, dtype)
-    return _core.borrow(to_numpy(array).copy())
+    return _core.borrow(to_numpy(array).copy()) if array.is_traced else array._copied()
 
 
 def from_dlpack(array):
