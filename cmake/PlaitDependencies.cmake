@@ -35,6 +35,8 @@ function(plait_use_highway target)
                               plait/cpu/function_kernels.cpp plait/cpu/narrow_floats.cpp
                               plait/cpu/random_kernels.cpp
                               PROPERTIES COMPILE_OPTIONS "-fno-trapping-math;-fno-math-errno;$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>")
+  # Highway's quicksort draws 64 bits at a time, and reads halves of them.
+  set_source_files_properties(plait/cpu/sort_kernels.cpp PROPERTIES COMPILE_OPTIONS -fno-strict-aliasing)
   if(NOT PLAIT_HIGHWAY)
     return()
   endif()

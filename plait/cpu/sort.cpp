@@ -1,4 +1,5 @@
-// Sorting by the digits of keys, the least first: every pass keeps the order of what is alike.
+// Sorting by the digits of keys, the least first: every pass keeps the order of what is alike. Keys
+// alone are sorted in lanes where there are instructions for that.
 #include "plait/cpu/sort.h"
 
 #include <algorithm>
@@ -13,6 +14,7 @@
 #include "plait/core/thread_team.h"
 #include "plait/cpu/axis_rows.h"
 #include "plait/cpu/order_items.h"
+#include "plait/cpu/word_sort.h"
 
 namespace plait {
 namespace {
@@ -110,6 +112,7 @@ class RowSorter {
       : length_(length), descending_(descending), threads_(threads) {}
 
   void sort(const T* row, T* values, int64_t* order) {
+    if (order == nullptr && key_sort() != nullptr) return sort_values(row, values);
     with_item_type<T>(length_, [&]<class Item>(std::type_identity<Item>) {
       if (length_ <= kShort) return sort_short<Item>(row, values, order);
       if (order == nullptr) return sort_values(row, values);
@@ -133,12 +136,25 @@ class RowSorter {
     share([&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) keys[i] = ordered_key(row[i], descending_);
     });
-    const Key* sorted =
-        RadixSorter<Key, std::identity>(length_, threads_).sort(keys, keys + length_);
+    const Key* sorted = sorted_keys(keys, keys + length_);
     share([&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) values[i] = OrderKey<T>::number(key_of(sorted[i]));
     });
     for (const Key shared : OrderKey<T>::shared_keys()) restore(row, sorted, shared, values);
+  }
+
+  // Null for keys that are not sorted in lanes.
+  static cpu::WordSort key_sort() {
+    return std::is_same_v<Key, uint32_t> ? cpu::word_sort() : nullptr;
+  }
+
+  const Key* sorted_keys(Key* keys, Key* spare) const {
+    if constexpr (std::is_same_v<Key, uint32_t>) {
+      if (const auto sort = key_sort()) {
+        return WordSorter(sort, threads_).sort(keys, spare, length_);
+      }
+    }
+    return RadixSorter<Key, std::identity>(length_, threads_).sort(keys, spare);
   }
 
   Key key_of(Key ordered) const { return descending_ ? static_cast<Key>(~ordered) : ordered; }
