@@ -29,33 +29,54 @@ int64_t count_nonzero(const T* x, int64_t begin, int64_t end) {
   return count;
 }
 
+template <class T>
+constexpr int64_t kWord = std::max<int64_t>(8 / sizeof(T), 1);  // elements of eight bytes
+
+// Whether so many from i on are 0 to the last bit.
+template <class T>
+bool is_zero_word(const T* x, int64_t i, int64_t end) {
+  if (sizeof(T) > 8 || i + kWord<T> > end) return false;
+  uint64_t word = 0;
+  std::memcpy(&word, x + i, sizeof(word));
+  return word == 0;
+}
+
 // Calls found(i) for each; zeros are passed over eight bytes at a time.
 template <class T, class Found>
 void for_each_nonzero(const T* x, int64_t begin, int64_t end, Found found) {
-  constexpr int64_t kWord = std::max<int64_t>(8 / sizeof(T), 1);
   for (int64_t i = begin; i < end;) {
-    uint64_t word = 0;
-    if (sizeof(T) <= 8 && i + kWord <= end) {
-      std::memcpy(&word, x + i, sizeof(word));
-      if (word == 0) {
-        i += kWord;
-        continue;
-      }
+    if (is_zero_word(x, i, end)) {
+      i += kWord<T>;
+      continue;
     }
-    for (const int64_t stop = std::min(i + kWord, end); i < stop; ++i) {
+    for (const int64_t stop = std::min(i + kWord<T>, end); i < stop; ++i) {
       if (is_nonzero(x[i])) found(i);
     }
   }
 }
 
-// Writes the coordinates of what lies in [begin, end) from column `column` of the result on.
+// The places of all, which are last - column. Each is written before it is asked whether it counts.
+template <class T>
+void write_flat_places(const T* x, int64_t begin, int64_t end, int64_t column, int64_t last,
+                       int64_t* places) {
+  for (int64_t i = begin; column < last;) {
+    if (is_zero_word(x, i, end)) {
+      i += kWord<T>;
+      continue;
+    }
+    for (const int64_t stop = std::min(i + kWord<T>, end); i < stop && column < last; ++i) {
+      places[column] = i;
+      column += is_nonzero(x[i]) ? 1 : 0;
+    }
+  }
+}
+
+// Writes the coordinates of what lies in [begin, end) to the columns of the result from `column` to
+// `last`.
 template <class T>
 void write_places(const T* x, std::span<const int64_t> sizes, int64_t begin, int64_t end,
-                  int64_t column, int64_t columns, int64_t* places) {
-  if (sizes.size() == 1) {
-    for_each_nonzero(x, begin, end, [&](int64_t i) { places[column++] = i; });
-    return;
-  }
+                  int64_t column, int64_t last, int64_t columns, int64_t* places) {
+  if (sizes.size() == 1) return write_flat_places(x, begin, end, column, last, places);
   // Row by row of the last dimension, so that one division a row is enough.
   const int64_t width = sizes.empty() ? 1 : sizes.back();
   for (int64_t at = begin; at < end;) {
@@ -89,7 +110,8 @@ Array nonzero_in(const Array& x) {
   Array result = Array::empty(DType::i64, {static_cast<int64_t>(x.rank()), ends.back()});
   auto* const places = reinterpret_cast<int64_t*>(result.writable_data());
   parallel_chunks(parts, [&](int64_t part) {
-    write_places(elements, x.sizes(), part * kPart, end_of(part), ends[static_cast<size_t>(part)],
+    const auto at = static_cast<size_t>(part);
+    write_places(elements, x.sizes(), part * kPart, end_of(part), ends[at], ends[at + 1],
                  ends.back(), places);
   });
   return result;
