@@ -139,20 +139,22 @@ void bind_counts(nb::module_& m) {
       arg("edges"));
 }
 
+Tensor trapezoid_of(T y, T places, double step, int64_t axis) {
+  return places ? trapezoid(y, places, axis) : trapezoid(y, step, axis);
+}
+Tensor cumulative_trapezoid_of(T y, T places, double step, int64_t axis) {
+  return places ? cumulative_trapezoid(y, places, axis) : cumulative_trapezoid(y, step, axis);
+}
+
 void bind_curves(nb::module_& m) {
   add_functions<Tensor(T, T, T)>(m,
                                  {{"interp", interp, "On the straight lines between the points."}},
                                  arg("x"), arg("places"), arg("values"));
-  add_functions<Tensor(T, double, int64_t)>(
+  add_functions<Tensor(T, T, double, int64_t)>(
       m,
-      {{"trapezoid", trapezoid, "The area below neighbours that are a step apart."},
-       {"cumulative_trapezoid", cumulative_trapezoid, "The area up to each neighbour."}},
-      arg("y"), arg("step") = 1.0, arg("axis") = -1);
-  add_functions<Tensor(T, T, int64_t)>(
-      m,
-      {{"trapezoid", trapezoid, "The same, where neighbours are at these places."},
-       {"cumulative_trapezoid", cumulative_trapezoid, "The same, at these places."}},
-      arg("y"), arg("places"), arg("axis") = -1);
+      {{"trapezoid", trapezoid_of, "The area below neighbours at these places, or a step apart."},
+       {"cumulative_trapezoid", cumulative_trapezoid_of, "The area up to each neighbour."}},
+      arg("y"), arg("places") = nb::none(), arg("step") = 1.0, arg("axis") = -1);
 }
 
 void bind_places(nb::module_& m) {

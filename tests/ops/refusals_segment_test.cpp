@@ -88,7 +88,7 @@ void add_reinterpretations(Refusals& rows) {
        {"view_dtype", [] { view_dtype(f32(), DType::f16); }, kShape, {"f32[]"}}});
 }
 
-void add_windows(Refusals& rows) {
+void add_unfoldings(Refusals& rows) {
   rows.insert(
       rows.end(),
       {{"unfold", [] { unfold(f32(4, 4), 2); }, kShape, {"f32[4, 4]", "channels"}},
@@ -114,7 +114,7 @@ Refusals refusals_of_segment() {
   add_ragged(rows);
   add_sets(rows);
   add_reinterpretations(rows);
-  add_windows(rows);
+  add_unfoldings(rows);
   return rows;
 }
 
