@@ -104,8 +104,8 @@ Tensor cond(const Tensor& a, MatrixNorm norm) {
     throw ValueError("cond: of matrices without elements, {}", a.type().text())
         .at(Location::of_caller());
   }
-  const Tensor greatest = squeeze(slice(s, -1, {.stop = 1}), -1);
-  const Tensor least = squeeze(slice(s, -1, {.start = -1}), -1);
+  const Tensor greatest = squeeze(slice_axis(s, -1, 0, 1), -1);
+  const Tensor least = squeeze(slice_axis(s, -1, s.shape(-1) - 1, 1), -1);
   const bool is_least = norm == MatrixNorm::least;
   const Tensor& below = is_least ? greatest : least;
   const Tensor is_zero = below == 0;

@@ -156,6 +156,14 @@ std::vector<Tensor> unless_zero(const RuleContext& context, std::span<const Tens
   return is_zero ? std::vector<Tensor>(results) : rule(context, tangents);
 }
 
+// Otherwise the factors would count as constant.
+std::vector<Tensor> refuse_schur_tangents(const RuleContext& c, std::span<const Tensor>) {
+  throw ValueError("schur: {} has no derivative: the factors are not unique, and their order jumps",
+                   c.operand_types[0].text())
+      .at(Location::of_caller())
+      .hint("eigh and eig have derivatives");
+}
+
 using BatchedOperands = std::span<const Tensor>;
 using Lanes = std::vector<bool>;
 
@@ -275,7 +283,7 @@ const LinalgPrimitives& linalg_primitives() {
            "A = Z T Zᴴ, Zᴴ Z = 1, and the shape of T",
            infer_schur,
            schur_now,
-           {.not_differentiable = "gives factors that are not unique, in an order that jumps",
+           {.tangents = {Reads::nothing(), refuse_schur_tangents},
             .batching = {[](const ir::Attributes&, BatchedOperands operands, const Lanes&) {
               return apply_all(linalg_primitives().schur, operands);
             }}}}),

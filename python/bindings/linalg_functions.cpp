@@ -240,6 +240,11 @@ void bind_linalg(nb::module_& module) {
   bind_equations(linalg);
   bind_norms(linalg);
   bind_made_of_others(linalg);
+  // The Array API has them in both places.
+  for (const char* name :
+       {"diagonal", "matmul", "matrix_transpose", "outer", "tensordot", "vecdot"}) {
+    linalg.attr(name) = module.attr(name);
+  }
 }
 
 void bind_fft(nb::module_& module) {

@@ -129,7 +129,7 @@ TEST(LinalgRules, TangentsOfEig) {
 
 TEST(LinalgRules, TangentsOfExpm) {
   for (const DType dtype : kWideDTypes) {
-    for (const double size : {1e-3, 0.05, 0.2, 0.5, 2., 6.}) {
+    for (const double size : {1e-3, 0.05, 0.2, 0.5, 2., 4.}) {
       const Tensor a = noise(24, {2, 3, 3}, dtype) * size, e = noise(25, {2, 3, 3}, dtype);
       check_tangents(plain(ops().expm), {a});
       check_tangents(plain(ops().expm_derivative), {a, e});

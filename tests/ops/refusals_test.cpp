@@ -51,6 +51,8 @@ const std::map<std::string, std::string> kRefuseNothing = {
     {"enumerator_names", "takes a value of an enumeration for its type alone"},
     {"set_print_sink", "any function takes what is printed"},
     {"value_like", "is for other functions, which name themselves to it"},
+    {"op_of", "takes any primitive"},
+    {"ops", "takes nothing"},
     {"stretched", "is for other functions, which name themselves to it"},
 };
 

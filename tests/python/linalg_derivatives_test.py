@@ -193,7 +193,8 @@ class Factors(Derivatives):
         for kind, shape in self.over(MATRICES):
             a = noise(shape, kind)
             self.check(lambda a: linalg.lu_factor(a).lu, [a], second=False)
-            self.check_with_jax(lambda xp, la, a: list(la.lu(a)[1:]), [a])
+            if len(shape) == 2:  # JAX takes no stacks
+                self.check_with_jax(lambda xp, la, a: list(la.lu(a)[1:]), [a])
 
     def test_eigh(self):
         def of_values_and_vectors(xp, la, a):

@@ -163,7 +163,7 @@ def check_schur(operands, results, attributes):
                  "blocks in a complex triangle" if a.dtype.kind == "c" and below.any() else None)
 
 
-add("schur", None, SQUARES, check=check_schur)
+add("schur", None, SQUARES, check=check_schur, fixed=(0,))
 
 
 def stacked(function):

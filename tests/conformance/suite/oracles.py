@@ -6,8 +6,14 @@ import importlib
 import re
 import types
 
+import numpy as np
+
 LIBRARIES = ("numpy", "scipy", "jax", "torch", "mpmath")
 NAMED = re.compile(rf"\b(?:{'|'.join(LIBRARIES)})(?:\.\w+)+")
+
+
+def unwrapped(function):
+    return function.pyfunc if isinstance(function, np.vectorize) else function
 
 
 def is_of_library(thing):
@@ -35,6 +41,7 @@ def _read_by(code, scope):
 def used_by(function, seen=None):
     """The functions of libraries that it is or calls, also through functions of the suite."""
     seen = [] if seen is None else seen
+    function = unwrapped(function)
     if function is None or any(function is each for each in seen):
         return seen
     seen.append(function)
@@ -69,5 +76,6 @@ def problems(case):
             yield f"its oracle is said to be {name}, which is not there"
         elif not any(function is each or function == each for each in used if is_of_library(each)):
             yield f"its oracle is said to be {name}, which its case does not call"
-    if is_of_library(case.oracle) and not any(case.oracle is each or case.oracle == each for each in named.values()):
-        yield f"its case asks {case.oracle.__name__}, which is not the oracle that it names: {says}"
+    oracle = unwrapped(case.oracle)
+    if is_of_library(oracle) and not any(oracle is each or oracle == each for each in named.values()):
+        yield f"its case asks {oracle.__name__}, which is not the oracle that it names: {says}"
