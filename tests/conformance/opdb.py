@@ -468,8 +468,8 @@ FOR_ALL_ALIKE = ["sign", "square", "reciprocal", "sqrt", "rsqrt", "exp", "exp2",
                  "erf", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "bitwise_not", "logical_not",
                  "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"]
 DTYPES = [torch.float32, torch.float64, torch.int32, torch.bool, torch.complex64]
-# Scores of hundreds, where both are 2e-5 off; PyTorch's exponentials of matrices are computed in the dtype itself.
-LESS_ACCURATE = {"nn.functional.scaled_dot_product_attention": 5, "matrix_exp": 5}
+# Scores of hundreds, where both are 2e-5 off; exponentials of hundreds, which PyTorch computes in the dtype itself.
+LESS_ACCURATE = {"nn.functional.scaled_dot_product_attention": 5, "matrix_exp": 50}
 MOST = 150  # samples of an operation and a dtype, evenly out of all
 ACCURACY = {torch.float32: 1e-5, torch.float64: 1e-12, torch.complex64: 2e-5}
 

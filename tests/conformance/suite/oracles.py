@@ -2,6 +2,7 @@
 its primitive's declaration says."""
 
 import dis
+import functools
 import importlib
 import re
 import types
@@ -13,7 +14,10 @@ NAMED = re.compile(rf"\b(?:{'|'.join(LIBRARIES)})(?:\.\w+)+")
 
 
 def unwrapped(function):
-    return function.pyfunc if isinstance(function, np.vectorize) else function
+    """What a function was made of."""
+    if isinstance(function, np.vectorize):
+        return unwrapped(function.pyfunc)
+    return unwrapped(function.func) if isinstance(function, functools.partial) else function
 
 
 def is_of_library(thing):
