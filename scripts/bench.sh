@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs the benchmarks of every room, arguments go to each (--benchmark_filter=...); then,
 # where none are given, Plait beside its peers: some cases (bench/peers/compare.py), and every
-# operation on 100k elements (bench/peers/table.py; on all sizes it takes about 25 minutes).
+# operation on 100k elements (bench/peers/table.py, which alone tries all sizes).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

@@ -24,8 +24,8 @@ void search_sorted(const Array& sorted, const Array& values, bool behind, Array&
 // Where the greatest, or the least, or else a NaN is first. ValueError where there is nothing.
 void arg_extreme(const Array& x, int64_t axis, bool greatest, Array& places);
 
-// The different elements of a vector in ascending order, which of them each element is, and how
-// often each is there, and where first. Without `equal_nan` each NaN differs from all others.
+// The different elements of a vector in ascending order, which of them each element is, how often
+// each is there, and where it is first. Without `equal_nan` each NaN differs from all others.
 struct Different {
   Array values, inverse, counts, first;
 };

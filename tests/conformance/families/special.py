@@ -1,12 +1,16 @@
 """Special functions, parts of complex numbers, and other elementwise primitives."""
 
 import functools
+import pathlib
+import sys
 
 import mpmath
 import numpy as np
 import plait
 import scipy.special
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "oracles"))
+from special_functions_oracle import gamma_density, gamma_rest, gamma_share, gamma_share_by_shape  # noqa: E402
 from families.elementwise import nonzero_whole, unary as add
 from suite.cases import Sample, numbers
 
@@ -56,32 +60,9 @@ def zeta(x, q):
     return np.where(np.isnan(x) | np.isnan(q), np.nan, np.where(between(x, q) != 0, between(x, q), value))
 
 
-def gamma_share(a, x):
-    with mpmath.extradps(20 + int(abs(mpmath.log10(a)))):
-        return mpmath.exp(a * mpmath.log(x) - x - mpmath.loggamma(a + 1)) * mpmath.hyp1f1(1, a + 1, x)
-
-
-def gamma_rest(a, x):
-    if x > a + 1:
-        return mpmath.gammainc(a, x, mpmath.inf, regularized=True)
-    with mpmath.extradps(40 + int(abs(mpmath.log10(a)))):
-        return 1 - gamma_share(a, x)
-
-
-def share_by_shape(a, x):
-    """∂P/∂a by differences in many digits."""
-    with mpmath.workdps(80):
-        step = a * mpmath.mpf(10) ** -25
-        return (gamma_share(a + step, x) - gamma_share(a - step, x)) / (2 * step)
-
-
 def log_normal_share(x):
     share = mpmath.erfc(abs(x) / mpmath.sqrt(2)) / 2
     return mpmath.log1p(-share) if x > 0 else mpmath.log(share)
-
-
-def gamma_density(a, x):
-    return mpmath.exp((a - 1) * mpmath.log(x) - x - mpmath.loggamma(a))
 
 
 def beta_density(a, b, x):
@@ -133,8 +114,8 @@ unary("betaln", exact(lambda a, b: mpmath.log(mpmath.beta(a, b))), 0.3, 4.0, spe
 unary("gamma_density", exact(gamma_density), 0.3, 4.0, special=False, large=False)
 unary("gammainc", exact(gamma_share, positive, scipy.special.gammainc), 0.3, 4.0, once=(0,), large=False)
 unary("gammaincc", exact(gamma_rest, positive, scipy.special.gammaincc), 0.3, 4.0, once=(0,), large=False)
-unary("gammainc_grad_a", exact(share_by_shape), 0.3, 4.0, special=False, large=False, fixed=(0,))
-unary("random_gamma_grad", exact(lambda a, x: -share_by_shape(a, x) / gamma_density(a, x)), 0.3, 4.0, special=False,
+unary("gammainc_grad_a", exact(gamma_share_by_shape), 0.3, 4.0, special=False, large=False, fixed=(0,))
+unary("random_gamma_grad", exact(lambda a, x: -gamma_share_by_shape(a, x) / gamma_density(a, x)), 0.3, 4.0, special=False,
       large=False, fixed=(0,))
 unary("betainc", exact(lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True), lambda a, b, x: positive(a, b, x) and x < 1,
                        scipy.special.betainc), (0.5, 0.5, 0.05), (4.0, 4.0, 0.95), once=(0, 1), zero_signs=False, large=False)
