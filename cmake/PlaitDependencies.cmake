@@ -53,24 +53,6 @@ function(plait_use_highway target)
   target_include_directories(${target} SYSTEM PRIVATE "${PLAIT_HIGHWAY_HEADERS}")
 endfunction()
 
-# KISS FFT computes Fourier transforms of any length; its C++ interface is one header, so it is there in
-# both precisions. Used by one source.
-function(plait_use_kissfft target)
-  if(PLAIT_CARRIED)
-    plait_carried_headers(kissfft headers)
-  else()
-    find_path(PLAIT_KISSFFT_HEADERS kissfft.hh PATH_SUFFIXES kissfft)
-    mark_as_advanced(PLAIT_KISSFFT_HEADERS)
-    if(NOT PLAIT_KISSFFT_HEADERS)
-      message(FATAL_ERROR "Plait needs kissfft.hh of KISS FFT (Debian package libkissfft-dev)")
-    endif()
-    set(headers "${PLAIT_KISSFFT_HEADERS}")
-  endif()
-  # Products of complex numbers as they are written: no search for infinities in each.
-  set_source_files_properties(plait/cpu/fourier.cpp PROPERTIES COMPILE_OPTIONS "-fcx-limited-range")
-  target_include_directories(${target} SYSTEM PRIVATE "${headers}")
-endfunction()
-
 # With libdw the addresses in error messages become files and lines.
 if(NOT PLAIT_CARRIED)
   find_package(PkgConfig QUIET)

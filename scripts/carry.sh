@@ -1,20 +1,19 @@
 #!/usr/bin/env bash
 # Copies what a bare build (-DPLAIT_CARRIED=ON) needs beside a compiler and CMake into carried/:
-# fmt, CLI11, Highway and KISS FFT, which are headers, and GoogleTest's sources. The folder may be taken to any machine.
+# fmt, CLI11 and Highway, which are headers, and GoogleTest's sources. The folder may be taken to any machine.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
 rm -rf .setup/carried
-mkdir -p .setup/carried/{fmt,CLI11,highway,kissfft}/include .setup/carried/googletest
+mkdir -p .setup/carried/{fmt,CLI11,highway}/include .setup/carried/googletest
 cp -r /usr/include/fmt .setup/carried/fmt/include/
 cp -r /usr/include/CLI .setup/carried/CLI11/include/
 cp -r /usr/include/hwy .setup/carried/highway/include/
-cp /usr/include/kissfft/kissfft.hh .setup/carried/kissfft/include/
 cp -r /usr/src/googletest/{CMakeLists.txt,googletest} .setup/carried/googletest/
-for package in libfmt-dev libcli11-dev libhwy-dev libkissfft-dev googletest; do
+for package in libfmt-dev libcli11-dev libhwy-dev googletest; do
   cp "/usr/share/doc/$package/copyright" ".setup/carried/$package.copyright"
 done
 rm -rf carried
 mv .setup/carried carried
-say "   carried/ holds fmt, CLI11, Highway, KISS FFT and GoogleTest ($(du -sh carried | cut -f1))"
+say "   carried/ holds fmt, CLI11, Highway and GoogleTest ($(du -sh carried | cut -f1))"

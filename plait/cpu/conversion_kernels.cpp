@@ -1,7 +1,8 @@
-// Conversions of floats to integers and bools, and of what narrow floats are made of.
+// Conversions of floats to integers, bools and complex numbers, and of what narrow floats are made of.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/conversion_kernels.cpp"
 #include <cmath>
+#include <complex>
 #include <limits>
 
 #include "plait/cpu/conversion.h"
@@ -65,6 +66,11 @@ void add_to_bool(Conversions& table) {
   (add<IsNotZero, uint8_t, From>(table, kDTypeOf<From>, DType::boolean), ...);
 }
 template <class... From>
+void add_to_complex(Conversions& table) {
+  (add<Cast, std::complex<float>, From>(table, kDTypeOf<From>, DType::c64), ...);
+  (add<Cast, std::complex<double>, From>(table, kDTypeOf<From>, DType::c128), ...);
+}
+template <class... From>
 void add_casts(Conversions& table) {
   (add<Cast, float, From>(table, kDTypeOf<From>, DType::f32), ...);
 }
@@ -82,6 +88,7 @@ void add_conversions(Conversions& table) {
       table);
   add_to_bool<float, double, int8_t, int16_t, int32_t, int64_t>(table);
   add<Cast, double, float>(table, DType::f32, DType::f64);
+  add_to_complex<float, double, std::complex<float>, std::complex<double>>(table);
 }
 
 void add_sticky_conversions(Conversions& table) {

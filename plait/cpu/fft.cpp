@@ -1,10 +1,8 @@
-// Rows are transformed in f64, whatever they are stored as, and shared out among the threads.
 #include "plait/cpu/fft.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
-#include <numbers>
+#include <functional>
 #include <numeric>
 #include <vector>
 
@@ -15,6 +13,9 @@
 
 namespace plait {
 namespace {
+
+template <class T>
+using Complex = std::complex<T>;
 
 // The axis moved to the end, or (the same permutation, undone) back from there.
 Array with_axis_last(const Array& x, int64_t axis) {
@@ -40,20 +41,10 @@ double factor_of(FftScale scale, int64_t length) {
   return 1;
 }
 
-// One thread's means to transform rows; `length` is that of the complex transform.
-struct Worker {
-  Fourier fourier;
-  std::vector<Complex> from, to;
-
-  Worker(const Fourier& shared, int64_t length)
-      : fourier(shared), from(static_cast<size_t>(length)), to(static_cast<size_t>(length)) {}
-  void run() { fourier.run(from.data(), to.data()); }
-};
-
-// Row after row: from rows of `in_length` elements to rows of `out_length`.
-template <class In, class Out, class Row>
-void transform_rows(KernelCall& call, int64_t axis, int64_t transform_length, bool inverse,
-                    Row row) {
+// Calls transform(in, out, count) for every few rows of In, dense one behind the other, and of Out.
+template <class In, class Out, class T, class Transform>
+void transform_rows(KernelCall& call, int64_t axis, const Fourier<T>& fourier,
+                    Transform transform) {
   const Array x = with_axis_last(call.operands[0], axis);
   Sizes sizes = x.sizes();
   const int64_t in_length = sizes.back();
@@ -62,16 +53,37 @@ void transform_rows(KernelCall& call, int64_t axis, int64_t transform_length, bo
   Array result = Array::empty(call.types[0].dtype, sizes);
   const In* in = x.elements<In>().data();
   Out* out = result.writable_elements<Out>().data();
-  const auto shared = fourier_of(transform_length, inverse);
-  const int64_t cost = transform_length * std::bit_width(static_cast<uint64_t>(transform_length));
-  parallel_for(x.element_count() / in_length, std::max<int64_t>(1, 20'000 / cost),
+  const int64_t rows = x.element_count() / in_length, at_once = fourier.rows_at_once();
+  const int64_t groups = (rows + at_once - 1) / at_once;
+  parallel_for(groups, std::max<int64_t>(1, fourier.least_rows() / at_once),
                [&](int64_t begin, int64_t end) {
-                 Worker worker(*shared, transform_length);
-                 for (int64_t i = begin; i < end; ++i) {
-                   row(worker, in + i * in_length, out + i * out_length);
+                 for (int64_t row = begin * at_once; row < std::min(end * at_once, rows);
+                      row += at_once) {
+                   transform(in + row * in_length, out + row * out_length,
+                             std::min(at_once, rows - row));
                  }
                });
   call.results[0] = with_last_axis_at(result, axis);
+}
+
+// Along an axis that is not the last one, as it lies there.
+template <class T>
+void transform_columns(KernelCall& call, int64_t n, int64_t inner, const Fourier<T>& fourier,
+                       bool inverse, T factor) {
+  const Array x = call.operands[0].contiguous();
+  Array result = Array::empty(x.dtype(), x.sizes());
+  const Complex<T>* in = x.elements<Complex<T>>().data();
+  Complex<T>* out = result.writable_elements<Complex<T>>().data();
+  const int64_t lanes = fourier.lanes(), groups = (inner + lanes - 1) / lanes;
+  parallel_for(x.element_count() / (n * inner) * groups,
+               std::max<int64_t>(1, fourier.least_rows() / lanes),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t at = i / groups * n * inner;
+                   fourier.transform_columns(in + at, out + at, inner, i % groups, inverse, factor);
+                 }
+               });
+  call.results[0] = std::move(result);
 }
 
 // Whether there is anything to transform; else the result is there. The type rule sees only lengths
@@ -90,91 +102,49 @@ bool has_rows(KernelCall& call, int64_t length) {
 template <class T>
 void fft_of(KernelCall& call) {
   const auto& a = call.attributes.as<FftAttributes>();
-  const int64_t n = call.operands[0].sizes()[static_cast<size_t>(a.axis)];
+  const Sizes& sizes = call.operands[0].sizes();
+  const int64_t n = sizes[static_cast<size_t>(a.axis)];
   if (!has_rows(call, n)) return;
-  const double factor = factor_of(a.scale, n);
-  using Number = std::complex<T>;
-  transform_rows<Number, Number>(call, a.axis, n, a.inverse,
-                                 [&](Worker& worker, const Number* in, Number* out) {
-                                   std::copy_n(in, n, worker.from.begin());
-                                   worker.run();
-                                   for (int64_t k = 0; k < n; ++k) {
-                                     const Complex value = worker.to[static_cast<size_t>(k)];
-                                     out[k] = Number(value * factor);
-                                   }
-                                 });
+  const auto factor = static_cast<T>(factor_of(a.scale, n));
+  const auto fourier = fourier_of<T>(n);
+  const int64_t inner =
+      std::accumulate(sizes.begin() + a.axis + 1, sizes.end(), int64_t{1}, std::multiplies<>());
+  if (inner > fourier->lanes() / 2 && inner > 1 && fourier->has_columns()) {
+    return transform_columns(call, n, inner, *fourier, a.inverse, factor);
+  }
+  transform_rows<Complex<T>, Complex<T>>(
+      call, a.axis, *fourier, [&](const Complex<T>* in, Complex<T>* out, int64_t count) {
+        fourier->transform_rows(in, n, out, n, count, a.inverse, factor);
+      });
 }
 
-// e^(∓2πi k / n) for k below n / 2.
-std::vector<Complex> turns_of(int64_t n, double sign) {
-  std::vector<Complex> turns;
-  for (int64_t k = 0; k < n / 2; ++k) {
-    const double turn = static_cast<double>(k) / static_cast<double>(n);
-    turns.push_back(std::polar(1.0, sign * 2 * std::numbers::pi * turn));
-  }
-  return turns;
-}
-
-// An even number of real ones are half as many complex ones, whose transform Z is that of those at
-// even places plus i that of those at odd places; each is what the halves of Z have in common, or
-// not.
-template <class T>
-void even_rfft(const std::vector<Complex>& turns, double factor, Worker& worker, const T* in,
-               std::complex<T>* out) {
-  const size_t half = turns.size();
-  for (size_t k = 0; k < half; ++k) worker.from[k] = {in[2 * k], in[2 * k + 1]};
-  worker.run();
-  const std::vector<Complex>& z = worker.to;
-  for (size_t k = 0; k <= half; ++k) {
-    const Complex here = z[k % half], there = std::conj(z[(half - k) % half]);
-    const Complex even = here + there, odd = here - there;
-    const Complex turn = k < half ? turns[k] : -1;
-    const Complex value = even + Complex(odd.imag(), -odd.real()) * turn;
-    out[k] = std::complex<T>(value * (factor / 2));
-  }
-}
-
-template <class T>
-void even_irfft(const std::vector<Complex>& turns, double factor, Worker& worker,
-                const std::complex<T>* in, T* out) {
-  const size_t half = turns.size();
-  for (size_t k = 0; k < half; ++k) {
-    Complex here(in[k]), there = std::conj(Complex(in[half - k]));
-    if (k == 0) {
-      here = here.real();
-      there = there.real();
-    }
-    const Complex odd = (here - there) * turns[k];
-    worker.from[k] = here + there + Complex(-odd.imag(), odd.real());
-  }
-  worker.run();
-  for (size_t k = 0; k < half; ++k) {
-    out[2 * k] = static_cast<T>(worker.to[k].real() * factor);
-    out[2 * k + 1] = static_cast<T>(worker.to[k].imag() * factor);
-  }
-}
-
+// An even number of real ones are half as many complex ones, whose transform is unfolded.
 template <class T>
 void rfft_of(KernelCall& call) {
   const auto& a = call.attributes.as<RfftAttributes>();
   const int64_t n = call.operands[0].sizes()[static_cast<size_t>(a.axis)];
   if (!has_rows(call, n)) return;
-  const double factor = factor_of(a.scale, n);
-  using Number = std::complex<T>;
+  const auto factor = static_cast<T>(factor_of(a.scale, n));
+  const int64_t half = n / 2;
   if (n % 2 == 0) {
-    const std::vector<Complex> turns = turns_of(n, -1);
-    return transform_rows<T, Number>(call, a.axis, n / 2, false,
-                                     [&](Worker& worker, const T* in, Number* out) {
-                                       even_rfft(turns, factor, worker, in, out);
-                                     });
+    const auto fourier = fourier_of<T>(half);
+    return transform_rows<T, Complex<T>>(
+        call, a.axis, *fourier, [&](const T* in, Complex<T>* out, int64_t count) {
+          fourier->transform_rows(reinterpret_cast<const Complex<T>*>(in), half, out, half + 1,
+                                  count, false, T(1));
+          for (int64_t i = 0; i < count; ++i, out += half + 1) fourier->unfold(out, out, factor);
+        });
   }
-  transform_rows<T, Number>(call, a.axis, n, false, [&](Worker& worker, const T* in, Number* out) {
-    std::copy_n(in, n, worker.from.begin());
-    worker.run();
-    for (int64_t k = 0; k <= n / 2; ++k) {
-      out[k] = Number(worker.to[static_cast<size_t>(k)] * factor);
-    }
-  });
+  const auto fourier = fourier_of<T>(n);
+  transform_rows<T, Complex<T>>(
+      call, a.axis, *fourier, [&](const T* in, Complex<T>* out, int64_t count) {
+        const std::vector<Complex<T>> numbers(in, in + count * n);
+        std::vector<Complex<T>> transformed(numbers.size());
+        fourier->transform_rows(numbers.data(), n, transformed.data(), n, count, false, factor);
+        for (int64_t i = 0; i < count; ++i) {
+          std::copy_n(transformed.begin() + i * n, half + 1, out + i * (half + 1));
+        }
+      });
 }
 
 template <class T>
@@ -182,26 +152,34 @@ void irfft_of(KernelCall& call) {
   const auto& a = call.attributes.as<IrfftAttributes>();
   const int64_t n = a.size.number();
   if (!has_rows(call, n)) return;
-  const double factor = factor_of(a.scale, n);
-  using Number = std::complex<T>;
+  const auto factor = static_cast<T>(factor_of(a.scale, n));
+  const int64_t half = n / 2;
   if (n % 2 == 0) {
-    const std::vector<Complex> turns = turns_of(n, 1);
-    return transform_rows<Number, T>(call, a.axis, n / 2, true,
-                                     [&](Worker& worker, const Number* in, T* out) {
-                                       even_irfft(turns, factor, worker, in, out);
-                                     });
+    const auto fourier = fourier_of<T>(half);
+    return transform_rows<Complex<T>, T>(
+        call, a.axis, *fourier, [&](const Complex<T>* in, T* out, int64_t count) {
+          Array folded = Array::empty(call.operands[0].dtype(), {count * half});
+          Complex<T>* z = folded.writable_elements<Complex<T>>().data();
+          for (int64_t i = 0; i < count; ++i) fourier->fold(in + i * (half + 1), z + i * half);
+          fourier->transform_rows(z, half, reinterpret_cast<Complex<T>*>(out), half, count, true,
+                                  factor);
+        });
   }
-  transform_rows<Number, T>(call, a.axis, n, true, [&](Worker& worker, const Number* in, T* out) {
-    worker.from[0] = in[0].real();
-    for (int64_t k = 1; k <= n / 2; ++k) {
-      worker.from[static_cast<size_t>(k)] = in[k];
-      worker.from[static_cast<size_t>(n - k)] = std::conj(in[k]);
-    }
-    worker.run();
-    for (int64_t k = 0; k < n; ++k) {
-      out[k] = static_cast<T>(worker.to[static_cast<size_t>(k)].real() * factor);
-    }
-  });
+  const auto fourier = fourier_of<T>(n);
+  transform_rows<Complex<T>, T>(
+      call, a.axis, *fourier, [&](const Complex<T>* in, T* out, int64_t count) {
+        std::vector<Complex<T>> whole(static_cast<size_t>(count * n)), transformed(whole.size());
+        for (int64_t i = 0; i < count; ++i, in += half + 1) {
+          const auto row = whole.begin() + i * n;
+          row[0] = in[0].real();
+          for (int64_t k = 1; k <= half; ++k) {
+            row[k] = in[k];
+            row[n - k] = std::conj(in[k]);
+          }
+        }
+        fourier->transform_rows(whole.data(), n, transformed.data(), n, count, true, factor);
+        for (const Complex<T>& value : transformed) *out++ = value.real();
+      });
 }
 
 bool is_single(const KernelCall& call) {

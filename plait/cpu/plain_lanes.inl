@@ -90,6 +90,15 @@ void StoreInterleaved2(Vec<D> a, Vec<D> b, D, TFromD<D>* to) {
   to[0] = a.value;
   to[1] = b.value;
 }
+template <class D>
+void LoadInterleaved2(D, const TFromD<D>* from, Vec<D>& a, Vec<D>& b) {
+  a.value = from[0];
+  b.value = from[1];
+}
+template <class D>
+Vec<D> Reverse(D, Vec<D> a) {
+  return a;
+}
 template <class D, class T>
 Vec<D> PromoteTo(D, Vector<T> a) {
   return {static_cast<TFromD<D>>(a.value)};

@@ -129,7 +129,8 @@ Tensor gelu(const Tensor& x, Gelu kind) {
   return widely(x, [&](const Tensor& y) {
     if (kind == Gelu::exact) return 0.5 * y * (erf(y * (1 / std::numbers::sqrt2)) + 1);
     const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    return 0.5 * y * (tanh(scale * y * (square(y) * 0.044715 + 1)) + 1);
+    const Tensor z = clip(y, -20, 20);  // beyond, tanh is ±1, and the cube might overflow
+    return 0.5 * y * (tanh(scale * z * (square(z) * 0.044715 + 1)) + 1);
   });
 }
 

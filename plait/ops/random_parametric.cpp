@@ -6,6 +6,7 @@
 #include "plait/core/error.h"
 #include "plait/core/promotion.h"
 #include "plait/ops/call.h"
+#include "plait/ops/check.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/random_functions.h"
@@ -342,6 +343,10 @@ Tensor geometric(const Tensor& key, const Operand& p, const std::optional<Shape>
   const Call call("geometric", key, p);
   expect_integer("geometric", dtype);
   const Drawing drawing("geometric", key, {{"p", p, Known::probability}}, shape);
+  if (p.is_tensor()) {
+    check(all(logical_and(greater_equal(drawing[0], 0), less_equal(drawing[0], 1))),
+          "geometric: p is no probability");
+  }
   const Tensor trials = ceil(exponential(key, drawing.shape, kWide) / -log1p(-drawing[0]));
   // The greatest number of f64 that fits.
   return counts_as(astype(clip(trials, 1, 0x1.fffffffffffffp62), DType::i64), dtype);

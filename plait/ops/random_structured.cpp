@@ -4,6 +4,7 @@
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
 #include "plait/ops/call.h"
+#include "plait/ops/check.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linalg.h"
@@ -16,6 +17,7 @@
 #include "plait/ops/shape.h"
 #include "plait/ops/softmax.h"
 #include "plait/ops/sort.h"
+#include "plait/ops/statistics.h"
 #include "plait/ops/take.h"
 
 namespace plait::random {
@@ -51,6 +53,7 @@ Tensor chosen(const Tensor& key, Dim count, const Shape& shape, const ChoiceOpti
       throw ShapeError("choice: p is {}, where there are {} things", options.p.type().text(), count)
           .at(Location::of_caller());
     }
+    check(all(greater_equal(weights, 0)), "choice: p has numbers that are not at least 0");
   }
   if (options.replace) {
     if (!weights) return randint(key, shape, 0, count);
@@ -64,6 +67,10 @@ Tensor chosen(const Tensor& key, Dim count, const Shape& shape, const ChoiceOpti
   if (wanted.is_number() && count.is_number() && wanted.number() > count.number()) {
     throw ValueError("choice: {} of {} without replacement", wanted, count)
         .at(Location::of_caller());
+  }
+  if (weights) {
+    check(greater_equal(count_nonzero(weights), wanted),
+          "choice: p is 0 for all but fewer things than are drawn without replacement");
   }
   // The greatest of log weight + gumbel, in order, are a draw without replacement.
   const Tensor order =

@@ -188,6 +188,13 @@ TEST(RandomParameters, WrongElementsAreTold) {
   EXPECT_THROW(random::binomial(key, tensor<int64_t>({4, -4}), .5), ValueError);
   EXPECT_THROW(random::multinomial(key, 4, bad), ValueError);
   EXPECT_THROW(random::multinomial(key, 4, zeros({2})), ValueError);
+  EXPECT_THROW(random::geometric(key, bad), CheckError);
+  EXPECT_THROW(random::geometric(key, tensor<float>({0.5F, NAN})), CheckError);
+  EXPECT_THROW(random::choice(key, 2, {3}, {.p = bad}), CheckError);
+  const Tensor one_of_three = tensor<float>({0, 1, 0});
+  EXPECT_THROW(random::choice(key, 3, {2}, {.replace = false, .p = one_of_three}), CheckError);
+  EXPECT_EQ(random::choice(key, 3, {1}, {.replace = false, .p = one_of_three}).text(),
+            "[1] : i64[1]");
 }
 
 TEST(RandomMatrices, AreOrthogonal) {

@@ -79,6 +79,14 @@ class Softmax(unittest.TestCase):
             np.testing.assert_allclose(plait.astype(found, "f64").numpy()[0], [0.5, 0, 0.5])
 
 
+class Activations(unittest.TestCase):
+    def test_far_from_zero(self):
+        far = np.array([1e200, 1e100, 30.0, -30.0, -1e100, -1e200])
+        for kind in ("exact", "tanh"):
+            with self.subTest(kind=kind):
+                check_told(lambda x, k=kind: plait.gelu(x, k), far, np.maximum(far, 0.0), (far > 0).astype(float))
+
+
 class Norms(unittest.TestCase):
     def test_constant_rows(self):
         for value in (0.0, 3.0, 1e4):
