@@ -1,4 +1,5 @@
-// Conversions of floats to integers, bools and complex numbers, and of what narrow floats are made of.
+// Conversions of floats to integers, bools and complex numbers, and of what narrow floats are made
+// of.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/conversion_kernels.cpp"
 #include <cmath>

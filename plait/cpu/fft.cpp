@@ -55,14 +55,13 @@ void transform_rows(KernelCall& call, int64_t axis, const Fourier<T>& fourier,
   Out* out = result.writable_elements<Out>().data();
   const int64_t rows = x.element_count() / in_length, at_once = fourier.rows_at_once();
   const int64_t groups = (rows + at_once - 1) / at_once;
-  parallel_for(groups, std::max<int64_t>(1, fourier.least_rows() / at_once),
-               [&](int64_t begin, int64_t end) {
-                 for (int64_t row = begin * at_once; row < std::min(end * at_once, rows);
-                      row += at_once) {
-                   transform(in + row * in_length, out + row * out_length,
-                             std::min(at_once, rows - row));
-                 }
-               });
+  parallel_for(
+      groups, std::max<int64_t>(1, fourier.least_rows() / at_once),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin * at_once; row < std::min(end * at_once, rows); row += at_once) {
+          transform(in + row * in_length, out + row * out_length, std::min(at_once, rows - row));
+        }
+      });
   call.results[0] = with_last_axis_at(result, axis);
 }
 
@@ -76,8 +75,7 @@ void transform_columns(KernelCall& call, int64_t n, int64_t inner, const Fourier
   Complex<T>* out = result.writable_elements<Complex<T>>().data();
   const int64_t lanes = fourier.lanes(), groups = (inner + lanes - 1) / lanes;
   parallel_for(x.element_count() / (n * inner) * groups,
-               std::max<int64_t>(1, fourier.least_rows() / lanes),
-               [&](int64_t begin, int64_t end) {
+               std::max<int64_t>(1, fourier.least_rows() / lanes), [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {
                    const int64_t at = i / groups * n * inner;
                    fourier.transform_columns(in + at, out + at, inner, i % groups, inverse, factor);

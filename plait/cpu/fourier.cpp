@@ -150,12 +150,19 @@ struct Fourier<T>::Whole {
 
   explicit Whole(int64_t n) : passes(n), length(n) {}
 
+  // Any number of columns.
   void run(cpu::FourierColumns<T> job, const cpu::FourierKernels<T>& kernels) const {
     Array work = scratch<T>(4 * length * kernels.lanes);
     job.passes = passes.passes;
     job.length = length;
     job.work = work.writable_elements<T>().data();
-    kernels.columns(job);
+    int64_t left = job.columns;
+    for (; left > 0; left -= kernels.lanes) {
+      job.columns = std::min(left, kernels.lanes);
+      kernels.columns(job);
+      job.from.at += kernels.lanes * job.from.apart;
+      job.to.at += kernels.lanes * job.to.apart;
+    }
   }
 };
 
@@ -182,7 +189,6 @@ struct Fourier<T>::Split {
       for (int64_t b = 0; b < fine_count; ++b) add_turns(column, b);
     }
   }
-
 
   void run(const std::complex<T>* from, std::complex<T>* to, bool inverse, T factor,
            const cpu::FourierKernels<T>& kernels) const {
@@ -275,7 +281,8 @@ struct Fourier<T>::Chirp {
     }
     std::fill(a + n, a + padded_length, Number());
     padded->transform_rows(a, 0, b, 0, 1, false, 1);
-    for (int64_t k = 0; k < padded_length; ++k) b[k] = product(b[k], kernel[static_cast<size_t>(k)]);
+    for (int64_t k = 0; k < padded_length; ++k)
+      b[k] = product(b[k], kernel[static_cast<size_t>(k)]);
     padded->transform_rows(b, 0, a, 0, 1, true, factor);
     for (int64_t k = 0; k < n; ++k) {
       const Number value = product(a[k], chirp[static_cast<size_t>(k)]);

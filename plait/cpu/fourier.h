@@ -1,6 +1,7 @@
 // Fourier transforms of one length on the CPU. Inside of plait/cpu.
 #pragma once
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <memory>
@@ -14,8 +15,8 @@ namespace plait {
 // How transforms of `length` numbers, 1 or more, are computed. Nothing changes once it is made; any
 // threads may use one.
 //
-// Columns are transformed side by side, one in each lane (fourier_kernels.h). A row is laid out as a
-// matrix of which the columns are transformed, then the rows, which are the columns of what was
+// Columns are transformed side by side, one in each lane (fourier_kernels.h). A row is laid out as
+// a matrix of which the columns are transformed, then the rows, which are the columns of what was
 // written down transposed; it is as one of several columns where it is short; and a convolution
 // where its length has a great prime factor.
 template <class T>
@@ -34,7 +35,10 @@ class Fourier {
                          int64_t group, bool inverse, T factor) const;
 
   // How many rows are best done in one call.
-  int64_t rows_at_once() const { return whole_ && length_ <= kShort ? lanes() : 1; }
+  int64_t rows_at_once() const {
+    if (!whole_ || length_ > kShort) return 1;
+    return std::max<int64_t>(1, kNumbersAtOnce / (length_ * lanes())) * lanes();
+  }
   // `count` rows, no more than rows_at_once(); `from_apart` and `to_apart` elements lie between the
   // beginnings of two.
   void transform_rows(const std::complex<T>* from, int64_t from_apart, std::complex<T>* to,
@@ -52,7 +56,7 @@ class Fourier {
   struct Whole;
   struct Split;
   struct Chirp;
-  static constexpr int64_t kShort = 8192;
+  static constexpr int64_t kShort = 2048, kNumbersAtOnce = 1 << 13;
 
   int64_t cost() const;
 

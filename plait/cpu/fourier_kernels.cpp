@@ -123,8 +123,7 @@ HWY_INLINE void transform(Numbers<T>* x, const T* cosines) {
     transform_of_4(x[1], x[3], x[5], x[7]);
     const Lane<T> root = all(static_cast<T>(0.70710678118654752440));
     const Numbers<T> second = {(x[3].re + x[3].im) * root, (x[3].im - x[3].re) * root};
-    const Numbers<T> fourth = {(x[7].im - x[7].re) * root,
-                               all<T>(0) - (x[7].re + x[7].im) * root};
+    const Numbers<T> fourth = {(x[7].im - x[7].re) * root, all<T>(0) - (x[7].re + x[7].im) * root};
     const Numbers<T> even[] = {x[0], x[2], x[4], x[6]};
     const Numbers<T> first = x[1], third = x[5];
     x[0] = even[0] + first;
@@ -202,7 +201,8 @@ void run(const FourierPass<T>& pass, const T* from, T* to) {
   }
 }
 
-// ---- Columns. A column that lies dense is loaded and stored in pieces, those of all lanes at once.
+// ---- Columns. A column that lies dense is loaded and stored in pieces, those of all lanes at
+// once.
 
 template <class T>
 constexpr int64_t kPiece = kLanes<T> / 2;  // numbers that a vector holds
@@ -427,8 +427,8 @@ void fold_pairs(const FourierFold<T>& fold, const std::complex<T>* from, std::co
     for (; k + kLanes<T> <= end && k + kLanes<T> <= half - k - kLanes<T> + 1; k += kLanes<T>) {
       const int64_t mirrored = half - k - kLanes<T> + 1;
       const T* fine = fold.fine + (k - begin);
-      Numbers<T> turns = turn * Numbers<T>{hn::LoadU(Tag<T>(), fine),
-                                           hn::LoadU(Tag<T>(), fine + kFoldBlock)};
+      Numbers<T> turns =
+          turn * Numbers<T>{hn::LoadU(Tag<T>(), fine), hn::LoadU(Tag<T>(), fine + kFoldBlock)};
       turns.im = turns.im * sign;
       const Numbers<T> here = numbers_at(from + k);
       const Numbers<T> there = reversed_conjugate(numbers_at(from + mirrored));
@@ -439,8 +439,8 @@ void fold_pairs(const FourierFold<T>& fold, const std::complex<T>* from, std::co
                   to + mirrored);
     }
     for (; k < end; ++k) {
-      std::complex<T> turned = product(
-          coarse, {fold.fine[k - begin], fold.fine[k - begin + kFoldBlock]});
+      std::complex<T> turned =
+          product(coarse, {fold.fine[k - begin], fold.fine[k - begin + kFoldBlock]});
       if (is_back) turned = std::conj(turned);
       const std::complex<T> here = from[k], there = std::conj(from[half - k]);
       const std::complex<T> common = here + there;

@@ -15,7 +15,8 @@ inline constexpr int64_t kFoldBlock = 64;
 
 // One of a transform's passes, in Stockham's way, which leaves the elements in order: for each p
 // below `count` and q below `stride` the transform of the `radix` elements
-// q + stride (p + count k) goes to q + stride (radix p + k), turned by e^(-2πi p k / (count radix)).
+// q + stride (p + count k) goes to q + stride (radix p + k), turned by e^(-2πi p k / (count
+// radix)).
 template <class T>
 struct FourierPass {
   int64_t radix = 1, count = 1, stride = 1;
@@ -63,8 +64,8 @@ struct FourierKernels {
   int64_t lanes = 1;
   void (*columns)(const FourierColumns<T>&) = nullptr;
   // X of Z; may be in place.
-  void (*unfold)(const FourierFold<T>&, const std::complex<T>* z, std::complex<T>* x, T factor) =
-      nullptr;
+  void (*unfold)(const FourierFold<T>&, const std::complex<T>* z, std::complex<T>* x,
+                 T factor) = nullptr;
   // Z of X, twice as great; not in place.
   void (*fold)(const FourierFold<T>&, const std::complex<T>* x, std::complex<T>* z) = nullptr;
 };
