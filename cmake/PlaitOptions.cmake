@@ -7,7 +7,8 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(PLAIT_CCACHE ccache)
   if(PLAIT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # Objects differ from build folder to build folder only in the folder that debug information names.
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 ${PLAIT_CCACHE})
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1
+        CCACHE_SLOPPINESS=pch_defines,time_macros ${PLAIT_CCACHE})
   endif()
   # Of what a touched source costs half was the default linker's; gold, which comes with it, takes half as long.
   find_program(PLAIT_GOLD ld.gold)
@@ -84,5 +85,12 @@ function(plait_add_test_program target)
   plait_add_program(${target} ${ARGN})
   if(TARGET plait_test_support)
     target_link_libraries(${target} PRIVATE plait_test_support)
+  endif()
+endfunction()
+
+# plait_compile_quickly(<target>): of a program that leaves all work to the library.
+function(plait_compile_quickly target)
+  if(NOT PLAIT_SANITIZE)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
   endif()
 endfunction()

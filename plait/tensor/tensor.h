@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/function_ref.h"
 #include "plait/core/shape.h"
 #include "plait/core/tree.h"
 #include "plait/ir/type.h"
@@ -171,12 +172,65 @@ inline constexpr bool is_tree_leaf<Tensor> = true;
 
 using TensorFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 
-// The tensors of a tree (core/tree.h), in its order.
+// Trees (core/tree.h) all of whose leaves are tensors. Whatever is done with these, the code that
+// finds them is compiled once for a type of tree.
+
+template <class Tree>
+  requires(!std::is_const_v<Tree>)
+void for_each_tensor(Tree& tree, FunctionRef<void(Tensor&)> visit) {
+  trees::for_each_plain_leaf(tree, visit);
+}
+template <class Tree>
+void for_each_tensor(const Tree& tree, FunctionRef<void(const Tensor&)> visit) {
+  trees::for_each_plain_leaf(tree, visit);
+}
+
+// With its path in the tree.
+template <class Tree>
+void for_each_named_tensor(Tree& tree, FunctionRef<void(std::string_view, Tensor&)> visit) {
+  for_each_leaf(tree, visit);
+}
+
+// In the order of the tree.
 template <class Tree>
 std::vector<Tensor> tensors_of(const Tree& tree) {
   std::vector<Tensor> tensors;
-  trees::for_each_plain_leaf(tree, [&](const Tensor& leaf) { tensors.push_back(leaf); });
+  for_each_tensor(tree, [&](const Tensor& tensor) { tensors.push_back(tensor); });
   return tensors;
+}
+
+template <class Tree>
+size_t tensor_count(const Tree& tree) {
+  size_t count = 0;
+  for_each_tensor(tree, [&](const Tensor&) { ++count; });
+  return count;
+}
+
+// The tree with these tensors in the place of its own, in the same order. ValueError where their
+// number differs.
+template <class Tree>
+Tree with_tensors(Tree like, std::span<const Tensor> tensors) {
+  size_t count = 0;
+  for_each_tensor(like, [&](Tensor& tensor) {
+    if (count < tensors.size()) tensor = tensors[count];
+    ++count;
+  });
+  if (count != tensors.size()) trees::refuse_leaf_count(count, tensors.size());
+  return like;
+}
+
+// The tree with f(tensor) in the place of each.
+template <class Tree>
+Tree map_tensors(Tree tree, FunctionRef<Tensor(const Tensor&)> f) {
+  for_each_tensor(tree, [&](Tensor& tensor) { tensor = f(tensor); });
+  return tree;
+}
+
+// Its structure: the tensors are empty.
+template <class Tree>
+Tree without_tensors(Tree tree) {
+  for_each_tensor(tree, [](Tensor& tensor) { tensor = Tensor(); });
+  return tree;
 }
 
 }  // namespace plait

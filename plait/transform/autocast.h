@@ -64,7 +64,7 @@ class LossScale {
   template <class Tree>
   std::optional<Tree> unscaled(Tree gradients) {
     if (!note(tensors_of(gradients))) return std::nullopt;
-    return map_leaves(std::move(gradients),
+    return map_tensors(std::move(gradients),
                       [divisor = divisor_](const Tensor& leaf) { return unscaled(leaf, divisor); });
   }
 

@@ -70,19 +70,19 @@ auto cond(const Tensor& predicate, const F& then, const G& otherwise, const Oper
   const std::tuple all(operands...);
   std::optional<decltype(then(operands...))> structure;
   const auto first = [&](std::span<const Tensor> given) {
-    auto result = std::apply(then, replace_leaves(all, given));
+    auto result = std::apply(then, with_tensors(all, given));
     control::Tensors leaves = tensors_of(result);
     structure.emplace(std::move(result));
     return leaves;
   };
   const auto second = [&](std::span<const Tensor> given) {
-    decltype(then(operands...)) result = std::apply(otherwise, replace_leaves(all, given));
+    decltype(then(operands...)) result = std::apply(otherwise, with_tensors(all, given));
     control::Tensors leaves = tensors_of(result);
     if (!structure) structure.emplace(std::move(result));
     return leaves;
   };
   const control::Tensors results = control::cond(predicate, first, second, tensors_of(all));
-  return replace_leaves(std::move(*structure), results);
+  return with_tensors(std::move(*structure), results);
 }
 
 template <class F, class G, class... Operands>
@@ -99,12 +99,12 @@ auto switch_(const Tensor& index, const std::vector<F>& branches, const Operands
   std::vector<TensorFunction> on_leaves;
   for (const F& branch : branches) {
     on_leaves.push_back([&](std::span<const Tensor> given) {
-      structure.emplace(std::apply(branch, replace_leaves(all, given)));
+      structure.emplace(std::apply(branch, with_tensors(all, given)));
       return tensors_of(*structure);
     });
   }
   const control::Tensors results = control::switch_(index, on_leaves, tensors_of(all));
-  return replace_leaves(std::move(*structure), results);
+  return with_tensors(std::move(*structure), results);
 }
 
 // The body of what it gives, for as long as the test, a bool[] or a fact about sizes, says so.
@@ -112,12 +112,12 @@ template <class Test, class Body, class Carry>
 Carry while_loop(const Test& test, const Body& body, const Carry& initial,
                  const LoopOptions& options = {}) {
   const auto test_on_leaves = [&](std::span<const Tensor> given) {
-    return control::Tensors{control::truth_of(test(replace_leaves(initial, given)))};
+    return control::Tensors{control::truth_of(test(with_tensors(initial, given)))};
   };
   const auto body_on_leaves = [&](std::span<const Tensor> given) {
-    return tensors_of(static_cast<Carry>(body(replace_leaves(initial, given))));
+    return tensors_of(static_cast<Carry>(body(with_tensors(initial, given))));
   };
-  return replace_leaves(
+  return with_tensors(
       initial, control::while_loop(test_on_leaves, body_on_leaves, tensors_of(initial), options));
 }
 
@@ -128,15 +128,15 @@ auto scan(const Body& body, const Carry& initial, const Stacked& stacked,
           const ScanOptions& options = {}) {
   using Step = decltype(body(initial, stacked));
   std::optional<Step> structure;
-  const size_t carries = leaf_count(initial);
+  const size_t carries = tensor_count(initial);
   const auto on_leaves = [&](std::span<const Tensor> given) {
-    structure.emplace(body(replace_leaves(initial, given.first(carries)),
-                           replace_leaves(stacked, given.subspan(carries))));
+    structure.emplace(body(with_tensors(initial, given.first(carries)),
+                           with_tensors(stacked, given.subspan(carries))));
     return tensors_of(*structure);
   };
   const control::Tensors results =
       control::scan(on_leaves, tensors_of(initial), tensors_of(stacked), options);
-  return replace_leaves(std::move(*structure), results);
+  return with_tensors(std::move(*structure), results);
 }
 
 // body(i, carry) for i from `first` to before `end`.

@@ -47,7 +47,7 @@ void check_count(std::string_view what, size_t given, size_t wanted);
 template <class F, class Arguments, class Result>
 auto on_leaves(const F& f, const Arguments& like, std::optional<Result>& result) {
   return [&](std::span<const Tensor> given) {
-    result.emplace(std::apply(f, replace_leaves(like, given)));
+    result.emplace(std::apply(f, with_tensors(like, given)));
     return tensors_of(*result);
   };
 }
@@ -60,28 +60,27 @@ template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward) {
   return [=](const auto&... arguments) {
     const customs::Tensors given = vary_together(tensors_of(std::tuple(arguments...)));
-    const std::tuple all = replace_leaves(std::tuple(arguments...), given);
+    const std::tuple all = with_tensors(std::tuple(arguments...), given);
     std::optional<decltype(f(arguments...))> plain;
     std::optional<decltype(forward(arguments...))> both;
     if (customs::is_recorded(given)) {
       const auto back = [&](std::span<const Tensor> at, std::span<const Tensor> cotangents) {
         return tensors_of(
-            backward(replace_leaves(both->second, at), replace_leaves(both->first, cotangents)));
+            backward(with_tensors(both->second, at), with_tensors(both->first, cotangents)));
       };
       const customs::Tensors results = customs::record_vjp(
           given, customs::on_leaves(f, all, plain), customs::on_leaves(forward, all, both), back);
-      return replace_leaves(*plain, results);
+      return with_tensors(*plain, results);
     }
     if (!customs::is_followed(given)) return std::apply(f, all);
     customs::run_forward(given, [&] { both.emplace(std::apply(forward, all)); });
     auto& [result, kept] = *both;
     customs::Tensors residuals = tensors_of(kept);
-    const auto nothing = [](const Tensor&) { return Tensor(); };
-    const auto pull = [=, kept = map_leaves(kept, nothing), like = map_leaves(result, nothing)](
+    const auto pull = [=, kept = without_tensors(kept), like = without_tensors(result)](
                           std::span<const Tensor> at, std::span<const Tensor> cotangents) {
-      return tensors_of(backward(replace_leaves(kept, at), replace_leaves(like, cotangents)));
+      return tensors_of(backward(with_tensors(kept, at), with_tensors(like, cotangents)));
     };
-    return replace_leaves(
+    return with_tensors(
         result, customs::follow_vjp(given, tensors_of(result), std::move(residuals), pull));
   };
 }
@@ -92,23 +91,23 @@ template <class F, class Rule>
 auto custom_jvp(F f, Rule rule) {
   return [=](const auto&... arguments) {
     const customs::Tensors given = vary_together(tensors_of(std::tuple(arguments...)));
-    const std::tuple all = replace_leaves(std::tuple(arguments...), given);
+    const std::tuple all = with_tensors(std::tuple(arguments...), given);
     const auto along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
-      const auto [value, tangent] = rule(replace_leaves(all, at), replace_leaves(all, tangents));
+      const auto [value, tangent] = rule(with_tensors(all, at), with_tensors(all, tangents));
       return std::pair{tensors_of(value), tensors_of(tangent)};
     };
     if (customs::is_recorded(given)) {
       std::optional<decltype(f(arguments...))> plain;
       const customs::Tensors results =
           customs::record_jvp(given, customs::on_leaves(f, all, plain), along);
-      return replace_leaves(*plain, results);
+      return with_tensors(*plain, results);
     }
     if (!customs::is_followed(given)) return std::apply(f, all);
     auto result = [&] {
       const LevelPause pause;
       return std::apply(f, all);
     }();
-    return replace_leaves(result, customs::follow_jvp(given, tensors_of(result), along));
+    return with_tensors(result, customs::follow_jvp(given, tensors_of(result), along));
   };
 }
 

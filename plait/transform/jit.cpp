@@ -479,15 +479,29 @@ JitStats Cache::stats() const {
   return stats;
 }
 
-const JitOptions& Cache::options() const { return state_->options; }
+bool Cache::is_donated(size_t argument) const {
+  const std::vector<size_t>& donated = state_->options.donate;
+  return std::find(donated.begin(), donated.end(), argument) != donated.end();
+}
 
 void Cache::expect_donated_among(size_t arguments) const {
-  for (const size_t number : options().donate) {
+  for (const size_t number : state_->options.donate) {
     if (number < arguments) continue;
     throw ValueError("{}: argument {} is to be donated, and there are {}, from 0 on",
-                     options().name, number, arguments)
+                     state_->options.name, number, arguments)
         .at(Location::of_caller());
   }
+}
+
+std::vector<std::string> paths_of_call(std::vector<std::string> paths, bool has_function) {
+  for (std::string& path : paths) {
+    const size_t end = std::min(path.find('.'), path.size());
+    const int number = std::stoi(path.substr(0, end)) - (has_function ? 1 : 0);
+    const std::string rest = path.substr(end);
+    path = number < 0 ? rest.substr(std::min<size_t>(1, rest.size()))
+                      : "arg" + std::to_string(number) + rest;
+  }
+  return paths;
 }
 
 }  // namespace jits

@@ -127,13 +127,39 @@ class Cache {
   explicit Cache(JitOptions options);
   Outcome operator()(Call call) const;
   JitStats stats() const;
-  const JitOptions& options() const;
   void expect_donated_among(size_t arguments) const;
+  // The tensors of an argument, taken out of it where it is donated.
+  template <class Argument>
+  void take(Argument&& argument, size_t number, std::vector<Tensor>& leaves) const {
+    if constexpr (!std::is_lvalue_reference_v<Argument&&>) {
+      if (is_donated(number)) {
+        return for_each_tensor(argument, [&](Tensor& leaf) { leaves.push_back(std::move(leaf)); });
+      }
+    }
+    for_each_tensor(std::as_const(argument),
+                    [&](const Tensor& leaf) { leaves.push_back(leaf); });
+  }
 
  private:
+  bool is_donated(size_t argument) const;
+
   struct State;
   std::shared_ptr<State> state_;
 };
+
+// "function.scale" and "arg0.blocks.1" of the paths in a tuple of the function and its arguments, or
+// of these alone.
+std::vector<std::string> paths_of_call(std::vector<std::string> paths, bool has_function);
+
+// What of a call does not depend on the function's type.
+template <bool has_function, class... Given>
+Outcome run(const Cache& cache, const std::tuple<const Given&...>& given,
+            std::vector<Tensor> leaves, HostFunction host) {
+  const TreeKey key = key_of(given);
+  const auto leaves_again = [&] { return tensors_of(given); };
+  const auto paths = [&] { return paths_of_call(leaf_paths(given), has_function); };
+  return cache({key, std::move(leaves), leaves_again, paths, host});
+}
 
 // Whether all that it holds is seen.
 template <class F>
@@ -141,6 +167,12 @@ inline constexpr bool is_open =
     std::is_empty_v<F> || std::is_pointer_v<F> || reflect::Reflectable<F>;
 template <class F, class Run>
 inline constexpr bool is_open<Transformed<F, Run>> = is_open<F>;
+
+// Whether the function itself has tensors to look for. Its static values are the cache's for good.
+template <class F>
+inline constexpr bool may_have_tensors = !std::is_empty_v<F> && !std::is_pointer_v<F>;
+template <class F>
+inline constexpr bool may_have_tensors<Frozen<F>> = false;
 
 }  // namespace jits
 
@@ -159,56 +191,42 @@ class Jitted {
   template <class... Arguments>
   auto operator()(Arguments&&... arguments) const {
     using Result = std::invoke_result_t<const F&, const std::remove_cvref_t<Arguments>&...>;
-    const std::tuple<const F&, const std::remove_cvref_t<Arguments>&...> given(f_, arguments...);
     const auto host = [&](std::span<const Tensor> leaves, std::any& kept) {
-      const auto replaced = replace_leaves(
-          std::tuple<F, std::remove_cvref_t<Arguments>...>(f_, arguments...), leaves);
-      Result result =
-          std::apply([](const F& f, const auto&... each) { return f(each...); }, replaced);
+      Result result = called(leaves, arguments...);
       std::vector<Tensor> results = tensors_of(result);
-      kept = map_leaves(std::move(result), [](const Tensor&) { return Tensor(); });
+      kept = without_tensors(std::move(result));
       return results;
     };
-    const auto paths = [&] {
-      std::vector<std::string> all = leaf_paths(f_);
-      size_t number = 0;
-      const auto add = [&](const auto& argument) {
-        for (const std::string& path : leaf_paths(std::tie(argument))) {
-          all.push_back("arg" + std::to_string(number) + path.substr(1));
-        }
-        ++number;
-      };
-      (add(arguments), ...);
-      return all;
-    };
-    const TreeKey key = key_of(given);
     cache_.expect_donated_among(sizeof...(Arguments));
-    const auto leaves_again = [&] { return tensors_of(given); };
-    jits::Call call{key, {}, leaves_again, paths, host};
-    size_t count = 0, number = 0;
-    trees::for_each_plain_leaf(given, [&](const Tensor&) { ++count; });
-    call.leaves.reserve(count);
-    trees::for_each_plain_leaf(f_, [&](const Tensor& leaf) { call.leaves.push_back(leaf); });
-    (take(std::forward<Arguments>(arguments), number++, call.leaves), ...);
-    const jits::Outcome outcome = cache_(std::move(call));
-    return replace_leaves(std::any_cast<Result>(*outcome.result), outcome.leaves);
+    std::vector<Tensor> leaves;
+    if constexpr (jits::may_have_tensors<F>) leaves = tensors_of(f_);
+    leaves.reserve((leaves.size() + ... + tensor_count(arguments)));
+    size_t number = 0;
+    (cache_.take(std::forward<Arguments>(arguments), number++, leaves), ...);
+    const jits::Outcome outcome = [&] {
+      if constexpr (jits::may_have_tensors<F>) {
+        return jits::run<true>(cache_, std::tie(f_, std::as_const(arguments)...), std::move(leaves),
+                               host);
+      } else {
+        return jits::run<false>(cache_, std::tie(std::as_const(arguments)...), std::move(leaves),
+                                host);
+      }
+    }();
+    return with_tensors(std::any_cast<Result>(*outcome.result), outcome.leaves);
   }
 
   JitStats stats() const { return cache_.stats(); }
 
  private:
-  template <class Argument>
-  void take(Argument&& argument, size_t number, std::vector<Tensor>& leaves) const {
-    if constexpr (!std::is_lvalue_reference_v<Argument&&>) {
-      for (const size_t donated : cache_.options().donate) {
-        if (donated != number) continue;
-        trees::for_each_plain_leaf(argument,
-                                   [&](Tensor& leaf) { leaves.push_back(std::move(leaf)); });
-        return;
-      }
+  // The function, of arguments with these tensors.
+  template <class... Arguments>
+  auto called(std::span<const Tensor> tensors, const Arguments&... arguments) const {
+    if constexpr (jits::may_have_tensors<F>) {
+      return std::apply([](const F& f, const auto&... each) { return f(each...); },
+                        with_tensors(std::tuple<F, Arguments...>(f_, arguments...), tensors));
+    } else {
+      return std::apply(f_, with_tensors(std::tuple<Arguments...>(arguments...), tensors));
     }
-    trees::for_each_plain_leaf(std::as_const(argument),
-                               [&](const Tensor& leaf) { leaves.push_back(leaf); });
   }
 
   F f_;

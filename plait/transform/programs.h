@@ -86,7 +86,7 @@ auto aot(F f, ProgramCompiler forward, ProgramCompiler backward) {
     const std::tuple all(arguments...);
     using Result = decltype(f(arguments...));
     const auto on_leaves = [&](std::span<const Tensor> given, std::any& structure) {
-      Result result = std::apply(f, replace_leaves(all, given));
+      Result result = std::apply(f, with_tensors(all, given));
       const std::vector<Tensor> results = tensors_of(result);
       structure = std::move(result);
       return results;
@@ -94,7 +94,7 @@ auto aot(F f, ProgramCompiler forward, ProgramCompiler backward) {
     std::any structure;
     const std::vector<Tensor> results =
         compiled(key_of(all), tensors_of(all), on_leaves, structure);
-    return replace_leaves(std::any_cast<Result>(structure), results);
+    return with_tensors(std::any_cast<Result>(structure), results);
   };
 }
 
@@ -109,7 +109,7 @@ struct MadeProgram {
   Result operator()(const Arguments&... arguments) const {
     std::vector<Tensor> given = tensors_of(std::tuple(arguments...));
     given.insert(given.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
-    return replace_leaves(structure, run(traced.program, given));
+    return with_tensors(structure, run(traced.program, given));
   }
 };
 template <class F>
@@ -125,7 +125,7 @@ auto make_program(F f, std::string name = "main") {
     TracedProgram traced = trace(noting, name)(arguments...);
     return MadeProgram<Result, Arguments...>{
         std::move(traced),
-        map_leaves(std::move(*structure), [](const Tensor&) { return Tensor(); })};
+        without_tensors(std::move(*structure))};
   };
 }
 

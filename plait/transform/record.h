@@ -75,7 +75,7 @@ class Maybe {
   Maybe(const T& fields) : tensor_(records::make(name(), tensors_of(fields))) {}
 
   Tensor has_value() const { return records::is_there(tensor_); }  // bool[]
-  T value() const { return replace_leaves(T(), records::fields(tensor_)); }
+  T value() const { return with_tensors(T(), records::fields(tensor_)); }
 
   static constexpr auto fields() { return plait::fields<Maybe>("record", &Maybe::tensor_); }
 

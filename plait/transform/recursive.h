@@ -62,7 +62,7 @@ class Recursive {
           [&](const Arguments&... replaced) {
             return static_cast<Result>((*body_)(*this, replaced...));
           },
-          replace_leaves(all, given));
+          with_tensors(all, given));
       control::Tensors leaves = tensors_of(result);
       structure = std::move(result);
       return leaves;
@@ -70,7 +70,7 @@ class Recursive {
     std::any structure;
     const control::Tensors results =
         control::call_recursive(name_, key_of(all), tensors_of(all), on_leaves, structure);
-    return replace_leaves(std::any_cast<Result>(std::move(structure)), results);
+    return with_tensors(std::any_cast<Result>(std::move(structure)), results);
   }
 
  private:

@@ -44,11 +44,11 @@ auto remat(F f, RematPolicy policy = {}) {
         using Result = decltype(function(arguments...));
         std::optional<Result> structure;
         const auto on_leaves = [&](std::span<const Tensor> given) {
-          structure.emplace(std::apply(function, replace_leaves(all, given)));
+          structure.emplace(std::apply(function, with_tensors(all, given)));
           return tensors_of(*structure);
         };
         const std::vector<Tensor> results = remat_tensors(on_leaves, tensors_of(all), policy);
-        return replace_leaves(std::move(*structure), results);
+        return with_tensors(std::move(*structure), results);
       });
 }
 

@@ -76,7 +76,7 @@ struct Pull {
 
   // The cotangents of all arguments.
   Arguments operator()(const Result& cotangent) const {
-    return replace_leaves(arguments, (*pullback)(tensors_of(cotangent)));
+    return with_tensors(arguments, (*pullback)(tensors_of(cotangent)));
   }
 };
 
@@ -86,11 +86,11 @@ auto vjp(const F& f, const Arguments&... arguments) {
   auto pullback = std::make_shared<Pullback>();
   All all(arguments...);
   auto value =
-      std::apply(f, map_leaves(all, [&](const Tensor& leaf) { return pullback->begin(leaf); }));
-  value = map_leaves(std::move(value), [&](const Tensor& leaf) { return pullback->finish(leaf); });
+      std::apply(f, map_tensors(all, [&](const Tensor& leaf) { return pullback->begin(leaf); }));
+  value = map_tensors(std::move(value), [&](const Tensor& leaf) { return pullback->finish(leaf); });
   pullback->close();
   using Result = decltype(value);
-  all = map_leaves(std::move(all), [](const Tensor&) { return Tensor(); });
+  all = without_tensors(std::move(all));
   return std::pair{std::move(value), Pull<Result, All>{pullback, std::move(all)}};
 }
 
@@ -102,7 +102,7 @@ struct Linear {
   Result structure;  // the tensors are empty
 
   Result operator()(const Arguments&... tangents) const {
-    return replace_leaves(structure, pullback->push(tensors_of(std::tuple(tangents...))));
+    return with_tensors(structure, pullback->push(tensors_of(std::tuple(tangents...))));
   }
 };
 
@@ -112,7 +112,7 @@ auto linearize(const F& f, const Arguments&... arguments) {
   auto [value, pull] = vjp(f, arguments...);
   using Result = decltype(value);
   Linear<Result, Arguments...> linear{pull.pullback,
-                                      map_leaves(value, [](const Tensor&) { return Tensor(); })};
+                                      without_tensors(value)};
   return std::pair{std::move(value), std::move(linear)};
 }
 
@@ -133,9 +133,9 @@ template <class F, class... Arguments>
 auto linear_transpose(const F& f, const Arguments&... arguments) {
   const std::tuple all(arguments...);
   const auto at_zero = [&](const auto&... zeros) { return vjp(f, zeros...).second; };
-  auto pull = std::apply(at_zero, map_leaves(all, linearity::zeros_like));
+  auto pull = std::apply(at_zero, map_tensors(all, [](const Tensor& x) { return linearity::zeros_like(x); }));
   if (!linearity::is_staging()) {
-    const auto place = map_leaves(all, linearity::numbers_like);
+    const auto place = map_tensors(all, [](const Tensor& x) { return linearity::numbers_like(x); });
     linearity::check(tensors_of(std::apply(f, place)), pull.pullback->push(tensors_of(place)));
   }
   return pull;
@@ -148,22 +148,22 @@ auto jvp(const F& f, const std::tuple<Arguments...>& primals,
   Pushforward push;
   auto arguments = primals;
   const std::vector<const Tensor*> given = leaves<Tensor>(tangents);
-  if (given.size() != leaf_count(primals)) {
-    trees::refuse_leaf_count(leaf_count(primals), given.size());
+  if (given.size() != tensor_count(primals)) {
+    trees::refuse_leaf_count(tensor_count(primals), given.size());
   }
   size_t next = 0;
-  for_each_leaf(arguments, [&](std::string_view path, Tensor& leaf) {
+  for_each_named_tensor(arguments, [&](std::string_view path, Tensor& leaf) {
     leaf = push.begin(leaf, *given[next++], path);
   });
   auto value = std::apply(f, std::move(arguments));
   auto tangent = value;
   std::vector<Tensor> outgoing;
-  value = map_leaves(std::move(value), [&](const Tensor& leaf) {
+  value = map_tensors(std::move(value), [&](const Tensor& leaf) {
     auto [result, result_tangent] = push.finish(leaf);
     outgoing.push_back(std::move(result_tangent));
     return result;
   });
-  tangent = replace_leaves(std::move(tangent), outgoing);
+  tangent = with_tensors(std::move(tangent), outgoing);
   return std::pair{std::move(value), std::move(tangent)};
 }
 

@@ -65,12 +65,12 @@ auto vmap(F f, VmapOptions options = {}) {
     using Result = decltype(function(arguments...));
     std::optional<Result> structure;
     const auto on_leaves = [&](std::span<const Tensor> given) {
-      structure.emplace(std::apply(function, replace_leaves(all, given)));
+      structure.emplace(std::apply(function, with_tensors(all, given)));
       return tensors_of(*structure);
     };
     const std::vector<Tensor> results =
-        vmaps::run(on_leaves, tensors_of(all), {leaf_count(arguments)...}, options);
-    return replace_leaves(std::move(*structure), results);
+        vmaps::run(on_leaves, tensors_of(all), {tensor_count(arguments)...}, options);
+    return with_tensors(std::move(*structure), results);
   });
 }
 
