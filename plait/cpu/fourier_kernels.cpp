@@ -445,8 +445,8 @@ void fold_pairs(const FourierFold<T>& fold, const std::complex<T>* from, std::co
       const std::complex<T> here = from[k], there = std::conj(from[half - k]);
       const std::complex<T> common = here + there;
       turned = product(here - there, turned);
-      to[k] = (common + turned) * factor;
       to[half - k] = std::conj(common - turned) * factor;
+      to[k] = (common + turned) * factor;  // last, for the one in the middle: no -0 there
     }
   }
 }
