@@ -44,6 +44,7 @@ INSIDE = {
     "plait/cpu/fft.h",
     "plait/cpu/float_division.h",
     "plait/cpu/fourier.h",
+    "plait/cpu/fourier_kernels.h",
     "plait/cpu/half_precision.h",
     "plait/cpu/indexed_rows.h",
     "plait/cpu/kernel_registration.h",

@@ -49,7 +49,7 @@ def parts_of(result):
 def sample(array):
     """Its shape, and some of it as f64."""
     flat = array.reshape(-1)
-    flat = flat[::max(1, flat.size // COMPARED)]
+    flat = np.ascontiguousarray(flat[::max(1, flat.size // COMPARED)])
     return np.array(array.shape), (flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat).astype(np.float64)
 
 

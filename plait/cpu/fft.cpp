@@ -9,6 +9,7 @@
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
 #include "plait/cpu/fourier.h"
+#include "plait/cpu/product_grid.h"
 #include "plait/ops/fft_primitives.h"
 
 namespace plait {
@@ -54,7 +55,7 @@ void transform_rows(KernelCall& call, int64_t axis, const Fourier<T>& fourier,
   const In* in = x.elements<In>().data();
   Out* out = result.writable_elements<Out>().data();
   const int64_t rows = x.element_count() / in_length, at_once = fourier.rows_at_once();
-  const int64_t groups = (rows + at_once - 1) / at_once;
+  const int64_t groups = quotient_up(rows, at_once);
   parallel_for(
       groups, std::max<int64_t>(1, fourier.least_rows() / at_once),
       [&](int64_t begin, int64_t end) {
@@ -73,7 +74,7 @@ void transform_columns(KernelCall& call, int64_t n, int64_t inner, const Fourier
   Array result = Array::empty(x.dtype(), x.sizes());
   const Complex<T>* in = x.elements<Complex<T>>().data();
   Complex<T>* out = result.writable_elements<Complex<T>>().data();
-  const int64_t lanes = fourier.lanes(), groups = (inner + lanes - 1) / lanes;
+  const int64_t lanes = fourier.lanes(), groups = quotient_up(inner, lanes);
   parallel_for(x.element_count() / (n * inner) * groups,
                std::max<int64_t>(1, fourier.least_rows() / lanes), [&](int64_t begin, int64_t end) {
                  for (int64_t i = begin; i < end; ++i) {

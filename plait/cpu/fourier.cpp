@@ -10,6 +10,7 @@
 #include "plait/core/hash.h"
 #include "plait/core/immortal.h"
 #include "plait/core/thread_team.h"
+#include "plait/cpu/product_grid.h"
 #include "plait/cpu/recent_cache.h"
 
 namespace plait {
@@ -44,8 +45,6 @@ template <class T>
 Array scratch(int64_t count) {
   return Array::empty(dtype_of<T>(), {count});
 }
-
-int64_t groups_of(int64_t columns, int64_t lanes) { return (columns + lanes - 1) / lanes; }
 
 // The last group goes over columns of the one before, so that its lanes are filled.
 int64_t first_column(int64_t group, int64_t columns, int64_t lanes) {
@@ -86,7 +85,7 @@ double cost_of_element(std::span<const int64_t> radices) {
 int64_t best_rows(int64_t length, int64_t lanes) {
   const auto cost_of_columns = [lanes](int64_t size, int64_t columns) {
     return cost_of_element(radices_of(size)) *
-           static_cast<double>(size * groups_of(columns, lanes) * lanes);
+           static_cast<double>(size * quotient_up(columns, lanes) * lanes);
   };
   double least = cost_of_columns(length, 1);
   int64_t best = 1;
@@ -182,8 +181,8 @@ struct Fourier<T>::Split {
         first(n1),
         second(n2),
         fine_count(std::max<int64_t>(1, std::lround(std::sqrt(n1)))),
-        coarse_count((n1 + fine_count - 1) / fine_count) {
-    for (int64_t group = 0; group < groups_of(n2, lanes); ++group) {
+        coarse_count(quotient_up(n1, fine_count)) {
+    for (int64_t group = 0; group < quotient_up(n2, lanes); ++group) {
       const int64_t column = first_column(group, n2, lanes);
       for (int64_t a = 0; a < coarse_count; ++a) add_turns(column, a * fine_count);
       for (int64_t b = 0; b < fine_count; ++b) add_turns(column, b);
@@ -224,7 +223,7 @@ struct Fourier<T>::Split {
   void each_group(const Passes<T>& passes, int64_t length, int64_t columns,
                   const cpu::FourierKernels<T>& kernels, const Describe& describe) const {
     const int64_t cost = length * lanes * std::bit_width(static_cast<uint64_t>(length));
-    parallel_for(groups_of(columns, lanes), std::max<int64_t>(1, kWork / cost),
+    parallel_for(quotient_up(columns, lanes), std::max<int64_t>(1, kWork / cost),
                  [&](int64_t begin, int64_t end) {
                    Array work = scratch<T>(4 * length * lanes);
                    for (int64_t group = begin; group < end; ++group) {

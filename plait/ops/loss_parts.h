@@ -11,7 +11,7 @@ namespace plait {
 // TypeError for one that has no real numbers.
 class LossNumbers {
  public:
-  explicit LossNumbers(std::initializer_list<const Tensor*> given);
+  LossNumbers(std::initializer_list<const Tensor*> given);
 
   DType dtype() const;                                              // in which it is computed
   Tensor of(const Tensor& x) const;                                 // in that

@@ -158,7 +158,7 @@ Tensor binomial(const Tensor& key, const Operand& count, const Operand& p,
 // Of failures before success number `count`, which may be a fraction.
 Tensor negative_binomial(const Tensor& key, const Operand& count, const Operand& p,
                          const std::optional<Shape>& shape = {}, DType dtype = DType::i64);
-// Of trials up to the first success.
+// Of trials up to the first success. CheckError where a p of a tensor is no probability.
 Tensor geometric(const Tensor& key, const Operand& p, const std::optional<Shape>& shape = {},
                  DType dtype = DType::i64);
 // Of trials that fall into each category, as often as their weights say; along the last dimension.
@@ -169,8 +169,10 @@ Tensor multinomial(const Tensor& key, const Operand& count, const Tensor& weight
 // Numbers from 0 to before `count`, or parts of x along an axis, in whose place the shape stands.
 struct ChoiceOptions {
   bool replace = true;  // whether the same may come again
-  Tensor p = {};        // how likely each is, up to a factor; else all are alike
-  int64_t axis = 0;     // of x
+  // How likely each is, up to a factor; else all are alike. CheckError where one is below 0, or too
+  // few are above it to draw without replacement.
+  Tensor p = {};
+  int64_t axis = 0;  // of x
 };
 Tensor choice(const Tensor& key, Dim count, const Shape& shape = {},
               const ChoiceOptions& options = {});

@@ -39,7 +39,7 @@ Elements associative_scan(const F& f, const Elements& elements,
                                               with_tensors(elements, given.subspan(count)))));
   };
   return with_tensors(elements,
-                        control::associative_scan(on_leaves, tensors_of(elements), options));
+                      control::associative_scan(on_leaves, tensors_of(elements), options));
 }
 
 }  // namespace plait

@@ -80,8 +80,8 @@ auto custom_vjp(F f, Forward forward, Backward backward) {
                           std::span<const Tensor> at, std::span<const Tensor> cotangents) {
       return tensors_of(backward(with_tensors(kept, at), with_tensors(like, cotangents)));
     };
-    return with_tensors(
-        result, customs::follow_vjp(given, tensors_of(result), std::move(residuals), pull));
+    return with_tensors(result,
+                        customs::follow_vjp(given, tensors_of(result), std::move(residuals), pull));
   };
 }
 

@@ -47,7 +47,7 @@ auto take(const F& f, const GradOptions& options, std::bool_constant<has_aux>,
     check_result(std::get<0>(result), options);
     std::get<0>(result) = value = pullback.finish(std::get<0>(result));
     std::get<1>(result) = map_tensors(std::move(std::get<1>(result)),
-                                     [&](const Tensor& leaf) { return pullback.passed(leaf); });
+                                      [&](const Tensor& leaf) { return pullback.passed(leaf); });
   } else {
     check_result(result, options);
     result = value = pullback.finish(result);

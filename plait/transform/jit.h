@@ -136,8 +136,7 @@ class Cache {
         return for_each_tensor(argument, [&](Tensor& leaf) { leaves.push_back(std::move(leaf)); });
       }
     }
-    for_each_tensor(std::as_const(argument),
-                    [&](const Tensor& leaf) { leaves.push_back(leaf); });
+    for_each_tensor(std::as_const(argument), [&](const Tensor& leaf) { leaves.push_back(leaf); });
   }
 
  private:
@@ -147,8 +146,8 @@ class Cache {
   std::shared_ptr<State> state_;
 };
 
-// "function.scale" and "arg0.blocks.1" of the paths in a tuple of the function and its arguments, or
-// of these alone.
+// "function.scale" and "arg0.blocks.1" of the paths in a tuple of the function and its arguments,
+// or of these alone.
 std::vector<std::string> paths_of_call(std::vector<std::string> paths, bool has_function);
 
 // What of a call does not depend on the function's type.

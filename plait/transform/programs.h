@@ -123,9 +123,8 @@ auto make_program(F f, std::string name = "main") {
       return *structure;
     };
     TracedProgram traced = trace(noting, name)(arguments...);
-    return MadeProgram<Result, Arguments...>{
-        std::move(traced),
-        without_tensors(std::move(*structure))};
+    return MadeProgram<Result, Arguments...>{std::move(traced),
+                                             without_tensors(std::move(*structure))};
   };
 }
 

@@ -111,8 +111,7 @@ template <class F, class... Arguments>
 auto linearize(const F& f, const Arguments&... arguments) {
   auto [value, pull] = vjp(f, arguments...);
   using Result = decltype(value);
-  Linear<Result, Arguments...> linear{pull.pullback,
-                                      without_tensors(value)};
+  Linear<Result, Arguments...> linear{pull.pullback, without_tensors(value)};
   return std::pair{std::move(value), std::move(linear)};
 }
 
@@ -133,7 +132,8 @@ template <class F, class... Arguments>
 auto linear_transpose(const F& f, const Arguments&... arguments) {
   const std::tuple all(arguments...);
   const auto at_zero = [&](const auto&... zeros) { return vjp(f, zeros...).second; };
-  auto pull = std::apply(at_zero, map_tensors(all, [](const Tensor& x) { return linearity::zeros_like(x); }));
+  auto pull = std::apply(
+      at_zero, map_tensors(all, [](const Tensor& x) { return linearity::zeros_like(x); }));
   if (!linearity::is_staging()) {
     const auto place = map_tensors(all, [](const Tensor& x) { return linearity::numbers_like(x); });
     linearity::check(tensors_of(std::apply(f, place)), pull.pullback->push(tensors_of(place)));
