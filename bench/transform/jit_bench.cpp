@@ -35,7 +35,7 @@ std::vector<Tensor> leaves_of(const benchmark::State& state) {
 // Of so many tensors, by a backend that gives the first of them: the search for what is known.
 void hit(benchmark::State& state) {
   register_backend("first", [](const ir::Program&, const JitOptions&) {
-    return [](std::vector<Tensor> arguments) { return std::vector<Tensor>{arguments[0]}; };
+    return [](const JitArguments& arguments) { return std::vector<Tensor>{arguments[0]}; };
   });
   const auto f =
       jit([](const std::vector<Tensor>& all) { return all[0] + all.back(); }, {.backend = "first"});

@@ -317,13 +317,15 @@ void for_each_plain_leaf(Tree& tree, F&& visit) {
 }
 
 // Without `statics` one static value is as good as another.
-template <bool statics>
+template <bool statics, class Visit>
 struct KeyVisitor {
-  TreeKeyBuilder builder;
+  Visit& visit;  // of each leaf
+  TreeKeyBuilder builder = {};
 
   template <class Leaf>
-  void leaf(const Leaf&) {
+  void leaf(const Leaf& leaf) {
     builder.add(kType<Leaf>);
+    visit(leaf);
   }
   size_t push(const auto&) { return 0; }
   void pop(size_t) {}
@@ -347,9 +349,9 @@ struct KeyVisitor {
   }
 };
 
-template <bool statics, class T>
-TreeKey key_of(const T& tree) {
-  KeyVisitor<statics> visitor;
+template <bool statics, class T, class Visit>
+TreeKey key_of(const T& tree, Visit&& visit) {
+  KeyVisitor<statics, Visit> visitor{visit};
   walk(tree, visitor);
   return std::move(visitor.builder).finish();
 }
@@ -424,10 +426,11 @@ T map_leaves(T tree, F&& f) {
 // differ.
 template <class F, class T>
 T map_leaves(F&& f, T a, const T& b) {
-  const TreeKey structure = trees::key_of<false>(a), other_structure = trees::key_of<false>(b);
-  if (structure != other_structure) trees::refuse_structure(structure, other_structure);
   std::vector<const void*> others;  // whatever their types
-  trees::for_each_plain_leaf(b, [&](const auto& leaf) { others.push_back(&leaf); });
+  const TreeKey structure = trees::key_of<false>(a, [](const auto&) {});
+  const TreeKey other_structure =
+      trees::key_of<false>(b, [&](const auto& leaf) { others.push_back(&leaf); });
+  if (structure != other_structure) trees::refuse_structure(structure, other_structure);
   size_t next = 0;
   trees::for_each_plain_leaf(
       a, [&]<class Leaf>(Leaf& leaf) {  // the same type at the same place in b
@@ -440,7 +443,12 @@ T map_leaves(F&& f, T a, const T& b) {
 // bits: -0 and 0 differ, and a NaN equals itself.
 template <class T>
 TreeKey key_of(const T& tree) {
-  return trees::key_of<true>(tree);
+  return trees::key_of<true>(tree, [](const auto&) {});
+}
+// The same, while it calls visit(leaf) for each leaf.
+template <class T, class Visit>
+TreeKey key_of(const T& tree, Visit&& visit) {
+  return trees::key_of<true>(tree, visit);
 }
 
 }  // namespace plait

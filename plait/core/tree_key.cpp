@@ -57,9 +57,10 @@ TreeKey TreeKeyBuilder::finish() && {
   uint64_t hash = hash_bytes(key_.text_);
   for (const TreeKey::Token& token : key_.tokens_) {
     const auto type = reinterpret_cast<uintptr_t>(token.type);
-    hash = hash_combine(hash, std::rotl(uint64_t{type}, 32) ^ token.word);
+    const uint64_t both = std::rotl(uint64_t{type}, 32) ^ token.word;
+    hash = (std::rotl(hash, 23) ^ both) * 0x9e3779b97f4a7c15;  // few steps wait for one another
   }
-  key_.hash_ = hash;
+  key_.hash_ = mix_bits(hash);
   return std::move(key_);
 }
 

@@ -76,14 +76,16 @@ Tensor underived(const Tensor& tensor) {
   return tensor && tensor.derivation() ? tensor.with_derivation(nullptr) : tensor;
 }
 
+bool is_followed(const Tensor& tensor) {
+  if (!tensor.derivation()) return false;
+  const Derivation& derivation = *tensor.derivation();
+  return (derivation.origin && !derivation.origin.levels.still_open().empty()) ||
+         std::ranges::any_of(derivation.tangents,
+                             [](const auto& each) { return each->level->is_open(); });
+}
+
 bool is_followed(std::span<const Tensor> tensors) {
-  return std::ranges::any_of(tensors, [](const Tensor& tensor) {
-    if (!tensor.derivation()) return false;
-    const Derivation& derivation = *tensor.derivation();
-    return (derivation.origin && !derivation.origin.levels.still_open().empty()) ||
-           std::ranges::any_of(derivation.tangents,
-                               [](const auto& each) { return each->level->is_open(); });
-  });
+  return std::ranges::any_of(tensors, [](const Tensor& tensor) { return is_followed(tensor); });
 }
 
 }  // namespace plait

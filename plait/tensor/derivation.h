@@ -164,6 +164,7 @@ Tensor below(const Tensor& tensor, uint64_t level);
 // Without all of it.
 Tensor underived(const Tensor& tensor);
 // Whether an open level follows one of them.
+bool is_followed(const Tensor& tensor);
 bool is_followed(std::span<const Tensor> tensors);
 
 // What `apply_all` does for tensors of which some have a derivation. Declared here, defined in

@@ -44,7 +44,7 @@ const Tensor::Node& Tensor::landed() const {
   return node().traced && has_landed(*node_->traced) ? node_->traced->actual->node() : *node_;
 }
 
-bool Tensor::is_array() const {
+bool Tensor::is_array_otherwise() const {
   const Node& node = landed();
   return node.traced ? node.traced->type.is_array() : node.record == nullptr;
 }
@@ -76,9 +76,7 @@ const ir::Value& Tensor::record() const {
       .at(Location::of_caller());
 }
 
-const Array& Tensor::array() const {
-  if (!node().traced && !node_->record) [[likely]]
-    return node_->array;
+const Array& Tensor::array_otherwise() const {
   const Node& node = landed();
   if (node.traced) return array_at_present();
   if (!node.record) return node.array;

@@ -84,7 +84,8 @@ class Tensor {
   explicit operator bool() const { return node_ != nullptr; }
   bool is_traced() const { return node().traced != nullptr && !has_landed(*node_->traced); }
   const void* identity() const { return node_; }  // equal for copies
-  bool is_array() const;  // neither a record nor, in a trace, something else that is none
+  // Neither a record nor, in a trace, something else that is none.
+  bool is_array() const { return is_plain_array() || is_array_otherwise(); }
 
   // How it came to be, where somebody wants its derivative (derivation.h); null otherwise.
   const std::shared_ptr<const Derivation>& derivation() const { return node().derivation; }
@@ -99,7 +100,11 @@ class Tensor {
 
   // The numbers. Of a traced tensor, if its trace knows them: the host code that asks is part of
   // what it does from then on (Companion::on_read). Else a ValueError.
-  const Array& array() const;
+  const Array& array() const {
+    if (is_plain_array()) [[likely]]
+      return node_->array;
+    return array_otherwise();
+  }
   const TracedValue& traced() const { return *node().traced; }
   const ir::Value& record() const;  // ValueError likewise, and for an array
   // The array moved out where this is its only owner, so that its memory may be used again.
@@ -148,20 +153,24 @@ class Tensor {
     explicit Node(TracedValue value) : traced(std::make_unique<TracedValue>(std::move(value))) {}
     explicit Node(RecordValue value) : record(std::make_unique<RecordValue>(std::move(value))) {}
 
+    // What is asked most, and what an array begins with, share a line of the cache.
     std::atomic<uint32_t> owners{1};
-    Array array;
     std::unique_ptr<TracedValue> traced;
     std::unique_ptr<RecordValue> record;
     std::shared_ptr<const Derivation> derivation;
+    Array array;
   };
   const Node& node() const {
     if (!node_) refuse_empty();
     return *node_;
   }
+  bool is_plain_array() const { return !node().traced && !node_->record; }
   // Whether its trace has ended, and knew what it is.
   static bool has_landed(const TracedValue& traced);
   const Node& landed() const;  // that of what it is, if so; else its own
   [[noreturn]] static void refuse_empty();
+  bool is_array_otherwise() const;
+  const Array& array_otherwise() const;
   const Array& array_at_present() const;
 
   Node* node_ = nullptr;

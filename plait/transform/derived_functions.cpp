@@ -15,7 +15,7 @@ std::vector<bool> which_are_inexact(std::span<const Tensor> tensors) {
 std::vector<bool> which_are_followed(std::span<const Tensor> tensors) {
   std::vector<bool> which;
   for (const Tensor& tensor : tensors) {
-    which.push_back(has_tangent(tensor) && is_followed({&tensor, 1}));
+    which.push_back(has_tangent(tensor) && is_followed(tensor));
   }
   return which;
 }

@@ -10,7 +10,7 @@
 #include "plait/core/log.h"
 #include "plait/core/text.h"
 #include "plait/tensor/autocast.h"
-#include "plait/transform/custom.h"
+#include "plait/tensor/derivation.h"
 #include "plait/transform/jit_backends.h"
 #include "plait/transform/jit_entries.h"
 #include "plait/transform/jit_pieces.h"
@@ -30,6 +30,55 @@ std::string JitStats::text() const {
   return text;
 }
 
+namespace {
+
+std::vector<const Tensor*> pointers_to(std::span<const Tensor> tensors) {
+  std::vector<const Tensor*> pointers;
+  pointers.reserve(tensors.size());
+  for (const Tensor& each : tensors) pointers.push_back(&each);
+  return pointers;
+}
+
+}  // namespace
+
+JitArguments::JitArguments(std::vector<const Tensor*> all, std::span<Tensor* const> to_take)
+    : all_(std::move(all)) {
+  if (to_take.empty()) return;
+  auto next = to_take.begin();
+  for (const Tensor* const each : all_) {
+    to_take_.push_back(next != to_take.end() && *next == each ? *next++ : nullptr);
+  }
+}
+
+JitArguments::JitArguments(std::span<const Tensor> all, std::span<Tensor* const> to_take)
+    : JitArguments(pointers_to(all), to_take) {}
+
+Tensor JitArguments::take(size_t i) const {
+  if (i < to_take_.size() && to_take_[i] != nullptr) return std::move(*to_take_[i]);
+  return *all_[i];
+}
+
+std::vector<Tensor> JitArguments::take_all() const {
+  std::vector<Tensor> all;
+  all.reserve(size());
+  for (size_t i = 0; i < size(); ++i) all.push_back(take(i));
+  return all;
+}
+
+std::vector<Tensor> JitArguments::copies() const {
+  std::vector<Tensor> all;
+  all.reserve(size());
+  for (const Tensor* const each : all_) all.push_back(*each);
+  return all;
+}
+
+JitArguments JitArguments::followed_by(std::span<const Tensor> more, bool are_kept) const {
+  JitArguments longer(all_);
+  for (const Tensor& each : more) longer.all_.push_back(&each);
+  if (!are_kept) longer.to_take_ = to_take_;
+  return longer;
+}
+
 namespace jits {
 namespace {
 
@@ -46,6 +95,11 @@ Dim symbol_for(const Entry& entry, std::string name) {
     symbol = Dim::symbol(fmt::format("{}_{}", name, i));
   }
   return symbol;
+}
+
+bool any_is_followed(const JitArguments& arguments) {
+  return std::ranges::any_of(arguments.all(),
+                             [](const Tensor* each) { return is_followed(*each); });
 }
 
 }  // namespace
@@ -81,7 +135,6 @@ struct Cache::State {
   Outcome record_way(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
   bool gives_away(const Way& way) const;
   Outcome run_way(Call& call, const Way& way, EffectLog& log) const;
-  void take_leaves_again(Call& call) const;  // which run_way may have handed over
   Outcome run_by_host(const Call& call) const;
   Outcome run_host_in_pieces(const Call& call, const Found& found, std::span<const int64_t> sizes);
   void go_on_with_numbers(Entry& entry, const Error& error);
@@ -136,7 +189,7 @@ const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
   for (auto known = entries.begin(); known != entries.end(); ++known) {
     const Entry& entry = **known;
     if (entry.key != call.key) continue;
-    if (std::ranges::equal(entry.kinds, call.leaves, is_kind)) {
+    if (std::ranges::equal(entry.kinds, call.leaves.all(), is_kind)) {
       entries.splice(entries.begin(), entries, known);
       return entries.front();
     }
@@ -144,7 +197,7 @@ const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
   }
   if (alike != nullptr) {
     const size_t differs = static_cast<size_t>(
-        std::ranges::mismatch(alike->kinds, call.leaves, is_kind).in1 - alike->kinds.begin());
+        std::ranges::mismatch(alike->kinds, call.leaves.all(), is_kind).in1 - alike->kinds.begin());
     why = fmt::format("{} is {}", alike->paths[differs], call.leaves[differs].type().text());
   } else if (!entries.empty()) {
     why = explain_difference(entries.front()->key, call.key);
@@ -154,8 +207,9 @@ const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
   entry.key = call.key;
   entry.why = std::move(why);
   entry.paths = call.paths();
-  for (size_t i = 0; i < call.leaves.size(); ++i) {
-    const Tensor& leaf = call.leaves[i];
+  for (const Tensor* const each : call.leaves.all()) {
+    const Tensor& leaf = *each;
+    const std::string& path = entry.paths[entry.kinds.size()];
     if (!leaf.is_array()) {
       entry.kinds.push_back({.record = leaf.type()});
       continue;
@@ -163,7 +217,7 @@ const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
     const size_t rank = leaf.array().sizes().size();
     entry.kinds.push_back({.dtype = leaf.array().dtype(), .rank = rank});
     for (size_t axis = 0; axis < rank; ++axis) {
-      entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", entry.paths[i], axis)));
+      entry.symbols.push_back(symbol_for(entry, fmt::format("{}.{}", path, axis)));
     }
   }
   entry.seen.emplace_back(sizes.begin(), sizes.end());
@@ -267,7 +321,7 @@ void Cache::State::note_retrace(const std::string& why) {
 Outcome Cache::State::run_by_host(const Call& call) const {
   std::any result;
   Outcome outcome;
-  outcome.leaves = call.host(call.leaves, result);
+  outcome.leaves = call.host(call.leaves.copies(), result);
   outcome.result = std::make_shared<const std::any>(std::move(result));
   return outcome;
 }
@@ -305,7 +359,7 @@ Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
                                          std::span<const int64_t> sizes) {
   if (found.variant == nullptr) return run_by_host(call);
   check_promised(*found.variant, sizes);
-  if (pieces.is_full() || customs::is_followed(call.leaves)) return run_by_host(call);
+  if (pieces.is_full() || any_is_followed(call.leaves)) return run_by_host(call);
   std::vector<ir::Type> types;
   {
     const std::lock_guard lock(mutex);
@@ -350,7 +404,7 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
   }
   if (recording.way) recording.way->run = backend(recording.way->program, options);
   note(found, recording);
-  if (!recording.takes_followed && !customs::is_followed(call.leaves)) {
+  if (!recording.takes_followed && !any_is_followed(call.leaves)) {
     return std::move(recording.outcome);
   }
   log.rewind();
@@ -388,28 +442,22 @@ void Cache::State::note(const Found& found, const Recording& recording) {
   }
 }
 
-// What goes over to another way, or to the host code, needs what was donated again.
+// What may go over to another way needs what was donated again.
 bool Cache::State::gives_away(const Way& way) const {
   return way.outcomes.empty() && !options.donate.empty();
 }
 
 Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const {
   if (gives_away(way) && call.let_go) call.let_go();
-  const bool hands_over = options.donate.empty() || gives_away(way);
-  std::vector<Tensor> arguments = hands_over ? std::move(call.leaves) : call.leaves;
-  arguments.insert(arguments.end(), way.hidden.begin(), way.hidden.end());
+  const JitArguments arguments = call.leaves.followed_by(way.hidden, !gives_away(way));
   const EffectLog::Scope effects(log);
-  if (!customs::is_followed(arguments)) return {way.run(std::move(arguments)), way.result};
+  if (!any_is_followed(arguments)) return {way.run(arguments), way.result};
   size_t guards = 0;
   const RunOptions guarded{.on_guard = [&](bool found, bool expected) {
     if (found != expected) throw SideExit{guards};
     ++guards;
   }};
-  return {run_function(way.program, way.program.entry(), arguments, guarded), way.result};
-}
-
-void Cache::State::take_leaves_again(Call& call) const {
-  if (options.donate.empty()) call.leaves = call.leaves_again();
+  return {run_function(way.program, way.program.entry(), arguments.copies(), guarded), way.result};
 }
 
 Outcome Cache::State::run(Call call) {
@@ -453,14 +501,12 @@ Outcome Cache::State::run(Call call) {
                       found.way->outcomes.begin() + static_cast<std::ptrdiff_t>(exit.guard));
       outcomes.push_back(!found.way->outcomes[exit.guard]);
       left = found.way;
-      take_leaves_again(call);
       log.rewind();
       const std::lock_guard lock(mutex);
       ++stats.failed_guards;
     } catch (const Error&) {
       // Which the host code may catch, and go on.
       if (options.fullgraph || gives_away(*found.way)) throw;
-      take_leaves_again(call);
       log.rewind();
       const EffectLog::Scope effects(log);
       return run_by_host(call);

@@ -81,8 +81,31 @@ struct JitStats {
 struct SideExit {
   size_t guard = 0;
 };
-// What runs a program. It may overwrite arguments that nobody else has.
-using JitExecutable = std::function<std::vector<Tensor>(std::vector<Tensor> arguments)>;
+// The tensors that a recorded program is run on. They are the caller's, and nobody's owner is
+// counted for the sake of a call.
+class JitArguments {
+ public:
+  // Those that may be taken are among all, in the same order.
+  explicit JitArguments(std::vector<const Tensor*> all, std::span<Tensor* const> to_take = {});
+  explicit JitArguments(std::span<const Tensor> all, std::span<Tensor* const> to_take = {});
+
+  size_t size() const { return all_.size(); }
+  const Tensor& operator[](size_t i) const { return *all_[i]; }
+  std::span<const Tensor* const> all() const { return all_; }
+  // Where it is donated nobody else sees it any more: its memory may be used again if nobody else
+  // has it.
+  Tensor take(size_t i) const;
+  std::vector<Tensor> take_all() const;
+  std::vector<Tensor> copies() const;
+  // With these behind; none may be taken where they are kept.
+  JitArguments followed_by(std::span<const Tensor> more, bool are_kept) const;
+
+ private:
+  std::vector<const Tensor*> all_;
+  std::vector<Tensor*> to_take_;  // for each, or null; empty where there is none
+};
+// What runs a program.
+using JitExecutable = std::function<std::vector<Tensor>(const JitArguments& arguments)>;
 using JitBackend =
     std::function<JitExecutable(const ir::Program& program, const JitOptions& options)>;
 void register_backend(const std::string& name, JitBackend backend);
@@ -110,11 +133,10 @@ using HostFunction = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, st
 
 struct Call {
   const TreeKey& key;
-  std::vector<Tensor> leaves;  // of which somebody else has those that are not donated
-  FunctionRef<std::vector<Tensor>()> leaves_again;
+  JitArguments leaves;
   FunctionRef<std::vector<std::string>()> paths;  // of the leaves
   HostFunction host;
-  // Called where others must let go of those that are donated, since they may be overwritten now.
+  // Called where others must let go of those that are donated, since they are taken now.
   std::function<void()> let_go = {};
 };
 struct Outcome {
@@ -128,15 +150,13 @@ class Cache {
   Outcome operator()(Call call) const;
   JitStats stats() const;
   void expect_donated_among(size_t arguments) const;
-  // The tensors of an argument, taken out of it where it is donated.
+  // Adds the tensors of an argument that is donated and handed over.
   template <class Argument>
-  void take(Argument&& argument, size_t number, std::vector<Tensor>& leaves) const {
-    if constexpr (!std::is_lvalue_reference_v<Argument&&>) {
-      if (is_donated(number)) {
-        return for_each_tensor(argument, [&](Tensor& leaf) { leaves.push_back(std::move(leaf)); });
-      }
+  void add_donated(Argument&& argument, size_t number, std::vector<Tensor*>& donated) const {
+    if constexpr (!std::is_lvalue_reference_v<Argument> && !std::is_const_v<Argument>) {
+      if (!is_donated(number)) return;
+      for_each_tensor(argument, [&](Tensor& leaf) { donated.push_back(&leaf); });
     }
-    for_each_tensor(std::as_const(argument), [&](const Tensor& leaf) { leaves.push_back(leaf); });
   }
 
  private:
@@ -153,11 +173,11 @@ std::vector<std::string> paths_of_call(std::vector<std::string> paths, bool has_
 // What of a call does not depend on the function's type.
 template <bool has_function, class... Given>
 Outcome run(const Cache& cache, const std::tuple<const Given&...>& given,
-            std::vector<Tensor> leaves, HostFunction host) {
-  const TreeKey key = key_of(given);
-  const auto leaves_again = [&] { return tensors_of(given); };
+            std::span<Tensor* const> donated, HostFunction host) {
+  std::vector<const Tensor*> leaves;
+  const TreeKey key = key_of(given, [&](const Tensor& leaf) { leaves.push_back(&leaf); });
   const auto paths = [&] { return paths_of_call(leaf_paths(given), has_function); };
-  return cache({key, std::move(leaves), leaves_again, paths, host});
+  return cache({key, JitArguments(std::move(leaves), donated), paths, host});
 }
 
 // Whether all that it holds is seen.
@@ -197,20 +217,17 @@ class Jitted {
       return results;
     };
     cache_.expect_donated_among(sizeof...(Arguments));
-    std::vector<Tensor> leaves;
-    if constexpr (jits::may_have_tensors<F>) leaves = tensors_of(f_);
-    leaves.reserve((leaves.size() + ... + tensor_count(arguments)));
-    size_t number = 0;
-    (cache_.take(std::forward<Arguments>(arguments), number++, leaves), ...);
+    std::vector<Tensor*> donated;
+    [[maybe_unused]] size_t number = 0;
+    (cache_.add_donated(std::forward<Arguments>(arguments), number++, donated), ...);
     const jits::Outcome outcome = [&] {
       if constexpr (jits::may_have_tensors<F>) {
-        return jits::run<true>(cache_, std::tie(f_, std::as_const(arguments)...), std::move(leaves),
-                               host);
+        return jits::run<true>(cache_, std::tie(f_, std::as_const(arguments)...), donated, host);
       } else {
-        return jits::run<false>(cache_, std::tie(std::as_const(arguments)...), std::move(leaves),
-                                host);
+        return jits::run<false>(cache_, std::tie(std::as_const(arguments)...), donated, host);
       }
     }();
+    for (Tensor* const each : donated) *each = Tensor();
     return with_tensors(std::any_cast<Result>(*outcome.result), outcome.leaves);
   }
 

@@ -14,12 +14,12 @@ namespace plait {
 namespace {
 
 JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
-  return [program = with_tapes(given)](std::vector<Tensor> arguments) {
+  return [program = with_tapes(given)](const JitArguments& arguments) {
     ir::EvaluatorOptions options;
     options.on_guard = [](const ir::FailedGuard& failed) -> ir::GuardAnswer {
       throw SideExit{failed.number};
     };
-    return evaluate_given(program, std::move(arguments), options);
+    return evaluate_given(program, arguments.take_all(), options);
   };
 }
 

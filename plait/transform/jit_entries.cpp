@@ -2,18 +2,19 @@
 
 namespace plait::jits {
 
-std::vector<int64_t> sizes_of(std::span<const Tensor> leaves) {
+std::vector<int64_t> sizes_of(const JitArguments& leaves) {
   std::vector<int64_t> sizes;
-  for (const Tensor& leaf : leaves) {
-    if (!leaf.is_array()) continue;
-    for (const int64_t size : leaf.array().sizes()) sizes.push_back(size);
+  sizes.reserve(2 * leaves.size());
+  for (const Tensor* const leaf : leaves.all()) {
+    if (!leaf->is_array()) continue;
+    for (const int64_t size : leaf->array().sizes()) sizes.push_back(size);
   }
   return sizes;
 }
 
-bool is_kind(const LeafKind& kind, const Tensor& leaf) {
-  if (!leaf.is_array()) return kind.record == leaf.type();
-  const Array& array = leaf.array();
+bool is_kind(const LeafKind& kind, const Tensor* leaf) {
+  if (!leaf->is_array()) return kind.record == leaf->type();
+  const Array& array = leaf->array();
   return array.dtype() == kind.dtype && array.sizes().size() == kind.rank &&
          !kind.record.is_record();
 }

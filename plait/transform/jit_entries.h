@@ -91,8 +91,8 @@ struct Entry {
   std::mutex recording;  // held by the thread that records
 };
 
-std::vector<int64_t> sizes_of(std::span<const Tensor> leaves);
-bool is_kind(const LeafKind& kind, const Tensor& leaf);
+std::vector<int64_t> sizes_of(const JitArguments& leaves);
+bool is_kind(const LeafKind& kind, const Tensor* leaf);
 // Where the symbols of the pattern are these numbers.
 bool all_hold(const std::vector<SizeFact>& facts, const Pattern& pattern,
               const std::vector<int64_t>& numbers, const SizeFact** first_that_fails = nullptr);

@@ -74,7 +74,7 @@ std::vector<Tensor> Pieces::run(const TracedPiece& piece) {
   }
   const ir::Identity identity = ir::identity_of(piece.program, 0);
   JitExecutable run;
-  std::vector<Tensor> operands;
+  std::vector<const Tensor*> operands;
   {
     const std::lock_guard lock(mutex_);
     const auto known = pieces_.find(identity);
@@ -97,11 +97,11 @@ std::vector<Tensor> Pieces::run(const TracedPiece& piece) {
     }
     const Piece& found = pieces_.at(identity);
     for (size_t i = 0; i < piece.operands.size(); ++i) {
-      if (!found.constants[i]) operands.push_back(piece.operands[i]);
+      if (!found.constants[i]) operands.push_back(&piece.operands[i]);
     }
     run = found.run;
   }
-  return run(std::move(operands));
+  return run(JitArguments(std::move(operands)));
 }
 
 bool Pieces::is_full() const { return count() >= kMostPieces; }

@@ -42,7 +42,7 @@ class Pieces {
 struct InPieces {
   std::string name;
   std::span<const ir::Type> types;  // of the leaves
-  std::span<const Tensor> leaves;
+  const JitArguments& leaves;
   std::span<const SizeFact> facts;  // that are promised
   HostFunction host;
 };

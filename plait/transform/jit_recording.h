@@ -53,7 +53,7 @@ class Fullgraph {
 struct ToRecord {
   const JitOptions& options;
   std::span<const ir::Type> types;  // of the leaves
-  std::span<const Tensor> leaves;
+  const JitArguments& leaves;
   std::span<const std::string> paths;
   std::span<const SizeFact> facts;  // that are promised
   HostFunction host;

@@ -190,7 +190,7 @@ Tensor packed(const ir::RecordType& record, std::span<const Tensor> fields) {
 
 Tensors unpacked(const ir::RecordType& record, const Tensor& given) {
   Tensors fields = unpacked_plain(record, underived(given));
-  if (!is_followed({&given, 1})) return fields;
+  if (!is_followed(given)) return fields;
   return follow_custom(
       {.inputs = {given},
        .residuals = {},
@@ -204,7 +204,7 @@ Tensors unpacked(const ir::RecordType& record, const Tensor& given) {
 
 // The same under another type: tangents stay as they are.
 Tensor as_it_is(const Tensor& given, Tensor result) {
-  if (!is_followed({&given, 1})) return result;
+  if (!is_followed(given)) return result;
   return follow_custom(
       {.inputs = {given},
        .residuals = {},

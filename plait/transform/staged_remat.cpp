@@ -26,7 +26,7 @@ class StagedRemat {
     if (!derives) return results;
     std::vector<bool> wanted;
     for (const Tensor& operand : operands) {
-      wanted.push_back(has_tangent(operand) && is_followed({&operand, 1}));
+      wanted.push_back(has_tangent(operand) && is_followed(operand));
     }
     const std::vector<Tensor> taken(operands.begin(), operands.end());
     results = follow_custom(

@@ -74,16 +74,14 @@ JitMode mode_from(const std::string& name) {
       .hint("the modes are default, fast_compile and max_autotune");
 }
 
-// (results, structure) of a call. What is donated, numbers of leaves, is gone from Python's tensors
-// afterwards.
+// (results, structure) of a call. What is donated, numbers of leaves in order, is gone from
+// Python's tensors afterwards.
 nb::object called(const jits::Cache& cache, nb::object key, nb::handle leaves, nb::handle paths,
                   nb::handle function, const std::vector<size_t>& donated) {
   const TreeKey tree_key = tree_key_of(std::move(key));
   std::vector<Tensor> given = tensors_from(leaves);
-  const auto given_again = [&] {
-    const nb::gil_scoped_acquire locked;
-    return tensors_from(leaves);
-  };
+  std::vector<Tensor*> to_take;
+  for (const size_t leaf : donated) to_take.push_back(&given[leaf]);
   const auto names = [&] {
     const nb::gil_scoped_acquire locked;
     return nb::cast<std::vector<std::string>>(paths());
@@ -108,7 +106,7 @@ nb::object called(const jits::Cache& cache, nb::object key, nb::handle leaves, n
     }
   };
   const jits::Outcome outcome = computed(
-      [&] { return cache({tree_key, std::move(given), given_again, names, host, let_go}); });
+      [&] { return cache({tree_key, JitArguments(given, to_take), names, host, let_go}); });
   if (Trace::current() == nullptr) let_go();
   const auto& structure = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result);
   return nb::make_tuple(to_python(outcome.leaves), nb::borrow(structure.get()));

@@ -319,7 +319,7 @@ std::string recorded_text(F f, const Tensor& x) {
   static std::string text;
   register_backend("showing", [](const ir::Program& program, const JitOptions&) {
     text = ir::print(program, {.locations = false});
-    return [program](const std::vector<Tensor>& arguments) { return evaluate(program, arguments); };
+    return [program](const JitArguments& given) { return evaluate(program, given.take_all()); };
   });
   const auto jitted = jit(frozen(f), {.backend = "showing"});
   const Tensor first = jitted(x), again = jitted(x);
@@ -648,7 +648,7 @@ TEST(Jit, BackendsReceiveThePrograms) {
   register_backend("counting", [](const ir::Program& program, const JitOptions& options) {
     ++received;
     EXPECT_EQ(options.mode, JitMode::fast_compile);
-    return [program](const std::vector<Tensor>& arguments) { return evaluate(program, arguments); };
+    return [program](const JitArguments& given) { return evaluate(program, given.take_all()); };
   });
   const auto names = list_backends();
   EXPECT_NE(std::ranges::find(names, "counting"), names.end());
