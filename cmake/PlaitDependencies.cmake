@@ -31,12 +31,13 @@ endfunction()
 function(plait_use_highway target)
   # Nobody reads floating-point exceptions or errno after a kernel, and many loops vectorise only then.
   # That some, such as those that divide integers, do not vectorise is no reason for clang to warn.
-  set_source_files_properties(plait/cpu/arithmetic_kernels.cpp plait/cpu/conversion_kernels.cpp
-                              plait/cpu/function_kernels.cpp plait/cpu/narrow_floats.cpp
-                              plait/cpu/random_kernels.cpp
-                              PROPERTIES COMPILE_OPTIONS "-fno-trapping-math;-fno-math-errno;$<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>")
+  set_property(SOURCE plait/cpu/arithmetic_kernels.cpp plait/cpu/conversion_kernels.cpp
+                      plait/cpu/function_kernels.cpp plait/cpu/narrow_floats.cpp
+                      plait/cpu/random_kernels.cpp
+               APPEND PROPERTY COMPILE_OPTIONS -fno-trapping-math -fno-math-errno
+                               $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   # Highway's quicksort draws 64 bits at a time, and reads halves of them.
-  set_source_files_properties(plait/cpu/sort_kernels.cpp PROPERTIES COMPILE_OPTIONS -fno-strict-aliasing)
+  set_property(SOURCE plait/cpu/sort_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
   if(NOT PLAIT_HIGHWAY)
     return()
   endif()

@@ -329,12 +329,13 @@ class Run {
 
 }  // namespace
 
-bool has_reduction(ir::Reduction reduction, DType dtype) {
-  return cpu::find_reduce_kernel(reduction, dtype) != nullptr;
+bool has_reduction(ir::Reduction reduction, DType dtype, Reduced reduced) {
+  return cpu::find_reduce_kernel(reduction, dtype, reduced) != nullptr;
 }
 
-void reduce(ir::Reduction reduction, const Array& x, std::span<const int64_t> axes, Array& out) {
-  const ReduceKernel* kernel = cpu::find_reduce_kernel(reduction, x.dtype());
+void reduce(ir::Reduction reduction, const Array& x, std::span<const int64_t> axes, Array& out,
+            Reduced reduced) {
+  const ReduceKernel* kernel = cpu::find_reduce_kernel(reduction, x.dtype(), reduced);
   if (kernel == nullptr) throw TypeError("this reduction does not take {}", name_of(x.dtype()));
   if (out.element_count() == 0) return;
   const Plan plan = plan_of(x.layout(), axes, kernel->total_size);

@@ -25,9 +25,17 @@ using ir::Reduction;
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// ---- What is done with two numbers, or with vectors of them.
+// ---- What is done with two numbers, or with vectors of them; and before, with an element.
 
-struct Sum {
+struct OfElements {
+  static constexpr Reduced kReduced = Reduced::elements;
+  template <class V>
+  static HWY_INLINE V before(V x) {
+    return x;
+  }
+};
+
+struct Sum : OfElements {
   template <class A>
   static constexpr A identity() {
     return A(0);
@@ -37,7 +45,14 @@ struct Sum {
     return a + b;
   }
 };
-struct Product {
+struct SumOfSquares : Sum {
+  static constexpr Reduced kReduced = Reduced::squares;
+  template <class V>
+  static HWY_INLINE V before(V x) {
+    return x * x;
+  }
+};
+struct Product : OfElements {
   template <class A>
   static constexpr A identity() {
     return A(1);
@@ -48,7 +63,7 @@ struct Product {
   }
 };
 template <bool greatest>
-struct Extreme {
+struct Extreme : OfElements {
   template <class A>
   static constexpr A identity() {
     using Limits = std::numeric_limits<A>;
@@ -70,7 +85,7 @@ struct Extreme {
   }
 };
 template <bool all>
-struct Truth {
+struct Truth : OfElements {
   template <class A>
   static constexpr A identity() {
     return A(all);
@@ -81,6 +96,10 @@ struct Truth {
     return all ? a & b : a | b;
   }
 };
+
+// What joins totals.
+template <class Op>
+using OfTotals = std::conditional_t<std::is_same_v<Op, SumOfSquares>, Sum, Op>;
 
 // ---- T is what lies in memory, A what is computed with.
 
@@ -166,9 +185,9 @@ HWY_INLINE void join_each(int64_t count, A* totals, const T*... x) {
   using L = Lanes<Op, A, most>;
   int64_t i = 0;
   for (; i < count / L::kCount * L::kCount; i += L::kCount) {
-    L::store(join<Op>(L::load(totals + i), L::load(x + i)...), totals + i);
+    L::store(join<Op>(L::load(totals + i), Op::before(L::load(x + i))...), totals + i);
   }
-  for (; i < count; ++i) totals[i] = join<Op>(totals[i], load<A>(x + i)...);
+  for (; i < count; ++i) totals[i] = join<Op>(totals[i], Op::before(load<A>(x + i))...);
 }
 
 // Four rows at once, which join each other before they join the totals: these are read and written
@@ -187,7 +206,7 @@ HWY_INLINE A fold(A* totals) {
   if constexpr (count == 1) {
     return totals[0];
   } else {
-    join_each<Op, count / 2>(count / 2, totals, totals + count / 2);
+    join_each<OfTotals<Op>, count / 2>(count / 2, totals, totals + count / 2);
     return fold<Op, count / 2>(totals);
   }
 }
@@ -195,7 +214,7 @@ HWY_INLINE A fold(A* totals) {
 // What is left of a row, one after the other.
 template <class Op, class T, class A>
 HWY_INLINE A join_rest(A total, const T* x, int64_t count) {
-  for (int64_t i = 0; i < count; ++i) total = Op::of(total, load<A>(x + i));
+  for (int64_t i = 0; i < count; ++i) total = Op::of(total, Op::before(load<A>(x + i)));
   return total;
 }
 
@@ -215,7 +234,7 @@ HWY_INLINE A fold_row(const T* x, int64_t count) {
   const int64_t left = count % width, rest = count % kSide<A>;
   for (const T* end = x + (count - left); x != end; x += width) {
     for (int64_t v = 0; v < kVectors; ++v) {
-      vectors[v] = Op::of(vectors[v], L::load(x + v * L::kCount));
+      vectors[v] = Op::of(vectors[v], Op::before(L::load(x + v * L::kCount)));
     }
   }
   for (int64_t v = 0; v < kVectors; ++v) L::store(vectors[v], totals + v * L::kCount);
@@ -257,7 +276,7 @@ void add_columns(const std::byte* x, int64_t rows, int64_t stride, int64_t count
 
 template <class Op, class A>
 void combine(std::byte* totals, const std::byte* more, int64_t count) {
-  join_each<Op>(count, reinterpret_cast<A*>(totals), reinterpret_cast<const A*>(more));
+  join_each<OfTotals<Op>>(count, reinterpret_cast<A*>(totals), reinterpret_cast<const A*>(more));
 }
 
 template <class T, class A>
@@ -270,6 +289,7 @@ void store(const std::byte* totals, std::byte* out, int64_t stride, int64_t coun
 template <class Op, class T, class A = T>
 void add(ReduceKernels& kernels, Reduction reduction, DType dtype) {
   kernels.push_back({.reduction = reduction,
+                     .reduced = Op::kReduced,
                      .dtype = dtype,
                      .element_size = sizeof(T),
                      .total_size = sizeof(A),
@@ -315,6 +335,7 @@ void add_extremes(ReduceKernels& kernels, Reduction reduction) {
 
 void add_reduce_kernels(ReduceKernels& kernels) {
   add_arithmetic<Sum>(kernels, Reduction::sum);
+  add_floats<SumOfSquares>(kernels, Reduction::sum);
   add_arithmetic<Product>(kernels, Reduction::product);
   add_extremes<Extreme<true>>(kernels, Reduction::maximum);
   add_extremes<Extreme<false>>(kernels, Reduction::minimum);
@@ -341,29 +362,30 @@ class Table {
       ReduceKernels kernels;
       kReduceKernels[i](kernels);
       for (const ReduceKernel& kernel : kernels) {
-        levels_[i][place_of(kernel.reduction, kernel.dtype)] = kernel;
+        levels_[i][place_of(kernel.reduction, kernel.dtype, kernel.reduced)] = kernel;
       }
     }
   }
-  const ReduceKernel* find(ir::Reduction reduction, DType dtype) const {
+  const ReduceKernel* find(ir::Reduction reduction, DType dtype, Reduced reduced) const {
     const ReduceKernel& kernel =
-        levels_[static_cast<size_t>(cpu_level()) - 1][place_of(reduction, dtype)];
+        levels_[static_cast<size_t>(cpu_level()) - 1][place_of(reduction, dtype, reduced)];
     return kernel.clear != nullptr ? &kernel : nullptr;
   }
 
  private:
   static constexpr size_t kReductions = static_cast<size_t>(ir::Reduction::any) + 1;
-  static size_t place_of(ir::Reduction reduction, DType dtype) {
-    return static_cast<size_t>(reduction) * kDTypeCount + static_cast<size_t>(dtype);
+  static size_t place_of(ir::Reduction reduction, DType dtype, Reduced reduced) {
+    const size_t kind = static_cast<size_t>(reduced) * kReductions + static_cast<size_t>(reduction);
+    return kind * kDTypeCount + static_cast<size_t>(dtype);
   }
-  std::array<std::array<ReduceKernel, kReductions * kDTypeCount>, kCpuLevelCount> levels_{};
+  std::array<std::array<ReduceKernel, 2 * kReductions * kDTypeCount>, kCpuLevelCount> levels_{};
 };
 
 }  // namespace
 
-const ReduceKernel* find_reduce_kernel(ir::Reduction reduction, DType dtype) {
+const ReduceKernel* find_reduce_kernel(ir::Reduction reduction, DType dtype, Reduced reduced) {
   static Immortal<Table> table;
-  return table->find(reduction, dtype);
+  return table->find(reduction, dtype, reduced);
 }
 
 }  // namespace plait::cpu

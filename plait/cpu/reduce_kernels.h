@@ -8,12 +8,13 @@
 
 #include "plait/core/dtype.h"
 #include "plait/cpu/kernels.h"
-#include "plait/ir/index_signature.h"
+#include "plait/cpu/reduce.h"
 
 namespace plait::cpu {
 
 struct ReduceKernel {
   ir::Reduction reduction;
+  Reduced reduced;
   DType dtype;                       // of the elements in memory
   int64_t element_size, total_size;  // of what is in memory, and of a total
 
@@ -35,6 +36,7 @@ using ReduceKernels = std::vector<ReduceKernel>;
 extern const EachLevel<ReduceKernels> kReduceKernels;
 
 // At the level in use; null where there is none.
-const ReduceKernel* find_reduce_kernel(ir::Reduction reduction, DType dtype);
+const ReduceKernel* find_reduce_kernel(ir::Reduction reduction, DType dtype,
+                                       Reduced reduced = Reduced::elements);
 
 }  // namespace plait::cpu

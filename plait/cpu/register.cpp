@@ -62,10 +62,19 @@ void register_elementwise(const ir::Primitive& primitive) {
   }
 }
 
-constexpr std::pair<std::string_view, ir::Reduction> kReductions[] = {
-    {"reduce_sum", ir::Reduction::sum},         {"reduce_product", ir::Reduction::product},
-    {"reduce_maximum", ir::Reduction::maximum}, {"reduce_minimum", ir::Reduction::minimum},
-    {"reduce_all", ir::Reduction::all},         {"reduce_any", ir::Reduction::any},
+struct NamedReduction {
+  std::string_view name;
+  ir::Reduction reduction;
+  Reduced reduced = Reduced::elements;
+};
+constexpr NamedReduction kReductions[] = {
+    {"reduce_sum", ir::Reduction::sum},
+    {"reduce_squares", ir::Reduction::sum, Reduced::squares},
+    {"reduce_product", ir::Reduction::product},
+    {"reduce_maximum", ir::Reduction::maximum},
+    {"reduce_minimum", ir::Reduction::minimum},
+    {"reduce_all", ir::Reduction::all},
+    {"reduce_any", ir::Reduction::any},
 };
 
 // The greatest and the least of nothing are no numbers.
@@ -79,13 +88,13 @@ void refuse_nothing(ir::Reduction reduction, const Array& x, std::span<const int
 }
 
 void run_reduction(KernelCall& call, const void* data) {
-  const auto reduction = *static_cast<const ir::Reduction*>(data);
+  const auto& [name, reduction, reduced] = *static_cast<const NamedReduction*>(data);
   const Array& x = call.operands[0];
   const auto& attributes = call.attributes.as<ReduceAttributes>();
   if (attributes.needs_some) refuse_nothing(reduction, x, attributes.axes);
-  if (!has_reduction(reduction, x.dtype())) return run_reference_loops(call, nullptr);
+  if (!has_reduction(reduction, x.dtype(), reduced)) return run_reference_loops(call, nullptr);
   call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
-  reduce(reduction, x, attributes.axes, call.results[0]);
+  reduce(reduction, x, attributes.axes, call.results[0], reduced);
 }
 
 void run_conversion(KernelCall& call, const void*) {
@@ -137,8 +146,8 @@ void register_cpu_kernels() {
   for (const ir::Primitive* primitive : ir::primitives()) {
     if (primitive->elementwise != ir::Elementwise::no) register_elementwise(*primitive);
   }
-  for (const auto& [name, reduction] : kReductions) {
-    register_kernel(ir::primitive(name), {run_reduction, &reduction});
+  for (const NamedReduction& each : kReductions) {
+    register_kernel(ir::primitive(each.name), {run_reduction, &each});
   }
   register_kernel(ir::primitive("convert"), {run_conversion});
   register_kernel(ir::primitive("matmul"), {run_matmul});

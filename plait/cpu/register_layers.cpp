@@ -134,6 +134,7 @@ void register_layer_kernels() {
       {"convolution_weight_gradient", run_convolution<convolution_weight_gradient>},
       {"window_sum", run_windows<window_sum, false>},
       {"window_spread", run_windows<window_spread, true>},
+      {"window_maximum", run_windows<window_maximum, false>},
       {"window_maximum_index", run_windows<window_maximum_index, false>},
       {"plane_take", run_places<plane_take>},
       {"plane_put", run_places<plane_put>},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <type_traits>
 
@@ -224,6 +225,45 @@ void maximum_planes(const Space& space, int64_t planes, const T* x, int64_t* out
   });
 }
 
+// What is greater, or NaN where one of the two is.
+template <class A>
+A greater_of(A a, A b) {
+  return b > a || is_nan(b) ? b : a;
+}
+
+// Of each row of windows first the greatest elements above each other, then those side by side.
+template <class T>
+void greatest_of_planes(const Space& space, int64_t planes, const T* x, T* out) {
+  using A = std::conditional_t<std::is_integral_v<T>, T, Computed<T>>;
+  using Limits = std::numeric_limits<A>;
+  const A least = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  const int64_t width = space[2].count, length = space[2].size;
+  each_plane(planes, work_of(space), [&](int64_t first, int64_t last) {
+    const auto columns = std::make_unique<A[]>(static_cast<size_t>(length));
+    const auto greatest = std::make_unique<A[]>(static_cast<size_t>(width));
+    for (int64_t plane = first; plane < last; ++plane) {
+      const T* from = x + plane * size_of(space);
+      T* to = out + plane * count_of(space);
+      A* above = columns.get();
+      A* best = greatest.get();
+      each_pair_of_rows(
+          space, [&](int64_t) { std::fill_n(above, length, least); },
+          [&](int64_t, int64_t row) {
+            const T* elements = from + row * length;
+            for (int64_t i = 0; i < length; ++i) {
+              above[i] = greater_of(above[i], static_cast<A>(elements[i]));
+            }
+          },
+          [&](int64_t row) {
+            std::fill_n(best, width, least);
+            each_in_row(space[2],
+                        [=](int64_t i, int64_t at) { best[i] = greater_of(best[i], above[at]); });
+            for (int64_t i = 0; i < width; ++i) to[row * width + i] = static_cast<T>(best[i]);
+          });
+    }
+  });
+}
+
 // ---- Planes whose elements lie in a row; how the planes themselves lie is free.
 class Planes {
  public:
@@ -297,6 +337,17 @@ void window_spread(const Array& x, std::span<const WindowDimension> dimensions, 
     if constexpr (!std::is_same_v<T, KeyBits>) {
       spread_planes(space_of(dimensions), planes, reinterpret_cast<const T*>(dense.data()),
                     reinterpret_cast<T*>(out.writable_data()));
+    }
+  });
+}
+
+void window_maximum(const Array& x, std::span<const WindowDimension> dimensions, Array& out) {
+  const Array dense = x.contiguous();
+  const int64_t planes = plane_count(out, dimensions.size());
+  with_element_type(x.dtype(), [&]<class T>(std::type_identity<T>) {
+    if constexpr (kOrdered.contains(kDTypeOf<T>)) {
+      greatest_of_planes(space_of(dimensions), planes, reinterpret_cast<const T*>(dense.data()),
+                         reinterpret_cast<T*>(out.writable_data()));
     }
   });
 }

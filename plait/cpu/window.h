@@ -23,6 +23,9 @@ struct WindowDimension {
 void window_sum(const Array& x, std::span<const WindowDimension> dimensions, Array& out);
 // The transpose: out[p] = the sum over the windows that hold p.
 void window_spread(const Array& x, std::span<const WindowDimension> dimensions, Array& out);
+// The greatest of each window, or NaN where there is one; the least number of the dtype, or -∞, of
+// a window that holds nothing.
+void window_maximum(const Array& x, std::span<const WindowDimension> dimensions, Array& out);
 // Where in its plane, in row-major order, the first of the greatest elements of each window lies,
 // and of NaN where there is one; −1 for a window that holds nothing. `out` is i64.
 void window_maximum_index(const Array& x, std::span<const WindowDimension> dimensions, Array& out);

@@ -1,9 +1,11 @@
 #include "plait/ops/create.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/at.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -167,7 +169,10 @@ Tensor geomspace(double start, double stop, int64_t count, DType dtype) {
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
   const Call call("eye");
   if (columns == -1) columns = rows;
-  return astype(equal(expand_dims(iota(rows, DType::i64), 1), iota(columns, DType::i64)), dtype);
+  // Every (columns + 1)-th of all elements.
+  const int64_t ones = std::max<int64_t>(std::min(rows, columns), 0), step = columns + 1;
+  const Slice diagonal{.start = 0, .stop = ones * step, .step = step};
+  return reshape(flatten(zeros({rows, columns}, dtype)).at(diagonal).set(1), {rows, columns});
 }
 
 Tensor asarray(const Operand& x, std::optional<DType> dtype) {

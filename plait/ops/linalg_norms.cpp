@@ -14,11 +14,7 @@ namespace {
 
 // The root of the sum of |x|², whose derivative at 0 is taken to be 0.
 Tensor root_of_squares(const Tensor& x, const Axes& axes, bool keepdims) {
-  Tensor squares = square(real(x));
-  if (is_complex(x.dtype())) {
-    squares = squares + square(real(x * std::complex<double>(0, -1)));
-  }
-  const Tensor total = sum(squares, axes, keepdims);
+  const Tensor total = sum_of_squares(x, axes, keepdims);
   const Tensor is_zero = total == 0;
   return where(is_zero, 0, sqrt(where(is_zero, 1, total)));
 }

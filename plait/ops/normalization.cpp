@@ -96,26 +96,17 @@ Tensor grouped(std::string_view function, const Tensor& x, Dim groups, const Ten
                 inexact(x.dtype()));
 }
 
-// Of each channel; in f32 or f64.
-struct Moments {
-  Tensor mean, variance;
-};
-
-Moments moments_of(const Tensor& x, const Axes& axes) {
-  const Tensor middle = mean(x, axes, true);
-  return {middle, mean(square(x - middle), axes, true)};
+// Of a channel.
+Dim count_of(const Tensor& x) {
+  Dim count = x.shape(0);
+  for (size_t i = 2; i < x.rank(); ++i) count = count * x.shape(static_cast<int64_t>(i));
+  return count;
 }
 
 Tensor moved_on(const Tensor& running, const Tensor& batch, double momentum) {
   if (!running) return running;
   const Tensor now = stop_gradient(reshape(batch, running.shape()));
   return astype(running * (1 - momentum) + now * momentum, running.dtype());
-}
-
-Dim count_of(const Tensor& x) {
-  Dim count = x.shape(0);
-  for (size_t i = 2; i < x.rank(); ++i) count = count * x.shape(static_cast<int64_t>(i));
-  return count;
 }
 
 void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
@@ -144,7 +135,7 @@ void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
 
 Tensor norm_of(const Tensor& x, double p, const Axes& axes, double least) {
   if (p == 2) {
-    const Tensor squares = sum(square(absolute(x)), axes, true);
+    const Tensor squares = sum_of_squares(x, axes, true);
     // The least one is a constant there, whose root has a derivative.
     return sqrt(where(greater(squares, least * least), squares, least * least));
   }
@@ -244,25 +235,29 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
   const size_t rank = x.rank();
   BatchNormed result{.running_mean = options.running_mean,
                      .running_variance = options.running_variance};
-  Moments moments;
+  Tensor centred, variance;  // the variance of each channel
   if (options.is_training) {
     std::vector<int64_t> axes{0};
     for (size_t i = 2; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
-    moments = moments_of(numbers, axes);
     const Dim count = count_of(x);
+    const Tensor middle = mean(numbers, axes, true);
+    centred = numbers - middle;
+    const Tensor squares = sum_of_squares(centred, axes, true);
+    variance = squares / count;
+    result.running_mean = moved_on(options.running_mean, middle, options.momentum);
     // Without bias: the mean itself was made of these numbers.
-    const Tensor variance = moments.variance * count / (count - 1);
-    result.running_mean = moved_on(options.running_mean, moments.mean, options.momentum);
-    result.running_variance = moved_on(options.running_variance, variance, options.momentum);
+    result.running_variance =
+        moved_on(options.running_variance, squares / (count - 1), options.momentum);
   } else {
     const auto of = [&](const Tensor& running) {
       return by_channel(astype(running, numbers.dtype()), rank);
     };
-    moments = {of(options.running_mean), of(options.running_variance)};
+    centred = numbers - of(options.running_mean);
+    variance = of(options.running_variance);
   }
-  Tensor scale = rsqrt(moments.variance + options.epsilon);
+  Tensor scale = rsqrt(variance + options.epsilon);
   if (options.weight) scale = scale * by_channel(astype(options.weight, scale.dtype()), rank);
-  const Tensor normed = (numbers - moments.mean) * scale;
+  const Tensor normed = std::move(centred) * scale;
   result.values = astype(scaled(normed, {}, by_channel(options.bias, rank)), inexact(x.dtype()));
   return result;
 }

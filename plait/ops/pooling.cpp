@@ -96,12 +96,23 @@ MaxPooled max_of(const Tensor& x, const WindowAttributes& a) {
   return {values, index};
 }
 
-MaxPooled max_pool(std::string_view function, size_t dimensions, const Tensor& x,
-                   const PerDimension& window, const MaxPoolOptions& options) {
+WindowAttributes max_windows_of(std::string_view function, size_t dimensions, const Tensor& x,
+                                const PerDimension& window, const MaxPoolOptions& options) {
+  return windows_of({function, dimensions, window, options.stride, options.padding,
+                     options.dilation, options.ceil_mode},
+                    x);
+}
+
+Tensor max_pool(std::string_view function, size_t dimensions, const Tensor& x,
+                const PerDimension& window, const MaxPoolOptions& options) {
   const Call call(function, x);
-  return max_of(x, windows_of({function, dimensions, window, options.stride, options.padding,
-                               options.dilation, options.ceil_mode},
-                              x));
+  return window_maximum(x, max_windows_of(function, dimensions, x, window, options));
+}
+
+MaxPooled max_pool_with_indices(std::string_view function, size_t dimensions, const Tensor& x,
+                                const PerDimension& window, const MaxPoolOptions& options) {
+  const Call call(function, x);
+  return max_of(x, max_windows_of(function, dimensions, x, window, options));
 }
 
 MaxPooled adaptive_max_pool(std::string_view function, size_t dimensions, const Tensor& x,
@@ -163,25 +174,25 @@ Tensor adaptive_avg_pool(std::string_view function, size_t dimensions, const Ten
 }  // namespace
 
 Tensor max_pool1d(const Tensor& x, const PerDimension& window, const MaxPoolOptions& options) {
-  return max_pool("max_pool1d", 1, x, window, options).values;
+  return max_pool("max_pool1d", 1, x, window, options);
 }
 Tensor max_pool2d(const Tensor& x, const PerDimension& window, const MaxPoolOptions& options) {
-  return max_pool("max_pool2d", 2, x, window, options).values;
+  return max_pool("max_pool2d", 2, x, window, options);
 }
 Tensor max_pool3d(const Tensor& x, const PerDimension& window, const MaxPoolOptions& options) {
-  return max_pool("max_pool3d", 3, x, window, options).values;
+  return max_pool("max_pool3d", 3, x, window, options);
 }
 MaxPooled max_pool1d_with_indices(const Tensor& x, const PerDimension& window,
                                   const MaxPoolOptions& options) {
-  return max_pool("max_pool1d_with_indices", 1, x, window, options);
+  return max_pool_with_indices("max_pool1d_with_indices", 1, x, window, options);
 }
 MaxPooled max_pool2d_with_indices(const Tensor& x, const PerDimension& window,
                                   const MaxPoolOptions& options) {
-  return max_pool("max_pool2d_with_indices", 2, x, window, options);
+  return max_pool_with_indices("max_pool2d_with_indices", 2, x, window, options);
 }
 MaxPooled max_pool3d_with_indices(const Tensor& x, const PerDimension& window,
                                   const MaxPoolOptions& options) {
-  return max_pool("max_pool3d_with_indices", 3, x, window, options);
+  return max_pool_with_indices("max_pool3d_with_indices", 3, x, window, options);
 }
 
 Tensor avg_pool1d(const Tensor& x, const PerDimension& window, const AveragePoolOptions& options) {

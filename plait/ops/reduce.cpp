@@ -9,6 +9,7 @@
 #include "plait/ir/inference.h"
 #include "plait/ops/along.h"
 #include "plait/ops/call.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/scan.h"
@@ -56,28 +57,31 @@ ir::Effects effects_of_extreme(const ir::Instruction& instruction) {
   return {.may_fail = instruction.attributes_as<ReduceAttributes>().needs_some};
 }
 
+const ir::ScalarBody kItself = {
+    .real = [](std::span<const double> x) { return x[0]; },
+    .integer = [](std::span<const int64_t> x) { return x[0]; },
+    .natural = [](std::span<const uint64_t> x) { return x[0]; },
+    .complex = [](std::span<const std::complex<double>> x) { return x[0]; }};
+const ir::ScalarBody kSquared = {.real = [](std::span<const double> x) { return x[0] * x[0]; }};
+
 const ir::Primitive& reduction(const char* name, const char* summary, const char* oracle,
-                               DTypeSet takes, Reduction kind, Batching batching, Rules rules) {
+                               DTypeSet takes, Reduction kind, Batching batching, Rules rules,
+                               const ir::ScalarBody& body = kItself) {
   rules.batching = batching;
   const bool is_extreme = kind == Reduction::maximum || kind == Reduction::minimum;
-  return declare(
-      {.primitive = {.name = name,
-                     .summary = summary,
-                     .oracle = oracle,
-                     .attributes = &ir::schema_of<ReduceAttributes>(),
-                     .operands = ir::exactly(1),
-                     .takes = takes,
-                     .effects = is_extreme ? effects_of_extreme : nullptr,
-                     .signature =
-                         [kind](const ir::Inference& in) {
-                           return signature_without_axes(in, kind);
-                         },
-                     .body = {
-                         .real = [](std::span<const double> x) { return x[0]; },
-                         .integer = [](std::span<const int64_t> x) { return x[0]; },
-                         .natural = [](std::span<const uint64_t> x) { return x[0]; },
-                         .complex = [](std::span<const std::complex<double>> x) { return x[0]; }}},
-       .rules = std::move(rules)});
+  return declare({.primitive = {.name = name,
+                                .summary = summary,
+                                .oracle = oracle,
+                                .attributes = &ir::schema_of<ReduceAttributes>(),
+                                .operands = ir::exactly(1),
+                                .takes = takes,
+                                .effects = is_extreme ? effects_of_extreme : nullptr,
+                                .signature =
+                                    [kind](const ir::Inference& in) {
+                                      return signature_without_axes(in, kind);
+                                    },
+                                .body = body},
+                  .rules = std::move(rules)});
 }
 
 // The sizes of `shape` with 1 along the axes.
@@ -90,6 +94,11 @@ Tensor transpose_sum(const RuleContext& c, const Tensor& cotangent, size_t) {
   const Shape& shape = c.operand_types[0].shape();
   const auto& axes = c.attributes.as<ReduceAttributes>().axes;
   return broadcast_to(reshape(cotangent, with_ones(shape, axes)), shape);
+}
+
+std::vector<Tensor> tangent_of_squares(const RuleContext& c, std::span<const Tensor> tangents) {
+  if (!tangents[0]) return {Tensor()};
+  return {plait::sum(c.operand(0) * tangents[0], c.attributes.as<ReduceAttributes>().axes) * 2};
 }
 
 // Those that are the extreme share its tangent in equal parts.
@@ -138,6 +147,13 @@ struct ReduceTable {
       "reduce_sum", "The sum along the axes; 0 of nothing.", "numpy.sum", kNumbers, Reduction::sum,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().sum, a, x); }},
       {.transposes = {{{}, transpose_sum}}});
+  const ir::Primitive& sum_of_squares =
+      reduction("reduce_squares", "The sum of the squares along the axes; 0 of nothing.",
+                "numpy.sum of numpy.square", kFloatings, Reduction::sum,
+                {[](const auto& a, auto x, const auto&) {
+                  return batch_reduction(reduce_ops().sum_of_squares, a, x);
+                }},
+                {.tangents = {Reads::operand(0), tangent_of_squares}}, kSquared);
   const ir::Primitive& product =
       reduction("reduce_product", "The product along the axes; 1 of nothing.", "numpy.prod",
                 kNumbers, Reduction::product, {[](const auto& a, auto x, const auto&) {
@@ -215,6 +231,14 @@ Tensor widened(const Tensor& x) {
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("sum", x);
   return reduce(reduce_ops().sum, widened(x), axes, keepdims);
+}
+Tensor sum_of_squares(const Tensor& x, const Axes& axes, bool keepdims) {
+  const Call call("sum_of_squares", x);
+  if (is_floating(x.dtype())) return reduce(reduce_ops().sum_of_squares, x, axes, keepdims);
+  if (is_complex(x.dtype())) {
+    return sum_of_squares(real(x), axes, keepdims) + sum_of_squares(imag(x), axes, keepdims);
+  }
+  return sum(square(widened(x)), axes, keepdims);
 }
 Tensor prod(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("prod", x);

@@ -41,6 +41,8 @@ class Axes {
 // Integers narrower than 64 bits, and bool, are added and multiplied as i64 or u64.
 Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
+// Of complex numbers that of |x|².
+Tensor sum_of_squares(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor max(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // NaN where one is
 Tensor min(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);

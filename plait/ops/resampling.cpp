@@ -14,6 +14,7 @@
 #include "plait/ops/reduce.h"
 #include "plait/ops/resampling_taps.h"
 #include "plait/ops/shape.h"
+#include "plait/ops/take.h"
 #include "plait/ops/window.h"
 
 namespace plait {
@@ -90,13 +91,6 @@ Tensor step_of(const Axis& axis, bool align_corners, DType dtype) {
   return number(axis.in) / number(axis.out);
 }
 
-// A tensor along the i-th of the last dimensions.
-Tensor along(const Tensor& x, size_t i, size_t dimensions) {
-  Shape shape{x.shape(0)};
-  for (size_t more = i + 1; more < dimensions; ++more) shape.append(1);
-  return reshape(x, shape);
-}
-
 Tensor as_index(const Tensor& place, Dim size) {
   return clip(astype(place, DType::i64), 0, Operand(size - 1).as(DType::i64));
 }
@@ -125,6 +119,28 @@ std::vector<Tap> taps_of(const Axis& axis, const InterpolateOptions& options, DT
     taps.push_back({as_index(first + shift++, axis.in), weight, {}});
   }
   return taps;
+}
+
+// Along one axis the sum of the taps.
+Tensor resampled(const Tensor& x, int64_t axis, const std::vector<Tap>& taps) {
+  Shape shape = x.shape();
+  shape.set(axis, taps[0].index.shape(0));
+  const bool is_last = axis + 1 == static_cast<int64_t>(x.rank());
+  Tensor total;
+  for (const Tap& tap : taps) {
+    // Neighbours along the last axis are no rows to copy.
+    Tensor part = is_last ? take_along_axis(x, broadcast_to(tap.index, shape), axis)
+                          : take(x, tap.index, axis);
+    if (tap.weight) {
+      Shape line{tap.weight.shape(0)};
+      for (int64_t behind = axis + 1; behind < static_cast<int64_t>(x.rank()); ++behind) {
+        line.append(1);
+      }
+      part = std::move(part) * reshape(tap.weight, line);
+    }
+    total = total ? std::move(total) + std::move(part) : std::move(part);
+  }
+  return total;
 }
 
 // How much an element counts that lies `distance` from a place: a triangle, or Keys' curve.
@@ -264,6 +280,9 @@ class GridAxis {
 
 Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
   const Call call("interpolate", x);
+  if (is_key(x.dtype())) {
+    throw TypeError("interpolate: {} is no number", x.type().text()).at(Location::of_caller());
+  }
   const std::vector<Axis> axes = axes_of(x, options);
   const bool is_cubic = options.mode == Interpolation::cubic;
   if (is_cubic && axes.size() != 2) {
@@ -283,24 +302,13 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
       options.mode == Interpolation::nearest || options.mode == Interpolation::nearest_exact;
   const DType dtype = copies ? x.dtype() : inexact(x.dtype());
   const Tensor numbers = copies ? x : astype(x, computed(dtype));
-  std::vector<std::vector<Tap>> taps;
-  for (size_t i = 0; i < axes.size(); ++i) {
-    // PyTorch finds the nearest in f32 whatever the dtype.
-    const DType places = copies ? DType::f32 : place_dtype(dtype);
-    std::vector<Tap>& of_axis = taps.emplace_back(taps_of(axes[i], options, places));
-    for (Tap& tap : of_axis) {
-      tap.index = along(tap.index, i, axes.size());
-      if (tap.weight) tap.weight = along(tap.weight, i, axes.size());
-    }
-    // Before the plane stand a batch and channels, of one each.
-    for (Tap& tap : of_axis) {
-      Shape shape;
-      for (size_t more = tap.index.rank(); more < x.rank(); ++more) shape.append(1);
-      for (const Dim size : tap.index.shape()) shape.append(size);
-      tap.index = reshape(tap.index, shape);
-    }
+  // PyTorch finds the nearest in f32 whatever the dtype.
+  const DType places = copies ? DType::f32 : place_dtype(dtype);
+  Tensor result = numbers;
+  for (size_t i = axes.size(); i-- > 0;) {
+    result = resampled(result, static_cast<int64_t>(i) + 2, taps_of(axes[i], options, places));
   }
-  return astype(sum_of_taps(numbers, taps), dtype);
+  return astype(result, dtype);
 }
 
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions& options) {

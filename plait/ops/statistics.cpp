@@ -123,13 +123,10 @@ void check_shares(std::string_view function, const Operand& q) {
 }
 
 // The mean of |distance|², divided by the count less `correction`.
-Tensor variance(const Tensor& numbers, const Tensor& distance, const Operand& count,
-                const Axes& axes, double correction, bool keepdims) {
+Tensor variance(const Tensor& distance, const Operand& count, const Axes& axes, double correction,
+                bool keepdims) {
   expect_number("correction", correction);
-  const Tensor squares = is_complex(numbers.dtype())
-                             ? square(real(distance)) + square(imag(distance))
-                             : square(distance);
-  const Tensor total = sum(squares, axes, keepdims);
+  const Tensor total = sum_of_squares(distance, axes, keepdims);
   return total / maximum(count.as(total.dtype()) - correction, 0);
 }
 
@@ -179,8 +176,8 @@ Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
   const Call call("var", x);
   const Tensor numbers = wide_enough(x);
-  return narrowed(variance(numbers, numbers - mean(numbers, axes, true),
-                           Operand(count_along(x, axes)), axes, correction, keepdims),
+  return narrowed(variance(numbers - mean(numbers, axes, true), Operand(count_along(x, axes)), axes,
+                           correction, keepdims),
                   x);
 }
 
@@ -207,16 +204,11 @@ Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
   if (std::isnan(order)) throw ValueError("norm: an order of NaN").at(Location::of_caller());
   const Tensor numbers = wide_enough(x);
   if (order == 0) return narrowed(count_nonzero(x, axes, keepdims), x);
+  if (order == 2) return narrowed(root(sum_of_squares(numbers, axes, keepdims), 2), x);
   const Tensor sizes = absolute(numbers);
   if (order == kInfinity) return narrowed(max(sizes, axes, keepdims), x);
   if (order == -kInfinity) return narrowed(min(sizes, axes, keepdims), x);
   if (order == 1) return narrowed(sum(sizes, axes, keepdims), x);
-  if (order == 2) {
-    const Tensor squares = is_complex(numbers.dtype())
-                               ? square(real(numbers)) + square(imag(numbers))
-                               : square(numbers);
-    return narrowed(root(sum(squares, axes, keepdims), 2), x);
-  }
   return narrowed(root(sum(power(sizes, order), axes, keepdims), order), x);
 }
 
@@ -271,8 +263,8 @@ Tensor nanvar(const Tensor& x, const Axes& axes, double correction, bool keepdim
   const Call call("nanvar", x);
   const Tensor numbers = wide_enough(x), is_missing = isnan(numbers);
   const Tensor distance = numbers - mean_of_numbers(numbers, axes, true);
-  return narrowed(variance(numbers, where(is_missing, 0, distance),
-                           sum(~is_missing, axes, keepdims), axes, correction, keepdims),
+  return narrowed(variance(where(is_missing, 0, distance), sum(~is_missing, axes, keepdims), axes,
+                           correction, keepdims),
                   x);
 }
 

@@ -128,6 +128,13 @@ Tensor transpose_spread(const RuleContext& c, const Tensor& cotangent, size_t);
 Tensor transpose_take(const RuleContext& c, const Tensor& cotangent, size_t);
 Tensor transpose_put(const RuleContext& c, const Tensor& cotangent, size_t);
 
+// The first of the greatest moves the result.
+std::vector<Tensor> tangent_of_maximum(const RuleContext& c, std::span<const Tensor> tangents) {
+  if (!tangents[0]) return {Tensor()};
+  const auto& a = c.attributes.as<WindowAttributes>();
+  return {plane_take(tangents[0], window_maximum_index(c.operand(0), a), a.counts.size())};
+}
+
 // All act on the last dimensions, so that one more in front is nothing new.
 template <const ir::Primitive& (*primitive)()>
 std::vector<Tensor> batch_one(const ir::Attributes& attributes, std::span<const Tensor> operands,
@@ -151,6 +158,7 @@ std::vector<Tensor> batch_two(const ir::Attributes& attributes, std::span<const 
 
 const ir::Primitive& sum_primitive();
 const ir::Primitive& spread_primitive();
+const ir::Primitive& maximum_primitive();
 const ir::Primitive& index_primitive();
 const ir::Primitive& take_primitive();
 const ir::Primitive& put_primitive();
@@ -177,6 +185,17 @@ struct WindowTable {
                      .infer = infer_spread},
        .rules = {.transposes = {{{}, transpose_spread}},
                  .batching = {batch_one<spread_primitive>}}});
+  const ir::Primitive& maximum = declare(
+      {.primitive = {.name = "window_maximum",
+                     .summary = "The greatest element of each window, NaN where one is; the least "
+                                "number of an empty one.",
+                     .oracle = "numpy.max of each window",
+                     .attributes = &ir::schema_of<WindowAttributes>(),
+                     .operands = ir::exactly(1),
+                     .takes = kOrdered,
+                     .infer = infer_sum},
+       .rules = {.tangents = {Reads::operand(0), tangent_of_maximum},
+                 .batching = {batch_one<maximum_primitive>}}});
   const ir::Primitive& index = declare(
       {.primitive = {.name = "window_maximum_index",
                      .summary = "The place in its plane of the first of the greatest elements of "
@@ -217,6 +236,7 @@ const WindowTable& window_ops() {
 
 const ir::Primitive& sum_primitive() { return window_ops().sum; }
 const ir::Primitive& spread_primitive() { return window_ops().spread; }
+const ir::Primitive& maximum_primitive() { return window_ops().maximum; }
 const ir::Primitive& index_primitive() { return window_ops().index; }
 const ir::Primitive& take_primitive() { return window_ops().take; }
 const ir::Primitive& put_primitive() { return window_ops().put; }
@@ -255,6 +275,10 @@ Tensor transpose_put(const RuleContext& c, const Tensor& cotangent, size_t) {
 
 Tensor window_sum(const Tensor& x, const WindowAttributes& attributes) {
   return plait::apply(window_ops().sum, {x}, ir::Attributes::of(attributes));
+}
+
+Tensor window_maximum(const Tensor& x, const WindowAttributes& attributes) {
+  return plait::apply(window_ops().maximum, {x}, ir::Attributes::of(attributes));
 }
 
 Tensor window_maximum_index(const Tensor& x, const WindowAttributes& attributes) {

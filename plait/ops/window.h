@@ -26,6 +26,9 @@ struct PlaneAttributes {
 };
 
 Tensor window_sum(const Tensor& x, const WindowAttributes& attributes);
+// The greatest of each window, or NaN where there is one; the least number of the dtype, or -∞, of
+// a window that holds nothing.
+Tensor window_maximum(const Tensor& x, const WindowAttributes& attributes);
 // Where in its plane, in row-major order, the first of the greatest elements of each window lies,
 // and of NaN where there is one; −1 for a window that holds nothing.
 Tensor window_maximum_index(const Tensor& x, const WindowAttributes& attributes);

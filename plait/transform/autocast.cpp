@@ -54,6 +54,7 @@ std::set<std::string> AutocastOptions::default_wide() {
           "standardize",
           "reduce_sum",
           "reduce_product",
+          "reduce_squares",
           "cumulative_sum",
           "cumulative_product",
           "cumulative_logsumexp",

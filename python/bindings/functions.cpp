@@ -36,6 +36,7 @@ void bind_reductions(nb::module_& m) {
   add_functions<Tensor(T, const Axes&, bool)>(
       m,
       {{"sum", sum, "The sum; of integers and bool as i64 or u64."},
+       {"sum_of_squares", sum_of_squares, "The sum of x², of complex numbers of |x|²."},
        {"prod", prod, "The product; of integers and bool as i64 or u64."},
        {"max", max, "The greatest; NaN where one is."},
        {"min", min, "The least; NaN where one is."},

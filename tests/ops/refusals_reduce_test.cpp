@@ -18,6 +18,7 @@ using Reduction = std::function<Tensor(const Tensor&, const Axes&)>;
 
 const std::vector<Named<Reduction>> kReductions = {
     {"sum", [](const Tensor& x, const Axes& a) { return sum(x, a); }},
+    {"sum_of_squares", [](const Tensor& x, const Axes& a) { return sum_of_squares(x, a); }},
     {"prod", [](const Tensor& x, const Axes& a) { return prod(x, a); }},
     {"max", [](const Tensor& x, const Axes& a) { return max(x, a); }},
     {"min", [](const Tensor& x, const Axes& a) { return min(x, a); }},

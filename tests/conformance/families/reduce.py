@@ -38,6 +38,8 @@ def magnitudes(x, axes):
 LARGE = [Sample(((1_000_003,),), {"axes": [0]}, large=True), Sample(((1_001, 1_003),), {"axes": [1]}, large=True)]
 
 reduction("reduce_sum", of_dtype(np.sum), [*SAMPLES, LARGE[1]], tolerance="sum", scale=magnitudes)
+reduction("reduce_squares", lambda x, axis: np.sum(np.square(x), axis=axis, dtype=x.dtype), [*SAMPLES, LARGE[1]],
+          tolerance="sum of rounded", scale=lambda x, axes: magnitudes(np.square(x), axes))
 reduction("reduce_product", of_dtype(np.prod), tolerance="product", low=0.6, high=1.5)
 reduction("reduce_maximum", np.max, [*FILLED, LARGE[0]], zero_signs=False)
 reduction("reduce_minimum", np.min, [*FILLED, LARGE[0]], zero_signs=False)

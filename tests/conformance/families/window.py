@@ -44,6 +44,16 @@ def window_spread(x, counts, sizes, **window):
     return result
 
 
+def window_maximum(x, counts, sizes=(), **window):
+    plane = x.shape[x.ndim - len(counts):]
+    least = False if x.dtype == bool else np.iinfo(x.dtype).min if np.issubdtype(x.dtype, np.integer) else -np.inf
+    for d, windows in enumerate(holdings(plane, counts, **window)):
+        axis = x.ndim - len(counts) + d
+        parts = [np.max(np.take(x, places, axis), axis, initial=least) for places in windows]
+        x = np.stack(parts, axis) if parts else np.take(x, [], axis)
+    return x
+
+
 def window_maximum_index(x, counts, sizes=(), **window):
     plane = x.shape[x.ndim - len(counts):]
     result = np.full((*x.shape[:x.ndim - len(counts)], *counts), -1, np.int64)
@@ -67,6 +77,9 @@ WINDOWS = [
 ]
 case("window_sum", window_sum, family=FAMILY, large=False, tolerance="normalised", scale=window_sum,
      samples=[Sample((shape,), attributes) for shape, attributes in WINDOWS])
+case("window_maximum", window_maximum, family=FAMILY, large=False, zero_signs=False,
+     samples=[Sample((shape,), attributes) for shape, attributes in WINDOWS],
+     specials=[Sample((np.array([[1, np.nan, 2, 3], [-np.inf, -np.inf, 0, 1]]),), {"counts": [2]})])
 case("window_maximum_index", window_maximum_index, family=FAMILY, large=False, wide=False,
      samples=[Sample((shape,), attributes) for shape, attributes in WINDOWS],
      specials=[Sample((np.array([[1, np.nan, 2, 3], [-np.inf, -np.inf, 0, 1]]),), {"counts": [2]})])

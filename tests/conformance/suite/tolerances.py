@@ -11,6 +11,7 @@ ULPS = {
     "special": (4, 1, 0.6),  # erf, gamma, …
     "complex": (8, 8, 8),  # of the larger part
     "sum": (4, 4, 1),  # of the sum of magnitudes
+    "sum of rounded": (5, 5, 1),  # whose terms were rounded too
     "product": (16, 16, 2),  # many factors, each rounded
     "complex product": (32, 16, 16),  # four products and two sums a factor; in c128 the oracle errs as much
     "normalised": (32, 16, 2),  # differences from a mean, exponentials over their sum
