@@ -95,6 +95,7 @@ INSIDE = {
     "plait/ir/value_check.h",
     "plait/ir/verify_rules.h",
     "plait/ops/along.h",
+    "plait/ops/blockwise.h",
     "plait/ops/contraction.h",
     "plait/ops/contraction_order.h",
     "plait/ops/fft_primitives.h",

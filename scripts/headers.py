@@ -8,7 +8,8 @@ HEADERS = pathlib.Path(__file__).resolve().parents[1] / "plait" / "ops"
 
 # Headers for who writes operations, not for who uses them.
 NOT_FOR_USERS = {
-    "along": "helpers of rules along an axis", "call": "what errors say of a call",
+    "along": "helpers of rules along an axis", "blockwise": "how large tensors are gone through",
+    "call": "what errors say of a call",
     "contraction": "what einsum and tensordot are made of",
     "contraction_order": "what einsum asks", "declare": "how primitives are declared", "fft_primitives": "primitives",
     "gather": "primitives; brackets are for users", "index_plan": "what brackets ask",

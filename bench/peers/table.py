@@ -132,10 +132,11 @@ class Libraries:
     def ask(self, library, *words):
         """The answer's words, or what went wrong."""
         try:
-            return self.worker(library).ask(*words).split("\t")
+            answer, _, told = self.worker(library).ask(*words).partition("\t")
+            return answer, told
         except (RuntimeError, BrokenPipeError):
             self.workers.pop(library).close()
-            return ["lacks", "its process ended"]
+            return "lacks", "its process ended"
 
     def close(self):
         for worker in self.workers.values():

@@ -21,9 +21,13 @@ constexpr int64_t kDotWork = 1 << 15;  // of rows with one column, which are rea
 // From how many on the library is faster than our own loops, which convert bf16 first.
 constexpr int64_t kLibraryWork = 72 * 72 * 72, kLibraryWorkOfBf16 = 24 * 24 * 24;
 
-bool is_worth_library(DType dtype, int64_t work) {
-  return library_has_product(dtype) &&
-         work >= (dtype == DType::bf16 ? kLibraryWorkOfBf16 : kLibraryWork);
+// Of a row our loops use a lane only.
+constexpr int64_t kLibraryWorkOfRow = 1 << 14;
+
+bool is_worth_library(DType dtype, int64_t work, bool is_row) {
+  if (!library_has_product(dtype)) return false;
+  if (dtype == DType::bf16) return work >= kLibraryWorkOfBf16;
+  return work >= (is_row ? kLibraryWorkOfRow : kLibraryWork);
 }
 
 // Along the batch dimensions, all of which it has then.
@@ -281,7 +285,8 @@ void matmul(const Array& a, const Array& b, Array& out) {
   if (out.element_count() == 0) return;
   Products products = products_of(a, b, out);
   if (run_dots(products.rows == 1 ? products.transposed() : products)) return;
-  if (!is_worth_library(products.dtype, products.work())) {
+  const bool is_row = products.rows == 1 || products.columns == 1;
+  if (!is_worth_library(products.dtype, products.work(), is_row)) {
     return Run(products).run(false);
   }
   // What the library does not take as it lies is copied.

@@ -1,6 +1,7 @@
 #include "plait/cpu/reduce.h"
 
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cstring>
 #include <limits>
@@ -229,10 +230,16 @@ class Run {
   void in_pieces(int64_t blocks, int64_t units, int64_t each) const {
     const int64_t pieces = quotient_up(units, each), size = size_of_totals();
     const Buffer totals = Buffer::allocate(blocks * pieces * size);
+    std::atomic<bool> has_decided = false;  // one of the pieces, for all
     parallel_chunks(blocks * pieces, [&](int64_t at) {
       const int64_t begin = at % pieces * each, end = std::min(begin + each, units);
       const Buffer own = Buffer::allocate(bytes_for(end - begin));
-      reduce(block_at(at / pieces), begin, end, own.data());
+      if (blocks == 1 && has_decided.load(std::memory_order_relaxed)) {
+        kernel_.clear(own.data(), width_);
+      } else {
+        reduce(block_at(at / pieces), begin, end, own.data());
+        if (is_decided(own.data())) has_decided.store(true, std::memory_order_relaxed);
+      }
       std::memcpy(totals.data() + at * size, own.data(), static_cast<size_t>(size));
     });
     for (int64_t block = 0; block < blocks; ++block) {
@@ -263,7 +270,14 @@ class Run {
       return kernel_.combine(totals, more, width_);
     }
     kernel_.clear(totals, width_);
-    for (int64_t unit = begin; unit < end; ++unit) add(block, unit, totals);
+    for (int64_t unit = begin; unit < end && !is_decided(totals); ++unit) add(block, unit, totals);
+  }
+
+  // Whether nothing that follows changes the total.
+  bool is_decided(const std::byte* totals) const {
+    const bool is_any = kernel_.reduction == ir::Reduction::any;
+    if (width_ > 1 || (!is_any && kernel_.reduction != ir::Reduction::all)) return false;
+    return (*totals != std::byte{0}) == is_any;
   }
 
   void add(const Block& block, int64_t unit, std::byte* totals) const {

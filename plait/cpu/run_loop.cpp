@@ -28,6 +28,12 @@ bool is_dense(const std::byte* data, int64_t stride, int64_t size) {
 template <size_t size>
 void move_elements(std::byte* to, int64_t to_stride, const std::byte* from, int64_t from_stride,
                    int64_t count) {
+  if (from_stride == 0 && to_stride == size) {
+    std::byte element[size];
+    std::memcpy(element, from, size);
+    for (int64_t i = 0; i < count; ++i) std::memcpy(to + i * size, element, size);
+    return;
+  }
   for (int64_t i = 0; i < count; ++i) {
     std::memcpy(to + i * to_stride, from + i * from_stride, size);
   }

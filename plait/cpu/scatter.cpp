@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plait/core/thread_team.h"
+#include "plait/cpu/elementwise.h"
 #include "plait/cpu/indexed_rows.h"
 #include "plait/cpu/scatter_loops.h"
 
@@ -17,6 +18,10 @@ constexpr int64_t kWork = 1 << 14;   // elements worth a thread
 constexpr int64_t kColumns = 32;     // of a row, worth a thread
 constexpr int64_t kChunk = 1 << 13;  // points sorted at a time
 constexpr int64_t kMostBuckets = 256;
+// To put points in buckets takes as long as three threads save.
+constexpr int64_t kBucketThreads = 4, kBucketWork = 1 << 17;
+// Sums of few elements, which each part of the points has for itself; as many parts on any machine.
+constexpr int64_t kFewElements = 1 << 12, kParts = 16, kPointsPerElement = 64;
 
 // From one point's update to the next, where that is the same for all points.
 std::optional<int64_t> apart(const Layout& updates, size_t point_rank) {
@@ -42,16 +47,22 @@ class Scatter {
   Scatter(const RowUpdates& updates, const RowLoops& loops, Array& x, const std::byte* from)
       : updates_(updates),
         loops_(loops),
+        array_(x),
         x_(x.writable_data()),
         x_count_(x.element_count()),
         from_(from) {}
 
-  void run(bool unique) {
+  void run(Combine combine, bool unique) {
     const int64_t points = updates_.points, inner = updates_.inner();
     const int64_t grain = std::max<int64_t>(kWork / updates_.row_count, 1);
     if (unique) return share(loops_.loop, nullptr, points, grain);
     if (loops_.grouped != nullptr) return run_grouped(grain);
-    if (points * updates_.row_count <= kWork || thread_count() == 1) {
+    if (combine == Combine::add && points >= kPointsPerElement * x_count_ &&
+        x_count_ <= kFewElements) {
+      return add_in_parts();
+    }
+    const bool is_small = points * updates_.row_count <= kWork;
+    if (is_small || thread_count() == 1) {
       return run(loops_.loop, {nullptr, 0, points, 0, inner});
     }
     if (inner / kColumns >= thread_count()) {
@@ -59,11 +70,31 @@ class Scatter {
         run(loops_.loop, {nullptr, 0, points, first, last});
       });
     }
+    if (thread_count() < kBucketThreads || points * updates_.row_count < kBucketWork) {
+      return run(loops_.loop, {nullptr, 0, points, 0, inner});
+    }
     run_in_buckets();
   }
 
  private:
   void run(RowLoop loop, const RowPart& part) const { loop(updates_, part, x_, from_); }
+
+  void add_in_parts() const {
+    const int64_t each = (updates_.points + kParts - 1) / kParts;
+    std::array<Array, kParts> sums;
+    parallel_chunks(kParts, [&](int64_t part) {
+      Array& sum = sums[static_cast<size_t>(part)];
+      sum = Array::filled(array_.dtype(), array_.sizes(), Element::of_signed(0));
+      const int64_t begin = std::min(part * each, updates_.points);
+      const int64_t end = std::min(begin + each, updates_.points);
+      loops_.loop(updates_, {nullptr, begin, end, 0, updates_.inner()}, sum.writable_data(), from_);
+    });
+    const ElementwiseLoop add = find_elementwise_loop("add", array_.dtype());
+    for (const Array& sum : sums) {
+      const Array both[] = {array_, sum};
+      run_elementwise(add, both, array_, 1);
+    }
+  }
 
   void share(RowLoop loop, const int64_t* order, int64_t points, int64_t grain) const {
     parallel_for(points, grain, [&](int64_t begin, int64_t end) {
@@ -125,6 +156,7 @@ class Scatter {
 
   RowUpdates updates_;
   RowLoops loops_;
+  Array& array_;
   std::byte* x_;
   int64_t x_count_;
   const std::byte* from_;
@@ -149,7 +181,7 @@ void write_rows(Combine combine, Array& x, const Array& given, std::span<const A
                                .row = joined_rows(rows.row(), updates.layout(), rows.point_rank()),
                                .row_count = rows.row().element_count()};
   Scatter(row_updates, find_row_loops(combine, x.dtype()), x, updates.data())
-      .run(attributes.unique);
+      .run(combine, attributes.unique);
 }
 
 }  // namespace plait

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "plait/core/error.h"
+#include "plait/ops/blockwise.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -42,7 +43,9 @@ template <class F>
 Tensor widely(const Tensor& x, const F& f) {
   const DType dtype = inexact(x.dtype());
   const bool is_narrow = is_floating(dtype) && size_of(dtype) < 4;
-  return astype(f(astype(x, is_narrow ? DType::f32 : dtype)), dtype);
+  return blockwise({x}, [&](std::span<const Tensor> operands) {
+    return astype(f(astype(operands[0], is_narrow ? DType::f32 : dtype)), dtype);
+  });
 }
 
 // f(x) above 0 and g(x) elsewhere, which is not asked about numbers above 0: there it might

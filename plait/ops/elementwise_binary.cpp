@@ -452,14 +452,18 @@ Tensor logical_xor(const Operand& a, const Operand& b) {
 Tensor where(const Tensor& condition, const Operand& yes, const Operand& no) {
   const Call call("where", condition, yes, no);
   const DType dtype = common_dtype(yes, no);
-  return plait::apply(elementwise_binary_ops().select,
-                      broadcast_together("where", {astype(condition, DType::boolean), yes.as(dtype),
-                                                   no.as(dtype)}));
+  const ir::Primitive& select = elementwise_binary_ops().select;
+  const RowOperand rows[] = {{&condition}, yes.row(), no.row()};
+  if (Tensor result = apply_to_rows(select, dtype, rows, DType::boolean)) return result;
+  return plait::apply(select, broadcast_together("where", {astype(condition, DType::boolean),
+                                                           yes.as(dtype), no.as(dtype)}));
 }
 
 Tensor clip(const Operand& x, const Operand& low, const Operand& high) {
   const Call call("clip", x, low, high);
   const DType dtype = common_dtype({&x, &low, &high});
+  const RowOperand rows[] = {low.row(), x.row(), high.row()};
+  if (Tensor result = apply_to_rows(elementwise_binary_ops().clamp, dtype, rows)) return result;
   return plait::apply(elementwise_binary_ops().clamp,
                       broadcast_together("clip", {low.as(dtype), x.as(dtype), high.as(dtype)}));
 }

@@ -6,15 +6,16 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
+#include "plait/ops/assign.h"
 #include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/gather.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/pooling.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/resampling_taps.h"
 #include "plait/ops/shape.h"
-#include "plait/ops/take.h"
 #include "plait/ops/window.h"
 
 namespace plait {
@@ -123,22 +124,25 @@ std::vector<Tap> taps_of(const Axis& axis, const InterpolateOptions& options, DT
 
 // Along one axis the sum of the taps.
 Tensor resampled(const Tensor& x, int64_t axis, const std::vector<Tap>& taps) {
-  Shape shape = x.shape();
-  shape.set(axis, taps[0].index.shape(0));
-  const bool is_last = axis + 1 == static_cast<int64_t>(x.rank());
+  // Each plane in front has the places for itself: what comes out lies in a row.
+  Shape planes(x.shape().dims().first(static_cast<size_t>(axis)));
+  planes.append(taps[0].index.shape(0));
   Tensor total;
   for (const Tap& tap : taps) {
-    // Neighbours along the last axis are no rows to copy.
-    Tensor part = is_last ? take_along_axis(x, broadcast_to(tap.index, shape), axis)
-                          : take(x, tap.index, axis);
+    const Tensor index = broadcast_to(tap.index, planes);
+    Tensor part = gather_rows(x, {&index, 1}, {.axes = {axis}, .batch = axis});
     if (tap.weight) {
       Shape line{tap.weight.shape(0)};
       for (int64_t behind = axis + 1; behind < static_cast<int64_t>(x.rank()); ++behind) {
         line.append(1);
       }
-      part = std::move(part) * reshape(tap.weight, line);
+      part *= reshape(tap.weight, line);
     }
-    total = total ? std::move(total) + std::move(part) : std::move(part);
+    if (total) {
+      total += part;
+    } else {
+      total = std::move(part);
+    }
   }
   return total;
 }

@@ -7,6 +7,7 @@
 #include "plait/core/divisors.h"
 #include "plait/core/error.h"
 #include "plait/core/special_functions.h"
+#include "plait/ops/blockwise.h"
 #include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
@@ -289,70 +290,85 @@ MantissaAndExponent frexp(const Operand& x) {
 Tensor xlogy(const Operand& x, const Operand& y) {
   const Call call("xlogy", x, y);
   const DType dtype = inexact(common_dtype(x, y));
-  const Tensor factor = x.as(dtype), number = y.as(dtype);
-  // Where the product or its derivatives would be 0 · ∞.
-  const Tensor is_limit = equal(factor, 0) & (less_equal(number, 0) | equal(number, kInfinite));
-  return where(is_limit, 0, factor * log(where(is_limit, 1, number)));
+  return blockwise({x.as(dtype), y.as(dtype)}, [](std::span<const Tensor> both) {
+    const Tensor &factor = both[0], &number = both[1];
+    // Where the product or its derivatives would be 0 · ∞.
+    const Tensor is_limit = equal(factor, 0) & (less_equal(number, 0) | equal(number, kInfinite));
+    return where(is_limit, 0, factor * log(where(is_limit, 1, number)));
+  });
 }
 
 Tensor xlog1py(const Operand& x, const Operand& y) {
   const Call call("xlog1py", x, y);
   const DType dtype = inexact(common_dtype(x, y));
-  const Tensor factor = x.as(dtype), number = y.as(dtype);
-  const Tensor is_limit = equal(factor, 0) & (less_equal(number, -1) | equal(number, kInfinite));
-  return where(is_limit, 0, factor * log1p(where(is_limit, 0, number)));
+  return blockwise({x.as(dtype), y.as(dtype)}, [](std::span<const Tensor> both) {
+    const Tensor &factor = both[0], &number = both[1];
+    const Tensor is_limit = equal(factor, 0) & (less_equal(number, -1) | equal(number, kInfinite));
+    return where(is_limit, 0, factor * log1p(where(is_limit, 0, number)));
+  });
 }
 
 Tensor rel_entr(const Operand& x, const Operand& y) {
   const Call call("rel_entr", x, y);
   const DType dtype = inexact(common_dtype(x, y));
-  const Tensor p = x.as(dtype), q = y.as(dtype);
-  // Neither logarithm is asked where it would be infinite, as in derivatives that are not taken.
-  const Tensor is_inside = greater(p, 0) & greater(q, 0);
-  const Tensor is_nan = isnan(p) | isnan(q);
-  const Tensor safe_p = where(is_inside, p, 1), safe_q = where(is_inside, q, 1);
-  const Tensor is_none = equal(p, 0) & greater_equal(q, 0);
-  return where(is_inside, safe_p * log_ratio(safe_p, safe_q),
-               where(is_none, 0.0, where(is_nan, p + q, kInfinite)));
+  return blockwise({x.as(dtype), y.as(dtype)}, [](std::span<const Tensor> both) {
+    const Tensor &p = both[0], &q = both[1];
+    // Neither logarithm is asked where it would be infinite, as in derivatives that are not taken.
+    const Tensor is_inside = greater(p, 0) & greater(q, 0);
+    const Tensor is_nan = isnan(p) | isnan(q);
+    const Tensor safe_p = where(is_inside, p, 1), safe_q = where(is_inside, q, 1);
+    const Tensor is_none = equal(p, 0) & greater_equal(q, 0);
+    return where(is_inside, safe_p * log_ratio(safe_p, safe_q),
+                 where(is_none, 0.0, where(is_nan, p + q, kInfinite)));
+  });
 }
 
 Tensor kl_div(const Operand& x, const Operand& y) {
   const Call call("kl_div", x, y);
   const DType dtype = inexact(common_dtype(x, y));
-  const Tensor p = x.as(dtype), q = y.as(dtype), entropy = rel_entr(p, q);
-  return where(equal(entropy, kInfinite), kInfinite, entropy - p + q);
+  return blockwise({x.as(dtype), y.as(dtype)}, [](std::span<const Tensor> both) {
+    const Tensor &p = both[0], &q = both[1], entropy = rel_entr(p, q);
+    return where(equal(entropy, kInfinite), kInfinite, entropy - p + q);
+  });
 }
 
 Tensor logit(const Operand& x) {
   const Call call("logit", x);
   const Tensor tensor = tensor_from(x);
-  const Tensor p = astype(tensor, inexact(tensor.dtype()));
-  // Near ½ the difference of logarithms would be small beside them.
-  const Tensor is_central = less(absolute(p - 0.5), 0.25);
-  const Tensor centre = where(is_central, p, 0.5), rest = where(is_central, 0.5, p);
-  return where(is_central, 2 * atanh(2 * centre - 1), log(rest) - log1p(-rest));
+  return blockwise({tensor}, [](std::span<const Tensor> operands) {
+    const Tensor p = astype(operands[0], inexact(operands[0].dtype()));
+    // Near ½ the difference of logarithms would be small beside them.
+    const Tensor is_central = less(absolute(p - 0.5), 0.25);
+    const Tensor centre = where(is_central, p, 0.5), rest = where(is_central, 0.5, p);
+    return where(is_central, 2 * atanh(2 * centre - 1), log(rest) - log1p(-rest));
+  });
 }
 
 Tensor sinc(const Operand& x) {
   const Call call("sinc", x);
   const Tensor tensor = tensor_from(x);
   const DType dtype = inexact(tensor.dtype());
-  const Tensor turns = astype(tensor, computed(dtype));
-  // By its series near 0, so that derivatives of any order are there.
-  const Tensor is_near = less(absolute(turns), 0.25);
-  const Tensor square = plait::square(where(is_near, turns, 0) * std::numbers::pi);
-  Tensor series = ones_like(square);
-  for (int k = 8; k > 0; --k) series = 1 - series * square / (2 * k * (2 * k + 1));
-  const Tensor far = where(is_near, 1, turns);
-  return astype(where(is_near, series, sine_of_half_turns(far) / (far * std::numbers::pi)), dtype);
+  return blockwise({tensor}, [&](std::span<const Tensor> operands) {
+    const Tensor turns = astype(operands[0], computed(dtype));
+    // By its series near 0, so that derivatives of any order are there.
+    const Tensor is_near = less(absolute(turns), 0.25);
+    const Tensor square = plait::square(where(is_near, turns, 0) * std::numbers::pi);
+    Tensor series = ones_like(square);
+    for (int k = 8; k > 0; --k) series = 1 - series * square / (2 * k * (2 * k + 1));
+    const Tensor far = where(is_near, 1, turns);
+    const Tensor sine = sine_of_half_turns(far) / (far * std::numbers::pi);
+    return astype(where(is_near, series, sine), dtype);
+  });
 }
 
 Tensor heaviside(const Operand& x, const Operand& at_zero) {
   const Call call("heaviside", x, at_zero);
   const DType dtype = common_dtype(x, at_zero);
-  const Tensor number = x.as(dtype);
-  const Tensor step = where(isnan(number), number, astype(greater(number, 0), dtype));
-  return where(equal(number, 0), at_zero.as(dtype), stop_gradient(step));
+  return blockwise({x.as(dtype), at_zero.as(dtype)}, [&](std::span<const Tensor> both) {
+    const Tensor& number = both[0];
+    const Tensor step = where(isnan(number), number, astype(greater(number, 0), dtype));
+    return where(equal(number, 0), both[1], stop_gradient(step));
+  });
 }
 
 Tensor float_power(const Operand& a, const Operand& b) {
@@ -389,28 +405,37 @@ Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
     const std::complex<double> i(0, 1);
     return nan_to_num(real(x), replacements) + nan_to_num(imag(x), replacements) * i;
   }
-  const Tensor whole = where(isnan(x), replacements.nan, x);  // refuses a key
-  const double greatest = greatest_of(x.dtype());
-  const Tensor below =
-      where(equal(x, kInfinite), replacements.positive_infinity.value_or(greatest), whole);
-  return where(equal(x, -kInfinite), replacements.negative_infinity.value_or(-greatest), below);
+  return blockwise({x}, [&](std::span<const Tensor> operands) {
+    const Tensor& y = operands[0];
+    const Tensor whole = where(isnan(y), replacements.nan, y);  // refuses a key
+    const double greatest = greatest_of(y.dtype());
+    const Tensor below =
+        where(equal(y, kInfinite), replacements.positive_infinity.value_or(greatest), whole);
+    return where(equal(y, -kInfinite), replacements.negative_infinity.value_or(-greatest), below);
+  });
 }
 
 Tensor lerp(const Operand& start, const Operand& end, const Operand& weight) {
   const Call call("lerp", start, end, weight);
   const DType dtype = inexact(common_dtype({&start, &end, &weight}));
-  const Tensor a = start.as(dtype), b = end.as(dtype), w = weight.as(dtype);
-  const Tensor distance = b - a;
-  return where(less(absolute(w), 0.5), a + w * distance, b - distance * (1 - w));
+  return blockwise({start.as(dtype), end.as(dtype), weight.as(dtype)},
+                   [](std::span<const Tensor> all) {
+                     const Tensor &a = all[0], &b = all[1], &w = all[2], distance = b - a;
+                     return where(less(absolute(w), 0.5), a + w * distance, b - distance * (1 - w));
+                   });
 }
 
 Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {
   const Call call("addcmul", x, a, b);
-  return tensor_from(x) + multiply(a, b) * scale;
+  if (!a.is_tensor() || !b.is_tensor()) return tensor_from(x) + multiply(a, b) * scale;
+  return blockwise({tensor_from(x), a.tensor(), b.tensor()},
+                   [&](std::span<const Tensor> all) { return all[0] + all[1] * all[2] * scale; });
 }
 Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale) {
   const Call call("addcdiv", x, a, b);
-  return tensor_from(x) + divide(a, b) * scale;
+  if (!a.is_tensor() || !b.is_tensor()) return tensor_from(x) + divide(a, b) * scale;
+  return blockwise({tensor_from(x), a.tensor(), b.tensor()},
+                   [&](std::span<const Tensor> all) { return all[0] + all[1] / all[2] * scale; });
 }
 
 Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness) {
@@ -418,11 +443,13 @@ Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness) {
   expect_not_negative("relative tolerance", closeness.relative);
   expect_not_negative("absolute tolerance", closeness.absolute);
   const DType dtype = wide(common_dtype(a, b));
-  const Tensor x = a.as(dtype), y = b.as(dtype);
-  const Tensor limit = absolute(y) * closeness.relative + closeness.absolute;
-  const Tensor near = less_equal(absolute(x - y), limit) & isfinite(x) & isfinite(y);
-  const Tensor close = near | equal(x, y);
-  return closeness.equal_nan ? close | (isnan(x) & isnan(y)) : close;
+  return blockwise({a.as(dtype), b.as(dtype)}, [&](std::span<const Tensor> both) {
+    const Tensor &x = both[0], &y = both[1];
+    const Tensor limit = absolute(y) * closeness.relative + closeness.absolute;
+    const Tensor near = less_equal(absolute(x - y), limit) & isfinite(x) & isfinite(y);
+    const Tensor close = near | equal(x, y);
+    return closeness.equal_nan ? close | (isnan(x) & isnan(y)) : close;
+  });
 }
 
 Tensor allclose(const Operand& a, const Operand& b, const Closeness& closeness) {

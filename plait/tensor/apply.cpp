@@ -167,9 +167,9 @@ class Rows {
 
   explicit Rows(DType dtype) : dtype_(dtype) {}
 
-  bool add(const Array& array) {
+  bool add(const Array& array, DType dtype) {
     if (first_ == nullptr) first_ = &array;
-    if (array.dtype() != dtype_ || array.sizes() != first_->sizes()) return false;
+    if (array.dtype() != dtype || array.sizes() != first_->sizes()) return false;
     const bool repeats =
         std::ranges::all_of(array.layout().strides, [](int64_t s) { return s == 0; });
     if (!repeats && !array.is_contiguous()) return false;
@@ -257,16 +257,17 @@ Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
 }
 
 Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
-                     std::span<const RowOperand> operands) {
+                     std::span<const RowOperand> operands, std::optional<DType> first) {
   const bool runs_now = Trace::current() == nullptr && AutocastScope::current() == nullptr;
   if (!runs_now || !primitive.takes.contains(dtype)) return {};
   const Kernel& kernel = kernel_of(primitive);
   if (kernel.run_row == nullptr || operands.size() > Rows::kMost) return {};
   Rows rows(dtype);
   for (const RowOperand& operand : operands) {
+    const DType wanted = &operand == operands.data() ? first.value_or(dtype) : dtype;
     if (operand.tensor == nullptr) {
       rows.add(operand.number->element());
-    } else if (operand.tensor->derivation() || !rows.add(operand.tensor->array())) {
+    } else if (operand.tensor->derivation() || !rows.add(operand.tensor->array(), wanted)) {
       return {};
     }
   }

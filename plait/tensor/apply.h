@@ -3,6 +3,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -32,9 +33,9 @@ struct RowOperand {
 };
 // The short way of an elementwise operation, where the tensors are concrete, of this dtype, alike
 // and without gaps: they are neither copied nor looked at by a type rule. Nothing (an empty tensor)
-// where it cannot be gone.
+// where it cannot be gone. The first operand may be of another dtype, as that of select is.
 Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
-                     std::span<const RowOperand> operands);
+                     std::span<const RowOperand> operands, std::optional<DType> first = {});
 
 // As apply, with x as the operand number `place`, where memory of x that nobody else has may become
 // the result's. x is given away, unless it fails.

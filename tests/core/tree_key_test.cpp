@@ -209,34 +209,20 @@ TEST(TreeKey, AnEmptyKeyDiffersFromAll) {
   EXPECT_EQ(explain_difference(TreeKey(), key_of(1)), "one of the keys is empty");
 }
 
-// The inverse of mix_bits: a product is undone by the inverse factor (modulo 2^64), a shifted xor
-// by itself repeated.
-uint64_t unmix_bits(uint64_t x) {
-  const auto unshift = [](uint64_t y, int shift) {
-    for (int known = shift; known < 64; known *= 2) y ^= y >> known;
-    return y;
-  };
-  const auto inverse = [](uint64_t factor) {
-    uint64_t result = factor;  // right in its lowest 3 bits; each step of Newton's doubles them
-    for (int i = 0; i < 5; ++i) result *= 2 - factor * result;
-    return result;
-  };
-  x = unshift(x, 31) * inverse(0x94d049bb133111eb);
-  x = unshift(x, 27) * inverse(0xbf58476d1ce4e5b9);
-  return unshift(x, 30);
-}
-
 TEST(TreeKey, KeysWithTheSameHashAreStillCompared) {
   using Two = std::pair<uint64_t, uint64_t>;
   const auto token = [](const TreeType& type, uint64_t word) {
     return std::rotl(uint64_t{reinterpret_cast<uintptr_t>(&type)}, 32) ^ word;
   };
+  const auto joined = [](uint64_t hash, uint64_t next) {
+    return (std::rotl(hash, 23) ^ next) * 0x9e3779b97f4a7c15;
+  };
   const TreeType& number = trees::kType<uint64_t>;
-  const uint64_t start = hash_combine(hash_bytes(""), token(trees::kType<Two>, 0));
-  const uint64_t after_1 = hash_combine(start, token(number, 1));
-  const uint64_t after_2 = hash_combine(start, token(number, 2));
-  // hash_combine(after_1, of 3) == hash_combine(after_2, of `other`)
-  const uint64_t other = token(number, unmix_bits(after_1 + mix_bits(token(number, 3)) - after_2));
+  const uint64_t start = joined(hash_bytes(""), token(trees::kType<Two>, 0));
+  const uint64_t after_1 = joined(start, token(number, 1));
+  const uint64_t after_2 = joined(start, token(number, 2));
+  // joined(after_1, of 3) == joined(after_2, of `other`)
+  const uint64_t other = std::rotl(after_1, 23) ^ std::rotl(after_2, 23) ^ 3;
   const TreeKey a = key_of(Two{1, 3}), b = key_of(Two{2, other});
   EXPECT_EQ(a.hash(), b.hash());
   EXPECT_NE(a, b);

@@ -18,6 +18,7 @@ namespace {
 
 // What the headers of ops declare for those who write operations, not for those who use them.
 const std::set<std::string> kInsideHeaders = {"along.h",
+                                              "blockwise.h",
                                               "call.h",
                                               "contraction.h",
                                               "contraction_order.h",
