@@ -230,6 +230,12 @@ class Run {
   void in_pieces(int64_t blocks, int64_t units, int64_t each) const {
     const int64_t pieces = quotient_up(units, each), size = size_of_totals();
     const Buffer totals = Buffer::allocate(blocks * pieces * size);
+    if (blocks == 1 && may_be_decided()) {
+      // Often by the first piece, for which nobody need be woken.
+      const Buffer own = Buffer::allocate(bytes_for(each));
+      reduce(block_at(0), 0, each, own.data());
+      if (is_decided(own.data())) return finish(block_at(0), own.data());
+    }
     std::atomic<bool> has_decided = false;  // one of the pieces, for all
     parallel_chunks(blocks * pieces, [&](int64_t at) {
       const int64_t begin = at % pieces * each, end = std::min(begin + each, units);
@@ -276,8 +282,11 @@ class Run {
   // Whether nothing that follows changes the total.
   bool is_decided(const std::byte* totals) const {
     const bool is_any = kernel_.reduction == ir::Reduction::any;
-    if (width_ > 1 || (!is_any && kernel_.reduction != ir::Reduction::all)) return false;
-    return (*totals != std::byte{0}) == is_any;
+    return may_be_decided() && (*totals != std::byte{0}) == is_any;
+  }
+  bool may_be_decided() const {
+    const ir::Reduction reduction = kernel_.reduction;
+    return width_ == 1 && (reduction == ir::Reduction::any || reduction == ir::Reduction::all);
   }
 
   void add(const Block& block, int64_t unit, std::byte* totals) const {

@@ -20,7 +20,7 @@ constexpr int64_t kChunk = 1 << 13;  // points sorted at a time
 constexpr int64_t kMostBuckets = 256;
 // To put points in buckets takes as long as three threads save.
 constexpr int64_t kBucketThreads = 4, kBucketWork = 1 << 17;
-// Sums of few elements, which each part of the points has for itself; as many parts on any machine.
+// Whole sums of few elements, which each part of the points has for itself.
 constexpr int64_t kFewElements = 1 << 12, kParts = 16, kPointsPerElement = 64;
 
 // From one point's update to the next, where that is the same for all points.
@@ -57,10 +57,8 @@ class Scatter {
     const int64_t grain = std::max<int64_t>(kWork / updates_.row_count, 1);
     if (unique) return share(loops_.loop, nullptr, points, grain);
     if (loops_.grouped != nullptr) return run_grouped(grain);
-    if (combine == Combine::add && points >= kPointsPerElement * x_count_ &&
-        x_count_ <= kFewElements) {
-      return add_in_parts();
-    }
+    const bool has_few = x_count_ <= kFewElements && points >= kPointsPerElement * x_count_;
+    if (has_few && combine == Combine::add && is_integer(array_.dtype())) return add_in_parts();
     const bool is_small = points * updates_.row_count <= kWork;
     if (is_small || thread_count() == 1) {
       return run(loops_.loop, {nullptr, 0, points, 0, inner});

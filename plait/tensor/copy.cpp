@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <type_traits>
 
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
@@ -78,6 +79,47 @@ void copy_row(Word* to, int64_t to_stride, const Word* from, int64_t from_stride
   }
 }
 
+using Four [[gnu::vector_size(16)]] = uint32_t;
+
+Four four_at(const uint32_t* from) {
+  Four words;
+  std::memcpy(&words, from, sizeof words);
+  return words;
+}
+
+// to[row · to_stride + column] = from[column · from_stride + row], four by four in registers.
+void transpose(uint32_t* to, int64_t to_stride, const uint32_t* from, int64_t from_stride,
+               int64_t rows, int64_t columns) {
+  const auto one_by_one = [&](int64_t row_begin, int64_t column_begin, int64_t column_end) {
+    for (int64_t i = row_begin; i < rows; ++i) {
+      for (int64_t j = column_begin; j < column_end; ++j) {
+        to[i * to_stride + j] = from[j * from_stride + i];
+      }
+    }
+  };
+  const int64_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
+  for (int64_t i = 0; i < whole_rows; i += 4) {
+    for (int64_t j = 0; j < whole_columns; j += 4) {
+      const uint32_t* corner = from + j * from_stride + i;
+      const Four a = four_at(corner), b = four_at(corner + from_stride);
+      const Four c = four_at(corner + 2 * from_stride), d = four_at(corner + 3 * from_stride);
+      const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5);
+      const Four ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7);
+      const Four cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5);
+      const Four cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+      const Four lines[] = {__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5),
+                            __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7),
+                            __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5),
+                            __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7)};
+      for (int64_t k = 0; k < 4; ++k) {
+        std::memcpy(to + (i + k) * to_stride + j, &lines[k], sizeof lines[k]);
+      }
+    }
+  }
+  one_by_one(whole_rows, 0, whole_columns);
+  one_by_one(0, whole_columns, columns);
+}
+
 template <class Word>
 void copy_rows(const Plan& plan, Word* to, const Word* from, int64_t begin, int64_t end) {
   const Dimension row = plan.row, column = plan.column;
@@ -95,6 +137,13 @@ void copy_rows(const Plan& plan, Word* to, const Word* from, int64_t begin, int6
   const int64_t width = tiled ? kTile : column.size;
   for (int64_t at = 0; at < column.size; at += width) {
     const int64_t count = std::min(width, column.size - at);
+    if constexpr (std::is_same_v<Word, uint32_t>) {
+      if (tiled && row.from == 1 && column.to == 1) {
+        transpose(to + begin * row.to + at, row.to, from + begin + at * column.from, column.from,
+                  end - begin, count);
+        continue;
+      }
+    }
     for (int64_t i = begin; i < end; ++i) {
       copy_row(to + i * row.to + at * column.to, column.to, from + i * row.from + at * column.from,
                column.from, count);
