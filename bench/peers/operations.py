@@ -13,7 +13,26 @@ DTYPES = ("f32", "bf16", "i32")
 
 # Why an operation may be slower than the fastest peer: by "name", or "name dtype", or "name dtype size". The key that says
 # most counts.
-REASONS = {}
+REASONS = {
+    f"{name} f32 100k": text for names, text in (
+        ("exp exp2 log log2 log10 log1p sin cos tan asin acos atan sinh cosh tanh atanh erf erfinv erfc sigmoid logaddexp power "
+         "xlogy gelu silu elu",
+         "computed in lanes of f64 and rounded once at the end, for accuracy; the peers compute in f32"),
+        ("lerp addcmul addcdiv nan_to_num leaky_relu isclose",
+         "several loops, a block of 8,192 elements after the other; the peer has a loop for just this"),
+        ("kron outer", "rows of 39 or 320 elements, each of which is a call of the loop"),
+        ("scatter_add gather take bincount histogram",
+         "where each index leads is found, checked and written down first: one out of range is an error that changes nothing"),
+        ("partition", "all is sorted, where the peer leaves in disorder what is not asked for"),
+        ("interpolate", "gathers, products and sums, along one axis after the other"),
+    ) for name in names.split()
+}
+REASONS |= {f"{name} f32 16M": REASONS[f"{name} f32 100k"] for name in "scatter_add bincount histogram interpolate partition isclose".split()}
+REASONS |= {
+    f"{name} f32 16M": "what is reduced is computed first, in a pass of its own; the peer reads once"
+    for name in ("std", "var", "std of rows", "var of rows", "logsumexp", "logsumexp of rows", "logsumexp of columns", "nansum",
+                 "nansum of rows", "nansum of columns", "count_nonzero")
+}
 
 
 @dataclasses.dataclass

@@ -9,6 +9,7 @@
 #include "plait/core/thread_team.h"
 #include "plait/cpu/elementwise.h"
 #include "plait/cpu/indexed_rows.h"
+#include "plait/cpu/product_grid.h"
 #include "plait/cpu/scatter_loops.h"
 
 namespace plait {
@@ -57,18 +58,18 @@ class Scatter {
     const int64_t grain = std::max<int64_t>(kWork / updates_.row_count, 1);
     if (unique) return share(loops_.loop, nullptr, points, grain);
     if (loops_.grouped != nullptr) return run_grouped(grain);
-    const bool has_few = x_count_ <= kFewElements && points >= kPointsPerElement * x_count_;
-    if (has_few && combine == Combine::add && is_integer(array_.dtype())) return add_in_parts();
-    const bool is_small = points * updates_.row_count <= kWork;
-    if (is_small || thread_count() == 1) {
+    const int64_t work = points * updates_.row_count;
+    if (work <= kWork || thread_count() == 1) {
       return run(loops_.loop, {nullptr, 0, points, 0, inner});
     }
+    const bool has_few = x_count_ <= kFewElements && points >= kPointsPerElement * x_count_;
+    if (has_few && combine == Combine::add && is_integer(array_.dtype())) return add_in_parts();
     if (inner / kColumns >= thread_count()) {
       return parallel_for(inner, kColumns, [&](int64_t first, int64_t last) {
         run(loops_.loop, {nullptr, 0, points, first, last});
       });
     }
-    if (thread_count() < kBucketThreads || points * updates_.row_count < kBucketWork) {
+    if (thread_count() < kBucketThreads || work < kBucketWork) {
       return run(loops_.loop, {nullptr, 0, points, 0, inner});
     }
     run_in_buckets();
@@ -78,7 +79,7 @@ class Scatter {
   void run(RowLoop loop, const RowPart& part) const { loop(updates_, part, x_, from_); }
 
   void add_in_parts() const {
-    const int64_t each = (updates_.points + kParts - 1) / kParts;
+    const int64_t each = quotient_up(updates_.points, kParts);
     std::array<Array, kParts> sums;
     parallel_chunks(kParts, [&](int64_t part) {
       Array& sum = sums[static_cast<size_t>(part)];

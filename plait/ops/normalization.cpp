@@ -257,7 +257,7 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
   }
   Tensor scale = rsqrt(variance + options.epsilon);
   if (options.weight) scale = scale * by_channel(astype(options.weight, scale.dtype()), rank);
-  const Tensor normed = std::move(centred) * scale;
+  const Tensor normed = centred * scale;
   result.values = astype(scaled(normed, {}, by_channel(options.bias, rank)), inexact(x.dtype()));
   return result;
 }

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/ops/activation.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
@@ -14,6 +15,7 @@
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/sort.h"
+#include "plait/ops/special.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 #include "plait/transform/tape.h"
@@ -33,6 +35,15 @@ TEST(Grad, OfANumber) {
   EXPECT_EQ(value_of(grad(grad(grad(grad(cube))))(number(3))), 0);
   EXPECT_NEAR(value_of(grad(grad([](Tensor x) { return exp(2 * x); }))(number(1))), 4 * std::exp(2),
               1e-12);
+}
+
+// Of large tensors composites of operations go block by block, but where they are followed.
+TEST(Grad, ThroughLargeTensors) {
+  const Tensor x = sin(astype(iota(20'001), DType::f64));
+  const auto f = [](const Tensor& x) { return sum(gelu(x) * lerp(x, 2 * x, x)); };
+  const Tensor whole = grad(f)(x);
+  const Tensor part = grad(f)(x[Slice{10'000, 10'003}]);
+  expect_alike(whole[Slice{10'000, 10'003}], part);
 }
 
 TEST(Grad, ByAnArray) {
