@@ -5,7 +5,7 @@
 #include "plait/ops/philox.h"
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/random_kernels.cpp"
-#include "plait/cpu/float_functions.inl"
+#include "plait/cpu/double_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plait/cpu/lanes.inl"
+#include "plait/cpu/single_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -32,24 +32,12 @@ HWY_INLINE Lane<T> all(T value) {
   return hn::Set(Tag<T>(), value);
 }
 
-// e^x for x <= 0, and NaN: x = n ln 2 + r with |r| <= ln(2) / 2, and Taylor's series of r. 2^n is
-// made 2^64 times as great at first, so that it is normal where the result is not.
+// e^x for x <= 0, and NaN. 2^n is made 2^64 times as great at first, so that it is normal where the
+// result is not.
 HWY_INLINE Lane<float> exp_of_negative(Lane<float> x) {
-  using Bits = hn::Rebind<uint32_t, Tag<float>>;
-  constexpr std::array<float, 7> kSeries = {1.0F,       1.0F / 2,   1.0F / 6,   1.0F / 24,
-                                            1.0F / 120, 1.0F / 720, 1.0F / 5040};
-  constexpr float kLn2High = 0x1.62e4p-1F, kLn2Low = 0x1.7f7d1cp-20F, kRounder = 0x1.8p23F;
-  const Lane<float> clamped = hn::Max(x, all(-110.0F));
-  const Lane<float> sum = hn::MulAdd(clamped, all(0x1.715476p0F), all(kRounder));
-  const Lane<float> n = sum - all(kRounder);
-  Lane<float> r = hn::NegMulAdd(n, all(kLn2High), clamped);
-  r = hn::NegMulAdd(n, all(kLn2Low), r);
-  Lane<float> series = all(kSeries.back());
-  for (size_t i = kSeries.size() - 1; i-- > 0;) series = hn::MulAdd(series, r, all(kSeries[i]));
-  const Lane<float> power = hn::BitCast(
-      Tag<float>(), hn::ShiftLeft<23>(hn::BitCast(Bits(), sum) + hn::Set(Bits(), 127 + 64)));
-  const Lane<float> result = hn::MulAdd(series * r, power, power) * all(0x1p-64F);
-  return hn::IfThenElse(x == x, result, x);
+  const single::Reduced y = single::reduced(hn::Max(x, all(-110.0F)));
+  const Lane<float> power = single::power_of_two(y, 64);
+  return single::or_nan(x, hn::MulAdd(single::small_expm1(y.r), power, power) * all(0x1p-64F));
 }
 
 HWY_INLINE Lane<double> exp_of_negative(Lane<double> x) {

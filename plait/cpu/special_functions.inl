@@ -3,7 +3,7 @@
 // Chebyshev's points, to within 1e-9 but where it is said.
 #include "plait/core/special_functions.h"
 #include "plait/cpu/float_division.h"
-#include "plait/cpu/float_functions.inl"
+#include "plait/cpu/single_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -42,7 +42,6 @@ HWY_INLINE V angle_of_half_plane(V y, V x) {
   const V a = angle(y, hn::Abs(x));
   return hn::IfThenElse(hn::CopySign(constant(1), x) < constant(0), constant(kPi) - a, a);
 }
-HWY_INLINE V cathetus(V x) { return hn::Sqrt((constant(1) - x) * (constant(1) + x)); }
 
 struct Atan2 {
   static constexpr int kArity = 2;
@@ -50,19 +49,6 @@ struct Atan2 {
     return hn::CopySign(angle_of_half_plane(hn::Abs(y), x), y);
   }
 };
-struct Atan {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) { return hn::CopySign(angle(hn::Abs(x), constant(1)), x); }
-};
-struct Asin {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) { return hn::CopySign(angle(hn::Abs(x), cathetus(x)), x); }
-};
-struct Acos {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) { return angle_of_half_plane(cathetus(x), x); }
-};
-
 struct Asinh {
   static constexpr int kArity = 1;
   static HWY_INLINE V of(D, V x) {
@@ -147,11 +133,15 @@ struct FloorDivide {
   }
 };
 
-// Up to 1 one less the series of erf; from there e^(-x^2) times what changes slowly, in terms of
-// (x - 3) / (x + 3). Beyond 10.5 it is 0.
+// Up to 1 one less the odd series of erf; from there e^(-x^2) times what changes slowly, in terms
+// of (x - 3) / (x + 3). Beyond 10.5 it is 0.
 struct Erfc {
   static constexpr int kArity = 1;
-  static HWY_INLINE V of(D d, V x) {
+  static HWY_INLINE V of(D, V x) {
+    constexpr std::array<double, 8> kNear = {1.1283791670623575,     -0.3761263847598959,
+                                             0.1128378262204504,     -0.026865438309519075,
+                                             0.005221053409713216,   -0.0008484396509190119,
+                                             0.00011268253591169229, -9.673589935626818e-06};
     constexpr std::array<double, 11> kFar = {
         0.179001151187714,      -0.3262335602417771,   0.24560380024619963,  -0.15011592246373553,
         0.07166589070573899,    -0.024392781425990474, 0.004268444858320074, 0.000710104004982288,
@@ -160,7 +150,7 @@ struct Erfc {
     const V t = quotient(size - constant(3), size + constant(3));
     const V far = exp_of_clamped(constant(0) - size * size) * polynomial(t, kFar);
     const V of_size = hn::IfThenElse(x < constant(0), constant(2) - far, far);
-    const V near = constant(1) - Erf::of(d, x);
+    const V near = hn::NegMulAdd(x, polynomial(size * size, kNear), constant(1));
     return or_nan(x, hn::IfThenElse(size < constant(1), near, of_size));
   }
 };

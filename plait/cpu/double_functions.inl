@@ -1,6 +1,7 @@
-// Functions of f32, computed in lanes of f64: then a series that stops at 1e-9 and one rounding at
-// the end are exact but for the rounding, nothing overflows before the end, and subnormal numbers
-// are normal. Each takes every f32.
+// Functions of f32, computed in lanes of f64, and what others of that kind are made of: a series
+// that stops at 1e-9 and one rounding at the end are exact but for the rounding, nothing overflows
+// before the end, and subnormal numbers are normal. Each takes every f32. Those that lanes of f32
+// compute as well are in single_functions.inl.
 //
 // The series are those of Taylor, on ranges made short: their coefficients say what they are.
 #include <array>
@@ -21,7 +22,6 @@ using DBits = hn::Rebind<uint64_t, D>;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-constexpr double kLarge = 1e38;  // near the greatest f32
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
 // A number added to this one is rounded to a whole one, which the low bits of the sum hold.
 constexpr double kRounder = 0x1.8p52;
@@ -78,71 +78,9 @@ HWY_INLINE V exp_of_clamped(V x) {
   const Reduced x2 = reduced(x);
   return hn::MulAdd(x2.power, small_expm1(x2.r), x2.power);
 }
-HWY_INLINE V expm1_of_clamped(V x) {
-  const Reduced x2 = reduced(x);
-  return hn::MulAdd(x2.power, small_expm1(x2.r), x2.power - constant(1));
-}
 
 // Beyond these, f32 has 0 and infinity.
 HWY_INLINE V exp_range(V x) { return clamped(x, -110, 90); }
-
-struct Exp {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) { return or_nan(x, exp_of_clamped(exp_range(x))); }
-};
-
-struct Exp2 {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) {
-    const V y = clamped(x, -160, 130);
-    const V sum = y + constant(kRounder);
-    const V power = power_of_whole(sum);
-    const V r = (y - (sum - constant(kRounder))) * constant(kLn2);
-    return or_nan(x, hn::MulAdd(power, small_expm1(r), power));
-  }
-};
-
-struct Expm1 {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) {
-    return or_nan(x, hn::CopySign(expm1_of_clamped(exp_range(x)), x));
-  }
-};
-
-struct Sigmoid {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) {
-    const V e = exp_of_clamped(constant(0) - hn::Min(hn::Abs(x), constant(110)));
-    const V above = hn::IfThenElse(x < constant(0), e, constant(1));
-    return or_nan(x, quotient(above, constant(1) + e));
-  }
-};
-
-struct Tanh {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) {
-    const V twice = hn::Min(hn::Abs(x) + hn::Abs(x), constant(40));
-    const V t = expm1_of_clamped(twice);
-    return or_nan(x, hn::CopySign(quotient(t, t + constant(2)), x));
-  }
-};
-
-struct Sinh {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) {
-    const V t = expm1_of_clamped(hn::Min(hn::Abs(x), constant(92)));
-    const V part = quotient(t, hn::Min(t + constant(1), constant(kLarge)));
-    return or_nan(x, hn::CopySign(constant(0.5) * (t + part), x));
-  }
-};
-
-struct Cosh {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) {
-    const V e = exp_of_clamped(hn::Min(hn::Abs(x), constant(92)));
-    return or_nan(x, constant(0.5) * (e + quotient(constant(1), hn::Min(e, constant(kLarge)))));
-  }
-};
 
 // x = 2^k m with m between sqrt(1/2) and sqrt(2), for a normal x above 0.
 struct Scaled {
@@ -189,21 +127,6 @@ HWY_INLINE V log_limits(V x, V result) {
       hn::IfThenElse(x == zero, constant(-kInfinity), hn::IfThenElse(x < zero, constant(kNan), x));
   return hn::IfThenElse(hn::And(x > zero, x < infinity), result, unusual);
 }
-
-struct Log {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) { return log_limits(x, log_of_normal(x)); }
-};
-struct Log2 {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) { return log_limits(x, log_of_normal(x) * constant(1 / kLn2)); }
-};
-struct Log10 {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) {
-    return log_limits(x, log_of_normal(x) * constant(0x1.bcb7b1526e50ep-2));
-  }
-};
 
 // Where 1 + x needs no scaling, x itself is what it is beside 1. `x` must be above -1 and finite.
 HWY_INLINE V log1p_of_finite(V x) {
@@ -291,27 +214,6 @@ struct Tan {
     if (!is_turnable(d, x)) return one_by_one<std::tan>(x);
     const Turned t = turned(x);
     return hn::IfThenElse(x == constant(0), x, quotient(sine_after(t, 0), sine_after(t, 1)));
-  }
-};
-
-// Up to 1 the odd series; from there 1 - e^p with p near ln erfc, in terms of (|x| - 2.5) / 1.5;
-// from 4 on it is 1. Both are fitted at Chebyshev's points and within 1e-9.
-struct Erf {
-  static constexpr int kArity = 1;
-  static HWY_INLINE V of(D, V x) {
-    constexpr std::array<double, 8> kNear = {1.1283791670623575,     -0.3761263847598959,
-                                             0.1128378262204504,     -0.026865438309519075,
-                                             0.005221053409713216,   -0.0008484396509190119,
-                                             0.00011268253591169229, -9.673589935626818e-06};
-    constexpr std::array<double, 9> kFar = {
-        -7.806815277051932,    -8.029021021609276,      -2.123760690613115,
-        -0.036647494917661255, 0.010961124067667987,    -0.003190472809695235,
-        0.0008815708789510755, -0.00022740341231716936, 4.136663336800013e-05};
-    const V size = hn::Min(hn::Abs(x), constant(4));
-    const V t = hn::MulAdd(size, constant(1 / 1.5), constant(-2.5 / 1.5));
-    const V far = constant(0) - expm1_of_clamped(polynomial(t, kFar));
-    const V near = size * polynomial(size * size, kNear);
-    return or_nan(x, hn::CopySign(hn::IfThenElse(size < constant(1), near, far), x));
   }
 };
 
