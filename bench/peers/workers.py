@@ -1,5 +1,6 @@
 """Processes that run one library each, and how they are timed beside each other."""
 
+import contextlib
 import statistics
 import subprocess
 import sys
@@ -50,7 +51,8 @@ class Worker:
         return answer.strip()
 
     def close(self):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):  # it has ended by itself
+            self.process.stdin.close()
         self.process.wait()
 
 
@@ -59,9 +61,12 @@ def timed(workers, rounds, least_seconds=LEAST_SECONDS, most_seconds=None):
     than `most_seconds`."""
     counts, round_seconds = {}, 0
     for contender, worker in workers.items():
-        first = float(worker.ask("run", 1))
-        counts[contender] = max(1, min(1000, round(least_seconds / max(first, 1e-7))))
-        round_seconds += first * counts[contender]
+        count, each = 1, float(worker.ask("run", 1))
+        while count < (wanted := max(1, min(1000, round(least_seconds / max(each, 1e-7))))) // 2:  # the first run is slow
+            count = wanted
+            each = float(worker.ask("run", count))
+        counts[contender] = wanted
+        round_seconds += each * wanted
     if most_seconds is not None:
         rounds = max(1, min(rounds, round(most_seconds / round_seconds)))
     seconds = {contender: [] for contender in workers}
