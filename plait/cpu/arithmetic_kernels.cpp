@@ -106,8 +106,9 @@ struct Remainder {
   static T of(T a, T b) {
     const T rest = Fmod::of(a, b);
     if constexpr (std::is_signed_v<T>) {
+      // As a mask, since GCC does not vectorise the choice.
       const bool is_other = (rest != 0) & ((rest < 0) != (b < 0));
-      return static_cast<T>(Wide<T>(rest) + Wide<T>(is_other ? b : T{0}));
+      return static_cast<T>(Wide<T>(rest) + (Wide<T>(b) & (0 - Wide<T>(is_other))));
     } else {
       return rest;
     }
@@ -326,6 +327,20 @@ struct CopySign {
   }
 };
 
+// Of the sign bit of a half: neither widened nor narrowed.
+constexpr uint16_t kSignOfHalf = 0x8000;
+struct NegativeHalf {
+  static uint16_t of(uint16_t a) { return a ^ kSignOfHalf; }
+};
+struct AbsoluteHalf {
+  static uint16_t of(uint16_t a) { return a & static_cast<uint16_t>(~kSignOfHalf); }
+};
+struct CopySignOfHalf {
+  static uint16_t of(uint16_t magnitude, uint16_t sign) {
+    return static_cast<uint16_t>(AbsoluteHalf::of(magnitude) | (sign & kSignOfHalf));
+  }
+};
+
 // By squaring, block after block, as often as the greatest exponent of the block asks for. A
 // negative exponent leaves the whole part of a fraction.
 template <class T>
@@ -477,6 +492,14 @@ void add_boolean(Kernels& kernels) {
   add_unary<LogicalNot, uint8_t>(kernels, "logical_not", DType::boolean);
 }
 
+void add_signs_of_halves(Kernels& kernels) {
+  for (const DType dtype : {DType::f16, DType::bf16}) {
+    add_unary<NegativeHalf, uint16_t>(kernels, "negative", dtype);
+    add_unary<AbsoluteHalf, uint16_t>(kernels, "absolute", dtype);
+    add_binary<CopySignOfHalf, uint16_t>(kernels, "copysign", dtype);
+  }
+}
+
 // Of dtypes that are no integers, as bits.
 void add_selects(Kernels& kernels) {
   for (const DType dtype : {DType::boolean, DType::f8e4m3, DType::f8e5m2}) {
@@ -501,6 +524,7 @@ void add_arithmetic_kernels(Kernels& kernels) {
   add_integer<uint32_t>(kernels);
   add_integer<uint64_t>(kernels);
   add_boolean(kernels);
+  add_signs_of_halves(kernels);
   add_selects(kernels);
 }
 

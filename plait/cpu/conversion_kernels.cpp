@@ -1,5 +1,5 @@
-// Conversions of floats to integers, bools and complex numbers, and of what narrow floats are made
-// of.
+// Conversions of floats to integers, bools and complex numbers, of numbers that are used most to
+// each other, and of what narrow floats are made of.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/conversion_kernels.cpp"
 #include <cmath>
@@ -40,6 +40,7 @@ struct IsNotZero {
     return x != 0;
   }
 };
+// The loop converts what it stores.
 struct Cast {
   template <class T>
   static T of(T x) {
@@ -71,9 +72,9 @@ void add_to_complex(Conversions& table) {
   (add<Cast, std::complex<float>, From>(table, kDTypeOf<From>, DType::c64), ...);
   (add<Cast, std::complex<double>, From>(table, kDTypeOf<From>, DType::c128), ...);
 }
-template <class... From>
+template <class To, class... From>
 void add_casts(Conversions& table) {
-  (add<Cast, float, From>(table, kDTypeOf<From>, DType::f32), ...);
+  (add<Cast, To, From>(table, kDTypeOf<From>, kDTypeOf<To>), ...);
 }
 template <class... From>
 void add_sticky(Conversions& table) {
@@ -88,12 +89,19 @@ void add_conversions(Conversions& table) {
   add_to_integers<double, int8_t, int16_t, int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t>(
       table);
   add_to_bool<float, double, int8_t, int16_t, int32_t, int64_t>(table);
-  add<Cast, double, float>(table, DType::f32, DType::f64);
+  add_casts<float, int32_t, int64_t, uint8_t, double>(table);
+  add_casts<double, int32_t, int64_t, uint8_t, float>(table);
+  add_casts<int32_t, int64_t, uint8_t>(table);
+  add_casts<int64_t, int32_t, uint8_t>(table);
+  add_casts<uint8_t, int32_t, int64_t>(table);
+  add<Cast, float, uint8_t>(table, DType::boolean, DType::f32);
+  add<Cast, int32_t, uint8_t>(table, DType::boolean, DType::i32);
+  add<Cast, int64_t, uint8_t>(table, DType::boolean, DType::i64);
   add_to_complex<float, double, std::complex<float>, std::complex<double>>(table);
 }
 
 void add_sticky_conversions(Conversions& table) {
-  add_casts<int8_t, int16_t, uint8_t, uint16_t>(table);
+  add_casts<float, int8_t, int16_t, uint8_t, uint16_t>(table);
   add<Cast, float, uint8_t>(table, DType::boolean, DType::f32);
   add_sticky<int32_t, uint32_t, double>(table);
 }

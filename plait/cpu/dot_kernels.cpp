@@ -37,6 +37,20 @@ double product(T a, T b) {
   }
 }
 
+template <class V>
+double total_of(V sums) {
+  using Element = hn::TFromV<V>;
+  constexpr size_t kLanes = hn::MaxLanes(hn::ScalableTag<Element>());
+  Element lanes[kLanes];
+  hn::StoreU(sums, hn::ScalableTag<Element>(), lanes);
+  double even = 0, odd = 0;
+  for (size_t i = 0; i + 1 < kLanes; i += 2) {
+    even += lanes[i];
+    odd += lanes[i + 1];
+  }
+  return kLanes == 1 ? lanes[0] : even + odd;
+}
+
 // Four vectors of sums, so that one addition need not wait for the one before.
 template <class T>
 double dot(const std::byte* left, const std::byte* right, int64_t count) {
@@ -53,20 +67,45 @@ double dot(const std::byte* left, const std::byte* right, int64_t count) {
     fourth = hn::MulAdd(load(a + i + 3 * kLanes), load(b + i + 3 * kLanes), fourth);
   }
   for (; i + kLanes <= count; i += kLanes) first = hn::MulAdd(load(a + i), load(b + i), first);
-  Sum<T> sums[kLanes];
-  hn::StoreU((first + second) + (third + fourth), d, sums);
-  double total = 0;
-  for (const Sum<T> sum : sums) total += sum;
+  double total = total_of((first + second) + (third + fourth));
   for (; i < count; ++i) total += product(a[i], b[i]);
   return total;
+}
+
+// What is loaded of b serves all rows.
+template <class T>
+void dots_of_rows(const std::byte* left, int64_t stride, const std::byte* right, int64_t count,
+                  double* totals) {
+  static_assert(kDotRows == 4);
+  const auto* b = reinterpret_cast<const T*>(right);
+  const auto row = [&](int64_t r) { return reinterpret_cast<const T*>(left + r * stride); };
+  const T *a0 = row(0), *a1 = row(1), *a2 = row(2), *a3 = row(3);
+  const hn::ScalableTag<Sum<T>> d;
+  constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<Sum<T>>()));
+  auto sum0 = hn::Set(d, 0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    const auto column = load(b + i);
+    sum0 = hn::MulAdd(load(a0 + i), column, sum0);
+    sum1 = hn::MulAdd(load(a1 + i), column, sum1);
+    sum2 = hn::MulAdd(load(a2 + i), column, sum2);
+    sum3 = hn::MulAdd(load(a3 + i), column, sum3);
+  }
+  totals[0] += total_of(sum0);
+  totals[1] += total_of(sum1);
+  totals[2] += total_of(sum2);
+  totals[3] += total_of(sum3);
+  for (; i < count; ++i) {
+    for (int64_t r = 0; r < kDotRows; ++r) totals[r] += product(row(r)[i], b[i]);
+  }
 }
 
 }  // namespace
 
 void add_dot_kernels(DotKernels& kernels) {
-  kernels.push_back({DType::f64, dot<double>});
-  kernels.push_back({DType::f32, dot<float>});
-  kernels.push_back({DType::bf16, dot<BFloat16>});
+  kernels.push_back({DType::f64, dot<double>, dots_of_rows<double>});
+  kernels.push_back({DType::f32, dot<float>, dots_of_rows<float>});
+  kernels.push_back({DType::bf16, dot<BFloat16>, dots_of_rows<BFloat16>});
 }
 
 }  // namespace HWY_NAMESPACE
@@ -87,21 +126,21 @@ class Table {
       DotKernels kernels;
       kDotKernels[level](kernels);
       for (const DotKernel& kernel : kernels) {
-        levels_[level][static_cast<size_t>(kernel.dtype)] = kernel.run;
+        levels_[level][static_cast<size_t>(kernel.dtype)] = kernel;
       }
     }
   }
-  Dot find(DType dtype) const {
+  DotKernel find(DType dtype) const {
     return levels_[static_cast<size_t>(cpu_level()) - 1][static_cast<size_t>(dtype)];
   }
 
  private:
-  std::array<std::array<Dot, kDTypeCount>, kCpuLevelCount> levels_ = {};
+  std::array<std::array<DotKernel, kDTypeCount>, kCpuLevelCount> levels_ = {};
 };
 
 }  // namespace
 
-Dot find_dot(DType dtype) {
+DotKernel find_dot(DType dtype) {
   static Immortal<Table> table;
   return table->find(dtype);
 }

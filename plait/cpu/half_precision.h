@@ -4,8 +4,10 @@
 
 #include <bit>
 #include <cstdint>
+#include <type_traits>
 
 #include "plait/core/element.h"
+#include "plait/cpu/sticky_float.h"
 
 namespace plait {
 
@@ -41,6 +43,32 @@ inline Float16 narrowed_to_f16(float value) {
   result = magnitude >= 0x477ff000 ? 0x7c00 : result;
   result = magnitude > 0x7f800000 ? 0x7e00 | (magnitude >> 13 & 0x3ff) : result;
   return Float16::from_bits(static_cast<uint16_t>(sign | result));
+}
+
+template <class T>
+constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
+
+// Numbers of T as they are computed with.
+template <class State, class T>
+State widened_to(T x) {
+  if constexpr (kIsHalf<T>) {
+    return static_cast<State>(widened(x));
+  } else {
+    return static_cast<State>(x);
+  }
+}
+// Rounded once.
+template <class T, class State>
+T narrowed_to(State state) {
+  if constexpr (kIsHalf<T> && std::is_same_v<State, double>) {
+    return narrowed_to<T>(sticky_float(state));
+  } else if constexpr (std::is_same_v<T, BFloat16>) {
+    return narrowed_to_bf16(state);
+  } else if constexpr (std::is_same_v<T, Float16>) {
+    return narrowed_to_f16(state);
+  } else {
+    return static_cast<T>(state);
+  }
 }
 
 }  // namespace plait

@@ -246,24 +246,37 @@ class Run {
 // Products with one column, of rows and columns that are dense: each row and the column are read
 // once. False where they do not lie so.
 bool run_dots(const Products& products) {
-  const cpu::Dot dot = cpu::find_dot(products.dtype);
-  if (dot == nullptr || products.columns != 1) return false;
+  const cpu::DotKernel kernel = cpu::find_dot(products.dtype);
+  if (kernel.run == nullptr || products.columns != 1) return false;
   if (products.a.column_stride != 1 || products.b.row_stride != 1) return false;
-  const int64_t size = products.element_size(), steps = products.steps;
-  const int64_t count = products.count * products.rows;
-  const auto write = [&](int64_t number, const auto& write_one) {
-    const Products::Single single = products.single(number / products.rows);
-    const int64_t row = number % products.rows;
-    write_one(dot, products.dtype, single.a.data + row * single.a.row_stride * size, single.b.data,
-              steps, single.out.data + row * single.out.row_stride * size);
-  };
+  const int64_t size = products.element_size(), steps = products.steps, rows = products.rows;
+  const int64_t count = products.count * rows;
   if (steps >= cpu::kLongDot && count < 2 * thread_count()) {
-    for (int64_t i = 0; i < count; ++i) write(i, cpu::write_long_dot);
+    for (int64_t i = 0; i < count; ++i) {
+      const Products::Single single = products.single(i / rows);
+      cpu::write_long_dot(kernel, single.a.data + i % rows * single.a.row_stride * size,
+                          single.b.data, steps,
+                          single.out.data + i % rows * single.out.row_stride * size);
+    }
     return true;
   }
-  const int64_t grain = std::max<int64_t>(kDotWork / std::max<int64_t>(steps, 1), 1);
-  parallel_for(count, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) write(i, cpu::write_dot);
+  // Whole groups, so that who is in one does not depend on the threads.
+  const int64_t groups = (rows + cpu::kDotRows - 1) / cpu::kDotRows;
+  const int64_t work = std::max<int64_t>(steps * std::min(rows, cpu::kDotRows), 1);
+  parallel_for(products.count * groups, kDotWork / work + 1, [&](int64_t begin, int64_t end) {
+    while (begin < end) {
+      const Products::Single single = products.single(begin / groups);
+      const int64_t some = std::min(groups - begin % groups, end - begin);
+      const int64_t row = begin % groups * cpu::kDotRows;
+      cpu::write_dots(kernel, {.a = single.a.data + row * single.a.row_stride * size,
+                               .a_stride = single.a.row_stride * size,
+                               .rows = std::min(some * cpu::kDotRows, rows - row),
+                               .b = single.b.data,
+                               .count = steps,
+                               .out = single.out.data + row * single.out.row_stride * size,
+                               .out_stride = single.out.row_stride * size});
+      begin += some;
+    }
   });
   return true;
 }

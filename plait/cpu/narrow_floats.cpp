@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "plait/cpu/dense_loops.inl"
+#include "plait/cpu/half_precision.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -36,11 +37,9 @@ struct Widen {
     const uint32_t sign = (code & ~C::kMagnitudes) << (32 - C::kBits);
     uint32_t bits = magnitude << C::kDropped;
     // Read as an f32 this has the wrong bias, which a product mends, also for subnormal numbers.
-    if constexpr (format.bias() != 127) {
-      const auto scale = std::bit_cast<float>(power_of_two(127 - format.bias()));
-      bits = std::bit_cast<uint32_t>(std::bit_cast<float>(bits) * scale);
-      bits |= magnitude >= C::kPastMax ? kInfinity32 : 0;
-    }
+    const auto scale = std::bit_cast<float>(power_of_two(127 - format.bias()));
+    bits = std::bit_cast<uint32_t>(std::bit_cast<float>(bits) * scale);
+    bits |= magnitude >= C::kPastMax ? kInfinity32 : 0;
     return std::bit_cast<float>(bits | sign);
   }
 };
@@ -56,16 +55,13 @@ struct Narrow {
     const uint32_t odd = (magnitude >> C::kDropped) & 1;
     const uint32_t rounded = (magnitude + (kHalf - 1) + odd) >> C::kDropped;
     uint32_t code = rounded - (static_cast<uint32_t>(127 - format.bias()) << format.mantissa_bits);
-    if constexpr (format.bias() != 127) {
-      // Of a sum with a number whose last bit is the smallest subnormal one, f32 rounds that bit.
-      constexpr uint32_t kUnit = power_of_two(24 - format.bias() - format.mantissa_bits);
-      const float sum = std::bit_cast<float>(magnitude) + std::bit_cast<float>(kUnit);
-      const bool subnormal = magnitude < power_of_two(1 - format.bias());
-      code = subnormal ? std::bit_cast<uint32_t>(sum) - kUnit : code;
-    }
+    // Of a sum with a number whose last bit is the smallest subnormal one, f32 rounds that bit.
+    constexpr uint32_t kUnit = power_of_two(24 - format.bias() - format.mantissa_bits);
+    const float sum = std::bit_cast<float>(magnitude) + std::bit_cast<float>(kUnit);
+    const bool subnormal = magnitude < power_of_two(1 - format.bias());
+    code = subnormal ? std::bit_cast<uint32_t>(sum) - kUnit : code;
     const bool beyond = (magnitude >= power_of_two(format.bias() + 2)) | (code > C::kPastMax);
-    constexpr bool kBeyondIsReal = format.bias() != 127;
-    code = kBeyondIsReal && beyond ? C::kPastMax : code;
+    code = beyond ? C::kPastMax : code;
     constexpr uint32_t kQuiet = 1u << (format.mantissa_bits - 1);
     const uint32_t nan = C::kPastMax | kQuiet | ((magnitude >> C::kDropped) & C::kMantissas);
     code = magnitude > kInfinity32 ? nan : code;
@@ -73,17 +69,25 @@ struct Narrow {
   }
 };
 
-template <class T>
+// The upper half of an f32.
+struct WidenUpper {
+  static float of(uint16_t code) { return widened(BFloat16::from_bits(code)); }
+};
+struct NarrowUpper {
+  static uint16_t of(float value) { return narrowed_to_bf16(value).bits(); }
+};
+
+template <class T, class Wider = Widen<T::kFormat>, class Narrower = Narrow<T::kFormat>>
 void add(NarrowFloats& table) {
-  table.push_back({kDTypeOf<T>, unary_loop<Widen<T::kFormat>, float, typename T::Bits>,
-                   unary_loop<Narrow<T::kFormat>, typename T::Bits, float>});
+  table.push_back({kDTypeOf<T>, unary_loop<Wider, float, typename T::Bits>,
+                   unary_loop<Narrower, typename T::Bits, float>});
 }
 
 }  // namespace
 
 void add_narrow_floats(NarrowFloats& table) {
   add<Float16>(table);
-  add<BFloat16>(table);
+  add<BFloat16, WidenUpper, NarrowUpper>(table);
   add<Float8E4M3>(table);
   add<Float8E5M2>(table);
 }

@@ -10,7 +10,6 @@
 #include "plait/core/thread_team.h"
 #include "plait/cpu/half_precision.h"
 #include "plait/cpu/row_view.h"
-#include "plait/cpu/sticky_float.h"
 
 namespace plait {
 namespace {
@@ -32,34 +31,16 @@ struct WideOf<T> {
   using Type = uint64_t;  // wraps alike
 };
 template <class T>
+  requires kIsPackedFloat<T>
+struct WideOf<T> {
+  using Type = float;
+};
+template <class T>
 struct WideOf<std::complex<T>> {
   using Type = std::complex<double>;
 };
 template <class T>
 using Wide = typename WideOf<T>::Type;
-
-template <class T>
-constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
-
-template <class State, class T>
-State widened_to(T x) {
-  if constexpr (kIsHalf<T>) {
-    return static_cast<State>(widened(x));
-  } else {
-    return static_cast<State>(x);
-  }
-}
-// Rounded once.
-template <class T, class State>
-T narrowed_to(State state) {
-  if constexpr (std::is_same_v<T, BFloat16>) {
-    return narrowed_to_bf16(sticky_float(state));
-  } else if constexpr (std::is_same_v<T, Float16>) {
-    return narrowed_to_f16(sticky_float(state));
-  } else {
-    return static_cast<T>(state);
-  }
-}
 
 template <class T>
 struct RunningSum {

@@ -1,4 +1,4 @@
-// Functions of f32 in lanes of f32, each within 2 ulp for every f32, whether products and sums are
+// Functions of f32 in lanes of f32, each made to be within 2 ulp, whether products and sums are
 // fused or not. What a polynomial takes is made small first; coefficients are fitted for the least
 // error there and rounded to f32 one after the other. Corrections are added before large terms are.
 #include <array>

@@ -11,6 +11,7 @@
 #include "plait/core/element.h"
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
+#include "plait/cpu/half_precision.h"
 
 namespace plait {
 namespace {
@@ -156,10 +157,10 @@ void sum_planes(const Space& space, int64_t planes, const T* x, T* out) {
           [&](int64_t, int64_t row) {
             const T* elements = from + row * space[2].size;
             each_in_row(space[2],
-                        [=](int64_t i, int64_t at) { sum[i] += static_cast<A>(elements[at]); });
+                        [=](int64_t i, int64_t at) { sum[i] += widened_to<A>(elements[at]); });
           },
           [&](int64_t row) {
-            for (int64_t i = 0; i < width; ++i) to[row * width + i] = static_cast<T>(sum[i]);
+            for (int64_t i = 0; i < width; ++i) to[row * width + i] = narrowed_to<T>(sum[i]);
           });
     }
   });
@@ -181,11 +182,11 @@ void spread_planes(const Space& space, int64_t planes, const T* x, T* out) {
             const T* elements = from + windows * width;
             A* sums_of_row = sum + row * space[2].size;
             each_in_row(space[2], [=](int64_t i, int64_t at) {
-              sums_of_row[at] += static_cast<A>(elements[i]);
+              sums_of_row[at] += widened_to<A>(elements[i]);
             });
           },
           [](int64_t) {});
-      for (int64_t i = 0; i < size; ++i) out[plane * size + i] = static_cast<T>(sum[i]);
+      for (int64_t i = 0; i < size; ++i) out[plane * size + i] = narrowed_to<T>(sum[i]);
     }
   });
 }
@@ -213,7 +214,7 @@ void maximum_planes(const Space& space, int64_t planes, const T* x, int64_t* out
             const T* elements = from + start;
             int64_t* places = to + windows * width;
             each_in_row(space[2], [=](int64_t i, int64_t at) {
-              const auto value = static_cast<A>(elements[at]);
+              const auto value = widened_to<A>(elements[at]);
               const bool is_first_nan = is_nan(value) && !is_nan(best[i]);
               const bool is_better = places[i] < 0 || value > best[i] || is_first_nan;
               best[i] = is_better ? value : best[i];
@@ -251,14 +252,14 @@ void greatest_of_planes(const Space& space, int64_t planes, const T* x, T* out) 
           [&](int64_t, int64_t row) {
             const T* elements = from + row * length;
             for (int64_t i = 0; i < length; ++i) {
-              above[i] = greater_of(above[i], static_cast<A>(elements[i]));
+              above[i] = greater_of(above[i], widened_to<A>(elements[i]));
             }
           },
           [&](int64_t row) {
             std::fill_n(best, width, least);
             each_in_row(space[2],
                         [=](int64_t i, int64_t at) { best[i] = greater_of(best[i], above[at]); });
-            for (int64_t i = 0; i < width; ++i) to[row * width + i] = static_cast<T>(best[i]);
+            for (int64_t i = 0; i < width; ++i) to[row * width + i] = narrowed_to<T>(best[i]);
           });
     }
   });
@@ -398,10 +399,10 @@ void plane_put(const Array& x, const Array& index, size_t dimensions, Array& out
           const auto* place = places.at<int64_t>(plane);
           for (int64_t i = 0; i < size; ++i) {
             const int64_t at = checked(place[i], whole);
-            if (at >= 0) sums[static_cast<size_t>(at)] += static_cast<A>(elements[i]);
+            if (at >= 0) sums[static_cast<size_t>(at)] += widened_to<A>(elements[i]);
           }
           for (int64_t i = 0; i < whole; ++i) {
-            to[plane * whole + i] = static_cast<T>(sums[static_cast<size_t>(i)]);
+            to[plane * whole + i] = narrowed_to<T>(sums[static_cast<size_t>(i)]);
           }
         }
       });

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "plait/core/thread_team.h"
+#include "plait/ops/shape.h"
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/named_axes.h"
 #include "plait/tensor/trace.h"
@@ -14,6 +16,7 @@ namespace {
 
 constexpr int64_t kBlock = 1 << 13;  // elements
 constexpr int64_t kWorth = 2 * kBlock;
+constexpr int64_t kLeastReduced = 1 << 13, kMostReduced = 1 << 15, kLeastRows = 32;
 
 // Whether all lie in memory alike, without gaps, and nobody follows what is done.
 bool can_be_cut(std::span<const Tensor> operands) {
@@ -36,38 +39,127 @@ Tensor part_of(const Tensor& whole, int64_t begin, int64_t count) {
   return Tensor(whole.array().view(std::move(layout)));
 }
 
+// What f gives for each block, one behind the other; only the last may be shorter.
+Tensor concatenated(int64_t blocks, const Sizes& sizes, FunctionRef<Tensor(int64_t)> f) {
+  // On the caller's thread, so that what f refuses it refuses there.
+  const Tensor first = f(0);
+  Array result = Array::empty(first.dtype(), sizes);
+  const int64_t step = first.array().element_count() * result.element_size();
+  const auto put = [&](int64_t block, const Tensor& part) {
+    const Array numbers = part.array().contiguous();
+    const int64_t bytes = numbers.element_count() * numbers.element_size();
+    std::memcpy(result.writable_data() + block * step, numbers.data(), static_cast<size_t>(bytes));
+  };
+  put(0, first);
+  parallel_for(blocks - 1, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin + 1; i <= end; ++i) put(i, f(i));
+  });
+  return Tensor(std::move(result));
+}
+
+int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
+
+// ---- Reductions. Neighbouring axes are one: x is `outer` times `length` times `inner` elements.
+
+struct Reduction3 {
+  int64_t outer = 1, length = 1, inner = 1;
+
+  // Of so many elements that there are some for each thread.
+  int64_t block() const {
+    return std::clamp(outer * length * inner / 64, kLeastReduced, kMostReduced);
+  }
+};
+
+std::optional<Reduction3> seen_as_three(const Sizes& sizes, std::span<const int64_t> axes) {
+  if (axes.empty()) return std::nullopt;
+  if (axes.back() - axes.front() + 1 != static_cast<int64_t>(axes.size())) return std::nullopt;
+  Reduction3 x;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const auto axis = static_cast<int64_t>(i);
+    (axis < axes.front() ? x.outer : axis > axes.back() ? x.inner : x.length) *= sizes[i];
+  }
+  return x;
+}
+
+// x as rows of `width` elements.
+Tensor as_rows(const Tensor& x, int64_t first, int64_t count, int64_t width) {
+  Layout layout{{count, width}, {width, 1}, x.array().layout().offset + first * width};
+  return Tensor(x.array().view(std::move(layout)));
+}
+
+// Each row by itself.
+Tensor rows_reduced(const Tensor& x, const Reduction3& seen, BlockReduction f) {
+  const int64_t each = std::max<int64_t>(seen.block() / seen.length, 1);
+  return concatenated(quotient_up(seen.outer, each), {seen.outer}, [&](int64_t block) {
+    const int64_t first = block * each;
+    return f(as_rows(x, first, std::min(each, seen.outer - first), seen.length), 1);
+  });
+}
+
+// Along the first axis: some rows at a time, and then what they came to.
+Tensor columns_reduced(const Tensor& x, const Reduction3& seen, BlockReduction f,
+                       BlockReduction join) {
+  const int64_t each = std::max(seen.block() / seen.inner, kLeastRows);
+  const int64_t blocks = quotient_up(seen.length, each);
+  const Tensor parts = concatenated(blocks, {blocks, seen.inner}, [&](int64_t block) {
+    const int64_t first = block * each;
+    return f(as_rows(x, first, std::min(each, seen.length - first), seen.inner), 0);
+  });
+  return join(parts, 0);
+}
+
+Tensor reduced(const Tensor& x, const Axes& axes, BlockReduction f, const BlockReduction* join) {
+  if (!can_be_cut({&x, 1})) return f(x, axes);
+  const std::vector<int64_t> within = axes.within(x.rank());
+  const Sizes& sizes = x.array().sizes();
+  const std::optional<Reduction3> seen = seen_as_three(sizes, within);
+  if (!seen) return f(x, axes);
+  Shape kept;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (!std::ranges::binary_search(within, static_cast<int64_t>(i))) kept.append(sizes[i]);
+  }
+  if (seen->inner == 1 && seen->length <= kMostReduced) {
+    return reshape(rows_reduced(x, *seen, f), kept);
+  }
+  if (join != nullptr && seen->outer == 1 && seen->inner <= kMostReduced) {
+    return reshape(columns_reduced(x, *seen, f, *join), kept);
+  }
+  return f(x, axes);
+}
+
+Tensor with_axes(const Tensor& reduced, const Tensor& x, const Axes& axes, bool keepdims) {
+  if (!keepdims) return reduced;
+  Shape shape = x.shape();
+  for (const int64_t axis : axes.within(x.rank())) shape.set(axis, 1);
+  return reshape(reduced, shape);
+}
+
 }  // namespace
 
 Tensor blockwise(std::span<const Tensor> operands, BlockFunction f) {
   if (!can_be_cut(operands)) return f(operands);
   const Sizes& sizes = std::ranges::max_element(operands, {}, &Tensor::rank)->array().sizes();
-  const int64_t count = element_count_of(sizes), blocks = (count + kBlock - 1) / kBlock;
-  const auto block = [&](int64_t number) {
-    const int64_t begin = number * kBlock;
+  const int64_t count = element_count_of(sizes);
+  return concatenated(quotient_up(count, kBlock), sizes, [&](int64_t block) {
+    const int64_t begin = block * kBlock;
     std::vector<Tensor> parts;
     for (const Tensor& operand : operands) {
       parts.push_back(part_of(operand, begin, std::min(kBlock, count - begin)));
     }
     return f(parts);
-  };
-  // On the caller's thread, so that what f refuses it refuses there.
-  const Tensor first = block(0);
-  Array result = Array::empty(first.dtype(), sizes);
-  const auto put = [&](int64_t number, const Tensor& part) {
-    const Array numbers = part.array().contiguous();
-    const auto bytes = static_cast<size_t>(numbers.element_count() * numbers.element_size());
-    std::memcpy(result.writable_data() + number * kBlock * numbers.element_size(), numbers.data(),
-                bytes);
-  };
-  put(0, first);
-  parallel_for(blocks - 1, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) put(i + 1, block(i + 1));
   });
-  return Tensor(std::move(result));
 }
 
 Tensor blockwise(std::initializer_list<Tensor> operands, BlockFunction f) {
   return blockwise(std::span(operands.begin(), operands.size()), f);
+}
+
+Tensor reduce_blockwise(const Tensor& x, const Axes& axes, bool keepdims, BlockReduction f) {
+  return with_axes(reduced(x, axes, f, nullptr), x, axes, keepdims);
+}
+Tensor reduce_blockwise(const Tensor& x, const Axes& axes, bool keepdims, BlockReduction f,
+                        BlockReduction join) {
+  return with_axes(reduced(x, axes, f, &join), x, axes, keepdims);
 }
 
 }  // namespace plait

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/core/thread_team.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/at.h"
 #include "plait/ops/call.h"
@@ -22,6 +23,8 @@ struct IotaAttributes {
 
 namespace {
 
+constexpr int64_t kWork = 1 << 15;  // elements worth a thread
+
 void infer_iota(ir::Inference& in) {
   const auto& a = in.attributes_as<IotaAttributes>();
   if (!kNumbers.contains(a.dtype)) in.fail("{} does not count", name_of(a.dtype));
@@ -31,11 +34,23 @@ void infer_iota(ir::Inference& in) {
   in.give(ir::Type::array(a.dtype, {a.size}));
 }
 
+template <class T>
+void count_up(Array& counted) {
+  T* out = counted.writable_elements<T>().data();
+  parallel_for(counted.element_count(), kWork, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) out[i] = static_cast<T>(i);
+  });
+}
+
 void iota_now(KernelCall& call, const void*) {
   const ArrayType& type = call.types[0];
-  Array counted = Array::empty(DType::i64, type.sizes);
-  int64_t next = 0;
-  for (int64_t& element : counted.writable_elements<int64_t>()) element = next++;
+  const bool has_own = type.dtype == DType::i32 || type.dtype == DType::f64;
+  Array counted = Array::empty(has_own ? type.dtype : DType::i64, type.sizes);
+  switch (counted.dtype()) {
+    case DType::i32: count_up<int32_t>(counted); break;
+    case DType::f64: count_up<double>(counted); break;
+    default: count_up<int64_t>(counted);
+  }
   call.results[0] = counted.converted(type.dtype);
 }
 
@@ -132,6 +147,7 @@ Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step) {
   const bool whole = is_whole(start) && is_whole(stop) && is_whole(step);
   const DType dtype = default_dtype(whole ? ScalarKind::integer : ScalarKind::floating);
   const Tensor counted = iota(count_of(start, stop, step), whole ? dtype : DType::f64);
+  if (whole && same(start.size(), Dim(0)) && same(step.size(), Dim(1))) return counted;
   return astype(counted * step + start, dtype);
 }
 

@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/along.h"
+#include "plait/ops/blockwise.h"
 #include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/declare.h"
@@ -230,7 +231,12 @@ Tensor widened(const Tensor& x) {
 
 Tensor sum(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("sum", x);
-  return reduce(reduce_ops().sum, widened(x), axes, keepdims);
+  const auto total = [](const Tensor& part, const Axes& along) {
+    return reduce(reduce_ops().sum, widened(part), along, false);
+  };
+  const bool is_wide = !is_integer(x.dtype()) && !is_boolean(x.dtype());
+  if (is_wide || size_of(x.dtype()) == 8) return reduce(reduce_ops().sum, x, axes, keepdims);
+  return reduce_blockwise(x, axes, keepdims, total, total);
 }
 Tensor sum_of_squares(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("sum_of_squares", x);
@@ -267,10 +273,15 @@ Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("mean", x);
   const DType dtype = inexact(x.dtype());
   // A sum may be beyond what narrow floats hold where the mean is not.
-  const Tensor numbers = astype(x, size_of(dtype) < size_of(DType::f32) ? DType::f32 : dtype);
+  const DType wide = size_of(dtype) < size_of(DType::f32) ? DType::f32 : dtype;
+  const auto total = [&](const Tensor& part, const Axes& along) {
+    return reduce(reduce_ops().sum, astype(part, wide), along, false);
+  };
   Dim count = 1;
   for (const int64_t axis : axes.within(x.rank())) count = count * x.shape(axis);
-  return astype(sum(numbers, axes, keepdims) / count, dtype);
+  const Tensor all = x.dtype() == wide ? sum(x, axes, keepdims)
+                                       : reduce_blockwise(x, axes, keepdims, total, total);
+  return astype(all / count, dtype);
 }
 
 void register_reduce_ops() { reduce_ops(); }

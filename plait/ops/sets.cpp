@@ -1,6 +1,8 @@
 #include "plait/ops/sets.h"
 
+#include "plait/core/dtype_set.h"
 #include "plait/ops/call.h"
+#include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
@@ -41,7 +43,16 @@ UniqueInverse unique_inverse(const Tensor& x) {
 
 Tensor unique_values(const Tensor& x) {
   const Call call("unique_values", x);
-  return unique(x, {}, /*equal_nan=*/false).values;
+  if (x.is_traced() || !kOrdered.contains(x.dtype()) || x.array().element_count() < 2) {
+    return unique(x, {}, /*equal_nan=*/false).values;
+  }
+  // Without the places, which cost more than the values.
+  const Tensor sorted = sort(flatten(x));
+  const Dim others = sorted.shape(0) - 1;
+  const Tensor differs =
+      not_equal(slice_axis(sorted, 0, 1, others), slice_axis(sorted, 0, 0, others));
+  const Tensor is_first[] = {ones({1}, DType::boolean), differs};
+  return masked_select(sorted, concat(is_first));
 }
 
 }  // namespace plait

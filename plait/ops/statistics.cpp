@@ -6,6 +6,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/along.h"
+#include "plait/ops/blockwise.h"
 #include "plait/ops/call.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
@@ -130,6 +131,17 @@ Tensor variance(const Tensor& distance, const Operand& count, const Axes& axes, 
   return total / maximum(count.as(total.dtype()) - correction, 0);
 }
 
+constexpr auto kTotal = [](const Tensor& parts, const Axes& axes) { return sum(parts, axes); };
+
+constexpr auto kLogOfSum = [](const Tensor& x, const Axes& axes) {
+  const Tensor numbers = wide_enough(x);
+  const Tensor most = stop_gradient(max_or_lowest(numbers, axes, true));
+  const Tensor shift = where(isfinite(most), most, 0);
+  const Tensor sum_of_exp = sum(exp(numbers - shift), axes), is_zero = sum_of_exp == 0;
+  const Tensor logarithm = where(is_zero, -kInfinity, log(where(is_zero, 1, sum_of_exp)));
+  return logarithm + reshape(shift, sum_of_exp.shape());
+};
+
 Tensor mean_of_numbers(const Tensor& numbers, const Axes& axes, bool keepdims) {
   const Tensor is_missing = isnan(numbers);
   const Tensor total = sum(where(is_missing, 0, numbers), axes, keepdims);
@@ -175,10 +187,12 @@ Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
 
 Tensor var(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
   const Call call("var", x);
-  const Tensor numbers = wide_enough(x);
-  return narrowed(variance(numbers - mean(numbers, axes, true), Operand(count_along(x, axes)), axes,
-                           correction, keepdims),
-                  x);
+  const Operand count(count_along(x, axes));
+  const auto variance_of = [&](const Tensor& part, const Axes& along) {
+    const Tensor numbers = wide_enough(part);
+    return variance(numbers - mean(numbers, along, true), count, along, correction, false);
+  };
+  return narrowed(reduce_blockwise(x, axes, keepdims, variance_of), x);
 }
 
 Tensor stddev(const Tensor& x, const Axes& axes, double correction, bool keepdims) {
@@ -188,23 +202,23 @@ Tensor stddev(const Tensor& x, const Axes& axes, double correction, bool keepdim
 
 Tensor logsumexp(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("logsumexp", x);
-  const Tensor numbers = wide_enough(x);
   if (same(count_along(x, axes), Dim(0))) {
-    return narrowed(log(sum(exp(numbers), axes, keepdims)), x);
+    return narrowed(log(sum(exp(wide_enough(x)), axes, keepdims)), x);
   }
-  const Tensor most = stop_gradient(max_or_lowest(numbers, axes, true));
-  const Tensor shift = where(isfinite(most), most, 0);
-  const Tensor total = sum(exp(numbers - shift), axes, keepdims), is_zero = total == 0;
-  const Tensor logarithm = where(is_zero, -kInfinity, log(where(is_zero, 1, total)));
-  return narrowed(logarithm + reshape(shift, total.shape()), x);
+  return narrowed(reduce_blockwise(x, axes, keepdims, kLogOfSum, kLogOfSum), x);
 }
 
 Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
   const Call call("norm", x);
   if (std::isnan(order)) throw ValueError("norm: an order of NaN").at(Location::of_caller());
-  const Tensor numbers = wide_enough(x);
   if (order == 0) return narrowed(count_nonzero(x, axes, keepdims), x);
-  if (order == 2) return narrowed(root(sum_of_squares(numbers, axes, keepdims), 2), x);
+  if (order == 2) {
+    const auto squares = [](const Tensor& part, const Axes& along) {
+      return sum_of_squares(wide_enough(part), along);
+    };
+    return narrowed(root(reduce_blockwise(x, axes, keepdims, squares, kTotal), 2), x);
+  }
+  const Tensor numbers = wide_enough(x);
   const Tensor sizes = absolute(numbers);
   if (order == kInfinity) return narrowed(max(sizes, axes, keepdims), x);
   if (order == -kInfinity) return narrowed(min(sizes, axes, keepdims), x);
@@ -214,7 +228,10 @@ Tensor norm(const Tensor& x, double order, const Axes& axes, bool keepdims) {
 
 Tensor count_nonzero(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("count_nonzero", x);
-  return sum(astype(x, DType::boolean), axes, keepdims);
+  const auto count = [](const Tensor& part, const Axes& along) {
+    return sum(astype(part, DType::boolean), along);
+  };
+  return reduce_blockwise(x, axes, keepdims, count, kTotal);
 }
 
 Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
@@ -236,7 +253,12 @@ Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis, 
 
 Tensor nansum(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("nansum", x);
-  return sum(where(isnan(x), 0, x), axes, keepdims);
+  if (is_integer(x.dtype()) || is_boolean(x.dtype())) return sum(x, axes, keepdims);
+  const auto numbers = [](const Tensor& part, const Axes& along) {
+    const Tensor wide = wide_enough(part);
+    return sum(where(isnan(wide), 0, wide), along);
+  };
+  return astype(reduce_blockwise(x, axes, keepdims, numbers, kTotal), x.dtype());
 }
 
 Tensor nanprod(const Tensor& x, const Axes& axes, bool keepdims) {

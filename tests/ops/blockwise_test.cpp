@@ -1,11 +1,18 @@
 #include "plait/ops/blockwise.h"
 
+#include <cmath>
 #include <functional>
+#include <limits>
+
+#include <fmt/ranges.h>
 
 #include "plait/core/error.h"
 #include "plait/ops/activation.h"
+#include "plait/ops/at.h"
 #include "plait/ops/index.h"
+#include "plait/ops/reduce.h"
 #include "plait/ops/special.h"
+#include "plait/ops/statistics.h"
 
 #include "tests/ops/layer_support.h"
 
@@ -68,6 +75,54 @@ TEST(Blockwise, WhatRefusesRefusesOnce) {
                          }),
                ValueError);
   EXPECT_EQ(calls, 1);
+}
+
+using Reduction = std::function<Tensor(const Tensor& x, const Axes& axes, bool keepdims)>;
+const std::vector<std::pair<const char*, Reduction>> kReductions = {
+    {"sum", [](const auto& x, const auto& axes, bool keep) { return sum(x, axes, keep); }},
+    {"mean", [](const auto& x, const auto& axes, bool keep) { return mean(x, axes, keep); }},
+    {"var", [](const auto& x, const auto& axes, bool keep) { return var(x, axes, 1, keep); }},
+    {"norm", [](const auto& x, const auto& axes, bool keep) { return norm(x, 2, axes, keep); }},
+    {"logsumexp",
+     [](const auto& x, const auto& axes, bool keep) { return logsumexp(x, axes, keep); }},
+    {"count_nonzero",
+     [](const auto& x, const auto& axes, bool keep) { return count_nonzero(x, axes, keep); }},
+    {"nansum", [](const auto& x, const auto& axes, bool keep) { return nansum(x, axes, keep); }},
+};
+
+// Every other column of a tensor is not cut, a copy of it is.
+TEST(Blockwise, ReductionsOfLargeTensorsAreAsAtOnce) {
+  const std::vector<Axes> all_axes = {{}, {0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}};
+  for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i32, DType::u8}) {
+    const bool is_count = is_integer(dtype);
+    const Tensor wide = astype(wave({37, 41, 58}, 0.7) * (is_count ? 9 : 1) + 2, dtype);
+    const Tensor uncut = wide[{ellipsis, Slice{0, 58, 2}}], x = uncut + 0;
+    for (const auto& [name, f] : kReductions) {
+      for (const Axes& axes : all_axes) {
+        for (const bool keepdims : {false, true}) {
+          SCOPED_TRACE(fmt::format("{} of {} along {}", name, name_of(dtype),
+                                   fmt::join(axes.within(3), ", ")));
+          const Tensor result = f(x, axes, keepdims), wanted = f(uncut, axes, keepdims);
+          ASSERT_EQ(result.type().text(), wanted.type().text());
+          expect_values(result, values_of(wanted), dtype == DType::bf16 ? 1e-2 : 2e-3);
+        }
+      }
+    }
+  }
+}
+
+TEST(Blockwise, ReductionsKeepWhatIsSpecial) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  const Tensor x = wave({300, 100}, 0.7);
+  const auto with = [&](double number) { return x.at({7, 5}).set(number); };
+  EXPECT_TRUE(std::isnan(values_of(logsumexp(with(std::nan(""))))[0]));
+  EXPECT_EQ(values_of(logsumexp(with(infinity)))[0], infinity);
+  EXPECT_EQ(values_of(logsumexp(full({300, 100}, -infinity)))[0], -infinity);
+  expect_values(logsumexp(with(-infinity), 1), values_of(logsumexp(with(-1e30), 1)), 1e-6);
+  EXPECT_EQ(values_of(count_nonzero(with(std::nan(""))))[0], values_of(count_nonzero(x))[0]);
+  expect_values(nansum(with(std::nan(""))), values_of(sum(with(0))), 1e-3);
+  // More than f16 holds, of which the mean is one.
+  expect_values(mean(full({300, 100}, 1000, DType::f16) + 0), {1000}, 0);
 }
 
 }  // namespace

@@ -68,7 +68,7 @@ const UnaryKind kUnary[] = {
     {"entr", [](const Tensor& x) { return entr(above_one(x)); }},
     {"logit", [](const Tensor& x) { return logit(0.5 * inside(x) + 0.5); }},
     {"sinc", [](const Tensor& x) { return sinc(x); }},
-    {"mantissa", [](const Tensor& x) { return frexp(x).mantissa; }},
+    {"mantissa", [](const Tensor& x) { return frexp(above_one(x)).mantissa; }},
     {"sign", [](const Tensor& x) { return x * sign(x); }},
     {"floor", [](const Tensor& x) { return x * floor(3 * x); }},
     {"ceil", [](const Tensor& x) { return x * ceil(3 * x); }},
