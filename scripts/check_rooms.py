@@ -114,6 +114,7 @@ INSIDE = {
     "plait/ops/samples.h",
     "plait/ops/scalar_functions.h",
     "plait/tensor/effect_log.h",
+    "plait/tensor/row_notes.h",
     "plait/transform/batch.h",
     "plait/transform/carried_sizes.h",
     "plait/transform/changing_while.h",

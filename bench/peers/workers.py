@@ -1,6 +1,7 @@
 """Processes that run one library each, and how they are timed beside each other."""
 
 import contextlib
+import signal
 import statistics
 import subprocess
 import sys
@@ -37,12 +38,20 @@ def serve(begin):
 
 
 class Worker:
-    """A library's process, or a program of C++ that speaks the same way."""
+    """A library's process, or a program of C++ that speaks the same way. It is stopped but when asked: threads of others that
+    watch for work for a while would take the processors that this one is timed on."""
 
     def __init__(self, command, **options):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, **options)
 
     def ask(self, *words):
+        self.process.send_signal(signal.SIGCONT)
+        try:
+            return self.answer_to(words)
+        finally:
+            self.process.send_signal(signal.SIGSTOP)
+
+    def answer_to(self, words):
         self.process.stdin.write("\t".join(map(str, words)) + "\n")
         self.process.stdin.flush()
         answer = self.process.stdout.readline()
@@ -53,6 +62,7 @@ class Worker:
     def close(self):
         with contextlib.suppress(BrokenPipeError):  # it has ended by itself
             self.process.stdin.close()
+        self.process.send_signal(signal.SIGCONT)
         self.process.wait()
 
 

@@ -28,6 +28,10 @@ constexpr int kUnlimited = std::numeric_limits<int>::max();
 
 // More ranges than threads even out their speeds; each costs its claim, some tens of nanoseconds.
 constexpr int kRangesPerThread = 4;
+// A short loop has one range a thread, all of the same length. The caller takes the first, so that
+// the next such loop finds what it needs in the cache of the same core.
+constexpr int kGrainsOfShortLoop = 16;  // for each thread
+constexpr int kUnit = 64;               // no line of the cache is written by two
 
 // What the team knows of a thread.
 struct ThreadState {
@@ -369,22 +373,26 @@ void Team::after_fork_in_child() {
   control_.unlock();
 }
 
-// [0, count) in ranges of about equal length, whole multiples of the grain.
+// [0, count) in ranges of about equal length, whole multiples of a unit.
 class Ranges {
  public:
-  Ranges(int64_t count, int64_t grain, int threads)
-      : count_(count), grain_(grain), grains_((count - 1) / grain + 1) {
-    ranges_ = threads == 1 ? 1 : std::min<int64_t>(grains_, kRangesPerThread * threads);
+  Ranges(int64_t count, int64_t grain, int threads) : count_(count) {
+    const int64_t grains = (count - 1) / grain + 1;
+    const bool is_short = grain > 1 && grains <= kGrainsOfShortLoop * threads;
+    unit_ = !is_short ? grain : grain % kUnit == 0 ? kUnit : 1;
+    units_ = (count - 1) / unit_ + 1;
+    const int each = threads == 1 || is_short ? 1 : kRangesPerThread;
+    ranges_ = std::min<int64_t>(grains, each * threads);
   }
 
   int64_t size() const { return ranges_; }
   int64_t begin(int64_t range) const {
     if (range == ranges_) return count_;
-    return grain_ * (range * (grains_ / ranges_) + std::min(range, grains_ % ranges_));
+    return unit_ * (range * (units_ / ranges_) + std::min(range, units_ % ranges_));
   }
 
  private:
-  int64_t count_, grain_, grains_, ranges_;
+  int64_t count_, unit_, units_, ranges_;
 };
 
 }  // namespace

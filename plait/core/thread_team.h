@@ -18,8 +18,9 @@ inline constexpr int kMaxThreadCount = 1024;
 inline constexpr int kMostSpinMicroseconds = 1'000'000;
 
 // Calls body(begin, end) for ranges that together cover [0, count) once, on several threads, and
-// returns when all are done. Every begin is a multiple of `grain`, the least work worth a thread,
-// and so is every end but the last. The ranges follow from count, grain and thread_count() alone,
+// returns when all are done. More than `grain`, the least work worth a thread (1 where elements are
+// large and uneven), is split; every begin, and every end but the last, is a multiple of 64 if
+// `grain` is. The ranges follow from count, grain and thread_count() alone,
 // so what is computed a range at a time comes out the same on every run.
 // When bodies throw, the exception of the lowest range is thrown here, as a plain loop would; later
 // ranges that have not begun are skipped. One range, or a team of one, runs without

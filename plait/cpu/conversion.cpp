@@ -103,4 +103,11 @@ Array converted(const Array& array, DType dtype) {
   return result;
 }
 
+bool convert_row(const RowCall& row) {
+  const Way way = way_of(row.dtype, row.result);
+  if (way.first == nullptr || row.steps[0] != size_of(row.dtype)) return false;
+  run(way, row.operands[0], row.steps[0], row.out, row.out_step, row.count);
+  return true;
+}
+
 }  // namespace plait

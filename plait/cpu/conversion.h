@@ -4,12 +4,14 @@
 #include <vector>
 
 #include "plait/cpu/kernels.h"
-#include "plait/tensor/array.h"
+#include "plait/tensor/kernels.h"
 
 namespace plait {
 
 // Without gaps; the array itself where it has the dtype.
 Array converted(const Array& array, DType dtype);
+// The same for a row without gaps, on this thread; false where there are no loops for it.
+bool convert_row(const RowCall& row);
 
 namespace cpu {
 

@@ -192,28 +192,33 @@ V one_by_one(V x) {
   for (double& lane : lanes) lane = function(lane);
   return hn::LoadU(D(), lanes);
 }
-HWY_INLINE bool is_turnable(D d, V x) { return hn::AllTrue(d, hn::Abs(x) < constant(kMostTurned)); }
+// Lane by lane, so that a number's result does not depend on its neighbours.
+template <double (*function)(double)>
+HWY_INLINE V where_turned(D d, V x, V result) {
+  const auto is_turned = hn::Abs(x) < constant(kMostTurned);
+  if (hn::AllTrue(d, is_turned)) return result;
+  return hn::IfThenElse(is_turned, result, one_by_one<function>(x));
+}
 
 struct Sin {
   static constexpr int kArity = 1;
   static HWY_INLINE V of(D d, V x) {
-    if (!is_turnable(d, x)) return one_by_one<std::sin>(x);
-    return hn::IfThenElse(x == constant(0), x, sine_after(turned(x), 0));
+    const V result = hn::IfThenElse(x == constant(0), x, sine_after(turned(x), 0));
+    return where_turned<std::sin>(d, x, result);
   }
 };
 struct Cos {
   static constexpr int kArity = 1;
   static HWY_INLINE V of(D d, V x) {
-    if (!is_turnable(d, x)) return one_by_one<std::cos>(x);
-    return sine_after(turned(x), 1);
+    return where_turned<std::cos>(d, x, sine_after(turned(x), 1));
   }
 };
 struct Tan {
   static constexpr int kArity = 1;
   static HWY_INLINE V of(D d, V x) {
-    if (!is_turnable(d, x)) return one_by_one<std::tan>(x);
     const Turned t = turned(x);
-    return hn::IfThenElse(x == constant(0), x, quotient(sine_after(t, 0), sine_after(t, 1)));
+    const V result = quotient(sine_after(t, 0), sine_after(t, 1));
+    return where_turned<std::tan>(d, x, hn::IfThenElse(x == constant(0), x, result));
   }
 };
 

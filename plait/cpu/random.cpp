@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "plait/cpu/random_kernels.h"
+#include "plait/ops/random_attempts.h"
 #include "plait/ops/random_primitives.h"
 
 namespace plait {
@@ -69,6 +70,17 @@ void random_values(KernelCall& call, const void*) {
       values(words.words, whole.values, round_up(count, cpu::kRandomPadding));
       std::memcpy(out, whole.values, static_cast<size_t>(count) * sizeof(float));
     }
+  });
+}
+
+void random_integers(KernelCall& call, const void*) {
+  const cpu::RandomKernels kernels = kernels_now();
+  const EvenIntegers even(static_cast<uint64_t>(integers_to_choose_from(call)));
+  fill_random_pieces(call, [&](const KeyBits& key, int64_t first, int64_t count, std::byte* out) {
+    Words words;
+    fill_words(kernels, key, first * 8, count * 8, words.words);
+    even.draw_all(key, first, count, reinterpret_cast<const uint64_t*>(words.words),
+                  reinterpret_cast<int64_t*>(out));
   });
 }
 

@@ -7,5 +7,6 @@ namespace plait {
 
 void random_bits(KernelCall& call, const void*);
 void random_values(KernelCall& call, const void*);
+void random_integers(KernelCall& call, const void*);
 
 }  // namespace plait

@@ -101,6 +101,8 @@ void run_conversion(KernelCall& call, const void*) {
   call.results[0] = converted(call.operands[0], call.types[0].dtype);
 }
 
+bool run_conversion_row(const RowCall& call, const void*) { return convert_row(call); }
+
 void run_matmul(KernelCall& call, const void*) {
   if (!has_product(call.operands[0].dtype())) return run_reference_loops(call, nullptr);
   call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
@@ -149,7 +151,7 @@ void register_cpu_kernels() {
   for (const NamedReduction& each : kReductions) {
     register_kernel(ir::primitive(each.name), {run_reduction, &each});
   }
-  register_kernel(ir::primitive("convert"), {run_conversion});
+  register_kernel(ir::primitive("convert"), {run_conversion, nullptr, run_conversion_row});
   register_kernel(ir::primitive("matmul"), {run_matmul});
   register_kernel(ir::primitive("ragged_dot"), {run_ragged<ragged_dot>});
   register_kernel(ir::primitive("ragged_outer"), {run_ragged<ragged_outer>});
@@ -162,6 +164,7 @@ void register_cpu_kernels() {
   register_layer_kernels();
   register_kernel(random_primitives().bits, {random_bits});
   register_kernel(random_primitives().values, {random_values});
+  register_kernel(random_primitives().integers, {random_integers});
   register_kernel(fft_primitives().fft, {run_fft});
   register_kernel(fft_primitives().rfft, {run_rfft});
   register_kernel(fft_primitives().irfft, {run_irfft});

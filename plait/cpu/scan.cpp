@@ -1,6 +1,7 @@
 #include "plait/cpu/scan.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -15,6 +16,7 @@ namespace plait {
 namespace {
 
 constexpr int64_t kColumns = 256;    // scanned side by side
+constexpr int64_t kTogether = 4;     // rows
 constexpr int64_t kWork = 1 << 15;   // elements worth a thread
 constexpr int64_t kPiece = 1 << 16;  // of a long row, elements to a piece that threads share
 
@@ -155,6 +157,9 @@ class Scanner {
     }
     const int64_t grain = std::max<int64_t>(kWork / std::max<int64_t>(rows_.length * width, 1), 1);
     parallel_for(units, grain, [&](int64_t begin, int64_t end) {
+      if (rows_.inner == 1) {
+        for (; begin + kTogether <= end; begin += kTogether) go_together(begin);
+      }
       std::vector<State> states(static_cast<size_t>(width));
       for (int64_t unit = begin; unit < end; ++unit) {
         const Place place = place_of(unit, width);
@@ -174,6 +179,22 @@ class Scanner {
     const int64_t column = unit % blocks * width;
     return {unit / blocks * rows_.length * rows_.inner + column,
             std::min(width, rows_.inner - column)};
+  }
+
+  // Some rows side by side, so that none has to wait for its own last result.
+  void go_together(int64_t row) const {
+    std::array<State, kTogether> states;
+    states.fill(Op::begin());
+    const int64_t first = row * rows_.length + (reverse_ ? rows_.length - 1 : 0);
+    const int64_t step = reverse_ ? -1 : 1;
+    for (int64_t i = 0; i < rows_.length; ++i) {
+      for (int64_t r = 0; r < kTogether; ++r) {
+        const int64_t at = first + r * rows_.length + i * step;
+        State& state = states[static_cast<size_t>(r)];
+        state = Op::next(state, x_[at], second_[at]);
+        out_[at] = Op::value(state);
+      }
+    }
   }
 
   // Of each column the elements `begin` to `end` in the direction of the scan.

@@ -247,7 +247,6 @@ struct Turned {
   Bits quarters;  // n in the low bits
 };
 constexpr float kMostTurned = 8192;
-HWY_INLINE bool is_turnable(D d, V x) { return hn::AllTrue(d, hn::Abs(x) < constant(kMostTurned)); }
 HWY_INLINE Turned turned(V x) {
   // Four parts of pi / 2: products of the first three with n of up to 13 bits are exact.
   constexpr std::array<float, 4> kQuarter = {0x1.92p0F, 0x1.fb4p-12F, 0x1.444p-24F,
@@ -296,16 +295,23 @@ V in_double(V x) {
   return hn::LoadU(D(), lanes);
 }
 
+// Lane by lane, so that a number's result does not depend on its neighbours.
+template <class Op>
+HWY_INLINE V where_turned(D d, V x, V result) {
+  const auto is_turned = hn::Abs(x) < constant(kMostTurned);
+  if (hn::AllTrue(d, is_turned)) return result;
+  return hn::IfThenElse(is_turned, result, in_double<Op>(x));
+}
+
 struct Sin {
   static HWY_INLINE V of(D d, V x) {
-    if (!is_turnable(d, x)) return in_double<HWY_NAMESPACE::Sin>(x);
-    return hn::IfThenElse(x == constant(0), x, sine_after(turned(x), 0));
+    const V result = hn::IfThenElse(x == constant(0), x, sine_after(turned(x), 0));
+    return where_turned<HWY_NAMESPACE::Sin>(d, x, result);
   }
 };
 struct Cos {
   static HWY_INLINE V of(D d, V x) {
-    if (!is_turnable(d, x)) return in_double<HWY_NAMESPACE::Cos>(x);
-    return sine_after(turned(x), 1);
+    return where_turned<HWY_NAMESPACE::Cos>(d, x, sine_after(turned(x), 1));
   }
 };
 struct Tan {
@@ -313,13 +319,12 @@ struct Tan {
     constexpr std::array<float, 7> kSeries = {0.33333352F,  0.13332577F,  0.0540697F,
                                               0.021231938F, 0.010965128F, -7.3205396e-05F,
                                               0.004456013F};
-    if (!is_turnable(d, x)) return in_double<HWY_NAMESPACE::Tan>(x);
     const Turned y = turned(x);
     const V square = y.r * y.r;
     const V rest = hn::MulAdd(square, y.rest, y.rest);
     const V near = y.r + hn::MulAdd(square * y.r, polynomial(square, kSeries), rest);
     const V result = hn::IfThenElse(is_odd(y.quarters), constant(-1) / near, near);
-    return hn::IfThenElse(x == constant(0), x, result);
+    return where_turned<HWY_NAMESPACE::Tan>(d, x, hn::IfThenElse(x == constant(0), x, result));
   }
 };
 

@@ -9,6 +9,7 @@
 #include "plait/ops/shape.h"
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/named_axes.h"
+#include "plait/tensor/row_notes.h"
 #include "plait/tensor/trace.h"
 
 namespace plait {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr int64_t kBlock = 1 << 13;  // elements
 constexpr int64_t kWorth = 2 * kBlock;
+constexpr int64_t kNoted = 64;
 constexpr int64_t kLeastReduced = 1 << 13, kMostReduced = 1 << 15, kLeastRows = 32;
 
 // Whether all lie in memory alike, without gaps, and nobody follows what is done.
@@ -58,6 +60,27 @@ Tensor concatenated(int64_t blocks, const Sizes& sizes, FunctionRef<Tensor(int64
 }
 
 int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
+
+// As rows, whose operations are noted while f has the beginning of them. An empty tensor where f
+// does other things, too.
+Tensor by_rows(std::span<const Tensor> operands, const Sizes& sizes, BlockFunction f) {
+  std::vector<Array> rows, beginnings;
+  std::vector<Tensor> given;
+  const int64_t count = element_count_of(sizes);
+  for (const Tensor& operand : operands) {
+    const Array& x = operand.array();
+    const int64_t step = x.rank() == 0 ? 0 : 1;
+    rows.push_back(x.view({{count}, {step}, x.layout().offset}));
+    beginnings.push_back(x.view({{kNoted}, {step}, x.layout().offset}));
+    given.push_back(Tensor(beginnings.back()));
+  }
+  RowNotes notes(beginnings);
+  const Tensor beginning = f(given);
+  if (!notes.lead_to(beginning.array())) return {};
+  Array result = Array::empty(beginning.dtype(), sizes);
+  notes.repeat(rows, result);
+  return Tensor(std::move(result));
+}
 
 // ---- Reductions. Neighbouring axes are one: x is `outer` times `length` times `inner` elements.
 
@@ -140,6 +163,7 @@ Tensor blockwise(std::span<const Tensor> operands, BlockFunction f) {
   if (!can_be_cut(operands)) return f(operands);
   const Sizes& sizes = std::ranges::max_element(operands, {}, &Tensor::rank)->array().sizes();
   const int64_t count = element_count_of(sizes);
+  if (Tensor result = by_rows(operands, sizes, f)) return result;
   return concatenated(quotient_up(count, kBlock), sizes, [&](int64_t block) {
     const int64_t begin = block * kBlock;
     std::vector<Tensor> parts;

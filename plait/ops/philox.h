@@ -3,8 +3,11 @@
 // becomes of counters in a row passes for random. So any element of a stream is computed by itself.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 #include "plait/core/element.h"
 
@@ -48,6 +51,15 @@ constexpr uint64_t second_word(const PhiloxBlock& block) {
 constexpr uint64_t stream_word(const KeyBits& key, uint64_t number) {
   const PhiloxBlock block = stream_block(key, number / 2);
   return number % 2 == 0 ? first_word(block) : second_word(block);
+}
+
+// The bytes of a stream from that of number `first` on, which is a whole number of blocks.
+inline void stream_bytes(const KeyBits& key, int64_t first, int64_t count, std::byte* out) {
+  constexpr int64_t kBlock = sizeof(PhiloxBlock);
+  for (int64_t done = 0; done < count; done += kBlock) {
+    const PhiloxBlock block = stream_block(key, static_cast<uint64_t>((first + done) / kBlock));
+    std::memcpy(out + done, block.data(), static_cast<size_t>(std::min(kBlock, count - done)));
+  }
 }
 
 // New keys are blocks themselves, under keys of Philox that differ from the one that numbers come

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
 #include <mutex>
 
 #include "plait/core/error.h"
@@ -129,15 +128,6 @@ void infer_truncated(ir::Inference& in) {
         .at(in.location);
   }
   give(in, a.sizes, a.dtype);
-}
-
-// The bytes of a stream from that of number `first` on, which is a whole number of blocks.
-void stream_bytes(const KeyBits& key, int64_t first, int64_t count, std::byte* out) {
-  constexpr int64_t kBlock = sizeof(PhiloxBlock);
-  for (int64_t done = 0; done < count; done += kBlock) {
-    const PhiloxBlock block = stream_block(key, static_cast<uint64_t>((first + done) / kBlock));
-    std::memcpy(out + done, block.data(), static_cast<size_t>(std::min(kBlock, count - done)));
-  }
 }
 
 void bits_now(KernelCall& call, const void*) {

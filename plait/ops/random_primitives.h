@@ -102,6 +102,7 @@ void fill_random_pieces(KernelCall& call, RandomFill fill);
 
 // Evaluators of what may need more than one attempt (random_rejection.cpp).
 void random_integers_now(KernelCall& call, const void*);
+int64_t integers_to_choose_from(const KernelCall& call);  // ValueError where there are none
 void random_permutation_now(KernelCall& call, const void*);
 void truncated_normal_now(KernelCall& call, const void*);
 void random_gamma_now(KernelCall& call, const void*);  // random_gamma.cpp

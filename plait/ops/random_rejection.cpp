@@ -1,5 +1,6 @@
 // Integers, permutations and truncated normal numbers.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numbers>
 
@@ -9,27 +10,6 @@
 
 namespace plait {
 namespace {
-
-// Lemire's method ("Fast random integer generation in an interval", 2019): the upper half of
-// bits · count, where the lower half is not among the first 2^64 mod count, which are what makes
-// some results likelier than others.
-class EvenIntegers {
- public:
-  explicit EvenIntegers(uint64_t count) : count_(count), refused_((0 - count) % count) {}
-
-  // next() gives 64 bits.
-  template <class Next>
-  uint64_t draw(Next next) const {
-    __extension__ using Wide = unsigned __int128;
-    while (true) {
-      const Wide product = static_cast<Wide>(next()) * count_;
-      if (static_cast<uint64_t>(product) >= refused_) return static_cast<uint64_t>(product >> 64);
-    }
-  }
-
- private:
-  uint64_t count_, refused_;
-};
 
 // A standard normal number between two bounds, after Robert ("Simulation of truncated normal
 // variables", 1995). Whatever the bounds, less than a few attempts are needed on average.
@@ -90,40 +70,43 @@ class TruncatedNormal {
 
 }  // namespace
 
-void random_integers_now(KernelCall& call, const void*) {
+int64_t integers_to_choose_from(const KernelCall& call) {
   const int64_t count = call.attributes.as<RandomIntegersAttributes>().count.number();
   if (count < 1) throw ValueError("random_integers: there are {} to choose from", count);
-  const EvenIntegers even(static_cast<uint64_t>(count));
+  return count;
+}
+
+void random_integers_now(KernelCall& call, const void*) {
+  const EvenIntegers even(static_cast<uint64_t>(integers_to_choose_from(call)));
   fill_random_pieces(call, [&](const KeyBits& key, int64_t first, int64_t n, std::byte* out) {
-    auto* to = reinterpret_cast<int64_t*>(out);
-    PhiloxBlock block{};
-    for (int64_t i = 0; i < n; ++i) {
-      // A piece begins with a block, and a block holds the bits of two elements.
-      const auto element = static_cast<uint64_t>(first + i);
-      if (i % 2 == 0) block = stream_block(key, element / 2);
-      const uint64_t own = i % 2 == 0 ? first_word(block) : second_word(block);
-      uint64_t attempt = 0;
-      to[i] = static_cast<int64_t>(even.draw([&] {
-        const uint64_t number = attempt++;
-        return number == 0 ? own : stream_word(folded_key(key, number), element);
-      }));
-    }
+    std::array<uint64_t, kRandomPiece> own;
+    stream_bytes(key, first * 8, n * 8, reinterpret_cast<std::byte*>(own.data()));
+    even.draw_all(key, first, n, own.data(), reinterpret_cast<int64_t*>(out));
   });
 }
 
-// Fisher and Yates's shuffle, which takes the numbers of the stream in order.
+// Fisher and Yates's shuffle, which takes the numbers of the stream in order. Where the next some
+// lead is found out before, so that what lies there is on its way already.
 void random_permutation_now(KernelCall& call, const void*) {
+  constexpr int64_t kAhead = 64;
   call.operands[0] = call.operands[0].contiguous();
   const int64_t count = call.types[0].sizes.back();
   call.results[0] = Array::empty(DType::i64, call.types[0].sizes);
   int64_t* places = call.results[0].writable_elements<int64_t>().data();
   for (const KeyBits& key : call.operands[0].elements<KeyBits>()) {
     for (int64_t i = 0; i < count; ++i) places[i] = i;
-    uint64_t taken = 0;
-    for (int64_t i = count; i > 1; --i) {
-      const EvenIntegers even(static_cast<uint64_t>(i));
-      const uint64_t other = even.draw([&] { return stream_word(key, taken++); });
-      std::swap(places[i - 1], places[other]);
+    StreamWords words(key);
+    std::array<uint64_t, kAhead> others;
+    for (int64_t i = count; i > 1;) {
+      const int64_t some = std::min(kAhead, i - 1);
+      for (int64_t k = 0; k < some; ++k) {
+        uint64_t& other = others[static_cast<size_t>(k)];
+        other = EvenIntegers(static_cast<uint64_t>(i - k)).draw([&] { return words.next(); });
+        __builtin_prefetch(&places[other], 1);
+      }
+      for (int64_t k = 0; k < some; ++k, --i) {
+        std::swap(places[i - 1], places[others[static_cast<size_t>(k)]]);
+      }
     }
     places += count;
   }

@@ -12,6 +12,7 @@
 #include "plait/tensor/derivation.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/named_axes.h"
+#include "plait/tensor/row_notes.h"
 #include "plait/tensor/trace.h"
 
 namespace plait {
@@ -125,12 +126,30 @@ void check_count(const ir::Primitive& primitive, size_t operands) {
                   operands);
 }
 
+// What the thread's notes are told of a run, if there are any.
+class NotedRun {
+ public:
+  NotedRun(const Kernel& kernel, std::span<const Array> operands)
+      : notes_(RowNotes::current()), kernel_(kernel) {
+    if (notes_ != nullptr) operands_.assign(operands.begin(), operands.end());
+  }
+  void gave(std::span<const Array> results) {
+    if (notes_ != nullptr) notes_->add(kernel_, operands_, results);
+  }
+
+ private:
+  RowNotes* notes_;
+  const Kernel& kernel_;
+  std::vector<Array> operands_;  // which are then not given away, either
+};
+
 // Calls `use` with the results.
 template <class Use>
 auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir::Attributes& given,
              Use use) {
   check_count(primitive, operands.size());
   const Kernel& kernel = kernel_of(primitive);
+  NotedRun run(kernel, operands);
   ir::Attributes defaults;
   const bool takes_defaults = !given && primitive.attributes != nullptr;
   if (takes_defaults) defaults = ir::Attributes::defaults(primitive.attributes);
@@ -141,6 +160,7 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
     std::array<Array, 1> result;
     KernelCall call{primitive, operands, attributes, {&type, 1}, result};
     kernel.run(call, kernel.data);
+    run.gave(result);
     return use(std::span<Array>(result));
   }
   InferredTypes::Types types;
@@ -149,6 +169,7 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
   const std::span<const ArrayType> known = types ? std::span(*types) : std::span<const ArrayType>();
   KernelCall call{primitive, operands, attributes, known, results};
   kernel.run(call, kernel.data);
+  run.gave(results);
   return use(std::span<Array>(results));
 }
 
@@ -188,6 +209,7 @@ class Rows {
   const Array* first() const { return first_; }
   RowCall call(Array& result) const {
     return {.dtype = dtype_,
+            .result = result.dtype(),
             .out = result.writable_data(),
             .out_step = result.element_size(),
             .operands = std::span(data_).first(count_),
@@ -274,7 +296,9 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   if (rows.first() == nullptr) return {};
   const DType given = elementwise_result(primitive.elementwise, dtype);
   Array result = Array::empty(given, rows.first()->sizes());
-  if (!kernel.run_row(rows.call(result), kernel.data)) return {};
+  const RowCall call = rows.call(result);
+  if (!kernel.run_row(call, kernel.data)) return {};
+  if (RowNotes* notes = RowNotes::current()) notes->add(kernel, call, result);
   return Tensor(std::move(result));
 }
 

@@ -29,7 +29,8 @@ struct KernelCall {
 // What an elementwise primitive computes as one row: elements that lie without gaps, or (a step of
 // 0) a single one that repeats. Steps are in bytes.
 struct RowCall {
-  DType dtype = DType::f32;  // of the operands
+  DType dtype = DType::f32;   // of the operands
+  DType result = DType::f32;  // of `out`
   std::byte* out = nullptr;
   int64_t out_step = 0;
   std::span<const std::byte* const> operands;

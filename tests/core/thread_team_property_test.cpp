@@ -13,25 +13,27 @@
 namespace plait {
 namespace {
 
-RC_GTEST_PROP(ThreadTeamProperty, RangesTileTheCountInWholeGrains, ()) {
+RC_GTEST_PROP(ThreadTeamProperty, RangesTileTheCountInWholeUnits, ()) {
   const Threads threads(*rc::gen::inRange(1, 9));
   const int64_t count =
       *rc::gen::oneOf(rc::gen::inRange<int64_t>(0, 300), rc::gen::inRange<int64_t>(0, INT64_MAX));
-  const int64_t grain =
-      *rc::gen::oneOf(rc::gen::inRange<int64_t>(1, 40), rc::gen::inRange<int64_t>(1, INT64_MAX));
+  const int64_t grain = *rc::gen::oneOf(
+      rc::gen::inRange<int64_t>(1, 40), rc::gen::inRange<int64_t>(1, INT64_MAX),
+      rc::gen::map(rc::gen::inRange<int64_t>(1, 5), [](int64_t n) { return 64 * n; }));
   const Ranges ranges = ranges_of(count, grain);
+  const int64_t unit = grain % 64 == 0 ? 64 : 1;
   int64_t next = 0, least = INT64_MAX, most = 0;
   for (const auto& [begin, end] : ranges) {
     RC_ASSERT(begin == next);
     RC_ASSERT(end > begin);
-    RC_ASSERT(end == count || end % grain == 0);
+    RC_ASSERT(end == count || end % unit == 0);
     next = end;
-    const int64_t grains = (end - begin - 1) / grain + 1;
-    least = std::min(least, grains);
-    most = std::max(most, grains);
+    const int64_t units = (end - begin - 1) / unit + 1;
+    least = std::min(least, units);
+    most = std::max(most, units);
   }
   RC_ASSERT(next == count);
-  RC_ASSERT(ranges.empty() || most - least <= 1);
+  RC_ASSERT(ranges.empty() || (most - least) / 2 < std::max<int64_t>(grain / unit, 1));
   RC_ASSERT(count > grain || ranges.size() <= 1);
 
   const ThreadLimit limit(*rc::gen::inRange(1, 9));

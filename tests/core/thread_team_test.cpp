@@ -80,11 +80,12 @@ TEST_F(ThreadTeam, VisitsEachIndexOnce) {
     set_thread_count(threads);
     for (const int64_t count : {0, 1, 2, 7, 64, 1000, 12345}) {
       for (const int64_t grain : {1, 3, 64, 100000}) {
+        const int64_t unit = grain == 64 ? 64 : 1;
         std::vector<std::atomic<int>> visits(count);
         parallel_for(count, grain, [&](int64_t begin, int64_t end) {
           EXPECT_LT(begin, end);
-          EXPECT_EQ(begin % grain, 0);
-          EXPECT_TRUE(end % grain == 0 || end == count);
+          EXPECT_EQ(begin % unit, 0);
+          EXPECT_TRUE(end % unit == 0 || end == count);
           for (int64_t i = begin; i < end; ++i) ++visits[i];
         });
         for (const auto& visit : visits) ASSERT_EQ(visit, 1) << count << " by " << grain;
@@ -134,6 +135,14 @@ TEST_F(ThreadTeam, SplitsAlikeOnEveryRun) {
     EXPECT_EQ(ranges_of(10000, 16), ranges);
   }
   parallel_chunks(6, [&](int64_t) { EXPECT_EQ(ranges_of(10000, 16), ranges); });
+}
+
+TEST_F(ThreadTeam, GivesEachThreadOneRangeOfAShortLoop) {
+  set_thread_count(2);
+  EXPECT_EQ(ranges_of(100'000, 1 << 15), (Ranges{{0, 50'048}, {50'048, 100'000}}));
+  EXPECT_EQ(ranges_of(10, 3), (Ranges{{0, 5}, {5, 10}}));
+  EXPECT_GT(ranges_of(10, 1).size(), 2u);  // uneven elements
+  EXPECT_GT(ranges_of(1 << 24, 1 << 15).size(), 2u);
 }
 
 TEST_F(ThreadTeam, RunsOneRangeInTheCaller) {

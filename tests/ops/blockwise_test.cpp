@@ -36,6 +36,42 @@ const std::vector<std::pair<const char*, Composite>> kComposites = {
     {"sinc", [](const auto& x, const auto&, const auto&) { return sinc(x); }},
     {"gelu", [](const auto& x, const auto&, const auto&) { return gelu(x); }},
     {"hardswish", [](const auto& x, const auto&, const auto&) { return hardswish(x); }},
+    {"softplus", [](const auto& x, const auto&, const auto&) { return softplus(x); }},
+    {"kl_div", [](const auto& x, const auto& y, const auto&) { return kl_div(x, y); }},
+    {"an operand as it is",
+     [](const auto& x, const auto& y, const auto&) {
+       return blockwise({x, y}, [](std::span<const Tensor> both) { return both[1]; });
+     }},
+    {"a result that is used again",
+     [](const auto& x, const auto& y, const auto&) {
+       return blockwise({x, y}, [](std::span<const Tensor> both) {
+         const Tensor sum = both[0] + both[1];
+         const Tensor unused = sum * sum;
+         return (sum - both[0] * both[0]) * sum;
+       });
+     }},
+    {"an earlier result",
+     [](const auto& x, const auto&, const auto&) {
+       return blockwise({x}, [](std::span<const Tensor> operands) {
+         const Tensor square = operands[0] * operands[0];
+         const Tensor unused = square + 1;
+         return square;
+       });
+     }},
+    {"what is no row",
+     [](const auto& x, const auto&, const auto&) {
+       return blockwise({x}, [](std::span<const Tensor> operands) {
+         const Tensor& y = operands[0];
+         return reshape(reshape(y, {y.shape(0), 1}) * 2 + 1, {y.shape(0)});
+       });
+     }},
+    {"another dtype between",
+     [](const auto& x, const auto& y, const auto&) {
+       return blockwise({x, y}, [](std::span<const Tensor> both) {
+         return where(greater(both[0], both[1]), astype(astype(both[0], DType::i32), DType::f16),
+                      2);
+       });
+     }},
 };
 
 TEST(Blockwise, LargeTensorsAreAsTheirParts) {
@@ -51,6 +87,31 @@ TEST(Blockwise, LargeTensorsAreAsTheirParts) {
       }
       expect_same_bits(f(x, y, z), concat(parts, 0));
     }
+  }
+}
+
+TEST(Blockwise, ATensorWithoutDimensionsGoesWithAll) {
+  const Tensor x = wave({kLarge}, 0.7), y = wave({kLarge}, 0.3), weight = wave({}, 1.1);
+  expect_same_bits(lerp(x, y, weight), lerp(x, y, broadcast_to(weight, {kLarge}) + 0));
+  expect_same_bits(lerp(weight, y, x), lerp(broadcast_to(weight, {kLarge}) + 0, y, x));
+}
+
+// Infinities and NaN among others change nothing about those.
+TEST(Blockwise, FunctionsDoNotDependOnNeighbours) {
+  const auto check = [](const Composite& f, DType dtype) {
+    const Tensor x = wave({kLarge}, 0.7, dtype);
+    const Tensor holes = equal(remainder(arange(kLarge), 7), 0);
+    const Tensor without = f(where(holes, 0, x), x, x);
+    for (const double special : {std::numeric_limits<double>::infinity(), std::nan(""), 1e30}) {
+      const Tensor with = f(where(holes, special, x), x, x);
+      expect_same_bits(where(holes, 0, with), where(holes, 0, without));
+    }
+  };
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    check([](const auto& x, const auto&, const auto&) { return sin(x); }, dtype);
+    check([](const auto& x, const auto&, const auto&) { return cos(x); }, dtype);
+    check([](const auto& x, const auto&, const auto&) { return tan(x); }, dtype);
+    check([](const auto& x, const auto&, const auto&) { return sinc(x); }, dtype);
   }
 }
 
