@@ -19,9 +19,9 @@ struct TileKernels {
   // A panel of columns of b, likewise; pairs of steps lie side by side.
   void (*pack_columns)(const Matrix& b, std::byte* packed);
   // The rows of several panels of a times one panel of b, into out. `sums` has room for as many
-  // f32, kTilePanel a row.
+  // f32, kTilePanel a row. A large result passes the caches by, which are for the operands.
   void (*multiply)(const std::byte* a, const std::byte* b, int64_t steps, float* sums,
-                   const TargetMatrix& out);
+                   const TargetMatrix& out, bool passes_caches);
 };
 
 // Null where there are no tile units, or where the setting `cpu` rules them out.

@@ -12,8 +12,8 @@ constexpr int64_t kTileRows = 16;
 constexpr int64_t kPairs = 16;  // of steps in a tile
 constexpr int64_t kRowBytes = 64;
 constexpr int64_t kSumsBytes = kTilePanel * 4;  // of a row of sums
-// So much of a panel of b, 64 KiB, stays close while panels of a pass.
-constexpr int64_t kBlockTiles = 32;
+// So much of a panel of b, 128 KiB, stays close while panels of a pass.
+constexpr int64_t kBlockTiles = 64;
 
 int64_t tiles_of(int64_t steps) { return (steps + kTilePanel - 1) / kTilePanel; }
 
@@ -154,17 +154,25 @@ void multiply_panels(const std::byte* a, const std::byte* b, int64_t tiles, floa
   _tile_stored(3, lower + kTileRows, kSumsBytes);
 }
 
-void round_sums(const float* sums, const TargetMatrix& out) {
+bool is_line(const std::byte* place) { return reinterpret_cast<uintptr_t>(place) % 64 == 0; }
+
+void round_sums(const float* sums, const TargetMatrix& out, bool passes_caches) {
   const __mmask32 there = first_of_32(out.columns);
   for (int64_t i = 0; i < out.rows; ++i, sums += kTilePanel) {
     const __m512bh row = _mm512_cvtne2ps_pbh(_mm512_load_ps(sums + 16), _mm512_load_ps(sums));
-    _mm512_mask_storeu_epi16(out.data + i * out.row_stride * 2, there,
-                             reinterpret_cast<const __m512i&>(row));
+    const auto& words = reinterpret_cast<const __m512i&>(row);
+    std::byte* const to = out.data + i * out.row_stride * 2;
+    if (passes_caches && there == ~__mmask32{0} && is_line(to)) {
+      _mm512_stream_si512(reinterpret_cast<__m512i*>(to), words);
+    } else {
+      _mm512_mask_storeu_epi16(to, there, words);
+    }
   }
+  if (passes_caches) _mm_sfence();
 }
 
 void multiply(const std::byte* a, const std::byte* b, int64_t steps, float* sums,
-              const TargetMatrix& out) {
+              const TargetMatrix& out, bool passes_caches) {
   TileConfiguration configuration;
   std::fill_n(configuration.row_bytes, 8, kRowBytes);
   std::fill_n(configuration.rows, 8, kTileRows);
@@ -178,7 +186,7 @@ void multiply(const std::byte* a, const std::byte* b, int64_t steps, float* sums
     }
   }
   _tile_release();
-  round_sums(sums, out);
+  round_sums(sums, out, passes_caches);
 }
 
 }  // namespace

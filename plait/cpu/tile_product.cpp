@@ -13,6 +13,7 @@ namespace {
 constexpr int64_t kElement = 2;  // bytes of a bf16
 // Rows of a that are packed at once: half of the second cache, through which panels of b pass.
 constexpr int64_t kPackedBytes = 1 << 20;
+constexpr int64_t kCachedBytes = 1 << 21;  // of a result that is not too large to be found there
 
 // A dimension in blocks of one size, the last of which may be smaller.
 struct Blocks {
@@ -71,7 +72,8 @@ class TileProduct {
     for (int64_t i = first_panel(group); i < first_panel(group + 1); ++i) {
       kernels_.multiply(
           packed_a, packed_b_.data() + i * panel_bytes_, a_.columns, reinterpret_cast<float*>(sums),
-          out_.block(block * rows_.size, i * kTilePanel, rows, panels_.size_of(i), kElement));
+          out_.block(block * rows_.size, i * kTilePanel, rows, panels_.size_of(i), kElement),
+          out_.rows * out_.columns * kElement > kCachedBytes);
     }
   }
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kLeastRoom = 128;  // candidates, so that thinning out is rare
 constexpr int64_t kWork = 1 << 14;   // elements worth a thread
-constexpr int64_t kPiece = 1 << 14;  // of a long row, elements to a piece that threads share
+constexpr int64_t kPiece = 1 << 17;  // of a long row, elements to a piece that threads share
 
 template <class T, class Item>
 class Candidates {
@@ -91,13 +91,13 @@ struct Rows {
 };
 
 template <class Item, class T>
-void find_in_pieces(const Rows<T>& r, int64_t row, int64_t length) {
-  const int64_t pieces = (r.length + length - 1) / length;
+void find_in_pieces(const Rows<T>& r, int64_t row) {
+  const int64_t pieces = (r.length + kPiece - 1) / kPiece;
   std::vector<Candidates<T, Item>> found;
   for (int64_t i = 0; i < pieces; ++i) found.emplace_back(r.count, r.largest);
   parallel_chunks(pieces, [&](int64_t piece) {
-    found[static_cast<size_t>(piece)].add(r.x + row * r.length, piece * length,
-                                          std::min((piece + 1) * length, r.length));
+    found[static_cast<size_t>(piece)].add(r.x + row * r.length, piece * kPiece,
+                                          std::min((piece + 1) * kPiece, r.length));
   });
   for (size_t i = 1; i < found.size(); ++i) found[0].add(found[i]);
   r.write(found[0].in_order(), row);
@@ -105,9 +105,8 @@ void find_in_pieces(const Rows<T>& r, int64_t row, int64_t length) {
 
 template <class Item, class T>
 void find(const Rows<T>& r) {
-  const int64_t piece = std::max(kPiece, 16 * r.count);
-  if (r.length >= 4 * piece && r.rows < 2 * thread_count()) {
-    for (int64_t row = 0; row < r.rows; ++row) find_in_pieces<Item>(r, row, piece);
+  if (r.length >= 4 * kPiece && r.rows < 2 * thread_count() && r.count <= kPiece / 16) {
+    for (int64_t row = 0; row < r.rows; ++row) find_in_pieces<Item>(r, row);
     return;
   }
   const int64_t grain = std::max<int64_t>(kWork / std::max<int64_t>(r.length, 1), 1);
