@@ -41,6 +41,7 @@ from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from .jitting import Dynamic, JitStats, jit, stats  # noqa: E402,F401
 from .primitives import Primitive, ops  # noqa: E402,F401
 from .records import record  # noqa: E402,F401
+from .scripting import script  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
     Tape, autocast, custom_jvp, custom_vjp, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linear_transpose, linearize, no_grad, remat,
