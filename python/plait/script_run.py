@@ -569,7 +569,8 @@ class _Counted:
         return [_core.arange(self.length)]
 
     def item(self, slices):
-        return slices[0] * self.step + _size(self.first)
+        scaled = slices[0] if self.step == 1 else slices[0] * self.step
+        return scaled if isinstance(self.first, int) and self.first == 0 else scaled + _size(self.first)
 
     def is_there(self, i):
         """Whether i is in the range still."""
