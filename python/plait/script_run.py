@@ -291,6 +291,8 @@ def _merge(site, names, name, outcomes, skipped):
     a, b = (values[names.index(name)] for values in outcomes)
     if a is b:
         return _Merge.same(a)
+    if not site.uses(name):
+        return _Merge.same(_UNBOUND)
     dead = [_is_dead(site, names, values, name, skipped and which == 1) for which, values in enumerate(outcomes)]
     if dead[0] or dead[1]:
         return _Merge.same(_UNBOUND) if all(dead) else _Merge.of_one(b if dead[0] else a)
@@ -321,7 +323,7 @@ def _provisional(site, names, before, values):
     for i, (name, value) in enumerate(zip(names, values)):
         if name in site.flags:
             slots[i, 0] = (_core.boolean, ())
-        elif value is not before[i] and value is not _UNBOUND and not isinstance(value, _Lost):
+        elif site.uses(name) and value is not before[i] and value is not _UNBOUND and not isinstance(value, _Lost):
             slots.update(_Merge.of_one(value).slots(i))
     return slots
 
@@ -395,7 +397,9 @@ class _Carry:
     """The variables of a loop: which tensors go from step to step."""
 
     def __init__(self, site, names, before, may_begin_empty):
-        self.site, self.names, self.before, self.may_begin_empty = site, names, list(before), may_begin_empty
+        self.site, self.names, self.may_begin_empty = site, names, may_begin_empty
+        # What nobody looks at before it is assigned again does not go from step to step.
+        self.before = [value if site.uses(name) else _UNBOUND for name, value in zip(names, before)]
         self.wide = {}  # numbers that become tensors, by place
         self.filled = {}  # variables that only the loop gives a value: (skeleton, types)
         self.assigned = set()
@@ -451,7 +455,7 @@ class _Carry:
             if value is _UNBOUND or isinstance(value, _Lost):
                 return self._leaves(i)
             return [_as(leaf, *kind) for leaf, kind in zip(_spread(value)[0], self.filled[i][1])]
-        if value is _UNBOUND or isinstance(value, _Lost) or not (name == VALUE or self.may_begin_empty):
+        if value is _UNBOUND or isinstance(value, _Lost) or not (name == VALUE or self.may_begin_empty) or not self.site.uses(name):
             return []
         leaves, skeleton = _spread(value)
         types_ = [_common(leaf, leaf) for leaf in map(_as_leaf, leaves)]

@@ -217,13 +217,18 @@ def expression(like, text, **holes):
 class Site:
     """A place where a tensor may decide, and the variables that it may change."""
 
-    def __init__(self, node, file, names, dead=None, flags=()):
+    def __init__(self, node, file, names, live=None, dead=None, flags=()):
         self.place = f"{file}:{node.lineno}"
         self.names = names
+        self.live = frozenset(names if live is None else live)  # those that are used afterwards
         self.dead = dead or {}  # by flag: the names that are not used any more once it is set
         self.flags = frozenset(flags)
         self.text = {ast.If: "if", ast.While: "while", ast.For: "for", ast.IfExp: "if ... else",
                      ast.BoolOp: "and / or", ast.Compare: "comparison"}.get(type(node), "if")
+
+    def uses(self, name):
+        """Whether it is looked at afterwards."""
+        return name in self.live or name not in self.names
 
 
 class Unit:
@@ -564,9 +569,10 @@ class _Recorded:
         used = out | self.captured
         used |= loop.node._out if "break" in exits else frozenset()
         used |= loop.node._head if "continue" in exits else frozenset()
-        names = sorted((_changed_by(parts) & self.changing & used) | self.written) + self._flags_of(exits, loop)
-        names += [VALUE] if "return" in exits else []
-        number = self.unit.site(like, tuple(names), dead=self._dead(names, loop), flags=self._flags_of(exits, loop))
+        flags = self._flags_of(exits, loop)
+        own = flags + [VALUE] * ("return" in exits)
+        names = sorted((_changed_by(parts) & self.changing) | self.written) + own
+        number = self.unit.site(like, tuple(names), live=used | self.written | set(own), dead=self._dead(names, loop), flags=flags)
         then, other = self.unit.name("then"), self.unit.name("else")
         get, put, state = self._state(like, names)
         return (self._function(like, then, body) + self._function(like, other, orelse) + state +
@@ -585,10 +591,10 @@ class _Recorded:
         flags = self._flags_of(loop.exits - {"continue"}, loop)
         self.flags += ([loop.broken] if "break" in loop.exits else []) + ([loop.continued] if "continue" in loop.exits else [])
         used = node._head | node._out | node._ended | self.captured
-        names = sorted((_changed_by([*node.body, *targets]) & self.changing & used) | self.written) + flags
-        names += [VALUE] if "return" in loop.exits else []
+        own = flags + [VALUE] * ("return" in loop.exits)
+        names = sorted((_changed_by([*node.body, *targets]) & self.changing) | self.written) + own
         dead = {flag: frozenset(names) - (node._out if flag == loop.broken else frozenset()) - self.captured for flag in flags}
-        number = self.unit.site(node, tuple(names), dead=dead, flags=flags)
+        number = self.unit.site(node, tuple(names), live=used | self.written | set(own), dead=dead, flags=flags)
         return loop, names, flags, number
 
     def _on_While(self, node, _loop):
