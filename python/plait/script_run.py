@@ -555,7 +555,15 @@ def _while(site, names, test, step, get, put):
     _run_loop(site, names, get, put, run)
 
 
-class _Counted:
+class _Items:
+    """What a loop goes over, step by step in the record; where others are zipped with it, one by one."""
+
+    def __iter__(self):
+        stacked = self.stacked()
+        return (self.item([each[i] for each in stacked]) for i in range(self.length))
+
+
+class _Counted(_Items):
     """A range whose bounds are tensors or sizes without a number."""
 
     def __init__(self, first, end, step):
@@ -588,7 +596,7 @@ def _size(value):
     return _core.full((), value, dtype=_core.i64) if isinstance(value, Dim) else value
 
 
-class _Slices:
+class _Slices(_Items):
     """The slices of a tensor along its first axis."""
 
     def __init__(self, tensor, place):
@@ -603,7 +611,7 @@ class _Slices:
         return slices[0]
 
 
-class _Zipped:
+class _Zipped(_Items):
     """Several at once."""
 
     def __init__(self, members, place):
@@ -639,7 +647,7 @@ class _Zipped:
 
 def _staged(value, place):
     """What a loop over it goes over step by step, in the record; None for what is unrolled."""
-    if isinstance(value, (_Counted, _Slices, _Zipped)):
+    if isinstance(value, _Items):
         return value
     return _Slices(value, place) if isinstance(value, Tensor) and _core._is_staging() else None
 
@@ -985,7 +993,7 @@ class Runtime:
             raise _error(errors.TypeError, f"a tensor decides whether this {what} is reached", place, "use assert or plait.check")
 
     def plain_items(self, iterable):
-        if isinstance(iterable, (_Counted, _Zipped)):
+        if isinstance(iterable, _Counted):
             raise errors.TypeError("a generator goes over a range whose bounds are no numbers")
         return iterable
 

@@ -205,8 +205,9 @@ def code(like, text, **holes):
     """Statements as if they stood at the node `like`; names of holes stand for expressions and lists of statements."""
     tree = ast.parse(textwrap.dedent(text))
     for node in ast.walk(tree):
-        if hasattr(node, "lineno"):
-            ast.copy_location(node, like)
+        if hasattr(node, "lineno"):  # on its first line: calls of several lines count as on their last one
+            node.lineno = node.end_lineno = like.lineno
+            node.col_offset = node.end_col_offset = like.col_offset
     return _Holes(holes).visit(tree).body
 
 
@@ -609,8 +610,7 @@ class _Recorded:
         go_on = expression(node, f"__plait__.none_set({', '.join(flags)})")
         body = code(node, f"{loop.continued} = False") if "continue" in loop.exits else []
         test = self.expressions.visit(node.test if is_while else node.iter)
-        if not is_while and isinstance(test, ast.Call) and isinstance(test.func, (ast.Name, ast.Call)) and not test.keywords:
-            test = self._staged_iterable(node, test)
+        test = test if is_while else self._staged_iterable(test)
         if _contains([*node.body, *targets], (ast.Yield, ast.YieldFrom, ast.Await)):
             result = self._plain_loop(node, loop, test, body, go_on)
         else:
@@ -634,10 +634,12 @@ class _Recorded:
             result += self._if(node.orelse[0], go_on, orelse, [], node.orelse, node._out, outer) if flags else orelse
         return [*code(node, "".join(f"{flag} = False\n" for flag in flags if flag == loop.broken)), *result]
 
-    def _staged_iterable(self, node, call):
+    def _staged_iterable(self, node):
         """range, enumerate, zip and reversed see whether they are given tensors."""
-        return expression(node, "__plait__.iterable(__FUNCTION__, __ARGUMENTS__)", __FUNCTION__=call.func,
-                          __ARGUMENTS__=ast.copy_location(ast.Tuple(call.args, ast.Load()), node))
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
+            return node
+        arguments = ast.copy_location(ast.Tuple([self._staged_iterable(each) for each in node.args], ast.Load()), node)
+        return expression(node, "__plait__.iterable(__FUNCTION__, __ARGUMENTS__)", __FUNCTION__=node.func, __ARGUMENTS__=arguments)
 
     def _plain_loop(self, node, loop, test, body, go_on):
         reason = f"'yield', {self.unit.place(node)!r}"

@@ -31,23 +31,24 @@ def _tree_of(code, globals_):
 
 def _find(tree, code):
     """The function's node, and the class that it is written in."""
-    positions = set(code.co_positions())
+    places = [((line, column), (end_line, end_column)) for line, end_line, column, end_column in code.co_positions()
+              if None not in (line, end_line, column, end_column) and end_column > 0]
 
     def is_it(node):
         if isinstance(node, ast.Lambda):
             body = node.body
-            place = (body.lineno, body.end_lineno, body.col_offset, body.end_col_offset)
-            return code.co_name == "<lambda>" and place in positions
+            begin, end = (body.lineno, body.col_offset), (body.end_lineno, body.end_col_offset)
+            return code.co_name == "<lambda>" and all(begin <= first and last <= end for first, last in places)
         first = node.decorator_list[0].lineno if node.decorator_list else node.lineno
         return node.name == code.co_name and first == code.co_firstlineno
 
     def look(node, own_class):
         for child in ast.iter_child_nodes(node):
+            found = look(child, child.name if isinstance(child, ast.ClassDef) else own_class)
+            if found is not None:  # the innermost lambda that all of the code lies in
+                return found
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and is_it(child):
                 return child, own_class
-            found = look(child, child.name if isinstance(child, ast.ClassDef) else own_class)
-            if found is not None:
-                return found
         return None
 
     return look(tree, None)
