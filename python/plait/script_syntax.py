@@ -101,6 +101,8 @@ def _always_exits(nodes):
             return True
         if isinstance(node, ast.Try) and _always_exits(node.finalbody):
             return True
+        if isinstance(node, ast.While) and isinstance(node.test, ast.Constant) and node.test.value and "break" not in _exits(node.body):
+            return True
     return False
 
 

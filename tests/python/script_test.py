@@ -364,7 +364,7 @@ def ways_out(x, y):
         while True:
             if x > 2:
                 return y
-            x = x * 1.5 + 0.1
+            x = x * 0.5 + 1.5
             if x > y:
                 break
         y = y + 1
