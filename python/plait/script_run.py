@@ -283,7 +283,7 @@ def _is_dead(site, names, values, name, skipped):
     if name == VALUE:
         return value is _UNBOUND or values[names.index(RETURNED)] is False
     if skipped:
-        return value is _UNBOUND and all(name in site.dead.get(flag, ()) for flag in site.flags)
+        return value is _UNBOUND and all(name in site.dead.get(flag, ()) for flag in site.guards)
     return any(values[names.index(flag)] is True and name in site.dead.get(flag, ()) for flag in site.flags if flag in names)
 
 
@@ -870,7 +870,7 @@ class Runtime:
         site = self._sites[number]
         truth = _truth(test, site.place)
         if isinstance(truth, Tensor):
-            _decided(site, site.names, truth, then, otherwise, get, put)
+            _decided(site, site.names, truth, then, otherwise, get, put, skipped=bool(site.guards))
         elif truth:
             then()
         else:

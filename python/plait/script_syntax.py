@@ -220,12 +220,13 @@ def expression(like, text, **holes):
 class Site:
     """A place where a tensor may decide, and the variables that it may change."""
 
-    def __init__(self, node, file, names, live=None, dead=None, flags=()):
+    def __init__(self, node, file, names, live=None, dead=None, flags=(), guards=()):
         self.place = f"{file}:{node.lineno}"
         self.names = names
         self.live = frozenset(names if live is None else live)  # those that are used afterwards
         self.dead = dead or {}  # by flag: the names that are not used any more once it is set
         self.flags = frozenset(flags)
+        self.guards = guards  # the flags of which one is set where the second path is taken, which does nothing
         self.text = {ast.If: "if", ast.While: "while", ast.For: "for", ast.IfExp: "if ... else",
                      ast.BoolOp: "and / or", ast.Compare: "comparison"}.get(type(node), "if")
 
@@ -427,7 +428,7 @@ class _Recorded:
                 break
             if exits:
                 test = self._none_set(node, exits, loop)
-                result += self._if(rest[0], test, self._block(rest, loop), [], rest, rest[-1]._out, loop)
+                result += self._if(rest[0], test, self._block(rest, loop), [], rest, rest[-1]._out, loop, tuple(self._flags_of(exits, loop)))
                 break
         return result
 
@@ -541,7 +542,7 @@ class _Recorded:
         exits, rest = _exits(node.body), node.orelse
         node.body = self._block(node.body, loop)
         if rest and exits:
-            node.orelse = self._if(rest[0], self._none_set(node, exits, loop), self._block(rest, loop), [], rest, rest[-1]._out, loop)
+            node.orelse = self._if(rest[0], self._none_set(node, exits, loop), self._block(rest, loop), [], rest, rest[-1]._out, loop, tuple(self._flags_of(exits, loop)))
         else:
             node.orelse = self._block(rest, loop)
         for each in node.handlers:
@@ -563,7 +564,7 @@ class _Recorded:
         parts = node.body + node.orelse
         return self._if(node, test, self._block(node.body, loop), self._block(node.orelse, loop), parts, node._out, loop)
 
-    def _if(self, like, test, body, orelse, parts, out, loop):
+    def _if(self, like, test, body, orelse, parts, out, loop, guards=()):
         """`if test: body else: orelse`, of what was `parts` before."""
         if _contains(parts, (ast.Yield, ast.YieldFrom, ast.Await)):
             test = expression(like, f"__plait__.plain(__TEST__, 'yield', {self.unit.place(like)!r})", __TEST__=test)
@@ -575,7 +576,8 @@ class _Recorded:
         flags = self._flags_of(exits, loop)
         own = flags + [VALUE] * ("return" in exits)
         names = sorted((_changed_by(parts) & self.changing) | self.written) + own
-        number = self.unit.site(like, tuple(names), live=used | self.written | set(own), dead=self._dead(names, loop), flags=flags)
+        number = self.unit.site(like, tuple(names), live=used | self.written | set(own), dead=self._dead(names, loop), flags=flags,
+                                guards=guards)
         then, other = self.unit.name("then"), self.unit.name("else")
         get, put, state = self._state(like, names)
         return (self._function(like, then, body) + self._function(like, other, orelse) + state +
@@ -597,7 +599,8 @@ class _Recorded:
         own = flags + [VALUE] * ("return" in loop.exits)
         names = sorted((_changed_by([*node.body, *targets]) & self.changing) | self.written) + own
         dead = {flag: frozenset(names) - (node._out if flag == loop.broken else frozenset()) - self.captured for flag in flags}
-        number = self.unit.site(node, tuple(names), live=used | self.written | set(own), dead=dead, flags=flags)
+        number = self.unit.site(node, tuple(names), live=used | self.written | set(own), dead=dead, flags=flags,
+                                guards=tuple(flags))
         return loop, names, flags, number
 
     def _on_While(self, node, _loop):
