@@ -861,6 +861,13 @@ class Runtime:
         x[index] = value
         return x
 
+    def set_item(self, x, index, value, text, place):
+        """x[index] = value, where x is no variable of the function."""
+        if isinstance(x, Tensor) and _state.depth:
+            raise _error(errors.TypeError, f"{text}[...] is assigned to where a tensor decides how often, and {text} belongs to others", place,
+                         "write into a variable of the function, and hand that on")
+        x[index] = value
+
     # -- Statements.
 
     def is_decided(self):

@@ -315,7 +315,8 @@ class _Expressions(ast.NodeTransformer):
             node.test = self._plain(node.test, "an assignment inside of an expression")
             return node
         number = self.unit.site(node, ("value",))
-        return expression(node, f"__plait__.choose({number}, __TEST__, __THEN__, __OTHERWISE__)", __TEST__=node.test, __THEN__=then, __OTHERWISE__=otherwise)
+        return expression(node, f"__plait__.choose({number}, __TEST__, __THEN__, __OTHERWISE__)", __TEST__=node.test, __THEN__=then,
+                          __OTHERWISE__=otherwise)
 
     def visit_Compare(self, node):
         self.generic_visit(node)
@@ -327,7 +328,8 @@ class _Expressions(ast.NodeTransformer):
         number = self.unit.site(node, ("value",))
         names = ast.copy_location(ast.Constant(tuple(type(each).__name__ for each in node.ops)), node)
         functions = ast.copy_location(ast.Tuple(later, ast.Load()), node)
-        return expression(node, f"__plait__.compared({number}, __FIRST__, __NAMES__, __LATER__)", __FIRST__=node.left, __NAMES__=names, __LATER__=functions)
+        return expression(node, f"__plait__.compared({number}, __FIRST__, __NAMES__, __LATER__)", __FIRST__=node.left, __NAMES__=names,
+                          __LATER__=functions)
 
     def visit_Lambda(self, node):
         node.args = self.generic_visit(node.args)
@@ -479,22 +481,45 @@ class _Recorded:
         text = ast.unparse(node.test)
         message = expression(node, "None") if node.msg is None else self.expressions._later(self.expressions.visit(node.msg))
         place = self.unit.place(node)
-        return code(node, f"__plait__.asserted(__TEST__, __MESSAGE__, {text!r}, {place!r})", __TEST__=self.expressions.visit(node.test), __MESSAGE__=message)
+        return code(node, f"__plait__.asserted(__TEST__, __MESSAGE__, {text!r}, {place!r})", __TEST__=self.expressions.visit(node.test),
+                    __MESSAGE__=message)
 
     def _on_AugAssign(self, node, _loop):
-        before = code(node, f"__plait__.use({node.target.id}, {node.target.id!r})") if isinstance(node.target, ast.Name) else []
-        if isinstance(node.target, ast.Subscript) and isinstance(node.target.value, ast.Name):
-            name, index = node.target.value.id, self.unit.name("index")
-            if name in self.locals:
-                item = ast.copy_location(ast.Subscript(ast.copy_location(ast.Name(name, ast.Load()), node), expression(node, index),
-                                                       ast.Load()), node)
-                changed = ast.copy_location(ast.BinOp(item, node.op, self.expressions.visit(node.value)), node)
-                index_value = self._index(node.target.slice)
-                return self._check(node, name) + code(node, f"""
-                    {index} = __INDEX__
-                    {name} = __plait__.with_item({name}, {index}, __CHANGED__)
-                    """, __INDEX__=index_value, __CHANGED__=changed)
-        return before + [self.expressions.visit(node)]
+        if isinstance(node.target, ast.Subscript):
+            index = self.unit.name("index")
+            item = ast.Subscript(copied(node.target.value), expression(node, index), ast.Load())
+            changed = ast.copy_location(ast.BinOp(ast.copy_location(item, node), node.op, node.value), node)
+            begin = code(node, f"{index} = __INDEX__", __INDEX__=self._index(node.target.slice))
+            return begin + self._set_item(node, node.target.value, expression(node, index), changed)
+        is_name = isinstance(node.target, ast.Name)
+        return (self._check(node, node.target.id) if is_name else []) + [self.expressions.visit(node)]
+
+    def _on_Assign(self, node, _loop):
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Subscript):
+            return self._set_item(node, node.targets[0].value, self._index(node.targets[0].slice), node.value)
+        # Each x[i] among several targets is set by a statement of its own.
+        parts = []
+
+        class WithoutItems(ast.NodeTransformer):
+            def visit_Subscript(inner, target):  # noqa: N805: self is the function
+                name = self.unit.name("part")
+                parts.append(ast.copy_location(ast.Assign([target], expression(target, name)), target))
+                return ast.copy_location(ast.Name(name, ast.Store()), target)
+
+            def visit_Attribute(inner, target):  # noqa: N805
+                return target
+
+        node.targets = [WithoutItems().visit(each) for each in node.targets]
+        return [self.expressions.visit(node)] + [one for each in parts for one in self._on_Assign(each, None)]
+
+    def _set_item(self, node, base, index, value):
+        """base[index] = value, which makes another tensor of a variable."""
+        value = self.expressions.visit(value)
+        if isinstance(base, ast.Name) and base.id in self.locals:
+            return self._check(node, base.id) + code(node, f"{base.id} = __plait__.with_item({base.id}, __INDEX__, __GIVEN__)",
+                                                     __INDEX__=index, __GIVEN__=value)
+        return code(node, f"__plait__.set_item(__BASE__, __INDEX__, __GIVEN__, {ast.unparse(base)!r}, {self.unit.place(node)!r})",
+                    __BASE__=self.expressions.visit(base), __INDEX__=index, __GIVEN__=value)
 
     def _index(self, node):
         """What stands in brackets, as a value."""
@@ -508,15 +533,6 @@ class _Recorded:
 
     def _check(self, node, name):
         return code(node, f"__plait__.use({name}, {name!r})")
-
-    def _on_Assign(self, node, _loop):
-        target = node.targets[0]
-        if len(node.targets) == 1 and isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name):
-            name = target.value.id
-            if name in self.locals:
-                return self._check(node, name) + code(node, f"{name} = __plait__.with_item({name}, __INDEX__, __GIVEN__)",
-                                                      __INDEX__=self._index(target.slice), __GIVEN__=self.expressions.visit(node.value))
-        return [self.expressions.visit(node)]
 
     def _on_Delete(self, node, _loop):
         result = []
@@ -542,7 +558,8 @@ class _Recorded:
         exits, rest = _exits(node.body), node.orelse
         node.body = self._block(node.body, loop)
         if rest and exits:
-            node.orelse = self._if(rest[0], self._none_set(node, exits, loop), self._block(rest, loop), [], rest, rest[-1]._out, loop, tuple(self._flags_of(exits, loop)))
+            node.orelse = self._if(rest[0], self._none_set(node, exits, loop), self._block(rest, loop), [], rest, rest[-1]._out, loop,
+                                   tuple(self._flags_of(exits, loop)))
         else:
             node.orelse = self._block(rest, loop)
         for each in node.handlers:
@@ -622,7 +639,8 @@ class _Recorded:
             assigned = [] if is_while else [ast.copy_location(ast.Assign([node.target], expression(node, "__item__")), node)]
             step = self.unit.name("step")
             get, put, state = self._state(node, names)
-            result = self._function(node, step, body + [self.expressions.visit(each) for each in assigned] + self._block(node.body, loop),
+            assigned = [one for each in assigned for one in self._on_Assign(each, None)]
+            result = self._function(node, step, body + assigned + self._block(node.body, loop),
                                     "" if is_while else "__item__") + state
             goes = "None"
             if flags:
@@ -650,14 +668,16 @@ class _Recorded:
         reason = f"'yield', {self.unit.place(node)!r}"
         block = body + self._block(node.body, loop)
         if isinstance(node, ast.While):
-            both = expression(node, f"__plait__.plain(__GO__, {reason}) and __plait__.plain(__TEST__, {reason})", __GO__=go_on, __TEST__=test)
+            both = expression(node, f"__plait__.plain(__GO__, {reason}) and __plait__.plain(__TEST__, {reason})", __GO__=go_on,
+                              __TEST__=test)
             return [ast.copy_location(ast.While(both, block, []), node)]
         stop = code(node, f"""
             if not __plait__.plain(__GO__, {reason}):
                 break
             """, __GO__=go_on)
         target = self.expressions.visit(node.target)
-        return [ast.copy_location(ast.For(target, expression(node, "__plait__.plain_items(__ITERABLE__)", __ITERABLE__=test), stop + block, []), node)]
+        items = expression(node, "__plait__.plain_items(__ITERABLE__)", __ITERABLE__=test)
+        return [ast.copy_location(ast.For(target, items, stop + block, []), node)]
 
 
 # ---- Functions: how they run when nothing is recorded, beside how they are recorded.
@@ -745,5 +765,6 @@ def either_lambda(unit, node):
         return node
     recorded = _Recorded(unit, copied(node))
     body = recorded.expressions.visit(recorded.node.body)
-    node.body = expression(node.body, "__RECORDED__ if __plait__.is_staging() else __PLAIN__", __RECORDED__=body, __PLAIN__=_Eager(unit).visit(node.body))
+    node.body = expression(node.body, "__RECORDED__ if __plait__.is_staging() else __PLAIN__", __RECORDED__=body,
+                           __PLAIN__=_Eager(unit).visit(node.body))
     return node

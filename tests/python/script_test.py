@@ -680,6 +680,37 @@ def errors(source, *arguments, **found):
     raise AssertionError("no error")
 
 
+class Items(unittest.TestCase):
+    def test_set(self):
+        @pl.script
+        def sorted_by_bubbles(x):
+            swapped = x[0] == x[0]
+            while swapped:
+                swapped = x[0] != x[0]
+                for i in range(x.shape[0] - 1):
+                    if x[i] > x[i + 1]:
+                        x[i], (x[i + 1], swapped) = x[i + 1], (x[i], x[0] == x[0])
+            x[1:] = x[1:] * 2
+            x[..., :1] += 1
+            return x
+
+        numbers = np.random.default_rng(3).normal(size=5)
+        x = pl.asarray(numbers)
+        wanted = np.sort(numbers) * [1, 2, 2, 2, 2] + [1, 0, 0, 0, 0]
+        program = pl.trace(sorted_by_bubbles)(x)
+        np.testing.assert_array_equal(program(x), wanted)
+        np.testing.assert_array_equal(x, numbers)
+        np.testing.assert_array_equal(pl.vmap(sorted_by_bubbles)(pl.stack([x, -x]))[0], wanted)
+
+    def test_many_branches(self):
+        lines = [f"    if x < {i}:\n        return x * {i}\n" for i in range(6)]
+        chain = "".join(f"    {'el' if i else ''}if x < {i}:\n        y = x * {i}\n" for i in range(6)) + "    else:\n        y = x\n    return y\n"
+        for text in "".join(lines) + "    return x\n", chain:
+            program = pl.trace(pl.script(compiled("def f(x):\n" + text, "many")))(pl.asarray(1.0))
+            for x in -1.0, 2.5, 4.5, 50.0:
+                self.assertEqual(float(program(pl.asarray(x))), x * next((i for i in range(6) if x < i), 1))
+
+
 class Errors(unittest.TestCase):
     x = pl.asarray(2.0)
 
@@ -696,14 +727,16 @@ class Errors(unittest.TestCase):
                     "y has a value only if the loop runs", "<wrong>:2", "assign to y before the loop")
         self.expect("def f(x):\n    while x > 1:\n        if x > 2:\n            return x\n        x = x - 1\n", pl.TypeError,
                     "what is returned is")
-        self.assertEqual(float(pl.trace(pl.script(compiled("def f(x):\n    if x > 1:\n        y = x\n    return x\n", "fine")))(self.x)(self.x)), 2)
+        fine = pl.script(compiled("def f(x):\n    if x > 1:\n        y = x\n    return x\n", "fine"))
+        self.assertEqual(float(pl.trace(fine)(self.x)(self.x)), 2)
 
     def test_types_of_paths(self):
         self.expect("def f(x):\n    if x > 1:\n        y = x\n    else:\n        y = (x, x)\n    return y\n", pl.TypeError,
                     "y is f32[] on one path, a tuple of f32[], f32[] on the other", "<wrong>:2")
         self.expect("def f(x):\n    y = pl.ones(3) if x > 1 else pl.ones(4)\n    return y\n", pl.TypeError,
                     "the value of the if ... else is f32[3] on one path, f32[4] on the other", "<wrong>:2")
-        self.expect("def f(x):\n    if x > 1:\n        return x\n    return 'text'\n", pl.TypeError, "what is returned is f32[] on one path", "'text'")
+        self.expect("def f(x):\n    if x > 1:\n        return x\n    return 'text'\n", pl.TypeError,
+                    "what is returned is f32[] on one path", "'text'")
 
     def test_carries(self):
         self.expect("def f(x):\n    h = x\n    while h < 9:\n        h = pl.astype(h, pl.f64) * 2\n    return h\n", pl.TypeError,
@@ -733,6 +766,8 @@ class Errors(unittest.TestCase):
         self.expect("def f(x):\n    d = {}\n    if x > 1:\n        d['a'] = x\n    return x\n", pl.TypeError, "d is a dict", "<wrong>:3")
         self.expect("def f(x, box):\n    if x > 1:\n        box.value = x\n    return x\n", pl.TypeError, "an attribute of box", "<wrong>:2",
                     arguments=(self.x, type("Box", (), {"value": 0})()))
+        self.expect("def f(x, box):\n    if x > 1:\n        box['a'][0] = x\n    return x\n", pl.TypeError, "box['a'][...] is assigned to",
+                    "<wrong>:3", arguments=(self.x, {"a": pl.ones(2)}))
         self.expect("kept = []\ndef f(x):\n    for row in x:\n        kept.append(row)\n    return x\n", pl.TypeError, "kept is a list",
                     arguments=(pl.ones(3),))
         self.expect("def f(x):\n    out = []\n    def add(v):\n        out.append(v)\n    if x > 1:\n        add(x)\n    return x\n", pl.TypeError,
@@ -746,8 +781,8 @@ class Errors(unittest.TestCase):
         self.expect("def f(x):\n    if x > 1 and (y := x * 2) > 3:\n        return y\n    return x\n", pl.TypeError,
                     "an assignment inside of an expression", "<wrong>:2")
         self.expect("def f(x):\n    for row in x + 1.0 if x > 1 else x:\n        x = x + row\n    return x\n", pl.TypeError, "no first axis")
-        self.expect("def f(x):\n    try:\n        pl.ones(2) @ pl.ones(3)\n    except ValueError:\n        if x > 1:\n            raise\n    return x\n",
-                    pl.TypeError, "whether this raise is reached", "<wrong>:6")
+        self.expect("def f(x):\n    try:\n        pl.ones(2) @ pl.ones(3)\n    except ValueError:\n        if x > 1:\n            raise\n"
+                    "    return x\n", pl.TypeError, "whether this raise is reached", "<wrong>:6")
         with self.assertRaises(UnboundLocalError):
             pl.trace(pl.script(compiled("def f(x):\n    x = x + y\n    y = x\n    return x\n", "unbound")))(self.x)
 
