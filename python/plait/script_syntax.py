@@ -424,13 +424,13 @@ class _Recorded:
     def _block(self, nodes, loop):
         result = []
         for i, node in enumerate(nodes):
+            exits, rest, is_last = _exits([node]), nodes[i + 1:], _always_exits([node])  # what is lowered does not show it any more
             result += self._statement(node, loop)
-            exits, rest = _exits([node]), nodes[i + 1:]
-            if _always_exits([node]) or not rest:
+            if is_last or not rest:
                 break
             if exits:
-                test = self._none_set(node, exits, loop)
-                result += self._if(rest[0], test, self._block(rest, loop), [], rest, rest[-1]._out, loop, tuple(self._flags_of(exits, loop)))
+                test, parts = self._none_set(node, exits, loop), copied(rest)
+                result += self._if(rest[0], test, self._block(rest, loop), [], parts, rest[-1]._out, loop, tuple(self._flags_of(exits, loop)))
                 break
         return result
 
@@ -555,10 +555,10 @@ class _Recorded:
         return [node]
 
     def _on_Try(self, node, loop):
-        exits, rest = _exits(node.body), node.orelse
+        exits, rest, parts = _exits(node.body), node.orelse, copied(node.orelse)
         node.body = self._block(node.body, loop)
         if rest and exits:
-            node.orelse = self._if(rest[0], self._none_set(node, exits, loop), self._block(rest, loop), [], rest, rest[-1]._out, loop,
+            node.orelse = self._if(rest[0], self._none_set(node, exits, loop), self._block(rest, loop), [], parts, rest[-1]._out, loop,
                                    tuple(self._flags_of(exits, loop)))
         else:
             node.orelse = self._block(rest, loop)
@@ -578,11 +578,11 @@ class _Recorded:
 
     def _on_If(self, node, loop):
         test = self.expressions.visit(node.test)
-        parts = node.body + node.orelse
+        parts = copied(node.body + node.orelse)
         return self._if(node, test, self._block(node.body, loop), self._block(node.orelse, loop), parts, node._out, loop)
 
     def _if(self, like, test, body, orelse, parts, out, loop, guards=()):
-        """`if test: body else: orelse`, of what was `parts` before."""
+        """`if test: body else: orelse`, of what was `parts` before it was lowered."""
         if _contains(parts, (ast.Yield, ast.YieldFrom, ast.Await)):
             test = expression(like, f"__plait__.plain(__TEST__, 'yield', {self.unit.place(like)!r})", __TEST__=test)
             return [ast.copy_location(ast.If(test, body or code(like, "pass"), orelse), like)]
@@ -653,8 +653,8 @@ class _Recorded:
             else:
                 result += code(node, f"__plait__.for_loop({number}, {goes}, __ITERABLE__, {step}, {get}, {put})", __ITERABLE__=test)
         if node.orelse:
-            orelse = self._block(node.orelse, outer)
-            result += self._if(node.orelse[0], go_on, orelse, [], node.orelse, node._out, outer) if flags else orelse
+            parts, orelse = copied(node.orelse), self._block(node.orelse, outer)
+            result += self._if(node.orelse[0], go_on, orelse, [], parts, node._out, outer) if flags else orelse
         return [*code(node, "".join(f"{flag} = False\n" for flag in flags if flag == loop.broken)), *result]
 
     def _staged_iterable(self, node):

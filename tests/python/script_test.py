@@ -326,10 +326,17 @@ def in_blocks(x, y):
                     z = z + x
                     continue
                 z = z - y
+            z = z + 0.125
         finally:
             z = z * 2
         if z > 6:
             break
+    if z > y:
+        with _Nothing():
+            if z > x:
+                z = z * y
+                return z
+        z = z + 1
     match (1, 2):
         case (1, w) if w > 1:
             if z > 0:
