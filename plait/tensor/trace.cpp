@@ -234,8 +234,10 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
                 captures_, [&](const Tensor& capture) { return is_same_constant(capture, tensor); })
           : captures_.end();
   if (known != captures_.end()) {
-    place->second = capture_values_[static_cast<size_t>(known - captures_.begin())];
-  } else if (is_new) {
+    captured_.erase(place);  // nobody keeps this one: another tensor may come to lie where it lies
+    return capture_values_[static_cast<size_t>(known - captures_.begin())];
+  }
+  if (is_new) {
     const ir::Type type = tensor.type();
     declare_sizes(type);
     place->second = builder_->add({.primitive = capture_primitive(), .stated_types = {&type, 1}});

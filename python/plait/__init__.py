@@ -30,7 +30,7 @@ from . import _core, errors  # noqa: E402
 _core._set_package_folder(_os.path.join(_os.path.dirname(__file__), ""))
 
 from ._core import *  # noqa: E402,F403: every function of the library
-from . import fft, linalg, random  # noqa: E402,F401
+from . import fft, linalg, random, tree  # noqa: E402,F401
 from ._core import DType, Dim, Tensor  # noqa: E402,F401
 from .errors import *  # noqa: E402,F403
 from .callbacks import callback  # noqa: E402,F401
@@ -39,8 +39,10 @@ from .control import (  # noqa: E402,F401
 from .dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from .jitting import Dynamic, JitStats, jit, stats  # noqa: E402,F401
+from .module import Module  # noqa: E402,F401
 from .primitives import Primitive, ops  # noqa: E402,F401
 from .records import record  # noqa: E402,F401
+from .scripting import script  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
     Tape, autocast, custom_jvp, custom_vjp, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linear_transpose, linearize, no_grad, remat,

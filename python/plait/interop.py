@@ -1,5 +1,7 @@
 """NumPy's arrays and others' as tensors, and back, without copying where the memory can be shared."""
 
+import copyreg
+
 import numpy as np
 
 from . import _core
@@ -98,7 +100,15 @@ def _holds_arrays(data):
     return hasattr(data, "dtype")
 
 
+def _restored(array):
+    return _core.borrow(array)
+
+
 Tensor.numpy = to_numpy
+Tensor.__reduce__ = lambda tensor: (_restored, (to_numpy(tensor).copy(),))
+copyreg.pickle(type(_core.add), lambda function: function.__name__)  # our functions are known by their names
+Tensor.__copy__ = Tensor._share  # of its own, as far as x[i] = y goes
+Tensor.__deepcopy__ = lambda tensor, _known: tensor._share()
 Tensor.__array__ = _array
 Tensor.__array_ufunc__ = None  # so that an array on the left leaves operators to us
 Tensor.__dlpack__ = _dlpack

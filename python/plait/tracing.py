@@ -1,5 +1,5 @@
 """trace(f)(*args): the program of a Python function. Arguments and results are trees of tensors: tuples, lists,
-dicts, dataclasses and records; what is no tensor or array in them is a constant of the program."""
+dicts, dataclasses, Modules and records; what is no tensor or array in them is a constant of the program."""
 
 import dataclasses
 import functools
@@ -7,6 +7,7 @@ import re
 
 from . import _core, errors
 from ._core import Tensor
+from .module import Module
 from .records import Record
 
 _LEAF = object()  # where a tensor stands in a tree
@@ -26,6 +27,8 @@ def _children(value):
         return list(enumerate(value)), type(value)
     if isinstance(value, Record):
         return [("record", value._tensor)], lambda values: type(value)._of(values[0])
+    if isinstance(value, Module):
+        return list(value.__dict__.items()), value._with_values
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         names = [field.name for field in dataclasses.fields(value)]
         return [(n, getattr(value, n)) for n in names], lambda values: dataclasses.replace(value, **dict(zip(names, values)))
@@ -116,15 +119,21 @@ class Program:
         return self.text()
 
 
-def _same(a, b):
+def _same(a, b, path=""):
+    """Whether two trees without their leaves are alike."""
     if type(a) is not type(b):
         return False
     nodes = _children(a), _children(b)
     if nodes[0] is None:
-        return a is b or bool(a == b)
-    children = [[child for _, child in node[0]] for node in nodes]
-    names = [[name for name, _ in node[0]] for node in nodes]
-    return names[0] == names[1] and all(map(_same, *children))
+        try:
+            return a is b or bool(a == b)
+        except Exception as error:
+            raise errors.TypeError(f"{path or 'a tree'} is a {type(a).__name__}, of which two cannot be compared: {error}\n"
+                                   "  hint: let == of that class give a bool, or keep one object in both trees") from error
+    (ours, _), (theirs, _) = nodes
+    return len(ours) == len(theirs) and all(
+        name == other and _same(child, its, f"{path}.{name}" if path else str(name))
+        for (name, child), (other, its) in zip(ours, theirs))
 
 
 def trace(function, name=None):

@@ -1,0 +1,55 @@
+"""Module: objects that are trees of tensors."""
+
+import dataclasses
+
+from . import _core
+
+
+class Module:
+    """A base class for models and their parts: an instance is a tree of its attributes. Those that are tensors, or trees of
+    tensors and Modules, have names such as "blocks.3.norm1.scale"; all others are part of what it is, as the sizes of
+    lists are.
+
+        class Linear(plait.Module):
+            def __init__(self, key, fan_in, fan_out):
+                self.weight = plait.random.normal(key, (fan_in, fan_out)) / fan_in**0.5
+                self.bias = plait.zeros(fan_out)
+
+            def __call__(self, x):
+                return x @ self.weight + self.bias
+
+    A class that has fields (`scale: plait.Tensor`) and no __init__ gets one as dataclasses do. The gradient by a Module
+    is a Module of that class. Transforms hand functions a Module made anew: one that changes it gives it back."""
+
+    def __init_subclass__(cls, **named):
+        super().__init_subclass__(**named)
+        if cls.__dict__.get("__annotations__") and "__init__" not in cls.__dict__:
+            dataclasses.dataclass(cls, repr=False, eq=False)
+
+    def _with_values(self, values):
+        """One of the same class with other values of the same attributes."""
+        made = object.__new__(type(self))
+        made.__dict__.update(zip(self.__dict__, values))
+        return made
+
+    def __repr__(self):
+        return _shown(self, "")
+
+
+def _shown(value, indent):
+    """A tree over several lines, with the dtypes and shapes of its tensors."""
+    if isinstance(value, _core.Tensor):
+        return f"{value.dtype.name}[{', '.join(map(str, value.shape))}]"
+    if hasattr(value, "__array_interface__"):
+        return f"array {value.dtype}[{', '.join(map(str, value.shape))}]"
+    if isinstance(value, Module):
+        names, (begin, end) = vars(value).items(), (f"{type(value).__name__}(", ")")
+    elif isinstance(value, dict):
+        names, (begin, end) = value.items(), "{}"
+    elif isinstance(value, (list, tuple)) and any(isinstance(each, (Module, _core.Tensor, dict, list, tuple)) for each in value):
+        fields = getattr(value, "_fields", range(len(value)))
+        names, (begin, end) = zip(fields, value), "[]" if isinstance(value, list) else "()"
+    else:
+        return getattr(value, "__name__", None) or repr(value)
+    lines = [f"{indent}  {name}: {_shown(each, indent + '  ')}\n" for name, each in names]
+    return begin + ("\n" + "".join(lines) + indent if lines else "") + end
