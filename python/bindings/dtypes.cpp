@@ -103,6 +103,7 @@ void bind_dtypes(nb::module_& module) {
     nb::object dtype = nb::cast(D{info.dtype});
     const std::string name = info.dtype == DType::boolean ? "boolean" : std::string(info.name);
     module.attr(name.c_str()) = dtype;
+    module.attr(std::string(info.long_name).c_str()) = dtype;
     all.append(dtype);
   }
   module.attr("dtypes") = nb::tuple(all);

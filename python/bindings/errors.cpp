@@ -95,6 +95,23 @@ Location python_caller() {
 
 }  // namespace
 
+void set_python_error() {
+  const std::exception_ptr thrown = std::current_exception();
+  try {
+    std::rethrow_exception(thrown);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const Unwinding&) {
+    translate(thrown, nullptr);
+  } catch (const Error&) {
+    translate(thrown, nullptr);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
+
 void rethrow_passing(const nb::python_error& error) {
   if (!error.matches(passing_type())) return;
   std::rethrow_exception(std::exchange(passing, nullptr));

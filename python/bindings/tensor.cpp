@@ -226,6 +226,7 @@ void bind_tensor(nb::module_& module) {
       });
   bind_operators(tensor);
   bind_indexing(tensor);
+  bind_dlpack(tensor, module);
 }
 
 }  // namespace plait::python

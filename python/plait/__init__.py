@@ -48,5 +48,5 @@ from .transforms import (  # noqa: E402,F401
 from .aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)
-
-newaxis = None
+from .array_api import __array_api_version__, __array_namespace_info__, e, inf, nan, newaxis, pi  # noqa: E402,F401
+from .devices import Device  # noqa: E402,F401
