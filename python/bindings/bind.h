@@ -111,11 +111,15 @@ struct Argument {
 
 nb::object make_named_tuple(std::string_view type, std::span<const std::string_view> fields);
 
+// What Python calls them: specialised where the Array API has other names than C++.
+template <class T>
+inline constexpr auto kNamesOfResults = reflect::kFieldNames<T>;
+
 template <class T>
   requires reflect::PlainAggregate<T>
 nb::object to_python(const T& results) {
   static const nb::handle type =
-      make_named_tuple(reflect::type_name<T>(), reflect::kFieldNames<T>).release();
+      make_named_tuple(reflect::type_name<T>(), kNamesOfResults<T>).release();
   nb::list values;
   reflect::for_each_field(
       results, [&](std::string_view, const Tensor& each) { values.append(to_python(each)); });

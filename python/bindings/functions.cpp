@@ -1,4 +1,6 @@
 // Functions of shapes, reductions and creation.
+#include <algorithm>
+
 #include "plait/core/error.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
@@ -23,6 +25,19 @@ inline constexpr std::array kChoices<PadMode> = {
     std::string_view("wrap")};
 template <>
 inline constexpr std::array kChoices<GridOrder> = {std::string_view("xy"), std::string_view("ij")};
+
+// Beside the main one. Where it is beyond every matrix, how far does not matter.
+struct Diagonal {
+  int64_t place = 0;
+
+  Diagonal() {}  // NOLINT: no plain aggregate, which would be options
+};
+void read(nb::handle given, Diagonal& diagonal) {
+  constexpr int64_t far = int64_t{1} << 60;
+  const Py_ssize_t place = PyNumber_AsSsize_t(given.ptr(), nullptr);
+  if (PyErr_Occurred() != nullptr) nb::raise_python_error();
+  diagonal.place = std::clamp<int64_t>(place, -far, far);
+}
 
 // How often each element is repeated: a number, or one for each.
 struct Repeats {
@@ -356,10 +371,10 @@ Tensor linspace_of(const Scalar& start, const Scalar& stop, int64_t num, Into dt
   if (!is_complex) return astype(real, result);
   return astype(make_complex(real, part(from.imag(), to.imag())), result);
 }
-Tensor eye_of(int64_t rows, Place columns, int64_t k, DType dtype, Device) {
+Tensor eye_of(int64_t rows, Place columns, const Diagonal& k, DType dtype, Device) {
   const int64_t across = columns.value_or(rows);
-  if (k == 0) return eye(rows, across, dtype);
-  const Tensor places = expand_dims(iota(rows), 1) + k;
+  if (k.place == 0) return eye(rows, across, dtype);
+  const Tensor places = expand_dims(iota(rows), 1) + k.place;
   return astype(equal(places, iota(across)), dtype);
 }
 
@@ -403,7 +418,7 @@ void bind_creation(nb::module_& m) {
   add_functions<Tensor(double, double, int64_t, DType)>(
       m, {{"geomspace", geomspace, "`num` numbers with equal quotients, both ends among them."}},
       arg("start"), arg("stop"), arg("num"), arg("dtype") = f32);
-  add_functions<Tensor(int64_t, Place, int64_t, DType, Device)>(
+  add_functions<Tensor(int64_t, Place, const Diagonal&, DType, Device)>(
       m, {{"eye", eye_of, "Ones on the k-th diagonal, zeros beside it."}}, arg("n_rows"),
       arg("n_cols") = nb::none(), arg("k") = 0, arg("dtype") = f32, device);
   add_functions<Tensor(Dim, Dim, int64_t, DType)>(

@@ -25,6 +25,14 @@ template <>
 inline constexpr std::array kChoices<fft::Norm> = {
     std::string_view("backward"), std::string_view("ortho"), std::string_view("forward")};
 
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOfResults<linalg::Qr> = {"Q", "R"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOfResults<linalg::Eigenpairs> = {
+    "eigenvalues", "eigenvectors"};
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOfResults<linalg::Svd> = {"U", "S", "Vh"};
+
 // As NumPy writes it: "fro", "nuc", 1, -1, 2, -2, infinity or minus infinity.
 class MatrixNormOrder {
  public:

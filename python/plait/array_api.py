@@ -68,7 +68,7 @@ def _to_device(self, device, /, *, stream=None):
 
 def _signature(method):
     """Of what nanobind made: its first line says it, with defaults beside it."""
-    if not method.__module__.startswith("plait."):
+    if not str(method.__module__).startswith("plait."):
         raise AttributeError("__signature__")
     line, _, defaults = method.__nb_signature__[0]
     text = line[line.index("("):].rsplit(" -> ", 1)[0].strip("()")
@@ -89,5 +89,5 @@ def _signature(method):
 Tensor.__array_namespace__ = _array_namespace
 Tensor.device = property(lambda tensor: CPU, doc="Where its numbers are.")
 Tensor.to_device = _to_device
-for _kind in (type(Tensor.__dict__["__add__"]), type(_core.zeros(()).__add__)):
+for _kind in (type(_core.borrow), type(Tensor.__dict__["__add__"]), type(_core.zeros(()).__add__)):
     _kind.__signature__ = property(_signature)

@@ -70,7 +70,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
 
 
 def _cast(tensor, dtype):
-    return tensor if dtype is None else _core.astype(tensor, dtype)
+    return tensor if dtype is None or _core.DType(dtype) == tensor.dtype else _core.astype(tensor, dtype)
 
 
 def tensor(data, dtype=None):

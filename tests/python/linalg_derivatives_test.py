@@ -227,7 +227,7 @@ class Factors(Derivatives):
 
     def test_full_matrices_of_square_ones(self):
         for kind, shape in self.over([(3, 3), (2, 2, 2)]):
-            self.check(lambda a: (lambda f: columns_times(pl, f.u, counted(pl, shape[-1])) @ f.vh)(linalg.svd(a, full_matrices=True)),
+            self.check(lambda a: (lambda f: columns_times(pl, f.U, counted(pl, shape[-1])) @ f.Vh)(linalg.svd(a, full_matrices=True)),
                        [noise(shape, kind)])
 
     def test_values_that_are_alike(self):
@@ -235,7 +235,7 @@ class Factors(Derivatives):
         for kind, values in self.over([(1.0, 1, 2, 3), (2.0, 2, 2, 2), (0.0, 0, 1, 1)]):
             hermitian, tall = with_values(values, (4, 4), kind), with_values(np.add(values, 1), (6, 4), kind)
             self.check(lambda a: pl.sum(pl.exp(linalg.eigvalsh(a))), [hermitian], second=False)
-            self.check(lambda a: pl.sum(linalg.eigh(a).values ** 3), [hermitian], second=False)
+            self.check(lambda a: pl.sum(linalg.eigh(a).eigenvalues ** 3), [hermitian], second=False)
             for a in (tall, dagger(tall)):
                 self.check(lambda a: linalg.matrix_norm(a, "nuc"), [a], second=False)
                 self.check(lambda a: pl.sum(linalg.svdvals(a) ** 3), [a], second=False)
