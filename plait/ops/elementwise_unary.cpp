@@ -72,7 +72,7 @@ std::vector<Tensor> tangent_of_sign(const Context& c, std::span<const Tensor> ta
 Number expm1_of(const Number& z) {
   if (!std::isfinite(z.real()) || !std::isfinite(z.imag())) return std::exp(z) - 1.0;
   const double half = std::sin(z.imag() / 2);
-  return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half,
+  return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half + 0.0,  // no -0
           std::exp(z.real()) * std::sin(z.imag())};
 }
 
@@ -358,8 +358,13 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& round = unary({"round",
                                       "The nearest whole number, halves to even.",
                                       "numpy.rint",
-                                      kFloatings,
-                                      {.real = [](Reals x) { return std::nearbyint(x[0]); }},
+                                      kInexacts,
+                                      {.real = [](Reals x) { return std::nearbyint(x[0]); },
+                                       .complex =
+                                           [](Complexes x) {
+                                             return Number(std::nearbyint(x[0].real()),
+                                                           std::nearbyint(x[0].imag()));
+                                           }},
                                       Partial::zero()});
   const ir::Primitive& trunc = unary({"trunc",
                                       "The whole part.",

@@ -373,7 +373,7 @@ Tensor linspace_of(const Scalar& start, const Scalar& stop, int64_t num, Into dt
 }
 Tensor eye_of(int64_t rows, Place columns, const Diagonal& k, DType dtype, Device) {
   const int64_t across = columns.value_or(rows);
-  if (k.place == 0) return eye(rows, across, dtype);
+  if (k.place == 0 && !is_boolean(dtype)) return eye(rows, across, dtype);
   const Tensor places = expand_dims(iota(rows), 1) + k.place;
   return astype(equal(places, iota(across)), dtype);
 }

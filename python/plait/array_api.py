@@ -66,6 +66,10 @@ def _to_device(self, device, /, *, stream=None):
     return self
 
 
+def _contains(self, value, /):
+    return bool(_core.any(self == value))
+
+
 def _signature(method):
     """Of what nanobind made: its first line says it, with defaults beside it."""
     if not str(method.__module__).startswith("plait."):
@@ -89,5 +93,6 @@ def _signature(method):
 Tensor.__array_namespace__ = _array_namespace
 Tensor.device = property(lambda tensor: CPU, doc="Where its numbers are.")
 Tensor.to_device = _to_device
+Tensor.__contains__ = _contains
 for _kind in (type(_core.borrow), type(Tensor.__dict__["__add__"]), type(_core.zeros(()).__add__)):
     _kind.__signature__ = property(_signature)
