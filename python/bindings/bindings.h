@@ -44,11 +44,14 @@ void bind_printing(nb::module_& module);
 void bind_primitives(nb::module_& module);
 void bind_jit(nb::module_& module);
 void bind_programs(nb::module_& module);
+void bind_boundary(nb::module_& module);
 void bind_transforms(nb::module_& module);
 void bind_records(nb::module_& module);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);
 
+// Whether a file of Python is one of the package.
+bool is_own_file(const char* file);
 // The exception that is being handled, as Python's.
 void set_python_error();
 // The one of the names that looks most like it; "" where none does.

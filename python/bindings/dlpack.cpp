@@ -141,7 +141,8 @@ nb::object unversioned(Array array) {
                                  }));
 }
 
-// Only DLPack 1.0 can say that memory is read-only; older readers get their own, unless they insist.
+// Only DLPack 1.0 can say that memory is read-only: who takes what is older (JAX, whose arrays do not
+// change either) is trusted not to write.
 nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version,
                       nb::handle device, nb::handle copy) {
   if (!stream.is_none()) {
@@ -153,7 +154,7 @@ nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version
                               nb::repr(device).c_str()));
   }
   const bool is_new = !max_version.is_none() && nb::cast<int64_t>(max_version[nb::int_(0)]) >= 1;
-  const bool copies = copy.ptr() == Py_True || (!is_new && copy.ptr() != Py_False);
+  const bool copies = copy.ptr() == Py_True;
   const Array array = copies ? computed([&] { return x.array().copy(); }) : x.array();
   return is_new ? versioned(array, copies ? kIsCopied : kReadOnly) : unversioned(array);
 }

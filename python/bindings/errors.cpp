@@ -20,9 +20,6 @@ std::string& package_folder() {
   return folder;
 }
 
-bool is_own(const char* file) {
-  return !package_folder().empty() && std::string_view(file).starts_with(package_folder());
-}
 
 // The innermost line of Python that is not the package's own.
 Location location_in_python() {
@@ -34,7 +31,7 @@ Location location_in_python() {
     const char* file = PyUnicode_AsUTF8(code->co_filename);
     if (file == nullptr) {
       PyErr_Clear();
-    } else if (!is_own(file)) {
+    } else if (!is_own_file(file)) {
       found = Location::of(file, PyFrame_GetLineNumber(frame));
     }
     Py_DECREF(code);
@@ -94,6 +91,10 @@ Location python_caller() {
 }
 
 }  // namespace
+
+bool is_own_file(const char* file) {
+  return !package_folder().empty() && std::string_view(file).starts_with(package_folder());
+}
 
 void set_python_error() {
   const std::exception_ptr thrown = std::current_exception();

@@ -134,7 +134,7 @@ std::string shown_call(const Overload& overload) {
   throw refused("takes no such None");
 }
 
-nb::object called(const FunctionObject& function, const CallOfPython& call) {
+nb::object result_of(const FunctionObject& function, const CallOfPython& call) {
   Values values;
   nb::object rest;
   for (const Overload& each : *function.overloads) {
@@ -153,7 +153,7 @@ nb::object called(const FunctionObject& function, const CallOfPython& call) {
 PyObject* vectorcall(PyObject* self, PyObject* const* given, size_t count, PyObject* names) {
   try {
     const auto by_place = static_cast<size_t>(PyVectorcall_NARGS(count));
-    return called(function_of(self), {given, by_place, names}).release().ptr();
+    return result_of(function_of(self), {given, by_place, names}).release().ptr();
   } catch (...) {
     set_python_error();
     return nullptr;

@@ -338,7 +338,13 @@ template <Tensor (*make)(const Shape&, DType)>
 Tensor made_of(const Shape& shape, DType dtype, Device) {
   return make(shape, dtype);
 }
+void check_number(const char* function, O value) {
+  if (!value.is_tensor() || value.tensor().rank() == 0) return;
+  throw TypeError("{}: fill_value: expected a number, not {}", function,
+                  value.tensor().type().text());
+}
 Tensor full_of(const Shape& shape, O value, Into dtype, Device) {
+  check_number("full", value);
   return broadcast_to(dtype ? value.as(*dtype) : tensor_from(value), shape);
 }
 template <Tensor (*make)(T)>
@@ -346,6 +352,7 @@ Tensor made_like(T x, Into dtype, Device) {
   return dtype ? make(astype(x, *dtype)) : make(x);
 }
 Tensor full_like_of(T x, O value, Into dtype, Device) {
+  check_number("full_like", value);
   return broadcast_to(value.as(dtype.value_or(x.dtype())), x.shape());
 }
 // Numbers that are no whole ones are counted in f64, whatever dtype they get.

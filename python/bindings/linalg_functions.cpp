@@ -236,6 +236,12 @@ Tensor frequencies(int64_t n, double d, DType dtype, Device) {
   return make(n, d, dtype);
 }
 
+using SomeAxes = std::optional<std::vector<int64_t>>;
+template <Tensor (*shift)(T, const fft::AxisList&)>
+Tensor shift_along(T x, const SomeAxes& axes) {
+  return axes && axes->empty() ? x : shift(x, axes.value_or(fft::AxisList()));
+}
+
 void bind_fourier(nb::module_& m) {
   using namespace fft;
   add_functions<Tensor(T, Length, int64_t, Norm)>(
@@ -268,10 +274,10 @@ void bind_fourier(nb::module_& m) {
        {"rfftfreq", frequencies<rfftfreq>, "The first n // 2 + 1 of them."}},
       arg("n"), arg("d") = 1.0, arg("dtype") = nb::cast(PythonDType{DType::f32}),
       arg("device") = nb::none());
-  add_functions<Tensor(T, const AxisList&)>(
+  add_functions<Tensor(T, const SomeAxes&)>(
       m,
-      {{"fftshift", fftshift, "The frequency 0 to the middle, along the axes, or all."},
-       {"ifftshift", ifftshift, "The inverse of fftshift."}},
+      {{"fftshift", shift_along<fftshift>, "The frequency 0 to the middle, along the axes, or all."},
+       {"ifftshift", shift_along<ifftshift>, "The inverse of fftshift."}},
       arg("x"), arg("axes") = nb::none());
 }
 

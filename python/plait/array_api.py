@@ -8,6 +8,7 @@ from . import _core, errors
 from ._core import Tensor
 from .devices import CPU, device
 from .dtype_info import isdtype
+from .names import of_tensor
 
 __array_api_version__ = "2024.12"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -83,6 +84,10 @@ def _signature(method):
             parameters = [each.replace(kind=inspect.Parameter.POSITIONAL_ONLY) for each in parameters]
         elif part == "*":
             kind = inspect.Parameter.KEYWORD_ONLY
+        elif part.startswith("*"):
+            kind_of_many = inspect.Parameter.VAR_KEYWORD if part.startswith("**") else inspect.Parameter.VAR_POSITIONAL
+            parameters.append(inspect.Parameter(name.lstrip("*"), kind_of_many))
+            kind = inspect.Parameter.KEYWORD_ONLY
         else:
             default = defaults[int(part.split("\\")[1])] if "\\" in part else inspect.Parameter.empty
             parameters.append(inspect.Parameter(name, kind, default=default))
@@ -94,5 +99,6 @@ Tensor.__array_namespace__ = _array_namespace
 Tensor.device = property(lambda tensor: CPU, doc="Where its numbers are.")
 Tensor.to_device = _to_device
 Tensor.__contains__ = _contains
+Tensor.__getattr__ = _core._boundary(of_tensor)
 for _kind in (type(_core.borrow), type(Tensor.__dict__["__add__"]), type(_core.zeros(()).__add__)):
     _kind.__signature__ = property(_signature)

@@ -142,7 +142,7 @@ class Equations(unittest.TestCase):
             same(ours, theirs)
         low = TALL[:, :1] @ TALL[:1]
         self.assertEqual(linalg.matrix_rank(low).item(), 1)
-        self.assertEqual(linalg.matrix_rank(np.diag([1, 0.1, 0.01]), tolerance=0.05).item(), 2)
+        self.assertEqual(linalg.matrix_rank(np.diag([1, 0.1, 0.01]), rtol=0.05).item(), 2)
         same(linalg.trace(A, 1), np.trace(A, 1, 1, 2))
         same(linalg.matrix_power(A, -3), np.linalg.matrix_power(A, -3), 1e-8)
         same(linalg.cross(TALL, TALL[::-1]), np.cross(TALL, TALL[::-1]))

