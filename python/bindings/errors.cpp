@@ -7,6 +7,7 @@
 
 #include "plait/core/caller_source.h"
 #include "plait/core/error.h"
+#include "plait/core/interruption.h"
 #include "plait/transform/open_recursion.h"
 
 #include "python/bindings/bindings.h"
@@ -90,6 +91,13 @@ Location python_caller() {
   }
 }
 
+// Ctrl-C and other signals, which Python handles on its first thread.
+void check_signals() {
+  if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return;
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 }  // namespace
 
 bool is_own_file(const char* file) {
@@ -122,6 +130,7 @@ void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
 
 void bind_locations(nb::module_& module) {
   set_caller_source(python_caller);
+  set_interruption_check(check_signals);
   module.def("_set_package_folder", [](const char* folder) { package_folder() = folder; });
 }
 
