@@ -29,17 +29,8 @@ KINDS = ("floating", "integer", "complex", "boolean", "key")
 def signatures(name):
     """Of a function in Python: pairs of how it is called and a sentence."""
     function = examples.function_of(name)
-    if type(function).__name__ != "nb_func":
-        return [(f"plait.{name}{inspect.signature(function)}", inspect.getdoc(function))]
-    overloads = re.findall(r"\d+\. ``(.+?)``\n\n(.+?)(?=\n\n\d+\. ``|\s*$)", function.__doc__, flags=re.S)
-    found = overloads or [function.__doc__.split("\n\n", 1)]
-    path = "plait." + name.rpartition(".")[0] + "." if "." in name else "plait."
-    return [(path + without_annotations(call), " ".join(sentence.split())) for call, sentence in found]
-
-
-def without_annotations(call):
-    call = re.sub(r": [\w.]+(?: \| None)?(?=[,) ])", "", call)
-    return re.sub(r" -> object$", "", call).replace(" = ", "=").replace("plait._core.", "")
+    overloads = getattr(function, "_overloads", None) or [(inspect.signature(function), inspect.getdoc(function))]
+    return [(f"plait.{name}{signature}".replace("plait._core.", ""), sentence) for signature, sentence in overloads]
 
 
 def sentence_of(name):

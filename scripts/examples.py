@@ -81,6 +81,11 @@ def function_of(name):
     return getattr(place, last, None) if place else None
 
 
+def is_of_core(name, function):
+    """Whether it is a function of C++ that is meant for users."""
+    return type(function).__name__ in ("Function", "nb_func") and not name.startswith("_")
+
+
 @functools.cache
 def families():
     """Of each public function of plait by its name: the headers that declare it, of which one is its family."""
@@ -91,8 +96,7 @@ def families():
     for prefix, place in PLACES.items():
         for last, function in vars(place).items():
             name = prefix + last
-            is_of_core = type(function).__name__ == "nb_func" and not last.startswith("_")
-            if is_of_core or (name in declared and "plait." + name not in headers.ELSEWHERE):
+            if is_of_core(last, function) or (name in declared and "plait." + name not in headers.ELSEWHERE):
                 found[name] = declared.get(CALLED_IN_CPP.get(name, name), {OTHERS})
     return found
 

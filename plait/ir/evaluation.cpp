@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <new>
 
+#include "plait/core/interruption.h"
 #include "plait/ir/printer.h"
 
 namespace plait::ir {
@@ -70,7 +71,10 @@ Evaluated Evaluation::run(uint32_t function, std::span<const int64_t> sizes,
                           std::span<Value> arguments) {
   try {
     enter(function, sizes, arguments);
-    while (!frames_.empty()) step();
+    while (!frames_.empty()) {
+      check_interruption();
+      step();
+    }
   } catch (Error& error) {
     explain(error);
     throw;

@@ -68,6 +68,23 @@ std::vector<Tensor> tangent_of_sign(const Context& c, std::span<const Tensor> ta
   return {(dx - sign * real(conj(sign) * dx)) / length_of(x)};
 }
 
+// e^x cos y − 1 without the difference of what is alike; what is not finite as exp says.
+Number expm1_of(const Number& z) {
+  if (!std::isfinite(z.real()) || !std::isfinite(z.imag())) return std::exp(z) - 1.0;
+  const double half = std::sin(z.imag() / 2);
+  return {std::expm1(z.real()) * std::cos(z.imag()) - 2 * half * half + 0.0,  // no -0
+          std::exp(z.real()) * std::sin(z.imag())};
+}
+
+// log |1 + z| by |1 + z|² − 1, where that is small.
+Number log1p_of(const Number& z) {
+  const double x = z.real(), y = z.imag();
+  const double length = std::abs(x) < 0.5 && std::abs(y) < 0.5
+                            ? 0.5 * std::log1p(x * (2 + x) + y * y)
+                            : std::log(std::hypot(1 + x, y));
+  return {length, std::atan2(y, 1 + x)};
+}
+
 struct ElementwiseUnaryTable {
   const ir::Primitive& negative =
       unary({"negative",
@@ -162,8 +179,9 @@ struct ElementwiseUnaryTable {
       unary({"expm1",
              "e^x − 1, accurate near 0.",
              "numpy.expm1",
-             kFloatings,
-             {.real = [](Reals x) { return std::expm1(x[0]); }},
+             kInexacts,
+             {.real = [](Reals x) { return std::expm1(x[0]); },
+              .complex = [](Complexes x) { return expm1_of(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return c.result() + 1; })});
   const ir::Primitive& log = unary(
       {"log",
@@ -176,16 +194,21 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& log2 = unary({"log2",
                                      "The logarithm to the base of 2.",
                                      "numpy.log2",
-                                     kFloatings,
-                                     {.real = [](Reals x) { return std::log2(x[0]); }},
+                                     kInexacts,
+                                     {.real = [](Reals x) { return std::log2(x[0]); },
+                                      .complex =
+                                          [](Complexes x) {
+                                            return std::log(x[0]) / std::numbers::ln2;
+                                          }},
                                      Partial::of(kFirst, [](const Context& c) {
                                        return 1 / (std::numbers::ln2 * c.operand(0));
                                      })});
   const ir::Primitive& log10 = unary({"log10",
                                       "The logarithm to the base of 10.",
                                       "numpy.log10",
-                                      kFloatings,
-                                      {.real = [](Reals x) { return std::log10(x[0]); }},
+                                      kInexacts,
+                                      {.real = [](Reals x) { return std::log10(x[0]); },
+                                       .complex = [](Complexes x) { return std::log10(x[0]); }},
                                       Partial::of(kFirst, [](const Context& c) {
                                         return 1 / (std::numbers::ln10 * c.operand(0));
                                       })});
@@ -193,8 +216,9 @@ struct ElementwiseUnaryTable {
       unary({"log1p",
              "log(1 + x), accurate near 0.",
              "numpy.log1p",
-             kFloatings,
-             {.real = [](Reals x) { return std::log1p(x[0]); }},
+             kInexacts,
+             {.real = [](Reals x) { return std::log1p(x[0]); },
+              .complex = [](Complexes x) { return log1p_of(x[0]); }},
              Partial::of(kFirst, [](const Context& c) { return 1 / (c.operand(0) + 1); })});
   const ir::Primitive& sin =
       unary({"sin",
@@ -334,8 +358,13 @@ struct ElementwiseUnaryTable {
   const ir::Primitive& round = unary({"round",
                                       "The nearest whole number, halves to even.",
                                       "numpy.rint",
-                                      kFloatings,
-                                      {.real = [](Reals x) { return std::nearbyint(x[0]); }},
+                                      kInexacts,
+                                      {.real = [](Reals x) { return std::nearbyint(x[0]); },
+                                       .complex =
+                                           [](Complexes x) {
+                                             return Number(std::nearbyint(x[0].real()),
+                                                           std::nearbyint(x[0].imag()));
+                                           }},
                                       Partial::zero()});
   const ir::Primitive& trunc = unary({"trunc",
                                       "The whole part.",

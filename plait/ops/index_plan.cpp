@@ -163,7 +163,8 @@ class Planner {
   void read_mask(const Tensor& mask) {
     for (size_t i = 0; i < mask.rank(); ++i) {
       const Dim size = x_.shape(static_cast<int64_t>(axis_ + i)), given = mask.shape()[i];
-      if (are_equal(size, given)) continue;
+      // A side of 0 fits any: it names nothing.
+      if (are_equal(size, given) || are_equal(given, 0)) continue;
       throw IndexError("index: the mask {} does not fit axis {} of {}: its size is {}, not {}",
                        mask.type().text(), axis_ + i, x_.type().text(), given, size)
           .at(Location::of_caller());

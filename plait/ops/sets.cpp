@@ -2,6 +2,7 @@
 
 #include "plait/core/dtype_set.h"
 #include "plait/ops/call.h"
+#include "plait/ops/complex.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/reduce.h"
@@ -10,6 +11,21 @@
 #include "plait/ops/take.h"
 
 namespace plait {
+namespace {
+
+// Each NaN differs. Complex numbers are in the order of their real parts, and then of the others.
+Unique unique_elements(const Tensor& x) {
+  if (!is_complex(x.dtype())) return unique(x, {}, /*equal_nan=*/false);
+  const Tensor flat = flatten(x), parts[] = {real(flat), imag(flat)};
+  Unique found = unique(stack(parts, 1), 0, /*equal_nan=*/false);
+  found.values = make_complex(squeeze(slice_axis(found.values, 1, 0, 1), 1),
+                              squeeze(slice_axis(found.values, 1, 1, 1), 1));
+  found.inverse = reshape(found.inverse, x.shape());
+  return found;
+}
+
+}  // namespace
+
 Tensor isin(const Operand& x, const Operand& test, bool invert) {
   const Call call("isin", x, test);
   const DType dtype = common_dtype(x, test);
@@ -25,26 +41,26 @@ Tensor isin(const Operand& x, const Operand& test, bool invert) {
 
 UniqueAll unique_all(const Tensor& x) {
   const Call call("unique_all", x);
-  const Unique found = unique(x, {}, /*equal_nan=*/false);
+  const Unique found = unique_elements(x);
   return {found.values, found.indices, found.inverse, found.counts};
 }
 
 UniqueCounts unique_counts(const Tensor& x) {
   const Call call("unique_counts", x);
-  const Unique found = unique(x, {}, /*equal_nan=*/false);
+  const Unique found = unique_elements(x);
   return {found.values, found.counts};
 }
 
 UniqueInverse unique_inverse(const Tensor& x) {
   const Call call("unique_inverse", x);
-  const Unique found = unique(x, {}, /*equal_nan=*/false);
+  const Unique found = unique_elements(x);
   return {found.values, found.inverse};
 }
 
 Tensor unique_values(const Tensor& x) {
   const Call call("unique_values", x);
   if (x.is_traced() || !kOrdered.contains(x.dtype()) || x.array().element_count() < 2) {
-    return unique(x, {}, /*equal_nan=*/false).values;
+    return unique_elements(x).values;
   }
   // Without the places, which cost more than the values.
   const Tensor sorted = sort(flatten(x));

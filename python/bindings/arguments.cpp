@@ -32,6 +32,15 @@ void read(nb::handle given, Tensor& value) {
   if (!given.is_none()) value = tensor_from(given);
 }
 
+void read(nb::handle given, Rest& value) {
+  const bool is_list = nb::len(given) == 1 && is_sequence(given[nb::int_(0)]);
+  value.tensors = tensors_from(is_list ? nb::object(given[nb::int_(0)]) : nb::borrow(given));
+}
+
+void read(nb::handle given, Device&) {
+  if (!given.is_none()) nb::module_::import_("plait.devices").attr("device")(given);
+}
+
 void read(nb::handle given, PythonOperand& value) { value = PythonOperand(given); }
 
 void read(nb::handle given, Scalar& value) {

@@ -20,7 +20,21 @@
 
 namespace plait::python {
 
+// All further arguments by place, or the one list that is given.
+struct Rest {
+  std::vector<Tensor> tensors;
+
+  Rest() {}  // NOLINT: no plain aggregate, which would be options
+};
+
+// Where a tensor is to be made.
+struct Device {
+  Device() {}  // NOLINT: no plain aggregate
+};
+
 void read(nb::handle given, Tensor& value);  // None: none
+void read(nb::handle given, Rest& value);
+void read(nb::handle given, Device& value);  // DeviceError where there is no such device
 void read(nb::handle given, PythonOperand& value);
 void read(nb::handle given, Scalar& value);
 void read(nb::handle given, bool& value);

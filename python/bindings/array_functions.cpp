@@ -1,7 +1,9 @@
 // Products, order, counts, and elements by their places.
+#include "plait/core/error.h"
 #include "plait/ops/curves.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/products.h"
+#include "plait/ops/shape.h"
 #include "plait/ops/segment.h"
 #include "plait/ops/sets.h"
 #include "plait/ops/sort.h"
@@ -17,6 +19,24 @@ inline constexpr std::array kChoices<ScatterReduction> = {
     std::string_view("sum"), std::string_view("product"), std::string_view("mean"),
     std::string_view("maximum"), std::string_view("minimum")};
 
+// Of tensordot.
+struct SummedAxes {
+  int64_t count = 2;
+  std::optional<std::vector<int64_t>> of_a;
+  std::vector<int64_t> of_b;
+
+  SummedAxes() {}  // NOLINT: no plain aggregate, which would be options
+};
+void read(nb::handle given, SummedAxes& axes) {
+  if (!is_sequence(given)) {
+    axes.count = integer_from(given);
+    return;
+  }
+  if (nb::len(given) != 2) throw ValueError("expected axes of a and axes of b");
+  axes.of_a = integers_from(given[nb::int_(0)]);
+  axes.of_b = integers_from(given[nb::int_(1)]);
+}
+
 namespace {
 
 using nb::arg;
@@ -24,6 +44,13 @@ using T = const Tensor&;
 using O = const Operand&;
 using Place = std::optional<int64_t>;
 using IntegerVector = const std::vector<int64_t>&;
+
+Tensor tensordot_of(T a, T b, const SummedAxes& axes) {
+  return axes.of_a ? tensordot(a, b, *axes.of_a, axes.of_b) : tensordot(a, b, axes.count);
+}
+Tensor einsum_of(const std::string& equation, const Rest& operands) {
+  return einsum(equation, operands.tensors);
+}
 
 void bind_products(nb::module_& m) {
   add_functions<Tensor(T, T)>(
@@ -37,34 +64,38 @@ void bind_products(nb::module_& m) {
   add_functions<Tensor(T, T, int64_t)>(
       m, {{"vecdot", vecdot, "Along the axis, of the conjugate of a."}}, arg("a"), arg("b"),
       arg("axis") = -1);
-  add_functions<Tensor(T, T, int64_t)>(
-      m, {{"tensordot", tensordot, "Over the last `count` dimensions of a and the first of b."}},
-      arg("a"), arg("b"), arg("count") = 2);
-  add_functions<Tensor(T, T, IntegerVector, IntegerVector)>(
-      m, {{"tensordot", tensordot, "Over the axes named of both."}}, arg("a"), arg("b"),
-      arg("axes_of_a"), arg("axes_of_b"));
+  add_functions<Tensor(T, T, const SummedAxes&)>(
+      m,
+      {{"tensordot", tensordot_of,
+        "Over so many of the last dimensions of a and the first of b, or over a pair of axes, or of "
+        "lists of them: those of a and those of b."}},
+      arg("a"), arg("b"), arg("axes") = 2);
   add_functions<Tensor(T, T, T, const AddedProduct&)>(
       m,
       {{"addmm", addmm, "beta * x + alpha * a @ b."},
        {"baddbmm", baddbmm, "beta * x + alpha * bmm(a, b)."}},
       arg("x"), arg("a"), arg("b"));
-  m.def(
-      "einsum",
-      [](const char* equation, const nb::args& operands) {
-        const bool is_list = operands.size() == 1 && is_sequence(operands[0]);
-        const auto tensors = tensors_from(is_list ? nb::object(operands[0]) : nb::object(operands));
-        const std::string text = equation;
-        return to_python(computed([&] { return einsum(text, tensors); }));
-      },
-      "Letters name dimensions: einsum('ij,jk->ik', a, b).", arg("equation"), arg("operands"));
+  add_functions<Tensor(const std::string&, const Rest&)>(
+      m, {{"einsum", einsum_of, "Letters name dimensions: einsum('ij,jk->ik', a, b)."}},
+      arg("equation"), arg("operands"));
+}
+
+// All that is sorted keeps what is alike as it stands.
+template <Tensor (*order)(T, int64_t, bool)>
+Tensor ordered(T x, int64_t axis, bool descending, bool) {
+  return order(x, axis, descending);
+}
+Tensor searchsorted_of(T x1, T x2, SearchSide side, T sorter) {
+  return sorter ? searchsorted(x1, x2, side, sorter) : searchsorted(x1, x2, side);
 }
 
 void bind_order(nb::module_& m) {
-  add_functions<Tensor(T, int64_t, bool)>(
+  add_functions<Tensor(T, int64_t, bool, bool)>(
       m,
-      {{"sort", sort, "In order along the axis."},
-       {"argsort", argsort, "Where the elements are, in order; those alike as they stand."}},
-      arg("x"), arg("axis") = -1, arg("descending") = false);
+      {{"sort", ordered<sort>, "In order along the axis."},
+       {"argsort", ordered<argsort>,
+        "Where the elements are, in order; those alike as they stand."}},
+      arg("x"), arg("axis") = -1, arg("descending") = false, arg("stable") = true);
   add_functions<Ordered(T, int64_t, bool)>(
       m, {{"sort_with_indices", sort_with_indices, "In order, and where each was."}}, arg("x"),
       arg("axis") = -1, arg("descending") = false);
@@ -76,12 +107,11 @@ void bind_order(nb::module_& m) {
       {{"partition", partition, "None before the place kth is greater than what is there."},
        {"argpartition", argpartition, "Where the elements of partition are."}},
       arg("x"), arg("kth"), arg("axis") = -1);
-  add_functions<Tensor(T, T, SearchSide)>(
-      m, {{"searchsorted", searchsorted, "Where each value would go so that it stays in order."}},
-      arg("sorted"), arg("values"), arg("side") = "left");
   add_functions<Tensor(T, T, SearchSide, T)>(
-      m, {{"searchsorted", searchsorted, "The same in `sorted` picked by the sorter."}},
-      arg("sorted"), arg("values"), arg("side") = "left", arg("sorter"));
+      m,
+      {{"searchsorted", searchsorted_of,
+        "Where each of x2 would go so that x1, as it is or picked by the sorter, stays in order."}},
+      arg("x1"), arg("x2"), arg("side") = "left", arg("sorter") = nb::none());
   add_functions<Unique(T, std::optional<int64_t>, bool)>(
       m,
       {{"unique", unique,
@@ -124,10 +154,21 @@ void bind_groups(nb::module_& m) {
       arg("a"), arg("b"), arg("group_sizes"));
 }
 
+Tensor diff_of(T x, int64_t n, int64_t axis, T before, T behind) {
+  std::vector<Tensor> parts;
+  if (before) parts.push_back(before);
+  parts.push_back(x);
+  if (behind) parts.push_back(behind);
+  return diff(parts.size() == 1 ? x : concat(parts, axis), n, axis);
+}
+
 void bind_counts(nb::module_& m) {
-  add_functions<Tensor(T, int64_t, int64_t)>(
-      m, {{"diff", diff, "Each element less the one before it, n times over."}}, arg("x"),
-      arg("n") = 1, arg("axis") = -1);
+  add_functions<Tensor(T, int64_t, int64_t, T, T)>(
+      m,
+      {{"diff", diff_of,
+        "Each element less the one before it, n times over, with others before and behind."}},
+      arg("x"), arg("n") = 1, arg("axis") = -1, arg("prepend") = nb::none(),
+      arg("append") = nb::none());
   add_functions<Tensor(T, std::optional<Dim>, T)>(
       m, {{"bincount", bincount, "How often each of 0 to length - 1 is there, or their weights."}},
       arg("x"), arg("length") = nb::none(), arg("weights") = nb::none());
@@ -157,6 +198,8 @@ void bind_curves(nb::module_& m) {
       arg("y"), arg("places") = nb::none(), arg("step") = 1.0, arg("axis") = -1);
 }
 
+Tuple nonzero_of(T x) { return {nonzero(x)}; }
+
 void bind_places(nb::module_& m) {
   add_functions<std::vector<Tensor>(T, const Shape&)>(
       m, {{"unravel_index", unravel_index, "Coordinates of places in row-major order."}},
@@ -170,8 +213,8 @@ void bind_places(nb::module_& m) {
   add_functions<Tensor(T, T, O, int64_t)>(
       m, {{"put_along_axis", put_along_axis, "x with the values where take_along_axis reads."}},
       arg("x"), arg("indices"), arg("values"), arg("axis") = -1);
-  add_functions<std::vector<Tensor>(T)>(
-      m, {{"nonzero", nonzero, "Where it is not 0: coordinates, a vector for each axis."}},
+  add_functions<Tuple(T)>(
+      m, {{"nonzero", nonzero_of, "Where it is not 0: coordinates, a vector for each axis."}},
       arg("x"));
   add_functions<Tensor(T)>(m, {{"argwhere", argwhere, "Where it is not 0: a row for each."}},
                            arg("x"));

@@ -4,17 +4,6 @@
 
 namespace plait::python {
 
-Parameter::Parameter(std::string_view given, nb::object value)
-    : name(given), standard(std::move(value)) {
-  if (nb::isinstance<PythonDType>(standard)) dtype = nb::cast<PythonDType>(standard).dtype;
-}
-
-nb::arg_v Parameter::argument() const {
-  nb::arg named(name.c_str());
-  named.none(dtype.has_value());
-  return nb::arg_v(named, nb::object(standard));
-}
-
 void Given::name_argument(Error& error, const Parameter& parameter) const {
   error.prepend(fmt::format("{}: {}: ", function_, parameter.name));
 }

@@ -7,7 +7,6 @@
 //                                       arg("x"), arg("axis") = -1);
 #pragma once
 
-#include <array>
 #include <initializer_list>
 #include <tuple>
 #include <type_traits>
@@ -17,6 +16,7 @@
 #include "plait/core/reflect.h"
 
 #include "python/bindings/arguments.h"
+#include "python/bindings/function_object.h"
 
 namespace plait::python {
 
@@ -26,21 +26,6 @@ struct Entry {
   Signature* of;
   const char* summary;
 };
-
-// ---- Parameters.
-
-struct Parameter {
-  std::string name;
-  nb::object standard;         // until Python has it; none where the argument must be given
-  std::optional<DType> dtype;  // what None stands for
-
-  Parameter(const nb::arg& named) : name(named.name_) {}  // NOLINT: written as nanobind does
-  Parameter(const nb::arg_v& named) : Parameter(named.name_, named.value) {}  // NOLINT
-  Parameter(std::string_view given, nb::object value);
-
-  nb::arg_v argument() const;
-};
-using Parameters = std::vector<Parameter>;
 
 // The arguments of a call, one after the other. Errors name the function and the parameter.
 class Given {
@@ -126,21 +111,22 @@ struct Argument {
 
 nb::object make_named_tuple(std::string_view type, std::span<const std::string_view> fields);
 
+// What Python calls them: specialised where the Array API has other names than C++.
+template <class T>
+inline constexpr auto kNamesOfResults = reflect::kFieldNames<T>;
+
 template <class T>
   requires reflect::PlainAggregate<T>
 nb::object to_python(const T& results) {
   static const nb::handle type =
-      make_named_tuple(reflect::type_name<T>(), reflect::kFieldNames<T>).release();
+      make_named_tuple(reflect::type_name<T>(), kNamesOfResults<T>).release();
   nb::list values;
   reflect::for_each_field(
       results, [&](std::string_view, const Tensor& each) { values.append(to_python(each)); });
   return type(*values);
 }
 
-// ---- Calls. All functions of a signature share a caller, all that take as many arguments the code
-// by which Python reaches it.
-
-using AnyFunction = void (*)();
+// ---- Calls. All functions of a signature share a caller.
 
 template <class Result, class... Arguments>
 nb::object call(AnyFunction any, Given& given) {
@@ -157,38 +143,6 @@ nb::object call(AnyFunction any, Given& given) {
   }
 }
 
-struct Callable {
-  nb::object (*caller)(AnyFunction, Given&);
-  AnyFunction function;
-  const char* name;
-  const Parameters* parameters;  // live as long as the process
-};
-
-template <class T, size_t>
-using Repeated = T;
-
-// A First that Python cannot convert to leaves the call to the next function of the same name.
-template <size_t positional, size_t keyword, class First = nb::handle>
-void define(nb::module_& module, const Callable& callable, const char* summary) {
-  const Parameters& parameters = *callable.parameters;
-  [&]<size_t... i, size_t... j>(std::index_sequence<i...>, std::index_sequence<j...>) {
-    const auto reached = [callable](First first, Repeated<nb::handle, i>... rest,
-                                    Repeated<nb::handle, j>... options) {
-      const std::array<nb::handle, positional + keyword> values{nb::handle(first), rest...,
-                                                                options...};
-      Given given(callable.name, values.data(), *callable.parameters);
-      return callable.caller(callable.function, given);
-    };
-    if constexpr (keyword == 0)
-      module.def(callable.name, reached, summary, parameters[0].argument(),
-                 parameters[1 + i].argument()...);
-    else
-      module.def(callable.name, reached, summary, parameters[0].argument(),
-                 parameters[1 + i].argument()..., nb::kw_only(),
-                 parameters[positional + j].argument()...);
-  }(std::make_index_sequence<positional - 1>(), std::make_index_sequence<keyword>());
-}
-
 template <class T>
 void add_options(Parameters& parameters) {
   if constexpr (Options<T>) {
@@ -199,25 +153,34 @@ void add_options(Parameters& parameters) {
   }
 }
 
-template <class First, class Result, class... Arguments>
+// Which of them takes all further arguments by place.
+template <class... Arguments>
+std::optional<size_t> rest_among() {
+  std::optional<size_t> found;
+  size_t i = 0;
+  ((std::is_same_v<std::remove_cvref_t<Arguments>, Rest> ? void(found = i) : void(), ++i), ...);
+  return found;
+}
+
+// Where the first argument is none that `takes` does, the call is that of the next function of the
+// same name.
+template <class Result, class... Arguments>
 void add_one(nb::module_& module, const char* name, Result (*function)(Arguments...),
-             const char* summary, Parameters parameters) {
+             const char* summary, Parameters parameters, bool (*takes)(nb::handle) = nullptr) {
   constexpr size_t positional = (size_t{0} + ... + (Options<Arguments> ? 0 : 1));
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
   if (parameters.size() != all) nb::raise("%s: the table names other parameters", name);
-  auto* kept = new Parameters(std::move(parameters));
-  const Callable callable{call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name,
-                          kept};
-  define<positional, all - positional, First>(module, callable, summary);
-  for (Parameter& each : *kept) each.standard.reset();
+  add_overload(module, {call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name,
+                        summary, std::move(parameters), positional, rest_among<Arguments...>(),
+                        takes});
 }
 
 template <class Signature, class... Names>
 void add_functions(nb::module_& module, std::initializer_list<Entry<Signature>> functions,
                    const Names&... names) {
   for (const auto& [name, of, summary] : functions) {
-    add_one<nb::handle>(module, name, of, summary, {names...});
+    add_one(module, name, of, summary, {names...});
   }
 }
 

@@ -1,8 +1,10 @@
 // What the parts of the Python module share.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,6 +29,8 @@ void bind_errors(nb::module_& module);
 void bind_locations(nb::module_& module);
 void bind_dtypes(nb::module_& module);
 void bind_tensor(nb::module_& module);
+void bind_dlpack(nb::class_<Tensor>& tensor, nb::module_& module);
+void bind_memory_statistics(nb::module_& module);
 void bind_indexing(nb::class_<Tensor>& tensor);
 void bind_elementwise(nb::module_& module);
 void bind_functions(nb::module_& module);
@@ -40,10 +44,18 @@ void bind_printing(nb::module_& module);
 void bind_primitives(nb::module_& module);
 void bind_jit(nb::module_& module);
 void bind_programs(nb::module_& module);
+void bind_boundary(nb::module_& module);
 void bind_transforms(nb::module_& module);
 void bind_records(nb::module_& module);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);
+
+// Whether a file of Python is one of the package.
+bool is_own_file(const char* file);
+// The exception that is being handled, as Python's.
+void set_python_error();
+// The one of the names that looks most like it; "" where none does.
+std::string nearest_name(const std::string& name, nb::handle names);
 
 // Throws what passed through Python as this error again, if it is such.
 void rethrow_passing(const nb::python_error& error);
@@ -66,6 +78,8 @@ class PythonOperand {
   Tensor tensor() const;
 
  private:
+  void set_integer(nb::handle integer);
+
   Tensor tensor_;
   Scalar scalar_ = 0;
 };
@@ -80,8 +94,22 @@ std::shared_ptr<PyObject> held(nb::object object);
 Tensor tensor_from(nb::handle object);
 std::vector<Tensor> tensors_from(nb::handle sequence);
 std::vector<Tensor> optional_tensors_from(nb::handle sequence);  // empty ones for None
+// Memory that another library lends.
+struct Lent {
+  DType dtype;
+  Layout layout;
+  std::byte* lowest;
+  int64_t bytes;
+
+  // By the element with all indices 0 and strides in bytes; nothing where the elements do not lie at
+  // whole multiples of their size.
+  static std::optional<Lent> at(std::byte* first, DType dtype, std::span<const int64_t> sizes,
+                                std::span<const int64_t> strides);
+  Tensor borrow(std::function<void()> release) const;
+};
 // Shares the memory where the elements lie as a tensor's may; else a copy.
 Tensor borrow_numpy(nb::handle array);
+Tensor borrow_as(nb::handle array, nb::handle dtype);  // its elements as those of a dtype of their size
 
 // The name of the object's class.
 const char* class_name_of(nb::handle object);
@@ -101,6 +129,10 @@ std::vector<int64_t> integers_from(nb::handle object);
 // None for a tensor that is not there.
 nb::object to_python(const Tensor& tensor);
 nb::object to_python(const std::vector<Tensor>& tensors);  // a list
+struct Tuple {
+  std::vector<Tensor> tensors;
+};
+nb::object to_python(const Tuple& tuple);
 
 // Of a primitive, from keyword arguments: TypeError names one that is unknown or missing.
 ir::Attributes attributes_from(const ir::Primitive& primitive, const nb::kwargs& given);

@@ -6,40 +6,38 @@
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
-namespace {
-
-// Memory of NumPy's, or of whatever gives __array_interface__.
-struct Borrowed {
-  std::byte* first;  // the element with all indices 0
-  Layout layout;
-  std::byte* lowest;
-  int64_t bytes;
-};
-
-// Nothing where the elements do not lie at whole multiples of their size.
-std::optional<Borrowed> view_of(nb::handle array, DType dtype) {
-  const nb::object interface = array.attr("__array_interface__");
-  const auto address = nb::cast<uintptr_t>(interface["data"][nb::int_(0)]);
+std::optional<Lent> Lent::at(std::byte* first, DType dtype, std::span<const int64_t> sizes,
+                             std::span<const int64_t> strides) {
   const int64_t size = size_of(dtype);
   const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(is_key(dtype) ? 8 : size, 8));
-  if (address % alignment != 0) return std::nullopt;
-  Borrowed view{reinterpret_cast<std::byte*>(address), {}, nullptr, size};
+  if (reinterpret_cast<uintptr_t>(first) % alignment != 0) return std::nullopt;
+  Lent view{dtype, {}, nullptr, size};
   int64_t below = 0;
-  const nb::object shape = array.attr("shape"), strides = array.attr("strides");
-  for (size_t i = 0; i < nb::len(shape); ++i) {
-    const auto count = nb::cast<int64_t>(shape[nb::int_(i)]);
-    auto stride = nb::cast<int64_t>(strides[nb::int_(i)]);
-    if (count == 1) stride = size;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    const int64_t stride = sizes[i] == 1 ? size : strides[i];
     if (stride % size != 0) return std::nullopt;
-    view.layout.sizes.push_back(count);
+    view.layout.sizes.push_back(sizes[i]);
     view.layout.strides.push_back(stride / size);
-    const int64_t reach = (count - 1) * stride;
+    const int64_t reach = (sizes[i] - 1) * stride;
     view.bytes += std::abs(reach);
     if (reach < 0) below -= reach;
   }
-  view.lowest = view.first - below;
+  view.lowest = first - below;
   view.layout.offset = below / size;
   return view;
+}
+
+Tensor Lent::borrow(std::function<void()> release) const {
+  return Tensor(Array::borrow(dtype, layout, lowest, bytes, std::move(release)));
+}
+
+namespace {
+
+std::optional<Lent> lent_by(nb::handle array, DType dtype) {
+  const nb::object interface = array.attr("__array_interface__");
+  const auto address = nb::cast<uintptr_t>(interface["data"][nb::int_(0)]);
+  return Lent::at(reinterpret_cast<std::byte*>(address), dtype, integers_from(array.attr("shape")),
+                  integers_from(array.attr("strides")));
 }
 
 // Gives the object back to Python, from whatever thread, unless Python has ended.
@@ -84,14 +82,19 @@ Tensor borrow_numpy(nb::handle given) {
   if (!nb::cast<bool>(array.attr("dtype").attr("isnative"))) {
     array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
   }
-  const DType dtype = dtype_from(array.attr("dtype"));
-  std::optional<Borrowed> view = view_of(array, dtype);
+  return borrow_as(array, array.attr("dtype"));
+}
+
+Tensor borrow_as(nb::handle given, nb::handle of) {
+  nb::object array = nb::borrow(given);
+  const DType dtype = dtype_from(of);
+  std::optional<Lent> view = lent_by(array, dtype);
   if (!view) {
     array = array.attr("copy")("C");
-    view = view_of(array, dtype);
+    view = lent_by(array, dtype);
   }
   if (view->layout.element_count() == 0) return Tensor(Array::empty(dtype, view->layout.sizes));
-  return Tensor(Array::borrow(dtype, view->layout, view->lowest, view->bytes, keep_alive(array)));
+  return view->borrow(keep_alive(array));
 }
 
 namespace {
@@ -117,7 +120,7 @@ PythonOperand::PythonOperand(nb::handle object) {
   else if (PyBool_Check(raw))
     scalar_ = raw == Py_True;
   else if (PyLong_CheckExact(raw))
-    scalar_ = integer_from(object);
+    set_integer(object);
   else if (PyFloat_CheckExact(raw))
     scalar_ = PyFloat_AsDouble(raw);
   else if (PyComplex_CheckExact(raw))
@@ -133,6 +136,22 @@ PythonOperand::PythonOperand(nb::handle object) {
                     class_name_of(object))
         .at(Location::of_caller())
         .hint("plait.asarray makes a tensor of lists and of other libraries' arrays");
+}
+
+// What only u64 holds is one, and no number without a dtype.
+void PythonOperand::set_integer(nb::handle integer) {
+  int overflow = 0;
+  const int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);
+  if (overflow == 0) {
+    scalar_ = value;
+    return;
+  }
+  const uint64_t large = PyLong_AsUnsignedLongLong(integer.ptr());
+  if (PyErr_Occurred() != nullptr) {
+    PyErr_Clear();
+    throw ValueError("{} does not fit into 64 bits", nb::str(integer).c_str());
+  }
+  tensor_ = Tensor(Array::of(large));
 }
 
 Tensor PythonOperand::tensor() const {
@@ -203,6 +222,8 @@ std::vector<int64_t> integers_from(nb::handle object) {
 }
 
 nb::object to_python(const Tensor& tensor) { return tensor ? nb::cast(tensor) : nb::none(); }
+
+nb::object to_python(const Tuple& tuple) { return nb::tuple(to_python(tuple.tensors)); }
 
 nb::object to_python(const std::vector<Tensor>& tensors) {
   nb::list list;

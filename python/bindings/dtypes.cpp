@@ -4,12 +4,28 @@
 
 namespace plait::python {
 
+namespace {
+
+[[noreturn]] void refuse_dtype(const std::string& name) {
+  nb::list names;
+  for (const DTypeInfo& info : kDTypes) {
+    names.append(std::string(info.name).c_str());
+    names.append(std::string(info.long_name).c_str());
+  }
+  const std::string near = nearest_name(name, names);
+  TypeError error("{} is not a dtype", name);
+  if (!near.empty()) error.set_hint(fmt::format("did you mean '{}'?", near));
+  throw error;
+}
+
+}  // namespace
+
 DType dtype_from(nb::handle object) {
   if (nb::isinstance<PythonDType>(object)) return nb::cast<PythonDType>(object).dtype;
   if (nb::isinstance<nb::str>(object)) {
     const std::string name = nb::str(object).c_str();
     if (const auto dtype = parse_dtype_or_alias(name)) return *dtype;
-    throw TypeError("{} is not a dtype", name);
+    refuse_dtype(name);
   }
   if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyBool_Type)))) return DType::boolean;
   if (object.is(nb::handle(reinterpret_cast<PyObject*>(&PyLong_Type)))) return DType::i64;
@@ -103,6 +119,7 @@ void bind_dtypes(nb::module_& module) {
     nb::object dtype = nb::cast(D{info.dtype});
     const std::string name = info.dtype == DType::boolean ? "boolean" : std::string(info.name);
     module.attr(name.c_str()) = dtype;
+    module.attr(std::string(info.long_name).c_str()) = dtype;
     all.append(dtype);
   }
   module.attr("dtypes") = nb::tuple(all);

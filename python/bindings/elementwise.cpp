@@ -106,13 +106,20 @@ void bind_binary(nb::module_& m) {
                               arg("x"), arg("y"));
 }
 
+using Bound = std::optional<PythonOperand>;
+Tensor clip_of(O x, const Bound& least, const Bound& most) {
+  if (least && most) return clip(x, least->get(), most->get());
+  if (least) return maximum(x, least->get());
+  return most ? minimum(x, most->get()) : tensor_from(x);
+}
+
 void bind_ternary(nb::module_& m) {
   add_functions<Tensor(T, O, O)>(
-      m, {{"where", where, "`yes` where the condition holds, `no` elsewhere."}}, arg("condition"),
-      arg("yes"), arg("no"));
-  add_functions<Tensor(O, O, O)>(
-      m, {{"clip", clip, "x, but no less than `low` and no more than `high`."}}, arg("x"),
-      arg("low"), arg("high"));
+      m, {{"where", where, "`x1` where the condition holds, `x2` elsewhere."}}, arg("condition"),
+      arg("x1"), arg("x2"));
+  add_functions<Tensor(O, const Bound&, const Bound&)>(
+      m, {{"clip", clip_of, "x, but no less than `min` and no more than `max`."}}, arg("x"),
+      arg("min") = nb::none(), arg("max") = nb::none());
   add_functions<Tensor(O, O, O)>(
       m, {{"lerp", lerp, "From start to end by weight: both ends are met exactly."}}, arg("start"),
       arg("end"), arg("weight"));

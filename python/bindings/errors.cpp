@@ -7,6 +7,7 @@
 
 #include "plait/core/caller_source.h"
 #include "plait/core/error.h"
+#include "plait/core/interruption.h"
 #include "plait/transform/open_recursion.h"
 
 #include "python/bindings/bindings.h"
@@ -20,9 +21,6 @@ std::string& package_folder() {
   return folder;
 }
 
-bool is_own(const char* file) {
-  return !package_folder().empty() && std::string_view(file).starts_with(package_folder());
-}
 
 // The innermost line of Python that is not the package's own.
 Location location_in_python() {
@@ -34,7 +32,7 @@ Location location_in_python() {
     const char* file = PyUnicode_AsUTF8(code->co_filename);
     if (file == nullptr) {
       PyErr_Clear();
-    } else if (!is_own(file)) {
+    } else if (!is_own_file(file)) {
       found = Location::of(file, PyFrame_GetLineNumber(frame));
     }
     Py_DECREF(code);
@@ -93,7 +91,35 @@ Location python_caller() {
   }
 }
 
+// Ctrl-C and other signals, which Python handles on its first thread.
+void check_signals() {
+  if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return;
+  const nb::gil_scoped_acquire locked;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+}
+
 }  // namespace
+
+bool is_own_file(const char* file) {
+  return !package_folder().empty() && std::string_view(file).starts_with(package_folder());
+}
+
+void set_python_error() {
+  const std::exception_ptr thrown = std::current_exception();
+  try {
+    std::rethrow_exception(thrown);
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const Unwinding&) {
+    translate(thrown, nullptr);
+  } catch (const Error&) {
+    translate(thrown, nullptr);
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+}
 
 void rethrow_passing(const nb::python_error& error) {
   if (!error.matches(passing_type())) return;
@@ -104,6 +130,7 @@ void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }
 
 void bind_locations(nb::module_& module) {
   set_caller_source(python_caller);
+  set_interruption_check(check_signals);
   module.def("_set_package_folder", [](const char* folder) { package_folder() = folder; });
 }
 

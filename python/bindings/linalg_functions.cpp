@@ -2,8 +2,14 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/ops/complex.h"
+#include "plait/ops/elementwise.h"
 #include "plait/ops/fft.h"
 #include "plait/ops/linalg.h"
+#include "plait/ops/linear.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+#include "plait/ops/statistics.h"
 
 #include "python/bindings/bind.h"
 
@@ -18,6 +24,14 @@ inline constexpr std::array kChoices<linalg::SchurForm> = {std::string_view("rea
 template <>
 inline constexpr std::array kChoices<fft::Norm> = {
     std::string_view("backward"), std::string_view("ortho"), std::string_view("forward")};
+
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOfResults<linalg::Qr> = {"Q", "R"};
+template <>
+inline constexpr std::array<std::string_view, 2> kNamesOfResults<linalg::Eigenpairs> = {
+    "eigenvalues", "eigenvectors"};
+template <>
+inline constexpr std::array<std::string_view, 3> kNamesOfResults<linalg::Svd> = {"U", "S", "Vh"};
 
 // As NumPy writes it: "fro", "nuc", 1, -1, 2, -2, infinity or minus infinity.
 class MatrixNormOrder {
@@ -98,7 +112,7 @@ void bind_factors(nb::module_& m) {
                               {{"svd", svd,
                                 "A = U S V^H, with S in descending order. Derivatives: as of eigh, "
                                 "and of vectors where no value is 0."}},
-                              arg("a"), arg("full_matrices") = false);
+                              arg("a"), arg("full_matrices") = true);
   add_functions<Tensor(T)>(
       m,
       {{"eigvalsh", eigvalsh, "The eigenvalues that eigh gives."},
@@ -108,6 +122,28 @@ void bind_factors(nb::module_& m) {
        {"det", det, "The determinant; its derivative is there for singular A too."},
        {"expm", expm, "e^A, the sum of A^k / k!."}},
       arg("a"));
+}
+
+// Relative to the greatest singular value: one for all matrices, or for each.
+using Tolerance = std::optional<PythonOperand>;
+// Where singular values count.
+Tensor counting(T values, T tolerance) {
+  return greater(values, max(values, -1, true) * expand_dims(tolerance, -1));
+}
+Tensor pinv_of(T a, const Tolerance& rtol) {
+  if (!rtol) return linalg::pinv(a);
+  if (!rtol->get().is_tensor()) return linalg::pinv(a, number_of(rtol->get().scalar()));
+  const auto [u, s, vh] = linalg::svd(a);
+  const Tensor inverse = where(counting(s, rtol->tensor()), reciprocal(s), 0);
+  return matmul(conj(matrix_transpose(vh)) * expand_dims(inverse, -2), conj(matrix_transpose(u)));
+}
+Tensor matrix_rank_of(T a, const Tolerance& rtol) {
+  if (!rtol) return linalg::matrix_rank(a);
+  if (!rtol->get().is_tensor()) return linalg::matrix_rank(a, number_of(rtol->get().scalar()));
+  return count_nonzero(counting(linalg::svdvals(a), rtol->tensor()), -1);
+}
+Tensor trace_of(T a, int64_t offset, std::optional<DType> dtype) {
+  return dtype ? astype(linalg::trace(astype(a, *dtype), offset), *dtype) : linalg::trace(a, offset);
 }
 
 void bind_equations(nb::module_& m) {
@@ -137,39 +173,40 @@ void bind_equations(nb::module_& m) {
       m,
       {{"lstsq", lstsq,
         "The shortest X for which |A X - B| is least, and what is left. Derivatives: as of pinv."}},
-      arg("a"), arg("b"), arg("tolerance") = -1.0);
-  add_functions<Tensor(T, double)>(
+      arg("a"), arg("b"), arg("rtol") = -1.0);
+  add_functions<Tensor(T, const Tolerance&)>(
       m,
-      {{"pinv", pinv,
-        "The pseudo-inverse; singular values below tolerance * greatest count as 0. Derivatives: "
+      {{"pinv", pinv_of,
+        "The pseudo-inverse; singular values below rtol * greatest count as 0. Derivatives: "
         "along what keeps the rank."},
-       {"matrix_rank", matrix_rank, "How many singular values are above tolerance * greatest."}},
-      arg("a"), arg("tolerance") = -1.0);
+       {"matrix_rank", matrix_rank_of, "How many singular values are above rtol * greatest."}},
+      arg("a"), arg("rtol") = nb::none());
   add_functions<SignAndLogDet(T)>(
       m, {{"slogdet", slogdet, "det A = sign * exp(logabsdet); 0 and -inf of a singular one."}},
       arg("a"));
-  add_functions<Tensor(T, int64_t)>(m, {{"trace", linalg::trace, "The sum of one diagonal."}},
-                                    arg("a"), arg("offset") = 0);
+  add_functions<Tensor(T, int64_t, std::optional<DType>)>(
+      m, {{"trace", trace_of, "The sum of one diagonal."}}, arg("a"), arg("offset") = 0,
+      arg("dtype") = nb::none());
   add_functions<Tensor(T, int64_t)>(m, {{"matrix_power", matrix_power, "A by itself, so often."}},
-                                    arg("a"), arg("exponent"));
+                                    arg("a"), arg("n"));
 }
 
 void bind_norms(nb::module_& m) {
   using namespace linalg;
   add_functions<Tensor(T, double, const Axes&, bool)>(
-      m, {{"vector_norm", vector_norm, "(sum |x|^order)^(1/order)."}}, arg("x"), arg("order") = 2.0,
+      m, {{"vector_norm", vector_norm, "(sum |x|^ord)^(1/ord)."}}, arg("x"), arg("ord") = 2.0,
       arg("axis") = nb::none(), arg("keepdims") = false);
   add_functions<Tensor(T, const MatrixNormOrder&, bool)>(
       m, {{"matrix_norm", matrix_norm_of, "Orders: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."}},
-      arg("x"), arg("order") = "fro", arg("keepdims") = false);
+      arg("x"), arg("ord") = "fro", arg("keepdims") = false);
   add_functions<Tensor(T, const MatrixNormOrder&)>(
       m,
       {{"cond", cond_of,
         "The norm of A times that of its inverse. Orders: 2, -2, 'fro', 'nuc', 1, -1, inf, -inf."}},
-      arg("a"), arg("order") = 2.0);
+      arg("a"), arg("ord") = 2.0);
   add_functions<Tensor(T, std::optional<double>, const std::vector<int64_t>&, bool)>(
       m, {{"norm", norm, "Of all numbers, of vectors along one axis, of matrices along two."}},
-      arg("x"), arg("order") = nb::none(), arg("axis") = nb::none(), arg("keepdims") = false);
+      arg("x"), arg("ord") = nb::none(), arg("axis") = nb::none(), arg("keepdims") = false);
   add_functions<Tensor(T, T, int64_t)>(m, {{"cross", cross, "a x b of vectors of three."}},
                                        arg("a"), arg("b"), arg("axis") = -1);
   add_functions<Tensor(T, T)>(
@@ -194,6 +231,17 @@ void bind_made_of_others(nb::module_& m) {
                               arg("column"), arg("row") = nb::none());
 }
 
+template <Tensor (*make)(int64_t, double, DType)>
+Tensor frequencies(int64_t n, double d, DType dtype, Device) {
+  return make(n, d, dtype);
+}
+
+using SomeAxes = std::optional<std::vector<int64_t>>;
+template <Tensor (*shift)(T, const fft::AxisList&)>
+Tensor shift_along(T x, const SomeAxes& axes) {
+  return axes && axes->empty() ? x : shift(x, axes.value_or(fft::AxisList()));
+}
+
 void bind_fourier(nb::module_& m) {
   using namespace fft;
   add_functions<Tensor(T, Length, int64_t, Norm)>(
@@ -211,24 +259,25 @@ void bind_fourier(nb::module_& m) {
        {"ifftn", ifftn, "The inverse of fftn."},
        {"rfftn", rfftn, "Of real numbers; the half is of the last axis."},
        {"irfftn", irfftn, "The inverse of rfftn."}},
-      arg("x"), arg("lengths") = nb::none(), arg("axes") = nb::none(), arg("norm") = "backward");
+      arg("x"), arg("s") = nb::none(), arg("axes") = nb::none(), arg("norm") = "backward");
   add_functions<Tensor(T, const Lengths&, const AxisList&, Norm)>(
       m,
       {{"fft2", fft2, "Along two axes."},
        {"ifft2", ifft2, "The inverse of fft2."},
        {"rfft2", rfft2, "Of real numbers; the half is of the last axis."},
        {"irfft2", irfft2, "The inverse of rfft2."}},
-      arg("x"), arg("lengths") = nb::none(), arg("axes") = nb::make_tuple(-2, -1),
+      arg("x"), arg("s") = nb::none(), arg("axes") = nb::make_tuple(-2, -1),
       arg("norm") = "backward");
-  add_functions<Tensor(int64_t, double, DType)>(
+  add_functions<Tensor(int64_t, double, DType, Device)>(
       m,
-      {{"fftfreq", fftfreq, "The frequencies of the n results, for samples `spacing` apart."},
-       {"rfftfreq", rfftfreq, "The first n // 2 + 1 of them."}},
-      arg("n"), arg("spacing") = 1.0, arg("dtype") = nb::cast(PythonDType{DType::f32}));
-  add_functions<Tensor(T, const AxisList&)>(
+      {{"fftfreq", frequencies<fftfreq>, "The frequencies of the n results, for samples d apart."},
+       {"rfftfreq", frequencies<rfftfreq>, "The first n // 2 + 1 of them."}},
+      arg("n"), arg("d") = 1.0, arg("dtype") = nb::cast(PythonDType{DType::f32}),
+      arg("device") = nb::none());
+  add_functions<Tensor(T, const SomeAxes&)>(
       m,
-      {{"fftshift", fftshift, "The frequency 0 to the middle, along the axes, or all."},
-       {"ifftshift", ifftshift, "The inverse of fftshift."}},
+      {{"fftshift", shift_along<fftshift>, "The frequency 0 to the middle, along the axes, or all."},
+       {"ifftshift", shift_along<ifftshift>, "The inverse of fftshift."}},
       arg("x"), arg("axes") = nb::none());
 }
 

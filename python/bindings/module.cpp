@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   bind_locations(module);
   bind_dtypes(module);
   bind_tensor(module);
+  bind_memory_statistics(module);
   bind_elementwise(module);
   bind_functions(module);
   bind_array_functions(module);
@@ -26,6 +27,7 @@ NB_MODULE(_core, module) {
   bind_programs(module);
   bind_transforms(module);
   bind_records(module);
+  bind_boundary(module);
   nb::module_ testing = module.def_submodule("_testing", "What the conformance suite looks at.");
   bind_testing(testing);
   bind_damage(testing);

@@ -53,7 +53,7 @@ void bind_activations(nb::module_& m) {
   add_functions<Tensor(T, double)>(m,
                                    {{"hardshrink", hardshrink, "x, or 0 from -lambda to lambda."},
                                     {"softshrink", softshrink, "x closer to 0 by lambda, or 0."}},
-                                   arg("x"), arg("lambda") = 0.5);
+                                   arg("x"), arg("lambd") = 0.5);
   add_functions<Tensor(T, double)>(m, {{"softplus", softplus, "log(1 + exp(beta * x)) / beta."}},
                                    arg("x"), arg("beta") = 1.0);
   add_functions<Tensor(T, T)>(

@@ -12,12 +12,6 @@ template <>
 inline constexpr std::array kChoices<random::CovarianceRoot> = {std::string_view("cholesky"),
                                                                 std::string_view("eigen")};
 
-// A tensor of keys. Other objects leave the call to the function without one.
-struct KeyHandle {
-  nb::handle object;
-  operator nb::handle() const { return object; }  // NOLINT: stands for it
-};
-
 // A seed, or a tensor of them.
 struct Seeds {
   std::variant<uint64_t, Tensor> given = uint64_t{0};
@@ -30,25 +24,15 @@ void read(nb::handle given, Seeds& seeds) {
     seeds.given = tensor_from(given);
 }
 
-}  // namespace plait::python
-
-template <>
-struct nanobind::detail::type_caster<plait::python::KeyHandle> {
-  NB_TYPE_CASTER(plait::python::KeyHandle, const_name("key"))
-
-  bool from_python(handle given, uint8_t, cleanup_list*) noexcept {
-    value.object = given;
-    return isinstance<plait::Tensor>(given) &&
-           plait::is_key(inst_ptr<plait::Tensor>(given)->dtype());
-  }
-};
-
-namespace plait::python {
 namespace {
 
 using nb::arg;
 using T = const Tensor&;
 using O = const Operand&;
+
+bool is_key_tensor(nb::handle given) {
+  return nb::isinstance<Tensor>(given) && is_key(nb::inst_ptr<Tensor>(given)->dtype());
+}
 
 Tensor key_of(const Seeds& seeds) {
   const auto* seed = std::get_if<uint64_t>(&seeds.given);
@@ -84,9 +68,8 @@ template <class Signature, class... Names>
 void add_drawn(nb::module_& m, std::initializer_list<Drawn<Signature>> functions,
                const Names&... names) {
   for (const auto& [name, with_key, without, summary] : functions) {
-    add_one<KeyHandle>(m, name, with_key, summary, {arg("key"), names...});
-    add_one<nb::handle>(m, name, without, "The same with the next key of the default stream.",
-                        {names...});
+    add_one(m, name, with_key, summary, {arg("key"), names...}, is_key_tensor);
+    add_one(m, name, without, "The same with the next key of the default stream.", {names...});
   }
 }
 
@@ -101,9 +84,7 @@ void bind_keys(nb::module_& m) {
       arg("key"), arg("number"));
   add_functions<void(uint64_t)>(
       m, {{"seed", seed, "The default stream from here on is that of the seed."}}, arg("seed"));
-  m.def(
-      "draw_key", [] { return to_python(computed([] { return draw_key(); })); },
-      "The next key of the default stream.");
+  add_functions<Tensor()>(m, {{"draw_key", draw_key, "The next key of the default stream."}});
 }
 
 void bind_distributions(nb::module_& m) {

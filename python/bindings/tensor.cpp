@@ -202,8 +202,9 @@ void bind_tensor(nb::module_& module) {
       .def("__int__", [](const Tensor& x) { return nb::int_(item(x)); })
       .def("__complex__",
            [](const Tensor& x) {
-             return nb::steal(
-                 PyNumber_Add(item(x).ptr(), nb::steal(PyComplex_FromDoubles(0, 0)).ptr()));
+             const nb::object number = item(x);
+             if (PyComplex_Check(number.ptr())) return number;
+             return nb::steal(PyComplex_FromDoubles(nb::cast<double>(nb::float_(number)), 0));
            })
       .def("__index__",
            [](const Tensor& x) {
@@ -226,6 +227,7 @@ void bind_tensor(nb::module_& module) {
       });
   bind_operators(tensor);
   bind_indexing(tensor);
+  bind_dlpack(tensor, module);
 }
 
 }  // namespace plait::python

@@ -30,6 +30,8 @@ from . import _core, errors  # noqa: E402
 _core._set_package_folder(_os.path.join(_os.path.dirname(__file__), ""))
 
 from ._core import *  # noqa: E402,F403: every function of the library
+
+del fft, linalg, random  # noqa: F821: the core's, in whose place are the package's own
 from . import fft, linalg, random, tree  # noqa: E402,F401
 from ._core import DType, Dim, Tensor  # noqa: E402,F401
 from .errors import *  # noqa: E402,F403
@@ -50,5 +52,10 @@ from .transforms import (  # noqa: E402,F401
 from .aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)
+from .array_api import __array_api_version__, __array_namespace_info__, e, inf, nan, newaxis, pi  # noqa: E402,F401
+from .devices import Device  # noqa: E402,F401
+from .names import of_module as _of_module  # noqa: E402
+from .boundaries import guard as _guard  # noqa: E402
 
-newaxis = None
+__getattr__ = _of_module(__name__)
+_guard(globals())

@@ -37,7 +37,7 @@ class IntegerInfo:
     min: int
 
 
-def finfo(of):
+def finfo(of, /):
     """The limits of a floating or complex dtype, or of that of a tensor."""
     dtype = _dtype_of(of)
     if dtype.kind not in ("floating", "complex"):
@@ -47,7 +47,7 @@ def finfo(of):
     return FloatInfo(parts, bits, eps, most, -most, normal, subnormal)
 
 
-def iinfo(of):
+def iinfo(of, /):
     """The limits of an integer dtype, or of that of a tensor."""
     dtype = _dtype_of(of)
     if dtype.kind != "integer":
@@ -68,7 +68,7 @@ def isdtype(dtype, kind):
         raise errors.ValueError(f"isdtype: {kind!r} is no dtype and none of {', '.join(map(repr, _KINDS))}") from None
 
 
-def can_cast(given, to):
+def can_cast(given, to, /):
     """Whether numbers of a dtype, or of a tensor's, promote to a dtype."""
     given, to = _dtype_of(given), DType(to)
     try:

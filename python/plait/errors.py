@@ -35,6 +35,10 @@ class KeyError(Error, builtins.KeyError):
     """A name that is not there."""
 
 
+class AttributeError(Error, builtins.AttributeError):
+    """An attribute that is not there."""
+
+
 class MemoryError(Error, builtins.MemoryError):
     """More memory asked for than there is."""
 

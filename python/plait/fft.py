@@ -1,3 +1,6 @@
 """Fourier transforms of any length, as NumPy's."""
 
 from ._core.fft import *  # noqa: F403
+from .names import of_module as _of_module
+
+__getattr__ = _of_module(__name__)

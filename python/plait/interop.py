@@ -1,11 +1,13 @@
 """NumPy's arrays and others' as tensors, and back, without copying where the memory can be shared."""
 
-import copyreg
+import builtins
+import pickle
 
 import numpy as np
 
-from . import _core
+from . import _core, errors
 from ._core import Tensor
+from .devices import device as _device
 from .items import Item
 
 KEY = np.dtype([("key", "<u8", (2,))])
@@ -40,33 +42,35 @@ def _array(tensor, dtype=None, copy=None):
     array = to_numpy(tensor)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
-            raise ValueError(f"a tensor of {tensor.dtype} is no array of {dtype} without a copy")
+            raise errors.ValueError(f"a tensor of {tensor.dtype} is no array of {dtype} without a copy")
         return array.astype(dtype)
     return array.copy() if copy else array
 
 
-def _dlpack(tensor, *, stream=None, max_version=None, dl_device=None, copy=None):
-    # Only DLPack 1.0 can say that memory is read-only; older readers get their own.
-    array = to_numpy(tensor)
-    if max_version is None or tuple(max_version) < (1, 0):
-        return array.copy().__dlpack__(stream=stream)
-    return array.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
-
-
-def asarray(data, dtype=None):
-    """A tensor of numbers, nested lists of them, or an array, whose memory it shares where it can: do not
-    write to that array afterwards."""
-    if isinstance(data, Tensor):
-        result = data
-    elif isinstance(data, Item):
-        result = data._constant(dtype or data._default_dtype)
-    elif type(data) in (bool, int, float, complex) or _is_list(data):
-        result = _core.borrow(_of_numbers(data, dtype))
-    elif not hasattr(data, "__array_interface__") and hasattr(data, "__dlpack__"):
-        result = from_dlpack(data)
+def asarray(obj, /, dtype=None, *, device=None, copy=None):
+    """A tensor of numbers, nested lists of them, or an array, whose memory it shares where it can, unless `copy` says
+    otherwise: do not write to that array afterwards."""
+    _device(device)
+    if isinstance(obj, Tensor):
+        result = obj
+    elif isinstance(obj, Item):
+        result = obj._constant(dtype or obj._default_dtype)
+    elif type(obj) in (bool, int, float, complex) or _is_list(obj):
+        if copy is False:
+            raise errors.ValueError("asarray: numbers of Python's are no tensor without a copy")
+        return _cast(_core.borrow(_of_numbers(obj, dtype)), dtype)
+    elif not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
+        result = from_dlpack(obj)
     else:
-        result = _core.borrow(np.asarray(data))
-    return result if dtype is None else _core.astype(result, dtype)
+        result = _core.borrow(np.asarray(obj))
+    converted = _cast(result, dtype)
+    if copy is False and converted.dtype != result.dtype:
+        raise errors.ValueError(f"asarray: {result.dtype} is no {converted.dtype} without a copy")
+    return converted._copied() if copy and not converted.is_traced and converted is result else converted
+
+
+def _cast(tensor, dtype):
+    return tensor if dtype is None or _core.DType(dtype) == tensor.dtype else _core.astype(tensor, dtype)
 
 
 def tensor(data, dtype=None):
@@ -75,9 +79,17 @@ def tensor(data, dtype=None):
     return _core.borrow(to_numpy(array).copy()) if array.is_traced else array._copied()
 
 
-def from_dlpack(array):
-    """A tensor in the memory of another library's array."""
-    return _core.borrow(np.from_dlpack(array))
+def from_dlpack(x, /, *, device=None, copy=None):
+    """A tensor in the memory of another library's array, whose later changes it would show; with `copy`, of its own."""
+    _device(device)
+    asked = {} if device is None else {"dl_device": (1, 0)}
+    asked |= {} if copy is None else {"copy": copy}
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0), **asked)
+    except builtins.TypeError:  # it is older than DLPack 1.0
+        capsule = x.__dlpack__()
+    result = _core._from_capsule(capsule, copy is not False)
+    return result._copied() if copy else result
 
 
 def _is_list(data):
@@ -100,19 +112,34 @@ def _holds_arrays(data):
     return hasattr(data, "dtype")
 
 
-def _restored(array):
-    return _core.borrow(array)
+def _of_bytes(dtype, shape, data):
+    """What a pickle holds: the bytes in row-major order, perhaps in a buffer of their own."""
+    elements = np.frombuffer(data, _VOID[dtype.itemsize]).reshape(shape)
+    return _core._borrow_as(elements, dtype)._copied()
+
+
+_VOID = {size: np.dtype((np.void, size)) for size in (1, 2, 4, 8, 16)}
+
+
+def _reduce(tensor, protocol):
+    if tensor.is_traced:
+        raise errors.TypeError("what is being recorded has no numbers to be kept: pickle it outside")
+    elements = np.ascontiguousarray(np.asarray(_View(tensor)))
+    data = pickle.PickleBuffer(elements) if protocol >= 5 else elements.tobytes()
+    return _of_bytes, (tensor.dtype, tensor.shape, data)
+
+
+def _deepcopy(tensor, memo):
+    return tensor._share() if tensor.is_traced else tensor._copied()
 
 
 Tensor.numpy = to_numpy
-Tensor.__reduce__ = lambda tensor: (_restored, (to_numpy(tensor).copy(),))
-copyreg.pickle(type(_core.add), lambda function: function.__name__)  # our functions are known by their names
-Tensor.__copy__ = Tensor._share  # of its own, as far as x[i] = y goes
-Tensor.__deepcopy__ = lambda tensor, _known: tensor._share()
+Tensor.__reduce_ex__ = _reduce
+Tensor.__copy__ = Tensor._share
+Tensor.__deepcopy__ = _deepcopy
+_core.DType.__reduce__ = lambda dtype: (_core.DType, (dtype.name,))
 Tensor.__array__ = _array
 Tensor.__array_ufunc__ = None  # so that an array on the left leaves operators to us
-Tensor.__dlpack__ = _dlpack
-Tensor.__dlpack_device__ = lambda tensor: (1, 0)  # the memory of the host
 Tensor.astype = lambda tensor, dtype: _core.astype(tensor, dtype)
 Tensor.reshape = lambda tensor, *shape: _core.reshape(tensor, shape[0] if len(shape) == 1 else shape)
 Tensor.T = property(lambda tensor: _core.permute_dims(tensor, tuple(range(tensor.ndim))[::-1]))

@@ -68,8 +68,14 @@ def _names_in(code):
     return names
 
 
+def _unwrapped(value):
+    """The function itself, behind what keeps the package's lines out of tracebacks."""
+    return value.__wrapped__ if isinstance(value, _core._Boundary) else value
+
+
 def _users_function(value):
     """What is looked into: the user's functions, and those of them that are jitted; None for all else."""
+    value = _unwrapped(value)
     if isinstance(value, Jitted) and not value._first:
         value = value._function
     is_users = isinstance(value, types.FunctionType) and (value.__module__ or "").split(".")[0] not in ("plait", "numpy")
@@ -169,11 +175,12 @@ def _has_tensors(skeleton):
 
 def _function_of(callable_):
     """The plain function that is called, and what is handed to it first."""
+    callable_ = _unwrapped(callable_)
     if isinstance(callable_, types.MethodType):
         return callable_.__func__, (callable_.__self__,)
     if isinstance(callable_, types.FunctionType):
         return callable_, ()
-    own = getattr(type(callable_), "__call__", None)
+    own = _unwrapped(getattr(type(callable_), "__call__", None))
     if isinstance(own, types.FunctionType) and _children(callable_) is not None:
         return own, (callable_,)
     return None, ()

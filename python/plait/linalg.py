@@ -1,3 +1,6 @@
 """Linear algebra: factors, equations, norms."""
 
 from ._core.linalg import *  # noqa: F403
+from .names import of_module as _of_module
+
+__getattr__ = _of_module(__name__)

@@ -1,3 +1,6 @@
 """Random numbers: the same for the same key, on every machine and in any order."""
 
 from ._core.random import *  # noqa: F403
+from .names import of_module as _of_module
+
+__getattr__ = _of_module(__name__)

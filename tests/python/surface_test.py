@@ -1,5 +1,6 @@
 """Every public function of plait/ops is there in Python under its own name: plait::fft::rfft as plait.fft.rfft."""
 
+import inspect
 import pathlib
 import sys
 import unittest
@@ -7,6 +8,7 @@ import unittest
 import plait
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
+import examples  # noqa: E402
 import headers  # noqa: E402
 
 
@@ -36,8 +38,9 @@ class Surface(unittest.TestCase):
     def test_every_function_says_what_it_does(self):
         for place in (plait._core, plait.fft, plait.linalg, plait.random):
             for name, function in vars(place).items():
-                if type(function).__name__ == "nb_func" and not name.startswith("_"):
-                    self.assertGreater(len(function.__doc__.strip().splitlines()), 2, name)
+                if examples.is_of_core(name, function):
+                    self.assertTrue(function.__doc__, name)
+                    self.assertIsInstance(inspect.signature(function), inspect.Signature)
 
     def test_the_reader_of_headers_sees_functions_only(self):
         text = """

@@ -1,0 +1,167 @@
+// Where users enter the package: a function of Python whose errors end in the user's own line, as
+// those of functions of C++ do. Only what stands outside of Python can leave no line behind.
+#include <structmember.h>
+
+#include <array>
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+namespace {
+
+struct BoundaryObject {
+  PyObject_HEAD
+  vectorcallfunc vectorcall;
+  PyObject* function;
+};
+
+BoundaryObject& boundary_of(PyObject* self) { return *reinterpret_cast<BoundaryObject*>(self); }
+PyTypeObject* boundary_type();
+
+bool is_own_code(PyObject* code) {
+  const char* file = PyUnicode_AsUTF8(reinterpret_cast<PyCodeObject*>(code)->co_filename);
+  if (file == nullptr) PyErr_Clear();
+  return file != nullptr && is_own_file(file);
+}
+
+PyObject* entered(PyObject* self, PyObject* const* given, size_t count, PyObject* names);
+
+// Owns the function from here on.
+PyObject* wrapped(nb::object function) {
+  auto* made = PyObject_GC_New(BoundaryObject, boundary_type());
+  if (made == nullptr) return nullptr;
+  made->vectorcall = entered;
+  made->function = function.release().ptr();
+  PyObject_GC_Track(made);
+  return reinterpret_cast<PyObject*>(made);
+}
+
+// Takes the package's own lines out of the traceback of the error that is on its way, if it is one of
+// the library.
+void leave_own_lines_out() {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyErr_NormalizeException(&type, &value, &traceback);
+  static const nb::handle errors =
+      nb::object(nb::module_::import_("plait.errors").attr("Error")).release();
+  if (PyObject_IsInstance(value, errors.ptr()) != 1) {
+    PyErr_Restore(type, value, traceback);
+    return;
+  }
+  std::vector<nb::object> kept;
+  for (nb::object each = nb::steal(traceback); each.is_valid() && !each.is_none();
+       each = nb::object(each.attr("tb_next"))) {
+    const nb::object code = each.attr("tb_frame").attr("f_code");
+    if (!is_own_code(code.ptr())) kept.push_back(each);
+  }
+  for (size_t i = 0; i < kept.size(); ++i) {
+    kept[i].attr("tb_next") = i + 1 < kept.size() ? kept[i + 1] : nb::object(nb::none());
+  }
+  PyObject* first = kept.empty() ? nullptr : kept.front().release().ptr();
+  PyException_SetTraceback(value, first == nullptr ? Py_None : first);
+  PyErr_Restore(type, value, first);
+}
+
+PyObject* entered(PyObject* self, PyObject* const* given, size_t count, PyObject* names) {
+  PyObject* result = PyObject_Vectorcall(boundary_of(self).function, given, count, names);
+  if (result == nullptr) {
+    try {
+      leave_own_lines_out();
+    } catch (...) {
+      set_python_error();
+    }
+    return nullptr;
+  }
+  // Functions that the package makes are entered by users too.
+  const bool is_made_here = PyFunction_Check(result) && is_own_code(PyFunction_GetCode(result));
+  return is_made_here ? wrapped(nb::steal(result)) : result;
+}
+
+// ---- The rest is as of the function.
+
+PyObject* attribute(PyObject* self, PyObject* name) {
+  PyObject* own = PyObject_GenericGetAttr(self, name);
+  if (own != nullptr || PyErr_ExceptionMatches(PyExc_AttributeError) == 0) return own;
+  PyErr_Clear();
+  return PyObject_GetAttr(boundary_of(self).function, name);
+}
+PyObject* wrapped_function(PyObject* self, void*) {
+  return Py_NewRef(boundary_of(self).function);
+}
+PyObject* doc(PyObject* self, void*) {
+  return PyObject_GetAttrString(boundary_of(self).function, "__doc__");
+}
+PyObject* module_name(PyObject* self, void*) {
+  return PyObject_GetAttrString(boundary_of(self).function, "__module__");
+}
+PyObject* shown_boundary(PyObject* self) { return PyObject_Repr(boundary_of(self).function); }
+PyObject* by_name(PyObject* self, PyObject*) {
+  return PyObject_GetAttrString(boundary_of(self).function, "__qualname__");
+}
+PyObject* bound(PyObject* self, PyObject* object, PyObject*) {
+  return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+int traverse(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(boundary_of(self).function);
+  Py_VISIT(Py_TYPE(self));
+  return 0;
+}
+int clear(PyObject* self) {
+  Py_CLEAR(boundary_of(self).function);
+  return 0;
+}
+void deallocate_boundary(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear(self);
+  type->tp_free(self);
+  Py_DECREF(type);
+}
+
+template <class Function>
+void* slot(Function* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+PyTypeObject* make_boundary_type() {
+  static PyMemberDef members[] = {
+      {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundaryObject, vectorcall), READONLY, nullptr},
+      {}};
+  static PyGetSetDef properties[] = {{"__wrapped__", wrapped_function, nullptr, nullptr, nullptr},
+                                     {"__doc__", doc, nullptr, nullptr, nullptr},
+                                     {"__module__", module_name, nullptr, nullptr, nullptr},
+                                     {}};
+  static PyMethodDef methods[] = {{"__reduce__", by_name, METH_NOARGS, nullptr}, {}};
+  static PyType_Slot slots[] = {{Py_tp_call, slot(PyVectorcall_Call)},
+                                {Py_tp_dealloc, slot(deallocate_boundary)},
+                                {Py_tp_traverse, slot(traverse)},
+                                {Py_tp_clear, slot(clear)},
+                                {Py_tp_getattro, slot(attribute)},
+                                {Py_tp_descr_get, slot(bound)},
+                                {Py_tp_repr, slot(shown_boundary)},
+                                {Py_tp_members, members},
+                                {Py_tp_getset, properties},
+                                {Py_tp_methods, methods},
+                                {}};
+  static PyType_Spec spec = {"plait._core.Boundary", sizeof(BoundaryObject), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
+                                 Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             slots};
+  return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
+}
+
+PyTypeObject* boundary_type() {
+  static PyTypeObject* const type = make_boundary_type();
+  return type;
+}
+
+}  // namespace
+
+void bind_boundary(nb::module_& module) {
+  module.def(
+      "_boundary", [](nb::object function) { return nb::steal(wrapped(std::move(function))); },
+      nb::arg("function"));
+  module.attr("_Boundary") = nb::handle(reinterpret_cast<PyObject*>(boundary_type()));
+}
+
+}  // namespace plait::python

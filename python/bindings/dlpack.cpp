@@ -1,0 +1,253 @@
+// Tensors in the memory of other libraries' arrays and the other way round, by DLPack: a capsule with
+// a pointer, a dtype, sizes, strides and a function to call when the memory is no longer needed.
+#include <algorithm>
+#include <cstring>
+
+#include "plait/core/error.h"
+
+#include "python/bindings/bindings.h"
+
+namespace plait::python {
+namespace {
+
+// ---- The structs of DLPack 1.0, laid out as it says.
+
+enum DlDeviceType : int32_t { kDlCpu = 1, kDlCudaHost = 3, kDlRocmHost = 11 };
+
+struct DlDevice {
+  int32_t type;
+  int32_t id;
+};
+struct DlType {
+  uint8_t code;
+  uint8_t bits;
+  uint16_t lanes;
+};
+struct DlTensor {
+  void* data;
+  DlDevice device;
+  int32_t rank;
+  DlType dtype;
+  int64_t* sizes;
+  int64_t* strides;  // in elements; null where row-major
+  uint64_t byte_offset;
+};
+struct DlManaged {
+  DlTensor tensor;
+  void* context;
+  void (*deleter)(DlManaged*);
+};
+struct DlVersioned {
+  uint32_t major, minor;
+  void* context;
+  void (*deleter)(DlVersioned*);
+  uint64_t flags;
+  DlTensor tensor;
+};
+constexpr uint64_t kReadOnly = 1, kIsCopied = 2;
+
+constexpr const char* kVersioned = "dltensor_versioned";
+constexpr const char* kUnversioned = "dltensor";
+
+struct DlCode {
+  DType dtype;
+  uint8_t code;
+};
+constexpr DlCode kCodes[] = {
+    {DType::i8, 0},      {DType::i16, 0},    {DType::i32, 0},     {DType::i64, 0},
+    {DType::u8, 1},      {DType::u16, 1},    {DType::u32, 1},     {DType::u64, 1},
+    {DType::f16, 2},     {DType::f32, 2},    {DType::f64, 2},     {DType::bf16, 4},
+    {DType::c64, 5},     {DType::c128, 5},   {DType::boolean, 6}, {DType::f8e4m3, 10},
+    {DType::f8e5m2, 12},
+};
+
+[[noreturn]] void refuse_buffer(const std::string& why) {
+  PyErr_SetString(PyExc_BufferError, why.c_str());
+  nb::raise_python_error();
+}
+
+DlType dl_type_of(DType dtype) {
+  for (const DlCode& each : kCodes) {
+    if (each.dtype == dtype) return {each.code, static_cast<uint8_t>(size_of(dtype) * 8), 1};
+  }
+  refuse_buffer(fmt::format("DLPack has no dtype for {}", name_of(dtype)));
+}
+
+DType dtype_of(const DlType& type) {
+  for (const DlCode& each : kCodes) {
+    if (type.lanes == 1 && each.code == type.code && size_of(each.dtype) * 8 == type.bits) {
+      return each.dtype;
+    }
+  }
+  refuse_buffer(fmt::format("Plait has no dtype for DLPack's code {} of {} bits, {} at a time",
+                            type.code, type.bits, type.lanes));
+}
+
+// ---- From Plait.
+
+// What a capsule needs for as long as somebody looks at the memory.
+template <class Managed>
+struct Lending {
+  Managed managed;
+  Array array;
+  std::vector<int64_t> sizes, strides;
+};
+
+template <class Managed>
+Managed* lend(Array array) {
+  const DlType type = dl_type_of(array.dtype());
+  auto* lending = new Lending<Managed>{{}, std::move(array), {}, {}};
+  const Array& lent = lending->array;
+  for (size_t i = 0; i < lent.rank(); ++i) {
+    lending->sizes.push_back(lent.sizes()[i]);
+    lending->strides.push_back(lent.layout().strides[i]);
+  }
+  lending->managed.tensor = {const_cast<std::byte*>(static_cast<const std::byte*>(lent.data())),
+                             {kDlCpu, 0},
+                             static_cast<int32_t>(lent.rank()),
+                             type,
+                             lending->sizes.data(),
+                             lending->strides.data(),
+                             0};
+  lending->managed.context = lending;
+  lending->managed.deleter = [](Managed* managed) {
+    delete static_cast<Lending<Managed>*>(managed->context);
+  };
+  return &lending->managed;
+}
+
+// Of a capsule that nobody has taken over.
+template <class Managed>
+void drop_capsule(PyObject* capsule, const char* name) {
+  if (PyCapsule_IsValid(capsule, name) == 0) return;
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
+  if (managed->deleter != nullptr) managed->deleter(managed);
+}
+
+nb::object versioned(Array array, uint64_t flags) {
+  DlVersioned* managed = lend<DlVersioned>(std::move(array));
+  managed->major = 1;
+  managed->minor = 0;
+  managed->flags = flags;
+  return nb::steal(PyCapsule_New(managed, kVersioned, [](PyObject* capsule) {
+    drop_capsule<DlVersioned>(capsule, kVersioned);
+  }));
+}
+
+nb::object unversioned(Array array) {
+  return nb::steal(PyCapsule_New(lend<DlManaged>(std::move(array)), kUnversioned,
+                                 [](PyObject* capsule) {
+                                   drop_capsule<DlManaged>(capsule, kUnversioned);
+                                 }));
+}
+
+// Only DLPack 1.0 can say that memory is read-only: who takes what is older (JAX, whose arrays do not
+// change either) is trusted not to write.
+nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version,
+                      nb::handle device, nb::handle copy) {
+  if (!stream.is_none()) {
+    throw ValueError("__dlpack__: memory of the host has no stream, but {} is given",
+                     nb::repr(stream).c_str());
+  }
+  if (!device.is_none() && nb::cast<int64_t>(device[nb::int_(0)]) != kDlCpu) {
+    refuse_buffer(fmt::format("a tensor is in the memory of the host, and not on device {}",
+                              nb::repr(device).c_str()));
+  }
+  const bool is_new = !max_version.is_none() && nb::cast<int64_t>(max_version[nb::int_(0)]) >= 1;
+  const bool copies = copy.ptr() == Py_True;
+  const Array array = copies ? computed([&] { return x.array().copy(); }) : x.array();
+  return is_new ? versioned(array, copies ? kIsCopied : kReadOnly) : unversioned(array);
+}
+
+// ---- To Plait.
+
+struct Strided {
+  const std::byte* first;
+  std::vector<int64_t> sizes, strides;  // in bytes
+
+  bool is_empty() const { return std::ranges::find(sizes, 0) != sizes.end(); }
+};
+
+Strided strided_of(const DlTensor& given, int64_t element_size) {
+  Strided result{static_cast<const std::byte*>(given.data) + given.byte_offset,
+                 {given.sizes, given.sizes + given.rank},
+                 std::vector<int64_t>(static_cast<size_t>(given.rank))};
+  int64_t step = element_size;
+  for (size_t i = result.sizes.size(); i-- > 0; step *= result.sizes[i]) {
+    result.strides[i] = given.strides == nullptr ? step : given.strides[i] * element_size;
+  }
+  return result;
+}
+
+// One element after the other, wherever each begins.
+Tensor copied_elements(const Strided& given, DType dtype) {
+  Array result = Array::empty(dtype, Sizes(std::span(given.sizes)));
+  std::vector<int64_t> index(given.sizes.size());
+  const auto size = static_cast<size_t>(size_of(dtype));
+  for (int64_t i = 0; i < result.element_count(); ++i) {
+    const std::byte* from = given.first;
+    for (size_t d = 0; d < index.size(); ++d) from += index[d] * given.strides[d];
+    std::memcpy(result.writable_data() + static_cast<size_t>(i) * size, from, size);
+    for (size_t d = index.size(); d-- > 0;) {
+      if (++index[d] < given.sizes[d]) break;
+      index[d] = 0;
+    }
+  }
+  return Tensor(std::move(result));
+}
+
+template <class Managed>
+Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may_copy) {
+  auto* managed = static_cast<Managed*>(PyCapsule_GetPointer(capsule, name));
+  if constexpr (std::is_same_v<Managed, DlVersioned>) {
+    if (managed->major != 1) {
+      refuse_buffer(fmt::format("DLPack {}.{} is none that Plait reads: 1.0", managed->major,
+                                managed->minor));
+    }
+  }
+  const DlTensor& tensor = managed->tensor;
+  if (tensor.device.type != kDlCpu && tensor.device.type != kDlCudaHost &&
+      tensor.device.type != kDlRocmHost) {
+    refuse_buffer("the array is not in the memory of the host: copy it there first");
+  }
+  const DType dtype = dtype_of(tensor.dtype);
+  const Strided given = strided_of(tensor, size_of(dtype));
+  const std::optional<Lent> lent = Lent::at(const_cast<std::byte*>(given.first), dtype, given.sizes,
+                                            given.strides);
+  if (lent && !given.is_empty()) {
+    PyCapsule_SetName(capsule, used);
+    return lent->borrow([managed] {
+      if (managed->deleter == nullptr || Py_IsInitialized() == 0) return;
+      const nb::gil_scoped_acquire locked;
+      managed->deleter(managed);
+    });
+  }
+  if (!lent && !may_copy) refuse_buffer("the elements are not aligned: only a copy can be made");
+  return copied_elements(given, dtype);  // and the capsule lets the memory go
+}
+
+// Such a capsule, of any age.
+Tensor from_capsule(nb::handle capsule, bool may_copy) {
+  PyObject* raw = capsule.ptr();
+  if (PyCapsule_IsValid(raw, kVersioned) != 0) {
+    return take_over<DlVersioned>(raw, kVersioned, "used_dltensor_versioned", may_copy);
+  }
+  if (PyCapsule_IsValid(raw, kUnversioned) != 0) {
+    return take_over<DlManaged>(raw, kUnversioned, "used_dltensor", may_copy);
+  }
+  throw TypeError("from_dlpack: {} is no capsule of DLPack that is unused", nb::repr(capsule).c_str());
+}
+
+}  // namespace
+
+void bind_dlpack(nb::class_<Tensor>& tensor, nb::module_& module) {
+  using nb::arg;
+  tensor
+      .def("__dlpack__", capsule_of, nb::kw_only(), arg("stream") = nb::none(),
+           arg("max_version") = nb::none(), arg("dl_device") = nb::none(),
+           arg("copy") = nb::none(), "A capsule for from_dlpack of another library.")
+      .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(int{kDlCpu}, 0); });
+  module.def("_from_capsule", from_capsule, arg("capsule"), arg("may_copy"));
+}
+
+}  // namespace plait::python

@@ -1,0 +1,34 @@
+"""Where tensors are."""
+
+from . import errors
+
+
+class Device:
+    """A processor with the memory that belongs to it."""
+
+    __slots__ = ("_name",)
+
+    def __init__(self, name):
+        self._name = name
+
+    def __eq__(self, other):
+        return other._name == self._name if isinstance(other, Device) else other == self._name
+
+    def __hash__(self):
+        return hash(self._name)
+
+    def __repr__(self):
+        return f"plait.Device({self._name!r})"
+
+    def __str__(self):
+        return self._name
+
+
+CPU = Device("cpu")
+
+
+def device(given=None):
+    """The device that is meant: one, or its name; the default one for None."""
+    if given is None or given == CPU:
+        return CPU
+    raise errors.DeviceError(f"there is no device {str(given)!r}; there is 'cpu'")
