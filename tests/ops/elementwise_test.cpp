@@ -146,6 +146,22 @@ TEST(Trace, LateUseIsAnError) {
   EXPECT_EQ(Trace::current(), nullptr);
 }
 
+// The second 5 and 6 are gone when what follows them comes to lie where they lay.
+TEST(Trace, AnEqualConstantIsNotKnownByItsPlace) {
+  const auto f = [](const Tensor& x) {
+    Tensor result = x + floats({5, 6}, {2});
+    const Tensor kept = floats({5, 6}, {2});
+    result = result * kept;
+    for (const float number : {5.0F, 7.0F, 8.0F}) result = result - floats({number, 6}, {2});
+    return result;
+  };
+  const Tensor x = floats({1, 2}, {2});
+  const TracedProgram traced = trace(f)(x);
+  std::vector<Tensor> arguments = {x};
+  arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
+  EXPECT_EQ(evaluate(traced.program, arguments)[0].text(), f(x).text());
+}
+
 TEST(Trace, InnerTracesCaptureWhatIsOutside) {
   Trace outer("outer");
   const Tensor x = outer.parameter(ir::Type::array(DType::f32, {2}), "x");
