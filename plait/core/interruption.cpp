@@ -18,7 +18,7 @@ void check_interruption() {
   void (*const check)() = interruption_check.load(std::memory_order_relaxed);
   if (check == nullptr) return;
   const Clock::time_point now = Clock::now();
-  if (now - asked < std::chrono::milliseconds(50)) return;
+  if (now - asked < std::chrono::milliseconds(5)) return;
   asked = now;
   check();
 }

@@ -7,7 +7,7 @@ namespace plait {
 // there before stays as it was.
 void set_interruption_check(void (*check)());
 
-// Where there is a good place to stop. At most every twentieth of a second it asks.
+// Where there is a good place to stop. At most every five milliseconds it asks.
 void check_interruption();
 
 }  // namespace plait

@@ -191,18 +191,15 @@ struct ElementwiseUnaryTable {
        {.real = [](Reals x) { return std::log(x[0]); },
         .complex = [](Complexes x) { return std::log(x[0]); }},
        Partial::of(kFirst, [](const Context& c) { return plait::reciprocal(c.operand(0)); })});
-  const ir::Primitive& log2 = unary({"log2",
-                                     "The logarithm to the base of 2.",
-                                     "numpy.log2",
-                                     kInexacts,
-                                     {.real = [](Reals x) { return std::log2(x[0]); },
-                                      .complex =
-                                          [](Complexes x) {
-                                            return std::log(x[0]) / std::numbers::ln2;
-                                          }},
-                                     Partial::of(kFirst, [](const Context& c) {
-                                       return 1 / (std::numbers::ln2 * c.operand(0));
-                                     })});
+  const ir::Primitive& log2 =
+      unary({"log2",
+             "The logarithm to the base of 2.",
+             "numpy.log2",
+             kInexacts,
+             {.real = [](Reals x) { return std::log2(x[0]); },
+              .complex = [](Complexes x) { return std::log(x[0]) / std::numbers::ln2; }},
+             Partial::of(kFirst,
+                         [](const Context& c) { return 1 / (std::numbers::ln2 * c.operand(0)); })});
   const ir::Primitive& log10 = unary({"log10",
                                       "The logarithm to the base of 10.",
                                       "numpy.log10",
@@ -355,17 +352,17 @@ struct ElementwiseUnaryTable {
                                      kFloatings,
                                      {.real = [](Reals x) { return std::ceil(x[0]); }},
                                      Partial::zero()});
-  const ir::Primitive& round = unary({"round",
-                                      "The nearest whole number, halves to even.",
-                                      "numpy.rint",
-                                      kInexacts,
-                                      {.real = [](Reals x) { return std::nearbyint(x[0]); },
-                                       .complex =
-                                           [](Complexes x) {
-                                             return Number(std::nearbyint(x[0].real()),
-                                                           std::nearbyint(x[0].imag()));
-                                           }},
-                                      Partial::zero()});
+  const ir::Primitive& round =
+      unary({"round",
+             "The nearest whole number, halves to even.",
+             "numpy.rint",
+             kInexacts,
+             {.real = [](Reals x) { return std::nearbyint(x[0]); },
+              .complex =
+                  [](Complexes x) {
+                    return Number(std::nearbyint(x[0].real()), std::nearbyint(x[0].imag()));
+                  }},
+             Partial::zero()});
   const ir::Primitive& trunc = unary({"trunc",
                                       "The whole part.",
                                       "numpy.trunc",

@@ -38,7 +38,8 @@ void read(nb::handle given, Rest& value) {
 }
 
 void read(nb::handle given, Device&) {
-  if (!given.is_none()) nb::module_::import_("plait.devices").attr("device")(given);
+  if (given.is_none() || nb::str(given).equal(nb::str("cpu"))) return;
+  throw DeviceError("there is no device '{}'; there is 'cpu'", nb::str(given).c_str());
 }
 
 void read(nb::handle given, PythonOperand& value) { value = PythonOperand(given); }

@@ -3,9 +3,9 @@
 #include "plait/ops/curves.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/products.h"
-#include "plait/ops/shape.h"
 #include "plait/ops/segment.h"
 #include "plait/ops/sets.h"
+#include "plait/ops/shape.h"
 #include "plait/ops/sort.h"
 #include "plait/ops/statistics.h"
 #include "plait/ops/take.h"
@@ -64,12 +64,12 @@ void bind_products(nb::module_& m) {
   add_functions<Tensor(T, T, int64_t)>(
       m, {{"vecdot", vecdot, "Along the axis, of the conjugate of a."}}, arg("a"), arg("b"),
       arg("axis") = -1);
-  add_functions<Tensor(T, T, const SummedAxes&)>(
-      m,
-      {{"tensordot", tensordot_of,
-        "Over so many of the last dimensions of a and the first of b, or over a pair of axes, or of "
-        "lists of them: those of a and those of b."}},
-      arg("a"), arg("b"), arg("axes") = 2);
+  add_functions<Tensor(T, T, const SummedAxes&)>(m,
+                                                 {{"tensordot", tensordot_of,
+                                                   "Over so many of the last dimensions of a and "
+                                                   "the first of b, or over a pair of axes, or of "
+                                                   "lists of them: those of a and those of b."}},
+                                                 arg("a"), arg("b"), arg("axes") = 2);
   add_functions<Tensor(T, T, T, const AddedProduct&)>(
       m,
       {{"addmm", addmm, "beta * x + alpha * a @ b."},

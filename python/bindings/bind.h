@@ -171,9 +171,9 @@ void add_one(nb::module_& module, const char* name, Result (*function)(Arguments
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
   if (parameters.size() != all) nb::raise("%s: the table names other parameters", name);
-  add_overload(module, {call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name,
-                        summary, std::move(parameters), positional, rest_among<Arguments...>(),
-                        takes});
+  add_overload(module,
+               {call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name, summary,
+                std::move(parameters), positional, rest_among<Arguments...>(), takes});
 }
 
 template <class Signature, class... Names>

@@ -101,15 +101,16 @@ struct Lent {
   std::byte* lowest;
   int64_t bytes;
 
-  // By the element with all indices 0 and strides in bytes; nothing where the elements do not lie at
-  // whole multiples of their size.
+  // By the element with all indices 0 and strides in bytes; nothing where the elements do not lie
+  // at whole multiples of their size.
   static std::optional<Lent> at(std::byte* first, DType dtype, std::span<const int64_t> sizes,
                                 std::span<const int64_t> strides);
   Tensor borrow(std::function<void()> release) const;
 };
 // Shares the memory where the elements lie as a tensor's may; else a copy.
 Tensor borrow_numpy(nb::handle array);
-Tensor borrow_as(nb::handle array, nb::handle dtype);  // its elements as those of a dtype of their size
+Tensor borrow_as(nb::handle array,
+                 nb::handle dtype);  // its elements as those of a dtype of their size
 
 // The name of the object's class.
 const char* class_name_of(nb::handle object);

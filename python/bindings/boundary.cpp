@@ -1,8 +1,8 @@
 // Where users enter the package: a function of Python whose errors end in the user's own line, as
 // those of functions of C++ do. Only what stands outside of Python can leave no line behind.
-#include <structmember.h>
-
 #include <array>
+
+#include <structmember.h>
 
 #include "python/bindings/bindings.h"
 
@@ -10,8 +10,7 @@ namespace plait::python {
 namespace {
 
 struct BoundaryObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
 };
 
@@ -36,8 +35,8 @@ PyObject* wrapped(nb::object function) {
   return reinterpret_cast<PyObject*>(made);
 }
 
-// Takes the package's own lines out of the traceback of the error that is on its way, if it is one of
-// the library.
+// Takes the package's own lines out of the traceback of the error that is on its way, if it is one
+// of the library.
 void leave_own_lines_out() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
@@ -85,14 +84,17 @@ PyObject* attribute(PyObject* self, PyObject* name) {
   PyErr_Clear();
   return PyObject_GetAttr(boundary_of(self).function, name);
 }
-PyObject* wrapped_function(PyObject* self, void*) {
-  return Py_NewRef(boundary_of(self).function);
-}
+PyObject* wrapped_function(PyObject* self, void*) { return Py_NewRef(boundary_of(self).function); }
 PyObject* doc(PyObject* self, void*) {
   return PyObject_GetAttrString(boundary_of(self).function, "__doc__");
 }
+// The package's own functions are reached, and pickled, as plait's.
 PyObject* module_name(PyObject* self, void*) {
-  return PyObject_GetAttrString(boundary_of(self).function, "__module__");
+  PyObject* module = PyObject_GetAttrString(boundary_of(self).function, "__module__");
+  if (module == nullptr || !PyUnicode_Check(module)) return module;
+  if (!std::string_view(PyUnicode_AsUTF8(module)).starts_with("plait.")) return module;
+  Py_DECREF(module);
+  return PyUnicode_FromString("plait");
 }
 PyObject* shown_boundary(PyObject* self) { return PyObject_Repr(boundary_of(self).function); }
 PyObject* by_name(PyObject* self, PyObject*) {
@@ -144,8 +146,8 @@ PyTypeObject* make_boundary_type() {
                                 {Py_tp_methods, methods},
                                 {}};
   static PyType_Spec spec = {"plait._core.Boundary", sizeof(BoundaryObject), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC |
-                                 Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC | Py_TPFLAGS_HAVE_VECTORCALL |
+                                 Py_TPFLAGS_DISALLOW_INSTANTIATION,
                              slots};
   return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
 }

@@ -1,5 +1,5 @@
-// Tensors in the memory of other libraries' arrays and the other way round, by DLPack: a capsule with
-// a pointer, a dtype, sizes, strides and a function to call when the memory is no longer needed.
+// Tensors in the memory of other libraries and the other way round, by DLPack: a capsule with a
+// pointer, a dtype, sizes, strides and a function to call when the memory is no longer needed.
 #include <algorithm>
 #include <cstring>
 
@@ -54,10 +54,10 @@ struct DlCode {
   uint8_t code;
 };
 constexpr DlCode kCodes[] = {
-    {DType::i8, 0},      {DType::i16, 0},    {DType::i32, 0},     {DType::i64, 0},
-    {DType::u8, 1},      {DType::u16, 1},    {DType::u32, 1},     {DType::u64, 1},
-    {DType::f16, 2},     {DType::f32, 2},    {DType::f64, 2},     {DType::bf16, 4},
-    {DType::c64, 5},     {DType::c128, 5},   {DType::boolean, 6}, {DType::f8e4m3, 10},
+    {DType::i8, 0},      {DType::i16, 0},  {DType::i32, 0},     {DType::i64, 0},
+    {DType::u8, 1},      {DType::u16, 1},  {DType::u32, 1},     {DType::u64, 1},
+    {DType::f16, 2},     {DType::f32, 2},  {DType::f64, 2},     {DType::bf16, 4},
+    {DType::c64, 5},     {DType::c128, 5}, {DType::boolean, 6}, {DType::f8e4m3, 10},
     {DType::f8e5m2, 12},
 };
 
@@ -135,16 +135,15 @@ nb::object versioned(Array array, uint64_t flags) {
 }
 
 nb::object unversioned(Array array) {
-  return nb::steal(PyCapsule_New(lend<DlManaged>(std::move(array)), kUnversioned,
-                                 [](PyObject* capsule) {
-                                   drop_capsule<DlManaged>(capsule, kUnversioned);
-                                 }));
+  return nb::steal(
+      PyCapsule_New(lend<DlManaged>(std::move(array)), kUnversioned,
+                    [](PyObject* capsule) { drop_capsule<DlManaged>(capsule, kUnversioned); }));
 }
 
-// Only DLPack 1.0 can say that memory is read-only: who takes what is older (JAX, whose arrays do not
-// change either) is trusted not to write.
-nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version,
-                      nb::handle device, nb::handle copy) {
+// Only DLPack 1.0 can say that memory is read-only: who takes what is older (JAX, whose arrays do
+// not change either) is trusted not to write.
+nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version, nb::handle device,
+                      nb::handle copy) {
   if (!stream.is_none()) {
     throw ValueError("__dlpack__: memory of the host has no stream, but {} is given",
                      nb::repr(stream).c_str());
@@ -212,8 +211,8 @@ Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may
   }
   const DType dtype = dtype_of(tensor.dtype);
   const Strided given = strided_of(tensor, size_of(dtype));
-  const std::optional<Lent> lent = Lent::at(const_cast<std::byte*>(given.first), dtype, given.sizes,
-                                            given.strides);
+  const std::optional<Lent> lent =
+      Lent::at(const_cast<std::byte*>(given.first), dtype, given.sizes, given.strides);
   if (lent && !given.is_empty()) {
     PyCapsule_SetName(capsule, used);
     return lent->borrow([managed] {
@@ -235,7 +234,8 @@ Tensor from_capsule(nb::handle capsule, bool may_copy) {
   if (PyCapsule_IsValid(raw, kUnversioned) != 0) {
     return take_over<DlManaged>(raw, kUnversioned, "used_dltensor", may_copy);
   }
-  throw TypeError("from_dlpack: {} is no capsule of DLPack that is unused", nb::repr(capsule).c_str());
+  throw TypeError("from_dlpack: {} is no capsule of DLPack that is unused",
+                  nb::repr(capsule).c_str());
 }
 
 }  // namespace
@@ -244,8 +244,8 @@ void bind_dlpack(nb::class_<Tensor>& tensor, nb::module_& module) {
   using nb::arg;
   tensor
       .def("__dlpack__", capsule_of, nb::kw_only(), arg("stream") = nb::none(),
-           arg("max_version") = nb::none(), arg("dl_device") = nb::none(),
-           arg("copy") = nb::none(), "A capsule for from_dlpack of another library.")
+           arg("max_version") = nb::none(), arg("dl_device") = nb::none(), arg("copy") = nb::none(),
+           "A capsule for from_dlpack of another library.")
       .def("__dlpack_device__", [](const Tensor&) { return nb::make_tuple(int{kDlCpu}, 0); });
   module.def("_from_capsule", from_capsule, arg("capsule"), arg("may_copy"));
 }

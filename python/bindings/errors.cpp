@@ -21,7 +21,6 @@ std::string& package_folder() {
   return folder;
 }
 
-
 // The innermost line of Python that is not the package's own.
 Location location_in_python() {
   PyFrameObject* frame = PyEval_GetFrame();
@@ -91,9 +90,13 @@ Location python_caller() {
   }
 }
 
-// Ctrl-C and other signals, which Python handles on its first thread.
+// Ctrl-C and other signals, which Python handles on its first thread. Other threads get their turn
+// where Python's lock is held: while a program is recorded with its numbers.
 void check_signals() {
   if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return;
+  if (PyGILState_Check() != 0) {
+    const nb::gil_scoped_release others;
+  }
   const nb::gil_scoped_acquire locked;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }

@@ -1,11 +1,10 @@
 #include "python/bindings/function_object.h"
 
-#include <structmember.h>
-
 #include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
+#include <structmember.h>
 
 #include "plait/core/error.h"
 
@@ -21,8 +20,7 @@ Parameter::Parameter(std::string_view given, nb::object value, bool none)
 namespace {
 
 struct FunctionObject {
-  PyObject_HEAD
-  vectorcallfunc vectorcall;
+  PyObject_HEAD vectorcallfunc vectorcall;
   std::vector<Overload>* overloads;
   PyObject* module;
 };
@@ -170,7 +168,9 @@ nb::object signature_of(const Overload& overload) {
     const Parameter& each = overload.parameters[i];
     const bool is_rest = overload.rest == i;
     const bool by_keyword = i >= overload.positional || (overload.rest && i > *overload.rest);
-    const char* of = is_rest ? "VAR_POSITIONAL" : by_keyword ? "KEYWORD_ONLY" : "POSITIONAL_OR_KEYWORD";
+    const char* of = is_rest      ? "VAR_POSITIONAL"
+                     : by_keyword ? "KEYWORD_ONLY"
+                                  : "POSITIONAL_OR_KEYWORD";
     const bool has_standard = each.standard.is_valid() && !is_rest;
     parameters.append(kind(each.key, kind.attr(of),
                            nb::arg("default") = has_standard ? each.standard : kind.attr("empty")));
@@ -213,8 +213,8 @@ nb::object overloads_of(const FunctionObject& function) {
   return nb::tuple(all);
 }
 nb::object repr_of(const FunctionObject& function) {
-  return nb::str("<function {}.{}>").attr("format")(nb::handle(function.module),
-                                                    function.overloads->front().name);
+  return nb::str("<function {}.{}>")
+      .attr("format")(nb::handle(function.module), function.overloads->front().name);
 }
 
 PyObject* represent(PyObject* self) { return getter<repr_of>(self, nullptr); }
@@ -248,10 +248,9 @@ PyTypeObject* make_type() {
                                 {Py_tp_getset, properties},
                                 {Py_tp_methods, methods},
                                 {}};
-  static PyType_Spec spec = {"plait._core.Function", sizeof(FunctionObject), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL |
-                                 Py_TPFLAGS_DISALLOW_INSTANTIATION,
-                             slots};
+  static PyType_Spec spec = {
+      "plait._core.Function", sizeof(FunctionObject), 0,
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
   return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
 }
 

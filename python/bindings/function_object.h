@@ -1,5 +1,5 @@
-// The class of the functions that the tables make: it reads what Python gives itself, so that a call
-// costs little, inspect.signature tells of it, and errors name what was meant.
+// The class of the functions that the tables make: it reads what Python gives itself, so that a
+// call costs little, inspect.signature tells of it, and errors name what was meant.
 #pragma once
 
 #include <optional>

@@ -188,14 +188,12 @@ void bind_shapes(nb::module_& m) {
       m, {{"transpose", transpose_of, "The dimensions in reverse order, or in that of `axes`."}},
       arg("x"), arg("axes") = nb::none());
   add_functions<Tensor(T, int64_t)>(
-      m,
-      {{"expand_dims", expand_dims, "With a dimension of size 1 there."}}, arg("x"),
+      m, {{"expand_dims", expand_dims, "With a dimension of size 1 there."}}, arg("x"),
       arg("axis") = 0);
   add_functions<Tensor(T, const Axes&)>(
       m, {{"squeeze", squeeze_of, "Without those dimensions, of size 1."}}, arg("x"), arg("axis"));
-  add_functions<Tensor(T, const Axes&)>(
-      m, {{"flip", flip_of, "Backwards along the axes, or all."}}, arg("x"),
-      arg("axis") = nb::none());
+  add_functions<Tensor(T, const Axes&)>(m, {{"flip", flip_of, "Backwards along the axes, or all."}},
+                                        arg("x"), arg("axis") = nb::none());
   add_functions<Tensor(T, int64_t, int64_t)>(
       m, {{"swapaxes", swapaxes, "Two dimensions exchanged."}}, arg("x"), arg("a"), arg("b"));
   add_functions<Tensor(T, IntegerSpan, IntegerSpan)>(
@@ -299,9 +297,8 @@ void bind_arrangements(nb::module_& m) {
        {"pixel_unshuffle", pixel_unshuffle, "[..., c, h*f, w*f] to [..., c*f*f, h, w]."}},
       arg("x"), arg("factor"));
   add_functions<Tensor(T, int64_t)>(
-      m,
-      {{"tril", tril, "0 above the diagonal."}, {"triu", triu, "0 below the diagonal."}}, arg("x"),
-      arg("k") = 0);
+      m, {{"tril", tril, "0 above the diagonal."}, {"triu", triu, "0 below the diagonal."}},
+      arg("x"), arg("k") = 0);
   add_functions<Tensor(T, int64_t)>(
       m,
       {{"diagonal", diagonal, "The diagonal of each matrix."},
@@ -366,8 +363,7 @@ Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const S
 }
 Tensor linspace_of(const Scalar& start, const Scalar& stop, int64_t num, Into dtype, bool endpoint,
                    Device) {
-  const bool is_complex =
-      start.kind() == ScalarKind::complex || stop.kind() == ScalarKind::complex;
+  const bool is_complex = start.kind() == ScalarKind::complex || stop.kind() == ScalarKind::complex;
   const DType result = dtype.value_or(is_complex ? DType::c64 : DType::f32);
   const auto part = [&](double from, double to) {
     if (endpoint) return linspace(from, to, num, DType::f64);

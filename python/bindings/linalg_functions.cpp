@@ -143,7 +143,8 @@ Tensor matrix_rank_of(T a, const Tolerance& rtol) {
   return count_nonzero(counting(linalg::svdvals(a), rtol->tensor()), -1);
 }
 Tensor trace_of(T a, int64_t offset, std::optional<DType> dtype) {
-  return dtype ? astype(linalg::trace(astype(a, *dtype), offset), *dtype) : linalg::trace(a, offset);
+  return dtype ? astype(linalg::trace(astype(a, *dtype), offset), *dtype)
+               : linalg::trace(a, offset);
 }
 
 void bind_equations(nb::module_& m) {
@@ -276,7 +277,8 @@ void bind_fourier(nb::module_& m) {
       arg("device") = nb::none());
   add_functions<Tensor(T, const SomeAxes&)>(
       m,
-      {{"fftshift", shift_along<fftshift>, "The frequency 0 to the middle, along the axes, or all."},
+      {{"fftshift", shift_along<fftshift>,
+        "The frequency 0 to the middle, along the axes, or all."},
        {"ifftshift", shift_along<ifftshift>, "The inverse of fftshift."}},
       arg("x"), arg("axes") = nb::none());
 }

@@ -3,17 +3,30 @@
 import types
 
 from . import _core
+from .array_api import NamespaceInfo
 from .jitting import Jitted
 
 
 def guard(namespace):
     """Makes boundaries of the public functions of a module, and of how its objects are called."""
     made = {}  # so that names of one function stay so
-    for name, value in [*namespace.items(), ("Jitted", Jitted)]:
+    for name, value in list(namespace.items()):
         if name.startswith("_") or not getattr(value, "__module__", "").startswith("plait."):
             continue
         if isinstance(value, types.FunctionType):
             namespace[name] = made.setdefault(value, _core._boundary(value))
-        elif isinstance(value, type) and isinstance(vars(value).get("__call__"), types.FunctionType):
-            value.__call__ = _core._boundary(vars(value)["__call__"])
+        elif isinstance(value, type):
+            _guard_methods(value, ["__call__"])
+    _guard_methods(Jitted, ["__call__"])
+    for cls in (_core.Tensor, NamespaceInfo):
+        _guard_methods(cls, [name for name in vars(cls) if not name.startswith("_")])
 
+
+def _guard_methods(cls, names):
+    for owner in cls.__mro__:
+        for name in names:
+            found = vars(owner).get(name)
+            if isinstance(found, types.FunctionType):
+                setattr(owner, name, _core._boundary(found))
+            elif isinstance(found, property) and isinstance(found.fget, types.FunctionType):
+                setattr(owner, name, property(_core._boundary(found.fget), doc=found.__doc__))

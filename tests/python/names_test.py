@@ -1,0 +1,153 @@
+"""A name that is not there suggests the nearest, and a traceback ends in the user's own line."""
+
+import inspect
+import pickle
+import subprocess
+import sys
+import textwrap
+import traceback
+import unittest
+
+import jax.numpy as jnp
+import plait
+
+
+class Suggestions(unittest.TestCase):
+    def refused(self, kind, message, call):
+        with self.assertRaises(kind) as caught:
+            call()
+        self.assertIsInstance(caught.exception, plait.Error)
+        self.assertIn(message, str(caught.exception))
+
+    def test_functions(self):
+        self.refused(AttributeError, "did you mean plait.softmax?", lambda: plait.sofmax)
+        self.refused(AttributeError, "did you mean plait.linalg.schur?", lambda: plait.linalg.shur)
+        self.refused(AttributeError, "did you mean plait.fft.rfftn?", lambda: plait.fft.rffftn)
+        self.refused(AttributeError, "did you mean plait.random.normal?", lambda: plait.random.normale)
+        self.refused(AttributeError, "plait has no 'qwertyuiop'", lambda: plait.qwertyuiop)
+        self.assertFalse(hasattr(plait, "__path_of_nothing__"))
+        with self.assertRaises(ImportError):
+            from plait import sofmax  # noqa: F401
+
+    def test_attributes_of_tensors(self):
+        x = plait.zeros(3)
+        self.refused(AttributeError, "did you mean shape?", lambda: x.shpe)
+        self.refused(AttributeError, "did you mean plait.softmax(x)?", lambda: x.softmax)
+        self.refused(AttributeError, "did you mean plait.softmax(x)?", lambda: x.sofmax)
+        self.assertFalse(hasattr(x, "__cuda_array_interface__"))
+        self.assertRaises(AttributeError, lambda: plait.zeros(3).T.mTT)
+
+    def test_arguments(self):
+        x = plait.zeros(3)
+        self.refused(TypeError, "did you mean 'axis'?", lambda: plait.softmax(x, axs=0))
+        self.refused(TypeError, "did you mean 'keepdims'?", lambda: plait.sum(x, keepdim=True))
+        self.refused(TypeError, "did you mean 'stride'?", lambda: plait.conv2d(x, x, strides=2))
+        self.refused(TypeError, "did you mean 'deviation'?", lambda: plait.random.normal((2,), deviatoin=1))
+        self.refused(TypeError, "softmax: there is no argument 'qqqqq'", lambda: plait.softmax(x, qqqqq=0))
+        self.refused(TypeError, "softmax: x is not given", lambda: plait.softmax())
+        self.refused(TypeError, "softmax: axis is given twice", lambda: plait.softmax(x, 0, axis=0))
+        self.refused(TypeError, "takes at most 2 arguments by place, and 3 are given", lambda: plait.softmax(x, 0, 1))
+        self.refused(TypeError, "softmax: takes no such None", lambda: plait.softmax(None))
+
+    def test_dtypes(self):
+        self.refused(TypeError, "did you mean 'float32'?", lambda: plait.DType("flaot32"))
+        self.refused(TypeError, "did you mean 'int64'?", lambda: plait.zeros(2, dtype="int46"))
+
+
+def here():
+    return inspect.currentframe().f_back.f_lineno
+
+
+class Tracebacks(unittest.TestCase):
+    def error_of(self, call, kind=plait.Error):
+        try:
+            call()
+        except kind as error:
+            return error
+        return self.fail("nothing was raised")
+
+    def last_line(self, call):
+        """The file and the line that the traceback of a refusal ends in."""
+        frames = traceback.extract_tb(self.error_of(call).__traceback__)
+        self.assertEqual([frame for frame in frames if "/plait/" in frame.filename.replace("/tests/", "")], [])
+        return frames[-1].filename, frames[-1].lineno
+
+    def test_where_the_package_refuses(self):
+        x = plait.ones(3)
+        for call in (lambda: plait.softmax(x, axs=1), lambda: plait.asarray(object()), lambda: plait.sofmax, lambda: x.shpe,
+                     lambda: plait.grad(lambda x: x)(x), lambda: plait.while_loop(lambda x: x, 3, 4), lambda: plait.iinfo(plait.f32),
+                     lambda: plait.jit(lambda x: x, donate=(7,))(x), lambda: plait.vmap(lambda x, y: x)(x, plait.ones(4)),
+                     lambda: x @ plait.ones((5, 5)), lambda: x[7], lambda: plait.zeros(3, device="gpu"), lambda: x.to_device("gpu"),
+                     lambda: plait.__array_namespace_info__().dtypes(kind="colour")):
+            file, line = self.last_line(call)
+            self.assertEqual(file, __file__)
+            self.assertEqual(line, call.__code__.co_firstlineno)
+
+    def test_in_functions_that_are_transformed(self):
+        lines = []
+
+        def wrong(x):
+            lines.append(here() + 1)
+            return plait.sum(x @ plait.ones((5, 5)))
+
+        x = plait.ones(3)
+        for run in (plait.jit(wrong), plait.trace(wrong), plait.grad(wrong), plait.jit(plait.grad(wrong)), plait.remat(wrong),
+                    lambda x: plait.cond(plait.all(x > 0), wrong, wrong, x), plait.jit(lambda x: plait.cond(x[0] > 0, wrong, wrong, x)),
+                    plait.vmap(wrong), plait.jit(plait.vmap(wrong))):
+            given = plait.ones((2, 3)) if run is not None and "vmap" in repr(run) else x
+            self.assertEqual(self.last_line(lambda: run(given)), (__file__, lines[-1]))
+
+    def test_while_programs_run(self):
+        def checked(x):
+            plait.check(plait.all(x > 0), "not all are above 0")
+            return x * 2
+
+        x = plait.tensor([1.0, -1.0])
+        for run in (plait.jit(checked), plait.trace(checked)(x)):
+            file, line = self.last_line(lambda: run(x))
+            self.assertEqual(file, __file__)
+            self.assertIn("at names_test.py", str(self.error_of(lambda: run(x))))
+
+    def test_what_python_shows(self):
+        script = textwrap.dedent("""
+            import plait
+            def loss(x):
+                return plait.sum(x @ plait.ones((5, 5)))
+            def step(x):
+                return plait.jit(plait.grad(loss))(x)
+            step(plait.ones(3))
+        """)
+        shown = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False).stderr
+        lines = [line.strip() for line in shown.splitlines() if line.strip().startswith("File")]
+        self.assertEqual([line.split(", ", 1)[1] for line in lines], ["line 7, in <module>", "line 6, in step", "line 4, in loss"], shown)
+        self.assertIn("inner sizes differ", shown)
+
+    def test_other_errors_keep_all_lines(self):
+        def wrong(x):
+            raise RuntimeError("mine")
+
+        error = self.error_of(lambda: plait.jit(wrong)(plait.ones(3)), RuntimeError)
+        self.assertTrue(any("jitting" in frame.filename for frame in traceback.extract_tb(error.__traceback__)))
+
+
+class Functions(unittest.TestCase):
+    def test_they_stay_what_they_are(self):
+        self.assertEqual(plait.jit.__name__, "jit")
+        self.assertIn("recorded once", plait.jit.__doc__)
+        self.assertIn("donate", inspect.signature(plait.jit).parameters)
+        self.assertEqual(list(inspect.signature(plait.grad(lambda x, y: x)).parameters), ["x", "y"])
+        self.assertIs(pickle.loads(pickle.dumps(plait.cond)), plait.cond)
+        self.assertIs(plait.array, plait.tensor)
+
+    def test_what_is_outside_is_looked_at_again(self):
+        scale = 1.0
+        gradient = plait.grad(lambda x: scale * x)
+        run = plait.jit(lambda x: gradient(x))
+        self.assertEqual(float(run(1.0)), 1)
+        scale = 3.0
+        self.assertEqual(float(run(1.0)), float(jnp.float32(3)))
+        self.assertEqual(float(plait.jit(plait.grad(lambda x: scale * x))(1.0)), 3)
+
+
+if __name__ == "__main__":
+    unittest.main()
