@@ -335,6 +335,9 @@ Tensor kl_div(const Operand& x, const Operand& y) {
 Tensor logit(const Operand& x) {
   const Call call("logit", x);
   const Tensor tensor = tensor_from(x);
+  if (is_complex(tensor.dtype())) {
+    throw TypeError("logit: takes real numbers").at(Location::of_caller());
+  }
   return blockwise({tensor}, [](std::span<const Tensor> operands) {
     const Tensor p = astype(operands[0], inexact(operands[0].dtype()));
     // Near ½ the difference of logarithms would be small beside them.

@@ -1,6 +1,8 @@
 // plait::Error as the exceptions of python/plait/errors.py, what unwinds recordings as one that
 // passes through Python, and the lines of Python as locations.
+#include <chrono>
 #include <exception>
+#include <thread>
 #include <utility>
 
 #include <nanobind/stl/string.h>
@@ -91,11 +93,13 @@ Location python_caller() {
 }
 
 // Ctrl-C and other signals, which Python handles on its first thread. Other threads get their turn
-// where Python's lock is held: while a program is recorded with its numbers.
+// where Python's lock is held: while a program is recorded with its numbers. They have to wake up
+// for it, and would never ask for the lock if it were there for a moment only, time and again.
 void check_signals() {
   if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return;
   if (PyGILState_Check() != 0) {
     const nb::gil_scoped_release others;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   const nb::gil_scoped_acquire locked;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();

@@ -64,10 +64,10 @@ void add_ragged(Refusals& rows) {
 void add_sets(Refusals& rows) {
   rows.insert(rows.end(), {{"isin", [] { isin(keys(2), keys(2)); }, kType, {"key[2]"}},
                            {"isin", [] { isin(f32(2), Tensor()); }, kValue, {"never given"}},
-                           {"unique_all", [] { unique_all(c64(2)); }, kType, {"c64[2]"}},
+                           {"unique_all", [] { unique_all(keys(2)); }, kType, {"key[2]"}},
                            {"unique_counts", [] { unique_counts(keys(2)); }, kType, {"key[2]"}},
-                           {"unique_inverse", [] { unique_inverse(c64(2)); }, kType, {"c64[2]"}},
-                           {"unique_values", [] { unique_values(c64(2)); }, kType, {"c64[2]"}}});
+                           {"unique_inverse", [] { unique_inverse(keys(2)); }, kType, {"key[2]"}},
+                           {"unique_values", [] { unique_values(keys(2)); }, kType, {"key[2]"}}});
 }
 
 void add_reinterpretations(Refusals& rows) {
