@@ -28,6 +28,7 @@ INSIDE = {
     "plait/core/gamma_functions.h",
     "plait/core/gamma_parts.h",
     "plait/core/immortal.h",
+    "plait/core/interruption.h",
     "plait/core/interval.h",
     "plait/core/job_slot.h",
     "plait/core/reflect_bindings.h",

@@ -2,6 +2,7 @@
 // those of functions of C++ do. Only what stands outside of Python can leave no line behind.
 #include <array>
 
+#include <nanobind/nanobind.h>
 #include <structmember.h>
 
 #include "python/bindings/bindings.h"
