@@ -195,6 +195,7 @@ class Rows {
         std::ranges::all_of(array.layout().strides, [](int64_t s) { return s == 0; });
     if (!repeats && !array.is_contiguous()) return false;
     data_[count_] = array.data();
+    sizes_[count_] = array.element_size();
     steps_[count_++] = repeats ? 0 : array.element_size();
     return true;
   }
@@ -203,10 +204,12 @@ class Rows {
     std::byte* place = numbers_.data() + count_ * kLargestElement;
     store_element(dtype_, number, place);
     data_[count_] = place;
+    sizes_[count_] = size_of(dtype_);
     steps_[count_++] = 0;
   }
 
   const Array* first() const { return first_; }
+  std::span<const int64_t> sizes() const { return std::span(sizes_).first(count_); }
   RowCall call(Array& result) const {
     return {.dtype = dtype_,
             .result = result.dtype(),
@@ -224,7 +227,7 @@ class Rows {
   const Array* first_ = nullptr;
   size_t count_ = 0;
   std::array<const std::byte*, kMost> data_;
-  std::array<int64_t, kMost> steps_;
+  std::array<int64_t, kMost> steps_, sizes_;  // in bytes
   alignas(kLargestElement) std::array<std::byte, kMost * kLargestElement> numbers_;
 };
 
@@ -298,7 +301,7 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   Array result = Array::empty(given, rows.first()->sizes());
   const RowCall call = rows.call(result);
   if (!kernel.run_row(call, kernel.data)) return {};
-  if (RowNotes* notes = RowNotes::current()) notes->add(kernel, call, result);
+  if (RowNotes* notes = RowNotes::current()) notes->add(kernel, call, rows.sizes(), result);
   return Tensor(std::move(result));
 }
 

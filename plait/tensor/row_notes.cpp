@@ -32,11 +32,11 @@ RowNotes::~RowNotes() {
 RowNotes* RowNotes::current() { return notes_of_thread; }
 
 std::optional<RowNotes::Operand> RowNotes::operand_of(const std::byte* data, int64_t step,
-                                                      DType dtype) {
+                                                      int64_t size) {
   if (step == 0) {
     const size_t at = numbers_.size();
     numbers_.resize(at + kLargestElement);
-    std::copy_n(data, size_of(dtype), numbers_.data() + at);
+    std::copy_n(data, size, numbers_.begin() + static_cast<std::ptrdiff_t>(at));
     return Operand{Origin::number, at, 0};
   }
   for (size_t i = 0; i < given_.size(); ++i) {
@@ -51,12 +51,13 @@ std::optional<RowNotes::Operand> RowNotes::operand_of(const std::byte* data, int
   return std::nullopt;
 }
 
-void RowNotes::add(const Kernel& kernel, const RowCall& call, const Array& result) {
+void RowNotes::add(const Kernel& kernel, const RowCall& call, std::span<const int64_t> sizes,
+                   const Array& result) {
   if (!is_complete_) return;
   Step step{.kernel = kernel, .dtype = call.dtype, .count = call.operands.size(), .result = result};
   is_complete_ = call.operands.size() <= step.operands.size();
   for (size_t i = 0; is_complete_ && i < call.operands.size(); ++i) {
-    const auto operand = operand_of(call.operands[i], call.steps[i], call.dtype);
+    const auto operand = operand_of(call.operands[i], call.steps[i], sizes[i]);
     is_complete_ = operand.has_value();
     if (operand) step.operands[i] = *operand;
   }
@@ -66,7 +67,7 @@ void RowNotes::add(const Kernel& kernel, const RowCall& call, const Array& resul
 void RowNotes::add(const Kernel& kernel, std::span<const Array> operands,
                    std::span<const Array> results) {
   std::array<const std::byte*, 3> data = {};
-  std::array<int64_t, 3> steps = {};
+  std::array<int64_t, 3> steps = {}, sizes = {};
   is_complete_ = is_complete_ && kernel.run_row != nullptr && operands.size() <= data.size() &&
                  results.size() == 1 && results[0].is_contiguous();
   if (!is_complete_) return;
@@ -76,6 +77,7 @@ void RowNotes::add(const Kernel& kernel, std::span<const Array> operands,
     is_complete_ = x.sizes() == result.sizes() && (repeats(x) || x.is_contiguous());
     data[i] = x.data();
     steps[i] = step_of(x);
+    sizes[i] = x.element_size();
   }
   if (!is_complete_) return;
   const RowCall call{.dtype = operands.back().dtype(),
@@ -84,7 +86,7 @@ void RowNotes::add(const Kernel& kernel, std::span<const Array> operands,
                      .operands = std::span(data).first(operands.size()),
                      .steps = std::span(steps).first(operands.size())};
   is_complete_ = kernel.run_row(call, kernel.data);  // of no elements: whether it takes them
-  add(kernel, call, result);
+  add(kernel, call, sizes, result);
 }
 
 bool RowNotes::lead_to(const Array& result) {

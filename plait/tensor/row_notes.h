@@ -29,7 +29,9 @@ class RowNotes {
   // Those of this thread; null where nothing is noted.
   static RowNotes* current();
 
-  void add(const Kernel& kernel, const RowCall& call, const Array& result);
+  // `sizes` are those of an element of each operand.
+  void add(const Kernel& kernel, const RowCall& call, std::span<const int64_t> sizes,
+           const Array& result);
   // As a row, if the operands are some that the kernel takes as rows.
   void add(const Kernel& kernel, std::span<const Array> operands, std::span<const Array> results);
 
@@ -57,7 +59,7 @@ class RowNotes {
   };
   class Piece;
 
-  std::optional<Operand> operand_of(const std::byte* data, int64_t step, DType dtype);
+  std::optional<Operand> operand_of(const std::byte* data, int64_t step, int64_t size);
   void assign_scratch();
 
   std::vector<Array> given_;

@@ -65,6 +65,12 @@ const std::vector<std::pair<const char*, Composite>> kComposites = {
          return reshape(reshape(y, {y.shape(0), 1}) * 2 + 1, {y.shape(0)});
        });
      }},
+    {"a truth value that repeats",
+     [](const auto& x, const auto& y, const auto&) {
+       return blockwise({x, y}, [](std::span<const Tensor> both) {
+         return where(ones_like(equal(both[0], 0)), both[0] + both[1], both[1]);
+       });
+     }},
     {"another dtype between",
      [](const auto& x, const auto& y, const auto&) {
        return blockwise({x, y}, [](std::span<const Tensor> both) {
