@@ -42,6 +42,7 @@ void bind_random(nb::module_& module);
 void bind_collective_functions(nb::module_& module);
 void bind_printing(nb::module_& module);
 void bind_primitives(nb::module_& module);
+void bind_structure(nb::module_& module);
 void bind_jit(nb::module_& module);
 void bind_programs(nb::module_& module);
 void bind_boundary(nb::module_& module);

@@ -1,15 +1,20 @@
-// jit: trees, closures and globals are the package's business (python/plait/jitting.py); here there
-// are a key, a list of tensors, and a function from one list to another.
+// jit: what a function finds outside of its arguments is the package's business
+// (python/plait/jitting.py), and so is a call that looks like none before; all others are seen to
+// here.
 #include "plait/transform/jit.h"
 
+#include <algorithm>
+#include <array>
 #include <memory>
+#include <optional>
+#include <ranges>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
 #include "plait/tensor/trace.h"
 
-#include "python/bindings/bindings.h"
+#include "python/bindings/structure.h"
 
 namespace plait::python {
 namespace {
@@ -74,69 +79,275 @@ JitMode mode_from(const std::string& name) {
       .hint("the modes are default, fast_compile and max_autotune");
 }
 
-// (results, structure) of a call. What is donated, numbers of leaves in order, is gone from
-// Python's tensors afterwards.
-nb::object called(const jits::Cache& cache, nb::object key, nb::handle leaves, nb::handle paths,
-                  nb::handle function, const std::vector<size_t>& donated) {
-  const TreeKey tree_key = tree_key_of(std::move(key));
-  std::vector<Tensor> given = tensors_from(leaves);
-  std::vector<Tensor*> to_take;
-  for (const size_t leaf : donated) to_take.push_back(&given[leaf]);
-  const auto names = [&] {
-    const nb::gil_scoped_acquire locked;
-    return nb::cast<std::vector<std::string>>(paths());
-  };
-  const auto host = [&](std::span<const Tensor> arguments, std::any& structure) {
-    const nb::gil_scoped_acquire locked;
-    try {
-      const auto result =
-          nb::cast<nb::tuple>(function(to_python({arguments.begin(), arguments.end()})));
-      structure = held(result[1]);
-      return tensors_from(result[0]);
-    } catch (const nb::python_error& error) {
-      rethrow_passing(error);
-      throw;
+// ---- Calls that look like an earlier one.
+
+// Where a function finds a value outside of its arguments: in a cell, a dict or a tuple.
+struct ValuePlace {
+  nb::object holder, key;
+
+  // Not valid where there is none.
+  nb::object value() const {
+    PyObject* from = holder.ptr();
+    if (PyCell_Check(from)) return nb::borrow(PyCell_GET(from));
+    if (PyDict_Check(from)) return nb::borrow(PyDict_GetItemWithError(from, key.ptr()));
+    return holder[key];
+  }
+};
+
+// What a call looked like, but for its tensors. One that looks the same has the same key.
+class KnownCall {
+ public:
+  // `named` is a dict by names in order, `functions` those that are looked into, and `places`
+  // (holder, key, whether it is to be the same object) what is looked at there.
+  KnownCall(nb::handle arguments, const nb::dict& named, nb::handle functions, nb::handle places,
+            nb::object key, std::vector<size_t> donated)
+      : tree_key_(tree_key_of(std::move(key))), donated_(std::move(donated)) {
+    Objects leaves;
+    for (const nb::handle each : arguments) arguments_.emplace_back(each, leaves);
+    for (const auto& [name, value] : named) {
+      named_.emplace_back(nb::borrow(name), Structure(value, leaves));
     }
-  };
-  const auto let_go = [&] {
-    const nb::gil_scoped_acquire locked;
-    for (const size_t leaf : donated) {
-      const nb::object tensor = leaves[leaf];
-      if (nb::isinstance<Tensor>(tensor)) *nb::inst_ptr<Tensor>(tensor) = Tensor();
+    for (const nb::handle function : functions) {
+      functions_.emplace_back(nb::borrow(function), made_of(function));
     }
+    for (const nb::handle each : places) {
+      Found& found = places_.emplace_back(Found{.place = {each[0], each[1]}});
+      const nb::object value = found.place.value();
+      if (!value.is_valid()) continue;
+      if (nb::cast<bool>(each[2])) {
+        found.same = value;
+      } else {
+        found.structure.emplace(value, leaves);
+      }
+    }
+  }
+
+  const TreeKey& tree_key() const { return tree_key_; }
+  const std::vector<size_t>& donated() const { return donated_; }
+
+  // Puts the leaves of such a call there; false where it is another.
+  bool finds_leaves(nb::handle first, nb::handle arguments, nb::handle named,
+                    Objects& leaves) const {
+    leaves.clear();
+    const size_t before = nb::len(first);
+    if (before + nb::len(arguments) != arguments_.size() || nb::len(named) != named_.size()) {
+      return false;
+    }
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      const nb::object value = i < before ? first[i] : arguments[i - before];
+      if (!finds_argument(arguments_[i], value, leaves)) return false;
+    }
+    for (const auto& [name, structure] : named_) {
+      const nb::object value = ValuePlace{nb::borrow(named), name}.value();
+      if (!value.is_valid() || !finds_argument(structure, value, leaves)) return false;
+    }
+    for (const auto& [function, made] : functions_) {
+      const MadeOf now = made_of(function);
+      if (!std::ranges::equal(now, made, [](const auto& a, const auto& b) { return a.is(b); })) {
+        return false;
+      }
+    }
+    return std::ranges::all_of(places_, [&](const Found& found) {
+      const nb::object value = found.place.value();
+      if (!found.structure) return value.is(found.same);
+      return value.is_valid() && found.structure->finds_leaves(value, leaves);
+    });
+  }
+
+  int visit(visitproc visit, void* arg) const {
+    const auto visit_all = [&](const auto& structures) {
+      int status = 0;
+      for (const auto& each : structures) status = status != 0 ? status : each.visit(visit, arg);
+      return status;
+    };
+    if (const int status = visit_all(arguments_); status != 0) return status;
+    if (const int status = visit_all(std::views::values(named_)); status != 0) return status;
+    for (const nb::object& function : std::views::keys(functions_)) Py_VISIT(function.ptr());
+    for (const Found& found : places_) {
+      Py_VISIT(found.place.holder.ptr());
+      Py_VISIT(found.same.ptr());
+      if (!found.structure) continue;
+      if (const int status = found.structure->visit(visit, arg); status != 0) return status;
+    }
+    return 0;
+  }
+
+ private:
+  struct Found {
+    ValuePlace place;
+    nb::object same = {};
+    std::optional<Structure> structure = {};  // with neither there was nothing
   };
-  const jits::Outcome outcome = computed(
-      [&] { return cache({tree_key, JitArguments(given, to_take), names, host, let_go}); });
-  if (Trace::current() == nullptr) let_go();
-  const auto& structure = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result);
-  return nb::make_tuple(to_python(outcome.leaves), nb::borrow(structure.get()));
+  // What a function may be given anew while it stays the same object.
+  using MadeOf = std::array<nb::object, 3>;
+  static MadeOf made_of(nb::handle function) {
+    PyObject* f = function.ptr();
+    return {nb::borrow(PyFunction_GET_CODE(f)), nb::borrow(PyFunction_GET_DEFAULTS(f)),
+            nb::borrow(PyFunction_GET_KW_DEFAULTS(f))};
+  }
+
+  // Floats among the arguments themselves count as tensors.
+  static bool finds_argument(const Structure& structure, nb::handle value, Objects& leaves) {
+    if (!PyFloat_Check(value.ptr()) && !PyComplex_Check(value.ptr())) {
+      return structure.finds_leaves(value, leaves);
+    }
+    leaves.push_back(nb::borrow(value));
+    return structure.is_leaf();
+  }
+
+  TreeKey tree_key_;
+  std::vector<size_t> donated_;
+  std::vector<Structure> arguments_;
+  std::vector<std::pair<nb::object, Structure>> named_;
+  std::vector<std::pair<nb::object, MadeOf>> functions_;
+  std::vector<Found> places_;
+};
+
+// ---- Calls.
+
+Tensor leaf_from(nb::handle leaf) {
+  if (nb::isinstance<Tensor>(leaf)) return *nb::inst_ptr<Tensor>(leaf);
+  return tensor_from(nb::module_::import_("plait.interop").attr("asarray")(leaf));
+}
+
+class Jit {
+ public:
+  explicit Jit(JitOptions options) : cache_(std::move(options)) {}
+
+  // NotImplemented where it looks like none that is known. `call` has what is asked of it when
+  // something is to be recorded: paths() of the leaves, and host(leaves), which gives those of the
+  // result, and its structure.
+  nb::object again(nb::handle first, nb::handle arguments, nb::handle named, nb::handle call) {
+    Objects leaves;
+    for (size_t i = 0; i < known_.size(); ++i) {
+      const std::shared_ptr<const KnownCall> known = known_[i];
+      if (!known->finds_leaves(first, arguments, named, leaves)) continue;
+      if (i > 0 && i < known_.size() && known_[i] == known) {
+        std::rotate(known_.begin(), known_.begin() + static_cast<std::ptrdiff_t>(i),
+                    known_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
+      }
+      return run(known->tree_key(), leaves, call, known->donated());
+    }
+    return nb::borrow(Py_NotImplemented);
+  }
+
+  // The result, a tree. What is donated, numbers of leaves in order, is gone from Python's tensors
+  // afterwards.
+  nb::object run(const TreeKey& key, const Objects& leaves, nb::handle call,
+                 const std::vector<size_t>& donated) const {
+    std::vector<Tensor> given;
+    given.reserve(leaves.size());
+    for (const nb::object& leaf : leaves) given.push_back(leaf_from(leaf));
+    std::vector<Tensor*> to_take;
+    for (const size_t leaf : donated) to_take.push_back(&given[leaf]);
+    const auto names = [&] {
+      const nb::gil_scoped_acquire locked;
+      std::vector<std::string> paths;
+      for (const nb::handle path : nb::object(call.attr("paths")())) {
+        paths.emplace_back(nb::str(path).c_str());
+      }
+      return paths;
+    };
+    const auto host = [&](std::span<const Tensor> arguments, std::any& structure) {
+      const nb::gil_scoped_acquire locked;
+      try {
+        const nb::object result =
+            call.attr("host")(to_python({arguments.begin(), arguments.end()}));
+        structure = held(result[1]);
+        return tensors_from(nb::object(result[0]));
+      } catch (const nb::python_error& error) {
+        rethrow_passing(error);
+        throw;
+      }
+    };
+    const auto let_go = [&] {
+      const nb::gil_scoped_acquire locked;
+      for (const size_t leaf : donated) {
+        if (nb::isinstance<Tensor>(leaves[leaf])) *nb::inst_ptr<Tensor>(leaves[leaf]) = Tensor();
+      }
+    };
+    const jits::Outcome outcome =
+        computed([&] { return cache_({key, JitArguments(given, to_take), names, host, let_go}); });
+    if (Trace::current() == nullptr) let_go();
+    const auto& structure = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result);
+    Objects results;
+    results.reserve(outcome.leaves.size());
+    for (const Tensor& leaf : outcome.leaves) results.push_back(to_python(leaf));
+    return nb::inst_ptr<Structure>(structure.get())->unflatten(results);
+  }
+
+  void remember(std::shared_ptr<const KnownCall> call) {
+    known_.insert(known_.begin(), std::move(call));
+    if (known_.size() > kMostKnown) known_.pop_back();
+  }
+  void forget() { known_.clear(); }
+  JitStats stats() const { return cache_.stats(); }
+
+  int visit(visitproc visit, void* arg) const {
+    int status = 0;
+    for (const auto& each : known_) status = status != 0 ? status : each->visit(visit, arg);
+    return status;
+  }
+
+ private:
+  static constexpr size_t kMostKnown = 8;
+
+  jits::Cache cache_;
+  std::vector<std::shared_ptr<const KnownCall>> known_;  // the latest called first
+};
+
+int traverse_jit(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<Jit>(self)->visit(visit, arg) : 0;
+}
+
+int clear_jit(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Jit>(self)->forget();
+  return 0;
 }
 
 }  // namespace
 
 void bind_jit(nb::module_& module) {
-  nb::class_<jits::Cache>(module, "_Jit")
+  static std::array<PyType_Slot, 3> slots = {
+      PyType_Slot{Py_tp_traverse, reinterpret_cast<void*>(traverse_jit)},
+      PyType_Slot{Py_tp_clear, reinterpret_cast<void*>(clear_jit)}, PyType_Slot{0, nullptr}};
+  nb::class_<Jit>(module, "_Jit", nb::type_slots(slots.data()))
       .def(
           "__init__",
-          [](jits::Cache* self, const std::string& name, nb::handle dynamic, bool fullgraph,
-             bool disable, const std::string& backend, const std::string& mode, size_t most_ways,
+          [](Jit* self, const std::string& name, nb::handle dynamic, bool fullgraph, bool disable,
+             const std::string& backend, const std::string& mode, size_t most_ways,
              size_t most_structures, bool donates) {
-            new (self) jits::Cache({.name = name,
-                                    .dynamic = dynamic_from(dynamic),
-                                    .donate = std::vector<size_t>(donates ? 1 : 0),
-                                    .fullgraph = fullgraph,
-                                    .disable = disable,
-                                    .backend = backend,
-                                    .mode = mode_from(mode),
-                                    .most_ways = most_ways,
-                                    .most_structures = most_structures});
+            new (self) Jit({.name = name,
+                            .dynamic = dynamic_from(dynamic),
+                            .donate = std::vector<size_t>(donates ? 1 : 0),
+                            .fullgraph = fullgraph,
+                            .disable = disable,
+                            .backend = backend,
+                            .mode = mode_from(mode),
+                            .most_ways = most_ways,
+                            .most_structures = most_structures});
           },
           nb::arg("name"), nb::arg("dynamic"), nb::arg("fullgraph"), nb::arg("disable"),
           nb::arg("backend"), nb::arg("mode"), nb::arg("most_ways"), nb::arg("most_structures"),
           nb::arg("donates"))
-      .def("__call__", &called)
-      .def("stats", [](const jits::Cache& cache) {
-        const JitStats stats = cache.stats();
+      .def("again", &Jit::again)
+      .def("run",
+           [](const Jit& jit, nb::object key, nb::handle given, nb::handle call,
+              const std::vector<size_t>& donated) {
+             Objects leaves;
+             for (const nb::handle leaf : given) leaves.push_back(nb::borrow(leaf));
+             return jit.run(tree_key_of(std::move(key)), leaves, call, donated);
+           })
+      .def("remember",
+           [](Jit& jit, nb::handle arguments, const nb::dict& named, nb::handle functions,
+              nb::handle places, nb::object key, std::vector<size_t> donated) {
+             jit.remember(std::make_shared<KnownCall>(arguments, named, functions, places,
+                                                      std::move(key), std::move(donated)));
+           })
+      .def("forget", &Jit::forget)
+      .def("stats", [](const Jit& jit) {
+        const JitStats stats = jit.stats();
         nb::list retraces;
         for (const auto& each : stats.retraces) {
           retraces.append(nb::make_tuple(each.why, each.times));
@@ -146,6 +357,13 @@ void bind_jit(nb::module_& module) {
       });
   module.def("list_backends", &list_backends, "The names of what may run jitted programs.");
   module.def("_is_known", [](const Tensor& x) { return x.is_traced() && x.traced().actual; });
+  module.def(
+      "_value_at",
+      [](nb::object holder, nb::object key, nb::object otherwise) {
+        const nb::object value = ValuePlace{std::move(holder), std::move(key)}.value();
+        return value.is_valid() ? value : otherwise;
+      },
+      nb::arg("holder"), nb::arg("key").none(), nb::arg("otherwise"));
   module.def("_truth", [](const Tensor& x) { return x.truth(); });
 }
 

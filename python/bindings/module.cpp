@@ -23,6 +23,7 @@ NB_MODULE(_core, module) {
   bind_collective_functions(module);
   bind_printing(module);
   bind_primitives(module);
+  bind_structure(module);
   bind_jit(module);
   bind_programs(module);
   bind_transforms(module);

@@ -3,7 +3,7 @@
 from . import _core, errors
 from .interop import tensor as array  # noqa: F401: NumPy's
 from .jitting import jit as compile  # noqa: A004,F401: PyTorch's
-from .tracing import flatten
+from .tree import leaves_with_paths
 from .transforms import remat as checkpoint  # noqa: F401: JAX's and PyTorch's
 
 abs = _core.absolute  # noqa: A001
@@ -21,7 +21,7 @@ def positive(x):
 
 def eval(*trees):  # noqa: A001: MLX's
     """Refuses tensors that are still being recorded; all others are computed when they are made."""
-    for path, leaf in flatten(trees)[0]:
+    for path, leaf in leaves_with_paths(trees):
         if isinstance(leaf, _core.Tensor) and leaf.is_traced:
             raise errors.ValueError(f"eval: {path} is being recorded, and has no numbers yet")
 

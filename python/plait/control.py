@@ -4,7 +4,6 @@ import functools
 
 from . import _core, errors
 from .interop import asarray
-from .tracing import _same, unflatten
 from .transforms import _tensors, _with_tensors
 
 
@@ -15,35 +14,35 @@ class _Results:
         self.what, self.structure = what, None
 
     def leaves(self, result):
-        leaves, _, structure = _tensors(result)
+        leaves, structure = _tensors(result)
         if self.structure is None:
             self.structure = structure
-        elif not _same(structure, self.structure):
-            raise errors.TypeError(f"{self.what} give different trees: {self.structure!r} and {structure!r}")
+        elif structure != self.structure:
+            raise errors.TypeError(f"{self.what} give different trees: {self.structure} and {structure}")
         return leaves
 
     def tree(self, leaves):
-        return unflatten(self.structure, iter(leaves))
+        return self.structure.unflatten(leaves)
 
 
 def cond(predicate, then, otherwise, *operands):
     """then(*operands) where the predicate, a bool[], is true, else otherwise(*operands)."""
-    leaves, _, skeleton = _tensors(_with_tensors(operands))
+    leaves, structure = _tensors(_with_tensors(operands))
     results = _Results("cond: the branches")
 
     def branch(function):
-        return lambda given: results.leaves(function(*unflatten(skeleton, iter(given))))
+        return lambda given: results.leaves(function(*structure.unflatten(given)))
 
     return results.tree(_core._cond(asarray(predicate), branch(then), branch(otherwise), leaves))
 
 
 def switch(index, branches, *operands):
     """branches[index](*operands); IndexError where there is none of that number."""
-    leaves, _, skeleton = _tensors(_with_tensors(operands))
+    leaves, structure = _tensors(_with_tensors(operands))
     results = _Results("switch: the branches")
 
     def branch(function):
-        return lambda given: results.leaves(function(*unflatten(skeleton, iter(given))))
+        return lambda given: results.leaves(function(*structure.unflatten(given)))
 
     return results.tree(_core._switch(asarray(index), [branch(each) for each in branches], leaves))
 
@@ -58,9 +57,9 @@ def checkpoints(every=None, memory=None):
 def while_loop(test, body, initial, checkpoints=None):
     """body(...body(initial)), for as long as test(carry) is true. A carry keeps its structure, dtypes and ranks; its
     sizes may change from step to step, and the test may look at them: lambda x: x.shape[0] > 1."""
-    leaves, _, skeleton = _tensors(initial if isinstance(initial, (float, complex)) else _with_tensors((initial,))[0])
+    leaves, structure = _tensors(initial if isinstance(initial, (float, complex)) else _with_tensors((initial,))[0])
     results = _Results("while_loop: the initial carry and the body")
-    results.structure = skeleton
+    results.structure = structure
 
     def truth(given):
         return [asarray(test(results.tree(given)))]
@@ -74,13 +73,13 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
     stays, and all of the others stacked. `length` is needed where nothing is stacked. In programs `unroll` steps are
     one of the loop."""
     initial, stacked = _with_tensors((initial, stacked))
-    carries, _, carry_skeleton = _tensors(initial)
-    slices, _, slice_skeleton = _tensors(stacked)
+    carries, carry_structure = _tensors(initial)
+    slices, slice_structure = _tensors(stacked)
     results = _Results("scan: the steps")
 
     def step(given):
-        carry = unflatten(carry_skeleton, iter(given[:len(carries)]))
-        each = unflatten(slice_skeleton, iter(given[len(carries):]))
+        carry = carry_structure.unflatten(given[:len(carries)])
+        each = slice_structure.unflatten(given[len(carries):])
         return results.leaves(tuple(body(carry, each)))
 
     return results.tree(_core._scan(step, carries, slices, length, reverse, checkpoints, unroll))
@@ -95,9 +94,9 @@ def for_loop(first, end, body, initial, checkpoints=None):
 def associative_scan(function, elements, axis=0, reverse=False):
     """Running totals of an operation that may be bracketed in any way: function(a, b) is given many pairs at once,
     along the axis."""
-    leaves, _, skeleton = _tensors(_with_tensors((elements,))[0])
+    leaves, structure = _tensors(_with_tensors((elements,))[0])
     results = _Results("associative_scan: the elements and the function")
-    results.structure = skeleton
+    results.structure = structure
 
     def joined(given):
         half = len(given) // 2
@@ -118,18 +117,17 @@ class Recursive:
     def __call__(self, *arguments):
         if not _core._is_staging():
             return self._function(*arguments)
-        leaves, _, skeleton = _tensors(_with_tensors(arguments))
+        leaves, structure = _tensors(_with_tensors(arguments))
 
         def on_leaves(given):
-            result, _, structure = _tensors(self._function(*unflatten(skeleton, iter(given))))
-            return result, structure
+            return _tensors(self._function(*structure.unflatten(given)))
 
-        given, structure = _core._call_recursive(self._name, str(self._number_of(skeleton)), leaves, on_leaves)
-        return unflatten(structure, iter(given))
+        given, found = _core._call_recursive(self._name, str(self._number_of(structure)), leaves, on_leaves)
+        return found.unflatten(given)
 
     def _number_of(self, structure):
         for number, known in enumerate(self._structures):
-            if _same(known, structure):
+            if known == structure:
                 return number
         self._structures.append(structure)
         return len(self._structures) - 1

@@ -2,12 +2,13 @@
 
 import dataclasses
 import functools
+import itertools
 import types
 
 from . import _core, errors
 from .interop import asarray
 from .items import Item
-from .tracing import _LEAF, _children, _is_leaf, flatten, unflatten
+from .tree import flatten
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,34 +39,17 @@ class JitStats:
         return self.text
 
 
-# ---- What makes two trees alike but for their tensors.
-
-
-def _key_of(skeleton, path):
-    if skeleton is _LEAF:
-        return _LEAF
-    node = _children(skeleton)
-    if node is not None:
-        return (type(skeleton), tuple((name, _key_of(child, f"{path}.{name}")) for name, child in node[0]))
-    if isinstance(skeleton, set):
-        return (set, frozenset(skeleton))
-    try:
-        hash(skeleton)
-    except TypeError:
-        raise errors.TypeError(f"{path} is a {type(skeleton).__name__}, which is no tensor and cannot be hashed: "
-                               "jit could not tell whether it is another one next time") from None
-    return (type(skeleton), skeleton)
-
-
 # ---- What a function finds outside of its arguments. It is looked at again at each call.
 
 
+@functools.lru_cache(maxsize=4096)
 def _names_in(code):
+    """The names of globals, perhaps, in order."""
     names = set(code.co_names)
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            names |= _names_in(constant)
-    return names
+            names |= set(_names_in(constant))
+    return sorted(names)
 
 
 def _unwrapped(value):
@@ -82,20 +66,28 @@ def _users_function(value):
     return value if is_users else None
 
 
-def _found_by(function):
-    """Names and values of what a function finds outside of its arguments."""
+_ABSENT = object()
+
+
+def _places(function):
+    """(name, holder, key) of each place outside of its arguments where a function finds a value, or would."""
     code = function.__code__
     for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-        try:
-            yield name, cell.cell_contents
-        except ValueError:  # empty as yet
-            pass
-    for name in sorted(_names_in(code) & function.__globals__.keys()):
-        yield name, function.__globals__[name]
-    for i, value in enumerate(function.__defaults__ or ()):
-        yield f"default {i}", value
-    for name, value in (function.__kwdefaults__ or {}).items():
-        yield f"default {name}", value
+        yield name, cell, None
+    for name in _names_in(code):
+        yield name, function.__globals__, name
+    for i in range(len(function.__defaults__ or ())):
+        yield f"default {i}", function.__defaults__, i
+    for name in function.__kwdefaults__ or {}:
+        yield f"default {name}", function.__kwdefaults__, name
+
+
+def _found_by(function):
+    """Names and values of what a function finds outside of its arguments."""
+    for name, holder, key in _places(function):
+        value = _core._value_at(holder, key, _ABSENT)
+        if value is not _ABSENT:
+            yield name, value
 
 
 class _Outside:
@@ -104,18 +96,25 @@ class _Outside:
     def __init__(self, function):
         self.values = {}  # by path
         self.functions = []
+        self.places = []  # (holder, key, whether a function is there that is looked into)
         self._look_at(function)
 
     def _look_at(self, function):
         if function in self.functions:
             return
         self.functions.append(function)
-        for name, value in _found_by(function):
+        for name, holder, key in _places(function):
+            value = _core._value_at(holder, key, _ABSENT)
             further = _users_function(value)
+            self.places.append((holder, key, further is not None))
             if further is not None:
                 self._look_at(further)
-            else:
+            elif value is not _ABSENT:
                 self.values[self._path(function, name)] = value
+
+    def trees(self):
+        """The leaves and the structure of each value, by path."""
+        return {path: flatten(value) for path, value in self.values.items()}
 
     def _path(self, function, name):
         number = self.functions.index(function)
@@ -141,7 +140,7 @@ class _Outside:
             for name, (_, place) in zip(function.__code__.co_freevars, cells):
                 if name in theirs:
                     place.cell_contents = theirs[name]
-            found.update((name, theirs[name]) for name in _names_in(function.__code__) & found.keys())
+            found.update((name, theirs[name]) for name in _names_in(function.__code__) if name in found)
             new.__defaults__ = tuple(theirs[f"default {i}"] for i in range(len(function.__defaults__ or ()))) or None
             new.__kwdefaults__ = {name: theirs[f"default {name}"] for name in function.__kwdefaults__ or {}} or None
             before = dict(found)
@@ -168,11 +167,6 @@ def _contents(cell):
         return None
 
 
-def _has_tensors(skeleton):
-    node = _children(skeleton)
-    return skeleton is _LEAF or (node is not None and any(_has_tensors(child) for _, child in node[0]))
-
-
 def _function_of(callable_):
     """The plain function that is called, and what is handed to it first."""
     callable_ = _unwrapped(callable_)
@@ -181,9 +175,84 @@ def _function_of(callable_):
     if isinstance(callable_, types.FunctionType):
         return callable_, ()
     own = _unwrapped(getattr(type(callable_), "__call__", None))
-    if isinstance(own, types.FunctionType) and _children(callable_) is not None:
+    if isinstance(own, types.FunctionType) and _core._children(callable_) is not None:
         return own, (callable_,)
     return None, ()
+
+
+class _Call:
+    """One call: its arguments, and what its function finds outside, looked at where that becomes needed."""
+
+    def __init__(self, jitted, arguments, named):
+        self.jitted, self.arguments, self.named = jitted, jitted._first + arguments, named
+        self.leaves = None  # until it is looked at
+        self.has_run = False  # whether the host code has
+
+    def look(self):
+        if self.leaves is not None:
+            return
+        self.arguments = tuple(map(_number_as_tensor, self.arguments))
+        self.named = {name: _number_as_tensor(value) for name, value in sorted(self.named.items())}
+        first, self._arguments = flatten(self.arguments)
+        second, self._named = flatten(self.named)
+        self._outside = None if self.jitted._function is None else _Outside(self.jitted._function)
+        self._found = self._outside.trees() if self._outside else {}
+        self.leaves = first + second + [leaf for leaves, _ in self._found.values() for leaf in leaves]
+
+    def paths(self):
+        self.look()
+        outside = [f"outside.{name}" + (f".{path}" if path else "") for name, (_, structure) in self._found.items()
+                   for path in structure.paths]
+        return [f"arg{path}" for path in self._arguments.paths] + [f"named.{path}" for path in self._named.paths] + outside
+
+    def key(self):
+        """What makes it another one to be recorded."""
+        self.look()
+        self._arguments._expect_hashable("f.arg")
+        self._named._expect_hashable("f.named")
+        functions = tuple(function.__code__ for function in self._outside.functions) if self._outside else ()
+        return self._arguments, self._named, tuple(self._counting(self._found).items()), functions
+
+    def _counting(self, found):
+        """The structures of what is found outside, but for what the function gives other values itself."""
+        counting = {name: structure for name, (_, structure) in found.items() if name not in self.jitted._changed}
+        for name, structure in counting.items():
+            structure._expect_hashable(name)
+        return counting
+
+    def host(self, given):
+        """The function of these leaves: the leaves and the structure of what it gives."""
+        self.has_run = True
+        self.look()
+        jitted, given = self.jitted, iter(given)
+
+        def next_of(structure):
+            return structure.unflatten(itertools.islice(given, len(structure)))
+
+        arguments, named = next_of(self._arguments), next_of(self._named)
+        if jitted._function is None:
+            return _results(jitted._called(*arguments, **named))
+        before = self._counting(self._found)
+        tensors = {name: next_of(structure) for name, (_, structure) in self._found.items() if len(structure)}
+        function, afterwards = self._outside.with_values(jitted._function, tensors)
+        try:
+            result = function(*arguments, **named)
+        finally:
+            for each in afterwards:
+                each()
+        # What the function changes itself, a counter or a list of results, does not make it another one.
+        after = self._counting(_Outside(jitted._function).trees())
+        changed = {name for name, earlier in before.items() if name not in after or after[name] != earlier}
+        if changed:
+            earlier = self.key()
+            jitted._change(changed)
+            jitted._known_as[self.key()] = jitted._known_as.get(earlier, earlier)
+        return _results(result)
+
+    def remember(self, key, donated):
+        """Has the next call of the kind recognised at a glance."""
+        functions, places = (self._outside.functions, self._outside.places) if self._outside else ([], [])
+        self.jitted._cache.remember(self.arguments, self.named, functions, places, key, donated)
 
 
 class Jitted:
@@ -200,66 +269,34 @@ class Jitted:
         self._known_as = {}  # keys without these names, as what was recorded when they still counted
 
     def __call__(self, *arguments, **named):
-        everything = {"arg": self._first + arguments, "named": dict(sorted(named.items()))}
-        outside = None
-        if self._function is not None:
-            outside = _Outside(self._function)
-            everything["outside"] = outside.values
-        everything = _numbers_as_tensors(everything)
-        leaves, skeleton = flatten(everything)
-        key = self._key_of(skeleton, outside)
+        call = _Call(self, arguments, named)
+        result = self._cache.again(self._first, arguments, named, call)
+        return self._at_first(call) if result is NotImplemented else result
+
+    def _at_first(self, call):
+        key = call.key()
         key = self._known_as.get(key, key)
+        donated = self._donated(call) if self._donate else []
+        result = self._cache.run(key, call.leaves, call, donated)
+        if not call.has_run:
+            call.remember(key, donated)
+        return result
 
-        def paths():
-            return [path.replace("arg.", "arg", 1) if path.startswith("arg.") else path for path, _ in leaves]
-
-        def host(given):
-            tree = unflatten(skeleton, iter(given))
-            before = self._keys_of_outside(skeleton)
-            if self._function is None:
-                result = self._called(*tree["arg"], **tree["named"])
-            else:
-                with_tensors = {name: tree["outside"][name] for name, below in skeleton["outside"].items()
-                                if _has_tensors(below)}
-                function, afterwards = outside.with_values(self._function, with_tensors)
-                try:
-                    result = function(*tree["arg"], **tree["named"])
-                finally:
-                    for each in afterwards:
-                        each()
-                # What the function changes itself, a counter or a list of results, does not make it another one.
-                after = self._keys_of_outside(flatten({"outside": _Outside(self._function).values})[1])
-                changed = {name for name, earlier in before.items() if after.get(name) != earlier}
-                if changed:
-                    self._changed |= changed
-                    self._known_as[self._key_of(skeleton, outside)] = key
-            results, structure = flatten(_with_numbers(result))
-            return [asarray(leaf) for _, leaf in results], structure
-
-        donated = self._donated(everything, leaves) if self._donate else []
-        results, structure = self._cache(key, [asarray(leaf) for _, leaf in leaves], paths, host, donated)
-        return unflatten(structure, iter(results))
-
-    def _donated(self, everything, leaves):
+    def _donated(self, call):
         """Numbers of the leaves that are donated."""
         wanted = []
         for each in self._donate:
-            given = everything["named" if isinstance(each, str) else "arg"]
-            if each not in (given if isinstance(each, str) else range(len(given))):
+            given = call.named if isinstance(each, str) else range(len(call.arguments))
+            if each not in given:
                 raise errors.ValueError(f"{self._name}: argument {each} is to be donated, and there are "
-                                        f"{len(everything['arg'])} by place, and by name {sorted(everything['named'])}")
-            wanted.append(f"named.{each}" if isinstance(each, str) else f"arg.{each}")
-        return [i for i, (path, _) in enumerate(leaves)
+                                        f"{len(call.arguments)} by place, and by name {sorted(call.named)}")
+            wanted.append(f"named.{each}" if isinstance(each, str) else f"arg{each}")
+        return [i for i, path in enumerate(call.paths())
                 if any(path == each or path.startswith(each + ".") for each in wanted)]
 
-    def _keys_of_outside(self, skeleton):
-        return {name: _key_of(below, name) for name, below in skeleton.get("outside", {}).items()
-                if name not in self._changed}
-
-    def _key_of(self, skeleton, outside):
-        given = {name: below for name, below in skeleton.items() if name != "outside"}
-        functions = () if outside is None else tuple(function.__code__ for function in outside.functions)
-        return _key_of(given, "f"), tuple(self._keys_of_outside(skeleton).items()), functions
+    def _change(self, names):
+        self._changed |= names
+        self._cache.forget()
 
     def __get__(self, owner, kind=None):
         return self if owner is None else types.MethodType(self, owner)
@@ -268,22 +305,22 @@ class Jitted:
         return JitStats(*self._cache.stats())
 
 
+def _results(tree):
+    """The leaves of what a function gives, and its structure, with the numbers of items in their places."""
+    leaves, structure = flatten(_with_numbers(tree))
+    return [asarray(leaf) for leaf in leaves], structure
+
+
 def _with_numbers(tree):
-    """A tree with the numbers of items in their places."""
-    if isinstance(tree, Item):
-        return tree._number()
-    node = None if _is_leaf(tree) else _children(tree)
-    return tree if node is None else node[1]([_with_numbers(child) for _, child in node[0]])
+    leaves, structure = _core._flatten(tree, numbers=True)
+    if not any(isinstance(leaf, Item) for leaf in leaves):
+        return tree
+    return structure.unflatten([leaf._number() if isinstance(leaf, Item) else leaf for leaf in leaves])
 
 
-def _numbers_as_tensors(everything):
+def _number_as_tensor(argument):
     """Floats among the arguments themselves count as tensors; whole numbers and all else are static."""
-    def as_tensor(value):
-        return asarray(value) if isinstance(value, (float, complex)) else value
-
-    everything["arg"] = tuple(map(as_tensor, everything["arg"]))
-    everything["named"] = {name: as_tensor(value) for name, value in everything["named"].items()}
-    return everything
+    return asarray(argument) if isinstance(argument, (float, complex)) else argument
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="evaluator",

@@ -26,14 +26,11 @@ class Module:
         if cls.__dict__.get("__annotations__") and "__init__" not in cls.__dict__:
             dataclasses.dataclass(cls, repr=False, eq=False)
 
-    def _with_values(self, values):
-        """One of the same class with other values of the same attributes."""
-        made = object.__new__(type(self))
-        made.__dict__.update(zip(self.__dict__, values))
-        return made
-
     def __repr__(self):
         return _shown(self, "")
+
+
+_core._declare_in_trees("module", Module)
 
 
 def _shown(value, indent):

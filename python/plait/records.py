@@ -57,6 +57,9 @@ class Record:
         return f"{cls.__name__}({', '.join(f'{name}={value!r}' for name, value in self.fields()._asdict().items())})"
 
 
+_core._declare_in_trees("record", Record)
+
+
 def _field(cls, name, kind, value):
     if isinstance(kind, type):
         value = kind.none() if value is None else value

@@ -8,11 +8,10 @@ import threading
 import types
 
 from . import _core, errors
-from ._core import Dim, Tensor
+from ._core import Dim, Structure, Tensor
 from .interop import asarray
 from .items import Item
 from .script_syntax import RETURNED, VALUE
-from .tracing import _LEAF, _children, _is_leaf, _same, unflatten
 
 _NUMBERS = (bool, int, float, complex)
 _MOST_UNROLLED = 16  # steps that are left of a range when a tensor decides whether there are more
@@ -67,18 +66,8 @@ class _Again(BaseException):
 
 
 def _spread(value):
-    """The numbers and tensors of a tree, and the tree without them."""
-    if type(value) in _NUMBERS or isinstance(value, Item) or _is_leaf(value):
-        return [value], _LEAF
-    node = _children(value)
-    if node is None:
-        return [], value
-    leaves, skeletons = [], []
-    for _, child in node[0]:
-        below, skeleton = _spread(child)
-        leaves += below
-        skeletons.append(skeleton)
-    return leaves, node[1](skeletons)
+    """The numbers and tensors of a tree, and the structure of all else."""
+    return _core._flatten(value, numbers=True)
 
 
 def _is_number(leaf):
@@ -208,7 +197,7 @@ class _Watch:
             if is_cache and not any(isinstance(leaf, Tensor) for each in new for leaf in _spread(each)[0]):
                 continue
             kind = type(value).__name__
-            what = f"{path} is a {kind}" if path == "self" or _children(value) is not None else f"a {kind} that {path} leads to"
+            what = f"{path} is a {kind}" if path == "self" or _core._children(value) is not None else f"a {kind} that {path} leads to"
             what = what if isinstance(value, (list, dict, set, collections.deque)) else f"an attribute of {path}, a {kind},"
             joint = ", and is" if what.startswith(path) else " is"
             raise _error(errors.TypeError, f"{what}{joint} changed where a tensor decides how often that happens ({site.text})",
@@ -250,29 +239,28 @@ def _truth(test, place):
 class _Merge:
     """One variable after two branches: where its leaves come from."""
 
-    def __init__(self, skeleton, leaves):
-        self.skeleton, self.leaves = skeleton, leaves  # each ("same", leaf) or ("tensor", dtype, shape)
+    def __init__(self, structure, leaves):
+        self.structure, self.leaves = structure, leaves  # each ("same", leaf) or ("tensor", dtype, shape)
 
     @staticmethod
     def same(value):
-        return _Merge(_LEAF, [("same", value)])
+        return _Merge(Structure(), [("same", value)])
 
     @staticmethod
     def of_one(value):
         """As one of the branches alone says."""
         if value is _UNBOUND or isinstance(value, _Lost):
             return _Merge.same(value)
-        leaves, skeleton = _spread(value)
+        leaves, structure = _spread(value)
         if not any(isinstance(_as_leaf(leaf), Tensor) for leaf in leaves):
             return _Merge.same(value)
-        return _Merge(skeleton, [("same", leaf) if _is_number(leaf) else ("tensor", *_type_of(_as_leaf(leaf))) for leaf in leaves])
+        return _Merge(structure, [("same", leaf) if _is_number(leaf) else ("tensor", *_type_of(_as_leaf(leaf))) for leaf in leaves])
 
     def slots(self, i):
         return {(i, j): leaf[1:] for j, leaf in enumerate(self.leaves) if leaf[0] == "tensor"}
 
     def value(self, i, tensors):
-        return unflatten(self.skeleton, iter([leaf[1] if leaf[0] == "same" else tensors[i, j]
-                                              for j, leaf in enumerate(self.leaves)]))
+        return self.structure.unflatten([leaf[1] if leaf[0] == "same" else tensors[i, j] for j, leaf in enumerate(self.leaves)])
 
 
 def _is_dead(site, names, values, name, skipped):
@@ -306,15 +294,15 @@ def _merge(site, names, name, outcomes, skipped):
     for each in (a, b):
         if isinstance(each, _Lost):
             return _Merge.same(each)
-    (ours, skeleton), (theirs, other) = _spread(a), _spread(b)
+    (ours, structure), (theirs, other) = _spread(a), _spread(b)
     pairs = list(zip([_as_leaf(leaf) for leaf in ours], [_as_leaf(leaf) for leaf in theirs]))
-    common = [("same", p) if _are_same(p, q) else _common(p, q) for p, q in pairs] if _same(skeleton, other) else [None]
+    common = [("same", p) if _are_same(p, q) else _common(p, q) for p, q in pairs] if structure == other else [None]
     if None in common:
         return _Merge.same(_Lost(errors.TypeError, f"{what} is {_text(a)} on one path, {_text(b)} on the other", site.place,
                                  "a tensor decides here: give both the same structure, dtype and shape, or have a variable each"))
     if all(each[0] == "same" for each in common) and not any(isinstance(leaf, Tensor) for leaf, _ in pairs):
         return _Merge.same(a)
-    return _Merge(skeleton, [each if each[0] == "same" else ("tensor", *each) for each in common])
+    return _Merge(structure, [each if each[0] == "same" else ("tensor", *each) for each in common])
 
 
 def _provisional(site, names, before, values):
@@ -401,7 +389,7 @@ class _Carry:
         # What nobody looks at before it is assigned again does not go from step to step.
         self.before = [value if site.uses(name) else _UNBOUND for name, value in zip(names, before)]
         self.wide = {}  # numbers that become tensors, by place
-        self.filled = {}  # variables that only the loop gives a value: (skeleton, types)
+        self.filled = {}  # variables that only the loop gives a value: (structure, types)
         self.assigned = set()
 
     def _again(self):
@@ -431,14 +419,14 @@ class _Carry:
         given, result = dict(zip(self.places(), given)), []
         for i in range(len(self.names)):
             if i in self.filled:
-                tree = unflatten(self.filled[i][0], iter([given[i, j] for j in range(len(self.filled[i][1]))]))
+                tree = self.filled[i][0].unflatten([given[i, j] for j in range(len(self.filled[i][1]))])
                 result.append(tree if is_kept else _UNBOUND)
             elif self._is_absent(i):
                 result.append(self.before[i])
             else:
-                leaves, skeleton = _spread(self.before[i])
+                leaves, structure = _spread(self.before[i])
                 leaves = [given.get((i, j), leaf) for j, leaf in enumerate(leaves)]
-                result.append(unflatten(skeleton, iter(leaves)) if leaves else self.before[i])
+                result.append(structure.unflatten(leaves) if leaves else self.before[i])
         return tuple(result)
 
     def after_step(self, given, values):
@@ -457,22 +445,22 @@ class _Carry:
             return [_as(leaf, *kind) for leaf, kind in zip(_spread(value)[0], self.filled[i][1])]
         if value is _UNBOUND or isinstance(value, _Lost) or not (name == VALUE or self.may_begin_empty) or not self.site.uses(name):
             return []
-        leaves, skeleton = _spread(value)
+        leaves, structure = _spread(value)
         types_ = [_common(leaf, leaf) for leaf in map(_as_leaf, leaves)]
         if any(isinstance(size, Dim) for _, shape in types_ for size in shape) and name != VALUE:
             return []
-        self.filled[i] = (skeleton, types_)
+        self.filled[i] = (structure, types_)
         return self._again()
 
     def _kept(self, i, name, value, given):
-        before, skeleton = _spread(self.before[i])
+        before, structure = _spread(self.before[i])
         if value is _UNBOUND or isinstance(value, _Lost):
             self.before[i] = value
             return self._again()
         if value is self.before[i]:
             return [given[i, j] for j in range(len(before)) if (i, j) in given]
         leaves, other = _spread(value)
-        if not _same(skeleton, other):
+        if structure != other:
             raise self._changed(name, self.before[i], value)
         result = []
         for j, (old, new) in enumerate(zip(map(_as_leaf, before), map(_as_leaf, leaves))):
@@ -737,14 +725,14 @@ _OPERATORS = {"Eq": operator.eq, "NotEq": operator.ne, "Lt": operator.lt, "LtE":
 class _Call:
     """A scripted function that is being recorded, and what it was called with."""
 
-    def __init__(self, function, leaves, skeleton):
-        self.function, self.leaves, self.skeleton = function, leaves, skeleton
+    def __init__(self, function, leaves, structure):
+        self.function, self.leaves, self.structure = function, leaves, structure
         self.depth = _state.depth
         self.name = None  # once it calls itself
         self.wide = set()  # numbers among the arguments that differ from call to call
         self.expected = {}  # types of results that are numbers where the recursion ends
 
-    def is_like(self, function, leaves, skeleton):
+    def is_like(self, function, leaves, structure):
         if self.function is not function or len(self.leaves) != len(leaves) or (self.name is None and _state.depth <= self.depth):
             return False
         for a, b in zip(self.leaves, leaves):
@@ -753,7 +741,7 @@ class _Call:
                 return False
             if not alike or (isinstance(a, Tensor) and isinstance(b, Tensor) and (a.dtype != b.dtype or a.ndim != b.ndim)):
                 return False
-        return _same(self.skeleton, skeleton)
+        return self.structure == structure
 
     def again(self, wide):
         self.name = self.name or _core._recursive_name(self.function.name)
@@ -778,7 +766,7 @@ class _Call:
 
         def on_leaves(given):
             given = dict(zip(places, given))
-            arguments = unflatten(self.skeleton, iter([given.get(i, leaf) for i, leaf in enumerate(self.leaves)]))
+            arguments = self.structure.unflatten([given.get(i, leaf) for i, leaf in enumerate(self.leaves)])
             found, structure = _spread(body(*arguments))
             results = []
             for i, leaf in enumerate(map(_as_leaf, found)):
@@ -793,7 +781,7 @@ class _Call:
             return results, structure
 
         given, structure = _core._call_recursive(self.name, "", operands, on_leaves)
-        return unflatten(structure, iter(given))
+        return structure.unflatten(given)
 
 
 class Function:
@@ -816,13 +804,13 @@ class Runtime:
         return Function(self._functions[number])
 
     def called(self, function, body, arguments):
-        leaves, skeleton = _spread(arguments)
+        leaves, structure = _spread(arguments)
         leaves = [_as_leaf(leaf) for leaf in leaves]
         for call in reversed(_state.running):
-            if call.is_like(function, leaves, skeleton):
+            if call.is_like(function, leaves, structure):
                 wide = call.differing(leaves)
                 return call.again(wide) if wide or call.name is None else call.record(body, leaves)
-        call, floating = _Call(function, leaves, skeleton), _state.floating
+        call, floating = _Call(function, leaves, structure), _state.floating
         for leaf in leaves:
             if isinstance(leaf, Tensor) and leaf.dtype.kind == "floating":
                 _state.floating = leaf.dtype if _state.floating is None else _core.promote(_state.floating, leaf.dtype)

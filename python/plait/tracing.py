@@ -6,59 +6,8 @@ import functools
 import re
 
 from . import _core, errors
-from ._core import Tensor
-from .module import Module
-from .records import Record
-
-_LEAF = object()  # where a tensor stands in a tree
-
-
-def _is_leaf(value):
-    return isinstance(value, (Tensor, Spec)) or hasattr(value, "__array_interface__")
-
-
-def _children(value):
-    """The names and values of a node, and how to make one of other values; None for what is no node."""
-    if isinstance(value, dict):
-        return list(value.items()), lambda values: dict(zip(value, values))
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return list(zip(value._fields, value)), lambda values: type(value)(*values)
-    if isinstance(value, (list, tuple)):
-        return list(enumerate(value)), type(value)
-    if isinstance(value, Record):
-        return [("record", value._tensor)], lambda values: type(value)._of(values[0])
-    if isinstance(value, Module):
-        return list(value.__dict__.items()), value._with_values
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        names = [field.name for field in dataclasses.fields(value)]
-        return [(n, getattr(value, n)) for n in names], lambda values: dataclasses.replace(value, **dict(zip(names, values)))
-    return None
-
-
-def flatten(tree, path=""):
-    """The leaves with their paths, and the tree with _LEAF in their places."""
-    if _is_leaf(tree):
-        return [(path, tree)], _LEAF
-    node = _children(tree)
-    if node is None:
-        return [], tree
-    leaves, skeletons = [], []
-    for name, child in node[0]:
-        below, skeleton = flatten(child, f"{path}.{name}" if path else str(name))
-        leaves += below
-        skeletons.append(skeleton)
-    return leaves, node[1](skeletons)
-
-
-def unflatten(skeleton, leaves):
-    """The tree with the next of the iterator `leaves` in each place."""
-    if skeleton is _LEAF:
-        return next(leaves)
-    node = _children(skeleton)
-    if node is None:
-        return skeleton
-    return node[1]([unflatten(child, leaves) for _, child in node[0]])
-
+from ._core import Structure, Tensor
+from .tree import flatten
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
@@ -68,6 +17,9 @@ class Spec:
 
     def __str__(self):
         return self.type
+
+
+_core._declare_in_trees("leaf", Spec)
 
 
 class Program:
@@ -96,7 +48,7 @@ class Program:
         `stop_gradients` count as constant."""
         several = isinstance(by, (tuple, list))
         recorded = self._recorded.grad(list(by) if several else [by], with_value, list(stop_gradients))
-        return Program(recorded, self._arguments, None if several or with_value else _LEAF)
+        return Program(recorded, self._arguments, None if several or with_value else Structure())
 
     def autocast(self, dtype=_core.bf16):
         """The program with products in a narrow dtype, and what needs it in f32."""
@@ -108,32 +60,15 @@ class Program:
         return self._recorded.hidden_inputs()
 
     def __call__(self, *arguments):
-        leaves, skeleton = flatten(arguments)
-        if self._arguments is not None and not _same(skeleton, self._arguments):
+        leaves, structure = flatten(arguments)
+        if self._arguments is not None and structure != self._arguments:
             raise errors.TypeError("the arguments differ from those of the trace in more than their tensors: "
-                                   f"{skeleton} instead of {self._arguments}")
-        results = self._recorded.run([leaf for _, leaf in leaves])
-        return results if self._results is None else unflatten(self._results, iter(results))
+                                   f"{structure} instead of {self._arguments}")
+        results = self._recorded.run(leaves)
+        return results if self._results is None else self._results.unflatten(results)
 
     def __repr__(self):
         return self.text()
-
-
-def _same(a, b, path=""):
-    """Whether two trees without their leaves are alike."""
-    if type(a) is not type(b):
-        return False
-    nodes = _children(a), _children(b)
-    if nodes[0] is None:
-        try:
-            return a is b or bool(a == b)
-        except Exception as error:
-            raise errors.TypeError(f"{path or 'a tree'} is a {type(a).__name__}, of which two cannot be compared: {error}\n"
-                                   "  hint: let == of that class give a bool, or keep one object in both trees") from error
-    (ours, _), (theirs, _) = nodes
-    return len(ours) == len(theirs) and all(
-        name == other and _same(child, its, f"{path}.{name}" if path else str(name))
-        for (name, child), (other, its) in zip(ours, theirs))
 
 
 def trace(function, name=None):
@@ -141,17 +76,17 @@ def trace(function, name=None):
 
     @functools.wraps(function)
     def traced(*arguments):
-        leaves, skeleton = flatten(arguments)
-        result_tree = None
+        leaves, structure = flatten(arguments)
+        result_structure = None
 
         def of_leaves(tensors):
-            nonlocal result_tree
-            results, result_tree = flatten(function(*unflatten(skeleton, iter(tensors))))
-            return [result for _, result in results]
+            nonlocal result_structure
+            results, result_structure = flatten(function(*structure.unflatten(tensors)))
+            return results
 
-        types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for _, leaf in leaves]
-        labels = [re.sub(r"[^A-Za-z0-9_.]", "_", f"arg{path}") for path, _ in leaves]
+        types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for leaf in leaves]
+        labels = [re.sub(r"[^A-Za-z0-9_.]", "_", f"arg{path}") for path in structure.paths]
         recorded = _core._record(name or "main", of_leaves, types, labels)
-        return Program(recorded, skeleton, result_tree)
+        return Program(recorded, structure, result_structure)
 
     return traced

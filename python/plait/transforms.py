@@ -1,18 +1,19 @@
 """Derivatives of Python functions on trees of tensors, as they run: host code inside may read values and branch."""
 
 import functools
+import itertools
 
 from . import _core, errors
 from .interop import asarray
-from .tracing import flatten, unflatten
+from .tree import flatten
 
 
 def _tensors(tree):
-    """The leaves as tensors, their paths, and the tree without them."""
+    """The leaves as tensors, and the structure."""
     if isinstance(tree, (float, complex)):
         tree = asarray(tree)
-    leaves, skeleton = flatten(tree)
-    return [asarray(leaf) for _, leaf in leaves], [path for path, _ in leaves], skeleton
+    leaves, structure = flatten(tree)
+    return [leaf if type(leaf) is _core.Tensor else asarray(leaf) for leaf in leaves], structure
 
 
 def vjp(function, *arguments, has_aux=False):
@@ -21,22 +22,22 @@ def vjp(function, *arguments, has_aux=False):
     With has_aux the function gives (result, aux), and vjp gives (result, pull, aux)."""
     level = _core._Pullback()
     try:
-        leaves, _, skeleton = _tensors(_with_tensors(arguments))
-        given = function(*unflatten(skeleton, iter([level.begin(leaf) for leaf in leaves])))
+        leaves, structure = _tensors(_with_tensors(arguments))
+        given = function(*structure.unflatten([level.begin(leaf) for leaf in leaves]))
         given, aux = given if has_aux else (given, None)
-        results, _, result_skeleton = _tensors(given)
+        results, result_structure = _tensors(given)
         results = [level.finish(result) for result in results]
         aux = _passed(level, aux)
     finally:
         level.close()
 
     def pull(cotangent):
-        cotangents, found = _cotangents(cotangent, result_skeleton)
+        cotangents, found = _cotangents(cotangent, result_structure)
         if not found:
             raise errors.ValueError(f"vjp: the cotangent is {cotangent!r}, the result another tree")
-        return unflatten(skeleton, iter(level.pull(cotangents, True)))
+        return structure.unflatten(level.pull(cotangents, True))
 
-    value = unflatten(result_skeleton, iter(results))
+    value = result_structure.unflatten(results)
     return (value, pull, aux) if has_aux else (value, pull)
 
 
@@ -45,14 +46,14 @@ def _with_tensors(arguments):
     return tuple(asarray(each) if isinstance(each, (float, complex)) else each for each in arguments)
 
 
-def _cotangents(tree, skeleton):
+def _cotangents(tree, structure):
     leaves, own = flatten(asarray(tree) if isinstance(tree, (float, complex)) else tree)
-    return [leaf for _, leaf in leaves], repr(own) == repr(skeleton)
+    return leaves, own == structure
 
 
 def _passed(level, tree):
-    leaves, _, skeleton = _tensors(tree)
-    return unflatten(skeleton, iter([level.passed(leaf) for leaf in leaves]))
+    leaves, structure = _tensors(tree)
+    return structure.unflatten([level.passed(leaf) for leaf in leaves])
 
 
 def jvp(function, primals, tangents, has_aux=False):
@@ -60,18 +61,18 @@ def jvp(function, primals, tangents, has_aux=False):
     level = _core._Pushforward()
     try:
         primals, tangents = _with_tensors(primals), tuple(tangents)
-        leaves, paths, skeleton = _tensors(primals)
+        leaves, structure = _tensors(primals)
         given = _tangents(primals, tangents)
-        followed = [level.begin(*each) for each in zip(leaves, given, paths)]
-        result = function(*unflatten(skeleton, iter(followed)))
+        followed = [level.begin(*each) for each in zip(leaves, given, structure.paths)]
+        result = function(*structure.unflatten(followed))
         result, aux = result if has_aux else (result, None)
-        results, _, result_skeleton = _tensors(result)
+        results, result_structure = _tensors(result)
         pairs = [level.finish(each) for each in results]
-        aux_leaves, _, aux_skeleton = _tensors(aux)
-        aux = unflatten(aux_skeleton, iter([level.finish(each)[0] for each in aux_leaves]))
+        aux_leaves, aux_structure = _tensors(aux)
+        aux = aux_structure.unflatten([level.finish(each)[0] for each in aux_leaves])
     finally:
         level.close()
-    value, tangent = (unflatten(result_skeleton, iter(each)) for each in (zip(*pairs) if pairs else ((), ())))
+    value, tangent = (result_structure.unflatten(each) for each in (zip(*pairs) if pairs else ((), ())))
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
@@ -80,27 +81,27 @@ def linearize(function, *primals):
     level = _core._Pullback()
     try:
         primals = _with_tensors(primals)
-        leaves, _, skeleton = _tensors(primals)
-        given = function(*unflatten(skeleton, iter([level.begin(leaf) for leaf in leaves])))
-        results, _, result_skeleton = _tensors(given)
+        leaves, structure = _tensors(primals)
+        given = function(*structure.unflatten([level.begin(leaf) for leaf in leaves]))
+        results, result_structure = _tensors(given)
         results = [level.finish(result) for result in results]
     finally:
         level.close()
 
     def linear(*tangents):
-        return unflatten(result_skeleton, iter(level.push(_tangents(primals, tangents))))
+        return result_structure.unflatten(level.push(_tangents(primals, tangents)))
 
-    return unflatten(result_skeleton, iter(results)), linear
+    return result_structure.unflatten(results), linear
 
 
 def linear_transpose(function, *arguments):
     """The transpose of a linear function: from the cotangent of its result to those of its arguments, a tuple. Of the
     arguments the types matter only. ValueError where the function is not linear; in a trace that is not seen."""
-    leaves, _, skeleton = _tensors(_with_tensors(arguments))
-    zeros = unflatten(skeleton, iter([_core.zeros_like(leaf) for leaf in leaves]))
+    leaves, structure = _tensors(_with_tensors(arguments))
+    zeros = structure.unflatten([_core.zeros_like(leaf) for leaf in leaves])
     _, pull = vjp(function, *zeros)
     if not _core._is_tracing():
-        place = unflatten(skeleton, iter([_core._numbers_like(leaf) for leaf in leaves]))
+        place = structure.unflatten([_core._numbers_like(leaf) for leaf in leaves])
         values, derivatives = _tensors(function(*place))[0], _tensors(linearize(function, *zeros)[1](*place))[0]
         _core._check_linear(values, derivatives)
     return pull
@@ -115,20 +116,20 @@ class _Custom:
 
     def __call__(self, *arguments):
         arguments = _with_tensors(arguments)
-        leaves, _, skeleton = _tensors(arguments)
+        leaves, structure = _tensors(arguments)
         leaves = list(_core._vary_together(leaves))
-        arguments = unflatten(skeleton, iter(leaves))
+        arguments = structure.unflatten(leaves)
         if _core._is_recorded(leaves):
-            return self._recorded(leaves, skeleton)
+            return self._recorded(leaves, structure)
         if not _core._is_followed(leaves):
             return self._function(*arguments)
-        return self._followed(arguments, leaves, skeleton)
+        return self._followed(arguments, leaves, structure)
 
-    def _on_leaves(self, function, skeleton, structures):
+    def _on_leaves(self, function, structure, structures):
         """The function of a list; notes the structure of what it gives."""
         def of_list(leaves):
-            results, _, structure = _tensors(function(*unflatten(skeleton, iter(leaves))))
-            structures.append(structure)
+            results, found = _tensors(function(*structure.unflatten(leaves)))
+            structures.append(found)
             return results
 
         return of_list
@@ -142,30 +143,30 @@ class custom_vjp(_Custom):
         self._forward, self._backward = forward, backward
         return self
 
-    def _followed(self, arguments, leaves, skeleton):
+    def _followed(self, arguments, leaves, structure):
         result, kept = _core._run_forward(leaves, lambda: self._forward(*arguments))
-        results, _, result_skeleton = _tensors(result)
+        results, result_structure = _tensors(result)
 
-        residuals, _, kept_skeleton = _tensors(kept)
+        residuals, kept_structure = _tensors(kept)
 
         def pull(residuals, cotangents):
-            kept = unflatten(kept_skeleton, iter(residuals))
-            found = self._backward(kept, unflatten(result_skeleton, iter(cotangents)))
+            kept = kept_structure.unflatten(residuals)
+            found = self._backward(kept, result_structure.unflatten(cotangents))
             return _tangents(arguments, found if isinstance(found, tuple) else (found,))
 
-        return unflatten(result_skeleton, iter(_core._follow_vjp(leaves, results, residuals, pull)))
+        return result_structure.unflatten(_core._follow_vjp(leaves, results, residuals, pull))
 
-    def _recorded(self, leaves, skeleton):
+    def _recorded(self, leaves, structure):
         plain, both = [], []
 
         def pull(residuals, cotangents):
-            cotangent, kept = unflatten(both[0], iter([*cotangents, *residuals]))
+            cotangent, kept = both[0].unflatten([*cotangents, *residuals])
             found = self._backward(kept, cotangent)
-            return _tangents(unflatten(skeleton, iter(leaves)), found if isinstance(found, tuple) else (found,))
+            return _tangents(structure.unflatten(leaves), found if isinstance(found, tuple) else (found,))
 
-        results = _core._record_vjp(leaves, self._on_leaves(self._function, skeleton, plain),
-                                    self._on_leaves(self._forward, skeleton, both), pull)
-        return unflatten(plain[0], iter(results))
+        results = _core._record_vjp(leaves, self._on_leaves(self._function, structure, plain),
+                                    self._on_leaves(self._forward, structure, both), pull)
+        return plain[0].unflatten(results)
 
 
 class custom_jvp(_Custom):
@@ -176,46 +177,39 @@ class custom_jvp(_Custom):
         self._rule = rule
         return self
 
-    def _followed(self, arguments, leaves, skeleton):
+    def _followed(self, arguments, leaves, structure):
         pause = _core._pause_levels()
         result = self._function(*arguments)
         del pause
-        results, _, result_skeleton = _tensors(result)
+        results, result_structure = _tensors(result)
 
         def along(at, tangents):
-            return self._along(skeleton, at, tangents)
+            return self._along(structure, at, tangents)
 
-        return unflatten(result_skeleton, iter(_core._follow_jvp(leaves, results, along)))
+        return result_structure.unflatten(_core._follow_jvp(leaves, results, along))
 
-    def _along(self, skeleton, at, tangents):
-        value, tangent = self._rule(unflatten(skeleton, iter(at)), unflatten(skeleton, iter(tangents)))
+    def _along(self, structure, at, tangents):
+        value, tangent = self._rule(structure.unflatten(at), structure.unflatten(tangents))
         return _tangents(value, tangent)
 
-    def _recorded(self, leaves, skeleton):
+    def _recorded(self, leaves, structure):
         plain = []
-        results = _core._record_jvp(leaves, self._on_leaves(self._function, skeleton, plain),
-                                    lambda at, tangents: self._along(skeleton, at, tangents))
-        return unflatten(plain[0], iter(results))
+        results = _core._record_jvp(leaves, self._on_leaves(self._function, structure, plain),
+                                    lambda at, tangents: self._along(structure, at, tangents))
+        return plain[0].unflatten(results)
 
 
 def _tangents(primals, tangents):
     """For each leaf of the primals its tangent; None may stand for a whole subtree."""
     if tangents is None:
         return [None for _ in flatten(primals)[0]]
-    node = _children_of(primals)
+    node = _core._children(primals)
     if node is None:
         return [asarray(tangents)] if flatten(primals)[0] else []
-    others = _children_of(tangents)
+    others = _core._children(tangents)
     if others is None or [name for name, _ in node] != [name for name, _ in others]:
         raise errors.ValueError(f"jvp: the tangents {tangents!r} are another tree than the primals {primals!r}")
     return [leaf for (_, a), (_, b) in zip(node, others) for leaf in _tangents(a, b)]
-
-
-def _children_of(tree):
-    from .tracing import _children, _is_leaf
-
-    node = None if _is_leaf(tree) else _children(tree)
-    return None if node is None else node[0]
 
 
 def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
@@ -230,14 +224,13 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         places = [_place(number, len(arguments)) for number in wanted]
         level = _core._Pullback()
         try:
-            followed, skeletons, counts = list(arguments), [], []
+            followed, structures = list(arguments), []
             for place in places:
-                leaves, paths, skeleton = _tensors(arguments[place])
-                for leaf, path in zip(leaves, paths):
+                leaves, structure = _tensors(arguments[place])
+                for leaf, path in zip(leaves, structure.paths):
                     _core._check_argument(leaf, path, place, holomorphic, allow_int)
-                followed[place] = unflatten(skeleton, iter([level.begin(leaf) for leaf in leaves]))
-                skeletons.append(skeleton)
-                counts.append(len(leaves))
+                followed[place] = structure.unflatten([level.begin(leaf) for leaf in leaves])
+                structures.append(structure)
             result = function(*followed, **keywords)
             value, aux = result if has_aux else (result, None)
             value = asarray(value)
@@ -247,7 +240,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         finally:
             level.close()
         gradients = iter(level.pull([_core.ones_like(value)], False))
-        trees = tuple(unflatten(skeleton, gradients) for skeleton in skeletons)
+        trees = tuple(structure.unflatten(itertools.islice(gradients, len(structure))) for structure in structures)
         return (value, aux) if has_aux else value, trees if several else trees[0]
 
     return with_gradient
@@ -331,17 +324,16 @@ def remat(function=None, *, policy="nothing", names=()):
 
     @functools.wraps(function)
     def rematerialised(*arguments, **keywords):
-        leaves, _, skeleton = _tensors(arguments)
-        structure = None
+        leaves, structure = _tensors(arguments)
+        structures = []
 
         def of_list(given):
-            nonlocal structure
-            results, _, found = _tensors(function(*unflatten(skeleton, iter(given)), **keywords))
-            structure = found if structure is None else structure
+            results, found = _tensors(function(*structure.unflatten(given), **keywords))
+            structures.append(found)
             return results
 
         results = _core._remat(of_list, leaves, policy, list(names))
-        return unflatten(structure, iter(results))
+        return structures[0].unflatten(results)
 
     return rematerialised
 
@@ -375,9 +367,9 @@ def _axes_of(what, axes, tree):
     """For each leaf of the tree its axis: `axes` is an integer or None, or a tree of such that the tree begins with."""
     if axes is None or isinstance(axes, int):
         return [axes for _ in flatten(tree)[0]]
-    node, others = _children_of(tree), _children_of(axes)
+    node, others = _core._children(tree), _core._children(axes)
     if node is None or others is None or [name for name, _ in node] != [name for name, _ in others]:
-        raise errors.ValueError(f"vmap: {what}={axes!r} is another tree than {flatten(tree)[1]!r}")
+        raise errors.ValueError(f"vmap: {what}={axes!r} is another tree than {flatten(tree)[1]}")
     return [axis for (_, child), (_, below) in zip(node, others) for axis in _axes_of(what, below, child)]
 
 
@@ -392,19 +384,19 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
     @functools.wraps(function)
     def of_many(*arguments):
         arguments = _with_tensors(arguments)
-        leaves, _, skeleton = _tensors(arguments)
+        leaves, structure = _tensors(arguments)
         axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
         structures = []
 
         def of_list(given):
-            result = function(*unflatten(skeleton, iter(given)))
-            results, _, structure = _tensors(result)
-            structures.append((structure, result))
+            result = function(*structure.unflatten(given))
+            results, found = _tensors(result)
+            structures.append((found, result))
             return results
 
         results = _core._vmap(of_list, leaves, _axes_of("in_axes", axes, arguments),
                               lambda: _axes_of("out_axes", out_axes, structures[0][1]), size, axis_name)
-        return unflatten(structures[0][0], iter(results))
+        return structures[0][0].unflatten(results)
 
     return of_many
 

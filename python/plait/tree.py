@@ -3,50 +3,18 @@ arrays; all else, None and numbers among it, is part of the structure."""
 
 import builtins
 
-from . import errors
-from .tracing import _same
-from .tracing import flatten as _flatten
-from .tracing import unflatten as _unflatten
-
-
-class Structure:
-    """A tree without its leaves. Equal ones have leaves in the same places, and the same all else."""
-
-    def __init__(self, skeleton, paths):
-        self._skeleton, self._paths = skeleton, tuple(paths)
-
-    @property
-    def paths(self):
-        """The names of the leaves in order, such as "blocks.3.norm1.scale"."""
-        return self._paths
-
-    def unflatten(self, leaves):
-        return unflatten(self, leaves)
-
-    def __eq__(self, other):
-        return isinstance(other, Structure) and _same(self._skeleton, other._skeleton)
-
-    __hash__ = None
-
-    def __len__(self):
-        return len(self._paths)
-
-    def __repr__(self):
-        return f"Structure({', '.join(self._paths)})"
+from . import _core, errors
+from ._core import Structure  # noqa: F401
 
 
 def flatten(tree):
     """The leaves, a list, and the structure."""
-    found, skeleton = _flatten(tree)
-    return [leaf for _, leaf in found], Structure(skeleton, [path for path, _ in found])
+    return _core._flatten(tree)
 
 
 def unflatten(structure, leaves):
     """The tree of that structure with these leaves."""
-    leaves = list(leaves)
-    if len(leaves) != len(structure):
-        raise errors.ValueError(f"tree.unflatten: {len(leaves)} leaves for a structure of {len(structure)}")
-    return _unflatten(structure._skeleton, iter(leaves))
+    return structure.unflatten(leaves)
 
 
 def leaves(tree):
@@ -56,7 +24,8 @@ def leaves(tree):
 
 def leaves_with_paths(tree):
     """(path, leaf) for each leaf, such as ("blocks.3.norm1.scale", x)."""
-    return _flatten(tree)[0]
+    found, form = flatten(tree)
+    return list(zip(form.paths, found))
 
 
 def structure(tree):
@@ -74,4 +43,4 @@ def map(function, tree, *others):  # noqa: A001: as in other libraries
             raise errors.ValueError(f"tree.map: tree {i + 1} is another one than the first: its leaves are {list(own.paths)}, expected "
                                     f"{list(form.paths)}, and the same all else")
         columns.append(found)
-    return unflatten(form, builtins.map(function, *columns))
+    return form.unflatten(builtins.map(function, *columns))

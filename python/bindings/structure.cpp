@@ -1,0 +1,546 @@
+#include "python/bindings/structure.h"
+
+#include <algorithm>
+#include <array>
+
+#include <fmt/format.h>
+
+#include "plait/core/error.h"
+
+namespace plait::python {
+namespace {
+
+// The package's classes that say what a value is. They live as long as the module does.
+struct TreeClasses {
+  PyTypeObject *leaf = nullptr, *record = nullptr, *module = nullptr;
+};
+TreeClasses tree_classes;
+
+// Trees may be deeper than the stack, or without end where a list is in itself.
+class DeepCall {
+ public:
+  DeepCall() {
+    if (Py_EnterRecursiveCall(" in a tree of tensors") != 0) throw nb::python_error();
+  }
+  DeepCall(const DeepCall&) = delete;
+  DeepCall& operator=(const DeepCall&) = delete;
+  ~DeepCall() { Py_LeaveRecursiveCall(); }
+};
+
+nb::object checked(PyObject* made) {
+  if (made == nullptr) throw nb::python_error();
+  return nb::steal(made);
+}
+
+bool is_of(PyObject* value, PyTypeObject* cls) {
+  return cls != nullptr && PyType_IsSubtype(Py_TYPE(value), cls) != 0;
+}
+
+bool has_type(PyObject* value, const nb::object& type) {
+  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type.ptr();
+}
+
+bool is_tensor(PyObject* value) {
+  static const PyObject* const type = nb::type<Tensor>().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type;
+}
+
+bool is_number(PyObject* value) {
+  const PyTypeObject* type = Py_TYPE(value);
+  return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
+         type == &PyComplex_Type;
+}
+
+Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
+  using Kind = Structure::Kind;
+  if (is_tensor(value)) return Kind::leaf;
+  if (PyDict_Check(value)) return Kind::dict;
+  if (PyList_Check(value) || PyTuple_CheckExact(value)) return Kind::sequence;
+  if (is_number(value)) return numbers_are_leaves ? Kind::leaf : Kind::constant;
+  if (value == Py_None || PyUnicode_CheckExact(value) || PyFunction_Check(value) ||
+      PyType_Check(value)) {
+    return Kind::constant;
+  }
+  if (PyTuple_Check(value)) {
+    return PyObject_HasAttrString(value, "_fields") != 0 ? Kind::named_tuple : Kind::sequence;
+  }
+  if (is_of(value, tree_classes.module)) return Kind::module;
+  if (is_of(value, tree_classes.record)) return Kind::record;
+  if (is_of(value, tree_classes.leaf) || (numbers_are_leaves && is_item(value)) ||
+      PyObject_HasAttrString(value, "__array_interface__") != 0) {
+    return Kind::leaf;
+  }
+  return PyObject_HasAttrString(value, "__dataclass_fields__") != 0 ? Kind::dataclass
+                                                                    : Kind::constant;
+}
+
+// The children of a node, with their names where these are no numbers.
+struct Children {
+  nb::object names;
+  Objects values;
+};
+
+void add_entries(PyObject* dict, Children& children) {
+  const nb::object items = checked(PyMapping_Items(dict));
+  const Py_ssize_t count = PyList_GET_SIZE(items.ptr());
+  children.names = checked(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const nb::handle item = PyList_GET_ITEM(items.ptr(), i);
+    PyTuple_SET_ITEM(children.names.ptr(), i, nb::object(item[0]).release().ptr());
+    children.values.push_back(item[1]);
+  }
+}
+
+void add_fields(nb::handle dataclass, Children& children) {
+  nb::list names;
+  for (const nb::handle field : nb::module_::import_("dataclasses").attr("fields")(dataclass)) {
+    const nb::object name = field.attr("name");
+    names.append(name);
+    children.values.push_back(nb::getattr(dataclass, name));
+  }
+  children.names = nb::tuple(names);
+}
+
+nb::object dict_of(nb::handle object) {
+  return checked(PyObject_GenericGetDict(object.ptr(), nullptr));
+}
+
+Children children_of(nb::handle value, Structure::Kind kind) {
+  using Kind = Structure::Kind;
+  Children children;
+  if (kind == Kind::sequence || kind == Kind::named_tuple) {
+    const nb::object fast = checked(PySequence_Fast(value.ptr(), "a list or a tuple"));
+    PyObject* const* first = PySequence_Fast_ITEMS(fast.ptr());
+    for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i) {
+      children.values.push_back(nb::borrow(first[i]));
+    }
+    if (kind == Kind::named_tuple) children.names = nb::tuple(value.attr("_fields"));
+  } else if (kind == Kind::dict) {
+    add_entries(value.ptr(), children);
+  } else if (kind == Kind::module) {
+    add_entries(dict_of(value).ptr(), children);
+  } else if (kind == Kind::record) {
+    children.names = nb::make_tuple("record");
+    children.values.push_back(value.attr("_tensor"));
+  } else {
+    add_fields(value, children);
+  }
+  return children;
+}
+
+std::string path_below(const std::string& path, const std::string& name) {
+  return path.empty() ? name : path + "." + name;
+}
+
+// Whether they are one, or equal. Python's exceptions are passed on.
+bool are_equal(const nb::object& a, const nb::object& b) {
+  const int equal = PyObject_RichCompareBool(a.ptr(), b.ptr(), Py_EQ);
+  if (equal < 0) throw nb::python_error();
+  return equal != 0;
+}
+
+nb::object fields_of_class(nb::handle type) { return type.attr("__dataclass_fields__"); }
+
+nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects& children) {
+  const nb::object fields = fields_of_class(type);
+  nb::dict to_init;
+  Objects later;  // name and value in turn
+  for (size_t i = 0; i < children.size(); ++i) {
+    const nb::object name = names[i];
+    if (nb::cast<bool>(fields[name].attr("init"))) {
+      to_init[name] = children[i];
+    } else {
+      later.insert(later.end(), {name, children[i]});
+    }
+  }
+  nb::object made = type(**to_init);
+  for (size_t i = 0; i < later.size(); i += 2) {
+    if (PyObject_GenericSetAttr(made.ptr(), later[i].ptr(), later[i + 1].ptr()) != 0) {
+      throw nb::python_error();
+    }
+  }
+  return made;
+}
+
+nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::object& names,
+                    const Objects& children) {
+  using Kind = Structure::Kind;
+  const auto count = static_cast<Py_ssize_t>(children.size());
+  const auto as_tuple = [&] {
+    nb::object tuple = checked(PyTuple_New(count));
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      PyTuple_SET_ITEM(tuple.ptr(), i, nb::object(children[i]).release().ptr());
+    }
+    return tuple;
+  };
+  const auto set_entries = [&](PyObject* dict) {
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (PyDict_SetItem(dict, PyTuple_GET_ITEM(names.ptr(), i), children[i].ptr()) != 0) {
+        throw nb::python_error();
+      }
+    }
+  };
+  if (kind == Kind::dict) {
+    nb::dict made;
+    set_entries(made.ptr());
+    return made;
+  }
+  if (kind == Kind::module) {
+    static const nb::handle no_arguments = nb::tuple().release();
+    nb::object made = checked(PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type.ptr()),
+                                                       no_arguments.ptr(), nullptr));
+    set_entries(dict_of(made).ptr());
+    return made;
+  }
+  if (kind == Kind::dataclass) return new_dataclass(type, names, children);
+  if (kind == Kind::record) return type.attr("_of")(children[0]);
+  nb::object tuple = as_tuple();
+  if (type.is(nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)))) return tuple;
+  if (kind == Kind::sequence) return type(tuple);
+  return checked(PyObject_CallObject(type.ptr(), tuple.ptr()));
+}
+
+}  // namespace
+
+Structure::Structure(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
+  const size_t before = leaves.size();
+  add(tree, leaves, numbers_are_leaves);
+  size_ = leaves.size() - before;
+}
+
+void Structure::add(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
+  const Kind kind = kind_of(tree.ptr(), numbers_are_leaves);
+  nodes_.push_back({.kind = kind});
+  if (kind == Kind::leaf) {
+    leaves.push_back(nb::borrow(tree));
+    return;
+  }
+  nodes_.back().type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
+  if (kind == Kind::constant) {
+    nodes_.back().constant = nb::borrow(tree);
+    if (PySet_Check(tree.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(tree.ptr()));
+    return;
+  }
+  const DeepCall deeper;
+  const Children children = children_of(tree, kind);
+  nodes_.back().count = children.values.size();
+  nodes_.back().names = children.names;
+  for (const nb::object& child : children.values) add(child, leaves, numbers_are_leaves);
+}
+
+// ---- Another tree of this structure.
+
+bool Structure::finds_leaves(nb::handle tree, Objects& leaves) const {
+  size_t node = 0;
+  try {
+    return finds(node, tree, leaves);
+  } catch (nb::python_error& error) {
+    error.restore();
+    PyErr_Clear();
+    return false;  // what raised is found again by who looks closely
+  }
+}
+
+bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
+  const Node& node = nodes_[next++];
+  PyObject* value = tree.ptr();
+  if (node.kind == Kind::leaf) {
+    if (!is_tensor(value) && kind_of(value, false) != Kind::leaf) return false;
+    leaves.push_back(nb::borrow(tree));
+    return true;
+  }
+  if (node.kind == Kind::dict ? PyDict_CheckExact(value) == 0 : !has_type(value, node.type)) {
+    return false;
+  }
+  if (node.kind == Kind::constant) {
+    return are_equal(nb::borrow(tree), node.frozen.is_valid() ? node.frozen : node.constant);
+  }
+  const DeepCall deeper;
+  const auto count = static_cast<Py_ssize_t>(node.count);
+  if (node.kind == Kind::sequence || node.kind == Kind::named_tuple) {
+    const bool is_list = PyList_Check(value) != 0;
+    const auto size = [&] { return is_list ? PyList_GET_SIZE(value) : PyTuple_GET_SIZE(value); };
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (size() != count) return false;  // looked at again: what was called may have changed it
+      PyObject* item = is_list ? PyList_GET_ITEM(value, i) : PyTuple_GET_ITEM(value, i);
+      if (!finds(next, nb::borrow(item), leaves)) return false;
+    }
+    return size() == count;
+  }
+  if (node.kind == Kind::dict || node.kind == Kind::module) {
+    const nb::object dict = node.kind == Kind::dict ? nb::borrow(tree) : dict_of(tree);
+    Py_ssize_t place = 0;
+    PyObject *name = nullptr, *child = nullptr;
+    for (Py_ssize_t i = 0; i < count; ++i) {
+      if (PyDict_GET_SIZE(dict.ptr()) != count ||
+          PyDict_Next(dict.ptr(), &place, &name, &child) == 0) {
+        return false;
+      }
+      const nb::object held = nb::borrow(child);
+      PyObject* expected = PyTuple_GET_ITEM(node.names.ptr(), i);
+      if (name != expected && !are_equal(nb::borrow(name), nb::borrow(expected))) return false;
+      if (!finds(next, held, leaves)) return false;
+    }
+    return PyDict_GET_SIZE(dict.ptr()) == count;
+  }
+  if (node.kind == Kind::record) return finds(next, nb::object(tree.attr("_tensor")), leaves);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    const nb::object child =
+        checked(PyObject_GetAttr(value, PyTuple_GET_ITEM(node.names.ptr(), i)));
+    if (!finds(next, child, leaves)) return false;
+  }
+  return true;
+}
+
+// ---- A tree of other leaves.
+
+// Goes through the nodes, each of which comes before its children.
+class Structure::Walk {
+ public:
+  explicit Walk(const Structure& structure) : nodes_(structure.nodes_) {}
+
+  nb::object unflatten(std::span<const nb::object> leaves) {
+    const Node& node = nodes_[next_++];
+    if (node.kind == Kind::leaf) return leaves[leaf_++];
+    if (node.kind == Kind::constant) return node.constant;
+    const DeepCall deeper;
+    if (node.type.is(nb::handle(reinterpret_cast<PyObject*>(&PyList_Type)))) {
+      nb::object list = checked(PyList_New(static_cast<Py_ssize_t>(node.count)));
+      for (size_t i = 0; i < node.count; ++i) {
+        PyList_SET_ITEM(list.ptr(), static_cast<Py_ssize_t>(i), unflatten(leaves).release().ptr());
+      }
+      return list;
+    }
+    Objects children;
+    children.reserve(node.count);
+    for (size_t i = 0; i < node.count; ++i) children.push_back(unflatten(leaves));
+    return new_node(node.kind, node.type, node.names, children);
+  }
+
+  // Calls visit(node, path) for each that is no node of others.
+  template <class Visit>
+  void visit_ends(const std::string& path, const Visit& visit) {
+    const Node& node = nodes_[next_++];
+    if (node.kind == Kind::leaf || node.kind == Kind::constant) {
+      visit(node, path);
+      return;
+    }
+    for (size_t i = 0; i < node.count; ++i) {
+      visit_ends(path_below(path, name_of(node, i)), visit);
+    }
+  }
+
+  std::string text() {
+    const Node& node = nodes_[next_++];
+    if (node.kind == Kind::leaf) return "*";
+    if (node.kind == Kind::constant) return nb::repr(node.constant).c_str();
+    std::string inside;
+    for (size_t i = 0; i < node.count; ++i) {
+      if (i > 0) inside += ", ";
+      if (node.kind == Kind::dict) {
+        inside += nb::repr(node.names[i]).c_str() + std::string(": ");
+      } else if (node.names.is_valid() && node.kind != Kind::record) {
+        inside += name_of(node, i) + "=";
+      }
+      inside += text();
+    }
+    if (node.kind == Kind::dict) return "{" + inside + "}";
+    if (PyList_Check(node.type.ptr()) != 0) return "[" + inside + "]";
+    const std::string name = nb::cast<std::string>(node.type.attr("__name__"));
+    if (name == "list") return "[" + inside + "]";
+    if (name == "tuple") return "(" + inside + (node.count == 1 ? ",)" : ")");
+    return name + "(" + inside + ")";
+  }
+
+ private:
+  static std::string name_of(const Node& node, size_t i) {
+    return node.names.is_valid() ? nb::str(nb::object(node.names[i])).c_str() : std::to_string(i);
+  }
+
+  const std::vector<Node>& nodes_;
+  size_t next_ = 0, leaf_ = 0;
+};
+
+nb::object Structure::unflatten(std::span<const nb::object> leaves) const {
+  return Walk(*this).unflatten(leaves);
+}
+
+std::vector<std::string> Structure::paths() const {
+  std::vector<std::string> paths;
+  Walk(*this).visit_ends("", [&](const Node& node, const std::string& path) {
+    if (node.kind == Kind::leaf) paths.push_back(path);
+  });
+  return paths;
+}
+
+std::string Structure::text() const { return Walk(*this).text(); }
+
+// ---- Whether two are one.
+
+bool Structure::equals(const Structure& other) const {
+  if (this == &other) return true;
+  if (nodes_.size() != other.nodes_.size()) return false;
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    const Node &a = nodes_[i], &b = other.nodes_[i];
+    const bool alike = a.kind == b.kind && a.count == b.count &&
+                       (a.kind == Kind::dict || a.type.is(b.type)) &&
+                       (!a.names.is_valid() || are_equal(a.names, b.names));
+    if (!alike) return false;
+    if (a.kind != Kind::constant) continue;
+    try {
+      if (!are_equal(a.frozen.is_valid() ? a.frozen : a.constant,
+                     b.frozen.is_valid() ? b.frozen : b.constant)) {
+        return false;
+      }
+    } catch (nb::python_error& error) {
+      std::string path;
+      const Node* wanted = &a;
+      Walk(*this).visit_ends("", [&](const Node& node, const std::string& its) {
+        if (&node == wanted) path = its;
+      });
+      throw TypeError("{} is a {}, of which two cannot be compared: {}",
+                      path.empty() ? "a tree" : path, class_name_of(a.constant),
+                      nb::str(error.value()).c_str())
+          .hint("let == of that class give a bool, or keep one object in both trees");
+    }
+  }
+  return true;
+}
+
+Py_hash_t Structure::hash(const std::string& prefix) const {
+  size_t hash = nodes_.size();
+  const auto add = [&](size_t more) {
+    hash = (hash ^ more) * 0x9E3779B97F4A7C15ull + (hash >> 31);
+  };
+  for (const Node& node : nodes_) {
+    add(static_cast<size_t>(node.kind) + 8 * node.count);
+    if (node.kind != Kind::dict) add(reinterpret_cast<size_t>(node.type.ptr()) >> 4);
+    if (node.names.is_valid()) add(nb::hash(node.names));
+    if (node.kind != Kind::constant) continue;
+    const Py_hash_t own =
+        PyObject_Hash(node.frozen.is_valid() ? node.frozen.ptr() : node.constant.ptr());
+    if (own == -1) {
+      PyErr_Clear();
+      std::string path;
+      Walk(*this).visit_ends(prefix, [&](const Node& each, const std::string& its) {
+        if (&each == &node) path = its;
+      });
+      throw TypeError(
+          "{} is a {}, which is no tensor and cannot be hashed: jit could not tell "
+          "whether it is another one next time",
+          path, class_name_of(node.constant))
+          .at(Location::of_caller());
+    }
+    add(static_cast<size_t>(own));
+  }
+  const auto signed_hash = static_cast<Py_hash_t>(hash);
+  return signed_hash == -1 ? -2 : signed_hash;
+}
+
+// ---- In Python.
+
+int Structure::visit(visitproc visitor, void* data) const {
+  for (const Node& node : nodes_) {
+    for (const nb::object* each : {&node.type, &node.names, &node.constant, &node.frozen}) {
+      if (!each->is_valid()) continue;
+      if (const int status = visitor(each->ptr(), data); status != 0) return status;
+    }
+  }
+  return 0;
+}
+
+namespace {
+
+int traverse_structure(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  return nb::inst_ready(self) ? nb::inst_ptr<Structure>(self)->visit(visit, arg) : 0;
+}
+
+int clear_structure(PyObject* self) {
+  if (nb::inst_ready(self)) nb::inst_ptr<Structure>(self)->clear();
+  return 0;
+}
+
+template <class F>
+void* slot_of(F* function) {
+  return reinterpret_cast<void*>(function);
+}
+
+nb::object unflattened(const Structure& structure, nb::handle given) {
+  Objects leaves;
+  for (const nb::handle leaf : given) leaves.push_back(nb::borrow(leaf));
+  if (leaves.size() != structure.size()) {
+    throw ValueError("tree.unflatten: {} leaves for a structure of {}", leaves.size(),
+                     structure.size())
+        .at(Location::of_caller());
+  }
+  return structure.unflatten(leaves);
+}
+
+// (name, value) for each child; None for what is no node.
+nb::object list_children(nb::handle value) {
+  using Kind = Structure::Kind;
+  const Kind kind = kind_of(value.ptr(), false);
+  if (kind == Kind::leaf || kind == Kind::constant) return nb::none();
+  const Children children = children_of(value, kind);
+  nb::list all;
+  for (size_t i = 0; i < children.values.size(); ++i) {
+    const nb::object name = children.names.is_valid() ? nb::object(children.names[i]) : nb::int_(i);
+    all.append(nb::make_tuple(name, children.values[i]));
+  }
+  return all;
+}
+
+}  // namespace
+
+void bind_structure(nb::module_& module) {
+  static std::array<PyType_Slot, 3> slots = {
+      PyType_Slot{Py_tp_traverse, slot_of(traverse_structure)},
+      PyType_Slot{Py_tp_clear, slot_of(clear_structure)}, PyType_Slot{0, nullptr}};
+  nb::class_<Structure>(module, "Structure", nb::type_slots(slots.data()),
+                        "A tree without its leaves. Equal ones have leaves in the same places, and "
+                        "the same all else.")
+      .def(nb::init<>())
+      .def("unflatten", &unflattened, nb::arg("leaves"),
+           "The tree of this structure with these leaves.")
+      .def_prop_ro(
+          "paths",
+          [](const Structure& structure) {
+            nb::list paths;
+            for (const std::string& path : structure.paths()) paths.append(nb::str(path.c_str()));
+            return nb::tuple(paths);
+          },
+          "The names of the leaves in order, such as \"blocks.3.norm1.scale\".")
+      .def("_expect_hashable",
+           [](const Structure& structure, const char* prefix) { structure.hash(prefix); })
+      .def("__len__", &Structure::size)
+      .def("__eq__",
+           [](const Structure& structure, nb::handle other) {
+             return nb::isinstance<Structure>(other) &&
+                    structure.equals(*nb::inst_ptr<Structure>(other));
+           })
+      .def("__hash__", [](const Structure& structure) { return structure.hash(); })
+      .def("__repr__",
+           [](const Structure& structure) { return nb::str(structure.text().c_str()); });
+  module.def(
+      "_flatten",
+      [](nb::handle tree, bool numbers) {
+        Objects leaves;
+        Structure structure(tree, leaves, numbers);
+        nb::list list;
+        for (const nb::object& leaf : leaves) list.append(leaf);
+        return nb::make_tuple(list, std::move(structure));
+      },
+      nb::arg("tree").none(), nb::arg("numbers") = false);
+  module.def("_children", &list_children, nb::arg("value").none());
+  // The classes whose values are nodes of one tensor ("record") or of their attributes ("module"),
+  // or leaves.
+  module.def("_declare_in_trees", [](const std::string& what, nb::handle cls) {
+    PyTypeObject*& place = what == "leaf"     ? tree_classes.leaf
+                           : what == "record" ? tree_classes.record
+                                              : tree_classes.module;
+    place = reinterpret_cast<PyTypeObject*>(cls.inc_ref().ptr());
+  });
+}
+
+}  // namespace plait::python
