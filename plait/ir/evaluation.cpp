@@ -50,6 +50,13 @@ Evaluation::Evaluation(const Program& program, Machine& machine, const Evaluator
       options_(options),
       layouts_(program.functions().size()) {}
 
+Evaluation::Evaluation(const PreparedProgram& prepared, Machine& machine,
+                       const EvaluatorOptions& options)
+    : program_(prepared.program()),
+      machine_(machine),
+      options_(options),
+      prepared_(prepared.state_->layouts) {}
+
 int64_t Evaluation::size(Dim dim) const {
   return dim.is_number() ? dim.number() : dim.evaluate(frames_.back().sizes);
 }
@@ -62,6 +69,7 @@ std::vector<int64_t> Evaluation::sizes(std::span<const Dim> dims) const {
 }
 
 const FrameLayout& Evaluation::layout_of(uint32_t function) {
+  if (!prepared_.empty()) return prepared_[function];
   std::unique_ptr<const FrameLayout>& layout = layouts_[function];
   if (!layout) layout = std::make_unique<const FrameLayout>(program_.function(function));
   return *layout;

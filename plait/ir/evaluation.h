@@ -39,9 +39,17 @@ std::unique_ptr<Loop> make_while_loop(const LoopStart& start);
 std::unique_ptr<Loop> make_scan_loop(const LoopStart& start, Evaluation& evaluation);
 std::unique_ptr<Loop> make_unwind_loop(const LoopStart& start);
 
+struct PreparedProgram::State {
+  explicit State(Program given);
+
+  Program program;
+  std::vector<FrameLayout> layouts;  // of each function
+};
+
 class Evaluation {
  public:
   Evaluation(const Program& program, Machine& machine, const EvaluatorOptions& options);
+  Evaluation(const PreparedProgram& prepared, Machine& machine, const EvaluatorOptions& options);
 
   Evaluated run(uint32_t function, std::span<const int64_t> sizes, std::span<Value> arguments);
 
@@ -100,7 +108,8 @@ class Evaluation {
   const Program& program_;
   Machine& machine_;
   const EvaluatorOptions& options_;
-  std::vector<std::unique_ptr<const FrameLayout>> layouts_;
+  std::span<const FrameLayout> prepared_;
+  std::vector<std::unique_ptr<const FrameLayout>> layouts_;  // where they are not prepared
   std::vector<Frame> frames_;
   std::vector<Value> slots_;
   std::vector<Value> operands_;

@@ -5,6 +5,25 @@
 
 namespace plait::ir {
 
+PreparedProgram::State::State(Program given) : program(std::move(given)) {
+  program.entry();  // there is one, or a clear error
+  layouts.reserve(program.functions().size());
+  for (uint32_t i = 0; i < program.functions().size(); ++i) {
+    layouts.emplace_back(program.function(i));
+  }
+}
+
+PreparedProgram::PreparedProgram(Program program)
+    : state_(std::make_shared<const State>(std::move(program))) {}
+
+const Program& PreparedProgram::program() const { return state_->program; }
+
+bool PreparedProgram::reads(size_t parameter) const {
+  const FrameLayout& entry = state_->layouts[0];
+  return entry.slot_of(static_cast<ValueId>(parameter)) != FrameLayout::kNowhere ||
+         !entry.function().signature().size_parameters.empty();
+}
+
 namespace {
 
 Evaluated evaluate_at(const Program& program, uint32_t function, Machine& machine,
@@ -33,6 +52,16 @@ std::vector<Value> evaluate_given(const Program& program, Machine& machine,
                                   std::vector<Value> arguments, const EvaluatorOptions& options) {
   program.entry();  // there is one, or a clear error
   return evaluate_at(program, 0, machine, std::move(arguments), options).results;
+}
+
+std::vector<Value> evaluate_given(const PreparedProgram& prepared, Machine& machine,
+                                  std::vector<Value> arguments, const EvaluatorOptions& options) {
+  const Program& program = prepared.program();
+  std::vector<int64_t> sizes;
+  if (!program.entry().signature().size_parameters.empty()) {
+    sizes = sizes_on_entry(program, program.entry(), machine, arguments, options.sizes);
+  }
+  return Evaluation(prepared, machine, options).run(0, sizes, arguments).results;
 }
 
 Evaluated evaluate_function(const Program& program, std::string_view function, Machine& machine,

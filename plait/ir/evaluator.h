@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -36,6 +37,21 @@ struct EvaluatorOptions {
   std::function<GuardAnswer(const FailedGuard&)> on_guard = {};
 };
 
+// A program that is evaluated often, and what can be found out about it once.
+class PreparedProgram {
+ public:
+  explicit PreparedProgram(Program program);
+
+  const Program& program() const;
+  // Whether an argument is looked at; one that is not may be an empty value.
+  bool reads(size_t parameter) const;
+
+ private:
+  friend class Evaluation;
+  struct State;
+  std::shared_ptr<const State> state_;
+};
+
 struct Evaluated {
   std::vector<Value> results;
   std::vector<int64_t> sizes;  // those that the function gives back
@@ -48,6 +64,10 @@ std::vector<Value> evaluate(const Program& program, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options = {});
 // With arguments that are given away: those that nobody else has may be overwritten.
 std::vector<Value> evaluate_given(const Program& program, Machine& machine,
+                                  std::vector<Value> arguments,
+                                  const EvaluatorOptions& options = {});
+// The same of arguments that are known to be of the types of the program's parameters.
+std::vector<Value> evaluate_given(const PreparedProgram& prepared, Machine& machine,
                                   std::vector<Value> arguments,
                                   const EvaluatorOptions& options = {});
 Evaluated evaluate_function(const Program& program, std::string_view function, Machine& machine,

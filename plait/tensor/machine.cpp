@@ -104,38 +104,49 @@ ir::Value TensorMachine::stack(std::span<const ir::Value> slices, const ir::Arra
 
 namespace {
 
-std::vector<Tensor> evaluate_values(const ir::Program& program, std::vector<ir::Value> values,
-                                    const ir::EvaluatorOptions& options) {
-  TensorMachine machine;
-  values = ir::evaluate_given(program, machine, std::move(values), options);
+std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value> values) {
   const std::vector<ir::Type>& types = program.entry().signature().results;
   std::vector<Tensor> results;
+  results.reserve(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     results.push_back(TensorMachine::tensor_of(std::move(values[i]), types[i]));
   }
   return results;
 }
 
+// Those that are not there are empty values.
+std::vector<ir::Value> values_of(std::vector<Tensor> given) {
+  std::vector<ir::Value> values(given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    Tensor tensor = std::move(given[i]);
+    if (!tensor) continue;
+    values[i] = tensor.is_array() ? TensorMachine::value_of(std::move(tensor).take_array())
+                                  : TensorMachine::value_of(tensor);
+  }
+  return values;
+}
+
 }  // namespace
 
 std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
                              const ir::EvaluatorOptions& options) {
-  std::vector<ir::Value> values;
-  values.reserve(arguments.size());
-  for (const Tensor& argument : arguments) values.push_back(TensorMachine::value_of(argument));
-  return evaluate_values(program, std::move(values), options);
+  return evaluate_given(program, {arguments.begin(), arguments.end()}, options);
 }
 
 std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
                                    const ir::EvaluatorOptions& options) {
-  std::vector<ir::Value> values;
-  values.reserve(arguments.size());
-  for (Tensor& argument : arguments) {
-    values.push_back(argument.is_array() ? TensorMachine::value_of(std::move(argument).take_array())
-                                         : TensorMachine::value_of(argument));
-    argument = Tensor();
-  }
-  return evaluate_values(program, std::move(values), options);
+  TensorMachine machine;
+  return tensors_of(program,
+                    ir::evaluate_given(program, machine, values_of(std::move(arguments)), options));
+}
+
+std::vector<Tensor> evaluate_given(const ir::PreparedProgram& prepared,
+                                   std::vector<Tensor> arguments,
+                                   const ir::EvaluatorOptions& options) {
+  TensorMachine machine;
+  return tensors_of(
+      prepared.program(),
+      ir::evaluate_given(prepared, machine, values_of(std::move(arguments)), options));
 }
 
 }  // namespace plait

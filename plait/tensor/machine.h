@@ -33,5 +33,10 @@ std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor>
 // The same with arguments that are given away, whose memory may be used again.
 std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
                                    const ir::EvaluatorOptions& options = {});
+// Of arguments that are known to be of the types of the program's parameters. One that it does not
+// read may be a tensor that is not there.
+std::vector<Tensor> evaluate_given(const ir::PreparedProgram& prepared,
+                                   std::vector<Tensor> arguments,
+                                   const ir::EvaluatorOptions& options = {});
 
 }  // namespace plait

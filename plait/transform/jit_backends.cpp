@@ -14,12 +14,17 @@ namespace plait {
 namespace {
 
 JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
-  return [program = with_tapes(given)](const JitArguments& arguments) {
+  return [program = ir::PreparedProgram(with_tapes(given))](const JitArguments& arguments) {
     ir::EvaluatorOptions options;
     options.on_guard = [](const ir::FailedGuard& failed) -> ir::GuardAnswer {
       throw SideExit{failed.number};
     };
-    return evaluate_given(program, arguments.take_all(), options);
+    std::vector<Tensor> read(arguments.size());
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      Tensor argument = arguments.take(i);
+      if (program.reads(i)) read[i] = std::move(argument);
+    }
+    return evaluate_given(program, std::move(read), options);
   };
 }
 
