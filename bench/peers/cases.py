@@ -40,6 +40,10 @@ def load(library):
         import plait
 
         return plait
+    if library == "jax":
+        import jax
+
+        return jax
     import torch
 
     return torch
@@ -47,7 +51,8 @@ def load(library):
 
 def arguments(each, contender, library):
     arrays = each.setup()
-    to = {"numpy": lambda x: x, "plait": lambda x: library.asarray(x), "torch": lambda x: library.from_numpy(x)}[contender]
+    to = {"numpy": lambda x: x, "plait": lambda x: library.asarray(x), "torch": lambda x: library.from_numpy(x),
+          "jax": lambda x: library.numpy.asarray(x)}[contender]
     made = [to(x) for x in arrays]
     return each.prepare[contender](library, *made) if contender in each.prepare else made
 
@@ -82,6 +87,21 @@ case("gradient of 2,000 products of 16 floats (Python)", 1 / 2, lambda: [np.ones
      plait=lambda pl, x: pl.grad(lambda x: pl.sum(products_in_a_row(x)))(x),
      torch=lambda torch, x: torch.autograd.grad(products_in_a_row(x).sum(), x)[0],
      prepare={"torch": lambda torch, x: [x.requires_grad_()]}, calls=2_000)
+
+def model_of_200_leaves(library, x):
+    """A jitted function of a model with 200 tensors, of which it uses two, and the model."""
+    layers = {f"layer{i}": {"weight": x + i, "bias": x - i} for i in range(100)}
+    return library.jit(lambda model, x: model["layer3"]["weight"] * x + model["layer3"]["bias"]), layers, x
+
+
+def calls_in_a_row(library, function, model, x):
+    for _ in range(1_000):
+        x = function(model, x)
+    return x
+
+
+case("jitted function of 200 leaves (Python)", 1, sixteen, calls_in_a_row, libraries=("plait", "jax"), calls=1_000,
+     prepare={"plait": model_of_200_leaves, "jax": model_of_200_leaves})
 
 # ---- Many numbers.
 

@@ -1,4 +1,4 @@
-"""Times Plait beside NumPy and PyTorch, doing the same work: outputs are compared first, then runs alternate, each library
+"""Times Plait beside NumPy, PyTorch and JAX, doing the same work: outputs are compared first, then runs alternate, each library
 in a process of its own, and medians are compared.
 
     compare.py [WORDS...]       only the cases whose name has one of the words

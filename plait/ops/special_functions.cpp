@@ -71,10 +71,14 @@ struct SpecialFunctionTable {
           kFloatings,
           {.real = [](Reals x) { return special::scaled_erfc(x[0]); }},
           {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
-             // Towards ∞ both the function and its derivative are 0.
-             const Tensor is_zero = equal(c.result(), 0);
-             const Tensor x = where(is_zero, 0, c.operand(0));
-             return where(is_zero, 0, 2 * x * c.result() - 2 * std::numbers::inv_sqrtpi);
+             // 2x erfcx x − 2/√π, of which little is left where x is large: there the series.
+             const Tensor& x = c.operand(0);
+             const Tensor is_large = greater(x, x.dtype() == DType::f64 ? 50 : 10);
+             const Tensor t = square(1 / where(is_large, x, 1));
+             const Tensor series = -t * (1 - t * (1.5 - t * (3.75 - t * 13.125)));
+             const Tensor difference = where(is_large, 0, x) * where(is_large, 0, c.result()) * 2 -
+                                       2 * std::numbers::inv_sqrtpi;
+             return where(is_large, series * std::numbers::inv_sqrtpi, difference);
            })}}});
   const ir::Primitive& ndtr =
       declare_function(1, {"ndtr",
@@ -92,9 +96,15 @@ struct SpecialFunctionTable {
           "mpmath.erfc, scipy.special.log_ndtr at the infinities",
           kFloatings,
           {.real = [](Reals x) { return special::log_normal_share(x[0]); }},
-          {.partials = {Partial::of(kFirst, [](const Context& c) {
-             return std::numbers::sqrt2 * std::numbers::inv_sqrtpi /
-                    plait::erfcx(c.operand(0) * (-1 / std::numbers::sqrt2));
+          {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
+             // The density by the share: above 0 erfcx would become infinite, below both are 0.
+             const Tensor is_above = greater(c.operand(0), 0);
+             const Tensor above = where(is_above, c.operand(0), 0);
+             const Tensor below = where(is_above, 0, c.operand(0));
+             const Tensor logarithm = -0.5 * square(above) - where(is_above, c.result(), 0);
+             return std::numbers::sqrt2 * std::numbers::inv_sqrtpi *
+                    where(is_above, 0.5 * plait::exp(logarithm),
+                          1 / plait::erfcx(below * (-1 / std::numbers::sqrt2)));
            })}}});
   const ir::Primitive& ndtri = declare_function(
       1, {"ndtri",

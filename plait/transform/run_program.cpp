@@ -9,6 +9,7 @@
 #include "plait/ops/random.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/autocast.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/control.h"
 #include "plait/transform/derived_functions.h"
@@ -22,6 +23,7 @@
 #include "plait/transform/staged_recursion.h"
 #include "plait/transform/staged_remat.h"
 #include "plait/transform/tensor_lists.h"
+#include "plait/transform/varying.h"
 
 namespace plait {
 namespace {
@@ -84,6 +86,14 @@ class TensorRun final : public FunctionRun<Tensor> {
     if (structure == ir::Structure::pack || structure == ir::Structure::unpack) {
       if (Trace* const trace = Trace::current()) trace->declare_records(program());
     }
+    if (const auto callees = as_they_stand(instruction, operands, sizes)) {
+      return Trace::current()->record(
+          {.primitive = instruction.primitive(),
+           .operands = operands,
+           .attributes = instruction.attributes().map_sizes(
+               [&](Dim dim) { return sizes.empty() ? dim : dim.substitute(sizes); }),
+           .callees = *callees});
+    }
     switch (structure) {
       case ir::Structure::as_size: return {};
       case ir::Structure::guard:
@@ -121,6 +131,46 @@ class TensorRun final : public FunctionRun<Tensor> {
                                  }});
   }
 
+  // The callees of a branch or a loop, taken into the trace that is open as they are: where nothing
+  // follows it and no size becomes a number, to record them again would give the same. Those in
+  // them would be recorded again as well, several times at each depth.
+  std::optional<std::vector<ir::Callee>> as_they_stand(const ir::Instruction& instruction,
+                                                       std::span<const Tensor> operands,
+                                                       const SymbolMap<Dim>& sizes) {
+    Trace* const trace = Trace::current();
+    const ir::Structure structure = instruction.primitive().structure;
+    const bool may_be = trace != nullptr &&
+                        (structure == ir::Structure::cond || structure == ir::Structure::switch_ ||
+                         structure == ir::Structure::while_ || structure == ir::Structure::scan) &&
+                        instruction.size_results().empty() && !options_.in_place_of &&
+                        !options_.on_value && !options_.draw_key && !is_followed(operands) &&
+                        !has_open_axes() && AutocastScope::current() == nullptr &&
+                        !control::Again::is_open() && !draws_any_keys() && !calls_open_functions();
+    if (!may_be) return std::nullopt;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      const ir::Type& declared = instruction.function().type_of(instruction.operands()[i]);
+      if (declared.substitute(sizes) != operands[i].type()) return std::nullopt;
+    }
+    std::vector<ir::Callee> callees;
+    for (const ir::Callee& each : instruction.callees()) {
+      ir::Callee& here = callees.emplace_back(each);
+      for (Dim& size : here.sizes) {
+        size = size.substitute(sizes);
+        if (size.is_number()) return std::nullopt;
+      }
+    }
+    for (size_t i = 0; i < callees.size(); ++i) {
+      const ir::Function& called = callee(instruction, i);
+      SymbolMap<Dim> given;
+      const std::vector<Dim>& own = called.signature().size_parameters;
+      for (size_t k = 0; k < own.size(); ++k) given.set(own[k], callees[i].sizes[k]);
+      for (const SizeFact& fact : called.signature().facts) check_fact(called, fact, given);
+      callees[i].name = trace->include(
+          program(), called, [](const ir::Instruction&) { return std::optional<ir::Callee>(); });
+    }
+    return callees;
+  }
+
   std::vector<Tensor> rematted_with_key(const StagedFunction& staged, std::vector<Tensor> arguments,
                                         const RematPolicy& policy) {
     arguments.push_back(options_.draw_key());
@@ -129,8 +179,15 @@ class TensorRun final : public FunctionRun<Tensor> {
 
   // Functions that call themselves, or may do so once others are finished.
   bool stays_a_call(const ir::Function& called) {
+    return calls_open_functions() || comes_back(called);
+  }
+  bool calls_open_functions() {
     if (!has_open_calls_) has_open_calls_ = has_open_calls(program());
-    return *has_open_calls_ || comes_back(called);
+    return *has_open_calls_;
+  }
+  bool draws_any_keys() {
+    if (!draws_keys_) draws_keys_ = draws_keys(program());
+    return *draws_keys_;
   }
 
   std::vector<Tensor> guarded(const ir::Instruction& instruction, std::span<const Tensor> operands,
@@ -241,7 +298,7 @@ class TensorRun final : public FunctionRun<Tensor> {
   }
 
   const RunOptions& options_;
-  std::optional<bool> has_open_calls_;
+  std::optional<bool> has_open_calls_, draws_keys_;
 };
 
 }  // namespace

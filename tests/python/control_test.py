@@ -179,6 +179,23 @@ class Control(unittest.TestCase):
         for f in by_lane, lambda y: pl.trace(by_lane)(y)(y):
             np.testing.assert_array_equal(f(x), [1, 0, 0])
 
+    def test_deep_nests(self):
+        """Whose parts are recorded a few times each, not some times more at each depth."""
+        depth = 40
+
+        def conditions(n, x):
+            return x if n == depth else pl.cond(x > n, lambda x: conditions(n + 1, x) + 1, lambda x: x * 2, x)
+
+        def loops(n, x):
+            return x * 2 if n == depth else pl.while_loop(lambda x: x < n, lambda x: loops(n + 1, x), x)
+
+        def scans(n, x):
+            return x * 2 if n == depth else pl.scan(lambda x, _: (scans(n + 1, x), ()), x, length=1)[0]
+
+        for function, x in (conditions, 17.5), (loops, 0.25), (scans, 0.5):
+            program = pl.trace(lambda x, function=function: function(0, x))(pl.asarray(x))
+            np.testing.assert_allclose(program(pl.asarray(x)), function(0, pl.asarray(x)), rtol=1e-6)
+
     def test_refuses(self):
         x = array(1.0, 2.0)
         with self.assertRaisesRegex(TypeError, "bool"):
