@@ -1,22 +1,23 @@
 """NumPy's arrays and others' as tensors, and back, without copying where the memory can be shared."""
 
 import builtins
+import functools
 import pickle
-
-import numpy as np
 
 from . import _core, errors
 from ._core import Tensor
 from .devices import device as _device
 from .items import Item
+from .later import Later
 
-KEY = np.dtype([("key", "<u8", (2,))])
+np = Later("numpy")
 
 
+@functools.cache
 def numpy_dtype(dtype):
     """NumPy's dtype; that of ml_dtypes for the narrow ones."""
     if dtype.kind == "key":
-        return KEY
+        return np.dtype([("key", "<u8", (2,))])
     try:
         return np.dtype(dtype.long_name)
     except TypeError:
@@ -114,11 +115,8 @@ def _holds_arrays(data):
 
 def _of_bytes(dtype, shape, data):
     """What a pickle holds: the bytes in row-major order, perhaps in a buffer of their own."""
-    elements = np.frombuffer(data, _VOID[dtype.itemsize]).reshape(shape)
+    elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
     return _core._borrow_as(elements, dtype)._copied()
-
-
-_VOID = {size: np.dtype((np.void, size)) for size in (1, 2, 4, 8, 16)}
 
 
 def _reduce(tensor, protocol):

@@ -3,10 +3,11 @@
 import numbers
 import operator
 
-import numpy as np
-
 from . import _core
 from ._core import Tensor
+from .later import Later
+
+np = Later("numpy")
 
 _PYTHONS = {"boolean": bool, "integer": int, "floating": float}
 _DEFAULTS = {"boolean": _core.boolean, "integer": _core.i64, "floating": _core.f32}

@@ -1,9 +1,11 @@
 """What was meant by a name that is not there."""
 
-import difflib
 import sys
 
 from . import _core, errors
+from .later import Later
+
+difflib = Later("difflib")
 
 
 def nearest(name, names):

@@ -7,8 +7,9 @@ import linecache
 import types
 
 from . import errors
-from .script_run import Runtime
-from .script_syntax import Unit, copied, either, either_lambda
+from .later import Later
+
+script_run, script_syntax = Later("plait.script_run"), Later("plait.script_syntax")
 
 _FUTURES = 0
 for _name in __future__.all_feature_names:
@@ -94,12 +95,12 @@ def script(function):
 
 
 def _remade(function, node, own_class):
-    code, node = function.__code__, copied(node)
-    unit = Unit(code.co_filename)
+    code, node = function.__code__, script_syntax.copied(node)
+    unit = script_syntax.Unit(code.co_filename)
     if isinstance(node, ast.Lambda):
-        made = ast.copy_location(ast.Expr(either_lambda(unit, node)), node)
+        made = ast.copy_location(ast.Expr(script_syntax.either_lambda(unit, node)), node)
     else:
-        made = either(unit, node, "__plait__.top", None)
+        made = script_syntax.either(unit, node, "__plait__.top", None)
         made.lineno = code.co_firstlineno
         for each in ast.walk(made.args):
             if isinstance(each, ast.arg):
@@ -118,7 +119,7 @@ def _remade(function, node, own_class):
     path = ["__factory__", *([own_class] if own_class else []), code.co_name]
     new = _code_named(compiled, path).replace(co_qualname=code.co_qualname)
     cells = dict(zip(code.co_freevars, function.__closure__ or ()))
-    cells["__plait__"] = types.CellType(Runtime(unit, function.__name__))
+    cells["__plait__"] = types.CellType(script_run.Runtime(unit, function.__name__))
     result = types.FunctionType(new, function.__globals__, function.__name__, function.__defaults__,
                                 tuple(cells[name] for name in new.co_freevars))
     result.__kwdefaults__, result.__annotations__ = function.__kwdefaults__, function.__annotations__

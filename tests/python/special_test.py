@@ -9,6 +9,7 @@ os.environ.setdefault("JAX_PLATFORMS", "cpu")
 import jax  # noqa: E402
 import jax.numpy as jnp  # noqa: E402
 import jax.scipy.special as jsp  # noqa: E402
+import mpmath  # noqa: E402
 import numpy as np  # noqa: E402
 import plait  # noqa: E402
 import scipy.special  # noqa: E402
@@ -78,6 +79,30 @@ class DerivativesTest(unittest.TestCase):
         slope = plait.grad(plait.erfcx)
         self.assertAlmostEqual(slope(np.asarray(1.0)).item(), -0.2732120147838986, places=14)
         self.assertEqual(slope(np.asarray(np.inf)).item(), 0)
+
+    def test_far_from_0(self):
+        """Where a difference of large numbers has no digits left, or a factor is infinite."""
+        def erfcx(x):
+            return mpmath.exp(x * x) * mpmath.erfc(x)
+
+        def log_ndtr(x):
+            return mpmath.log1p(-mpmath.ncdf(-x)) if x > 0 else mpmath.log(mpmath.ncdf(x))
+
+        mpmath.mp.dps = 60
+        for function, exact, points in ((plait.erfcx, erfcx, (-3, 0, 0.5, 9.5, 11, 49, 51, 1e3)),
+                                        (plait.log_ndtr, log_ndtr, (-1e3, -90, -60, -9, -0.25, 0.5, 2, 7, 30, 37))):
+            for x in points:
+                first = plait.grad(function)(np.asarray(float(x))).item()
+                np.testing.assert_allclose(first, float(mpmath.diff(exact, x)), rtol=2e-11, err_msg=f"{function} {x}")
+                second = plait.grad(plait.grad(function))(np.asarray(float(x))).item()
+                np.testing.assert_allclose(second, float(mpmath.diff(exact, x, 2)), rtol=2e-7, err_msg=f"{function} {x}, twice")
+                if first < 1e-38:
+                    continue
+                narrow = plait.grad(function)(np.asarray(x, np.float32)).item()
+                np.testing.assert_allclose(narrow, first, rtol=1e-4, err_msg=f"{function} {x}, f32")
+        for x in (1e3, 1e200):
+            self.assertEqual(plait.grad(plait.grad(plait.grad(plait.log_ndtr)))(np.asarray(x)).item(), 0)
+        self.assertAlmostEqual(plait.grad(plait.grad(plait.log_ndtr))(np.asarray(-1e9)).item(), -1, places=12)
 
     def test_of_the_gamma_distribution(self):
         for a, x in ((0.3, 0.1), (2.0, 3.0), (30.0, 40.0), (200.0, 190.0)):

@@ -1,0 +1,13 @@
+"""Modules that are imported when something of them is first used: most take longer than all of Plait."""
+
+import importlib
+
+
+class Later:
+    def __init__(self, name):
+        self._name = name
+
+    def __getattr__(self, attribute):
+        value = getattr(importlib.import_module(self._name), attribute)
+        setattr(self, attribute, value)
+        return value
