@@ -29,8 +29,16 @@ KINDS = ("floating", "integer", "complex", "boolean", "key")
 def signatures(name):
     """Of a function in Python: pairs of how it is called and a sentence."""
     function = examples.function_of(name)
-    overloads = getattr(function, "_overloads", None) or [(inspect.signature(function), inspect.getdoc(function))]
-    return [(f"plait.{name}{signature}".replace("plait._core.", ""), sentence) for signature, sentence in overloads]
+    own = getattr(function, "__wrapped__", function)
+    overloads = getattr(own, "_overloads", None) or [(inspect.signature(own), inspect.getdoc(own))]
+    return [(f"plait.{name}{shown(signature)}", sentence) for signature, sentence in overloads]
+
+
+def shown(signature):
+    """As a stub has it: annotations are words of python/stubs, not strings."""
+    text = re.sub(r"(: |-> )'((?:[^'\\]|\\.)*)'", lambda found: found[1] + found[2].replace("\\'", "'"), str(signature))
+    text = re.sub(r'(: |-> )"([^"]*)"', r"\1\2", text)
+    return text.replace("plait._core.", "")
 
 
 def sentence_of(name):

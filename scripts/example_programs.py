@@ -15,14 +15,13 @@ class Call:
         self.function = function
         # Within a vmap, for example: then it is recorded for one sample.
         self.is_within = plait._core._is_tracing()
-        leaves, self.tree = plait.tracing.flatten((arguments, keywords))
-        self.tensors = [leaf for _, leaf in leaves]
+        self.tensors, self.tree = plait.tree.flatten((arguments, keywords))
         self.program = self.recorded(self.tensors)
 
     def recorded(self, tensors):
         """As text; None where it reads numbers, is no operation, or refuses what it is given."""
         def again(*given):
-            arguments, keywords = plait.tracing.unflatten(self.tree, iter(given))
+            arguments, keywords = self.tree.unflatten(given)
             return self.function(*arguments, **keywords)
 
         try:

@@ -14,6 +14,7 @@ import sys
 
 import numpy as np
 import plait
+import plait.manual
 
 import headers
 
@@ -64,14 +65,7 @@ def _near(a, b):
 
 def read():
     """The examples in the order of their files."""
-    found = []
-    for file in sorted(FOLDER.glob("*.md")):
-        parts = re.split(r"^## (\S+)\n", file.read_text(encoding="utf-8"), flags=re.M)
-        line = parts[0].count("\n") + 1
-        for name, text in zip(parts[1::2], parts[2::2]):
-            found.append(Example(name, file.stem, text, line))
-            line += text.count("\n") + 1
-    return found
+    return [Example(*each) for each in plait.manual.read(FOLDER)]
 
 
 def function_of(name):
@@ -83,7 +77,7 @@ def function_of(name):
 
 def is_of_core(name, function):
     """Whether it is a function of C++ that is meant for users."""
-    return type(function).__name__ in ("Function", "nb_func") and not name.startswith("_")
+    return type(getattr(function, "__wrapped__", function)).__name__ in ("Function", "nb_func") and not name.startswith("_")
 
 
 @functools.cache

@@ -1,5 +1,6 @@
-// What functions of C++ take, of what Python gives: read() for each type of argument. TypeError or
-// ValueError where it is no such thing.
+// What functions of C++ take, of what Python gives: read() for each type of argument, TypeError or
+// ValueError where it is no such thing; and annotation(), which says what it takes
+// (python/stubs.py).
 #pragma once
 
 #include <array>
@@ -10,6 +11,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include <fmt/ranges.h>
 
 #include "plait/ops/collective.h"
 #include "plait/ops/convolution.h"
@@ -104,6 +107,48 @@ void read(nb::handle given, std::vector<T>& values) {
   };
   if (!is_sequence(given)) return append(given);
   for (const nb::handle each : given) append(each);
+}
+
+// ---- What they take, in words of typing and of python/stubs/__init__.pyi.
+
+template <class T>
+struct Of {};
+
+inline std::string annotation(Of<Tensor>) { return "ArrayLike"; }
+inline std::string annotation(Of<PythonOperand>) { return "ArrayLike"; }
+inline std::string annotation(Of<Rest>) { return "ArrayLike | Sequence[ArrayLike]"; }
+inline std::string annotation(Of<Device>) { return "str | Device | None"; }
+inline std::string annotation(Of<Scalar>) { return "complex | Tensor"; }
+inline std::string annotation(Of<bool>) { return "bool"; }
+inline std::string annotation(Of<int64_t>) { return "int"; }
+inline std::string annotation(Of<uint64_t>) { return "int"; }
+inline std::string annotation(Of<double>) { return "float"; }
+inline std::string annotation(Of<std::string>) { return "str"; }
+inline std::string annotation(Of<Dim>) { return "Size"; }
+inline std::string annotation(Of<DType>) { return "DTypeLike | None"; }
+inline std::string annotation(Of<Shape>) { return "Size | Sequence[Size]"; }
+inline std::string annotation(Of<Axes>) { return "int | Sequence[int] | None"; }
+inline std::string annotation(Of<AxisNames>) { return "str | Sequence[str]"; }
+inline std::string annotation(Of<PerDimension>) { return "int | Sequence[int]"; }
+inline std::string annotation(Of<PadWidth>) { return "tuple[Size, Size]"; }
+inline std::string annotation(Of<Padding>) {
+  return "str | int | Sequence[int] | Sequence[tuple[Size, Size]]";
+}
+inline std::string annotation(Of<std::vector<Tensor>>) { return "Sequence[ArrayLike]"; }
+template <class E>
+  requires std::is_enum_v<E>
+std::string annotation(Of<E>) {
+  return fmt::format("Literal['{}']", fmt::join(choices_of<E>(), "', '"));
+}
+template <class T>
+std::string annotation(Of<std::vector<T>>) {
+  const std::string each = annotation(Of<T>());
+  return fmt::format("{} | Sequence[{}] | None", each, each);
+}
+template <class T>
+std::string annotation(Of<std::optional<T>>) {
+  const std::string own = annotation(Of<T>());
+  return own.ends_with("None") ? own : own + " | None";
 }
 
 // ---- Defaults, as Python shows them.

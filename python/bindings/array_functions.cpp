@@ -27,6 +27,9 @@ struct SummedAxes {
 
   SummedAxes() {}  // NOLINT: no plain aggregate, which would be options
 };
+std::string annotation(Of<SummedAxes>) {
+  return "int | tuple[int | Sequence[int], int | Sequence[int]]";
+}
 void read(nb::handle given, SummedAxes& axes) {
   if (!is_sequence(given)) {
     axes.count = integer_from(given);

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <utility>
 
+#include <nanobind/stl/string.h>
+
 #include "plait/core/error.h"
 #include "plait/core/reflect.h"
 
@@ -116,14 +118,58 @@ template <class T>
 inline constexpr auto kNamesOfResults = reflect::kFieldNames<T>;
 
 template <class T>
-  requires reflect::PlainAggregate<T>
-nb::object to_python(const T& results) {
+nb::handle named_tuple_of() {
   static const nb::handle type =
       make_named_tuple(reflect::type_name<T>(), kNamesOfResults<T>).release();
+  return type;
+}
+
+template <class T>
+  requires reflect::PlainAggregate<T>
+nb::object to_python(const T& results) {
   nb::list values;
   reflect::for_each_field(
       results, [&](std::string_view, const Tensor& each) { values.append(to_python(each)); });
-  return type(*values);
+  return named_tuple_of<T>()(*values);
+}
+
+// ---- Annotations, of each parameter in turn, and of the result.
+
+template <class T>
+void add_annotation(nb::list& all) {
+  using Held = typename HeldOf<std::remove_cvref_t<T>>::Type;
+  if constexpr (Options<T>) {
+    const std::remove_cvref_t<T> standard{};
+    reflect::for_each_field(standard, [&](std::string_view, const auto& field) {
+      add_annotation<decltype(field)>(all);
+    });
+  } else {
+    all.append(annotation(Of<Held>()));
+  }
+}
+
+template <class Result>
+nb::object annotation_of_result() {
+  if constexpr (std::is_void_v<Result>)
+    return nb::none();
+  else if constexpr (std::is_same_v<Result, Tensor>)
+    return nb::str("Tensor");
+  else if constexpr (std::is_same_v<Result, std::vector<Tensor>>)
+    return nb::str("list[Tensor]");
+  else if constexpr (std::is_same_v<Result, Tuple>)
+    return nb::str("tuple[Tensor, ...]");
+  else if constexpr (reflect::PlainAggregate<Result>)
+    return nb::borrow(named_tuple_of<Result>());
+  else
+    return nb::str(annotation(Of<Result>()).c_str());
+}
+
+template <class Result, class... Arguments>
+nb::list annotations() {
+  nb::list all;
+  (add_annotation<Arguments>(all), ...);
+  all.append(annotation_of_result<Result>());
+  return all;
 }
 
 // ---- Calls. All functions of a signature share a caller.
@@ -171,9 +217,9 @@ void add_one(nb::module_& module, const char* name, Result (*function)(Arguments
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
   if (parameters.size() != all) nb::raise("%s: the table names other parameters", name);
-  add_overload(module,
-               {call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name, summary,
-                std::move(parameters), positional, rest_among<Arguments...>(), takes});
+  add_overload(module, {call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name,
+                        summary, annotations<Result, Arguments...>, std::move(parameters),
+                        positional, rest_among<Arguments...>(), takes});
 }
 
 template <class Signature, class... Names>

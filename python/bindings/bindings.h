@@ -55,6 +55,8 @@ void bind_damage(nb::module_& module);
 bool is_own_file(const char* file);
 // The exception that is being handled, as Python's.
 void set_python_error();
+// A docstring with the example of docs/examples behind it.
+nb::object with_example(nb::object text, nb::handle module, const char* name);
 // The one of the names that looks most like it; "" where none does.
 std::string nearest_name(const std::string& name, nb::handle names);
 

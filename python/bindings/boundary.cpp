@@ -86,9 +86,6 @@ PyObject* attribute(PyObject* self, PyObject* name) {
   return PyObject_GetAttr(boundary_of(self).function, name);
 }
 PyObject* wrapped_function(PyObject* self, void*) { return Py_NewRef(boundary_of(self).function); }
-PyObject* doc(PyObject* self, void*) {
-  return PyObject_GetAttrString(boundary_of(self).function, "__doc__");
-}
 // The package's own functions are reached, and pickled, as plait's.
 PyObject* module_name(PyObject* self, void*) {
   PyObject* module = PyObject_GetAttrString(boundary_of(self).function, "__module__");
@@ -96,6 +93,18 @@ PyObject* module_name(PyObject* self, void*) {
   if (!std::string_view(PyUnicode_AsUTF8(module)).starts_with("plait.")) return module;
   Py_DECREF(module);
   return PyUnicode_FromString("plait");
+}
+PyObject* doc(PyObject* self, void*) {
+  const nb::handle function = boundary_of(self).function;
+  try {
+    const nb::object module = nb::steal(module_name(self, nullptr));
+    const nb::object own = function.attr("__doc__"), name = function.attr("__name__");
+    if (own.is_none() || !module.equal(nb::str("plait"))) return nb::object(own).release().ptr();
+    return with_example(own, module, nb::str(name).c_str()).release().ptr();
+  } catch (...) {
+    set_python_error();
+    return nullptr;
+  }
 }
 PyObject* shown_boundary(PyObject* self) { return PyObject_Repr(boundary_of(self).function); }
 PyObject* by_name(PyObject* self, PyObject*) {

@@ -163,6 +163,7 @@ PyObject* vectorcall(PyObject* self, PyObject* const* given, size_t count, PyObj
 nb::object signature_of(const Overload& overload) {
   const nb::module_ inspect = nb::module_::import_("inspect");
   const nb::object kind = inspect.attr("Parameter");
+  const nb::list annotations = overload.annotations();
   nb::list parameters;
   for (size_t i = 0; i < overload.parameters.size(); ++i) {
     const Parameter& each = overload.parameters[i];
@@ -173,9 +174,11 @@ nb::object signature_of(const Overload& overload) {
                                   : "POSITIONAL_OR_KEYWORD";
     const bool has_standard = each.standard.is_valid() && !is_rest;
     parameters.append(kind(each.key, kind.attr(of),
-                           nb::arg("default") = has_standard ? each.standard : kind.attr("empty")));
+                           nb::arg("default") = has_standard ? each.standard : kind.attr("empty"),
+                           nb::arg("annotation") = annotations[i]));
   }
-  return inspect.attr("Signature")(parameters);
+  return inspect.attr("Signature")(
+      parameters, nb::arg("return_annotation") = annotations[overload.parameters.size()]);
 }
 
 template <nb::object (*get)(const FunctionObject&)>
@@ -197,12 +200,12 @@ nb::object signature(const FunctionObject& function) {
 }
 nb::object doc_of(const FunctionObject& function) {
   const std::vector<Overload>& all = *function.overloads;
-  if (all.size() == 1) return nb::str(all.front().summary);
   std::string text;
-  for (const Overload& each : all) {
-    text += fmt::format("{}{}\n    {}", text.empty() ? "" : "\n\n", shown_call(each), each.summary);
+  if (all.size() == 1) text = all.front().summary;
+  for (size_t i = 0; all.size() > 1 && i < all.size(); ++i) {
+    text += fmt::format("{}{}\n    {}", i == 0 ? "" : "\n\n", shown_call(all[i]), all[i].summary);
   }
-  return nb::str(text.c_str());
+  return with_example(nb::str(text.c_str()), function.module, all.front().name);
 }
 // Of each overload its signature and its sentence.
 nb::object overloads_of(const FunctionObject& function) {
@@ -265,6 +268,10 @@ nb::object public_module_of(const nb::module_& module) {
 }
 
 }  // namespace
+
+nb::object with_example(nb::object text, nb::handle module, const char* name) {
+  return nb::module_::import_("plait.manual").attr("with_example")(text, module, name);
+}
 
 std::string nearest_name(const std::string& name, nb::handle names) {
   const nb::object near = nb::module_::import_("plait.names").attr("nearest")(name.c_str(), names);

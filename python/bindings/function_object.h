@@ -35,6 +35,7 @@ struct Overload {
   AnyFunction function;
   const char* name;
   const char* summary;
+  nb::list (*annotations)();  // of the parameters, and of the result
   Parameters parameters;
   size_t positional;                // the first ones; the others are given by keyword only
   std::optional<size_t> rest = {};  // which one takes all further arguments by place

@@ -32,6 +32,7 @@ struct Diagonal {
 
   Diagonal() {}  // NOLINT: no plain aggregate, which would be options
 };
+std::string annotation(Of<Diagonal>) { return "int"; }
 void read(nb::handle given, Diagonal& diagonal) {
   constexpr int64_t far = int64_t{1} << 60;
   const Py_ssize_t place = PyNumber_AsSsize_t(given.ptr(), nullptr);
@@ -46,6 +47,7 @@ struct Repeats {
 
   Repeats() {}  // NOLINT: no plain aggregate, which would be options
 };
+std::string annotation(Of<Repeats>) { return "ArrayLike"; }
 void read(nb::handle given, Repeats& repeats) {
   if (nb::isinstance<Tensor>(given) || nb::hasattr(given, "__array_interface__")) {
     repeats.counts = tensor_from(given);

@@ -43,6 +43,7 @@ class MatrixNormOrder {
   linalg::MatrixNorm norm_ = linalg::MatrixNorm::frobenius;
 };
 
+std::string annotation(Of<MatrixNormOrder>) { return "Literal['fro', 'nuc'] | float"; }
 void read(nb::handle given, MatrixNormOrder& order) {
   using linalg::MatrixNorm;
   if (nb::isinstance<nb::str>(given)) {

@@ -17,6 +17,7 @@ struct Seeds {
   std::variant<uint64_t, Tensor> given = uint64_t{0};
   Seeds() = default;
 };
+std::string annotation(Of<Seeds>) { return "int | Tensor"; }
 void read(nb::handle given, Seeds& seeds) {
   if (PyLong_Check(given.ptr()) || is_item(given))
     read(given, seeds.given.emplace<uint64_t>());

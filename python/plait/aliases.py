@@ -15,24 +15,39 @@ bitwise_right_shift = _core.right_shift
 
 
 def positive(x):
-    """The same numbers."""
+    """The same numbers.
+
+    >>> plait.positive(plait.tensor([-1.0, 2.0]))
+    [-1.  2.] : f32[2]
+    """
     return x
 
 
 def eval(*trees):  # noqa: A001: MLX's
-    """Refuses tensors that are still being recorded; all others are computed when they are made."""
+    """Refuses tensors that are still being recorded; all others are computed when they are made.
+
+    >>> plait.eval({"weight": plait.ones(3) * 2})
+    """
     for path, leaf in leaves_with_paths(trees):
         if isinstance(leaf, _core.Tensor) and leaf.is_traced:
             raise errors.ValueError(f"eval: {path} is being recorded, and has no numbers yet")
 
 
 def cumulative_sum(x, axis=None, dtype=None, include_initial=False):
-    """cumsum; the axis may be left out for a vector. With include_initial there is a 0 in front."""
+    """cumsum; the axis may be left out for a vector. With include_initial there is a 0 in front.
+
+    >>> plait.cumulative_sum(plait.tensor([1.0, 2.0, 3.0]), include_initial=True)
+    [0. 1. 3. 6.] : f32[4]
+    """
     return _cumulative(_core.cumsum, 0, x, axis, dtype, include_initial)
 
 
 def cumulative_prod(x, axis=None, dtype=None, include_initial=False):
-    """cumprod; the axis may be left out for a vector. With include_initial there is a 1 in front."""
+    """cumprod; the axis may be left out for a vector. With include_initial there is a 1 in front.
+
+    >>> plait.cumulative_prod(plait.tensor([1.0, 2.0, 3.0]))
+    [1. 2. 6.] : f32[3]
+    """
     return _cumulative(_core.cumprod, 1, x, axis, dtype, include_initial)
 
 

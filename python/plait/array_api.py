@@ -63,6 +63,7 @@ def _array_namespace(self, /, *, api_version=None):
 
 
 def _to_device(self, device, /, *, stream=None):
+    """The same tensor: there is one device."""
     _device(device)
     return self
 

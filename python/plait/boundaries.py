@@ -13,7 +13,7 @@ def guard(namespace):
     for name, value in list(namespace.items()):
         if name.startswith("_") or not getattr(value, "__module__", "").startswith("plait."):
             continue
-        if isinstance(value, types.FunctionType):
+        if isinstance(value, (types.FunctionType, type(_core.promote))):
             namespace[name] = made.setdefault(value, _core._boundary(value))
         elif isinstance(value, type):
             _guard_methods(value, ["__call__"])

@@ -26,7 +26,11 @@ class _Results:
 
 
 def cond(predicate, then, otherwise, *operands):
-    """then(*operands) where the predicate, a bool[], is true, else otherwise(*operands)."""
+    """then(*operands) where the predicate, a bool[], is true, else otherwise(*operands).
+
+    >>> plait.cond(plait.tensor(3.0) > 2, lambda x: x * 2, lambda x: -x, plait.tensor(5.0))
+    10. : f32[]
+    """
     leaves, structure = _tensors(_with_tensors(operands))
     results = _Results("cond: the branches")
 
@@ -37,7 +41,11 @@ def cond(predicate, then, otherwise, *operands):
 
 
 def switch(index, branches, *operands):
-    """branches[index](*operands); IndexError where there is none of that number."""
+    """branches[index](*operands); IndexError where there is none of that number.
+
+    >>> plait.switch(plait.tensor(1), [plait.sin, plait.square, plait.exp], plait.tensor(3.0))
+    9. : f32[]
+    """
     leaves, structure = _tensors(_with_tensors(operands))
     results = _Results("switch: the branches")
 
@@ -50,13 +58,22 @@ def switch(index, branches, *operands):
 def checkpoints(every=None, memory=None):
     """For loops: their reverse derivative keeps what is carried at every so many steps only, and computes the others
     again. `memory`: so often that what is kept takes so many bytes. With neither, of n steps about the root of n are
-    kept."""
+    kept.
+
+    >>> x = plait.tensor(1.0)
+    >>> plait.grad(lambda x: plait.for_loop(0, 100, lambda i, h: plait.sin(h), x, plait.checkpoints(every=10)))(x)
+    0.00369862 : f32[]
+    """
     return _core._checkpoints(every, memory)
 
 
 def while_loop(test, body, initial, checkpoints=None):
     """body(...body(initial)), for as long as test(carry) is true. A carry keeps its structure, dtypes and ranks; its
-    sizes may change from step to step, and the test may look at them: lambda x: x.shape[0] > 1."""
+    sizes may change from step to step, and the test may look at them: lambda x: x.shape[0] > 1.
+
+    >>> plait.while_loop(lambda x: x < 100, lambda x: x * 2, plait.tensor(3))
+    192 : i64[]
+    """
     leaves, structure = _tensors(initial if isinstance(initial, (float, complex)) else _with_tensors((initial,))[0])
     results = _Results("while_loop: the initial carry and the body")
     results.structure = structure
@@ -71,7 +88,11 @@ def while_loop(test, body, initial, checkpoints=None):
 def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None, unroll=1):
     """body(carry, slice) gives (carry, something), for each slice along the first axis; the last carry, whose type
     stays, and all of the others stacked. `length` is needed where nothing is stacked. In programs `unroll` steps are
-    one of the loop."""
+    one of the loop.
+
+    >>> plait.scan(lambda total, x: (total + x, total * x), plait.tensor(0.0), plait.tensor([1.0, 2.0, 3.0]))
+    (6. : f32[], [0. 2. 9.] : f32[3])
+    """
     initial, stacked = _with_tensors((initial, stacked))
     carries, carry_structure = _tensors(initial)
     slices, slice_structure = _tensors(stacked)
@@ -86,14 +107,22 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
 
 
 def for_loop(first, end, body, initial, checkpoints=None):
-    """body(i, carry) for each i from `first` to before `end`; the last carry."""
+    """body(i, carry) for each i from `first` to before `end`; the last carry.
+
+    >>> plait.for_loop(1, 6, lambda i, product: product * i, plait.tensor(1))
+    120 : i64[]
+    """
     counted = _core.arange(first, end)
     return scan(lambda carry, i: (body(i, carry), ()), initial, counted, checkpoints=checkpoints)[0]
 
 
 def associative_scan(function, elements, axis=0, reverse=False):
     """Running totals of an operation that may be bracketed in any way: function(a, b) is given many pairs at once,
-    along the axis."""
+    along the axis.
+
+    >>> plait.associative_scan(plait.add, plait.tensor([1.0, 2.0, 3.0]))
+    [1. 3. 6.] : f32[3]
+    """
     leaves, structure = _tensors(_with_tensors((elements,))[0])
     results = _Results("associative_scan: the elements and the function")
     results.structure = structure
@@ -138,13 +167,20 @@ def recursive(function):
     Python does; in a trace it is one function of the program, as deep as its values say, and a branch of a `cond`
     that does not recurse says of what type the results are.
 
-        @plait.recursive
-        def factorial(n):
-            return plait.cond(n <= 1, plait.ones_like, lambda n: n * factorial(n - 1), n)
+    >>> @plait.recursive
+    ... def factorial(n):
+    ...     return plait.cond(n <= 1, plait.ones_like, lambda n: n * factorial(n - 1), n)
+    >>> plait.jit(factorial)(plait.tensor(5))
+    120 : i64[]
     """
     return Recursive(function)
 
 
 def map(function, stacked):  # noqa: A001: as in other libraries
-    """The function of each slice along the first axis, one after the other; stacked."""
+    """The function of each slice along the first axis, one after the other; stacked.
+
+    >>> plait.map(lambda row: row / plait.sum(row), plait.tensor([[1.0, 3.0], [2.0, 2.0]]))
+    [[0.25 0.75]
+     [0.5  0.5 ]] : f32[2, 2]
+    """
     return scan(lambda nothing, each: (nothing, function(each)), (), stacked)[1]

@@ -4,7 +4,11 @@ from . import errors
 
 
 class Device:
-    """A processor with the memory that belongs to it."""
+    """A processor with the memory that belongs to it.
+
+    >>> plait.ones(2).device
+    plait.Device('cpu')
+    """
 
     __slots__ = ("_name",)
 

@@ -38,7 +38,11 @@ class IntegerInfo:
 
 
 def finfo(of, /):
-    """The limits of a floating or complex dtype, or of that of a tensor."""
+    """The limits of a floating or complex dtype, or of that of a tensor.
+
+    >>> plait.finfo(plait.f16).max
+    65504.0
+    """
     dtype = _dtype_of(of)
     if dtype.kind not in ("floating", "complex"):
         raise errors.TypeError(f"finfo: {dtype} is no floating dtype")
@@ -48,7 +52,11 @@ def finfo(of, /):
 
 
 def iinfo(of, /):
-    """The limits of an integer dtype, or of that of a tensor."""
+    """The limits of an integer dtype, or of that of a tensor.
+
+    >>> plait.iinfo(plait.i16).min
+    -32768
+    """
     dtype = _dtype_of(of)
     if dtype.kind != "integer":
         raise errors.TypeError(f"iinfo: {dtype} is no integer dtype")
@@ -57,7 +65,11 @@ def iinfo(of, /):
 
 
 def isdtype(dtype, kind):
-    """Whether a dtype is that one, of that kind (such as "integral" or "real floating"), or of one of a tuple of them."""
+    """Whether a dtype is that one, of that kind (such as "integral" or "real floating"), or of one of a tuple of them.
+
+    >>> plait.isdtype(plait.bf16, "real floating"), plait.isdtype(plait.u8, ("signed integer", "bool"))
+    (True, False)
+    """
     if isinstance(kind, tuple):
         return any(isdtype(dtype, each) for each in kind)
     if isinstance(kind, str) and kind in _KINDS:
@@ -69,7 +81,11 @@ def isdtype(dtype, kind):
 
 
 def can_cast(given, to, /):
-    """Whether numbers of a dtype, or of a tensor's, promote to a dtype."""
+    """Whether numbers of a dtype, or of a tensor's, promote to a dtype.
+
+    >>> plait.can_cast(plait.i32, plait.f64), plait.can_cast(plait.f64, plait.i32)
+    (True, False)
+    """
     given, to = _dtype_of(given), DType(to)
     try:
         return given == to or _core.promote(given, to) == to
@@ -78,12 +94,20 @@ def can_cast(given, to, /):
 
 
 def result_type(*given):
-    """The dtype that tensors, dtypes and numbers of Python's have in common."""
+    """The dtype that tensors, dtypes and numbers of Python's have in common.
+
+    >>> plait.result_type(plait.i32, plait.f16, 1.5)
+    plait.f16
+    """
     return _core._promoted([type(each) if type(each) in (bool, int, float, complex) else _dtype_of(each) for each in given])
 
 
 def broadcast_shapes(*shapes):
-    """The shape that all of them stretch to."""
+    """The shape that all of them stretch to.
+
+    >>> plait.broadcast_shapes((4, 1), (3,))
+    (4, 3)
+    """
     return functools.reduce(_stretched, shapes, ())
 
 

@@ -81,7 +81,11 @@ def tensor(data, dtype=None):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """A tensor in the memory of another library's array, whose later changes it would show; with `copy`, of its own."""
+    """A tensor in the memory of another library's array, whose later changes it would show; with `copy`, of its own.
+
+    >>> plait.from_dlpack(np.arange(3.0))
+    [0. 1. 2.] : f64[3]
+    """
     _device(device)
     asked = {} if device is None else {"dl_device": (1, 0)}
     asked |= {} if copy is None else {"copy": copy}
@@ -131,6 +135,21 @@ def _deepcopy(tensor, memo):
     return tensor._share() if tensor.is_traced else tensor._copied()
 
 
+def _astype(tensor, dtype):
+    """The elements as another dtype has them."""
+    return _core.astype(tensor, dtype)
+
+
+def _reshape(tensor, *shape):
+    """The elements in another shape, given as sizes or as one sequence of them; one may be -1."""
+    return _core.reshape(tensor, shape[0] if len(shape) == 1 else shape)
+
+
+def _transposed(tensor):
+    """With its dimensions in reverse order."""
+    return _core.permute_dims(tensor, tuple(range(tensor.ndim))[::-1])
+
+
 Tensor.numpy = to_numpy
 Tensor.__reduce_ex__ = _reduce
 Tensor.__copy__ = Tensor._share
@@ -138,7 +157,7 @@ Tensor.__deepcopy__ = _deepcopy
 _core.DType.__reduce__ = lambda dtype: (_core.DType, (dtype.name,))
 Tensor.__array__ = _array
 Tensor.__array_ufunc__ = None  # so that an array on the left leaves operators to us
-Tensor.astype = lambda tensor, dtype: _core.astype(tensor, dtype)
-Tensor.reshape = lambda tensor, *shape: _core.reshape(tensor, shape[0] if len(shape) == 1 else shape)
-Tensor.T = property(lambda tensor: _core.permute_dims(tensor, tuple(range(tensor.ndim))[::-1]))
-Tensor.mT = property(lambda tensor: _core.matrix_transpose(tensor))
+Tensor.astype = _astype
+Tensor.reshape = _reshape
+Tensor.T = property(_transposed)
+Tensor.mT = property(lambda tensor: _core.matrix_transpose(tensor), doc="Each matrix, of the last two dimensions, transposed.")

@@ -19,7 +19,15 @@ class Module:
                 return x @ self.weight + self.bias
 
     A class that has fields (`scale: plait.Tensor`) and no __init__ gets one as dataclasses do. The gradient by a Module
-    is a Module of that class. Transforms hand functions a Module made anew: one that changes it gives it back."""
+    is a Module of that class. Transforms hand functions a Module made anew: one that changes it gives it back.
+
+    >>> class Scale(plait.Module):
+    ...     factor: plait.Tensor
+    ...     def __call__(self, x):
+    ...         return self.factor * x
+    >>> plait.grad(lambda model, x: model(x))(Scale(plait.tensor(2.0)), plait.tensor(5.0)).factor
+    5. : f32[]
+    """
 
     def __init_subclass__(cls, **named):
         super().__init_subclass__(**named)

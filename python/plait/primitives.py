@@ -7,6 +7,12 @@ from . import _core
 
 @dataclasses.dataclass(frozen=True)
 class Primitive:
+    """A row of the table.
+
+    >>> "partials" in plait.ops()["sin"].rules
+    True
+    """
+
     name: str
     summary: str
     least_operands: int
@@ -27,5 +33,9 @@ class Primitive:
 
 
 def ops():
-    """The primitives by name: what each one takes, which rules it has, what it is checked against."""
+    """The primitives by name: what each one takes, which rules it has, what it is checked against.
+
+    >>> plait.ops()["reduce_sum"].summary
+    'The sum along the axes; 0 of nothing.'
+    """
     return {each["name"]: Primitive(**each) for each in _core._primitives()}

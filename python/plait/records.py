@@ -81,7 +81,15 @@ def record(cls):
             right: "Tree"
 
     `tree.is_there()` is a bool[], `tree.value` a field of one that is there. Built-up trees are leaves of transforms:
-    one function serves trees of any form, and the gradient by a tree is a tree."""
+    one function serves trees of any form, and the gradient by a tree is a tree.
+
+    >>> @plait.record
+    ... class List:
+    ...     value: "f32[]"
+    ...     rest: "List"
+    >>> plait.grad(lambda chain: chain.value * chain.rest.value)(List(3.0, List(4.0)))
+    List(value=4. : f32[], rest=List(value=3. : f32[], rest=List.none()))
+    """
     notes = typing.cast(dict, cls.__dict__.get("__annotations__", {}))
     if not notes:
         raise errors.TypeError(f"record: {cls.__name__} has no fields")

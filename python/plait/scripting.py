@@ -66,16 +66,18 @@ def script(function):
     """The function, whose `if`, `while`, `for`, `break`, `return`, `and`, `a if c else b` and so on may be decided by tensors
     that have no numbers yet: in a trace, in vmap and in jit they are branches and loops of the program.
 
-        @plait.script
-        def collatz(n):
-            steps = 0
-            while n != 1:
-                n = n // 2 if n % 2 == 0 else 3 * n + 1
-                steps += 1
-            return steps
-
     Where nothing is recorded it runs as Python does. What Python's own values decide is unrolled while it is recorded. A
-    function that calls itself where a tensor decides is one of the program, as plait.recursive makes them."""
+    function that calls itself where a tensor decides is one of the program, as plait.recursive makes them.
+
+    >>> @plait.script
+    ... def halvings(x):
+    ...     count = 0
+    ...     while x > 1:
+    ...         x, count = x / 2, count + 1
+    ...     return count
+    >>> plait.jit(halvings)(plait.tensor(100.0))
+    7 : i64[]
+    """
     if isinstance(function, (staticmethod, classmethod)):
         return type(function)(script(function.__func__))
     if not isinstance(function, types.FunctionType):

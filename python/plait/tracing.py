@@ -11,7 +11,12 @@ from .tree import flatten
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """The type of a tensor that is not there yet, as the IR writes it: Spec("f32[n, 3]")."""
+    """The type of a tensor that is not there yet, as the IR writes it: Spec("f32[n, 3]").
+
+    >>> program = plait.trace(lambda x: plait.sum(x, 0))(plait.Spec("f32[n, 3]"))
+    >>> program(plait.ones((4, 3)))
+    [4. 4. 4.] : f32[3]
+    """
 
     type: str
 
@@ -23,7 +28,12 @@ _core._declare_in_trees("leaf", Spec)
 
 
 class Program:
-    """What a function does, as text(), and again on other tensors of the same types."""
+    """What a function does, as text(), and again on other tensors of the same types.
+
+    >>> program = plait.trace(lambda x: x * 2)(plait.tensor(1.0))
+    >>> program(plait.tensor(4.0)), program.grad()(plait.tensor(4.0))
+    (8. : f32[], 2. : f32[])
+    """
 
     def __init__(self, recorded, arguments=None, results=None):
         self._recorded, self._arguments, self._results = recorded, arguments, results
@@ -35,12 +45,15 @@ class Program:
 
     @staticmethod
     def from_bytes(content):
+        """A program as bytes() writes it."""
         return Program(_core.RecordedProgram.from_bytes(content))
 
     def text(self):
+        """The program in the words of the IR, with your own lines."""
         return self._recorded.text()
 
     def bytes(self):
+        """The program in its compact form."""
         return self._recorded.bytes()
 
     def grad(self, by=0, with_value=False, stop_gradients=()):
@@ -72,7 +85,12 @@ class Program:
 
 
 def trace(function, name=None):
-    """trace(f)(*args) records what f does with tensors of these types."""
+    """trace(f)(*args) records what f does with tensors of these types.
+
+    >>> program = plait.trace(lambda x: plait.exp(x) * 2)(plait.tensor([0.0, 1.0]))
+    >>> program(plait.tensor([1.0, 0.0]))
+    [5.4365635 2.       ] : f32[2]
+    """
 
     @functools.wraps(function)
     def traced(*arguments):

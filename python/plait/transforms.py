@@ -19,7 +19,12 @@ def _tensors(tree):
 def vjp(function, *arguments, has_aux=False):
     """The result of function(*arguments), and a function from its cotangent to those of the arguments, a tuple.
 
-    With has_aux the function gives (result, aux), and vjp gives (result, pull, aux)."""
+    With has_aux the function gives (result, aux), and vjp gives (result, pull, aux).
+
+    >>> value, pull = plait.vjp(lambda x, y: x * y, plait.tensor(2.0), plait.tensor(3.0))
+    >>> pull(plait.tensor(1.0))
+    (3. : f32[], 2. : f32[])
+    """
     level = _core._Pullback()
     try:
         leaves, structure = _tensors(_with_tensors(arguments))
@@ -57,7 +62,11 @@ def _passed(level, tree):
 
 
 def jvp(function, primals, tangents, has_aux=False):
-    """The result of function(*primals) and its tangent. A tangent of None is zero."""
+    """The result of function(*primals) and its tangent. A tangent of None is zero.
+
+    >>> plait.jvp(plait.square, (plait.tensor(3.0),), (plait.tensor(1.0),))
+    (9. : f32[], 6. : f32[])
+    """
     level = _core._Pushforward()
     try:
         primals, tangents = _with_tensors(primals), tuple(tangents)
@@ -77,7 +86,12 @@ def jvp(function, primals, tangents, has_aux=False):
 
 
 def linearize(function, *primals):
-    """The result, and what is linear there: tangents to the result's tangent, without running the function again."""
+    """The result, and what is linear there: tangents to the result's tangent, without running the function again.
+
+    >>> value, along = plait.linearize(plait.square, plait.tensor(3.0))
+    >>> value, along(plait.tensor(1.0))
+    (9. : f32[], 6. : f32[])
+    """
     level = _core._Pullback()
     try:
         primals = _with_tensors(primals)
@@ -96,7 +110,11 @@ def linearize(function, *primals):
 
 def linear_transpose(function, *arguments):
     """The transpose of a linear function: from the cotangent of its result to those of its arguments, a tuple. Of the
-    arguments the types matter only. ValueError where the function is not linear; in a trace that is not seen."""
+    arguments the types matter only. ValueError where the function is not linear; in a trace that is not seen.
+
+    >>> plait.linear_transpose(lambda x: plait.stack([x, 2 * x]), plait.tensor(0.0))(plait.tensor([1.0, 1.0]))
+    (3. : f32[],)
+    """
     leaves, structure = _tensors(_with_tensors(arguments))
     zeros = structure.unflatten([_core.zeros_like(leaf) for leaf in leaves])
     _, pull = vjp(function, *zeros)
@@ -137,7 +155,15 @@ class _Custom:
 
 class custom_vjp(_Custom):
     """`@custom_vjp`, then `f.defvjp(forward, backward)`: forward(*args) gives (result, kept), backward(kept, cotangent)
-    the tuple of the arguments' cotangents, None for one that has none. Serves forward mode and every order too."""
+    the tuple of the arguments' cotangents, None for one that has none. Serves forward mode and every order too.
+
+    >>> @plait.custom_vjp
+    ... def clipped(x):
+    ...     return plait.clip(x, 0, 1)
+    >>> _ = clipped.defvjp(lambda x: (plait.clip(x, 0, 1), ()), lambda kept, cotangent: (cotangent,))
+    >>> plait.grad(clipped)(plait.tensor(5.0))
+    1. : f32[]
+    """
 
     def defvjp(self, forward, backward):
         self._forward, self._backward = forward, backward
@@ -171,7 +197,15 @@ class custom_vjp(_Custom):
 
 class custom_jvp(_Custom):
     """`@custom_jvp`, then `f.defjvp(rule)`: rule(primals, tangents) gives (result, tangent), the latter linear in the
-    tangents. Serves reverse mode and every order too."""
+    tangents. Serves reverse mode and every order too.
+
+    >>> @plait.custom_jvp
+    ... def clipped(x):
+    ...     return plait.clip(x, 0, 1)
+    >>> _ = clipped.defjvp(lambda primals, tangents: (plait.clip(*primals, 0, 1), tangents[0]))
+    >>> plait.grad(clipped)(plait.tensor(5.0))
+    1. : f32[]
+    """
 
     def defjvp(self, rule):
         self._rule = rule
@@ -215,7 +249,11 @@ def _tangents(primals, tangents):
 def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
     """A function that gives (value, gradient): by one argument, or a tuple by several.
 
-    With has_aux the function gives (value, aux), and this ((value, aux), gradient)."""
+    With has_aux the function gives (value, aux), and this ((value, aux), gradient).
+
+    >>> plait.value_and_grad(lambda x, y: x * y, argnums=(0, 1))(plait.tensor(2.0), plait.tensor(3.0))
+    (6. : f32[], (3. : f32[], 2. : f32[]))
+    """
     several = isinstance(argnums, (tuple, list))
     wanted = [int(number) for number in argnums] if several else [int(argnums)]
 
@@ -253,7 +291,11 @@ def _place(number, count):
 
 
 def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
-    """A function that gives the gradient of `function`, which gives one real number. With has_aux (gradient, aux)."""
+    """A function that gives the gradient of `function`, which gives one real number. With has_aux (gradient, aux).
+
+    >>> plait.grad(lambda x: plait.sum(x**3))(plait.tensor([1.0, 2.0]))
+    [ 3. 12.] : f32[2]
+    """
     both = value_and_grad(function, argnums, has_aux, holomorphic, allow_int)
 
     @functools.wraps(function)
@@ -265,7 +307,12 @@ def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False)
 
 
 def gradient(result, inputs, cotangent=None, *, create_graph=False, retain_graph=False, allow_unused=False, stop_at=()):
-    """The gradient of a result by a tensor that it was made of, or a list by several (the tape habit)."""
+    """The gradient of a result by a tensor that it was made of, or a list by several (the tape habit).
+
+    >>> x = plait.tensor(3.0).requires_grad()
+    >>> plait.gradient(x * x, x)
+    6. : f32[]
+    """
     several = isinstance(inputs, (list, tuple))
     given = _core._gradient(result, list(inputs) if several else [inputs], cotangent, create_graph,
                             retain_graph, allow_unused, list(stop_at))
@@ -273,7 +320,14 @@ def gradient(result, inputs, cotangent=None, *, create_graph=False, retain_graph
 
 
 class Tape:
-    """Follows what is computed with tensors that it watches. `with Tape() as tape:`; tapes nest."""
+    """Follows what is computed with tensors that it watches. `with Tape() as tape:`; tapes nest.
+
+    >>> with plait.Tape() as tape:
+    ...     x = tape.watch(plait.tensor(3.0))
+    ...     y = x * x
+    >>> tape.gradient(y, x)
+    6. : f32[]
+    """
 
     def __init__(self, persistent=False):
         self._tape = _core._Tape(persistent)
@@ -296,7 +350,15 @@ class Tape:
 
 
 class no_grad:
-    """`with no_grad():`, or as a decorator: nothing is followed for derivatives that were begun before."""
+    """`with no_grad():`, or as a decorator: nothing is followed for derivatives that were begun before.
+
+    >>> x = plait.tensor(3.0).requires_grad()
+    >>> with plait.no_grad():
+    ...     y = x * x
+    >>> (x + y).backward()
+    >>> x.grad
+    1. : f32[]
+    """
 
     def __enter__(self):
         self._pause = _core._no_grad()
@@ -318,7 +380,11 @@ def remat(function=None, *, policy="nothing", names=()):
     """The function, whose inner values are computed again when a derivative needs them, instead of being kept.
 
     policy="dots" keeps the results of products, policy="names" what checkpoint_name(x, name) gave one of the names,
-    "everything" all. What is done again are the operations; Python code runs once. Also a decorator."""
+    "everything" all. What is done again are the operations; Python code runs once. Also a decorator.
+
+    >>> plait.grad(plait.remat(lambda x: plait.sum(plait.sin(plait.sin(x)))))(plait.tensor([0.0, 1.0]))
+    [1.         0.36003947] : f32[2]
+    """
     if function is None:
         return functools.partial(remat, policy=policy, names=names)
 
@@ -341,7 +407,12 @@ def remat(function=None, *, policy="nothing", names=()):
 class autocast:
     """`with autocast():`, or as a decorator: products in bf16 (or f16), sums and exponentials in f32.
 
-    `narrow` and `wide` are the names of the primitives that are, in place of the usual ones."""
+    `narrow` and `wide` are the names of the primitives that are, in place of the usual ones.
+
+    >>> with plait.autocast():
+    ...     (plait.ones((2, 2)) @ plait.ones((2, 2))).dtype
+    plait.bf16
+    """
 
     def __init__(self, dtype=_core.bf16, *, narrow=None, wide=None):
         self._options = (dtype, narrow, wide)
@@ -379,7 +450,11 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
     The axes are integers, None for what is the same for all samples, or trees of both, as the arguments (a tuple) and
     the result are. `size` is the number of samples, needed where no argument says it. The function is recorded once,
     for one sample: what it computes has no numbers then. Along an axis that has a name it may bring together what the
-    samples have: all_reduce_sum(x, "batch"), axis_index("batch") and so on."""
+    samples have: all_reduce_sum(x, "batch"), axis_index("batch") and so on.
+
+    >>> plait.vmap(plait.dot, in_axes=(0, None))(plait.tensor([[1.0, 2.0], [3.0, 4.0]]), plait.tensor([1.0, 1.0]))
+    [3. 7.] : f32[2]
+    """
 
     @functools.wraps(function)
     def of_many(*arguments):
@@ -407,7 +482,12 @@ def _units(like):
 
 
 def jacfwd(function):
-    """The derivative of each element of function(x) by each of x, all columns at once: where x is small."""
+    """The derivative of each element of function(x) by each of x, all columns at once: where x is small.
+
+    >>> plait.jacfwd(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
+    [[4. 0.]
+     [3. 2.]] : f32[2, 2]
+    """
 
     @functools.wraps(function)
     def matrix_of(x):
@@ -419,7 +499,12 @@ def jacfwd(function):
 
 
 def jacrev(function):
-    """The derivative of each element of function(x) by each of x, all rows at once: where function(x) is small."""
+    """The derivative of each element of function(x) by each of x, all rows at once: where function(x) is small.
+
+    >>> plait.jacrev(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
+    [[4. 0.]
+     [3. 2.]] : f32[2, 2]
+    """
 
     @functools.wraps(function)
     def matrix_of(x):
@@ -431,10 +516,19 @@ def jacrev(function):
 
 
 def hessian(function):
-    """The second derivatives of a number by a tensor: its shape twice."""
+    """The second derivatives of a number by a tensor: its shape twice.
+
+    >>> plait.hessian(lambda x: plait.prod(x))(plait.tensor([2.0, 3.0]))
+    [[0. 1.]
+     [1. 0.]] : f32[2, 2]
+    """
     return jacfwd(grad(function))
 
 
 def hvp(function, primals, tangents):
-    """The product of the second derivatives with a vector, without making the matrix; primals and tangents are trees."""
+    """The product of the second derivatives with a vector, without making the matrix; primals and tangents are trees.
+
+    >>> plait.hvp(lambda x: plait.sum(x**3), plait.tensor([1.0, 2.0]), plait.tensor([1.0, 1.0]))
+    [ 6. 12.] : f32[2]
+    """
     return jvp(grad(function), (primals,), (tangents,))[1]

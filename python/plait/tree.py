@@ -8,33 +8,58 @@ from ._core import Structure  # noqa: F401
 
 
 def flatten(tree):
-    """The leaves, a list, and the structure."""
+    """The leaves, a list, and the structure.
+
+    >>> plait.tree.flatten({"a": plait.tensor(1.0), "b": [plait.tensor(2.0), "fixed"]})
+    ([1. : f32[], 2. : f32[]], {'a': *, 'b': [*, 'fixed']})
+    """
     return _core._flatten(tree)
 
 
 def unflatten(structure, leaves):
-    """The tree of that structure with these leaves."""
+    """The tree of that structure with these leaves.
+
+    >>> leaves, structure = plait.tree.flatten({"a": plait.tensor(1.0), "b": 2})
+    >>> plait.tree.unflatten(structure, [plait.tensor(7.0)])
+    {'a': 7. : f32[], 'b': 2}
+    """
     return structure.unflatten(leaves)
 
 
 def leaves(tree):
-    """The leaves in order."""
+    """The leaves in order.
+
+    >>> plait.tree.leaves({"a": plait.tensor(1.0), "b": (plait.tensor(2.0), None)})
+    [1. : f32[], 2. : f32[]]
+    """
     return flatten(tree)[0]
 
 
 def leaves_with_paths(tree):
-    """(path, leaf) for each leaf, such as ("blocks.3.norm1.scale", x)."""
+    """(path, leaf) for each leaf, such as ("blocks.3.norm1.scale", x).
+
+    >>> plait.tree.leaves_with_paths({"layers": [{"weight": plait.tensor(1.0)}]})
+    [('layers.0.weight', 1. : f32[])]
+    """
     found, form = flatten(tree)
     return list(zip(form.paths, found))
 
 
 def structure(tree):
-    """The tree without its leaves."""
+    """The tree without its leaves.
+
+    >>> plait.tree.structure({"a": plait.tensor(1.0), "b": [plait.tensor(2.0), "fixed"]})
+    {'a': *, 'b': [*, 'fixed']}
+    """
     return flatten(tree)[1]
 
 
 def map(function, tree, *others):  # noqa: A001: as in other libraries
-    """The tree with function(leaf, leaves of the others in its place...) in the place of each leaf."""
+    """The tree with function(leaf, leaves of the others in its place...) in the place of each leaf.
+
+    >>> plait.tree.map(lambda p, g: p - 0.5 * g, {"w": plait.tensor(1.0)}, {"w": plait.tensor(4.0)})
+    {'w': -1. : f32[]}
+    """
     first, form = flatten(tree)
     columns = [first]
     for i, other in enumerate(others):

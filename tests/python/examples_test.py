@@ -59,7 +59,7 @@ class Pages(unittest.TestCase):
 
     def test_a_page_says_all_of_a_function(self):
         page = self.pages.page("divide")
-        for part in ("plait.divide(a, b)", "a / b; of integers f32.", "Tensor divide(const Operand& a, const Operand& b);",
+        for part in ("plait.divide(a: ArrayLike, b: ArrayLike) -> Tensor", "a / b; of integers f32.", "Tensor divide(const Operand& a, const Operand& b);",
                      ">>> plait.divide(", "%2 = divide %arg0, %1 : f32[3]", "| integer (i8, i16, i32, i64, u8, u16, u32, u64), bool | f32 |",
                      "[`broadcast`](broadcast.md)", "## The primitive `divide`", "numpy.divide"):
             self.assertIn(part, page)
@@ -69,7 +69,7 @@ class Pages(unittest.TestCase):
 
     def test_overloads_stand_one_after_another(self):
         calls = [call for call, _ in docs.signatures("random.permutation")]
-        self.assertEqual(calls, ["plait.random.permutation(key, count)", "plait.random.permutation(count)"])
+        self.assertEqual(calls, ["plait.random.permutation(key: ArrayLike, count: Size) -> Tensor", "plait.random.permutation(count: Size) -> Tensor"])
 
     def test_links_lead_somewhere(self):
         self.pages.write()
