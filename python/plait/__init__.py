@@ -3,6 +3,18 @@
 import os as _os
 
 
+# Shared libraries of Debian's that a wheel does not carry, and their packages.
+_PACKAGES = {"libdnnl": "libdnnl2", "libopenblas": "libopenblas0-serial", "libfmt": "libfmt9", "libdw": "libdw1", "libz": "zlib1g",
+             "libgomp": "libgomp1", "libgfortran": "libgfortran5", "libstdc++": "libstdc++6"}
+
+
+def _say_what_is_missing(error):
+    name = str(error).split(".so")[0]
+    if name in _PACKAGES and "cannot open shared object file" in str(error):
+        raise ImportError(f"Plait needs {str(error).split(':')[0]}, of the Debian package {_PACKAGES[name]}\n  hint: apt install "
+                          f"{_PACKAGES[name]}", name="plait") from error
+
+
 def _load_core():
     """OpenBLAS takes processors that are newer than itself for the oldest ones, with kernels that are slow and, for single
     precision, fail. It looks when it is loaded, so it is told then what the processor has."""
@@ -19,6 +31,9 @@ def _load_core():
         _os.environ[name] = core
     try:
         from . import _core  # noqa: F401
+    except ImportError as error:
+        _say_what_is_missing(error)
+        raise
     finally:
         if tell:
             del _os.environ[name]

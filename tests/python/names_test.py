@@ -29,6 +29,11 @@ class Suggestions(unittest.TestCase):
         with self.assertRaises(ImportError):
             from plait import sofmax  # noqa: F401
 
+    def test_libraries_of_debian(self):
+        with self.assertRaisesRegex(ImportError, "needs libdnnl.so.2, of the Debian package libdnnl2"):
+            plait._say_what_is_missing(ImportError("libdnnl.so.2: cannot open shared object file: No such file or directory"))
+        plait._say_what_is_missing(ImportError("another fault"))  # is as it was
+
     def test_attributes_of_tensors(self):
         x = plait.zeros(3)
         self.refused(AttributeError, "did you mean shape?", lambda: x.shpe)
