@@ -1,0 +1,70 @@
+"""docs/python.md: in each row of its tables both libraries give the same."""
+
+import os
+import pathlib
+import re
+import unittest
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+import plait as pl  # noqa: E402
+import torch  # noqa: E402
+
+PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+RANDOM = np.random.default_rng(7)
+GIVEN = {"a": RANDOM.normal(size=(3, 4)).astype(np.float32), "x": RANDOM.normal(size=(3, 4)).astype(np.float32),
+         "y": RANDOM.normal(size=(3, 4)).astype(np.float32), "v": RANDOM.normal(size=6).astype(np.float32), "i": np.array([3, 0, 3, 5, 1, 3]),
+         "i3": np.array([2, 0, 2]), "j": np.array([[1, 0], [3, 3], [2, 1]]), "image": RANDOM.normal(size=(2, 3, 6, 6)).astype(np.float32),
+         "kernel": RANDOM.normal(size=(5, 3, 3, 3)).astype(np.float32), "q": RANDOM.normal(size=(2, 4, 5, 8)).astype(np.float32)}
+
+
+def backward_of(x):
+    x = x.clone().requires_grad_()
+    x.sin().sum().backward()
+    return x.grad
+
+
+LIBRARIES = {"NumPy": ({"np": np}, lambda x: x),
+             "PyTorch": ({"torch": torch, "F": torch.nn.functional, "backward_of": backward_of}, torch.from_numpy),
+             "JAX": ({"jax": jax, "jnp": jnp}, jnp.asarray)}
+
+
+def rows():
+    """(library, what is said there, what is said here) of each."""
+    for library, table in re.findall(r"^### If you know (\w+)\n(.*?)(?=^###|\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S):
+        for theirs, ours in re.findall(r"^\| `(.+?)` \| `(.+?)` \|$", table, re.M):
+            yield library, theirs, ours
+
+
+def leaves(result):
+    if isinstance(result, dict):
+        return [leaf for each in result.values() for leaf in leaves(each)]
+    if isinstance(result, (tuple, list)):
+        return [leaf for each in result for leaf in leaves(each)]
+    return [np.asarray(result.detach() if isinstance(result, torch.Tensor) else result)]
+
+
+class Phrases(unittest.TestCase):
+    def test_both_give_the_same(self):
+        for library, theirs, ours in rows():
+            with self.subTest(f"{library}: {theirs}"):
+                names, of = LIBRARIES[library]
+                kept = {"a": GIVEN["a"]}
+                expected = leaves(eval(theirs, {**names, **{name: of(value) for name, value in GIVEN.items()}, **kept}))  # noqa: S307
+                found = leaves(eval(ours, {"pl": pl, **{name: pl.asarray(value) for name, value in GIVEN.items()}, **kept}))  # noqa: S307
+                self.assertEqual(len(found), len(expected))
+                for mine, other in zip(found, expected):
+                    self.assertEqual(mine.shape, other.shape)
+                    self.assertEqual(mine.dtype.kind, other.dtype.kind)
+                    np.testing.assert_allclose(mine, other, rtol=1e-4, atol=1e-5)
+
+    def test_each_library_has_a_table(self):
+        count = {library: sum(of == library for of, _, _ in rows()) for library in LIBRARIES}
+        self.assertTrue(all(each >= 20 for each in count.values()), count)
+
+
+if __name__ == "__main__":
+    unittest.main()
