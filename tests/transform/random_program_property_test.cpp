@@ -20,8 +20,10 @@ namespace {
 
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kPrograms = 100;
+constexpr size_t kWrongRules = 1;  // to bring a program down takes minutes here
 #else
 constexpr int kPrograms = 2000;
+constexpr size_t kWrongRules = 5;
 #endif
 
 TEST(RandomProgram, DerivativesAgree) {
@@ -109,7 +111,8 @@ StepKind kind_of(const WrongRule& wrong) {
 }
 
 TEST(RandomProgram, WrongRulesAreNoticed) {
-  for (const WrongRule& wrong : wrong_rules()) {
+  const std::vector<WrongRule> rules = wrong_rules();
+  for (const WrongRule& wrong : std::span(rules).first(kWrongRules)) {
     std::vector<StepKind> kinds = step_kinds();
     kinds.insert(kinds.begin() + kinds.size() / 2, kind_of(wrong));
     Block smallest;
