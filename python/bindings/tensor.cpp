@@ -44,6 +44,14 @@ constexpr Operator kOperators[] = {
     {"ge", greater_equal, false},
 };
 
+// Whether a few elements are all that there is to compute: to hand Python's lock to other threads
+// and to take it back would take longer.
+bool is_short(const Tensor& x) {
+  constexpr int64_t kFew = 1024;
+  return !x.is_traced() && !x.derivation() && x.is_array() && x.array().element_count() <= kFew;
+}
+bool is_short(const Operand& x) { return !x.is_tensor() || is_short(x.tensor()); }
+
 // What is no operand leaves the operation to the other object's class.
 nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, bool reflected) {
   if (is_item(other)) return nb::borrow(Py_NotImplemented);
@@ -60,7 +68,8 @@ nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, 
     result = computed([&] { return reflected ? matmul(theirs, mine) : matmul(mine, theirs); });
   } else {
     const Operand theirs = operand->get();
-    result = computed([&] { return reflected ? of(theirs, mine) : of(mine, theirs); });
+    const auto run = [&] { return reflected ? of(theirs, mine) : of(mine, theirs); };
+    result = is_short(mine) && is_short(theirs) ? run() : computed(run);
   }
   return nb::cast(std::move(result));
 }
