@@ -11,6 +11,7 @@
 
 #include <nanobind/nanobind.h>
 
+#include "plait/core/error.h"
 #include "plait/ir/primitive.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reduce.h"
@@ -59,6 +60,7 @@ void set_python_error();
 nb::object with_example(nb::object text, nb::handle module, const char* name);
 // The one of the names that looks most like it; "" where none does.
 std::string nearest_name(const std::string& name, nb::handle names);
+TypeError no_argument(std::string_view function, const std::string& name, nb::handle names);
 
 // Throws what passed through Python as this error again, if it is such.
 void rethrow_passing(const nb::python_error& error);

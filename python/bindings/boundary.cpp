@@ -62,10 +62,32 @@ void leave_own_lines_out() {
   PyErr_Restore(type, value, first);
 }
 
+// Where the function itself was called by a name that it does not have, which Python says as soon
+// as it is called: as functions of C++ say it.
+void expect_known_keywords(nb::handle function) {
+  PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+  PyErr_Fetch(&type, &value, &traceback);
+  const nb::object text = value == nullptr ? nb::object() : nb::steal(PyObject_Str(value));
+  PyErr_Restore(type, value, traceback);
+  if (type != PyExc_TypeError || traceback != nullptr || !text.is_valid()) return;
+  const std::string_view said = PyUnicode_AsUTF8(text.ptr());
+  constexpr std::string_view kUnexpected = "() got an unexpected keyword argument '";
+  const size_t at = said.find(kUnexpected);
+  if (at == std::string_view::npos) return;
+  const std::string_view name = said.substr(at + kUnexpected.size());
+  PyErr_Clear();
+  const nb::object signature = nb::module_::import_("inspect").attr("signature")(function);
+  throw no_argument(nb::str(nb::object(function.attr("__name__"))).c_str(),
+                    std::string(name.substr(0, name.find('\''))),
+                    nb::list(nb::object(signature.attr("parameters"))))
+      .at(Location::of_caller());
+}
+
 PyObject* entered(PyObject* self, PyObject* const* given, size_t count, PyObject* names) {
   PyObject* result = PyObject_Vectorcall(boundary_of(self).function, given, count, names);
   if (result == nullptr) {
     try {
+      expect_known_keywords(boundary_of(self).function);
       leave_own_lines_out();
     } catch (...) {
       set_python_error();

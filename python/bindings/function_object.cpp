@@ -116,10 +116,10 @@ std::string shown_call(const Overload& overload) {
     if (place == parameters.size()) {
       nb::list names;
       for (const Parameter& each : parameters) names.append(each.key);
-      const std::string near = nearest_name(name, names);
-      if (near.empty()) throw refused(fmt::format("there is no argument '{}'", name));
-      throw TypeError("{}: there is no argument '{}'", overload.name, name)
-          .hint(fmt::format("did you mean '{}'?", near));
+      if (nearest_name(name, names).empty()) {
+        throw refused(fmt::format("there is no argument '{}'", name));
+      }
+      throw no_argument(overload.name, name, names);
     }
     if (is_given[place]) throw refused(fmt::format("{} is given twice", name));
     is_given[place] = true;
@@ -268,6 +268,13 @@ nb::object public_module_of(const nb::module_& module) {
 }
 
 }  // namespace
+
+TypeError no_argument(std::string_view function, const std::string& name, nb::handle names) {
+  TypeError error("{}: there is no argument '{}'", function, name);
+  const std::string near = nearest_name(name, names);
+  if (!near.empty()) error.set_hint(fmt::format("did you mean '{}'?", near));
+  return error;
+}
 
 nb::object with_example(nb::object text, nb::handle module, const char* name) {
   return nb::module_::import_("plait.manual").attr("with_example")(text, module, name);

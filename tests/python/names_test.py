@@ -1,5 +1,6 @@
 """A name that is not there suggests the nearest, and a traceback ends in the user's own line."""
 
+import builtins
 import inspect
 import pickle
 import subprocess
@@ -28,6 +29,15 @@ class Suggestions(unittest.TestCase):
         self.assertFalse(hasattr(plait, "__path_of_nothing__"))
         with self.assertRaises(ImportError):
             from plait import sofmax  # noqa: F401
+
+    def test_arguments_of_functions_of_python(self):
+        self.refused(TypeError, "jit: there is no argument 'donat'", lambda: plait.jit(plait.sin, donat=1))
+        self.refused(TypeError, "did you mean 'donate'?", lambda: plait.jit(plait.sin, donat=1))
+        self.refused(TypeError, "did you mean 'in_axes'?", lambda: plait.vmap(plait.sin, in_axis=1))
+        self.refused(TypeError, "did you mean 'axis'?", lambda: plait.softmax(plait.ones(2), axes=1))
+        self.refused(TypeError, "did you mean 'has_aux'?", lambda: plait.grad(plait.sin, hasaux=True))
+        with self.assertRaisesRegex(builtins.TypeError, "unexpected keyword argument 'x'"):  # of the user's own function
+            plait.remat(lambda: plait.ones(()))(x=1)
 
     def test_libraries_of_debian(self):
         with self.assertRaisesRegex(ImportError, "needs libdnnl.so.2, of the Debian package libdnnl2"):
