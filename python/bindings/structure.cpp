@@ -139,10 +139,8 @@ bool are_equal(const nb::object& a, const nb::object& b) {
   return equal != 0;
 }
 
-nb::object fields_of_class(nb::handle type) { return type.attr("__dataclass_fields__"); }
-
 nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects& children) {
-  const nb::object fields = fields_of_class(type);
+  const nb::object fields = type.attr("__dataclass_fields__");
   nb::dict to_init;
   Objects later;  // name and value in turn
   for (size_t i = 0; i < children.size(); ++i) {
@@ -166,13 +164,6 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
                     const Objects& children) {
   using Kind = Structure::Kind;
   const auto count = static_cast<Py_ssize_t>(children.size());
-  const auto as_tuple = [&] {
-    nb::object tuple = checked(PyTuple_New(count));
-    for (Py_ssize_t i = 0; i < count; ++i) {
-      PyTuple_SET_ITEM(tuple.ptr(), i, nb::object(children[i]).release().ptr());
-    }
-    return tuple;
-  };
   const auto set_entries = [&](PyObject* dict) {
     for (Py_ssize_t i = 0; i < count; ++i) {
       if (PyDict_SetItem(dict, PyTuple_GET_ITEM(names.ptr(), i), children[i].ptr()) != 0) {
@@ -194,7 +185,10 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
   }
   if (kind == Kind::dataclass) return new_dataclass(type, names, children);
   if (kind == Kind::record) return type.attr("_of")(children[0]);
-  nb::object tuple = as_tuple();
+  nb::object tuple = checked(PyTuple_New(count));
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyTuple_SET_ITEM(tuple.ptr(), i, nb::object(children[i]).release().ptr());
+  }
   if (type.is(nb::handle(reinterpret_cast<PyObject*>(&PyTuple_Type)))) return tuple;
   if (kind == Kind::sequence) return type(tuple);
   return checked(PyObject_CallObject(type.ptr(), tuple.ptr()));
@@ -345,7 +339,6 @@ class Structure::Walk {
       inside += text();
     }
     if (node.kind == Kind::dict) return "{" + inside + "}";
-    if (PyList_Check(node.type.ptr()) != 0) return "[" + inside + "]";
     const std::string name = nb::cast<std::string>(node.type.attr("__name__"));
     if (name == "list") return "[" + inside + "]";
     if (name == "tuple") return "(" + inside + (node.count == 1 ? ",)" : ")");

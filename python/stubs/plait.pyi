@@ -1,4 +1,5 @@
 import builtins
+import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, NoReturn, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
@@ -24,7 +25,7 @@ Size: TypeAlias = "int | Dim"
 ArrayLike: TypeAlias = "Tensor | complex | Dim | _HasArrayInterface"
 DTypeLike: TypeAlias = "DType | str | type | np.dtype[Any]"
 _Nested: TypeAlias = "complex | Tensor | Sequence[_Nested]"
-_Index: TypeAlias = "int | Dim | builtins.slice | None | Tensor | npt.NDArray[Any] | Sequence[Any]"  # and the ellipsis
+_Index: TypeAlias = "int | Dim | builtins.slice | types.EllipsisType | None | Tensor | npt.NDArray[Any] | Sequence[Any]"
 
 class DType:
     def __init__(self, name: DTypeLike) -> None: ...

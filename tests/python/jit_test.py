@@ -1,6 +1,9 @@
 """jit in Python: the same as without it, and beside torch.compile and jax.jit."""
 
+import gc
+import textwrap
 import unittest
+import weakref
 
 import numpy as np
 import plait as pl
@@ -15,6 +18,77 @@ def same(test, a, b):
 
 
 class Jit(unittest.TestCase):
+    def test_calls_that_look_alike(self):
+        """They are known at a glance, which sees whatever is another one than it was."""
+        found = {"pl": pl}
+        exec(textwrap.dedent("""
+            offset, factor, label = 1.0, 3, {"name": "a"}
+            def helper(x):
+                return x + offset
+            def make(shift):
+                def f(model, x, mode="a", *, power=2):
+                    y = helper(x) * factor ** power + model["w"] * model["layers"][0] + shift
+                    y = y if mode == "a" else -y
+                    return {"y": y, "n": len(model["layers"]), "label": label["name"]}
+                def set_shift(value):
+                    nonlocal shift
+                    shift = value
+                return f, set_shift
+            """), found)
+        f, set_shift = found["make"](pl.tensor(0.5))
+        jitted = pl.jit(f)
+        model = {"w": pl.tensor([1.0, 2.0]), "layers": [pl.tensor(2.0)]}
+        x = pl.tensor([3.0, 4.0])
+
+        def swapped():
+            model["w"], model["layers"] = model.pop("w") + 1, [pl.tensor(5.0)]
+
+        def redefined():
+            found["helper"] = lambda x: x - found["offset"]
+
+        def recoded():
+            f.__code__ = found["make"](pl.tensor(0.5))[0].__code__.replace(co_name="g")
+
+        changes = [lambda: None, lambda: found.update(offset=2.0), lambda: found.update(factor=2), lambda: found["label"].update(name="b"),
+                   lambda: set_shift(pl.tensor(0.25)), lambda: set_shift(4.0), lambda: model["layers"].append(pl.tensor(1.0)), lambda: model.update(w=pl.tensor(2.0)),
+                   swapped, redefined, lambda: found.pop("offset"), lambda: found.update(offset=7.0), recoded, lambda: f.__kwdefaults__.update(power=1),
+                   lambda: setattr(f, "__defaults__", ("b",)), lambda: model.update(more=pl.tensor(0.0))]
+        for number, change in enumerate(changes):
+            change()
+            if "offset" not in found:
+                for _ in range(3):
+                    with self.assertRaises(KeyError):
+                        jitted(model, x)
+                continue
+            for _ in range(4):
+                with self.subTest(number):
+                    ours, plain = jitted(model, x), f(model, x)
+                    np.testing.assert_allclose(ours["y"], plain["y"], rtol=1e-6)
+                    self.assertEqual((ours["n"], ours["label"]), (plain["n"], plain["label"]))
+        for arguments, named in (((model, x, "a"), {}), ((model,), {"x": x}), ((model, 2.5), {}), ((model, x), {"power": 3, "mode": "a"})):
+            for _ in range(4):
+                np.testing.assert_allclose(jitted(*arguments, **named)["y"], f(*arguments, **named)["y"], rtol=1e-6)
+
+    def test_nothing_holds_what_is_gone(self):
+        """Neither arguments nor functions that call themselves by their closure."""
+        class Here:
+            pass
+
+        def made():
+            here = Here()
+
+            @pl.jit
+            def f(x):
+                return x * 2 if here and f else x
+
+            for _ in range(4):
+                f(pl.ones(3))
+            return weakref.ref(here), weakref.ref(f)
+
+        references = made()
+        gc.collect()
+        self.assertEqual([each() for each in references], [None, None])
+
     def test_records_once(self):
         runs = []
 

@@ -1,6 +1,7 @@
 """Modules as trees, in every transform; training beside PyTorch."""
 
 import copy
+import collections
 import dataclasses
 import pickle
 import unittest
@@ -104,6 +105,33 @@ class Modules(unittest.TestCase):
         self.assertEqual([path for path, _ in pl.tree.leaves_with_paths(tree)], ["z.0", "a.0.a", "a.1", "n.scale"])
         mapped = pl.tree.map(lambda leaf: leaf.shape[0], tree)
         self.assertEqual((mapped["z"], mapped["a"][0], mapped["a"][1], mapped["n"].scale), ([2, None], Pair(1, 3), 3, 4))
+
+    def test_strange_trees(self):
+        @dataclasses.dataclass(frozen=True)
+        class Counted:
+            part: object
+            count: int = dataclasses.field(init=False, default=7)
+
+        one = pl.ones(2)
+        for tree in (collections.OrderedDict(a=one, b=2), Counted(one), (one, {"set"}, np.float32, float("nan")), [[[[one]]]], (), {1: one, "1": one}):
+            leaves, structure = pl.tree.flatten(tree)
+            again = structure.unflatten(leaves)
+            if not isinstance(tree, tuple) or tree == ():
+                self.assertEqual(repr(again), repr(dict(tree) if isinstance(tree, dict) else tree))
+            self.assertEqual(structure, pl.tree.structure(again))
+            self.assertEqual(hash(structure), hash(pl.tree.structure(again)))
+            self.assertEqual(len(structure), len(leaves))
+        deep = one
+        for _ in range(500):
+            deep = [deep]
+        self.assertEqual(pl.tree.structure(deep).paths, (".".join("0" * 500),))
+        endless = []
+        endless.append(endless)
+        with self.assertRaises(RecursionError):
+            pl.tree.flatten(endless)
+        with self.assertRaisesRegex(TypeError, "0.x is a bytearray"):
+            hash(pl.tree.structure([{"x": bytearray(b"1")}]))
+        self.assertEqual(repr(pl.tree.structure({"a": one, "b": [one, 1, (one,)]})), "{'a': *, 'b': [*, 1, (*,)]}")
 
     def test_fields(self):
         norm = Norm(pl.ones(3))
