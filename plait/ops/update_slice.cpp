@@ -1,5 +1,6 @@
 #include "plait/ops/update_slice.h"
 
+#include <optional>
 #include <vector>
 
 #include "plait/core/error.h"
@@ -54,6 +55,36 @@ ir::Effects effects_of_update_slice(const ir::Instruction& instruction) {
   return {};
 }
 
+// The axis that is cut, where it is the only one and nothing is left out in between.
+std::optional<size_t> only_cut_axis(const UpdateSliceAttributes& a, const Array& x,
+                                    const Array& part) {
+  std::optional<size_t> cut;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    const bool is_whole = part.sizes()[i] == x.sizes()[i];
+    if (a.steps[i] != 1 || (!is_whole && cut)) return std::nullopt;
+    if (!is_whole) cut = i;
+  }
+  return cut;
+}
+
+// Each element is written once: what lies before the part, the part, and what lies behind it.
+Array joined_along(size_t axis, const Array& x, const Array& part, int64_t start) {
+  Array result = Array::empty(x.dtype(), x.sizes());
+  const auto along = static_cast<int64_t>(axis);
+  const int64_t end = start + part.sizes()[axis];
+  const auto copy = [&](const Array& from, int64_t first, int64_t last) {
+    Array to = result.view(result.layout().sliced(along, Slice{first, last}));
+    copy_elements(from, to);
+  };
+  const auto of_x = [&](int64_t first, int64_t last) {
+    copy(x.view(x.layout().sliced(along, Slice{first, last})), first, last);
+  };
+  of_x(0, start);
+  copy(part, start, end);
+  of_x(end, x.sizes()[axis]);
+  return result;
+}
+
 void update_slice_now(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<UpdateSliceAttributes>();
   const Array &x = call.operands[0], &part = call.operands[1];
@@ -68,6 +99,11 @@ void update_slice_now(KernelCall& call, const void*) {
     if (part.element_count() > 0) place.offset += range.start.number() * place.strides[i];
     place.sizes[i] = part.sizes()[i];
     if (part.sizes()[i] > 1) place.strides[i] *= range.step;
+  }
+  const std::optional<size_t> cut = in_place ? std::nullopt : only_cut_axis(a, x, part);
+  if (cut) {
+    call.results[0] = joined_along(*cut, x, part, a.starts[*cut].number());
+    return;
   }
   call.results[0] = in_place ? x : x.copy();
   Array view = call.results[0].view(std::move(place));
