@@ -21,7 +21,7 @@ def reasons(*lines):
 REASONS = reasons(
     ("erfc, erfinv, asinh, acosh, atanh, power, xlogy, logaddexp",
      "computed in lanes of f64 and rounded once at the end, for accuracy; the peers compute in f32"),
-    ("exp f32 100k, log f32 100k, tanh f32 100k, sinh f32 100k",
+    ("exp f32 100k, log f32 100k, log10 f32 100k, tanh f32 100k, sinh f32 100k",
      "within 2 ulp also for subnormal results, and without fused products; tanh and sinh compute both of their ranges"),
     ("lerp, addcmul, addcdiv, nan_to_num, leaky_relu, isclose, gelu, silu, elu, softplus",
      "several loops, over 1,024 elements at a time; the peer has a loop for just this"),
@@ -55,6 +55,10 @@ REASONS = reasons(
     ("attention bf16", "computed in f32, both products and what lies between; the peer multiplies bf16"),
     ("einsum", "many products of 16 × 64 by 64 × 16, each of which is a call of the library"),
     ("astype i32 bf16, astype bf16 i32", "rounded once, by way of an f32 that remembers what it lost"),
+    ("sqrt f32 100k", "the processor's own roots, which on one thread take as long as NumPy's; to hand a half over to another thread takes longer than the peer"),
+    ("flip f32 100k, flip i32 100k", "rows are turned around four lanes at a time, as many as every processor has"),
+    ("vecdot f32 100k", "each row is a product of matrices of its own"),
+    ("randint i32 16M", "each number is made of a counter, so that it is the same on any number of threads; the peer's generator goes on from its state"),
     ("inv, solve, eigh",
      "by OpenBLAS as Debian packages it, on one core"),
 )
