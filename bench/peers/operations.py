@@ -32,7 +32,7 @@ REASONS = reasons(
     ("tril, triu", "a mask is made, by which elements are chosen"),
     ("norm f32 100k, norm of rows f32, norm of columns f32", "two operations, the sum of squares and its root"),
     ("permute bf16, transpose bf16", "copies four by four in registers are there for elements of four bytes only"),
-    ("scatter_add, index_add, gather, take, take rows, take_along_axis, embedding, bincount, histogram",
+    ("scatter_add, index_add, gather, take, take rows, take_along_axis, embedding, bincount, histogram, one_hot",
      "where each index leads is found, checked and written down first: one out of range is an error that changes nothing"),
     ("partition", "all is sorted, where the peer leaves in disorder what is not asked for"),
     ("topk", "one look at each element's key, on one thread up to 512k; the peer partitions in lanes"),
@@ -58,7 +58,8 @@ REASONS = reasons(
     ("sqrt f32 100k", "the processor's own roots, which on one thread take as long as NumPy's; to hand a half over to another thread takes longer than the peer"),
     ("flip f32 100k, flip i32 100k", "rows are turned around four lanes at a time, as many as every processor has"),
     ("vecdot f32 100k", "each row is a product of matrices of its own"),
-    ("randint i32 16M", "each number is made of a counter, so that it is the same on any number of threads; the peer's generator goes on from its state"),
+    ("randint i32", "each number is made of a counter, so that it is the same on any number of threads; the peer's generator goes on from its state"),
+    ("argmax of rows f32 100k, argmin of rows f32 100k", "a row is gone through twice: how great the greatest is, then where"),
     ("inv, solve, eigh",
      "by OpenBLAS as Debian packages it, on one core"),
 )

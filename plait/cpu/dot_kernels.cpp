@@ -39,16 +39,18 @@ double product(T a, T b) {
 
 template <class V>
 double total_of(V sums) {
-  using Element = hn::TFromV<V>;
-  constexpr size_t kLanes = hn::MaxLanes(hn::ScalableTag<Element>());
-  Element lanes[kLanes];
-  hn::StoreU(sums, hn::ScalableTag<Element>(), lanes);
-  double even = 0, odd = 0;
-  for (size_t i = 0; i + 1 < kLanes; i += 2) {
-    even += lanes[i];
-    odd += lanes[i + 1];
+  const hn::DFromV<V> d;
+  if constexpr (hn::MaxLanes(d) == 1) {
+    return hn::GetLane(sums);
+  } else if constexpr (sizeof(hn::TFromV<V>) == 8) {
+    return hn::GetLane(hn::SumOfLanes(d, sums));
+  } else {
+    const hn::Repartition<double, decltype(d)> wide;
+    const hn::Half<decltype(d)> half;
+    const auto lower = hn::PromoteTo(wide, hn::LowerHalf(half, sums));
+    const auto upper = hn::PromoteTo(wide, hn::UpperHalf(half, sums));
+    return hn::GetLane(hn::SumOfLanes(wide, lower + upper));
   }
-  return kLanes == 1 ? lanes[0] : even + odd;
 }
 
 // Four vectors of sums, so that one addition need not wait for the one before.
@@ -83,18 +85,23 @@ void dots_of_rows(const std::byte* left, int64_t stride, const std::byte* right,
   const hn::ScalableTag<Sum<T>> d;
   constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(hn::ScalableTag<Sum<T>>()));
   auto sum0 = hn::Set(d, 0), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  auto next0 = sum0, next1 = sum0, next2 = sum0, next3 = sum0;
   int64_t i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const auto column = load(b + i);
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes) {
+    const auto column = load(b + i), next = load(b + i + kLanes);
     sum0 = hn::MulAdd(load(a0 + i), column, sum0);
     sum1 = hn::MulAdd(load(a1 + i), column, sum1);
     sum2 = hn::MulAdd(load(a2 + i), column, sum2);
     sum3 = hn::MulAdd(load(a3 + i), column, sum3);
+    next0 = hn::MulAdd(load(a0 + i + kLanes), next, next0);
+    next1 = hn::MulAdd(load(a1 + i + kLanes), next, next1);
+    next2 = hn::MulAdd(load(a2 + i + kLanes), next, next2);
+    next3 = hn::MulAdd(load(a3 + i + kLanes), next, next3);
   }
-  totals[0] += total_of(sum0);
-  totals[1] += total_of(sum1);
-  totals[2] += total_of(sum2);
-  totals[3] += total_of(sum3);
+  totals[0] += total_of(sum0 + next0);
+  totals[1] += total_of(sum1 + next1);
+  totals[2] += total_of(sum2 + next2);
+  totals[3] += total_of(sum3 + next3);
   for (; i < count; ++i) {
     for (int64_t r = 0; r < kDotRows; ++r) totals[r] += product(row(r)[i], b[i]);
   }
