@@ -37,8 +37,10 @@ double product(T a, T b) {
   }
 }
 
+// Lanes of f32 are added in double precision.
 template <class V>
 double total_of(V sums) {
+#ifdef PLAIT_HAVE_HIGHWAY
   const hn::DFromV<V> d;
   if constexpr (hn::MaxLanes(d) == 1) {
     return hn::GetLane(sums);
@@ -51,6 +53,9 @@ double total_of(V sums) {
     const auto upper = hn::PromoteTo(wide, hn::UpperHalf(half, sums));
     return hn::GetLane(hn::SumOfLanes(wide, lower + upper));
   }
+#else
+  return sums.value;
+#endif
 }
 
 // Four vectors of sums, so that one addition need not wait for the one before.
