@@ -65,17 +65,15 @@ if(NOT TARGET PkgConfig::LIBDW)
   message(STATUS "Plait: no libdw; messages will name addresses instead of source lines")
 endif()
 
-# oneDNN multiplies matrices and convolves. Only the C++ interface is used, so its own CMake package,
-# which asks for OpenCL, is not.
+# oneDNN multiplies matrices and convolves. Only its headers are needed here: the library is loaded
+# when it is first called (plait/cpu/onednn_library.h).
 if(NOT PLAIT_CARRIED)
   find_path(PLAIT_ONEDNN_HEADERS dnnl.hpp)
-  find_library(PLAIT_ONEDNN_LIBRARY dnnl)
-  mark_as_advanced(PLAIT_ONEDNN_HEADERS PLAIT_ONEDNN_LIBRARY)
+  mark_as_advanced(PLAIT_ONEDNN_HEADERS)
 endif()
-if(NOT PLAIT_CARRIED AND PLAIT_ONEDNN_HEADERS AND PLAIT_ONEDNN_LIBRARY)
+if(NOT PLAIT_CARRIED AND PLAIT_ONEDNN_HEADERS)
   add_library(plait_onednn INTERFACE)
   target_include_directories(plait_onednn SYSTEM INTERFACE "${PLAIT_ONEDNN_HEADERS}")
-  target_link_libraries(plait_onednn INTERFACE "${PLAIT_ONEDNN_LIBRARY}")
 else()
   message(STATUS "Plait: no oneDNN; matrix products and convolutions will be slower")
 endif()

@@ -57,6 +57,7 @@ INSIDE = {
     "plait/cpu/loops.h",
     "plait/cpu/matrix.h",
     "plait/cpu/onednn_engine.h",
+    "plait/cpu/onednn_library.h",
     "plait/cpu/order_items.h",
     "plait/cpu/order_key.h",
     "plait/cpu/patches.h",

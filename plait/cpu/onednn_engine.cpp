@@ -1,7 +1,5 @@
 #include "plait/cpu/onednn_engine.h"
 
-#include <dlfcn.h>
-
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
 #include "plait/tensor/buffer.h"
@@ -9,16 +7,15 @@
 namespace plait {
 namespace {
 
-// The OpenMP that oneDNN was linked with, found by name so that nothing here links one. Without it
-// (a oneDNN of another kind) there is nothing to say.
+// The OpenMP that oneDNN brings. Without it (a oneDNN of another kind) there is nothing to say.
 struct OpenMp {
   void (*set_threads)(int) = nullptr;
   int (*threads)() = nullptr;
 
   static const OpenMp& get() {
     static const OpenMp found{
-        reinterpret_cast<void (*)(int)>(dlsym(RTLD_DEFAULT, "omp_set_num_threads")),
-        reinterpret_cast<int (*)()>(dlsym(RTLD_DEFAULT, "omp_get_max_threads"))};
+        reinterpret_cast<void (*)(int)>(onednn_function_if_any("omp_set_num_threads")),
+        reinterpret_cast<int (*)()>(onednn_function_if_any("omp_get_max_threads"))};
     return found;
   }
 };

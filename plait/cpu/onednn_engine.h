@@ -9,10 +9,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include <dnnl.hpp>
-
 #include "plait/core/dtype.h"
 #include "plait/core/function_ref.h"
+#include "plait/cpu/onednn_library.h"
 
 namespace plait {
 

@@ -4,7 +4,7 @@ import os as _os
 
 
 # Shared libraries of Debian's that a wheel does not carry, and their packages.
-_PACKAGES = {"libdnnl": "libdnnl2", "libopenblas": "libopenblas0-serial", "libfmt": "libfmt9", "libdw": "libdw1", "libz": "zlib1g",
+_PACKAGES = {"libopenblas": "libopenblas0-serial", "libfmt": "libfmt9", "libdw": "libdw1", "libz": "zlib1g",
              "libgomp": "libgomp1", "libgfortran": "libgfortran5", "libstdc++": "libstdc++6"}
 
 

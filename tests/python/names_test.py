@@ -40,8 +40,8 @@ class Suggestions(unittest.TestCase):
             plait.remat(lambda: plait.ones(()))(x=1)
 
     def test_libraries_of_debian(self):
-        with self.assertRaisesRegex(ImportError, "needs libdnnl.so.2, of the Debian package libdnnl2"):
-            plait._say_what_is_missing(ImportError("libdnnl.so.2: cannot open shared object file: No such file or directory"))
+        with self.assertRaisesRegex(ImportError, "needs libopenblas.so.0, of the Debian package libopenblas0-serial"):
+            plait._say_what_is_missing(ImportError("libopenblas.so.0: cannot open shared object file: No such file or directory"))
         plait._say_what_is_missing(ImportError("another fault"))  # is as it was
 
     def test_attributes_of_tensors(self):

@@ -1,5 +1,8 @@
 """A function in each way that it can be had, against what it should give: what tests of algorithms share."""
 
+import pathlib
+import subprocess
+import tempfile
 import unittest
 
 import numpy as np
@@ -34,10 +37,26 @@ def same(found, wanted, rtol=1e-9, atol=1e-11):
     mapped(compare, found, wanted)
 
 
+def in_cpp(program, arguments):
+    """What the program gives where no Python is: its text, run by the command plait-ir."""
+    command = pathlib.Path(pl.__file__).parents[2] / "bin" / "plait-ir"
+    with tempfile.TemporaryDirectory() as folder:
+        file, results = pathlib.Path(folder, "program.plait"), pathlib.Path(folder, "results.npz")
+        file.write_text(program.text())
+        words = [command, "run", file, "-o", results]
+        for i, leaf in enumerate([*pl.tree.leaves(arguments), *program.hidden_inputs]):
+            np.save(f"{folder}/{i}.npy", leaf.numpy())
+            words += ["-i", f"@{folder}/{i}.npy"]
+        done = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        with np.load(results) as found:
+            return [found[str(i)] for i in range(len(found))]
+
+
 class Case(unittest.TestCase):
     def check(self, function, samples, wanted, shared=(), many=True, **accuracy):
-        """function(*shared, *sample) for each sample: as it is, in a trace of the first, by vmap, and in a trace of
-        that which saw as many copies of the first."""
+        """function(*shared, *sample) for each sample: as it is, in a trace of the first, that one without Python, by
+        vmap, and in a trace of that which saw as many copies of the first."""
         samples, shared = [given(tuple(sample)) for sample in samples], given(tuple(shared))
         with self.subTest(way="as it is"):
             for sample, expected in zip(samples, wanted, strict=True):
@@ -46,6 +65,9 @@ class Case(unittest.TestCase):
             program = pl.trace(function)(*shared, *samples[0])
             for sample, expected in zip(samples, wanted, strict=True):
                 same(program(*shared, *sample), expected, **accuracy)
+        with self.subTest(way="in C++"):
+            found = in_cpp(program, (*shared, *samples[0]))
+            same([pl.asarray(each) for each in found], pl.tree.leaves(given(wanted[0])), **accuracy)
         if many:
             self.check_many(function, samples, mapped(lambda *leaves: np.stack(leaves), *wanted), shared, accuracy)
 

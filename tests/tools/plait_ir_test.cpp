@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "plait/io/npy.h"
+#include "plait/io/npz.h"
 
 #include "tests/support/files.h"
 
@@ -185,6 +186,27 @@ func @main<n, m>(%x: f32[n], %o: bool[]?, %i: i64[2]) -> <k> (f32[k], bool[]?, i
   EXPECT_EQ(sizes.status, 0) << sizes.errors;
   EXPECT_EQ(sizes.output,
             "k = 2\n[1.  2.5] : f32[2]\npresent True : bool[]\n[8 9] : i64[2]\n14 : i64[]\n");
+}
+
+TEST_F(PlaitIr, EvaluatesToArrays) {
+  file("a.plait", R"(
+func @main<n>(%x: f32[n], %o: bool[]?) -> <k> (f32[k], (f64[], i64[2]), bool[]?) {
+  %h = slice %x {axis = 0, start = 0, count = n//2}
+  %s = literal {value = f64[](2.5)}
+  %i = literal {value = i64[2](8, 9)}
+  %p = tuple %s, %i
+  return <n//2> %h, %p, %o
+}
+)");
+  Outcome done =
+      run("run " + path("a.plait") + " -i '[1, 2.5, 3, 4]' -i absent -o " + path("r.npz"));
+  EXPECT_EQ(done.status, 0) << done.errors;
+  std::string found;
+  for (const auto& [name, array] : load_npz(path("r.npz"))) {
+    found += name + " = " + text_of(array) + "\n";
+  }
+  EXPECT_EQ(found,
+            "0 = [1.  2.5] : f32[2]\n1.0 = 2.5 : f64[]\n1.1 = [8 9] : i64[2]\nk = 2 : i64[]\n");
 }
 
 TEST_F(PlaitIr, TakesListsOfAnyDepthLiteralsAndFiles) {

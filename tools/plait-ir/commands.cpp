@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include "plait/io/npz.h"
 #include "plait/ir/effect_analysis.h"
 #include "plait/ir/graph.h"
 #include "plait/ir/identity.h"
@@ -223,12 +224,19 @@ void Commands::add_telling_commands() {
 }
 
 void run_program(const Options& options) {
-  write_all(options.output, run(read_program(options.input), options.run));
+  const Program program = read_program(options.input);
+  if (options.output.ends_with(".npz")) {
+    plait::save_npz(options.output, run_to_arrays(program, options.run));
+  } else {
+    write_all(options.output, run(program, options.run));
+  }
 }
 
 void Commands::add_run() {
   CLI::App& command = add_reading(
-      "run", "Evaluates a function, one instruction after another.",
+      "run",
+      "Evaluates a function, one instruction after another. To a FILE.npz the results are written "
+      "as arrays, named 0, 1 and so on, and 1.0, 1.1 where one has fields.",
       "plait-ir run model.plait -i -3 -i '[[1, 2.5], [0, 1]]' -i @weights.npy", run_program);
   command
       .add_option("-i,--input", options_->run.arguments,

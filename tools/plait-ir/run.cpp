@@ -5,6 +5,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/evaluator.h"
 #include "plait/tensor/machine.h"
+#include "plait/transform/programs.h"
 
 #include "arguments.h"
 
@@ -51,20 +52,52 @@ std::vector<Value> arguments_of(const Function& function, const std::vector<std:
   return arguments;
 }
 
-}  // namespace
+// The function that is meant.
+const Function& chosen(const Program& program, const RunOptions& options) {
+  return options.function.empty() ? program.entry() : program.function(options.function);
+}
 
-std::string run(const Program& program, const RunOptions& options) {
-  const Function& function =
-      options.function.empty() ? program.entry() : program.function(options.function);
+Evaluated evaluated(const Program& program, const RunOptions& options) {
+  const Function& function = chosen(program, options);
   const std::vector<Value> arguments = arguments_of(function, options.arguments);
   EvaluatorOptions evaluation{.check_types = true};
   for (const std::string& size : options.sizes) set_size(evaluation.sizes, size);
   TensorMachine machine;
-  Evaluated evaluated = evaluate_function(program, function.name(), machine, arguments, evaluation);
+  return evaluate_function(with_tapes(program), function.name(), machine, arguments, evaluation);
+}
+
+void add_arrays(const std::string& name, const Value& value, std::map<std::string, Array>& into) {
+  if (value.is_absent()) return;
+  if (value.is_present()) return add_arrays(name, value.unwrapped(), into);
+  if (!value.is_aggregate()) {
+    into[name] = TensorMachine::array_of(value);
+    return;
+  }
+  for (size_t i = 0; i < value.fields().size(); ++i) {
+    add_arrays(fmt::format("{}.{}", name, i), value.fields()[i], into);
+  }
+}
+
+}  // namespace
+
+std::string run(const Program& program, const RunOptions& options) {
+  const Evaluated found = evaluated(program, options);
+  const std::vector<Dim>& sizes = chosen(program, options).signature().result_sizes;
   std::string out;
-  for (size_t i = 0; i < evaluated.sizes.size(); ++i)
-    out +=
-        fmt::format("{} = {}\n", function.signature().result_sizes[i].text(), evaluated.sizes[i]);
-  for (const Value& value : evaluated.results) out += text_of(value) + "\n";
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    out += fmt::format("{} = {}\n", sizes[i].text(), found.sizes[i]);
+  }
+  for (const Value& value : found.results) out += text_of(value) + "\n";
   return out;
+}
+
+std::map<std::string, Array> run_to_arrays(const Program& program, const RunOptions& options) {
+  const Evaluated found = evaluated(program, options);
+  const std::vector<Dim>& sizes = chosen(program, options).signature().result_sizes;
+  std::map<std::string, Array> arrays;
+  for (size_t i = 0; i < sizes.size(); ++i) arrays[sizes[i].text()] = Array::of(found.sizes[i]);
+  for (size_t i = 0; i < found.results.size(); ++i) {
+    add_arrays(std::to_string(i), found.results[i], arrays);
+  }
+  return arrays;
 }

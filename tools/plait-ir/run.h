@@ -1,10 +1,12 @@
 // Evaluates programs from the command line.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
 #include "plait/ir/program.h"
+#include "plait/tensor/array.h"
 
 struct RunOptions {
   std::string function;                // "" is the first
@@ -15,3 +17,7 @@ struct RunOptions {
 // The sizes given back, and the results, as text. What the program prints goes to standard output
 // while it runs.
 std::string run(const plait::ir::Program& program, const RunOptions& options);
+// The same as arrays: sizes by their names, results as "0", "1", …, and of a result that has fields
+// "0.0", "0.1", …; what is absent is left out.
+std::map<std::string, plait::Array> run_to_arrays(const plait::ir::Program& program,
+                                                  const RunOptions& options);
