@@ -65,6 +65,10 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .type = SettingType::text,
      .standard = "",
      .description = "which stages of the compiler print the program, for example after:fuse"},
+    {.name = "passes",
+     .type = SettingType::text,
+     .standard = "",
+     .description = "which passes of the compiler are left out, for example -fuse,-inline"},
     {.name = "print_locations",
      .type = SettingType::boolean,
      .standard = "false",
@@ -90,6 +94,7 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
               is_declared_as(setting::kSpinMicroseconds, "spin_microseconds") &&
               is_declared_as(setting::kLog, "log") && is_declared_as(setting::kVerify, "verify") &&
               is_declared_as(setting::kDump, "dump") &&
+              is_declared_as(setting::kPasses, "passes") &&
               is_declared_as(setting::kPrintLocations, "print_locations") &&
               is_declared_as(setting::kMemoryLimit, "memory_limit") &&
               is_declared_as(setting::kCpu, "cpu"));
@@ -287,8 +292,8 @@ SettingState state_of(SettingId id) {
 namespace settings_detail {
 
 constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
-    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
-static_assert(kSettingCount == 8, "each word begins as kUnread");
+    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
+static_assert(kSettingCount == 9, "each word begins as kUnread");
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());

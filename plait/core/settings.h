@@ -20,11 +20,12 @@ enum class SettingId : uint8_t {
   log,
   verify,
   dump,
+  passes,
   print_locations,
   memory_limit,
   cpu,
 };
-inline constexpr int kSettingCount = 8;
+inline constexpr int kSettingCount = 9;
 
 enum class SettingType : uint8_t { boolean, integer, text, choice };
 enum class SettingOrigin : uint8_t { standard, environment, api };
@@ -117,6 +118,7 @@ inline constexpr Setting<int64_t> kSpinMicroseconds{SettingId::spin_microseconds
 inline constexpr Setting<std::string> kLog{SettingId::log};
 inline constexpr Setting<Verify> kVerify{SettingId::verify};
 inline constexpr Setting<std::string> kDump{SettingId::dump};
+inline constexpr Setting<std::string> kPasses{SettingId::passes};
 inline constexpr Setting<bool> kPrintLocations{SettingId::print_locations};
 inline constexpr Setting<int64_t> kMemoryLimit{SettingId::memory_limit};
 inline constexpr Setting<CpuLevel> kCpu{SettingId::cpu};

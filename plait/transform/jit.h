@@ -110,6 +110,8 @@ using JitBackend =
     std::function<JitExecutable(const ir::Program& program, const JitOptions& options)>;
 void register_backend(const std::string& name, JitBackend backend);
 std::vector<std::string> list_backends();
+// The compiler's. Declared here, defined in `compile`.
+JitBackend compiler_backend();
 
 // The callable with all that it captures, which is never looked at again.
 template <class F>

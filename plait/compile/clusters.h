@@ -1,0 +1,22 @@
+// Which instructions of a function become one kernel: groups that grow from producer to consumer,
+// and over operands that are read by both, as long as one loop nest computes them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plait/compile/region.h"
+#include "plait/ir/effect_analysis.h"
+
+namespace plait::compile {
+
+struct Cluster {
+  std::vector<uint32_t> members;     // ascending
+  std::vector<ir::ValueId> results;  // that others need
+};
+
+// Those of two instructions and more.
+std::vector<Cluster> clusters_of(const ir::Function& function);
+
+}  // namespace plait::compile
