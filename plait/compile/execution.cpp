@@ -7,6 +7,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/interruption.h"
+#include "plait/core/settings.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/value_check.h"
 #include "plait/tensor/machine.h"
@@ -23,7 +24,11 @@ const Array& array_of(const Value& value) { return TensorMachine::array_of(value
 class Execution {
  public:
   Execution(const LoadedPlan& loaded, const ExecutionOptions& options)
-      : loaded_(loaded), plan_(loaded.plan()), options_(options) {}
+      : loaded_(loaded),
+        plan_(loaded.plan()),
+        options_(options),
+        arena_(options.arena.value_or(
+            ArenaOptions{.is_guarded = setting::kArena.get() == Arena::guarded})) {}
 
   ExecutionResults run(std::span<const int64_t> sizes, std::vector<Value> arguments) {
     try {
@@ -69,13 +74,17 @@ class Execution {
       throw ShapeError("@{}: requires {}, but {}", callee.name, fact.text(),
                        ir::sizes_text(sides, bound->named));
     }
-    std::unique_ptr<Frame> frame = loaded_.take_frame(bound);
+    std::unique_ptr<Frame> frame;
+    if (!arena_.is_guarded) frame = loaded_.take_frame(bound);
     if (!frame) {
       frame = std::make_unique<Frame>();
       frame->bound = bound;
       frame->cells.resize(callee.cells);
       frame->counters.resize(callee.counters);
-      if (bound->frame_bytes > 0) frame->memory = Buffer::allocate(bound->frame_bytes);
+      if (bound->frame_bytes > 0 && !arena_.is_guarded) {
+        frame->memory = Buffer::allocate(bound->frame_bytes);
+      }
+      if (arena_.is_guarded) frame->guarded.resize(callee.registers.size());
     }
     frame->sizes = bound->named;
     frames_.push_back(std::move(frame));
@@ -91,7 +100,10 @@ class Execution {
     const PlannedFunction& done = function();
     for (const Register r : done.results) results_.values.push_back(cell(r));
     for (const Dim size : done.result_sizes) results_.sizes.push_back(number(size));
-    loaded_.give_back(std::move(frames_.back()));
+    for (const GuardedBlock& block : frame_->guarded) {
+      if (block) block.expect_untouched();
+    }
+    if (!arena_.is_guarded) loaded_.give_back(std::move(frames_.back()));
     frames_.pop_back();
     if (frames_.empty()) return;
     frame_ = frames_.back().get();
@@ -100,6 +112,7 @@ class Execution {
     for (size_t i = 0; i < call.results.size(); ++i) {
       cell(call.results[i]) = std::move(results_.values[i]);
     }
+    if (options_.observer) options_.observer->after(function(), call, *frame_);
     ++frame_->next;
   }
 
@@ -139,6 +152,17 @@ class Execution {
   // ---- Steps.
 
   void run_step(const Step& step) {
+    const PlannedFunction& planned = function();
+    if (options_.observer) options_.observer->before(planned, step, *frame_);
+    const size_t depth = frames_.size();
+    do_step(step);
+    // What calls is done when the callee is left.
+    if (options_.observer && frames_.size() == depth) {
+      options_.observer->after(planned, step, *frame_);
+    }
+  }
+
+  void do_step(const Step& step) {
     using Kind = Step::Kind;
     switch (step.kind) {
       case Kind::kernel: run_fused(step); break;
@@ -181,23 +205,24 @@ class Execution {
       case Kind::call: return call(step);
       case Kind::drop: operands(step); break;
     }
-    if (options_.on_step) report(step);
     ++frame_->next;
   }
 
-  void report(const Step& step) {
-    std::vector<Value> results;
-    for (const Register r : step.results) results.push_back(cell(r));
-    options_.on_step(function(), step, results);
-  }
-
   // A result's memory in the frame; nothing where it has its own.
-  Array place_of(Register r, const ArrayType& type) const {
+  Array place_of(Register r, const ArrayType& type) {
     const int64_t offset = frame_->bound->offsets[r];
     if (offset < 0) return {};
     Layout layout = Layout::contiguous(type.sizes);
+    if (arena_.is_guarded) return guarded_place(r, type.dtype, std::move(layout));
     layout.offset = offset / size_of(type.dtype);
     return Array(type.dtype, std::move(layout), frame_->memory);
+  }
+
+  Array guarded_place(Register r, DType dtype, Layout layout) {
+    GuardedBlock& block = frame_->guarded[r];
+    if (block) block.expect_untouched();
+    block = GuardedBlock(layout.element_count() * size_of(dtype), arena_.shift);
+    return Array(dtype, std::move(layout), block.buffer());
   }
 
   void run_primitive(const Step& step) {
@@ -209,26 +234,27 @@ class Execution {
       Value value = operand(step, i);
       given.push_back(array_of(value));
     }
-    std::vector<Array> results(step.results.size());
+    std::vector<Array> results(step.results.size()), places(step.results.size());
     for (size_t i = 0; i < results.size(); ++i) {
-      results[i] = place_of(step.results[i], sizes.types[i]);
+      results[i] = places[i] = place_of(step.results[i], sizes.types[i]);
     }
     KernelCall call{*step.primitive, given, sizes.attributes, sizes.types, results};
     const Kernel& kernel = kernel_of(*step.primitive);
     kernel.run(call, kernel.data);
     learn_sizes(step, results);
     for (size_t i = 0; i < results.size(); ++i) {
-      if (step.kind != Step::Kind::look) settle(step.results[i], sizes.types[i], results[i]);
+      if (step.kind != Step::Kind::look) settle(places[i], results[i]);
       cell(step.results[i]) = TensorMachine::value_of(std::move(results[i]));
     }
   }
 
   // What a kernel gave may be a view of an operand in the frame, whose memory will be another's.
-  void settle(Register r, const ArrayType& type, Array& result) const {
-    if (!frame_->memory || !(result.buffer() == frame_->memory)) return;
-    Array place = place_of(r, type);
-    if (place && place.data() == result.data()) return;
-    if (!place) place = Array::empty(result.dtype(), result.sizes());
+  void settle(const Array& given_place, Array& result) const {
+    if (given_place && given_place.data() == result.data()) return;
+    const bool is_in_frame = arena_.is_guarded ? result.buffer().is_borrowed()
+                                               : frame_->memory && result.buffer() == frame_->memory;
+    if (!is_in_frame) return;
+    Array place = given_place ? given_place : Array::empty(result.dtype(), result.sizes());
     copy_elements(result, place);
     result = std::move(place);
   }
@@ -474,6 +500,7 @@ class Execution {
   const LoadedPlan& loaded_;
   const Plan& plan_;
   const ExecutionOptions& options_;
+  const ArenaOptions arena_;
   TensorMachine machine_;
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* frame_ = nullptr;

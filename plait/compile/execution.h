@@ -4,10 +4,12 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "plait/compile/bound_plan.h"
+#include "plait/compile/guarded_memory.h"
 #include "plait/ir/value.h"
 #include "plait/tensor/array.h"
 
@@ -18,6 +20,7 @@ struct Frame {
   std::vector<ir::Value> cells;
   std::vector<int64_t> counters;
   Buffer memory;
+  std::vector<GuardedBlock> guarded;  // of each register, in place of `memory`
   SymbolMap<int64_t> sizes;
   uint32_t next = 0;  // step
 };
@@ -47,14 +50,27 @@ struct FailedPlanGuard {
   std::string message;
 };
 
+// Guarded memory is slow, and finds who writes or reads where he must not.
+struct ArenaOptions {
+  bool is_guarded = false;
+  int64_t shift = 0;  // in bytes; results must not depend on it
+};
+
+class StepObserver {
+ public:
+  virtual ~StepObserver() = default;
+  virtual void before(const PlannedFunction& function, const Step& step, const Frame& frame) = 0;
+  virtual void after(const PlannedFunction& function, const Step& step, const Frame& frame) = 0;
+};
+
 struct ExecutionOptions {
   size_t max_depth = 4'000'000;
   // Called where a guard does not hold; a CheckError follows where it comes back.
   std::function<void(const FailedPlanGuard&)> on_guard = {};
-  // Told what each step gave, for those who compare (compare.h).
-  std::function<void(const PlannedFunction& function, const Step& step,
-                     std::span<const ir::Value> results)>
-      on_step = {};
+  // Told what each step takes and what it gave, for those who compare (compare.h).
+  StepObserver* observer = nullptr;
+  // As the setting `arena` says where this is empty.
+  std::optional<ArenaOptions> arena = {};
 };
 
 struct ExecutionResults {

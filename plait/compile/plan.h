@@ -127,6 +127,7 @@ struct Plan {
   std::vector<std::string> names;
 
   std::string text() const;
+  std::string text_of(const PlannedFunction& function, const Step& step) const;
 };
 
 // With kernels in machine code where there is a compiler for them.

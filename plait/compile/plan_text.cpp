@@ -53,6 +53,10 @@ std::string line(const Plan& plan, const PlannedFunction& function, const Step& 
 
 }  // namespace
 
+std::string Plan::text_of(const PlannedFunction& function, const Step& step) const {
+  return line(*this, function, step);
+}
+
 std::string Plan::text() const {
   std::string text;
   for (const PlannedFunction& function : functions) {

@@ -21,11 +21,12 @@ enum class SettingId : uint8_t {
   verify,
   dump,
   passes,
+  arena,
   print_locations,
   memory_limit,
   cpu,
 };
-inline constexpr int kSettingCount = 9;
+inline constexpr int kSettingCount = 10;
 
 enum class SettingType : uint8_t { boolean, integer, text, choice };
 enum class SettingOrigin : uint8_t { standard, environment, api };
@@ -109,6 +110,7 @@ class Setting {
 };
 
 enum class Verify : uint8_t { off, on };
+enum class Arena : uint8_t { plain, guarded };
 enum class CpuLevel : uint8_t { best, sse4, avx2, avx512 };
 
 namespace setting {
@@ -119,6 +121,7 @@ inline constexpr Setting<std::string> kLog{SettingId::log};
 inline constexpr Setting<Verify> kVerify{SettingId::verify};
 inline constexpr Setting<std::string> kDump{SettingId::dump};
 inline constexpr Setting<std::string> kPasses{SettingId::passes};
+inline constexpr Setting<Arena> kArena{SettingId::arena};
 inline constexpr Setting<bool> kPrintLocations{SettingId::print_locations};
 inline constexpr Setting<int64_t> kMemoryLimit{SettingId::memory_limit};
 inline constexpr Setting<CpuLevel> kCpu{SettingId::cpu};
