@@ -1,2 +1,0 @@
-#include "plait/compile/kernel_compiler.h"
-namespace plait::compile { void register_cpu_compiler() {} }
