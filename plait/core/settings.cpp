@@ -79,6 +79,11 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .standard = "best",
      .description = "the most capable instructions that kernels use",
      .choices = {"best", "sse4", "avx2", "avx512"}},
+    {.name = "cache",
+     .type = SettingType::text,
+     .standard = "default",
+     .description = "the folder in which compiled code is kept; off for none, and default is plait "
+                    "in $XDG_CACHE_HOME or ~/.cache"},
 }};
 
 template <class T>
@@ -92,7 +97,7 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
               is_declared_as(setting::kDump, "dump") &&
               is_declared_as(setting::kPrintLocations, "print_locations") &&
               is_declared_as(setting::kMemoryLimit, "memory_limit") &&
-              is_declared_as(setting::kCpu, "cpu"));
+              is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache"));
 
 const Declaration& declaration_of(SettingId id) {
   const auto index = static_cast<size_t>(id);
@@ -287,8 +292,8 @@ SettingState state_of(SettingId id) {
 namespace settings_detail {
 
 constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
-    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
-static_assert(kSettingCount == 8, "each word begins as kUnread");
+    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
+static_assert(kSettingCount == 9, "each word begins as kUnread");
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());
