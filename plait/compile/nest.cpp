@@ -61,8 +61,7 @@ class Writer {
   }
 
   std::string text_of(Dim size) const {
-    return size.is_number() ? std::to_string(size.number())
-                            : fmt::format("s{}", numbers_.at(size));
+    return size.is_number() ? std::to_string(size.number()) : fmt::format("s{}", numbers_.at(size));
   }
   std::string text_of(const Affine& place) const {
     std::string text = "[" + text_of(place.offset) + ";";

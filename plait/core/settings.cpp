@@ -88,6 +88,11 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .standard = "best",
      .description = "the most capable instructions that kernels use",
      .choices = {"best", "sse4", "avx2", "avx512"}},
+    {.name = "cache",
+     .type = SettingType::text,
+     .standard = "default",
+     .description = "the folder in which compiled code is kept; off for none, and default is plait "
+                    "in $XDG_CACHE_HOME or ~/.cache"},
 }};
 
 template <class T>
@@ -103,7 +108,7 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
               is_declared_as(setting::kArena, "arena") &&
               is_declared_as(setting::kPrintLocations, "print_locations") &&
               is_declared_as(setting::kMemoryLimit, "memory_limit") &&
-              is_declared_as(setting::kCpu, "cpu"));
+              is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache"));
 
 const Declaration& declaration_of(SettingId id) {
   const auto index = static_cast<size_t>(id);
@@ -298,8 +303,9 @@ SettingState state_of(SettingId id) {
 namespace settings_detail {
 
 constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
-    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
-static_assert(kSettingCount == 10, "each word begins as kUnread");
+    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread,
+    kUnread, kUnread, kUnread, kUnread, kUnread};
+static_assert(kSettingCount == 11, "each word begins as kUnread");
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());

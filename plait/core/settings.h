@@ -25,8 +25,9 @@ enum class SettingId : uint8_t {
   print_locations,
   memory_limit,
   cpu,
+  cache,
 };
-inline constexpr int kSettingCount = 10;
+inline constexpr int kSettingCount = 11;
 
 enum class SettingType : uint8_t { boolean, integer, text, choice };
 enum class SettingOrigin : uint8_t { standard, environment, api };
@@ -125,6 +126,7 @@ inline constexpr Setting<Arena> kArena{SettingId::arena};
 inline constexpr Setting<bool> kPrintLocations{SettingId::print_locations};
 inline constexpr Setting<int64_t> kMemoryLimit{SettingId::memory_limit};
 inline constexpr Setting<CpuLevel> kCpu{SettingId::cpu};
+inline constexpr Setting<std::string> kCache{SettingId::cache};
 
 }  // namespace setting
 

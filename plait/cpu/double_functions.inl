@@ -8,7 +8,11 @@
 #include <cmath>
 #include <limits>
 
-#include "plait/cpu/dense_loops.inl"
+// What brings the lanes: of registers, unless they are code that is emitted.
+#ifndef PLAIT_LANES
+#define PLAIT_LANES "plait/cpu/dense_loops.inl"
+#endif
+#include PLAIT_LANES
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -184,20 +188,14 @@ HWY_INLINE V sine_after(const Turned& x, uint64_t quarters) {
   return hn::BitCast(D(), bits_of(magnitude) ^ sign);
 }
 
-// Numbers so great that they need more parts of pi go one by one, where there are any.
-template <double (*function)(double)>
-V one_by_one(V x) {
-  double lanes[hn::MaxLanes(D())];
-  hn::StoreU(x, D(), lanes);
-  for (double& lane : lanes) lane = function(lane);
-  return hn::LoadU(D(), lanes);
-}
-// Lane by lane, so that a number's result does not depend on its neighbours.
+// Numbers so great that they need more parts of pi go one by one, where there are any. Lane by
+// lane, so that a number's result does not depend on its neighbours.
 template <double (*function)(double)>
 HWY_INLINE V where_turned(D d, V x, V result) {
   const auto is_turned = hn::Abs(x) < constant(kMostTurned);
-  if (hn::AllTrue(d, is_turned)) return result;
-  return hn::IfThenElse(is_turned, result, one_by_one<function>(x));
+  return unless_all(d, is_turned, result, [&]() HWY_ATTR {
+    return hn::IfThenElse(is_turned, result, one_by_one<function>(d, x));
+  });
 }
 
 struct Sin {
