@@ -19,6 +19,20 @@ HWY_INLINE V from_bits(Bits x) { return hn::BitCast(D(), x); }
 // x in 26 bits, so that products of two such are exact.
 HWY_INLINE V high_half(V x) { return from_bits(bits_of(x) & bit_constant(0xfffffffff8000000)); }
 
+// The sum of c[i] x^i: even powers and odd ones beside each other, so that half as many steps wait
+// for the one before.
+template <size_t n>
+HWY_INLINE V polynomial(V x, const std::array<double, n>& c) {
+  const V square = x * x;
+  V last = constant(c[n - 1]), other = constant(c[n - 2]);
+  for (size_t i = n - 2; i-- > 0;) {
+    const V sum = hn::MulAdd(last, square, constant(c[i]));
+    last = other;
+    other = sum;
+  }
+  return hn::MulAdd(last, x, other);
+}
+
 // a - b q, where q is near a / b.
 HWY_INLINE V rest_of_division(V a, V b, V q) {
   const V b_high = high_half(b), q_high = high_half(q);
@@ -43,7 +57,8 @@ HWY_INLINE Reduced reduced(V x, V beyond) {
 }
 HWY_INLINE Reduced reduced(V x) { return reduced(x, constant(0)); }
 
-HWY_INLINE V small_expm1(V r, V rest) {
+// e^(r + rest) - 1 - r.
+HWY_INLINE V expm1_beyond(V r, V rest) {
   constexpr std::array<double, 11> kSeries = {0.5,
                                               0.1666666666666667,
                                               0.041666666666666685,
@@ -55,8 +70,9 @@ HWY_INLINE V small_expm1(V r, V rest) {
                                               2.7557252912473136e-07,
                                               2.5105218386541962e-08,
                                               2.092158937073939e-09};
-  return r + hn::MulAdd(r * r, polynomial(r, kSeries), rest);
+  return hn::MulAdd(r * r, polynomial(r, kSeries), rest);
 }
+HWY_INLINE V small_expm1(V r, V rest) { return r + expm1_beyond(r, rest); }
 HWY_INLINE V small_expm1(const Reduced& x) { return small_expm1(x.r, x.rest); }
 
 // 2^(n + more), where that is a normal number.
@@ -92,10 +108,11 @@ struct Exp2 {
 struct Expm1 {
   static HWY_INLINE V of(D, V x) {
     const Reduced y = reduced(clamped(x, -38, 710));
-    const V t = small_expm1(y);
+    const V beyond = expm1_beyond(y.r, y.rest);
     const V half = power_of_two(y, -1);  // 2^1024 is none
-    const V result = hn::MulAdd(half, t, half - constant(0.5)) * constant(2);
-    return or_nan(x, hn::CopySign(hn::IfThenElse(y.n == constant(0), t, result), x));
+    const V part = hn::MulAdd(half, y.r, half - constant(0.5));
+    const V result = hn::MulAdd(half, beyond, part) * constant(2);
+    return or_nan(x, hn::CopySign(hn::IfThenElse(y.n == constant(0), y.r + beyond, result), x));
   }
 };
 
