@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
+#include <unordered_map>
 
 #include "plait/compile/kernel_compiler.h"
 
@@ -22,8 +24,13 @@ constexpr size_t kMostSiblings = 4;
 
 class Clustering {
  public:
-  explicit Clustering(const ir::Function& function)
-      : function_(function), roles_(function), group_of_(function.size(), kNone) {
+  Clustering(const ir::EffectAnalysis& effects, size_t index)
+      : function_(effects.program().function(index)),
+        roles_(function_),
+        orders_(orders_of(effects, index)),
+        group_of_(function_.size(), kNone),
+        reach_(function_.size()) {
+    std::iota(reach_.begin(), reach_.end(), 0U);
     find_uses();
   }
 
@@ -83,6 +90,7 @@ class Clustering {
       for (const ValueId operand : function_.instruction(member).operands()) {
         if (const auto from = producer(operand)) all.push_back(*from);
       }
+      all.insert(all.end(), orders_[member].begin(), orders_[member].end());
     }
     return all;
   }
@@ -90,6 +98,13 @@ class Clustering {
   std::span<const uint32_t> node_of(const uint32_t& instruction) const {
     const uint32_t group = group_of_[instruction];
     return group == kNone ? std::span(&instruction, 1) : std::span(groups_[group]);
+  }
+
+  // No instruction behind this one is needed by it: a group needs what its latest member does.
+  uint32_t latest_needed(uint32_t instruction) const {
+    uint32_t latest = instruction;
+    while (reach_[latest] > latest) latest = reach_[latest];
+    return latest;
   }
 
   // Whether what the group computes needs the other one's results by way of something else.
@@ -102,7 +117,7 @@ class Clustering {
       for (const uint32_t from : producers(node)) {
         const bool is_other = std::ranges::binary_search(other, from);
         if (is_other && !is_start) return true;
-        if (is_other || seen[from] || node_of(from).back() < other.front()) continue;
+        if (is_other || seen[from] || latest_needed(from) < other.front()) continue;
         for (const uint32_t member : node_of(from)) seen[member] = true;
         waiting.push_back(from);
       }
@@ -204,12 +219,17 @@ class Clustering {
   void settle(uint32_t number, const Group& group) {
     groups_[number] = group;
     for (const uint32_t member : group) group_of_[member] = number;
+    for (uint32_t i = group.front(); i < group.back(); ++i) {
+      reach_[i] = std::max(reach_[i], group.back());
+    }
   }
 
   const ir::Function& function_;
   const Roles roles_;
+  const std::vector<std::vector<uint32_t>> orders_;
   std::vector<uint32_t> group_of_;  // of each instruction
   std::vector<Group> groups_;
+  std::vector<uint32_t> reach_;  // the last member of groups that began by then
   std::vector<std::vector<uint32_t>> users_;  // of each value
   std::vector<bool> is_result_;
   mutable std::vector<bool> seen_;
@@ -217,8 +237,28 @@ class Clustering {
 
 }  // namespace
 
-std::vector<Cluster> clusters_of(const ir::Function& function) {
-  return Clustering(function).run();
+std::vector<std::vector<uint32_t>> orders_of(const ir::EffectAnalysis& effects, size_t function) {
+  const ir::Function& body = effects.program().function(function);
+  std::vector<std::vector<uint32_t>> orders(body.size());
+  std::unordered_map<Dim, uint32_t> births;
+  std::optional<uint32_t> last_effect;
+  for (const Instruction instruction : body.instructions()) {
+    auto& order = orders[instruction.index()];
+    for_each_size(instruction, [&](Dim symbol) {
+      if (const auto birth = births.find(symbol); birth != births.end()) {
+        order.push_back(birth->second);
+      }
+    });
+    for (const Dim size : instruction.size_results()) births.emplace(size, instruction.index());
+    if (effects.of(function, instruction).pure()) continue;
+    if (last_effect) order.push_back(*last_effect);
+    last_effect = instruction.index();
+  }
+  return orders;
+}
+
+std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function) {
+  return Clustering(effects, function).run();
 }
 
 }  // namespace plait::compile

@@ -16,7 +16,11 @@ struct Cluster {
   std::vector<ir::ValueId> results;  // that others need
 };
 
+// What instructions wait for besides their operands: effects for those before them, and what
+// mentions a size for its birth. One list an instruction.
+std::vector<std::vector<uint32_t>> orders_of(const ir::EffectAnalysis& effects, size_t function);
+
 // Those of two instructions and more.
-std::vector<Cluster> clusters_of(const ir::Function& function);
+std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function);
 
 }  // namespace plait::compile

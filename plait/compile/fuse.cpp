@@ -10,6 +10,7 @@
 #include "plait/compile/clusters.h"
 #include "plait/compile/kernel_compiler.h"
 #include "plait/compile/pass.h"
+#include "plait/core/error.h"
 #include "plait/ir/copy.h"
 #include "plait/ir/identity.h"
 #include "plait/ir/prune.h"
@@ -70,7 +71,7 @@ class Fusing {
 
   // Null where there is nothing to fuse.
   std::shared_ptr<const ir::Function> run() {
-    clusters_ = clusters_of(function_);
+    clusters_ = clusters_of(effects_, index_);
     if (clusters_.empty()) return nullptr;
     ir::FunctionBuilder builder(function_.name(), local_);
     add_declarations();
@@ -80,7 +81,7 @@ class Fusing {
     copier.set_parameters();
     for (const uint32_t node : order()) {
       if (node < function_.size()) {
-        copier.copy(function_.instruction(node));
+        if (is_needed_[node]) copier.copy(function_.instruction(node));
       } else {
         add_call(clusters_[node - function_.size()], copier, builder);
       }
@@ -99,6 +100,23 @@ class Fusing {
     }
   }
 
+  // What kernels look through, and the numbers that they take, they have with them: for others it
+  // stays.
+  void find_needed() {
+    is_needed_.assign(function_.size(), true);
+    std::vector<bool> is_read(function_.value_count());
+    for (const ValueId result : function_.results()) is_read[result] = true;
+    for (size_t i = function_.size(); i-- > 0;) {
+      const Instruction instruction = function_.instruction(i);
+      if (cluster_of_.contains(instruction.index())) continue;
+      const Role role = roles_.of(instruction);
+      if (role == Role::look || role == Role::number) is_needed_[i] = is_read[instruction.result()];
+      for (const ValueId operand : instruction.operands()) {
+        if (is_needed_[i]) is_read[operand] = true;
+      }
+    }
+  }
+
   // ---- The order: as before, but that a cluster stands where its last member did, and what needs
   // its results behind it. Effects stay in their order.
 
@@ -112,10 +130,11 @@ class Fusing {
     for (uint32_t c = 0; c < clusters_.size(); ++c) {
       for (const uint32_t member : clusters_[c].members) cluster_of_.emplace(member, c);
     }
+    find_needed();
     const size_t nodes = function_.size() + clusters_.size();
     std::vector<std::vector<uint32_t>> successors(nodes);
     std::vector<uint32_t> missing(nodes), position(nodes);
-    std::optional<uint32_t> last_effect;
+    const std::vector<std::vector<uint32_t>> orders = orders_of(effects_, index_);
     for (const Instruction instruction : function_.instructions()) {
       const uint32_t node = node_of(instruction.index());
       position[node] = instruction.index();
@@ -124,17 +143,13 @@ class Fusing {
         successors[other].push_back(node);
         ++missing[node];
       };
+      const bool is_member = node >= function_.size();  // which has what it looks through with it
       for (const ValueId operand : instruction.operands()) {
-        if (const auto from = function_.definition(operand)) after(node_of(from->index()));
+        const ValueId needed = is_member ? roles_.seen_through(operand) : operand;
+        if (is_member && roles_.is_number(needed)) continue;
+        if (const auto from = function_.definition(needed)) after(node_of(from->index()));
       }
-      for_each_size(instruction, [&](Dim symbol) {
-        if (const auto birth = births_.find(symbol); birth != births_.end()) after(birth->second);
-      });
-      for (const Dim size : instruction.size_results()) births_.emplace(size, node);
-      if (!effects_.of(index_, instruction).pure()) {
-        if (last_effect) after(*last_effect);
-        last_effect = node;
-      }
+      for (const uint32_t other : orders[instruction.index()]) after(node_of(other));
     }
     return sorted(successors, missing, position);
   }
@@ -158,6 +173,11 @@ class Fusing {
       for (const uint32_t next : successors[node]) {
         if (--missing[next] == 0) ready.emplace(position[next], next);
       }
+    }
+    for (uint32_t node = 0; node < missing.size(); ++node) {
+      if (missing[node] == 0 || !is_there(node)) continue;
+      throw CompileError("fuse: @{}: kernels wait for each other, one of them at {}",
+                         function_.name(), position[node]);
     }
     return order;
   }
@@ -246,7 +266,7 @@ class Fusing {
   Kernels& kernels_;
   std::vector<Cluster> clusters_;
   std::unordered_map<uint32_t, uint32_t> cluster_of_;
-  std::unordered_map<Dim, uint32_t> births_;  // of sizes, by the nodes that bear them
+  std::vector<bool> is_needed_;  // of instructions that are in no cluster
 };
 
 }  // namespace
