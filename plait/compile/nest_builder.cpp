@@ -189,7 +189,7 @@ class NestBuilder {
     if (role == Role::number) {
       number = add(known_number(*definition, map));
     } else if (role == Role::look) {
-      number = looked_at(*definition, value, map);
+      number = looked_at(*definition, map);
     } else {
       number = add(loaded(value, map));
     }
@@ -214,8 +214,7 @@ class NestBuilder {
     }
   }
 
-  uint32_t looked_at(const Instruction& instruction, ValueId value, const Map& map) {
-    const ir::ElementPlaces places = *instruction.primitive().places(instruction);
+  Map moved_by(const ir::ElementPlaces& places, const Map& map) const {
     Map moved;
     for (const auto& place : places.dimensions) {
       Affine sum = nowhere();
@@ -229,16 +228,33 @@ class NestBuilder {
       }
       moved.push_back(std::move(sum));
     }
-    if (!places.guarded) return value_at(instruction.operands()[0], moved);
-    return guarded(instruction, value, moved);
+    return moved;
   }
 
-  // Zeros around what is loaded; what is computed in this nest is not at other places.
-  uint32_t guarded(const Instruction& instruction, ValueId value, const Map& map) {
-    const ValueId operand = instruction.operands()[0];
-    const auto definition = function_.definition(region_.roles.seen_through(value));
-    if (definition && is_member_[definition->index()]) return fail();
-    NestValue load = loaded(operand, map);
+  uint32_t looked_at(const Instruction& instruction, const Map& map) {
+    const ir::ElementPlaces places = *instruction.primitive().places(instruction);
+    const Map moved = moved_by(places, map);
+    if (!places.guarded) return value_at(instruction.operands()[0], moved);
+    return guarded(instruction.operands()[0], moved);
+  }
+
+  // Zeros around what is loaded, perhaps looked at otherwise before.
+  uint32_t guarded(ValueId operand, const Map& map) {
+    ValueId from = operand;
+    Map at = map;
+    auto definition = function_.definition(from);
+    while (definition && region_.roles.of(*definition) == Role::look) {
+      const ir::ElementPlaces places = *definition->primitive().places(*definition);
+      if (places.guarded) return fail();
+      at = moved_by(places, at);
+      from = definition->operands()[0];
+      definition = function_.definition(from);
+    }
+    // What is computed in this nest is not at other places, and numbers are there everywhere.
+    const bool is_loaded = !definition || (!is_member_[definition->index()] &&
+                                           region_.roles.of(*definition) != Role::number);
+    if (!is_loaded) return fail();
+    NestValue load = loaded(from, at);
     const Shape& shape = function_.type_of(operand).shape();
     for (size_t i = 0; i < map.size(); ++i) {
       std::optional<uint32_t> along;
