@@ -75,7 +75,7 @@ class Comparing : public StepObserver {
     if (step.kind == Step::Kind::put_slice) {  // it writes into those
       for (const Register r : step.operands) known_[&frame].erase(r);
     }
-    if (step.kind == Step::Kind::kernel) expect_results(function, step, results);
+    if (step.kind == Step::Kind::kernel) expect_results(function, step, frame, results);
     ++number_;
   }
 
@@ -94,11 +94,17 @@ class Comparing : public StepObserver {
     fail(function, step, fmt::format("r{} was written over before it is read here", r));
   }
 
-  void expect_results(const PlannedFunction& function, const Step& step,
+  void expect_results(const PlannedFunction& function, const Step& step, const Frame& frame,
                       std::span<const Array> results) {
     const PlannedKernel& kernel = plan_.kernels[step.kernel];
     std::vector<Tensor> given(operands_.begin(), operands_.end());
-    const auto wanted = evaluate(ir::Program::of({kernel.function}), given);
+    ir::EvaluatorOptions evaluator;
+    for (size_t i = 0; i < step.callee_sizes.size(); ++i) {
+      const Dim size = step.callee_sizes[i];
+      evaluator.sizes.set(kernel.function->signature().size_parameters[i],
+                          size.is_number() ? size.number() : size.evaluate(frame.sizes));
+    }
+    const auto wanted = evaluate(ir::Program::of({kernel.function}), given, evaluator);
     for (size_t i = 0; i < results.size(); ++i) {
       const auto apart = distance(results[i], wanted[i].array());
       if (apart && *apart <= options_.tolerance) continue;

@@ -203,6 +203,7 @@ void FunctionPlanner::add_kernel(Body& body, const Instruction& instruction) {
   const auto& parameters = program_.function(index).signature().size_parameters;
   const std::vector<Dim> sizes = callee_sizes(body, instruction, 0);
   for (size_t i = 0; i < sizes.size(); ++i) names.set(parameters[i], sizes[i]);
+  made.callee_sizes = sizes;
   const PlannedKernel& kernel = plan_.plan_.kernels[made.kernel];
   for (const Dim size : kernel.sizes) made.dims.push_back(size.substitute(names));
   made.symbols.push_back(kernel.nest.columns.substitute(names));

@@ -53,6 +53,7 @@ class NestBuilder {
     if (failed_) return std::nullopt;
     if (!make_loops()) return std::nullopt;
     mark_columns();
+    if (!has_what_is_reduced()) return std::nullopt;
     return RegionNest{std::move(nest_), std::move(parameters_)};
   }
 
@@ -376,6 +377,10 @@ class NestBuilder {
       result.value = widened(*definition);
       result.reduction = *reduction_of(definition->primitive());
       place_accumulated(*definition, result.place);
+      const bool has_all = without_ones(shape_of(*definition)).size() == space_.size();
+      if (has_all && reduced_by(*definition)->end == space_.size()) {
+        reduced_along_columns_.push_back(result.value);
+      }
     } else {
       result.value = find(value, own_map(shape))->number;
       const Dims strides = contiguous_strides(Shape(without_ones(shape)));
@@ -511,6 +516,15 @@ class NestBuilder {
     }
   }
 
+  // What is reduced along columns must have some: what is the same in all of them counts once.
+  bool has_what_is_reduced() const {
+    const auto has_columns = [&](uint32_t value) { return nest_.values[value].has_columns; };
+    for (const NestValue& value : nest_.values) {
+      if (value.kind == NestValue::Kind::reduce && !has_columns(value.operands[0])) return false;
+    }
+    return std::ranges::all_of(reduced_along_columns_, has_columns);
+  }
+
   const Region& region_;
   const ir::Function& function_;
   std::vector<bool> is_member_;
@@ -523,6 +537,7 @@ class NestBuilder {
   Nest nest_;
   std::vector<ValueId> parameters_;
   std::vector<Known> known_;
+  std::vector<uint32_t> reduced_along_columns_;
 };
 
 }  // namespace

@@ -90,6 +90,7 @@ struct Step {
   const ir::Primitive* primitive = nullptr;
   ir::Attributes attributes = {};
   std::vector<Dim> dims = {}, symbols = {};
+  std::vector<Dim> callee_sizes = {};  // of a kernel's function
   std::vector<uint32_t> targets = {};
   std::vector<ir::Type> types = {};
   SizeFact fact = {};

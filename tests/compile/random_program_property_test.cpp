@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
 #include "plait/compile/kernel_compiler.h"
 #include "plait/compile/pass.h"
@@ -63,6 +64,10 @@ void expect_compiled(const char* what, const ir::Program& program, const Tensors
     const Tensors given = Compiled(program)(arguments);
     if (!wanted) throw Disagreement(fmt::format("{}: ran, where it fails: {}", what, refused));
     expect_as_good_as_same(what, given, *wanted, tolerance);
+  } catch (const Disagreement& disagreement) {
+    const auto difference = compare(program, arguments, {.tolerance = tolerance});
+    throw Disagreement(fmt::format("{}\n{}", disagreement.what(),
+                                   difference ? difference->text() : "each step is right"));
   } catch (const Error& error) {
     if (!wanted) return;  // it fails in both
     throw Disagreement(fmt::format("{}: {}", what, error.message()));
