@@ -194,7 +194,7 @@ constexpr std::array kTurningPoints = {0x1p-1074,
                                        0x1p53,
                                        0x1p500,
                                        0x1p511,
-                                       0x1p520,
+                                       0x1p512,
                                        0x1.fffffffffffffp1023};
 
 void add_beside(double point, std::vector<double>& values) {
