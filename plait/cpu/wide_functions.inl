@@ -4,7 +4,7 @@
 // bits that their products with whole numbers are exact.
 #include <array>
 
-#include "plait/cpu/special_functions.inl"
+#include "plait/cpu/single_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
