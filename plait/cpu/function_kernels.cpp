@@ -1,7 +1,7 @@
 // Roots of f32 and f64, functions of f32 in lanes of f32 or of f64, and of f64 in lanes of f64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/function_kernels.cpp"
-#include "plait/cpu/wide_powers.inl"
+#include "plait/cpu/special_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {

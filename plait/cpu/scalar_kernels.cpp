@@ -103,7 +103,7 @@ void add_next(Kernels& kernels) {
   kernels.push_back({"nextafter", dtype, dtype, 2, binary_loop<Bits, next_code<Bits, kFormat>>});
 }
 
-// What f32 has among the function_kernels.
+// What f32 has among the function_kernels, and f64 has not.
 void add_double_functions(Kernels& kernels) {
   add<double, special::erf_inverse>(kernels, "erfinv");
   add<double, special::log_gamma>(kernels, "lgamma");

@@ -4,7 +4,7 @@
 // bits that their products with whole numbers are exact.
 #include <array>
 
-#include "plait/cpu/special_functions.inl"
+#include "plait/cpu/single_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -265,7 +265,7 @@ struct LogAddExp {
 // Of great numbers the squares are too great: of those the logarithm, and that of 2.
 HWY_INLINE V asinh_of(V size) {
   const V one = constant(1), zero = constant(0);
-  const auto great = size > constant(0x1p520);
+  const auto great = size > constant(0x1p500);
   const V square = size * size;
   const V more = square / (one + hn::Sqrt(square + one));
   const V sum = size + more;

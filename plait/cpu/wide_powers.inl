@@ -62,20 +62,20 @@ HWY_INLINE Parts log2_of(V x) {
 // a^b is 2^(b log2 a), and what IEEE 754 says of zeros, infinities and negative numbers.
 struct Power {
   static HWY_INLINE V of(D, V a, V b) {
+    constexpr double kGreatest = std::numeric_limits<double>::max();
     constexpr double kMost = 1100;  // its power is too great, and that of -kMost is 0
     const V zero = constant(0), one = constant(1), size = hn::Abs(a);
     const Parts log = log2_of(size);
-    V exponent = b * log_limits(size, log.high + log.low);
-    exponent = hn::IfThenElse(hn::And(size == one, b == b), zero, exponent);
+    const V finite = clamped(b, -kGreatest, kGreatest), b_high = high_half(finite);
+    const V exponent = finite * log_limits(size, log.high + log.low);
     const auto usual = hn::Abs(exponent) < constant(kMost);
-    const V b_high = high_half(b);
     const V high = hn::IfThenElse(usual, b_high * log.high, clamped(exponent, -kMost, kMost));
-    const V low = hn::MulAdd(b - b_high, log.high, b * log.low);
+    const V low = hn::MulAdd(finite - b_high, log.high, finite * log.low);
     const V sum = high + constant(kRounder);
     const V r = (high - (sum - constant(kRounder))) + hn::IfThenElse(usual, low, zero);
     const V t = small_expm1(r * constant(kLn2), zero);
-    const V result = or_nan(exponent, scaled(t + one, bits_of(sum)));
-    return with_sign(a, b, result);
+    const V result = scaled(t + one, bits_of(sum));
+    return with_sign(a, b, or_nan(b, or_nan(exponent, result)));
   }
 
  private:

@@ -159,43 +159,25 @@ TEST(FloatFunctions, OfF32AreWithinTwoUlp) {
   }
 }
 
-// Where functions are zero, change their ways, or leave the numbers of f64.
-constexpr std::array kTurningPoints = {0x1p-1074,
-                                       0x1p-1022,
-                                       0x1p-54,
-                                       0x1p-53,
-                                       0x1p-28,
-                                       0.16514867741462,
-                                       0.34657359027997,
-                                       0.5,
-                                       0.625,
-                                       0.66,
-                                       0.70710678118655,
-                                       1.0,
-                                       1.41421356237310,
-                                       1.51515151515152,
-                                       2.0,
-                                       5.92158,
-                                       18.714973875118524,
-                                       26.543258454250982,
-                                       27.226017111108362,
-                                       36.7368005696771,
-                                       308.25471555991674,
-                                       709.782712893384,
-                                       710.4758600739439,
-                                       744.4400719213812,
-                                       745.1332191019412,
-                                       1022.0,
-                                       1024.0,
-                                       1074.0,
-                                       1075.0,
-                                       0x1p20,
-                                       0x1p52,
-                                       0x1p53,
-                                       0x1p500,
-                                       0x1p511,
-                                       0x1p520,
-                                       0x1.fffffffffffffp1023};
+// Where functions are zero or change their ways: powers of 2, and others.
+constexpr std::array kExponents = {-1074, -1022, -54, -53, -28, -1,  0,   1,
+                                   10,    20,    52,  53,  500, 511, 512, 1023};
+constexpr std::array kBorders = {0.16514867741462, 0.34657359027997, 0.625,           0.66,
+                                 0.70710678118655, 1.41421356237310, 1.51515151515152};
+// Where they leave the numbers of f64, or come so near to a limit that they reach it.
+constexpr std::array kLimits = {5.92158,
+                                18.714973875118524,
+                                26.543258454250982,
+                                27.226017111108362,
+                                36.7368005696771,
+                                709.782712893384,
+                                710.4758600739439,
+                                744.4400719213812,
+                                745.1332191019412,
+                                308.25471555991674,
+                                1022.0,
+                                1074.0,
+                                1075.0};
 
 void add_beside(double point, std::vector<double>& values) {
   double below = point, above = point;
@@ -215,7 +197,9 @@ std::vector<double> double_values() {
   const char* samples = std::getenv("PLAIT_TEST_SAMPLES");
   const int count = samples != nullptr ? std::stoi(samples) : 100'000;
   std::vector<double> values = special_values<double>();
-  for (const double point : kTurningPoints) add_beside(point, values);
+  for (const int exponent : kExponents) add_beside(std::ldexp(1.0, exponent), values);
+  for (const double point : kBorders) add_beside(point, values);
+  for (const double point : kLimits) add_beside(point, values);
   std::mt19937_64 random(1);
   std::normal_distribution<double> near(0, 3);
   std::uniform_real_distribution<double> exponent(-60, 11), inside(-1, 1), outside(-800, 800);
