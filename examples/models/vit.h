@@ -1,6 +1,9 @@
 // A vision transformer (Dosovitskiy and others, 2020): patches of an image as words.
 #pragma once
 
+#include <array>
+
+#include "plait/ops/create.h"
 #include "plait/ops/shape.h"
 
 #include "examples/models/block.h"
