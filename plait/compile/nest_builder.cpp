@@ -6,6 +6,7 @@
 
 #include "plait/compile/region.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/along.h"
 #include "plait/ops/reduce.h"
 
 namespace plait::compile {

@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/along.h"
 #include "plait/ops/reduce.h"
 
 namespace plait::compile {

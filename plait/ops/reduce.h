@@ -7,7 +7,6 @@
 #include <string_view>
 #include <vector>
 
-#include "plait/ir/primitive.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait {
@@ -17,10 +16,6 @@ struct ReduceAttributes {
   bool needs_some = false;         // of maximum and minimum: fails where there is nothing along one
   static constexpr std::string_view kRequired[] = {"axes"};
 };
-
-// How a primitive combines the elements along its axes; nothing where it does more, or something
-// else.
-std::optional<ir::Reduction> reduction_of(const ir::Primitive& primitive);
 
 // Of argmax and argmin.
 struct ArgExtremeAttributes {

@@ -11,11 +11,11 @@
 #include "plait/compile/kernel_compiler.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
-#include "plait/core/settings.h"
 #include "plait/ir/verify.h"
 #include "plait/tensor/machine.h"
 #include "plait/transform/programs.h"
 
+#include "tests/compile/passes_left_out.h"
 #include "tests/support/drawn_program.h"
 
 namespace plait::compile {
@@ -26,13 +26,6 @@ constexpr int kPrograms = 100;
 #else
 constexpr int kPrograms = 1000;
 #endif
-
-// A setting as it was before, when this goes.
-class PassesLeftOut {
- public:
-  explicit PassesLeftOut(const std::string& passes) { setting::kPasses.set(passes); }
-  ~PassesLeftOut() { setting::kPasses.reset(); }
-};
 
 // All passes, or all but one or two of them.
 std::string left_out(uint32_t seed) {
