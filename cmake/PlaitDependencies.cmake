@@ -78,6 +78,19 @@ else()
   message(STATUS "Plait: no oneDNN; matrix products and convolutions will be slower")
 endif()
 
+# LLVM compiles fused kernels, for the CPUs that its levels are of. Only its headers are needed here:
+# the library is loaded when it is first called (plait/cpu/llvm_library.h).
+if(PLAIT_LLVM AND NOT PLAIT_CARRIED AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  find_path(PLAIT_LLVM_HEADERS llvm-c/LLJIT.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
+  mark_as_advanced(PLAIT_LLVM_HEADERS)
+endif()
+if(PLAIT_LLVM_HEADERS)
+  add_library(plait_llvm INTERFACE)
+  target_include_directories(plait_llvm SYSTEM INTERFACE "${PLAIT_LLVM_HEADERS}")
+else()
+  message(STATUS "Plait: no LLVM 19; operations are not fused into kernels")
+endif()
+
 # OpenBLAS brings LAPACK, which factorises matrices. Debian's serial build of it starts no threads.
 if(NOT PLAIT_CARRIED)
   find_library(PLAIT_OPENBLAS_LIBRARY openblas)

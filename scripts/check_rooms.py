@@ -20,6 +20,8 @@ ROWS = [
 
 # Headers that the umbrella leaves out: they are for the sources of Plait only.
 INSIDE = {
+    "plait/compile/kernel_compiler.h",
+    "plait/compile/nest.h",
     "plait/core/dim_node.h",
     "plait/core/dim_polynomial.h",
     "plait/core/divisors.h",
@@ -54,8 +56,15 @@ INSIDE = {
     "plait/cpu/lapack_functions.h",
     "plait/cpu/library_convolution.h",
     "plait/cpu/library_product.h",
+    "plait/cpu/llvm_code.h",
+    "plait/cpu/llvm_engine.h",
+    "plait/cpu/llvm_library.h",
+    "plait/cpu/llvm_nest.h",
+    "plait/cpu/llvm_operations.h",
     "plait/cpu/loops.h",
     "plait/cpu/matrix.h",
+    "plait/cpu/nest_plan.h",
+    "plait/cpu/object_cache.h",
     "plait/cpu/onednn_engine.h",
     "plait/cpu/onednn_library.h",
     "plait/cpu/order_items.h",

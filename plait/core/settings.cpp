@@ -65,6 +65,15 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .type = SettingType::text,
      .standard = "",
      .description = "which stages of the compiler print the program, for example after:fuse"},
+    {.name = "passes",
+     .type = SettingType::text,
+     .standard = "",
+     .description = "which passes of the compiler are left out, for example -fuse,-inline"},
+    {.name = "arena",
+     .type = SettingType::choice,
+     .standard = "plain",
+     .description = "memory of compiled programs; guarded finds who touches what is not his",
+     .choices = {"plain", "guarded"}},
     {.name = "print_locations",
      .type = SettingType::boolean,
      .standard = "false",
@@ -79,6 +88,11 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .standard = "best",
      .description = "the most capable instructions that kernels use",
      .choices = {"best", "sse4", "avx2", "avx512"}},
+    {.name = "cache",
+     .type = SettingType::text,
+     .standard = "default",
+     .description = "the folder in which compiled code is kept; off for none, and default is plait "
+                    "in $XDG_CACHE_HOME or ~/.cache"},
 }};
 
 template <class T>
@@ -90,9 +104,11 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
               is_declared_as(setting::kSpinMicroseconds, "spin_microseconds") &&
               is_declared_as(setting::kLog, "log") && is_declared_as(setting::kVerify, "verify") &&
               is_declared_as(setting::kDump, "dump") &&
+              is_declared_as(setting::kPasses, "passes") &&
+              is_declared_as(setting::kArena, "arena") &&
               is_declared_as(setting::kPrintLocations, "print_locations") &&
               is_declared_as(setting::kMemoryLimit, "memory_limit") &&
-              is_declared_as(setting::kCpu, "cpu"));
+              is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache"));
 
 const Declaration& declaration_of(SettingId id) {
   const auto index = static_cast<size_t>(id);
@@ -287,8 +303,9 @@ SettingState state_of(SettingId id) {
 namespace settings_detail {
 
 constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
-    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
-static_assert(kSettingCount == 8, "each word begins as kUnread");
+    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread,
+    kUnread, kUnread, kUnread, kUnread, kUnread};
+static_assert(kSettingCount == 11, "each word begins as kUnread");
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());

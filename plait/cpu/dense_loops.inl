@@ -58,14 +58,19 @@ void vector_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   for (int64_t j = i; j < count; ++j) to[j] = rest[j - i];
 }
 
-// A step of a vector_loop for functions of one operand that are computed with T itself.
+// A step of a vector_loop for functions that are computed with T itself.
 template <class Op>
 struct WithSame {
   template <class T>
   using Tag = hn::ScalableTag<T>;
   template <class D, class T>
-  static HWY_INLINE void step(D d, const T* a, const T*, T* to) {
-    hn::StoreU(Op::of(d, hn::LoadU(d, a)), d, to);
+  static HWY_INLINE void step(D d, const T* a, const T* b, T* to) {
+    const auto x = hn::LoadU(d, a);
+    if constexpr (requires { Op::of(d, x); }) {
+      hn::StoreU(Op::of(d, x), d, to);
+    } else {
+      hn::StoreU(Op::of(d, x, hn::LoadU(d, b)), d, to);
+    }
   }
 };
 
@@ -88,6 +93,45 @@ struct WithDouble {
     }
   }
 };
+
+// ---- What is rare in a vector. Code that is emitted has it in its own way (emitted_lanes.inl).
+
+// `usual` where the mask holds in every lane, else what `other` gives.
+template <class D, class Mask, class V, class Other>
+HWY_INLINE V unless_all(D d, Mask usual_lanes, V usual, const Other& other) {
+  if (hn::AllTrue(d, usual_lanes)) return usual;
+  return other();
+}
+
+// Lane after lane, by what computes single numbers.
+template <auto function, class D>
+hn::Vec<D> one_by_one(D d, hn::Vec<D> x) {
+  hn::TFromD<D> lanes[hn::MaxLanes(D())];
+  hn::StoreU(x, d, lanes);
+  for (auto& lane : lanes) lane = function(lane);
+  return hn::LoadU(d, lanes);
+}
+template <auto function, class D>
+hn::Vec<D> one_by_one(D d, hn::Vec<D> a, hn::Vec<D> b) {
+  hn::TFromD<D> left[hn::MaxLanes(D())], right[hn::MaxLanes(D())];
+  hn::StoreU(a, d, left);
+  hn::StoreU(b, d, right);
+  for (size_t i = 0; i < hn::Lanes(d); ++i) left[i] = function(left[i], right[i]);
+  return hn::LoadU(d, left);
+}
+
+// By what computes with f64.
+template <class Op, class D>
+hn::Vec<D> in_double(D d, hn::Vec<D> x) {
+  const typename WithDouble<Op>::template Tag<float> wide;
+  constexpr size_t kLanes = hn::MaxLanes(D()), kWide = hn::MaxLanes(hn::ScalableTag<double>());
+  float lanes[kLanes];
+  hn::StoreU(x, d, lanes);
+  for (size_t i = 0; i < kLanes; i += kWide) {
+    WithDouble<Op>::step(wide, lanes + i, lanes + i, lanes + i);
+  }
+  return hn::LoadU(d, lanes);
+}
 
 }  // namespace HWY_NAMESPACE
 }  // namespace plait::cpu

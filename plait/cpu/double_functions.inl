@@ -8,7 +8,11 @@
 #include <cmath>
 #include <limits>
 
-#include "plait/cpu/dense_loops.inl"
+// What brings the lanes: of registers, unless they are code that is emitted.
+#ifndef PLAIT_LANES
+#define PLAIT_LANES "plait/cpu/dense_loops.inl"
+#endif
+#include PLAIT_LANES
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -85,6 +89,7 @@ HWY_INLINE V exp_range(V x) { return clamped(x, -110, 90); }
 // x = 2^k m with m between sqrt(1/2) and sqrt(2), for a normal x above 0.
 struct Scaled {
   V k, m;
+  hn::Vec<DBits> exponent;  // of 2^k
 };
 HWY_INLINE Scaled scaled(V x) {
   constexpr uint64_t kOne = 0x3ff0000000000000, kRootOfHalf = 0x3fe6a09e667f3bcd;
@@ -94,7 +99,7 @@ HWY_INLINE Scaled scaled(V x) {
   // The exponent as the low bits of 2^52.
   const V k = hn::BitCast(D(), hn::ShiftRight<52>(exponent) | bit_constant(0x4330000000000000)) -
               constant(0x1p52 + 1023);
-  return {k, m};
+  return {k, m, exponent};
 }
 
 // ln(1 + f) for 1 + f between those roots, fitted at Chebyshev's points, within 2e-9.
@@ -184,20 +189,14 @@ HWY_INLINE V sine_after(const Turned& x, uint64_t quarters) {
   return hn::BitCast(D(), bits_of(magnitude) ^ sign);
 }
 
-// Numbers so great that they need more parts of pi go one by one, where there are any.
-template <double (*function)(double)>
-V one_by_one(V x) {
-  double lanes[hn::MaxLanes(D())];
-  hn::StoreU(x, D(), lanes);
-  for (double& lane : lanes) lane = function(lane);
-  return hn::LoadU(D(), lanes);
-}
-// Lane by lane, so that a number's result does not depend on its neighbours.
+// Numbers so great that they need more parts of pi go one by one, where there are any. Lane by
+// lane, so that a number's result does not depend on its neighbours.
 template <double (*function)(double)>
 HWY_INLINE V where_turned(D d, V x, V result) {
   const auto is_turned = hn::Abs(x) < constant(kMostTurned);
-  if (hn::AllTrue(d, is_turned)) return result;
-  return hn::IfThenElse(is_turned, result, one_by_one<function>(x));
+  return unless_all(d, is_turned, result, [&]() HWY_ATTR {
+    return hn::IfThenElse(is_turned, result, one_by_one<function>(d, x));
+  });
 }
 
 struct Sin {

@@ -63,7 +63,11 @@ class Loops {
   Loop& loop_of(const Kernel& kernel, DType dtype, DType result) {
     const auto [place, is_new] = numbers_.try_emplace({kernel.op, dtype}, loops_.size());
     if (!is_new) return loops_[place->second];
-    Loop loop{.op = kernel.op, .dtype = dtype, .arity = kernel.arity, .out_size = size_of(result)};
+    Loop loop{.op = kernel.op,
+              .dtype = dtype,
+              .result = result,
+              .arity = kernel.arity,
+              .out_size = size_of(result)};
     loop.in_sizes.fill(size_of(dtype));
     if (kernel.op == "select") loop.in_sizes[0] = size_of(DType::boolean);
     return loops_.emplace_back(loop);

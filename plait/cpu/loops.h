@@ -17,6 +17,7 @@ inline constexpr size_t kMostLoops = 1024;
 struct Loop {
   std::string_view op;
   DType dtype;
+  DType result;  // of the elements in memory, as `dtype` is
   int arity = 0;
   // Bytes of one element in memory. Those of narrow floats are twice as long, or four times, in
   // f32.

@@ -282,25 +282,13 @@ HWY_INLINE V sine_after(const Turned& x, uint32_t quarters) {
   return from_bits(bits_of(magnitude) ^ hn::ShiftLeft<30>(n & bit_constant(2)));
 }
 
-// By what computes with f64.
-template <class Op>
-V in_double(V x) {
-  const typename WithDouble<Op>::template Tag<float> d;
-  constexpr size_t kLanes = hn::MaxLanes(D()), kWide = hn::MaxLanes(HWY_NAMESPACE::D());
-  float lanes[kLanes];
-  hn::StoreU(x, D(), lanes);
-  for (size_t i = 0; i < kLanes; i += kWide) {
-    WithDouble<Op>::step(d, lanes + i, lanes + i, lanes + i);
-  }
-  return hn::LoadU(D(), lanes);
-}
-
 // Lane by lane, so that a number's result does not depend on its neighbours.
 template <class Op>
 HWY_INLINE V where_turned(D d, V x, V result) {
   const auto is_turned = hn::Abs(x) < constant(kMostTurned);
-  if (hn::AllTrue(d, is_turned)) return result;
-  return hn::IfThenElse(is_turned, result, in_double<Op>(x));
+  return unless_all(d, is_turned, result, [&]() HWY_ATTR {
+    return hn::IfThenElse(is_turned, result, in_double<Op>(d, x));
+  });
 }
 
 struct Sin {

@@ -3,22 +3,13 @@
 // Chebyshev's points, to within 1e-9 but where it is said.
 #include "plait/core/special_functions.h"
 #include "plait/cpu/float_division.h"
-#include "plait/cpu/single_functions.inl"
+#include "plait/cpu/wide_powers.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
 namespace HWY_NAMESPACE {
 
 constexpr double kPi = 0x1.921fb54442d18p+1;
-
-template <double (*function)(double, double)>
-V one_by_one(V a, V b) {
-  double left[hn::MaxLanes(D())], right[hn::MaxLanes(D())];
-  hn::StoreU(a, D(), left);
-  hn::StoreU(b, D(), right);
-  for (size_t i = 0; i < hn::Lanes(D()); ++i) left[i] = function(left[i], right[i]);
-  return hn::LoadU(D(), left);
-}
 
 // The angle of a point with x, y >= 0: the arc tangent of a ratio below tan(pi / 8), and where it
 // starts from.
@@ -103,33 +94,36 @@ struct Power {
 // Where the quotient's size is below 2^28, it rounds to the right side of whole numbers, and their
 // products with the divisor are exact: a quotient is as far from those that it is not as the last
 // bit of a divisor.
-HWY_INLINE bool is_divisible(D d, V b, V quotient) {
-  return hn::AllTrue(
-      d, hn::And(hn::Abs(quotient) < constant(0x1p28), hn::Abs(b) < constant(kInfinity)));
+HWY_INLINE auto is_divisible(V b, V quotient) {
+  return hn::And(hn::Abs(quotient) < constant(0x1p28), hn::Abs(b) < constant(kInfinity));
 }
+constexpr auto kFmod = static_cast<double (*)(double, double)>(std::fmod);
 struct Fmod {
   static constexpr int kArity = 2;
   static HWY_INLINE V of(D d, V a, V b) {
     const V quotient = a / b;
-    if (!is_divisible(d, b, quotient)) return one_by_one<std::fmod>(a, b);
-    return hn::CopySign(hn::NegMulAdd(hn::Trunc(quotient), b, a), a);
+    const V result = hn::CopySign(hn::NegMulAdd(hn::Trunc(quotient), b, a), a);
+    return unless_all(d, is_divisible(b, quotient), result,
+                      [&]() HWY_ATTR { return one_by_one<kFmod>(d, a, b); });
   }
 };
 struct Remainder {
   static constexpr int kArity = 2;
   static HWY_INLINE V of(D d, V a, V b) {
     const V quotient = a / b;
-    if (!is_divisible(d, b, quotient)) return one_by_one<remainder_of<double>>(a, b);
-    return hn::CopySign(hn::NegMulAdd(hn::Floor(quotient), b, a), b);
+    const V result = hn::CopySign(hn::NegMulAdd(hn::Floor(quotient), b, a), b);
+    return unless_all(d, is_divisible(b, quotient), result,
+                      [&]() HWY_ATTR { return one_by_one<remainder_of<double>>(d, a, b); });
   }
 };
 struct FloorDivide {
   static constexpr int kArity = 2;
   static HWY_INLINE V of(D d, V a, V b) {
     const V quotient = a / b;
-    if (!is_divisible(d, b, quotient)) return one_by_one<floor_quotient<double>>(a, b);
     const V whole = hn::Floor(quotient);
-    return hn::IfThenElse(whole == constant(0), hn::CopySign(whole, quotient), whole);
+    const V result = hn::IfThenElse(whole == constant(0), hn::CopySign(whole, quotient), whole);
+    return unless_all(d, is_divisible(b, quotient), result,
+                      [&]() HWY_ATTR { return one_by_one<floor_quotient<double>>(d, a, b); });
   }
 };
 
@@ -225,12 +219,12 @@ struct LogGamma {
     const V zero = constant(0), infinity = constant(kInfinity), size = hn::Abs(x);
     const auto finite = hn::And(zero < size, size < infinity);
     const V safe = hn::IfThenElse(finite, size, constant(1));
-    V result = log_gamma_of_positive(safe);
-    if (!hn::AllTrue(d, x > zero)) {
+    const V of_size = log_gamma_of_positive(safe);
+    const V result = unless_all(d, x > zero, of_size, [&]() HWY_ATTR {
       const V product = safe * hn::Abs(sine_after(turned(half_turns(safe)), 0));
       const V log = hn::IfThenElse(product == zero, zero - infinity, exact_log_of_normal(product));
-      result = hn::IfThenElse(x < zero, constant(1.1447298858494002) - log - result, result);
-    }
+      return hn::IfThenElse(x < zero, constant(1.1447298858494002) - log - of_size, of_size);
+    });
     return or_nan(x, hn::IfThenElse(finite, result, infinity));
   }
 };
@@ -263,15 +257,15 @@ struct Digamma {
     const V zero = constant(0), infinity = constant(kInfinity), size = hn::Abs(x);
     const auto finite = hn::And(zero < size, size < infinity);
     const V safe = hn::IfThenElse(finite, size, constant(1));
-    V result = digamma_of_positive(safe);
-    if (!hn::AllTrue(d, x > zero)) {
+    const V of_size = digamma_of_positive(safe);
+    const V result = unless_all(d, x > zero, of_size, [&]() HWY_ATTR {
       const V part = half_turns(safe);
       const Turned t = turned(part);
       const V mirrored =
-          result + constant(1) / safe + constant(kPi) * sine_after(t, 1) / sine_after(t, 0);
+          of_size + constant(1) / safe + constant(kPi) * sine_after(t, 1) / sine_after(t, 0);
       const V negative = hn::IfThenElse(part == zero, constant(kNan), mirrored);
-      result = hn::IfThenElse(x < zero, negative, result);
-    }
+      return hn::IfThenElse(x < zero, negative, of_size);
+    });
     const V at_end = hn::IfThenElse(x < zero, constant(kNan), infinity);
     const V at_limit = hn::IfThenElse(x == zero, zero - hn::CopySign(infinity, x), at_end);
     return or_nan(x, hn::IfThenElse(finite, result, at_limit));

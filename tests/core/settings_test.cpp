@@ -28,7 +28,8 @@ class Settings : public testing::Test {
   void TearDown() override { reset_all(); }
 
   static void reset_all() {
-    for (const char* name : {"THREADS", "LOG", "VERIFY", "DUMP", "PRINT_LOCATIONS", "CPU"}) {
+    for (const char* name :
+         {"THREADS", "LOG", "VERIFY", "DUMP", "PRINT_LOCATIONS", "CPU", "CACHE"}) {
       unsetenv(("PLAIT_" + std::string(name)).c_str());
     }
     for (const SettingState& state : settings()) reset_setting(state.name);
@@ -38,10 +39,10 @@ class Settings : public testing::Test {
 // In a process of its own, where nothing has been read or reset.
 TEST(SettingsAtStart, TheLastOneComesFromTheEnvironmentToo) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  setenv("PLAIT_CPU", "avx2", 1);
-  EXPECT_EXIT(std::exit(setting::kCpu.get() == CpuLevel::avx2 ? 0 : 1), testing::ExitedWithCode(0),
+  setenv("PLAIT_CACHE", "elsewhere", 1);
+  EXPECT_EXIT(std::exit(setting::kCache.get() == "elsewhere" ? 0 : 1), testing::ExitedWithCode(0),
               "");
-  unsetenv("PLAIT_CPU");
+  unsetenv("PLAIT_CACHE");
 }
 
 TEST_F(Settings, StartWithTheirDefaults) {
@@ -149,7 +150,7 @@ TEST_F(Settings, UnknownNamesAreKeyErrors) {
       what_of([] { set_setting("thread", "1"); }),
       "KeyError: there is no setting 'thread'\n"
       "  hint: the settings are threads, spin_microseconds, log, verify, dump, print_locations, "
-      "memory_limit, cpu");
+      "memory_limit, cpu, cache");
   EXPECT_THROW(reset_setting(""), KeyError);
 }
 

@@ -1,0 +1,20 @@
+// What a nest means, point after point in doubles.
+#pragma once
+
+#include <vector>
+
+#include "tests/cpu/nest_support.h"
+
+namespace plait::nest_test {
+
+// Runs the nest on every row and every column and stores into `results`, which hold what they hold
+// before; accumulated ones begin with what the reduction begins with.
+void run_reference(const Nest& nest, const std::vector<const Elements*>& parameters,
+                   const std::vector<Elements*>& results, const SymbolMap<int64_t>& symbols = {});
+
+// Compiles the nest at every level, runs it on random elements, and compares. `counts` are of the
+// elements of parameters and results.
+void check_nest(const Nest& nest, const std::vector<size_t>& parameter_counts,
+                const std::vector<size_t>& result_counts, const SymbolMap<int64_t>& symbols = {});
+
+}  // namespace plait::nest_test

@@ -1,0 +1,26 @@
+// The kinds of step of random programs, a function for each group of them.
+#pragma once
+
+#include "tests/support/tensor_program.h"
+
+namespace plait {
+
+void add_elementwise_kinds(std::vector<StepKind>& kinds);
+void add_along_kinds(std::vector<StepKind>& kinds);      // along one axis
+void add_arranging_kinds(std::vector<StepKind>& kinds);  // slices, shapes, several put together
+void add_index_kinds(std::vector<StepKind>& kinds);      // integers and truth, and what they name
+void add_product_kinds(std::vector<StepKind>& kinds);    // matrices, Fourier transforms, layers
+void add_calling_kinds(std::vector<StepKind>& kinds);
+void add_control_kinds(std::vector<StepKind>& kinds);
+
+// Every step with one result, out of a table of functions.
+using OfOne = Tensor (*)(const Tensor& x);
+using OfTwo = Tensor (*)(const Tensor& a, const Tensor& b);
+using OfAxis = Tensor (*)(const Tensor& x, int64_t axis);
+ChosenStep step_of(size_t x, OfOne f);
+ChosenStep step_of(size_t a, size_t b, OfTwo f);
+ChosenStep step_along(size_t x, int64_t axis, OfAxis f);
+ChosenStep step_along(size_t a, size_t b, int64_t axis,
+                      Tensor (*f)(const Tensor& a, const Tensor& b, int64_t axis));
+
+}  // namespace plait
