@@ -39,6 +39,13 @@ void scatter(const Port& port, const Step& step) {
   });
 }
 
+// Lanes that no element has reached are numbers, too.
+void clear(const Port& port, LLVMBuilderRef builder) {
+  const Code none = zero(vector_of(memory_type(port.dtype)));
+  LLVMSetAlignment(LLVMBuildStore(builder, none, port.buffer),
+                   emission().lanes == 1 ? alignment(port) : 64);
+}
+
 void fill(const Port& port) {
   store(splat(port.fill), port.buffer, emission().lanes == 1 ? alignment(port) : 64);
 }
@@ -80,10 +87,8 @@ void pull_single(Port& port, const Step& step) {
 
 void make_buffer(Port& port) {
   port.buffer = variable(vector_of(memory_type(port.dtype)));
-  const Code none = zero(vector_of(memory_type(port.dtype)));
-  // Once: lanes that no element has reached are numbers, too.
-  LLVMSetAlignment(LLVMBuildStore(emission().entry_builder, none, port.buffer),
-                   emission().lanes == 1 ? alignment(port) : 64);
+  if (port.is_dense() || !port.is_read || port.low != nullptr) return;
+  clear(port, emission().entry_builder);
 }
 
 void pull(std::vector<Port>& ports, const Step& step) {
@@ -95,6 +100,7 @@ void pull(std::vector<Port>& ports, const Step& step) {
     when(bit_not(step.is_full), true, [&] {
       for (const Port& port : ports) {
         if (port.low != nullptr || !port.is_dense() || !port.is_read) continue;
+        clear(port, emission().builder);
         copy_bytes(port.buffer, element(port, step.column), bytes(port, step.left));
       }
     });
