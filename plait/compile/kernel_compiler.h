@@ -12,11 +12,15 @@
 
 namespace plait::compile {
 
-// What a kernel is called with, for a range of rows (counted over all outer loops) and of columns.
+// What a kernel is called with, for a range of rows (counted over all outer loops) and of columns:
+// all of them, or where the nest may be cut so, parts that end at multiples of kColumnStep.
+inline constexpr int64_t kColumnStep = 64;
 struct KernelArguments {
   const void* const* parameters;
   // One for each. Of an accumulated result: the memory of this call's own, without steps for rows
-  // that are accumulated, which it begins with what the reduction begins with.
+  // that are accumulated, which it begins with what the reduction begins with; in groups (grouped >
+  // 0) a call does whole ones, and begins each with its first row. A result may lie where a
+  // parameter lies if every load of that is at its place, and in no loop after the one that stores.
   void* const* results;
   const int64_t* sizes;  // the values of Nest::sizes()
   int64_t first_row, end_row;

@@ -58,7 +58,7 @@ struct NestValue {
 };
 
 // With a reduction it is accumulated over the rows of a group, and if its place does not move with
-// the columns, over these too.
+// the columns, over these too: a value without columns counts once a row.
 struct NestResult {
   uint32_t value = 0;
   Affine place = {};

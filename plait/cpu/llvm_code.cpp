@@ -252,6 +252,27 @@ void copy_bytes(Code to, Code from, Code count) {
   LLVMBuildMemCpy(builder(), to, 1, from, 1, count);
 }
 
+namespace {
+
+Code call_masked(std::string_view name, Type vector, std::span<Code> arguments) {
+  Type types[] = {vector, pointer_type()};
+  const Code function = LLVMGetIntrinsicDeclaration(
+      emission().module, LLVMLookupIntrinsicID(name.data(), name.size()), types, 2);
+  return LLVMBuildCall2(builder(), LLVMGlobalGetValueType(function), function, arguments.data(),
+                        static_cast<unsigned>(arguments.size()), "");
+}
+
+}  // namespace
+
+Code load_some(Type type, Code pointer, unsigned alignment, Code mask) {
+  Code arguments[] = {pointer, integer(integer_type(32), alignment), mask, zero(type)};
+  return call_masked("llvm.masked.load", type, arguments);
+}
+void store_some(Code value, Code pointer, unsigned alignment, Code mask) {
+  Code arguments[] = {value, pointer, integer(integer_type(32), alignment), mask};
+  call_masked("llvm.masked.store", type_of(value), arguments);
+}
+
 // ---- The course of the function.
 
 Block new_block(const char* name) {

@@ -128,6 +128,9 @@ Code get(Code variable, Type type);
 void set(Code variable, Code value);
 Code element_at(Code pointer, Type element, Code place);
 void copy_bytes(Code to, Code from, Code count);
+// Of a vector the lanes for which the mask holds; others are 0, or left as they are.
+Code load_some(Type type, Code pointer, unsigned alignment, Code mask);
+void store_some(Code value, Code pointer, unsigned alignment, Code mask);
 
 // ---- The course of the function.
 

@@ -1,5 +1,6 @@
 // Compiles nests by LLVM: what the seam in compile/kernel_compiler.h asks for.
 #include <algorithm>
+#include <chrono>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -11,6 +12,7 @@
 
 #include "plait/compile/kernel_compiler.h"
 #include "plait/core/hash.h"
+#include "plait/core/log.h"
 #include "plait/core/thread_team.h"
 #include "plait/cpu/cpu_level.h"
 #include "plait/cpu/llvm_engine.h"
@@ -48,8 +50,16 @@ CachedObject object_of(CpuLevel level, std::span<const Order> orders) {
   Hasher hasher;
   for (const Order& order : orders) hasher.update(order.key.text());
   const Hash128 key = hasher.finish();
-  if (auto cached = read_cached_object(key)) return *std::move(cached);
+  if (auto cached = read_cached_object(key)) {
+    log(LogArea::compile, LogLevel::debug, "{} kernels are taken from {}", orders.size(),
+        object_cache_folder());
+    return *std::move(cached);
+  }
+  const auto start = std::chrono::steady_clock::now();
   CachedObject object = compiled(level, orders);
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  log(LogArea::compile, LogLevel::debug, "{} kernels are compiled in {:.1f} ms", orders.size(),
+      time.count());
   write_cached_object(key, object);
   return object;
 }

@@ -8,6 +8,7 @@
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
 #include <llvm-c/Orc.h>
+#include <llvm-c/Support.h>
 #include <llvm-c/Target.h>
 #include <llvm-c/TargetMachine.h>
 #include <llvm-c/Transforms/PassBuilder.h>
@@ -144,6 +145,7 @@ void* llvm_function(const char* name);
 #define LLVMOrcLLJITGetMainJITDylib PLAIT_LLVM(LLVMOrcLLJITGetMainJITDylib)
 #define LLVMOrcLLJITLookup PLAIT_LLVM(LLVMOrcLLJITLookup)
 #define LLVMOrcLLJITMangleAndIntern PLAIT_LLVM(LLVMOrcLLJITMangleAndIntern)
+#define LLVMParseCommandLineOptions PLAIT_LLVM(LLVMParseCommandLineOptions)
 #define LLVMPointerTypeInContext PLAIT_LLVM(LLVMPointerTypeInContext)
 #define LLVMPositionBuilderAtEnd PLAIT_LLVM(LLVMPositionBuilderAtEnd)
 #define LLVMPrintModuleToString PLAIT_LLVM(LLVMPrintModuleToString)

@@ -37,7 +37,11 @@ void NestCode::emit(const std::string& name) {
   find_row_buffers();
   find_first_indices();
   begin_totals();
-  loop(first_row_, end_row_, 1, [&](Code number) { row(number); });
+  if (nest_.outer.empty()) {
+    row(index(0));
+  } else {
+    loop(first_row_, end_row_, 1, [&](Code number) { row(number); });
+  }
   if (accumulates_in_call()) end_totals();
   LLVMBuildRetVoid(emission().builder);
   const Block entry = LLVMGetEntryBasicBlock(emission().function);

@@ -45,6 +45,9 @@ struct Step {
   Code is_full = nullptr;  // as many as lanes; null where it is always so
 };
 
+// The lanes that have a column, where these are fewer.
+Code left_lanes(const Step& step);
+
 void make_buffer(Port& port);
 // Sets the pointers, and fills the buffers that are needed.
 void pull(std::vector<Port>& ports, const Step& step);

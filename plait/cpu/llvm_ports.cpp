@@ -39,6 +39,38 @@ void scatter(const Port& port, const Step& step) {
   });
 }
 
+// Lanes that no element has reached are numbers, too.
+void clear(const Port& port, LLVMBuilderRef builder) {
+  const Code none = zero(vector_of(memory_type(port.dtype)));
+  LLVMSetAlignment(LLVMBuildStore(builder, none, port.buffer),
+                   emission().lanes == 1 ? alignment(port) : 64);
+}
+
+// Whether this level has instructions that load and store some of its elements.
+bool may_be_masked(const Port& port) {
+  const CpuLevel level = emission().level;
+  return level >= CpuLevel::avx512 || (level == CpuLevel::avx2 && size_of(port.dtype) >= 4);
+}
+
+// The last columns, to the buffer and from there.
+void pull_last(const Port& port, const Step& step) {
+  if (!may_be_masked(port)) {
+    clear(port, emission().builder);
+    return copy_bytes(port.buffer, element(port, step.column), bytes(port, step.left));
+  }
+  const Type type = vector_of(memory_type(port.dtype));
+  store(load_some(type, element(port, step.column), alignment(port), left_lanes(step)), port.buffer,
+        64);
+}
+void push_last(const Port& port, const Step& step) {
+  if (!may_be_masked(port)) {
+    return copy_bytes(element(port, step.column), port.buffer, bytes(port, step.left));
+  }
+  const Type type = vector_of(memory_type(port.dtype));
+  store_some(load(type, port.buffer, 64), element(port, step.column), alignment(port),
+             left_lanes(step));
+}
+
 void fill(const Port& port) {
   store(splat(port.fill), port.buffer, emission().lanes == 1 ? alignment(port) : 64);
 }
@@ -78,12 +110,15 @@ void pull_single(Port& port, const Step& step) {
 
 }  // namespace
 
+Code left_lanes(const Step& step) {
+  const Type word = integer_type(32);
+  return less(ascending(word, 1), splat(resized(step.left, word, true)), true);
+}
+
 void make_buffer(Port& port) {
   port.buffer = variable(vector_of(memory_type(port.dtype)));
-  const Code none = zero(vector_of(memory_type(port.dtype)));
-  // Once: lanes that no element has reached are numbers, too.
-  LLVMSetAlignment(LLVMBuildStore(emission().entry_builder, none, port.buffer),
-                   emission().lanes == 1 ? alignment(port) : 64);
+  if (port.is_dense() || !port.is_read || port.low != nullptr) return;
+  clear(port, emission().entry_builder);
 }
 
 void pull(std::vector<Port>& ports, const Step& step) {
@@ -95,7 +130,7 @@ void pull(std::vector<Port>& ports, const Step& step) {
     when(bit_not(step.is_full), true, [&] {
       for (const Port& port : ports) {
         if (port.low != nullptr || !port.is_dense() || !port.is_read) continue;
-        copy_bytes(port.buffer, element(port, step.column), bytes(port, step.left));
+        pull_last(port, step);
       }
     });
   }
@@ -121,8 +156,7 @@ void push(std::vector<Port>& ports, const Step& step) {
   if (step.is_full == nullptr) return;
   when(bit_not(step.is_full), true, [&] {
     for (const Port& port : ports) {
-      if (!port.is_dense()) continue;
-      copy_bytes(element(port, step.column), port.buffer, bytes(port, step.left));
+      if (port.is_dense()) push_last(port, step);
     }
   });
 }

@@ -32,9 +32,7 @@ void NestCode::add_to_total(ir::Reduction reduction, DType dtype, Code value, Co
     const Code there = variable(type);
     set(there, value);
     when(bit_not(step.is_full), true, [&] {
-      const Type word = integer_type(64);
-      const Code is_there = less(ascending(word, 1), splat(step.left), true);
-      set(there, select(is_there, value, splat(identity_of(reduction, dtype))));
+      set(there, select(left_lanes(step), value, splat(identity_of(reduction, dtype))));
     });
     value = get(there, type);
   }

@@ -23,16 +23,20 @@ namespace {
 constexpr std::string_view kMagic = "plait object 1\n";
 constexpr size_t kMostBytes = size_t{1} << 28;
 
-// A file is: the magic, the key, the hash of what follows, the length of the names, the names with
-// a line each, the object.
+// A file is: the magic, the key, the length of the names, the hash of this and of what follows, the
+// names with a line each, the object.
 struct Header {
   char magic[16] = {};
-  Hash128 key, content;
+  Hash128 key;
   uint64_t names_length = 0;
+  Hash128 content;
 };
 
 Header header_of(const Hash128& key, std::string_view content, size_t names_length) {
-  Header header{.key = key, .content = hash_of(content), .names_length = names_length};
+  Hasher hasher;
+  hasher.update(names_length);
+  hasher.update(content);
+  Header header{.key = key, .names_length = names_length, .content = hasher.finish()};
   std::memcpy(header.magic, kMagic.data(), kMagic.size());
   return header;
 }

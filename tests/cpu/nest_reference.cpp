@@ -200,7 +200,9 @@ Elements random_elements(DType dtype, size_t count, unsigned seed) {
   return result;
 }
 
-double tolerance_of(DType dtype) {
+}  // namespace
+
+double relative_error_of(DType dtype) {
   switch (dtype) {
     case DType::f64: return 1e-12;
     case DType::f32: return 2e-5;
@@ -210,15 +212,14 @@ double tolerance_of(DType dtype) {
   }
 }
 
-}  // namespace
-
 void run_reference(const Nest& nest, const std::vector<const Elements*>& parameters,
                    const std::vector<Elements*>& results, const SymbolMap<int64_t>& symbols) {
   Reference(nest, parameters, results, symbols).run();
 }
 
 void check_nest(const Nest& nest, const std::vector<size_t>& parameter_counts,
-                const std::vector<size_t>& result_counts, const SymbolMap<int64_t>& symbols) {
+                const std::vector<size_t>& result_counts, const SymbolMap<int64_t>& symbols,
+                double least_tolerance) {
   std::vector<Elements> in, out, expected;
   for (size_t i = 0; i < parameter_counts.size(); ++i) {
     in.push_back(random_elements(nest.parameters[i], parameter_counts[i],
@@ -242,11 +243,12 @@ void check_nest(const Nest& nest, const std::vector<size_t>& parameter_counts,
     compile_and_run(nest, parameters, pointers(results), symbols);
     for (size_t r = 0; r < results.size(); ++r) {
       const DType dtype = results[r].dtype();
+      const double tolerance = std::max(relative_error_of(dtype), least_tolerance);
       for (size_t i = 0; i < results[r].count(); ++i) {
         const double x = real_of(dtype, results[r].element(i));
         const double y = real_of(dtype, expected[r].element(i));
         const bool alike = (std::isnan(x) && std::isnan(y)) || x == y ||
-                           std::abs(x - y) <= tolerance_of(dtype) * std::max(1.0, std::abs(y));
+                           std::abs(x - y) <= tolerance * std::max(1.0, std::abs(y));
         ASSERT_TRUE(alike) << "result " << r << " at " << i << " is " << x << " instead of " << y
                            << " of\n"
                            << nest.text();

@@ -15,6 +15,10 @@ void run_reference(const Nest& nest, const std::vector<const Elements*>& paramet
 // Compiles the nest at every level, runs it on random elements, and compares. `counts` are of the
 // elements of parameters and results.
 void check_nest(const Nest& nest, const std::vector<size_t>& parameter_counts,
-                const std::vector<size_t>& result_counts, const SymbolMap<int64_t>& symbols = {});
+                const std::vector<size_t>& result_counts, const SymbolMap<int64_t>& symbols = {},
+                double least_tolerance = 0);
+
+// What numbers of a dtype may be off by, of those of size 1 and above relatively.
+double relative_error_of(DType dtype);
 
 }  // namespace plait::nest_test
