@@ -5,6 +5,9 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 # An outer make's flags are not for the builds that the scripts start.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
+# What the compiler keeps between runs stays in the checkout, too.
+export PLAIT_CACHE="$PWD/build/cache"
+
 say() { printf '%s\n' "$*"; }
 die() {
   printf '%s\n' "$*" >&2
