@@ -13,7 +13,7 @@ PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_envir
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
 
-demo: ## build Plait, run a first program and train a classifier of images
+demo: ## build Plait, run a first program and train a vision transformer
 	@$(PACKAGES) build demo
 	@scripts/demo.sh
 

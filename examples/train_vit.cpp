@@ -1,0 +1,125 @@
+// Trains a small vision transformer, each step of which is recorded once and then run from the
+// record, and shows what it then makes of images that it has not seen:
+//
+//   plait-train-vit [--epochs 3] [--data /usr/share/datasets/fashion-mnist]
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <tuple>
+#include <utility>
+
+#include <CLI/CLI.hpp>
+#include <fmt/core.h>
+
+#include "plait/nn/loss.h"
+#include "plait/optim/adam.h"
+#include "plait/optim/schedule.h"
+#include "plait/transform/grad.h"
+#include "plait/transform/jit.h"
+
+#include "fashion_mnist.h"
+#include "models/vit.h"
+#include "progress.h"
+
+namespace {
+
+using namespace plait;
+using namespace plait::examples;
+using models::Vit;
+using Optimizer = optim::AdamW<Vit>;
+
+Tensor logits_of(const Vit& model, const Tensor& pixels) {
+  return model(reshape((pixels - 0.5) * 2., {pixels.shape(0), 1, kSide, kSide}));
+}
+
+Tensor loss_of(const Vit& model, const Clothes& batch) {
+  return nn::cross_entropy(logits_of(model, batch.images), batch.labels);
+}
+
+std::tuple<Vit, Optimizer, Tensor> step(const Vit& model, Optimizer optimizer, const Clothes& batch,
+                                        const optim::WarmupCosine& rate) {
+  optimizer.rate = optim::warmup_cosine(optimizer.steps, rate);
+  const auto [loss, gradients] = value_and_grad(loss_of)(model, batch);
+  const auto [next, state] = optimizer.update(model, gradients);
+  return {next, state, loss};
+}
+
+struct Training {
+  int epochs = 3;
+  int64_t images = 60'000, batch = 100;
+  double rate = 3e-3;
+};
+
+Vit trained(Vit model, const Clothes& data, const Clothes& test, const Training& training) {
+  const auto jitted_step = jit(step, {.name = "step", .donate = {0, 1}});
+  const auto jitted_logits = jit(logits_of, {.name = "logits"});
+  const int64_t steps = training.images / training.batch;
+  const optim::WarmupCosine rate{
+      .peak = training.rate, .warmup = steps / 5, .total = steps * training.epochs};
+  Optimizer optimizer(model, {.weight_decay = 0.05});
+  for (int epoch = 1; epoch <= training.epochs; ++epoch) {
+    Progress progress(steps * training.batch);
+    const Tensor order = random::permutation(data.size());
+    for (int64_t i = 0; i < steps; ++i) {
+      const Slice range{i * training.batch, (i + 1) * training.batch};
+      Tensor loss;
+      std::tie(model, optimizer, loss) =
+          jitted_step(std::move(model), std::move(optimizer), data.rows(order[range]), rate);
+      progress.show(epoch, training.epochs, (i + 1) * training.batch, loss.item<double>());
+    }
+    const auto logits = [&](const Tensor& images) { return jitted_logits(model, images); };
+    fmt::print("  test accuracy {:.1f} %\n", 100 * accuracy(logits, test));
+  }
+  return model;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  CLI::App app("Trains a small vision transformer on images of clothes, jitted.");
+  std::string folder = kFolder;
+  Training training;
+  models::VitSizes sizes{.image = kSide,
+                         .patch = 7,
+                         .channels = 1,
+                         .width = 64,
+                         .depth = 2,
+                         .heads = 4,
+                         .labels = kClasses};
+  uint64_t seed = 0;
+  app.add_option("--data", folder, "The folder of the IDX files")->capture_default_str();
+  app.add_option("--epochs", training.epochs, "How often each image is seen")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--images", training.images, "How many images are seen in an epoch")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 60'000));
+  app.add_option("--batch", training.batch, "Images in a step")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 60'000));
+  app.add_option("--rate", training.rate, "The greatest rate")->capture_default_str();
+  app.add_option("--patch", sizes.patch, "Pixels along a patch's sides, of 28")
+      ->capture_default_str()
+      ->check(CLI::IsMember({2, 4, 7, 14}));
+  app.add_option("--width", sizes.width, "Of the transformer")->capture_default_str();
+  app.add_option("--depth", sizes.depth, "Its blocks")->capture_default_str();
+  app.add_option("--seed", seed, "Of the random numbers")->capture_default_str();
+  CLI11_PARSE(app, argc, argv);
+  training.batch = std::min(training.batch, training.images);
+
+  random::seed(seed);
+  const Clothes data = Clothes::load(folder, "train"), test = Clothes::load(folder, "t10k");
+  Vit model = Vit::init(random::draw_key(), sizes);
+  int64_t parameters = 0;
+  for_each_tensor(model,
+                  [&](Tensor& leaf) { parameters += leaf.shape().element_count().number(); });
+  fmt::print("{} images to learn from, {} to be tested with; {} parameters\n", data.size(),
+             test.size(), parameters);
+  model = trained(std::move(model), data, test, training);
+  show_images([&](const Tensor& images) { return logits_of(model, images); }, test);
+  return 0;
+} catch (const std::exception& error) {
+  fmt::print(stderr, "{}\n", error.what());
+  return 1;
+}
