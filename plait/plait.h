@@ -1,6 +1,9 @@
 // All of Plait that users call.
 #pragma once
 
+#include "plait/compile/compare.h"
+#include "plait/compile/compiler.h"
+#include "plait/compile/pass.h"
 #include "plait/core/available_memory.h"
 #include "plait/core/call_in_progress.h"
 #include "plait/core/caller_source.h"

@@ -20,8 +20,17 @@ ROWS = [
 
 # Headers that the umbrella leaves out: they are for the sources of Plait only.
 INSIDE = {
+    "plait/compile/bound_plan.h",
+    "plait/compile/clusters.h",
+    "plait/compile/execution.h",
+    "plait/compile/function_planner.h",
+    "plait/compile/guarded_memory.h",
     "plait/compile/kernel_compiler.h",
+    "plait/compile/kernel_run.h",
     "plait/compile/nest.h",
+    "plait/compile/plan.h",
+    "plait/compile/plan_builder.h",
+    "plait/compile/region.h",
     "plait/core/dim_node.h",
     "plait/core/dim_polynomial.h",
     "plait/core/divisors.h",

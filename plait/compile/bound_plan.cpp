@@ -158,8 +158,9 @@ BoundStep bound_step(const Step& step, const SymbolMap<int64_t>& sizes) {
     if (!type.is_array()) continue;
     array.dtype = type.dtype();
     for (const Dim dim : type.shape()) {
-      const bool is_born = step.kind != Step::Kind::kernel &&
-                           std::ranges::find_if(step.symbols, is_same_as(dim)) != step.symbols.end();
+      const bool is_born =
+          step.kind != Step::Kind::kernel &&
+          std::ranges::find_if(step.symbols, is_same_as(dim)) != step.symbols.end();
       array.sizes.push_back(is_born ? -1 : number(dim, sizes));
     }
   }
@@ -173,8 +174,9 @@ BoundStep bound_step(const Step& step, const SymbolMap<int64_t>& sizes) {
   return bound;
 }
 
-BoundFunction bound_function(const PlannedFunction& function, std::span<const PlannedKernel> kernels,
-                   std::span<const int64_t> sizes) {
+BoundFunction bound_function(const PlannedFunction& function,
+                             std::span<const PlannedKernel> kernels,
+                             std::span<const int64_t> sizes) {
   BoundFunction bound{.function = &function, .sizes = {sizes.begin(), sizes.end()}};
   for (size_t i = 0; i < sizes.size(); ++i) bound.named.set(function.size_parameters[i], sizes[i]);
   bound.steps.resize(function.steps.size());

@@ -29,7 +29,8 @@ struct BoundFunction {
   std::vector<int64_t> offsets;  // of each register, in bytes; -1 where it is not in the frame
   int64_t frame_bytes = 0;
 };
-BoundFunction bound_function(const PlannedFunction& function, std::span<const PlannedKernel> kernels,
-                   std::span<const int64_t> sizes);
+BoundFunction bound_function(const PlannedFunction& function,
+                             std::span<const PlannedKernel> kernels,
+                             std::span<const int64_t> sizes);
 
 }  // namespace plait::compile

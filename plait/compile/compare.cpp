@@ -81,8 +81,8 @@ class Comparing : public StepObserver {
 
  private:
   [[noreturn]] void fail(const PlannedFunction& function, const Step& step, std::string what) {
-    throw Found{{number_, function.name, plan_.text_of(function, step), std::move(what),
-                 step.location}};
+    throw Found{
+        {number_, function.name, plan_.text_of(function, step), std::move(what), step.location}};
   }
 
   void expect_unchanged(const PlannedFunction& function, const Step& step, const Frame& frame,

@@ -75,9 +75,8 @@ JitBackend compiler_backend() {
         Tensor argument = arguments.take(i);
         if (compiled.reads(i)) read[i] = std::move(argument);
       }
-      return compiled.run_given(std::move(read), {.on_guard = [](const auto& failed) {
-                                  throw SideExit{failed.number};
-                                }});
+      return compiled.run_given(
+          std::move(read), {.on_guard = [](const auto& failed) { throw SideExit{failed.number}; }});
     };
   };
 }

@@ -170,8 +170,7 @@ class Execution {
       case Kind::look: run_primitive(step); break;
       case Kind::constant: cell(step.results[0]) = loaded_.constant(step.target); break;
       case Kind::size:
-        cell(step.results[0]) =
-            machine_.from_size(number(step.dims[0]), step.types[0].dtype());
+        cell(step.results[0]) = machine_.from_size(number(step.dims[0]), step.types[0].dtype());
         break;
       case Kind::as_size: {
         const int64_t count = machine_.to_integer(operand(step, 0));
@@ -251,8 +250,9 @@ class Execution {
   // What a kernel gave may be a view of an operand in the frame, whose memory will be another's.
   void settle(const Array& given_place, Array& result) const {
     if (given_place && given_place.data() == result.data()) return;
-    const bool is_in_frame = arena_.is_guarded ? result.buffer().is_borrowed()
-                                               : frame_->memory && result.buffer() == frame_->memory;
+    const bool is_in_frame = arena_.is_guarded
+                                 ? result.buffer().is_borrowed()
+                                 : frame_->memory && result.buffer() == frame_->memory;
     if (!is_in_frame) return;
     Array place = given_place ? given_place : Array::empty(result.dtype(), result.sizes());
     copy_elements(result, place);
@@ -477,9 +477,9 @@ class Execution {
       const Frame& frame = *frames_[i];
       const auto& steps = frame.bound->function->steps;
       const Step* const step = frame.next < steps.size() ? &steps[frame.next] : nullptr;
-      const std::string& name =
-          step != nullptr && step->primitive != nullptr ? plan_.names[step->function]
-                                                        : frame.bound->function->name;
+      const std::string& name = step != nullptr && step->primitive != nullptr
+                                    ? plan_.names[step->function]
+                                    : frame.bound->function->name;
       text += fmt::format("{}@{}", shown == 0 ? "in " : ", called by ", name);
       if (shown > 0 && step != nullptr && step->location.known()) {
         text += " (" + step->location.text() + ")";

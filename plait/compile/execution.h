@@ -32,7 +32,8 @@ class LoadedPlan {
 
   const Plan& plan() const { return plan_; }
   const ir::Value& constant(uint32_t i) const { return constants_[i]; }
-  std::shared_ptr<const BoundFunction> bound(uint32_t function, std::span<const int64_t> sizes) const;
+  std::shared_ptr<const BoundFunction> bound(uint32_t function,
+                                             std::span<const int64_t> sizes) const;
   // Frames of the entry, with their memory, are kept for later calls.
   std::unique_ptr<Frame> take_frame(const std::shared_ptr<const BoundFunction>& bound) const;
   void give_back(std::unique_ptr<Frame> frame) const;

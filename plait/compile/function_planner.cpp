@@ -114,8 +114,7 @@ void FunctionPlanner::add(Body& body, const Instruction& instruction) {
       break;
     }
     case Step::Kind::element:
-      made.target =
-          static_cast<uint32_t>(instruction.attributes_as<ir::ElementAttributes>().index);
+      made.target = static_cast<uint32_t>(instruction.attributes_as<ir::ElementAttributes>().index);
       break;
     case Step::Kind::guard:
       made.expected = instruction.attributes_as<ir::GuardAttributes>().expect;
@@ -142,8 +141,7 @@ void FunctionPlanner::add(Body& body, const Instruction& instruction) {
 
 // ---- Calls and kernels.
 
-FunctionPlanner::Given FunctionPlanner::call(uint32_t index,
-                                             const std::vector<Register>& arguments,
+FunctionPlanner::Given FunctionPlanner::call(uint32_t index, const std::vector<Register>& arguments,
                                              std::span<const Dim> sizes, const Step& like) {
   const ir::Signature& signature = program_.function(index).signature();
   Step made{.kind = Step::Kind::call,
@@ -179,9 +177,9 @@ FunctionPlanner::Given FunctionPlanner::add_callee(Body& body, const Instruction
 
 void FunctionPlanner::add_call(Body& body, const Instruction& instruction) {
   const uint32_t index = program_.callees_of(body.index, instruction)[0];
-  const Given given = call(index, operands_of(body, instruction),
-                           callee_sizes(body, instruction, 0),
-                           step(body, instruction, Step::Kind::call));
+  const Given given =
+      call(index, operands_of(body, instruction), callee_sizes(body, instruction, 0),
+           step(body, instruction, Step::Kind::call));
   for (size_t i = 0; i < given.sizes.size(); ++i) {
     body.sizes.set(instruction.size_results()[i], given.sizes[i]);
   }
@@ -229,8 +227,8 @@ void FunctionPlanner::add_branches(Body& body, const Instruction& instruction) {
   std::vector<uint32_t> begins, ends;
   for (size_t i = 0; i < count; ++i) {
     begins.push_back(here());
-    const Given given = add_callee(body, instruction, i, arguments,
-                                   callee_sizes(body, instruction, i));
+    const Given given =
+        add_callee(body, instruction, i, arguments, callee_sizes(body, instruction, i));
     move(given.values, results, instruction.location());
     if (!born.empty()) {
       Step sizes = step(body, instruction, Step::Kind::set_sizes);
@@ -345,8 +343,7 @@ void FunctionPlanner::add_scan(Body& body, const Instruction& instruction) {
   put.operands.insert(put.operands.end(), stacked.begin(), stacked.end());
   emit(std::move(put));
   loop.moves = here();
-  move({next.values.begin(), next.values.begin() + carried}, carries, instruction.location(),
-       true);
+  move({next.values.begin(), next.values.begin() + carried}, carries, instruction.location(), true);
   Step back = step(body, instruction, Step::Kind::jump);
   back.target = loop.begin;
   emit(std::move(back));
@@ -436,7 +433,8 @@ Register FunctionPlanner::new_register(const ir::Type& type) {
 std::vector<Register> FunctionPlanner::new_registers(const Body& body,
                                                      const Instruction& instruction) {
   std::vector<Register> made;
-  for (const ir::Type& type : instruction.result_types()) made.push_back(new_register(body.type(type)));
+  for (const ir::Type& type : instruction.result_types())
+    made.push_back(new_register(body.type(type)));
   return made;
 }
 

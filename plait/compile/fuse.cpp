@@ -1,11 +1,11 @@
 // What one kernel computes becomes one instruction, whose callee says what it is.
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <map>
 #include <queue>
 #include <unordered_map>
 #include <unordered_set>
+
+#include <fmt/format.h>
 
 #include "plait/compile/clusters.h"
 #include "plait/compile/kernel_compiler.h"
@@ -223,8 +223,7 @@ class Fusing {
     for (size_t i = 0; i < cluster.results.size(); ++i) outer.set(cluster.results[i], added[i]);
   }
 
-  std::shared_ptr<const ir::Function> callee(const Cluster& cluster,
-                                             std::span<const uint32_t> body,
+  std::shared_ptr<const ir::Function> callee(const Cluster& cluster, std::span<const uint32_t> body,
                                              std::vector<ValueId>& operands,
                                              std::vector<Dim>& sizes) {
     std::unordered_set<ValueId> defined;
@@ -244,8 +243,7 @@ class Fusing {
       for_each_size(instruction, name_sizes);
     }
     for (const ValueId operand : operands) {
-      function_.type_of(operand).for_each_dim(
-          [&](Dim dim) { dim.for_each_symbol(name_sizes); });
+      function_.type_of(operand).for_each_dim([&](Dim dim) { dim.for_each_symbol(name_sizes); });
     }
     ir::FunctionBuilder builder(kernels_.free_name(), declarations_);
     for (const Dim size : sizes) builder.size_parameter(size.name());
@@ -282,8 +280,8 @@ ir::Program fused(const ir::Program& program) {
     if (auto whole = Fusing(effects, i, declarations, kernels).run()) functions[i] = whole;
   }
   functions.insert(functions.end(), kernels.functions().begin(), kernels.functions().end());
-  return ir::prune(ir::Program::of(std::move(functions),
-                                   {program.records().begin(), program.records().end()}));
+  return ir::prune(
+      ir::Program::of(std::move(functions), {program.records().begin(), program.records().end()}));
 }
 
 }  // namespace plait::compile

@@ -1,6 +1,6 @@
-// Memory for those who look for mistakes: each block ends where a page begins that nobody may touch,
-// and is full of ones, so that what was never written is NaN. Sanitizers see neither generated code
-// nor libraries; this does.
+// Memory for those who look for mistakes: each block ends where a page begins that nobody may
+// touch, and is full of ones, so that what was never written is NaN. Sanitizers see neither
+// generated code nor libraries; this does.
 #pragma once
 
 #include <cstdint>

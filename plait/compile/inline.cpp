@@ -30,8 +30,8 @@ class Inliner {
     for (size_t i = 0; i < graph_.component_count(); ++i) {
       for (const uint32_t function : graph_.component(i)) rewrite(function);
     }
-    return ir::prune(ir::Program::of(
-        bodies_, {program_.records().begin(), program_.records().end()}));
+    return ir::prune(
+        ir::Program::of(bodies_, {program_.records().begin(), program_.records().end()}));
   }
 
  private:
@@ -74,11 +74,10 @@ class Inliner {
   bool changes(uint32_t function) const {
     bool found = false;
     for (const Instruction instruction : program_.function(function).instructions()) {
-      found = found || (is_call(instruction) && (instruction.callees().size() > 1 ||
-                                                 instruction.primitive().structure ==
-                                                     Structure::remat ||
-                                                 is_inlined(function, instruction,
-                                                            callee_of(function, instruction))));
+      found = found || (is_call(instruction) &&
+                        (instruction.callees().size() > 1 ||
+                         instruction.primitive().structure == Structure::remat ||
+                         is_inlined(function, instruction, callee_of(function, instruction))));
     }
     return found;
   }

@@ -24,7 +24,8 @@ int64_t cost_of(const Nest& nest) {
   for (const NestValue& value : nest.values) {
     if (!value.has_columns) continue;
     if (value.kind != NestValue::Kind::compute) continue;
-    cost += value.primitive->elementwise != ir::Elementwise::no && value.operands.size() == 1 ? 4 : 1;
+    cost +=
+        value.primitive->elementwise != ir::Elementwise::no && value.operands.size() == 1 ? 4 : 1;
   }
   return cost;
 }
@@ -99,9 +100,7 @@ class KernelRun {
 
  private:
   int64_t rows() const { return groups_ * rows_in_group_; }
-  bool is_accumulated(size_t i) const {
-    return nest_.results[i].reduction != ir::Reduction::none;
-  }
+  bool is_accumulated(size_t i) const { return nest_.results[i].reduction != ir::Reduction::none; }
   bool accumulates() const {
     for (size_t i = 0; i < nest_.results.size(); ++i) {
       if (is_accumulated(i)) return true;
@@ -112,9 +111,7 @@ class KernelRun {
   DType accumulated_dtype(size_t i) const { return nest_.values[nest_.results[i].value].dtype; }
 
   int64_t work() const { return rows() * sizes_.columns * cost_of(nest_); }
-  int64_t scratch_bytes() const {
-    return kernel_.code.scratch_for(sizes_.columns);
-  }
+  int64_t scratch_bytes() const { return kernel_.code.scratch_for(sizes_.columns); }
 
   // The memory that each thread works in.
   void with_scratch(FunctionRef<void()> body) {

@@ -30,8 +30,8 @@ std::shared_ptr<const BoundFunction> LoadedPlan::bound(uint32_t function,
       return known.front();
     }
   }
-  auto made =
-      std::make_shared<const BoundFunction>(bound_function(plan_.functions[function], plan_.kernels, sizes));
+  auto made = std::make_shared<const BoundFunction>(
+      bound_function(plan_.functions[function], plan_.kernels, sizes));
   const std::lock_guard lock(mutex_);
   auto& known = bound_[function];
   known.insert(known.begin(), made);

@@ -25,8 +25,7 @@ Dims without_ones(const Shape& shape) {
 }
 
 bool begins_with(const Dims& whole, const Dims& part) {
-  return part.size() <= whole.size() &&
-         std::equal(part.begin(), part.end(), whole.begin(), kSame);
+  return part.size() <= whole.size() && std::equal(part.begin(), part.end(), whole.begin(), kSame);
 }
 
 bool same_affine(const Affine& a, const Affine& b) {
@@ -72,9 +71,8 @@ class NestBuilder {
 
   // The sizes of the points at which it is computed.
   const Shape& shape_of(const Instruction& instruction) const {
-    return region_.roles.of(instruction) == Role::reduction
-               ? instruction.operand_type(0).shape()
-               : instruction.result_types()[0].shape();
+    return region_.roles.of(instruction) == Role::reduction ? instruction.operand_type(0).shape()
+                                                            : instruction.result_types()[0].shape();
   }
 
   // Where rows end and columns begin, and where groups do, as the reductions say.
@@ -359,8 +357,8 @@ class NestBuilder {
       const uint32_t number = region_.roles.of(instruction) == Role::reduction
                                   ? reduced(instruction)
                                   : computed(instruction);
-      known_.push_back({instruction.result(), own_map(instruction.result_types()[0].shape()),
-                        number});
+      known_.push_back(
+          {instruction.result(), own_map(instruction.result_types()[0].shape()), number});
     }
   }
 
@@ -413,7 +411,8 @@ class NestBuilder {
   std::vector<Affine*> affines() {
     std::vector<Affine*> all;
     for (NestValue& value : nest_.values) {
-      const bool has_place = value.kind == NestValue::Kind::load || value.kind == NestValue::Kind::index;
+      const bool has_place =
+          value.kind == NestValue::Kind::load || value.kind == NestValue::Kind::index;
       if (has_place) all.push_back(&value.place);
     }
     for (NestResult& result : nest_.results) all.push_back(&result.place);

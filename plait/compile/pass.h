@@ -15,7 +15,7 @@ struct Pass {
   std::string_view name;
   std::string_view summary;
   ir::Program (*run)(const ir::Program& program);  // null for a stage that makes no program
-  bool is_for_kernels = false;  // idle where no kernels are made
+  bool is_for_kernels = false;                     // idle where no kernels are made
 };
 
 // In their order. The last ones are stages of planning (plan.h).

@@ -67,13 +67,13 @@ struct Step {
     begin_scan,  // results: stacked, empty; the counter `counter` is 0
     next_slice,  // to `target` after dims[0] rounds; results: slices of the operands
     put_slice,   // operands into the stacked results; one more round
-    next_node,   // to `target` where the list, operands[0], is at its end; results: the node's fields,
-                 // the rest of the list last
-    jump,        // to `target`
-    branch,      // to `target` unless the operand is true
-    choose,      // to targets[operand]
-    call,        // the function `target`
-    drop,        // the operands are not needed any more
+    next_node,   // to `target` where the list, operands[0], is at its end; results: the node's
+                // fields, the rest of the list last
+    jump,    // to `target`
+    branch,  // to `target` unless the operand is true
+    choose,  // to targets[operand]
+    call,    // the function `target`
+    drop,    // the operands are not needed any more
   };
   Kind kind;
   std::vector<Register> operands = {}, results = {};
@@ -83,9 +83,9 @@ struct Step {
   uint32_t target = 0;
   uint32_t counter = 0;
   uint32_t kernel = 0;
-  bool expected = true;  // of a guard
-  bool reverse = false;  // of a scan
-  bool hands_out = false;  // others see the operands, and may keep them
+  bool expected = true;     // of a guard
+  bool reverse = false;     // of a scan
+  bool hands_out = false;   // others see the operands, and may keep them
   bool goes_round = false;  // of a move: what the next step of a loop begins with
   const ir::Primitive* primitive = nullptr;
   ir::Attributes attributes = {};

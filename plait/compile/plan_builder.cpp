@@ -53,7 +53,8 @@ std::vector<PlannedKernel::Overwrite> overwrites_of(const Nest& nest) {
 }  // namespace
 
 PlanBuilder::PlanBuilder(const ir::Program& program)
-    : program_(program), emits_(kernel_compiler() != nullptr && is_on("emit")),
+    : program_(program),
+      emits_(kernel_compiler() != nullptr && is_on("emit")),
       shares_memory_(is_on("plan")) {
   plan_.program = program;
 }
@@ -89,7 +90,8 @@ uint32_t PlanBuilder::kernel_of(uint32_t index) {
   kernel.parameters.assign(made.parameters.begin(), made.parameters.end());
   kernel.nest = std::move(made.nest);
   kernel.overwrites = overwrites_of(kernel.nest);
-  for (auto& overwrite : kernel.overwrites) overwrite.operand = kernel.parameters[overwrite.operand];
+  for (auto& overwrite : kernel.overwrites)
+    overwrite.operand = kernel.parameters[overwrite.operand];
   kernel.sizes = kernel.nest.sizes();
   plan_.kernels.push_back(std::move(kernel));
   return place->second;

@@ -8,10 +8,10 @@ namespace plait::compile {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "kernel", "primitive", "look",    "constant", "size",       "as_size",    "refine",
-    "guard",  "size_guard", "tuple",  "element",  "pack",       "unpack",     "absent",
-    "present", "is_present", "unwrap", "move",     "set_sizes",  "begin_scan", "next_slice",
-    "put_slice", "next_node", "jump",  "branch",   "choose",     "call",       "drop"};
+    "kernel",    "primitive",  "look",   "constant", "size",      "as_size",    "refine",
+    "guard",     "size_guard", "tuple",  "element",  "pack",      "unpack",     "absent",
+    "present",   "is_present", "unwrap", "move",     "set_sizes", "begin_scan", "next_slice",
+    "put_slice", "next_node",  "jump",   "branch",   "choose",    "call",       "drop"};
 
 std::string registers(std::span<const Register> list, const std::vector<bool>* is_last = nullptr) {
   std::string text;

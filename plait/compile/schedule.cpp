@@ -1,5 +1,5 @@
-// What takes memory is computed shortly before it is needed: an instruction whose results are larger
-// than what it reads, and which is cheap, moves down to its first use.
+// What takes memory is computed shortly before it is needed: an instruction whose results are
+// larger than what it reads, and which is cheap, moves down to its first use.
 #include <algorithm>
 #include <limits>
 
@@ -30,7 +30,8 @@ class Scheduling {
       if (!is_sinking_[instruction.index()]) place(instruction, copier);
     }
     for (const uint32_t index : sinking_) {
-      if (!copier.has(function_.instruction(index).result())) place(function_.instruction(index), copier);
+      if (!copier.has(function_.instruction(index).result()))
+        place(function_.instruction(index), copier);
     }
     return copier.finish();
   }
@@ -40,8 +41,7 @@ class Scheduling {
   // by a kernel that does not look through them does.
   bool is_cheap(const Instruction& instruction) const {
     const Role role = role_of(instruction);
-    return (role == Role::number || role == Role::look) &&
-           effects_.of(index_, instruction).pure();
+    return (role == Role::number || role == Role::look) && effects_.of(index_, instruction).pure();
   }
 
   void find_first_uses() {

@@ -105,8 +105,11 @@ std::vector<ir::RewriteRule> rules() {
 class CommonParts {
  public:
   CommonParts(const ir::EffectAnalysis& effects, size_t index, const ir::Declarations& declarations)
-      : effects_(effects), index_(index), function_(effects.program().function(index)),
-        builder_(function_.name(), declarations), copier_(function_, builder_) {}
+      : effects_(effects),
+        index_(index),
+        function_(effects.program().function(index)),
+        builder_(function_.name(), declarations),
+        copier_(function_, builder_) {}
 
   std::shared_ptr<const ir::Function> merged() {
     builder_.declare(function_.signature(), ir::parameter_labels(function_));

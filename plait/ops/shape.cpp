@@ -145,8 +145,8 @@ void infer_reshape(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_shape(to));
 }
 
-// Each dimension of the operand must be one of the result, or be split into several; sizes of 1 come
-// and go.
+// Each dimension of the operand must be one of the result, or be split into several; sizes of 1
+// come and go.
 std::optional<ir::ElementPlaces> reshape_places(const ir::Instruction& instruction) {
   const Shape &from = instruction.operand_type(0).shape(),
               &to = instruction.result_types()[0].shape();

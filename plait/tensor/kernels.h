@@ -23,8 +23,8 @@ struct KernelCall {
   // To be filled. One that is there already is the place where the result may be written.
   std::span<Array> results;
 
-  // Memory for a result: its place; else that of an operand of its dtype and sizes which nobody else
-  // needs; else new.
+  // Memory for a result: its place; else that of an operand of its dtype and sizes which nobody
+  // else needs; else new.
   Array& make_result(size_t i);
   // The same for one that must not lie where an operand does.
   Array& new_result(size_t i);

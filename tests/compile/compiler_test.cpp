@@ -85,7 +85,8 @@ TEST(Fusion, TheWayBackOfANormReadsOnce) {
 
 TEST(Fusion, SoftmaxAndItsDerivative) {
   const auto f = [](const Tensor& x, const Tensor& cotangent) {
-    return std::get<0>(vjp([](const Tensor& given) { return softmax(given); }, x).second(cotangent));
+    return std::get<0>(
+        vjp([](const Tensor& given) { return softmax(given); }, x).second(cotangent));
   };
   for (const int64_t columns : {1, 7, 8, 64, 197}) {
     const Tensor x = numbers({5, 3, columns}, 1), cotangent = numbers({5, 3, columns}, 2);

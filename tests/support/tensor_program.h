@@ -21,7 +21,6 @@
 
 namespace plait {
 
-
 struct StepDescription {
   uint32_t kind = 0;
   std::vector<uint32_t> choices = {};        // further ones are 0

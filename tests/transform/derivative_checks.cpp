@@ -22,7 +22,6 @@
 namespace plait {
 namespace {
 
-
 // Numbers of no pattern, the same wherever there are as many.
 Tensor spread_over(const Tensor& like) {
   const Tensor numbers = cos(astype(iota(like.shape().element_count()), DType::f64) * 2 + 0.5);

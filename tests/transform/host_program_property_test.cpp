@@ -14,8 +14,8 @@
 #include "plait/transform/grad.h"
 #include "plait/transform/jit.h"
 
-#include "tests/transform/derivative_checks.h"
 #include "tests/support/drawn_program.h"
+#include "tests/transform/derivative_checks.h"
 
 namespace plait {
 namespace {

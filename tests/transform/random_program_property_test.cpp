@@ -12,8 +12,8 @@
 #include "plait/tensor/apply.h"
 #include "plait/tensor/rules.h"
 
-#include "tests/transform/derivative_checks.h"
 #include "tests/support/drawn_program.h"
+#include "tests/transform/derivative_checks.h"
 
 namespace plait {
 namespace {
