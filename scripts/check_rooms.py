@@ -31,6 +31,7 @@ INSIDE = {
     "plait/compile/plan.h",
     "plait/compile/plan_builder.h",
     "plait/compile/region.h",
+    "plait/compile/rewrite_rules.h",
     "plait/core/dim_node.h",
     "plait/core/dim_polynomial.h",
     "plait/core/divisors.h",

@@ -34,6 +34,7 @@ ir::Program optimized(ir::Program program, bool makes_kernels = true);
 // What `passes()` lists.
 ir::Program inlined(const ir::Program& program);
 ir::Program simplified(const ir::Program& program);
+ir::Program with_libraries(const ir::Program& program);
 ir::Program expanded(const ir::Program& program);
 ir::Program fused(const ir::Program& program);
 ir::Program scheduled(const ir::Program& program);

@@ -1,7 +1,9 @@
 // What is known goes, and what is done twice is done once. Results stay the same to the last bit.
+#include <algorithm>
 #include <unordered_map>
 
 #include "plait/compile/pass.h"
+#include "plait/compile/rewrite_rules.h"
 #include "plait/core/element.h"
 #include "plait/core/hash.h"
 #include "plait/ir/copy.h"
@@ -9,6 +11,7 @@
 #include "plait/ir/prune.h"
 #include "plait/ir/rewrite.h"
 #include "plait/ir/structure.h"
+#include "plait/ops/shape.h"
 
 namespace plait::compile {
 namespace {
@@ -89,7 +92,24 @@ std::optional<Replacement> without_inner(const Candidate& c) {
 }
 constexpr char kReshape[] = "reshape", kBroadcast[] = "broadcast";
 
-std::vector<ir::RewriteRule> rules() {
+// permute(permute(x)) is one, or x itself.
+std::optional<Replacement> one_permute(const Candidate& c) {
+  const auto inner = operand_by(c, 0, "permute");
+  if (!inner) return std::nullopt;
+  const auto& first = inner->attributes_as<PermuteAttributes>().axes;
+  const auto& second = c.instruction.attributes.as<PermuteAttributes>().axes;
+  std::vector<int64_t> axes;
+  for (const int64_t axis : second) axes.push_back(first[static_cast<size_t>(axis)]);
+  if (std::ranges::is_sorted(axes)) return replaced_by(inner->operands()[0]);
+  Replacement replacement;
+  replacement.give({replacement.add(*c.instruction.primitive, {inner->operands()[0]},
+                                    ir::Attributes::of(PermuteAttributes{std::move(axes)}))});
+  return replacement;
+}
+
+}  // namespace
+
+std::vector<ir::RewriteRule> simplifying_rules() {
   const auto of = [](std::string_view name) { return &ir::primitive(name); };
   return {
       {"factor one", of("multiply"), without_factor_one},
@@ -98,8 +118,11 @@ std::vector<ir::RewriteRule> rules() {
       {"idle look", nullptr, without_idle_look},
       {"reshape of reshape", of("reshape"), without_inner<kReshape>},
       {"broadcast of broadcast", of("broadcast"), without_inner<kBroadcast>},
+      {"permute of permute", of("permute"), one_permute},
   };
 }
+
+namespace {
 
 // Instructions that do the same with the same operands, by a hash of what is quick to hash.
 class CommonParts {
@@ -193,7 +216,7 @@ ir::Program with_common_parts_merged(const ir::Program& program) {
 
 ir::Program simplified(const ir::Program& program) {
   ir::Program simpler = ir::prune(program);
-  simpler = ir::Rewriter(rules()).rewrite(simpler);
+  simpler = ir::Rewriter(simplifying_rules()).rewrite(simpler);
   return ir::prune(with_common_parts_merged(simpler));
 }
 

@@ -20,15 +20,6 @@ struct ConvertAttributes {
   DType dtype = DType::f32;
   static constexpr std::string_view kRequired[] = {"dtype"};
 };
-struct SizesAttributes {
-  std::vector<Dim> sizes;
-  static constexpr std::string_view kRequired[] = {"sizes"};
-};
-struct PermuteAttributes {
-  std::vector<int64_t> axes;
-  static constexpr std::string_view kRequired[] = {"axes"};
-};
-
 namespace {
 
 using ir::IndexSignature;

@@ -1,0 +1,82 @@
+// What the libraries do best takes the place of what says the same. A sum over a batch of products
+// is one product of longer rows: that is how the gradient of weights comes out.
+#include <algorithm>
+
+#include "plait/compile/pass.h"
+#include "plait/compile/rewrite_rules.h"
+#include "plait/ir/prune.h"
+#include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
+
+namespace plait::compile {
+namespace {
+
+using ir::Candidate;
+using ir::Replacement;
+
+// Whether they are the first ones, and so many.
+bool are_leading(const std::vector<int64_t>& axes, size_t count) {
+  if (axes.size() != count) return false;
+  for (size_t i = 0; i < count; ++i) {
+    if (axes[i] != static_cast<int64_t>(i)) return false;
+  }
+  return true;
+}
+
+// Adds instructions to a replacement.
+class Making {
+ public:
+  explicit Making(Replacement& replacement) : replacement_(replacement) {}
+
+  Replacement::Value reshaped(Replacement::Value x, std::vector<Dim> sizes) {
+    return replacement_.add(ir::primitive("reshape"), {x},
+                            ir::Attributes::of(SizesAttributes{std::move(sizes)}));
+  }
+  Replacement::Value permuted(Replacement::Value x, std::vector<int64_t> axes) {
+    return replacement_.add(ir::primitive("permute"), {x},
+                            ir::Attributes::of(PermuteAttributes{std::move(axes)}));
+  }
+  Replacement::Value product(Replacement::Value a, Replacement::Value b) {
+    return replacement_.add(ir::primitive("matmul"), {a, b});
+  }
+
+ private:
+  Replacement& replacement_;
+};
+
+// sum over b of A[b, k, n] · B[b, n, m] = Aᵀ[k, b n] · B[b n, m]
+std::optional<Replacement> one_product(const Candidate& c) {
+  const auto product = c.definition(0);
+  if (!product || product->primitive().name != "matmul") return std::nullopt;
+  const Shape &a = product->operand_type(0).shape(), &b = product->operand_type(1).shape();
+  const size_t batch = a.rank() - std::min<size_t>(a.rank(), 2);
+  if (batch == 0 || b.rank() != a.rank()) return std::nullopt;
+  if (!are_leading(c.instruction.attributes.as<ReduceAttributes>().axes, batch)) {
+    return std::nullopt;
+  }
+  Dim rows = a[batch + 1];
+  std::vector<int64_t> turned;
+  for (size_t i = 0; i < batch; ++i) {
+    if (!same(a[i], b[i])) return std::nullopt;
+    rows = rows * a[i];
+    turned.push_back(static_cast<int64_t>(i));
+  }
+  turned.push_back(static_cast<int64_t>(batch) + 1);
+  turned.push_back(static_cast<int64_t>(batch));
+  Replacement replacement;
+  Making make(replacement);
+  const auto left = make.reshaped(make.permuted(product->operands()[0], turned), {rows, a[batch]});
+  const auto right = make.reshaped(product->operands()[1], {rows, b[batch + 1]});
+  replacement.give({make.product(make.permuted(left, {1, 0}), right)});
+  return replacement;
+}
+
+}  // namespace
+
+ir::Program with_libraries(const ir::Program& program) {
+  std::vector<ir::RewriteRule> rules = simplifying_rules();
+  rules.push_back({"one product", &ir::primitive("reduce_sum"), one_product});
+  return ir::prune(ir::Rewriter(std::move(rules)).rewrite(program));
+}
+
+}  // namespace plait::compile
