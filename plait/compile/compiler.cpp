@@ -2,6 +2,7 @@
 
 #include "plait/compile/pass.h"
 #include "plait/ir/value_check.h"
+#include "plait/ops/declare.h"
 #include "plait/tensor/machine.h"
 #include "plait/transform/programs.h"
 
@@ -31,6 +32,7 @@ ir::Value value_of(Tensor tensor) {
 }  // namespace
 
 Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
+  register_all();
   const ir::Program optimized_program = optimized(with_tapes(program), options.makes_kernels);
   reads_ = parameters_read(optimized_program.entry());
   loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program));

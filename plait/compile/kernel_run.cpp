@@ -157,13 +157,14 @@ class KernelRun {
 
   // ---- Accumulated results.
 
-  // There may be rows without columns, each with results of its own.
+  // Of rows without columns there may be something to accumulate: what is reduced of nothing.
   void run_empty() {
     std::vector<Buffer> wide;
     std::vector<void*> results = results_;
     widen(wide, results);
+    if (rows() == 0) return fill_with_identities();
     with_scratch([&] { call(results, 0, rows(), 0, sizes_.columns); });
-    fill_with_identities();
+    narrow(results);
   }
 
   void fill_with_identities() {

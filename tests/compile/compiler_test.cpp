@@ -128,6 +128,14 @@ TEST(Fusion, WhatIsTransposedIsNotComputedTwice) {
   expect_as_evaluated(program, {x}, 1e-6);
 }
 
+TEST(Fusion, SumsOfRowsWithoutColumns) {
+  const auto f = [](const Tensor& x) { return sum(prod(x + x, 1) * 0.25); };
+  for (const Shape& shape : {Shape{2, 0}, Shape{0, 2}, Shape{3, 1}, Shape{40, 50}}) {
+    const Tensor x = numbers(shape, 1);
+    expect_as_evaluated(trace(f)(x).program, {x}, 1e-6);
+  }
+}
+
 TEST(Fusion, EmptySizes) {
   const auto f = [](const Tensor& x) {
     return std::vector<Tensor>{sum(exp(x) * 2., 0), sum(exp(x) * 2., 1), sum(exp(x) * 2.),
@@ -191,6 +199,7 @@ TEST(Plans, StridedArguments) {
 }
 
 TEST(Plans, ErrorsNameTheLineAndTheFunction) {
+  register_all();
   const ir::Program program = ir::Program::parse(
       "func @main<n>(%x: f32[n], %i: i64[1]) -> (f32[1]) {\n"
       "  %0 = exp %x\n"
@@ -208,6 +217,7 @@ TEST(Plans, ErrorsNameTheLineAndTheFunction) {
 }
 
 TEST(Plans, RecursionIsAsDeepAsMemoryAllows) {
+  register_all();
   const ir::Program program = ir::Program::parse(R"(
     func @sum_to(%n: f64[]) -> (f64[]) {
       %zero = literal {value = f64[](0)} : f64[]

@@ -149,8 +149,8 @@ TEST_F(Settings, UnknownNamesAreKeyErrors) {
   EXPECT_EQ(
       what_of([] { set_setting("thread", "1"); }),
       "KeyError: there is no setting 'thread'\n"
-      "  hint: the settings are threads, spin_microseconds, log, verify, dump, print_locations, "
-      "memory_limit, cpu, cache");
+      "  hint: the settings are threads, spin_microseconds, log, verify, dump, passes, arena, "
+      "print_locations, memory_limit, cpu, cache");
   EXPECT_THROW(reset_setting(""), KeyError);
 }
 
