@@ -85,7 +85,8 @@ def write(folder):
     main = (OWN / "plait.pyi").read_text(encoding="utf-8")
     main += text_of_module(plait, names_in(main)) + dtypes(plait)
     (folder / "__init__.pyi").write_text(main, encoding="utf-8")
-    (folder / "tree.pyi").write_text((OWN / "tree.pyi").read_text(encoding="utf-8"), encoding="utf-8")
+    for name in ("nn", "optim", "tree"):
+        (folder / f"{name}.pyi").write_text((OWN / f"{name}.pyi").read_text(encoding="utf-8"), encoding="utf-8")
     for name in ("fft", "linalg", "random"):
         text = "import builtins\n" + HEADER + text_of_module(getattr(plait, name), set())
         (folder / f"{name}.pyi").write_text(text, encoding="utf-8")

@@ -1,5 +1,5 @@
-// Elementwise operations on arrays from a handful to 16 million elements, of f32 and bf16. `bytes`
-// counts what must be read and written.
+// Elementwise operations on arrays from a handful to 16 million elements, of f32, bf16 and f64.
+// `bytes` counts what must be read and written.
 #include <array>
 
 #include <benchmark/benchmark.h>
@@ -80,6 +80,12 @@ BENCHMARK_CAPTURE(unary, tanh_bf16, "tanh", DType::bf16)->Apply(sizes);
 BENCHMARK_CAPTURE(unary, log_f32, "log", DType::f32)->Apply(sizes);
 BENCHMARK_CAPTURE(unary, erf_f32, "erf", DType::f32)->Apply(sizes);
 BENCHMARK_CAPTURE(unary, sin_f32, "sin", DType::f32)->Apply(sizes);
+BENCHMARK_CAPTURE(unary, exp_f64, "exp", DType::f64)->Apply(sizes);
+BENCHMARK_CAPTURE(unary, tanh_f64, "tanh", DType::f64)->Apply(sizes);
+BENCHMARK_CAPTURE(unary, log_f64, "log", DType::f64)->Apply(sizes);
+BENCHMARK_CAPTURE(unary, erf_f64, "erf", DType::f64)->Apply(sizes);
+BENCHMARK_CAPTURE(unary, sin_f64, "sin", DType::f64)->Apply(sizes);
+BENCHMARK_CAPTURE(binary, power_f64, "power", DType::f64)->Apply(sizes);
 BENCHMARK_CAPTURE(gelu, f32, DType::f32)->Apply(sizes);
 BENCHMARK_CAPTURE(gelu, bf16, DType::bf16)->Apply(sizes);
 

@@ -65,6 +65,15 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .type = SettingType::text,
      .standard = "",
      .description = "which stages of the compiler print the program, for example after:fuse"},
+    {.name = "passes",
+     .type = SettingType::text,
+     .standard = "",
+     .description = "which passes of the compiler are left out, for example -fuse,-inline"},
+    {.name = "arena",
+     .type = SettingType::choice,
+     .standard = "plain",
+     .description = "memory of compiled programs; guarded finds who touches what is not his",
+     .choices = {"plain", "guarded"}},
     {.name = "print_locations",
      .type = SettingType::boolean,
      .standard = "false",
@@ -95,6 +104,8 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
               is_declared_as(setting::kSpinMicroseconds, "spin_microseconds") &&
               is_declared_as(setting::kLog, "log") && is_declared_as(setting::kVerify, "verify") &&
               is_declared_as(setting::kDump, "dump") &&
+              is_declared_as(setting::kPasses, "passes") &&
+              is_declared_as(setting::kArena, "arena") &&
               is_declared_as(setting::kPrintLocations, "print_locations") &&
               is_declared_as(setting::kMemoryLimit, "memory_limit") &&
               is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache"));
@@ -292,8 +303,9 @@ SettingState state_of(SettingId id) {
 namespace settings_detail {
 
 constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
-    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
-static_assert(kSettingCount == 9, "each word begins as kUnread");
+    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread,
+    kUnread, kUnread, kUnread, kUnread, kUnread};
+static_assert(kSettingCount == 11, "each word begins as kUnread");
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());

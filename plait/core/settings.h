@@ -20,12 +20,14 @@ enum class SettingId : uint8_t {
   log,
   verify,
   dump,
+  passes,
+  arena,
   print_locations,
   memory_limit,
   cpu,
   cache,
 };
-inline constexpr int kSettingCount = 9;
+inline constexpr int kSettingCount = 11;
 
 enum class SettingType : uint8_t { boolean, integer, text, choice };
 enum class SettingOrigin : uint8_t { standard, environment, api };
@@ -109,6 +111,7 @@ class Setting {
 };
 
 enum class Verify : uint8_t { off, on };
+enum class Arena : uint8_t { plain, guarded };
 enum class CpuLevel : uint8_t { best, sse4, avx2, avx512 };
 
 namespace setting {
@@ -118,6 +121,8 @@ inline constexpr Setting<int64_t> kSpinMicroseconds{SettingId::spin_microseconds
 inline constexpr Setting<std::string> kLog{SettingId::log};
 inline constexpr Setting<Verify> kVerify{SettingId::verify};
 inline constexpr Setting<std::string> kDump{SettingId::dump};
+inline constexpr Setting<std::string> kPasses{SettingId::passes};
+inline constexpr Setting<Arena> kArena{SettingId::arena};
 inline constexpr Setting<bool> kPrintLocations{SettingId::print_locations};
 inline constexpr Setting<int64_t> kMemoryLimit{SettingId::memory_limit};
 inline constexpr Setting<CpuLevel> kCpu{SettingId::cpu};

@@ -58,14 +58,19 @@ void vector_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   for (int64_t j = i; j < count; ++j) to[j] = rest[j - i];
 }
 
-// A step of a vector_loop for functions of one operand that are computed with T itself.
+// A step of a vector_loop for functions that are computed with T itself.
 template <class Op>
 struct WithSame {
   template <class T>
   using Tag = hn::ScalableTag<T>;
   template <class D, class T>
-  static HWY_INLINE void step(D d, const T* a, const T*, T* to) {
-    hn::StoreU(Op::of(d, hn::LoadU(d, a)), d, to);
+  static HWY_INLINE void step(D d, const T* a, const T* b, T* to) {
+    const auto x = hn::LoadU(d, a);
+    if constexpr (requires { Op::of(d, x); }) {
+      hn::StoreU(Op::of(d, x), d, to);
+    } else {
+      hn::StoreU(Op::of(d, x, hn::LoadU(d, b)), d, to);
+    }
   }
 };
 

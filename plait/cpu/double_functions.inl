@@ -89,6 +89,7 @@ HWY_INLINE V exp_range(V x) { return clamped(x, -110, 90); }
 // x = 2^k m with m between sqrt(1/2) and sqrt(2), for a normal x above 0.
 struct Scaled {
   V k, m;
+  hn::Vec<DBits> exponent;  // of 2^k
 };
 HWY_INLINE Scaled scaled(V x) {
   constexpr uint64_t kOne = 0x3ff0000000000000, kRootOfHalf = 0x3fe6a09e667f3bcd;
@@ -98,7 +99,7 @@ HWY_INLINE Scaled scaled(V x) {
   // The exponent as the low bits of 2^52.
   const V k = hn::BitCast(D(), hn::ShiftRight<52>(exponent) | bit_constant(0x4330000000000000)) -
               constant(0x1p52 + 1023);
-  return {k, m};
+  return {k, m, exponent};
 }
 
 // ln(1 + f) for 1 + f between those roots, fitted at Chebyshev's points, within 2e-9.

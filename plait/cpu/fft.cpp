@@ -94,7 +94,7 @@ bool has_rows(KernelCall& call, int64_t length) {
                      text_of_sizes(call.operands[0].sizes()));
   }
   if (call.operands[0].element_count() > 0) return true;
-  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  call.new_result(0);
   return false;
 }
 

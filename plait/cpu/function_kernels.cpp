@@ -1,4 +1,4 @@
-// Roots of f32 and f64, and the functions of f32, in lanes of f32 or of f64.
+// Roots of f32 and f64, functions of f32 in lanes of f32 or of f64, and of f64 in lanes of f64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/function_kernels.cpp"
 #include "plait/cpu/special_functions.inl"
@@ -21,23 +21,23 @@ struct Rsqrt {
   }
 };
 
-template <class Op, class T>
+template <class Op, class T, int arity = 1>
 void add_same(Kernels& kernels, std::string_view op) {
-  kernels.push_back({op, kDTypeOf<T>, kDTypeOf<T>, 1, vector_loop<WithSame<Op>, T, 1>});
+  kernels.push_back({op, kDTypeOf<T>, kDTypeOf<T>, arity, vector_loop<WithSame<Op>, T, arity>});
 }
 template <class Op>
-void add_wide(Kernels& kernels, std::string_view op) {
+void add_through_double(Kernels& kernels, std::string_view op) {
   kernels.push_back(
       {op, DType::f32, DType::f32, Op::kArity, vector_loop<WithDouble<Op>, float, Op::kArity>});
 }
 
-}  // namespace
-
-void add_function_kernels(Kernels& kernels) {
+void add_roots(Kernels& kernels) {
   add_same<Sqrt, float>(kernels, "sqrt");
   add_same<Sqrt, double>(kernels, "sqrt");
   add_same<Rsqrt, float>(kernels, "rsqrt");
   add_same<Rsqrt, double>(kernels, "rsqrt");
+}
+void add_single_functions(Kernels& kernels) {
   add_same<single::Exp, float>(kernels, "exp");
   add_same<single::Exp2, float>(kernels, "exp2");
   add_same<single::Expm1, float>(kernels, "expm1");
@@ -53,23 +53,59 @@ void add_function_kernels(Kernels& kernels) {
   add_same<single::Cos, float>(kernels, "cos");
   add_same<single::Tan, float>(kernels, "tan");
   add_same<single::Erf, float>(kernels, "erf");
-  add_wide<Hypot>(kernels, "hypot");
-  add_wide<LogAddExp>(kernels, "logaddexp");
+  add_through_double<Hypot>(kernels, "hypot");
+  add_through_double<LogAddExp>(kernels, "logaddexp");
   add_same<single::Asin, float>(kernels, "asin");
   add_same<single::Acos, float>(kernels, "acos");
   add_same<single::Atan, float>(kernels, "atan");
-  add_wide<Atan2>(kernels, "atan2");
-  add_wide<Asinh>(kernels, "asinh");
-  add_wide<Acosh>(kernels, "acosh");
-  add_wide<Atanh>(kernels, "atanh");
-  add_wide<Power>(kernels, "power");
-  add_wide<Fmod>(kernels, "fmod");
-  add_wide<Remainder>(kernels, "remainder");
-  add_wide<FloorDivide>(kernels, "floor_divide");
-  add_wide<Erfc>(kernels, "erfc");
-  add_wide<ErfInverse>(kernels, "erfinv");
-  add_wide<LogGamma>(kernels, "lgamma");
-  add_wide<Digamma>(kernels, "digamma");
+  add_through_double<Atan2>(kernels, "atan2");
+  add_through_double<Asinh>(kernels, "asinh");
+  add_through_double<Acosh>(kernels, "acosh");
+  add_through_double<Atanh>(kernels, "atanh");
+  add_through_double<Power>(kernels, "power");
+  add_through_double<Fmod>(kernels, "fmod");
+  add_through_double<Remainder>(kernels, "remainder");
+  add_through_double<FloorDivide>(kernels, "floor_divide");
+  add_through_double<Erfc>(kernels, "erfc");
+  add_through_double<ErfInverse>(kernels, "erfinv");
+  add_through_double<LogGamma>(kernels, "lgamma");
+  add_through_double<Digamma>(kernels, "digamma");
+}
+void add_double_functions(Kernels& kernels) {
+  add_same<wide::Exp, double>(kernels, "exp");
+  add_same<wide::Exp2, double>(kernels, "exp2");
+  add_same<wide::Expm1, double>(kernels, "expm1");
+  add_same<wide::Log, double>(kernels, "log");
+  add_same<wide::Log2, double>(kernels, "log2");
+  add_same<wide::Log10, double>(kernels, "log10");
+  add_same<wide::Log1p, double>(kernels, "log1p");
+  add_same<wide::Sigmoid, double>(kernels, "sigmoid");
+  add_same<wide::Tanh, double>(kernels, "tanh");
+  add_same<wide::Sinh, double>(kernels, "sinh");
+  add_same<wide::Cosh, double>(kernels, "cosh");
+  add_same<wide::Asinh, double>(kernels, "asinh");
+  add_same<wide::Acosh, double>(kernels, "acosh");
+  add_same<wide::Atanh, double>(kernels, "atanh");
+  add_same<wide::Sin, double>(kernels, "sin");
+  add_same<wide::Cos, double>(kernels, "cos");
+  add_same<wide::Tan, double>(kernels, "tan");
+  add_same<wide::Asin, double>(kernels, "asin");
+  add_same<wide::Acos, double>(kernels, "acos");
+  add_same<wide::Atan, double>(kernels, "atan");
+  add_same<wide::Erf, double>(kernels, "erf");
+  add_same<wide::Erfc, double>(kernels, "erfc");
+  add_same<wide::Atan2, double, 2>(kernels, "atan2");
+  add_same<wide::Hypot, double, 2>(kernels, "hypot");
+  add_same<wide::LogAddExp, double, 2>(kernels, "logaddexp");
+  add_same<wide::Power, double, 2>(kernels, "power");
+}
+
+}  // namespace
+
+void add_function_kernels(Kernels& kernels) {
+  add_roots(kernels);
+  add_single_functions(kernels);
+  add_double_functions(kernels);
 }
 
 }  // namespace HWY_NAMESPACE

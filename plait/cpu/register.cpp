@@ -93,7 +93,7 @@ void run_reduction(KernelCall& call, const void* data) {
   const auto& attributes = call.attributes.as<ReduceAttributes>();
   if (attributes.needs_some) refuse_nothing(reduction, x, attributes.axes);
   if (!has_reduction(reduction, x.dtype(), reduced)) return run_reference_loops(call, nullptr);
-  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  call.new_result(0);
   reduce(reduction, x, attributes.axes, call.results[0], reduced);
 }
 
@@ -105,7 +105,7 @@ bool run_conversion_row(const RowCall& call, const void*) { return convert_row(c
 
 void run_matmul(KernelCall& call, const void*) {
   if (!has_product(call.operands[0].dtype())) return run_reference_loops(call, nullptr);
-  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  call.new_result(0);
   matmul(call.operands[0], call.operands[1], call.results[0]);
 }
 
@@ -121,7 +121,7 @@ void run_ragged(KernelCall& call, const void*) {
 }
 
 void run_gather(KernelCall& call, const void*) {
-  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  call.new_result(0);
   read_rows(call.operands[0], call.operands.subspan(1), call.attributes.as<GatherAttributes>(),
             call.results[0]);
 }

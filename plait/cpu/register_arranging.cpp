@@ -12,10 +12,6 @@
 namespace plait {
 namespace {
 
-Array& new_result(KernelCall& call, size_t i) {
-  return call.results[i] = Array::empty(call.types[i].dtype, call.types[i].sizes);
-}
-
 constexpr std::pair<std::string_view, Scan> kScans[] = {
     {"cumulative_sum", Scan::sum},
     {"cumulative_product", Scan::product},
@@ -27,30 +23,30 @@ constexpr std::pair<std::string_view, Scan> kScans[] = {
 void run_scan(KernelCall& call, const void* data) {
   const auto& a = call.attributes.as<ScanAttributes>();
   const Array x = call.operands[0];
-  scan(*static_cast<const Scan*>(data), x, a.axis, a.reverse, new_result(call, 0));
+  scan(*static_cast<const Scan*>(data), x, a.axis, a.reverse, call.new_result(0));
 }
 
 void run_recurrence(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<ScanAttributes>();
-  linear_recurrence(call.operands[0], call.operands[1], a.axis, a.reverse, new_result(call, 0));
+  linear_recurrence(call.operands[0], call.operands[1], a.axis, a.reverse, call.new_result(0));
 }
 
 void run_sort(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<SortAttributes>();
-  Array& values = new_result(call, 0);
+  Array& values = call.new_result(0);
   sort(call.operands[0], a.axis, a.descending, values,
-       a.values_only ? nullptr : &new_result(call, 1));
+       a.values_only ? nullptr : &call.new_result(1));
 }
 
 void run_topk(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<TopkAttributes>();
-  Array &values = new_result(call, 0), &indices = new_result(call, 1);
+  Array &values = call.new_result(0), &indices = call.new_result(1);
   topk(call.operands[0], a.axis, a.count.number(), a.largest, values, indices);
 }
 
 void run_search(KernelCall& call, const void*) {
   const bool behind = call.attributes.as<SearchAttributes>().side == SearchSide::right;
-  search_sorted(call.operands[0], call.operands[1], behind, new_result(call, 0));
+  search_sorted(call.operands[0], call.operands[1], behind, call.new_result(0));
 }
 
 void run_unique(KernelCall& call, const void*) {
@@ -65,7 +61,7 @@ void run_unique(KernelCall& call, const void*) {
 template <bool greatest>
 void run_arg_extreme(KernelCall& call, const void*) {
   const int64_t axis = call.attributes.as<ArgExtremeAttributes>().axis;
-  arg_extreme(call.operands[0], axis, greatest, new_result(call, 0));
+  arg_extreme(call.operands[0], axis, greatest, call.new_result(0));
 }
 
 }  // namespace

@@ -16,10 +16,6 @@
 namespace plait {
 namespace {
 
-Array& new_result(KernelCall& call, size_t i = 0) {
-  return call.results[i] = Array::empty(call.types[i].dtype, call.types[i].sizes);
-}
-
 Sizes numbers(std::span<const Dim> dims) {
   Sizes sizes;
   for (const Dim dim : dims) sizes.push_back(dim.number());
@@ -37,7 +33,7 @@ void run_convolution(KernelCall& call, const void*) {
                                      .dilation = a.dilation,
                                      .input_dilation = a.input_dilation,
                                      .groups = a.groups.number()};
-  convolve(call.operands[0], call.operands[1], geometry, new_result(call));
+  convolve(call.operands[0], call.operands[1], geometry, call.new_result(0));
 }
 
 // ---- Windows
@@ -75,7 +71,7 @@ template <Windows compute, bool gives_space>
 void run_windows(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<WindowAttributes>();
   if (gives_space) expect_windows(call, a);
-  Array& out = new_result(call);
+  Array& out = call.new_result(0);
   if (out.element_count() == 0) return;  // there may be any number of empty planes
   const Sizes& space = gives_space ? out.sizes() : call.operands[0].sizes();
   compute(call.operands[0], windows_of(a, space), out);
@@ -86,7 +82,7 @@ using Places = void (*)(const Array&, const Array&, size_t, Array&);
 template <Places compute>
 void run_places(KernelCall& call, const void*) {
   const auto dimensions = static_cast<size_t>(call.attributes.as<PlaneAttributes>().dimensions);
-  Array& out = new_result(call);
+  Array& out = call.new_result(0);
   const Array& places = call.operands[1];
   if (out.element_count() > 0 || places.element_count() > 0) {
     compute(call.operands[0], places, dimensions, out);
@@ -121,8 +117,8 @@ void run_log_softmax(KernelCall& call, const void*) {
 
 void run_standardize(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<StandardizeAttributes>();
-  Array& out = new_result(call, 0);
-  standardize_rows(call.operands[0], a.is_centred, a.epsilon, out, new_result(call, 1));
+  Array& out = call.new_result(0);
+  standardize_rows(call.operands[0], a.is_centred, a.epsilon, out, call.new_result(1));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <limits>
 
-#include "plait/cpu/single_functions.inl"
+#include "plait/cpu/wide_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
@@ -39,13 +39,7 @@ HWY_INLINE Lane<float> exp_of_negative(Lane<float> x) {
   const Lane<float> power = single::power_of_two(y, 64);
   return single::or_nan(x, hn::MulAdd(single::small_expm1(y.r), power, power) * all(0x1p-64F));
 }
-
-HWY_INLINE Lane<double> exp_of_negative(Lane<double> x) {
-  double lanes[kLanes<double>];
-  hn::StoreU(x, Tag<double>(), lanes);
-  for (double& lane : lanes) lane = std::exp(lane);
-  return hn::LoadU(Tag<double>(), lanes);
-}
+HWY_INLINE Lane<double> exp_of_negative(Lane<double> x) { return wide::Exp::of(Tag<double>(), x); }
 
 // Calls step(values, at, count) for all elements, a vector at a time; the last one may be filled up
 // with zeros.

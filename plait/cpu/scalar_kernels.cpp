@@ -14,33 +14,11 @@
 namespace plait::cpu {
 namespace {
 
-double sigmoid(double x) {
-  if (x < -40) return std::exp(x);  // the same in 53 bits, also where e^-x overflows
-  return 1 / (1 + std::exp(-x));
-}
-
-// Each form where little is lost: the C library's is 2.02 ulp off at worst.
-double tanh(double x) {
-  const double size = std::abs(x);
-  if (!(size > 0.55)) {
-    const double t = std::expm1(2 * size);
-    return std::copysign(t / (t + 2), x);
-  }
-  return std::copysign(1 - 2 / (std::exp(2 * size) + 1), x);
-}
-
 double log_add_exp2(double a, double b) {
   if (a == b) return a + 1;
   const double distance = a - b;
   if (std::isnan(distance)) return distance;
   return std::max(a, b) + std::log1p(std::exp2(-std::abs(distance))) * std::numbers::log2e;
-}
-
-double log_add_exp(double a, double b) {
-  if (a == b) return a + std::log(2.0);  // also infinities, which have no distance
-  const double distance = a - b;
-  if (std::isnan(distance)) return distance;
-  return std::max(a, b) + std::log1p(std::exp(-std::abs(distance)));
 }
 
 // The codes of numbers above 0 follow each other as the numbers do.
@@ -125,40 +103,14 @@ void add_next(Kernels& kernels) {
   kernels.push_back({"nextafter", dtype, dtype, 2, binary_loop<Bits, next_code<Bits, kFormat>>});
 }
 
-// What f32 has among the function_kernels.
+// What f32 has among the function_kernels, and f64 has not.
 void add_double_functions(Kernels& kernels) {
-  add<double, std::exp>(kernels, "exp");
-  add<double, std::exp2>(kernels, "exp2");
-  add<double, std::expm1>(kernels, "expm1");
-  add<double, std::log>(kernels, "log");
-  add<double, std::log2>(kernels, "log2");
-  add<double, std::log10>(kernels, "log10");
-  add<double, std::log1p>(kernels, "log1p");
-  add<double, sigmoid>(kernels, "sigmoid");
-  add<double, tanh>(kernels, "tanh");
-  add<double, std::sinh>(kernels, "sinh");
-  add<double, std::cosh>(kernels, "cosh");
-  add<double, std::sin>(kernels, "sin");
-  add<double, std::cos>(kernels, "cos");
-  add<double, std::tan>(kernels, "tan");
-  add<double, std::erf>(kernels, "erf");
-  add<double, std::asin>(kernels, "asin");
-  add<double, std::acos>(kernels, "acos");
-  add<double, std::atan>(kernels, "atan");
-  add<double, std::asinh>(kernels, "asinh");
-  add<double, std::acosh>(kernels, "acosh");
-  add<double, std::atanh>(kernels, "atanh");
-  add<double, std::erfc>(kernels, "erfc");
   add<double, special::erf_inverse>(kernels, "erfinv");
   add<double, special::log_gamma>(kernels, "lgamma");
   add<double, special::digamma>(kernels, "digamma");
-  add_binary<double, static_cast<Binary>(std::hypot)>(kernels, "hypot");
-  add_binary<double, static_cast<Binary>(std::atan2)>(kernels, "atan2");
-  add_binary<double, static_cast<Binary>(std::pow)>(kernels, "power");
   add_binary<double, static_cast<Binary>(std::fmod)>(kernels, "fmod");
   add_binary<double, remainder_of<double>>(kernels, "remainder");
   add_binary<double, floor_quotient<double>>(kernels, "floor_divide");
-  add_binary<double, log_add_exp>(kernels, "logaddexp");
 }
 
 void add_special_functions(Kernels& kernels) {

@@ -3,7 +3,7 @@
 // Chebyshev's points, to within 1e-9 but where it is said.
 #include "plait/core/special_functions.h"
 #include "plait/cpu/float_division.h"
-#include "plait/cpu/single_functions.inl"
+#include "plait/cpu/wide_powers.inl"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {

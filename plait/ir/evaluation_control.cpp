@@ -27,6 +27,7 @@ bool Evaluation::start(const Instruction& instruction) {
     case Structure::is_present: ask_present(); return true;
     case Structure::unwrap: results.push_back(std::move(operands_[0]).unwrapped()); return true;
     case Structure::call:
+    case Structure::fused:
     case Structure::pull:
     case Structure::remat:
     case Structure::custom_vjp:

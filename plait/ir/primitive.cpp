@@ -74,6 +74,13 @@ std::string near_misses(std::string_view name) {
 
 }  // namespace
 
+std::optional<ElementPlaces> own_places(const Instruction& instruction) {
+  ElementPlaces places;
+  const auto rank = static_cast<uint32_t>(instruction.operand_type(0).rank());
+  for (uint32_t i = 0; i < rank; ++i) places.dimensions.push_back({{{i}}});
+  return places;
+}
+
 const Primitive& register_primitive(Primitive primitive) {
   Table& t = table();
   std::unique_lock lock(t.mutex);

@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,7 @@ enum class Structure : uint8_t {
   is_present,
   unwrap,
   call,
+  fused,
   cond,
   switch_,
   while_,
@@ -79,6 +81,15 @@ enum class Elementwise : uint8_t {
 
 class Inference;
 
+// Where the elements of a result lie in the operand that they are taken from: for each of the
+// operand's dimensions an index, in terms of those of the result.
+struct ElementPlaces {
+  std::vector<IndexSignature::Affine> dimensions;
+  bool guarded = false;  // outside of the operand the result is 0
+};
+// Each at the place where it is in the result.
+std::optional<ElementPlaces> own_places(const Instruction& instruction);
+
 struct Primitive {
   std::string name;
   std::string summary = {};  // one sentence, for documentation
@@ -113,6 +124,9 @@ struct Primitive {
   // there.
   std::function<IndexSignature(const Inference& inference)> signature = {};
   ScalarBody body = {};
+  // Of a primitive that only looks at its one operand otherwise, or has zeros around it. Nothing
+  // where the places are not affine.
+  std::optional<ElementPlaces> (*places)(const Instruction& instruction) = nullptr;
 
   uint32_t number = 0;  // counts the primitives of this process, in order of registration
 };

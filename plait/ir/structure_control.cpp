@@ -320,6 +320,8 @@ std::vector<Primitive> control_primitives() {
   return {
       control("call", "A function's results.", Structure::call, at_least(0), exactly(1),
               infer_call),
+      control("fused", "A call of what one kernel computes.", Structure::fused, at_least(0),
+              exactly(1), infer_call),
       control("cond", "One of two functions, chosen by a condition.", Structure::cond, at_least(1),
               exactly(2), infer_cond),
       std::move(switch_primitive),

@@ -1,6 +1,7 @@
 // What primitives that work along one axis share.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -20,6 +21,10 @@ void expect_axis(const ir::Inference& in, int64_t axis, size_t operand = 0);
 void expect_some(std::string_view function, const Tensor& x, Dim size);
 // The axis from the beginning, where it may count from the end.
 int64_t normal_axis(int64_t axis, size_t rank);
+
+// How a primitive combines the elements along its axes; nothing where it does more, or something
+// else.
+std::optional<ir::Reduction> reduction_of(const ir::Primitive& primitive);
 
 // The greatest along axes; the least number that there is where there is nothing.
 Tensor max_or_lowest(const Tensor& x, const Axes& axes, bool keepdims);

@@ -68,7 +68,7 @@ void call_now(KernelCall& call, const void*) {
     type.sizes = Sizes(std::span(type.sizes.begin(), type.sizes.end()).subspan(axes));
   }
   for (size_t i = 0; i < call.results.size(); ++i) {
-    call.results[i] = Array::empty(call.types[i].dtype, call.types[i].sizes);
+    call.new_result(i);
   }
   EffectLog::once(call, [&] {
     for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {

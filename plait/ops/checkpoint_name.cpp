@@ -15,7 +15,8 @@ const ir::Primitive& checkpoint_name_primitive() {
                      .oracle = "x itself",
                      .attributes = &ir::schema_of<CheckpointNameAttributes>(),
                      .operands = ir::exactly(1),
-                     .elementwise = ir::Elementwise::same},
+                     .elementwise = ir::Elementwise::same,
+                     .places = ir::own_places},
        .rules = {.partials = {Partial::one()}},
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
   return primitive;

@@ -375,7 +375,8 @@ struct ElementwiseUnaryTable {
                      .oracle = "x itself",
                      .operands = ir::exactly(1),
                      .takes = kAllButKeys,
-                     .elementwise = ir::Elementwise::same},
+                     .elementwise = ir::Elementwise::same,
+                     .places = ir::own_places},
        .rules = {.partials = {Partial::zero()}},
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
   const ir::Primitive& is_nan =

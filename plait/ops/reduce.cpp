@@ -102,6 +102,10 @@ std::vector<Tensor> tangent_of_squares(const RuleContext& c, std::span<const Ten
   return {plait::sum(c.operand(0) * tangents[0], c.attributes.as<ReduceAttributes>().axes) * 2};
 }
 
+std::vector<Tensor> sum_of_squares_in_parts(const RuleContext& c) {
+  return {plait::sum(square(c.operand(0)), c.attributes.as<ReduceAttributes>().axes)};
+}
+
 // Those that are the extreme share its tangent in equal parts.
 std::vector<Tensor> tangent_of_extreme(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
@@ -154,7 +158,9 @@ struct ReduceTable {
                 {[](const auto& a, auto x, const auto&) {
                   return batch_reduction(reduce_ops().sum_of_squares, a, x);
                 }},
-                {.tangents = {Reads::operand(0), tangent_of_squares}}, kSquared);
+                {.tangents = {Reads::operand(0), tangent_of_squares},
+                 .in_parts = sum_of_squares_in_parts},
+                kSquared);
   const ir::Primitive& product =
       reduction("reduce_product", "The product along the axes; 1 of nothing.", "numpy.prod",
                 kNumbers, Reduction::product, {[](const auto& a, auto x, const auto&) {
@@ -211,6 +217,17 @@ Tensor extreme(const ir::Primitive& primitive, std::string_view function, const 
 }
 
 }  // namespace
+
+std::optional<ir::Reduction> reduction_of(const ir::Primitive& primitive) {
+  const ReduceTable& ops = reduce_ops();
+  if (&primitive == &ops.sum) return Reduction::sum;
+  if (&primitive == &ops.product) return Reduction::product;
+  if (&primitive == &ops.maximum) return Reduction::maximum;
+  if (&primitive == &ops.minimum) return Reduction::minimum;
+  if (&primitive == &ops.all) return Reduction::all;
+  if (&primitive == &ops.any) return Reduction::any;
+  return std::nullopt;
+}
 
 std::vector<int64_t> Axes::within(size_t rank) const {
   std::vector<int64_t> axes(is_all_ ? rank : 0);

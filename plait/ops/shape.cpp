@@ -88,6 +88,22 @@ void broadcast_now(KernelCall& call, const void*) {
   call.results[0] = x.view(x.layout().broadcast_to(to));
 }
 
+using Place = IndexSignature::Affine;
+
+// The index of the result's dimension itself.
+Place index_of(size_t dimension) { return {{{static_cast<uint32_t>(dimension)}}}; }
+
+std::optional<ir::ElementPlaces> broadcast_places(const ir::Instruction& instruction) {
+  const Shape &from = instruction.operand_type(0).shape(),
+              &to = instruction.result_types()[0].shape();
+  const size_t added = to.rank() - from.rank();
+  ir::ElementPlaces places;
+  for (size_t i = 0; i < from.rank(); ++i) {
+    places.dimensions.push_back(same(from[i], Dim(1)) ? Place() : index_of(added + i));
+  }
+  return places;
+}
+
 Tensor sum_to(const Tensor& cotangent, const Shape& shape) {
   const size_t added = cotangent.rank() - shape.rank();
   std::vector<int64_t> axes(added);
@@ -129,6 +145,39 @@ void infer_reshape(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_shape(to));
 }
 
+// Each dimension of the operand must be one of the result, or be split into several; sizes of 1 come
+// and go.
+std::optional<ir::ElementPlaces> reshape_places(const ir::Instruction& instruction) {
+  const Shape &from = instruction.operand_type(0).shape(),
+              &to = instruction.result_types()[0].shape();
+  ir::ElementPlaces places;
+  size_t next = 0;
+  const auto skip_ones = [&] {
+    while (next < to.rank() && same(to[next], Dim(1))) ++next;
+  };
+  for (const Dim size : from) {
+    Place place;
+    if (!same(size, Dim(1))) {
+      Dim covered = 1;
+      std::vector<size_t> parts;
+      do {
+        skip_ones();
+        if (next == to.rank()) return std::nullopt;
+        covered = covered * to[next];
+        parts.push_back(next++);
+      } while (!same(covered, size));
+      Dim step = 1;
+      for (size_t i = parts.size(); i-- > 0;) {
+        place.terms.push_back({static_cast<uint32_t>(parts[i]), step});
+        step = step * to[parts[i]];
+      }
+    }
+    places.dimensions.push_back(std::move(place));
+  }
+  skip_ones();
+  return next == to.rank() ? std::optional(places) : std::nullopt;
+}
+
 void reshape_now(KernelCall& call, const void*) {
   call.results[0] = call.operands[0].reshaped(numbers(call.attributes.as<SizesAttributes>().sizes));
 }
@@ -157,6 +206,15 @@ IndexSignature permute_signature(const ir::Inference& in) {
   signature.operands = {from};
   signature.results = {to};
   return signature;
+}
+
+std::optional<ir::ElementPlaces> permute_places(const ir::Instruction& instruction) {
+  const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
+  ir::ElementPlaces places{std::vector<Place>(axes.size())};
+  for (size_t i = 0; i < axes.size(); ++i) {
+    places.dimensions[static_cast<size_t>(axes[i])] = index_of(i);
+  }
+  return places;
 }
 
 void permute_now(KernelCall& call, const void*) {
@@ -205,7 +263,8 @@ struct ShapeTable {
                              .oracle = "numpy.broadcast_to",
                              .attributes = &ir::schema_of<SizesAttributes>(),
                              .operands = ir::exactly(1),
-                             .infer = infer_broadcast},
+                             .infer = infer_broadcast,
+                             .places = broadcast_places},
                .rules = {.transposes = {{{},
                                          [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                            return sum_to(cotangent, c.operand_types[0].shape());
@@ -219,7 +278,8 @@ struct ShapeTable {
                      .oracle = "numpy.reshape",
                      .attributes = &ir::schema_of<SizesAttributes>(),
                      .operands = ir::exactly(1),
-                     .infer = infer_reshape},
+                     .infer = infer_reshape,
+                     .places = reshape_places},
        .rules = {.transposes = {{{},
                                  [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                    return plait::reshape(cotangent, c.operand_types[0].shape());
@@ -233,7 +293,8 @@ struct ShapeTable {
                              .oracle = "numpy.transpose",
                              .attributes = &ir::schema_of<PermuteAttributes>(),
                              .operands = ir::exactly(1),
-                             .signature = permute_signature},
+                             .signature = permute_signature,
+                             .places = permute_places},
                .rules = {.transposes = {{{},
                                          [](const RuleContext& c, const Tensor& cotangent, size_t) {
                                            const auto& axes =

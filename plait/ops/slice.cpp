@@ -65,6 +65,19 @@ Slice slice_of(int64_t start, int64_t count, int64_t step) {
   return {.start = start, .stop = stop < 0 ? std::nullopt : std::optional(stop), .step = step};
 }
 
+// The places of the elements along one axis; along the others they are the same.
+ir::ElementPlaces moved_along(const ir::Instruction& instruction, int64_t axis,
+                              ir::IndexSignature::Affine place) {
+  ir::ElementPlaces places = *ir::own_places(instruction);
+  places.dimensions[static_cast<size_t>(axis)] = std::move(place);
+  return places;
+}
+
+std::optional<ir::ElementPlaces> slice_places(const ir::Instruction& instruction) {
+  const auto& a = instruction.attributes_as<SliceAttributes>();
+  return moved_along(instruction, a.axis, {{{static_cast<uint32_t>(a.axis), a.step}}, a.start});
+}
+
 void slice_now(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<SliceAttributes>();
   const Array& x = call.operands[0];
@@ -110,6 +123,14 @@ void infer_pad(ir::Inference& in) {
   Shape to = from;
   to.set(a.axis, padded_size(a, from.at(a.axis)));
   in.give(in.operands[0].without_sharding().with_shape(to));
+}
+
+std::optional<ir::ElementPlaces> pad_places(const ir::Instruction& instruction) {
+  const auto& a = instruction.attributes_as<PadAttributes>();
+  if (a.step != 1) return std::nullopt;
+  auto places = moved_along(instruction, a.axis, {{{static_cast<uint32_t>(a.axis)}}, -a.before});
+  places.guarded = true;
+  return places;
 }
 
 void pad_now(KernelCall& call, const void*) {
@@ -174,7 +195,7 @@ void infer_concat(ir::Inference& in) {
 
 void concat_now(KernelCall& call, const void*) {
   const int64_t axis = call.attributes.as<AxisAttributes>().axis;
-  call.results[0] = Array::empty(call.types[0].dtype, call.types[0].sizes);
+  call.new_result(0);
   const Array& whole = call.results[0];
   int64_t at = 0;
   for (const Array& each : call.operands) {
@@ -196,7 +217,8 @@ struct SliceTable {
                      .attributes = &ir::schema_of<SliceAttributes>(),
                      .operands = ir::exactly(1),
                      .infer = infer_slice,
-                     .effects = slice_effects},
+                     .effects = slice_effects,
+                     .places = slice_places},
        .rules = {.transposes = {{{}, transpose_slice}},
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<SliceAttributes>(slice_ops().slice, a, operands, batched);
@@ -209,7 +231,8 @@ struct SliceTable {
                      .oracle = "assignment to a part of numpy.zeros",
                      .attributes = &ir::schema_of<PadAttributes>(),
                      .operands = ir::exactly(1),
-                     .infer = infer_pad},
+                     .infer = infer_pad,
+                     .places = pad_places},
        .rules = {.transposes = {{{}, transpose_pad}},
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<PadAttributes>(slice_ops().pad, a, operands, batched);

@@ -1,7 +1,10 @@
 #include "plait/ops/softmax.h"
 
+#include <cmath>
+
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/along.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise.h"
@@ -61,6 +64,37 @@ std::vector<Tensor> tangents_of_rows(const RuleContext& c, std::span<const Tenso
   return {expand_dims(scale, -1) * rest, -square(scale) * squeeze(along, -1)};
 }
 
+// Along the last axis, along which kernels go.
+bool is_of_rows(const RuleContext& c) { return axis_in(c) + 1 == c.operand_types[0].rank(); }
+
+std::vector<Tensor> softmax_in_parts(const RuleContext& c) {
+  if (!is_of_rows(c)) return {};
+  const Tensor& x = c.operand(0);
+  Tensor greatest = max_or_lowest(x, -1, true);
+  const bool masked_is_zero = c.attributes.as<SoftmaxAttributes>().masked_is_zero;
+  if (masked_is_zero) greatest = where(equal(greatest, -INFINITY), 0, greatest);
+  const Tensor powers = exp(x - greatest);
+  Tensor total = sum(powers, -1, true);
+  if (masked_is_zero) total = where(equal(total, 0), 1, total);
+  return {powers / total};
+}
+
+std::vector<Tensor> log_softmax_in_parts(const RuleContext& c) {
+  if (!is_of_rows(c) || c.attributes.as<SoftmaxAttributes>().masked_is_zero) return {};
+  const Tensor& x = c.operand(0);
+  const Tensor centred = x - max_or_lowest(x, -1, true);
+  return {centred - log(sum(exp(centred), -1, true))};
+}
+
+std::vector<Tensor> standardize_in_parts(const RuleContext& c) {
+  const auto& a = c.attributes.as<StandardizeAttributes>();
+  const Tensor& x = c.operand(0);
+  const Dim count = x.shape(-1);
+  const Tensor centred = a.is_centred ? x - sum(x, -1, true) / count : x;
+  const Tensor scale = rsqrt(sum(square(centred), -1, true) / count + a.epsilon);
+  return {centred * scale, squeeze(scale, -1)};
+}
+
 template <const ir::Primitive& (*primitive)()>
 std::vector<Tensor> batch_axis(const ir::Attributes& attributes, std::span<const Tensor> operands,
                                const std::vector<bool>&) {
@@ -85,7 +119,8 @@ struct SoftmaxTable {
                              .takes = kComputed,
                              .infer = infer_softmax},
                .rules = {.tangents = {Reads::result(), tangents_of_softmax},
-                         .batching = {batch_axis<softmax_primitive>}}});
+                         .batching = {batch_axis<softmax_primitive>},
+                         .in_parts = softmax_in_parts}});
   const ir::Primitive& log_softmax =
       declare({.primitive = {.name = "log_softmax",
                              .summary = "The logarithm of softmax.",
@@ -95,7 +130,8 @@ struct SoftmaxTable {
                              .takes = kComputed,
                              .infer = infer_softmax},
                .rules = {.tangents = {Reads::result(), tangents_of_log},
-                         .batching = {batch_axis<log_softmax_primitive>}}});
+                         .batching = {batch_axis<log_softmax_primitive>},
+                         .in_parts = log_softmax_in_parts}});
   const ir::Primitive& standardize = declare(
       {.primitive = {.name = "standardize",
                      .summary = "(x − mean) · scale of each row, and scale = 1/√(variance + "
@@ -106,7 +142,8 @@ struct SoftmaxTable {
                      .takes = kComputed,
                      .infer = infer_standardize},
        .rules = {.tangents = {Reads::result(0) | Reads::result(1), tangents_of_rows},
-                 .batching = {batch_rows}}});
+                 .batching = {batch_rows},
+                 .in_parts = standardize_in_parts}});
 };
 const SoftmaxTable& softmax_ops() {
   static const SoftmaxTable table;

@@ -34,6 +34,7 @@ bool has_loops(const ir::Primitive& primitive) {
 
 Array& KernelCall::make_result(size_t i) {
   const ArrayType& type = types[i];
+  if (results[i]) return results[i];
   for (Array& operand : operands) {
     if (operand && operand.dtype() == type.dtype && operand.sizes() == type.sizes &&
         operand.is_writable() && operand.is_contiguous()) {
@@ -41,6 +42,11 @@ Array& KernelCall::make_result(size_t i) {
     }
   }
   return results[i] = Array::empty(type.dtype, type.sizes);
+}
+
+Array& KernelCall::new_result(size_t i) {
+  if (!results[i]) results[i] = Array::empty(types[i].dtype, types[i].sizes);
+  return results[i];
 }
 
 void register_kernel(const ir::Primitive& primitive, const Kernel& kernel) {

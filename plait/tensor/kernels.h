@@ -20,10 +20,14 @@ struct KernelCall {
   std::span<Array> operands;         // may be moved out of
   const ir::Attributes& attributes;  // whose sizes are numbers
   std::span<const ArrayType> types;  // of the results; none for a kernel that finds them itself
-  std::span<Array> results;          // to be filled
+  // To be filled. One that is there already is the place where the result may be written.
+  std::span<Array> results;
 
-  // Memory for a result: that of an operand of its dtype and sizes which nobody else needs, or new.
+  // Memory for a result: its place; else that of an operand of its dtype and sizes which nobody else
+  // needs; else new.
   Array& make_result(size_t i);
+  // The same for one that must not lie where an operand does.
+  Array& new_result(size_t i);
 };
 
 // What an elementwise primitive computes as one row: elements that lie without gaps, or (a step of

@@ -110,6 +110,9 @@ struct Rules {
   // the above are empty.
   std::string not_differentiable = {};
   Batching batching = {};
+  // The results by operations that kernels are made of, where that is worth it for these operands;
+  // else nothing.
+  std::vector<Tensor> (*in_parts)(const RuleContext& context) = nullptr;
   Collective collective = {};
 
   bool has_derivative() const {

@@ -52,7 +52,7 @@ struct JitOptions {
   std::vector<size_t> donate = {};
   bool fullgraph = false;  // host code that takes a number out of a tensor is an error
   bool disable = false;    // runs the function as it is
-  std::string backend = "evaluator";
+  std::string backend = "compiler";
   JitMode mode = JitMode::plain;
   size_t most_ways = 32;  // recorded for one structure; beyond that its host code is run each time
   // Structures, dtypes and static values of arguments for which there is something recorded; beyond
@@ -110,6 +110,8 @@ using JitBackend =
     std::function<JitExecutable(const ir::Program& program, const JitOptions& options)>;
 void register_backend(const std::string& name, JitBackend backend);
 std::vector<std::string> list_backends();
+// The compiler's. Declared here, defined in `compile`.
+JitBackend compiler_backend();
 
 // The callable with all that it captures, which is never looked at again.
 template <class F>

@@ -30,7 +30,8 @@ JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
 
 struct Backends {
   std::mutex mutex;
-  std::map<std::string, JitBackend> by_name{{"evaluator", evaluated}};
+  std::map<std::string, JitBackend> by_name{{"compiler", compiler_backend()},
+                                            {"evaluator", evaluated}};
 };
 Backends& backends() {
   static Immortal<Backends> backends;

@@ -16,7 +16,7 @@ def guard(namespace):
         if isinstance(value, (types.FunctionType, type(_core.promote))):
             namespace[name] = made.setdefault(value, _core._boundary(value))
         elif isinstance(value, type):
-            _guard_methods(value, ["__call__"])
+            _guard_methods(value, ["__call__", "update"])
     _guard_methods(Jitted, ["__call__"])
     for cls in (_core.Tensor, NamespaceInfo):
         _guard_methods(cls, [name for name in vars(cls) if not name.startswith("_")])

@@ -335,7 +335,7 @@ def _number_as_tensor(argument):
     return asarray(argument) if isinstance(argument, (float, complex)) else argument
 
 
-def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="evaluator",
+def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",
         mode="default", most_ways=32, most_structures=256):
     """A function that is recorded once and then run from the record.
 

@@ -6,7 +6,7 @@ from typing import Any, Literal, NamedTuple, NoReturn, ParamSpec, Protocol, Type
 import numpy as np
 import numpy.typing as npt
 
-from . import fft as fft, linalg as linalg, random as random, tree as tree
+from . import fft as fft, linalg as linalg, nn as nn, optim as optim, random as random, tree as tree
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")

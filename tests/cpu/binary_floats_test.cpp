@@ -113,6 +113,48 @@ TEST(BinaryFloats, FunctionsAreWithinTwoUlp) {
   }
 }
 
+// Numbers of every exponent, with powers of them of every exponent, and others as great as they
+// are.
+std::pair<std::vector<double>, std::vector<double>> far_pairs() {
+  std::vector<double> a, b;
+  const auto add = [&](double x, double y) {
+    a.push_back(x);
+    b.push_back(y);
+  };
+  std::mt19937_64 random(7);
+  std::uniform_real_distribution<double> exponent(-1080, 1080), inside(-1, 1);
+  for (int i = 0; i < 30'000; ++i) {
+    const double any = std::bit_cast<double>(random());
+    const double beside_one = 1 + inside(random) * std::exp2(-40 * std::abs(inside(random)));
+    const double other = std::exp2(30 * inside(random));
+    for (const double x : {any, beside_one, other}) {
+      add(std::abs(x), exponent(random) / std::log2(std::abs(x)));
+    }
+    add(std::copysign(other, inside(random)), std::round(30 * inside(random)));
+    add(any, any * inside(random));
+    add(any, any * other);
+  }
+  return {a, b};
+}
+
+TEST(BinaryFloats, FunctionsOfF64AreWithinTwoUlpOverAllExponents) {
+  const auto [a, b] = far_pairs();
+  const auto check = [&](std::string_view op, Wide (*exact)(Wide, Wide)) {
+    const auto result = run<double>(op, DType::f64, a, b);
+    for (size_t i = 0; i < a.size(); ++i) {
+      const Wide expected = exact(a[i], b[i]);
+      ASSERT_LE(ulps_between(result[i], expected), 2)
+          << fmt::format("{}({:a}, {:a}) gives {:a}", op, a[i], b[i], result[i]);
+    }
+  };
+  for (const std::string& level : cpu_levels()) {
+    const AtLevel at(level);
+    check("power", std::pow);
+    check("hypot", std::hypot);
+    check("atan2", std::atan2);
+  }
+}
+
 // The sum of a number and a logarithm, which may nearly cancel each other.
 TEST(BinaryFloats, LogAddExpOfF64IsNearForItsOperands) {
   const auto [a, b] = many_pairs<double>();

@@ -122,13 +122,19 @@ std::pair<std::vector<T>, std::vector<T>> pairs(const std::vector<T>& first,
 template <class T, class Exact>
 double ulps_between(T result, Exact expected) {
   const T rounded = static_cast<T>(expected);
-  if (std::isnan(rounded)) return std::isnan(result) ? 0 : 1e30;
+  if (std::isnan(rounded) || std::isnan(result)) {
+    return std::isnan(rounded) == std::isnan(result) ? 0 : 1e30;
+  }
   if (result == rounded) return std::signbit(result) == std::signbit(rounded) ? 0 : 1e30;
-  if (!std::isfinite(result) && !std::isfinite(rounded)) return 1e30;
-  const T size = std::min(std::abs(rounded), std::numeric_limits<T>::max());
+  constexpr T kMost = std::numeric_limits<T>::max();
+  if (!std::isfinite(result) || !std::isfinite(rounded)) {
+    // An infinity is next to the greatest number, if to any.
+    const bool beside = std::min(std::abs(result), std::abs(rounded)) == kMost;
+    return beside && std::signbit(result) == std::signbit(rounded) ? 1 : 1e30;
+  }
+  const T size = std::abs(rounded);
   const Exact below = std::nextafter(size, T{0}), above = size;
   const Exact step = size == 0 ? std::numeric_limits<T>::denorm_min() : above - below;
-  if (!std::isfinite(result) || !std::isfinite(rounded)) return 1;  // next to the limit
   return static_cast<double>(std::abs(static_cast<Exact>(result) - expected) / step);
 }
 

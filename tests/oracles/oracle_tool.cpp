@@ -7,9 +7,10 @@
 //   oracle_tool convert FROM TO   elements from standard input to standard output
 //   oracle_tool text DTYPE        elements from standard input, one text a line
 //   oracle_tool parse DTYPE       texts from standard input, one a line, to elements
-//   oracle_tool apply             lines of a primitive's name and numbers: what it gives for them
-//   in f64 oracle_tool npy FROM TO       the array of one .npy file to another oracle_tool npz FROM
-//   TO       the arrays of one .npz file to another; also npz_compressed
+//   oracle_tool apply             lines of a primitive's name and numbers: what it gives in f64
+//   oracle_tool npy FROM TO       the array of one .npy file to another
+//   oracle_tool npz FROM TO       the arrays of one .npz file to another; also npz_compressed
+//   oracle_tool train MODEL OPTIMIZER STEPS FROM TO   see train_models.h
 #include <array>
 #include <cstdlib>
 #include <iostream>
@@ -28,6 +29,8 @@
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/tensor/apply.h"
+
+#include "tests/oracles/train_models.h"
 
 namespace plait {
 namespace {
@@ -153,6 +156,9 @@ void run(const std::vector<std::string>& words) {
     return save_npz(words[2], load_npz(words[1]), command == "npz_compressed");
   }
   if (command == "apply" && words.size() == 1) return apply_to_lines();
+  if (command == "train" && words.size() == 6) {
+    return train_model(words[1], words[2], std::stoi(words[3]), words[4], words[5]);
+  }
   throw ValueError("unknown command; the first lines of oracle_tool.cpp list them");
 }
 

@@ -10,7 +10,8 @@ import plait
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "scripts"))
 import examples  # noqa: E402
 
-PLACES = {"": plait, "fft.": plait.fft, "linalg.": plait.linalg, "random.": plait.random, "tree.": plait.tree}
+PLACES = {"": plait, "fft.": plait.fft, "linalg.": plait.linalg, "nn.": plait.nn, "optim.": plait.optim, "random.": plait.random,
+          "tree.": plait.tree}
 # What functions give: their examples are with those.
 WITHOUT = {"Tensor", "DType", "Dim", "tree.Structure"}
 

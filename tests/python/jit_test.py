@@ -14,7 +14,7 @@ def array(*numbers):
 
 
 def same(test, a, b):
-    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(a), np.asarray(b), rtol=1e-12, atol=1e-14)
 
 
 class Jit(unittest.TestCase):

@@ -15,7 +15,7 @@
 #include "plait/transform/jit.h"
 
 #include "tests/transform/derivative_checks.h"
-#include "tests/transform/drawn_program.h"
+#include "tests/support/drawn_program.h"
 
 namespace plait {
 namespace {

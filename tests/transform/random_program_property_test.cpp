@@ -13,7 +13,7 @@
 #include "plait/tensor/rules.h"
 
 #include "tests/transform/derivative_checks.h"
-#include "tests/transform/drawn_program.h"
+#include "tests/support/drawn_program.h"
 
 namespace plait {
 namespace {

@@ -7,7 +7,7 @@ ULPS = {
     "rounded": (0.5, 0.5, 0.5),  # one operation of IEEE 754
     "twice": (1.5, 1.5, 1),  # two of them
     "function": (2, 2, 0.6),  # exp, sine, …
-    "power": (3, 1, 0.6),
+    "power": (2, 1, 0.6),
     "special": (4, 1, 0.6),  # erf, gamma, …
     "complex": (8, 8, 8),  # of the larger part
     "sum": (4, 4, 1),  # of the sum of magnitudes

@@ -16,7 +16,7 @@
 #include "plait/ops/shape.h"
 #include "plait/ops/take.h"
 
-#include "tests/transform/step_kinds.h"
+#include "tests/support/step_kinds.h"
 
 namespace plait {
 namespace {

@@ -1,4 +1,4 @@
-#include "tests/transform/random_program.h"
+#include "tests/support/tensor_program.h"
 
 #include <algorithm>
 #include <cmath>

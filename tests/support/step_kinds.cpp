@@ -1,4 +1,4 @@
-#include "tests/transform/step_kinds.h"
+#include "tests/support/step_kinds.h"
 
 #include <atomic>
 

@@ -9,7 +9,7 @@
 #include "plait/transform/remat.h"
 #include "plait/transform/vmap.h"
 
-#include "tests/transform/step_kinds.h"
+#include "tests/support/step_kinds.h"
 
 namespace plait {
 namespace {

@@ -1,7 +1,7 @@
 // The kinds of step of random programs, a function for each group of them.
 #pragma once
 
-#include "tests/transform/random_program.h"
+#include "tests/support/tensor_program.h"
 
 namespace plait {
 

@@ -17,9 +17,10 @@
 #include "plait/ir/program.h"
 #include "plait/tensor/tensor.h"
 
+#include "tests/support/agreement.h"
+
 namespace plait {
 
-using Tensors = std::vector<Tensor>;
 
 struct StepDescription {
   uint32_t kind = 0;

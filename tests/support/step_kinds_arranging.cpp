@@ -15,7 +15,7 @@
 #include "plait/ops/sort.h"
 #include "plait/ops/statistics.h"
 
-#include "tests/transform/step_kinds.h"
+#include "tests/support/step_kinds.h"
 
 namespace plait {
 namespace {

@@ -7,7 +7,7 @@
 #include <rapidcheck.h>
 #include <rapidcheck/detail/TestListenerAdapter.h>
 
-#include "tests/transform/random_program.h"
+#include "tests/support/tensor_program.h"
 
 namespace plait {
 

@@ -1,0 +1,85 @@
+#include "plait/compile/compiler.h"
+
+#include "plait/compile/pass.h"
+#include "plait/ir/value_check.h"
+#include "plait/tensor/machine.h"
+#include "plait/transform/programs.h"
+
+namespace plait {
+namespace compile {
+namespace {
+
+std::vector<bool> parameters_read(const ir::Function& function) {
+  std::vector<bool> reads(function.parameter_count());
+  const auto read = [&](std::span<const ir::ValueId> values) {
+    for (const ir::ValueId value : values) {
+      if (value < reads.size()) reads[value] = true;
+    }
+  };
+  for (const ir::Instruction instruction : function.instructions()) read(instruction.operands());
+  read(function.results());
+  if (!function.signature().size_parameters.empty()) reads.assign(reads.size(), true);
+  return reads;
+}
+
+ir::Value value_of(Tensor tensor) {
+  if (!tensor) return {};
+  return tensor.is_array() ? TensorMachine::value_of(std::move(tensor).take_array())
+                           : TensorMachine::value_of(tensor);
+}
+
+}  // namespace
+
+Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
+  const ir::Program optimized_program = optimized(with_tapes(program), options.makes_kernels);
+  reads_ = parameters_read(optimized_program.entry());
+  loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program));
+}
+
+std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments,
+                                         const ExecutionOptions& options) const {
+  return run_given({arguments.begin(), arguments.end()}, options);
+}
+
+std::vector<Tensor> Compiled::run_given(std::vector<Tensor> arguments,
+                                        const ExecutionOptions& options) const {
+  std::vector<ir::Value> values;
+  values.reserve(arguments.size());
+  for (Tensor& argument : arguments) values.push_back(value_of(std::move(argument)));
+  arguments.clear();
+  const ir::Program& program = plan().program;
+  std::vector<int64_t> sizes;
+  if (!program.entry().signature().size_parameters.empty()) {
+    TensorMachine machine;
+    sizes = ir::sizes_on_entry(program, program.entry(), machine, values, {});
+  }
+  ExecutionResults given = execute(*loaded_, sizes, std::move(values), options);
+  const std::vector<ir::Type>& types = program.entry().signature().results;
+  std::vector<Tensor> results;
+  results.reserve(types.size());
+  for (size_t i = 0; i < types.size(); ++i) {
+    results.push_back(TensorMachine::tensor_of(std::move(given.values[i]), types[i]));
+  }
+  return results;
+}
+
+}  // namespace compile
+
+JitBackend compiler_backend() {
+  return [](const ir::Program& program, const JitOptions& options) -> JitExecutable {
+    const compile::Compiled compiled(program,
+                                     {.makes_kernels = options.mode != JitMode::fast_compile});
+    return [compiled](const JitArguments& arguments) {
+      std::vector<Tensor> read(arguments.size());
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        Tensor argument = arguments.take(i);
+        if (compiled.reads(i)) read[i] = std::move(argument);
+      }
+      return compiled.run_given(std::move(read), {.on_guard = [](const auto& failed) {
+                                  throw SideExit{failed.number};
+                                }});
+    };
+  };
+}
+
+}  // namespace plait

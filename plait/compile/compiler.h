@@ -1,0 +1,42 @@
+// The compiler: a program becomes something that runs it.
+//
+//   Compiled compiled(program);
+//   std::vector<Tensor> results = compiled(arguments);
+//
+// jit uses it by itself, as the backend "compiler".
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "plait/compile/execution.h"
+#include "plait/transform/jit.h"
+
+namespace plait::compile {
+
+struct CompileOptions {
+  // Kernels of the library alone, which are there at once.
+  bool makes_kernels = true;
+};
+
+// Of a verified program, whose parameters and results are arrays and records.
+class Compiled {
+ public:
+  explicit Compiled(const ir::Program& program, const CompileOptions& options = {});
+
+  // Arguments of the types of the program's parameters. CheckError where a guard does not hold.
+  std::vector<Tensor> operator()(std::span<const Tensor> arguments,
+                                 const ExecutionOptions& options = {}) const;
+  // Those that are given away may be overwritten; one that is not read may be an empty tensor.
+  std::vector<Tensor> run_given(std::vector<Tensor> arguments,
+                                const ExecutionOptions& options = {}) const;
+  const Plan& plan() const { return loaded_->plan(); }
+  bool reads(size_t parameter) const { return reads_[parameter]; }
+
+ private:
+  std::shared_ptr<const LoadedPlan> loaded_;
+  std::vector<bool> reads_;  // of each parameter
+};
+
+}  // namespace plait::compile

@@ -1,0 +1,83 @@
+// What kernels can be made of takes the place of operations on rows: softmax, standardisation, sums
+// of squares. Their rules say how (Rules::in_parts).
+#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/pass.h"
+#include "plait/ir/copy.h"
+#include "plait/tensor/rules.h"
+#include "plait/tensor/trace.h"
+
+namespace plait::compile {
+namespace {
+
+using ir::Instruction;
+
+bool has_parts(const Instruction& instruction) {
+  const Rules* const rules = find_rules(instruction.primitive());
+  return rules != nullptr && rules->in_parts != nullptr &&
+         kernel_compiler()->holds(instruction.operand_type(0).dtype());
+}
+
+// The parts as a function of the operands; null where they are not worth it.
+std::shared_ptr<const ir::Function> parts_of(const Instruction& instruction) {
+  Trace trace("parts", Trace::apart);
+  std::vector<Tensor> operands;
+  std::vector<OperandType> types;
+  for (size_t i = 0; i < instruction.operands().size(); ++i) {
+    operands.push_back(trace.parameter(instruction.operand_type(i)));
+    types.emplace_back(operands.back());
+  }
+  const Rules& rules = *find_rules(instruction.primitive());
+  const std::vector<Tensor> results =
+      rules.in_parts({instruction.attributes(), operands, {}, types});
+  return results.empty() ? nullptr : trace.finish(results).function;
+}
+
+void splice(const ir::Function& parts, const Instruction& instruction, ir::Copier& outer,
+            ir::FunctionBuilder& builder) {
+  ir::Copier copier(parts, builder);
+  for (ir::ValueId i = 0; i < instruction.operands().size(); ++i) {
+    copier.set(i, outer.value(instruction.operands()[i]));
+  }
+  for (const Instruction part : parts.instructions()) {
+    ir::Draft draft = copier.draft(part);
+    draft.location = instruction.location();
+    copier.set_results(part, copier.add(draft));
+  }
+  outer.set_results(instruction, {copier.values(parts.results()), {}});
+}
+
+std::shared_ptr<const ir::Function> expanded_function(const ir::Function& function,
+                                                      const ir::Declarations& declarations) {
+  bool is_changed = false;
+  ir::FunctionBuilder builder(function.name(), declarations);
+  builder.declare(function.signature(), ir::parameter_labels(function));
+  builder.set_location(function.location());
+  ir::Copier copier(function, builder);
+  copier.set_parameters();
+  for (const Instruction instruction : function.instructions()) {
+    const auto parts = has_parts(instruction) ? parts_of(instruction) : nullptr;
+    if (parts == nullptr) {
+      copier.copy(instruction);
+      continue;
+    }
+    splice(*parts, instruction, copier, builder);
+    is_changed = true;
+  }
+  return is_changed ? copier.finish() : nullptr;
+}
+
+}  // namespace
+
+ir::Program expanded(const ir::Program& program) {
+  if (kernel_compiler() == nullptr) return program;
+  const ir::Declarations declarations = ir::declarations_of(program);
+  std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
+                                                             program.functions().end());
+  for (auto& function : functions) {
+    if (auto whole = expanded_function(*function, declarations)) function = std::move(whole);
+  }
+  return ir::Program::of(std::move(functions),
+                         {program.records().begin(), program.records().end()});
+}
+
+}  // namespace plait::compile

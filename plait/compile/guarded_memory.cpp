@@ -1,0 +1,44 @@
+#include "plait/compile/guarded_memory.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "plait/core/error.h"
+
+namespace plait::compile {
+namespace {
+
+constexpr std::byte kMark{0xa5}, kPoison{0xff};
+
+bool is_marked(const std::byte* begin, const std::byte* end) {
+  return std::all_of(begin, end, [](std::byte each) { return each == kMark; });
+}
+
+}  // namespace
+
+GuardedBlock::GuardedBlock(int64_t bytes, int64_t shift) : bytes_(bytes) {
+  const int64_t page = sysconf(_SC_PAGESIZE);
+  const int64_t used = (bytes + shift + page - 1) / page * page;
+  const auto mapped = static_cast<size_t>(used + page);
+  void* const memory =
+      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) throw MemoryError("no memory for {} guarded bytes", bytes);
+  first_ = static_cast<std::byte*>(memory);
+  end_ = first_ + used;
+  mprotect(end_, static_cast<size_t>(page), PROT_NONE);
+  buffer_ = Buffer::borrow(end_ - shift - bytes, [memory, mapped] { munmap(memory, mapped); });
+  std::fill(first_, end_, kMark);
+  poison();
+}
+
+void GuardedBlock::poison() { std::fill_n(buffer_.data(), bytes_, kPoison); }
+
+void GuardedBlock::expect_untouched() const {
+  if (is_marked(first_, buffer_.data()) && is_marked(buffer_.data() + bytes_, end_)) return;
+  throw CheckError("something was written beside a block of {} bytes", bytes_);
+}
+
+}  // namespace plait::compile

@@ -1,0 +1,26 @@
+// Runs the machine code of a kernel in the thread team.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "plait/compile/plan.h"
+
+namespace plait::compile {
+
+// The sizes of one call.
+struct KernelSizes {
+  std::vector<int64_t> values;  // of Nest::sizes()
+  std::vector<int64_t> outer;
+  int64_t columns = 1;
+};
+
+// Of accumulated results, how many elements one group has, is told by their sizes. Results come out
+// the same whatever the number of threads.
+void run_kernel(const PlannedKernel& kernel, const KernelSizes& sizes,
+                std::span<const std::byte* const> operands, std::span<std::byte* const> results,
+                std::span<const int64_t> result_elements, std::span<const DType> result_dtypes);
+
+}  // namespace plait::compile

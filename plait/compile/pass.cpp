@@ -1,0 +1,93 @@
+#include "plait/compile/pass.h"
+
+#include <cstdio>
+
+#include <fmt/format.h>
+
+#include "plait/core/error.h"
+#include "plait/core/settings.h"
+#include "plait/ir/printer.h"
+#include "plait/ir/verify.h"
+
+namespace plait::compile {
+namespace {
+
+constexpr Pass kPasses[] = {
+    {"inline", "calls become what is called", inlined},
+    {"simplify", "what is known, done twice or of no consequence goes", simplified},
+    {"expand", "what kernels can be made of takes the place of operations on rows", expanded, true},
+    {"fuse", "what one kernel computes becomes one instruction", fused, true},
+    {"schedule", "what takes memory is computed shortly before it is needed", scheduled},
+    {"plan", "values that do not live at the same time share memory", nullptr},
+    {"emit", "fused instructions become machine code", nullptr},
+};
+
+// Calls visit with each part of a list with commas between.
+template <class Visit>
+void for_each_part(std::string_view list, Visit&& visit) {
+  while (!list.empty()) {
+    const size_t comma = std::min(list.find(','), list.size());
+    if (comma > 0) visit(list.substr(0, comma));
+    list.remove_prefix(std::min(comma + 1, list.size()));
+  }
+}
+
+bool is_pass(std::string_view name) {
+  for (const Pass& pass : kPasses) {
+    if (pass.name == name) return true;
+  }
+  return false;
+}
+
+[[noreturn]] void refuse_part(std::string_view setting, std::string_view part,
+                              std::string_view form) {
+  std::string names;
+  for (const Pass& pass : kPasses) {
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", pass.name);
+  }
+  throw ValueError("the setting {} has `{}`, expected {}", setting, part, form)
+      .hint(fmt::format("the passes are {}", names));
+}
+
+}  // namespace
+
+std::span<const Pass> passes() { return kPasses; }
+
+bool is_on(std::string_view pass) {
+  bool on = true;
+  for_each_part(setting::kPasses.get(), [&](std::string_view part) {
+    const bool is_known = part[0] == '-' && is_pass(part.substr(1));
+    if (!is_known) refuse_part("passes", part, "-NAME of a pass to leave out");
+    if (part.substr(1) == pass) on = false;
+  });
+  return on;
+}
+
+bool is_dumped(std::string_view pass) {
+  constexpr std::string_view kAfter = "after:";
+  bool dumped = false;
+  for_each_part(setting::kDump.get(), [&](std::string_view part) {
+    if (!part.starts_with(kAfter)) return;  // for others
+    const std::string_view name = part.substr(kAfter.size());
+    if (name != "all" && !is_pass(name)) refuse_part("dump", part, "after:NAME or after:all");
+    dumped = dumped || name == "all" || name == pass;
+  });
+  return dumped;
+}
+
+void dump(std::string_view pass, std::string_view text) {
+  fmt::print(stderr, "; ==== after {}\n{}\n", pass, text);
+}
+
+ir::Program optimized(ir::Program program, bool makes_kernels) {
+  for (const Pass& pass : kPasses) {
+    if (pass.run == nullptr || !is_on(pass.name)) continue;
+    if (pass.is_for_kernels && !makes_kernels) continue;
+    program = pass.run(program);
+    ir::verify_pass(program, pass.name);
+    if (is_dumped(pass.name)) dump(pass.name, ir::print(program, {.literal_elements = 8}));
+  }
+  return program;
+}
+
+}  // namespace plait::compile

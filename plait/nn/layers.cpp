@@ -1,0 +1,108 @@
+#include "plait/nn/layers.h"
+
+#include <cmath>
+#include <utility>
+
+#include "plait/core/error.h"
+#include "plait/nn/initialization.h"
+#include "plait/ops/create.h"
+#include "plait/ops/index.h"
+#include "plait/ops/normalization.h"
+#include "plait/ops/random.h"
+#include "plait/ops/take.h"
+
+namespace plait::nn {
+namespace {
+
+struct Weights {
+  Tensor weight;
+  std::optional<Tensor> bias;
+};
+
+// PyTorch's default: both are uniform up to 1/√fan-in.
+Weights weights_of(const Tensor& key, const Shape& shape, bool has_bias, DType dtype) {
+  const Tensor keys = random::split_key(key, 2);
+  const int64_t inputs = fans_of(shape).in;
+  const double bound = inputs > 0 ? 1 / std::sqrt(static_cast<double>(inputs)) : 0;
+  Weights made{.weight = uniform(keys[0], shape, bound, dtype), .bias = {}};
+  if (has_bias) made.bias = uniform(keys[1], {shape[0]}, bound, dtype);
+  return made;
+}
+
+void expect_sizes(std::span<const int64_t> sizes, std::string_view what) {
+  for (const int64_t size : sizes) {
+    if (size < 0) throw ValueError("{} of {}: sizes are 0 or more", what, size);
+  }
+}
+void expect_sizes(std::initializer_list<int64_t> sizes, std::string_view what) {
+  expect_sizes(std::span(sizes.begin(), sizes.size()), what);
+}
+
+// Where there is none, the functions of ops take an empty one.
+Tensor or_empty(const std::optional<Tensor>& tensor) { return tensor.value_or(Tensor()); }
+
+}  // namespace
+
+Linear Linear::init(const Tensor& key, int64_t inputs, int64_t outputs,
+                    const LinearOptions& options) {
+  const Call call("nn::Linear");
+  expect_sizes({inputs, outputs}, "a layer");
+  auto [weight, bias] = weights_of(key, {outputs, inputs}, options.bias, options.dtype);
+  return {.weight = std::move(weight), .bias = std::move(bias)};
+}
+
+Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, or_empty(bias)); }
+
+LayerNorm LayerNorm::init(std::vector<int64_t> sizes, const LayerNormOptions& options) {
+  const Call call("nn::LayerNorm");
+  expect_sizes(sizes, "dimensions");
+  expect_not_negative("epsilon", options.epsilon);
+  LayerNorm made{.sizes = std::move(sizes), .weight = {}, .bias = {}, .epsilon = options.epsilon};
+  const Shape shape = Shape::of_sizes(made.sizes);
+  if (options.weight) made.weight = ones(shape, options.dtype);
+  if (options.weight && options.bias) made.bias = zeros(shape, options.dtype);
+  return made;
+}
+
+LayerNorm LayerNorm::init(int64_t size, const LayerNormOptions& options) {
+  return init(std::vector{size}, options);
+}
+
+Tensor LayerNorm::operator()(const Tensor& x) const {
+  return layer_norm(x, Shape::of_sizes(sizes), or_empty(weight), or_empty(bias), epsilon);
+}
+
+Embedding Embedding::init(const Tensor& key, int64_t rows, int64_t width, DType dtype) {
+  const Call call("nn::Embedding");
+  expect_sizes({rows, width}, "a table");
+  return {random::normal(key, {rows, width}, 0., 1., dtype)};
+}
+
+Tensor Embedding::operator()(const Tensor& ids) const { return embedding(ids, weight); }
+
+Conv2d Conv2d::init(const Tensor& key, int64_t channels, int64_t outputs,
+                    const PerDimension& window, const Conv2dOptions& options) {
+  const Call call("nn::Conv2d");
+  expect_sizes({channels, outputs}, "channels");
+  if (options.groups < 1 || channels % options.groups != 0 || outputs % options.groups != 0) {
+    throw ValueError("{} channels to {} in {} groups: both are multiples of the groups", channels,
+                     outputs, options.groups);
+  }
+  const std::vector<int64_t> sizes = window.of(2, "nn::Conv2d", "window", 1);
+  const Shape shape{outputs, channels / options.groups, sizes[0], sizes[1]};
+  auto [weight, bias] = weights_of(key, shape, options.bias, options.dtype);
+  return {.weight = std::move(weight),
+          .bias = std::move(bias),
+          .stride = options.stride.of(2, "nn::Conv2d", "stride", 1),
+          .padding = options.padding.of(2, "nn::Conv2d", "padding", 0),
+          .dilation = options.dilation.of(2, "nn::Conv2d", "dilation", 1),
+          .groups = options.groups};
+}
+
+Tensor Conv2d::operator()(const Tensor& images) const {
+  return conv2d(
+      images, weight, or_empty(bias),
+      {.stride = stride, .padding = PerDimension(padding), .dilation = dilation, .groups = groups});
+}
+
+}  // namespace plait::nn

@@ -1,0 +1,58 @@
+// Gradient descent with momentum, as torch.optim.SGD.
+#pragma once
+
+#include <optional>
+#include <utility>
+
+#include "plait/optim/update.h"
+
+namespace plait::optim {
+
+struct SgdOptions {
+  double rate = 1e-3;
+  double momentum = 0;      // how much of the velocity is kept
+  double weight_decay = 0;  // this part of each weight counts as gradient
+  bool nesterov = false;    // steps along the velocity as it will be next
+};
+
+// The options without the rate, which may change.
+struct SgdRule {
+  double momentum = 0, weight_decay = 0;
+  bool nesterov = false;
+};
+SgdRule rule_of(const SgdOptions& options);  // ValueError for what is none
+
+// One step of all tensors, in their places; without velocities where there is no momentum.
+void sgd_step(const SgdRule& rule, const Tensor& rate, std::span<Tensor* const> values,
+              std::span<const Tensor> gradients, std::span<Tensor* const> velocities);
+
+template <class Model>
+struct Sgd {
+  Tensor rate;   // f64[]
+  Tensor steps;  // i64[], that were made
+  std::optional<Model> velocity;
+  SgdRule rule;
+
+  explicit Sgd(const Model& model, const SgdOptions& options = {})
+      : rate(rate_of("optim::Sgd", options.rate)), steps(no_steps()), rule(rule_of(options)) {
+    if (rule.momentum != 0) velocity = zeros_like_trained(model);
+  }
+  static constexpr auto fields() {
+    return plait::fields<Sgd>("rate", &Sgd::rate, "steps", &Sgd::steps, "velocity", &Sgd::velocity,
+                              "rule", &Sgd::rule);
+  }
+
+  // The model and the optimizer of the next step.
+  std::pair<Model, Sgd> update(Model model, const Model& gradients) const {
+    expect_like("optim::Sgd", "the gradient", model, gradients);
+    if (velocity) expect_like("optim::Sgd", "the velocity", model, *velocity);
+    Sgd next = *this;
+    next.steps = one_more(steps);
+    std::vector<Tensor*> velocities;
+    if (next.velocity) velocities = leaves<Tensor>(*next.velocity);
+    sgd_step(rule, rate, leaves<Tensor>(model), tensors_of(gradients), velocities);
+    return {std::move(model), std::move(next)};
+  }
+};
+
+}  // namespace plait::optim

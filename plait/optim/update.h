@@ -1,0 +1,72 @@
+// What all updates begin with: whether the trees fit each other, and one tensor of them at a time.
+#pragma once
+
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "plait/core/function_ref.h"
+#include "plait/core/tree.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait::optim {
+
+// Whether it has a gradient. What has none stays as it is, in states too.
+bool is_trained(const Tensor& value);
+
+Tensor zeros_if_trained(const Tensor& value);
+// Zeros in the place of all that is trained: what an optimizer knows at first.
+template <class Model>
+Model zeros_like_trained(const Model& model) {
+  return map_leaves(model, zeros_if_trained);
+}
+
+// A tensor of a model and its gradient, in the dtype that is computed in: f32 for narrower ones.
+class Parameter {
+ public:
+  Parameter(const Tensor& value, const Tensor& gradient);
+
+  const Tensor& value() const { return value_; }
+  const Tensor& gradient() const { return gradient_; }
+  // A state, or a number of f64, in that dtype.
+  Tensor of(const Tensor& other) const;
+  // Back in the dtype that it is kept in.
+  Tensor kept(const Tensor& value) const;
+
+ private:
+  DType dtype_;
+  Tensor value_, gradient_;
+};
+
+// The number as f64[]; ValueError unless it is 0 or more.
+Tensor rate_of(std::string_view optimizer, double rate);
+// ValueError unless 0 ≤ value < limit.
+void expect_option(std::string_view optimizer, std::string_view name, double value,
+                   double limit = std::numeric_limits<double>::infinity());
+Tensor no_steps();  // 0 as i64[]
+Tensor one_more(const Tensor& steps);
+
+using Paths = FunctionRef<std::vector<std::string>()>;
+// ValueError unless the trees have one structure.
+void expect_structure(std::string_view optimizer, std::string_view what, const TreeKey& model,
+                      const TreeKey& other);
+// ShapeError, or ValueError for one that is empty, that names the first that does not fit.
+void expect_shapes(std::string_view optimizer, std::string_view what, std::span<const Tensor> model,
+                   std::span<const Tensor> others, Paths paths);
+
+// That the other is a tree like the model: its gradients, or states of an optimizer.
+template <class Model>
+void expect_like(std::string_view optimizer, std::string_view what, const Model& model,
+                 const Model& other) {
+  std::vector<Tensor> tensors, others;
+  const auto key = [](const Model& tree, std::vector<Tensor>& found) {
+    return trees::key_of<false>(tree, [&](const Tensor& tensor) { found.push_back(tensor); });
+  };
+  const TreeKey own = key(model, tensors);
+  expect_structure(optimizer, what, own, key(other, others));
+  expect_shapes(optimizer, what, tensors, others, [&] { return leaf_paths(model); });
+}
+
+}  // namespace plait::optim

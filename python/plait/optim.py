@@ -1,0 +1,188 @@
+"""Optimizers, as Modules whose state is made of trees like the model's. Nothing is changed in place: `update` gives the model
+and the optimizer of the next step, so it works alike as it is and in jitted functions. Formulas and names are PyTorch's."""
+
+import copy as _copy
+import math as _math
+
+from . import _core, errors as _errors
+from .interop import asarray as _asarray
+from .module import Module as _Module
+from .names import of_module as _of_module
+from .tree import flatten as _flatten, map as _map
+
+__getattr__ = _of_module(__name__)
+
+
+def _is_trained(leaf):
+    return leaf.dtype.kind in ("floating", "complex")
+
+
+def _zeros_like(params):
+    """Zeros in the place of all that is trained."""
+    return _map(lambda leaf: _core.zeros_like(leaf) if _is_trained(leaf) else leaf, _map(_asarray, params))
+
+
+def _by_path(name, what, params, tree):
+    """The leaves of a tree that belong to those of the parameters, which are (path, leaf); None for what is not trained."""
+    leaves, structure = _flatten(tree)
+    found = dict(zip(structure.paths, leaves))
+    for path, value in params:
+        other = found.get(path)
+        if not _is_trained(value):
+            continue
+        if other is None:
+            raise _errors.ValueError(f"{name}: {what} has no {path!r}, which the model has; its leaves are {list(found)[:8]}")
+        if tuple(other.shape) != tuple(value.shape):
+            raise _errors.ShapeError(f"{name}: {path or 'the model'} is {list(value.shape)}, {what} of it {list(other.shape)}")
+    for path in found.keys() - {path for path, _ in params}:
+        raise _errors.ValueError(f"{name}: {what} has {path!r}, which the model has not; its leaves are {[path for path, _ in params][:8]}")
+    return [found.get(path) for path, _ in params]
+
+
+def _wide(dtype):
+    return dtype if dtype == _core.f64 or dtype.kind == "complex" else _core.f32
+
+
+class _Optimizer(_Module):
+    """What all are: `_states` names the attributes that are trees like the model, `_step` says what becomes of one tensor."""
+
+    _states = ()
+
+    def _begin(self, lr, **options):
+        """The rate is a tensor, so that another one needs no other record; the options are static."""
+        for name, (value, limit) in {"lr": (lr, _math.inf), **options}.items():
+            number = value.item() if isinstance(value, _core.Tensor) else value
+            if not 0 <= number < limit:
+                raise _errors.ValueError(f"{type(self).__name__}: {name} is {number}, expected a number from 0 to below {limit}")
+        self.lr, self.steps = lr, _core.zeros((), dtype=_core.i64)
+
+    def __setattr__(self, name, value):
+        if name == "lr" and isinstance(value, (int, float, _core.Tensor)):
+            value = _asarray(value, dtype=_core.f64)
+        super().__setattr__(name, value)
+
+    def update(self, params, grads):
+        """The model and the optimizer of the next step."""
+        name = type(self).__name__
+        leaves, structure = _flatten(_map(_asarray, params))
+        pairs = list(zip(structure.paths, leaves))
+        columns = [_by_path(name, "the gradient", pairs, grads)]
+        columns += [_by_path(name, each, pairs, getattr(self, each)) for each in self._states if getattr(self, each) is not None]
+        following = _copy.copy(self)
+        following.steps = self.steps + 1
+        numbers = following._numbers()
+        rows = [[leaf, *others[1:]] if not _is_trained(leaf) else following._stepped(numbers, leaf, *others)
+                for leaf, *others in zip(leaves, *columns)]
+        made = [structure.unflatten(column) for column in zip(*rows)] if rows else [params] * len(columns)
+        for each, state in zip([each for each in self._states if getattr(self, each) is not None], made[1:]):
+            setattr(following, each, state)
+        return made[0], following
+
+    def _stepped(self, numbers, value, gradient, *states):
+        """In the dtype that is computed in, and back."""
+        wide = _wide(value.dtype)
+        made = self._step([_core.astype(each, wide) for each in numbers], *(_core.astype(each, wide) for each in (value, gradient, *states)))
+        return [_core.astype(each, value.dtype) for each in made]
+
+    def _numbers(self):
+        """Of a whole step, as f64."""
+        return [self.lr]
+
+
+class SGD(_Optimizer):
+    """Gradient descent: update(model, gradient) gives the next model and the next optimizer.
+
+    >>> model = {"w": plait.tensor([1.0, 2.0])}
+    >>> optimizer = plait.optim.SGD(model, lr=0.5)
+    >>> model, optimizer = optimizer.update(model, {"w": plait.tensor([1.0, -1.0])})
+    >>> model
+    {'w': [0.5 2.5] : f32[2]}
+    """
+
+    _states = ("velocity",)
+
+    def __init__(self, params, lr=1e-3, momentum=0.0, weight_decay=0.0, nesterov=False):
+        self._begin(lr, momentum=(momentum, _math.inf), weight_decay=(weight_decay, _math.inf))
+        if nesterov and not momentum:
+            raise _errors.ValueError("SGD: nesterov, and no momentum\n  hint: say momentum=0.9")
+        self.velocity = _zeros_like(params) if momentum else None
+        self.momentum, self.weight_decay, self.nesterov = momentum, weight_decay, nesterov
+
+    def _step(self, numbers, value, gradient, velocity=None):
+        direction = gradient + self.weight_decay * value if self.weight_decay else gradient
+        if velocity is None:
+            return [value - numbers[0] * direction]
+        velocity = self.momentum * velocity + direction
+        direction = direction + self.momentum * velocity if self.nesterov else velocity
+        return [value - numbers[0] * direction, velocity]
+
+
+class Adam(_Optimizer):
+    """Adam; weight_decay counts as gradient.
+
+    >>> model = plait.nn.Linear(3, 1)
+    >>> optimizer = plait.optim.Adam(model, lr=0.1)
+    >>> loss = lambda model, x: plait.mean(model(x) ** 2)
+    >>> for _ in range(100):
+    ...     model, optimizer = optimizer.update(model, plait.grad(loss)(model, plait.ones((1, 3))))
+    >>> loss(model, plait.ones((1, 3))).item() < 1e-2
+    True
+    """
+
+    _states = ("means", "squares")
+    _is_decoupled = False
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+        self._begin(lr, **{"betas[0]": (betas[0], 1), "betas[1]": (betas[1], 1), "eps": (eps, _math.inf),
+                           "weight_decay": (weight_decay, _math.inf)})
+        self.means, self.squares = _zeros_like(params), _zeros_like(params)
+        self.betas, self.eps, self.weight_decay = tuple(betas), eps, weight_decay
+
+    def _numbers(self):
+        """The size of a step, the root of the weight that squares have been given so far, and what is left of a weight that
+        decays on its own."""
+        steps = _core.astype(self.steps, _core.f64)
+        first, second = (1 - beta**steps for beta in self.betas)
+        return [self.lr / first, _core.sqrt(second), 1 - self.lr * self.weight_decay]
+
+    def _step(self, numbers, value, gradient, mean, square):
+        step_size, square_scale, left = numbers
+        if value.dtype.kind == "complex":
+            raise _errors.TypeError(f"{type(self).__name__}: a weight is {value.dtype.name}, expected real numbers\n  hint: keep real and "
+                                    "imaginary parts as weights of their own, or use SGD")
+        if self.weight_decay and self._is_decoupled:
+            value = value * left
+        elif self.weight_decay:
+            gradient = gradient + self.weight_decay * value
+        mean = mean + (1 - self.betas[0]) * (gradient - mean)
+        square = self.betas[1] * square + (1 - self.betas[1]) * _core.square(gradient)
+        return [value - step_size * mean / (_core.sqrt(square) / square_scale + self.eps), mean, square]
+
+
+class AdamW(Adam):
+    """Adam, where each weight loses weight_decay of itself, times the rate.
+
+    >>> model = plait.tensor([1.0, -2.0])
+    >>> plait.optim.AdamW(model, lr=0.5, weight_decay=0.1).update(model, plait.tensor([3.0, 4.0]))[0]
+    [ 0.45 -2.4 ] : f32[2]
+    """
+
+    _is_decoupled = True
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=1e-2):
+        super().__init__(params, lr, betas, eps, weight_decay)
+
+
+def warmup_cosine(steps, peak, total, warmup=0, least=0.0):
+    """A rate that rises evenly to the peak, over `warmup` steps, and then falls to the least as a cosine does: by the number
+    of steps made, also in jitted functions.
+
+    >>> [round(plait.optim.warmup_cosine(step, 1.0, total=12, warmup=4).item(), 3) for step in (0, 3, 4, 8, 12)]
+    [0.2, 0.8, 1.0, 0.5, 0.0]
+    """
+    if not 0 <= warmup < total:
+        raise _errors.ValueError(f"warmup_cosine: {total} steps of which {warmup} are warmup; there are more")
+    done = _core.astype(_asarray(steps), _core.f64)
+    way = _core.clip((done - warmup) / (total - warmup), 0.0, 1.0)
+    fall = least + (peak - least) * 0.5 * (1 + _core.cos(way * _math.pi))
+    return _core.where(done < warmup, peak * (done + 1) / (warmup + 1), fall)

@@ -1,0 +1,18 @@
+// Passes that are left out while one lives.
+#pragma once
+
+#include <string>
+
+#include "plait/core/settings.h"
+
+namespace plait::compile {
+
+class PassesLeftOut {
+ public:
+  explicit PassesLeftOut(const std::string& passes) { setting::kPasses.set(passes); }
+  ~PassesLeftOut() { setting::kPasses.reset(); }
+  PassesLeftOut(const PassesLeftOut&) = delete;
+  PassesLeftOut& operator=(const PassesLeftOut&) = delete;
+};
+
+}  // namespace plait::compile

@@ -1,0 +1,179 @@
+// Optimizers as values: in programs, jitted and given away, and what they refuse. That their steps
+// are PyTorch's is held by tests/oracles/models_oracle.py and tests/python/nn_test.py.
+#include <cmath>
+#include <numbers>
+
+#include <gtest/gtest.h>
+
+#include "plait/plait.h"
+
+#include "tests/support/errors.h"
+
+namespace plait {
+namespace {
+
+struct Line {
+  Tensor slope, offset;
+  std::vector<Tensor> more = {};
+  int64_t kind = 0;
+};
+
+Line line() { return {.slope = tensor<double>({1, -2}), .offset = full({}, 0.5, DType::f64)}; }
+Tensor loss_of(const Line& line, const Tensor& x) {
+  return sum(square(line.slope * x + line.offset));
+}
+
+double at(const Tensor& x, int64_t i) { return x[i].item<double>(); }
+
+TEST(Sgd, StepsOfSmallNumbers) {
+  const Line gradient{.slope = tensor<double>({10, 20}), .offset = full({}, -1., DType::f64)};
+  const optim::Sgd plain(line(), {.rate = 0.1});
+  EXPECT_FALSE(plain.velocity.has_value());
+  const auto [moved, next] = plain.update(line(), gradient);
+  EXPECT_DOUBLE_EQ(at(moved.slope, 0), 0);
+  EXPECT_DOUBLE_EQ(at(moved.slope, 1), -4);
+  EXPECT_DOUBLE_EQ(moved.offset.item<double>(), 0.6);
+  EXPECT_EQ(next.steps.item<int64_t>(), 1);
+  EXPECT_EQ(plain.steps.item<int64_t>(), 0);
+
+  const optim::Sgd heavy(line(), {.rate = 0.1, .momentum = 0.5, .weight_decay = 0.1});
+  const auto [first, after] = heavy.update(line(), gradient);
+  EXPECT_DOUBLE_EQ(at(first.slope, 0), 1 - 0.1 * 10.1);
+  const auto [second, last] = after.update(first, gradient);
+  EXPECT_DOUBLE_EQ(at(second.slope, 0),
+                   at(first.slope, 0) - 0.1 * (0.5 * 10.1 + 10 + 0.1 * at(first.slope, 0)));
+}
+
+TEST(Adam, TheFirstStepIsTheRateWhateverTheGradient) {
+  const Line gradient{.slope = tensor<double>({1e-3, -40}), .offset = full({}, 7., DType::f64)};
+  const auto [moved, next] = optim::Adam(line(), {.rate = 0.25}).update(line(), gradient);
+  EXPECT_NEAR(at(moved.slope, 0), 0.75, 1e-5);
+  EXPECT_NEAR(at(moved.slope, 1), -1.75, 1e-5);
+  const auto [decayed, last] =
+      optim::AdamW(line(), {.rate = 0.25, .weight_decay = 0.4}).update(line(), gradient);
+  EXPECT_NEAR(at(decayed.slope, 0), 0.65, 1e-5);
+  EXPECT_NEAR(at(decayed.slope, 1), -1.55, 1e-5);
+}
+
+TEST(Optimizers, StatesHaveTheNamesOfTheModel) {
+  const std::vector<std::string> expected{"rate",         "steps",         "means.slope",
+                                          "means.offset", "squares.slope", "squares.offset"};
+  EXPECT_EQ(leaf_paths(optim::AdamW(line())), expected);
+  EXPECT_EQ(leaf_paths(optim::Sgd(line(), {.momentum = 0.9})),
+            (std::vector<std::string>{"rate", "steps", "velocity.slope", "velocity.offset"}));
+}
+
+template <class Optimizer>
+auto step(Line model, Optimizer optimizer, const Tensor& x) {
+  auto [loss, gradients] = value_and_grad(loss_of)(model, x);
+  std::tie(model, optimizer) = optimizer.update(model, gradients);
+  return std::tuple(model, optimizer, loss);
+}
+
+// Eager, and recorded once though the rate changes.
+template <class Optimizer>
+void expect_jitted_alike(const Optimizer& optimizer) {
+  const Tensor x = tensor<double>({0.3, 0.7});
+  const auto jitted = jit(step<Optimizer>, {.donate = {0, 1}});
+  auto [a, own] = std::pair(line(), optimizer);
+  auto [b, theirs] = std::pair(line(), optimizer);
+  for (int i = 0; i < 20; ++i) {
+    own.rate = theirs.rate =
+        optim::warmup_cosine(own.steps, {.peak = 0.05, .warmup = 3, .total = 20});
+    Tensor loss, same_loss;
+    std::tie(a, own, loss) = step(a, own, x);
+    std::tie(b, theirs, same_loss) = jitted(std::move(b), std::move(theirs), x);
+    EXPECT_EQ(loss.text(), same_loss.text());
+  }
+  EXPECT_EQ(a.slope.text(), b.slope.text());
+  EXPECT_EQ(theirs.steps.template item<int64_t>(), 20);
+  EXPECT_EQ(jitted.stats().traces, 1);
+  EXPECT_LT(loss_of(b, x).template item<double>(), loss_of(line(), x).template item<double>());
+}
+
+TEST(Optimizers, AreJittedAndGivenAway) {
+  expect_jitted_alike(optim::Sgd(line(), {.momentum = 0.9, .nesterov = true}));
+  expect_jitted_alike(optim::Adam(line(), {.weight_decay = 0.01}));
+  expect_jitted_alike(optim::AdamW(line()));
+}
+
+TEST(Optimizers, ManyModelsAreTrainedAtOnce) {
+  const Tensor x = tensor<double>({0.3, 0.7});
+  const auto train = [x](const Tensor& offset) {
+    Line model{.slope = tensor<double>({1, -2}), .offset = offset};
+    optim::AdamW optimizer(model, {.rate = 0.1});
+    for (int i = 0; i < 3; ++i) std::tie(model, optimizer, std::ignore) = step(model, optimizer, x);
+    return model.slope;
+  };
+  const Tensor offsets = tensor<double>({0.5, -1, 2});
+  const Tensor found = vmap(train)(offsets);
+  for (int64_t i = 0; i < 3; ++i) {
+    EXPECT_LT(max(absolute(found[i] - train(offsets[i]))).item<double>(), 1e-12);
+  }
+}
+
+TEST(Optimizers, NarrowWeightsStayNarrowAndIntegersStayAsTheyAre) {
+  const Line model{.slope = astype(tensor<double>({1, -2}), DType::bf16), .offset = arange(3)};
+  Line gradient = map_leaves(model, zeros_like);
+  gradient.slope = astype(tensor<double>({4, 4}), DType::f32);
+  gradient.offset = Tensor();
+  const auto [moved, next] = optim::Adam(model, {.rate = 0.25}).update(model, gradient);
+  EXPECT_EQ(moved.slope.text(), "[ 0.75 -2.25] : bf16[2]");
+  EXPECT_EQ(next.means.slope.dtype(), DType::bf16);
+  EXPECT_EQ(moved.offset.text(), model.offset.text());
+}
+
+TEST(Optimizers, Schedule) {
+  const optim::WarmupCosine schedule{.peak = 2, .least = 1, .warmup = 4, .total = 14};
+  const auto at = [&](int64_t step) {
+    return optim::warmup_cosine(full({}, step), schedule).item<double>();
+  };
+  EXPECT_DOUBLE_EQ(at(0), 0.4);
+  EXPECT_DOUBLE_EQ(at(3), 1.6);
+  EXPECT_DOUBLE_EQ(at(4), 2);
+  EXPECT_DOUBLE_EQ(at(9), 1.5);
+  EXPECT_DOUBLE_EQ(at(12), 1 + 0.5 * (1 + std::cos(0.8 * std::numbers::pi)));
+  EXPECT_DOUBLE_EQ(at(14), 1);
+  EXPECT_DOUBLE_EQ(at(1000), 1);
+  expect_contains(
+      what_of<ValueError>([] { optim::warmup_cosine(arange(1), {.warmup = 5, .total = 5}); }),
+      {"5 steps of which 5 are warmup"});
+}
+
+TEST(Optimizers, RefuseBadOptions) {
+  expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.rate = -1}); }),
+                  {"optim::Sgd: rate is -1"});
+  expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.momentum = std::nan("")}); }),
+                  {"momentum is nan"});
+  expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.nesterov = true}); }),
+                  {"nesterov, and no momentum"});
+  expect_contains(what_of<ValueError>([] { optim::AdamW(line(), {.beta2 = 1}); }),
+                  {"optim::AdamW: beta2 is 1, expected a number from 0 to below 1"});
+  expect_contains(what_of<ValueError>([] { optim::Adam(line(), {.epsilon = -1e-8}); }),
+                  {"optim::Adam: epsilon is -1e-08"});
+}
+
+TEST(Optimizers, RefuseTreesThatAreNotTheModels) {
+  const optim::AdamW adam(line());
+  const optim::Sgd sgd(line(), {.momentum = 0.9});
+  Line wide = line();
+  wide.slope = tensor<double>({1, 2, 3});
+  expect_contains(what_of<ShapeError>([&] { adam.update(line(), wide); }),
+                  {"optim::AdamW: slope is f64[2], the gradient of it f64[3]"});
+  expect_contains(what_of<ShapeError>([&] { sgd.update(wide, wide); }),
+                  {"optim::Sgd: slope is f64[3], the velocity of it f64[2]"});
+  Line longer = line();
+  longer.more.push_back(arange(2));
+  expect_contains(what_of<ValueError>([&] { adam.update(longer, line()); }),
+                  {"the model and the gradient are different trees", "more"});
+  Line empty = line();
+  empty.offset = Tensor();
+  expect_contains(what_of<ValueError>([&] { sgd.update(line(), empty); }),
+                  {"the gradient of offset is an empty tensor"});
+  Line complex = map_leaves(line(), [](const Tensor& x) { return astype(x, DType::c64); });
+  expect_contains(what_of<TypeError>([&] { optim::AdamW(complex).update(complex, complex); }),
+                  {"a weight is c64[2]"});
+}
+
+}  // namespace
+}  // namespace plait

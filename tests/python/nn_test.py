@@ -1,0 +1,286 @@
+"""Layers, models and optimizers against PyTorch's, from the same weights: as they are, and jitted."""
+
+import pathlib
+import sys
+import unittest
+
+import numpy as np
+import plait as pl
+import torch
+
+import torch_models
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples"))
+import models  # noqa: E402
+
+OPTIMIZERS = {
+    "sgd": lambda model: pl.optim.SGD(model, lr=0.05),
+    "momentum": lambda model: pl.optim.SGD(model, lr=0.02, momentum=0.9, weight_decay=0.01),
+    "nesterov": lambda model: pl.optim.SGD(model, lr=0.02, momentum=0.9, nesterov=True),
+    "adam": lambda model: pl.optim.Adam(model, lr=3e-3, betas=(0.8, 0.95), weight_decay=0.01),
+    "adamw": lambda model: pl.optim.AdamW(model, lr=3e-3, weight_decay=0.1),
+}
+
+
+def with_weights(model, arrays):
+    leaves, structure = pl.tree.flatten(model)
+    assert set(structure.paths) == set(arrays), set(structure.paths) ^ set(arrays)
+    return structure.unflatten([pl.asarray(arrays[path]) for path in structure.paths])
+
+
+def case(name, dtype=torch.float64):
+    """PyTorch's model and batch, and ours of the same weights."""
+    theirs, x, y = torch_models.case(name, dtype)
+    key = pl.random.key(1)
+    ours = models.ViT(**torch_models.VIT, key=key) if name == "vit" else models.GPT(**torch_models.GPT_SIZES, key=key)
+    return theirs, x, y, with_weights(ours, torch_models.arrays(theirs)), pl.asarray(x.numpy()), pl.asarray(y.numpy())
+
+
+def loss_of(model, x, y):
+    return pl.nn.cross_entropy(model(x), y)
+
+
+def step(model, optimizer, x, y):
+    loss, gradient = pl.value_and_grad(loss_of)(model, x, y)
+    return *optimizer.update(model, gradient), loss
+
+
+class Models(unittest.TestCase):
+    def assert_like(self, ours, theirs, tolerance):
+        for path, leaf in pl.tree.leaves_with_paths(ours):
+            np.testing.assert_allclose(leaf.numpy(), theirs[path], rtol=tolerance, atol=tolerance, err_msg=path)
+
+    def test_logits_loss_and_gradients(self):
+        for name in "vit", "gpt":
+            for dtype, tolerance in ((torch.float64, 1e-11), (torch.float32, 2e-5)):
+                theirs, x, y, ours, own_x, own_y = case(name, dtype)
+                logits, loss = theirs(x).detach().numpy(), torch_models.loss_of(theirs, x, y)
+                loss.backward()
+                gradients = {path: parameter.grad.numpy() for path, parameter in theirs.named_parameters()}
+                for way in lambda f: f, pl.jit, lambda f: pl.trace(f)(ours, own_x, own_y):
+                    with self.subTest(name=name, dtype=dtype):
+                        np.testing.assert_allclose(way(lambda model, x, y: model(x))(ours, own_x, own_y).numpy(), logits, rtol=tolerance,
+                                                   atol=tolerance)
+                        value, slopes = way(pl.value_and_grad(loss_of))(ours, own_x, own_y)
+                        self.assertAlmostEqual(value.item(), loss.item(), delta=10 * tolerance)
+                        self.assert_like(slopes, gradients, tolerance)
+
+    def test_twenty_steps(self):
+        for name in "vit", "gpt":
+            for optimizer, make in OPTIMIZERS.items():
+                for way in lambda f: f, lambda f: pl.jit(f, donate=(0, 1)):
+                    with self.subTest(name=name, optimizer=optimizer):
+                        theirs, x, y, model, own_x, own_y = case(name)
+                        wanted, losses = torch_models.trained(theirs, x, y, optimizer, 20)
+                        state, run = make(model), way(step)
+                        for expected in losses:
+                            model, state, loss = run(model, state, own_x, own_y)
+                            self.assertAlmostEqual(loss.item(), expected, delta=1e-9)
+                        self.assert_like(model, wanted, 1e-8)
+                        self.assertEqual(state.steps.item(), 20)
+
+    def test_single_precision(self):
+        theirs, x, y, model, own_x, own_y = case("gpt", torch.float32)
+        wanted, losses = torch_models.trained(theirs, x, y, "adamw", 20)
+        state, run = OPTIMIZERS["adamw"](model), pl.jit(step)
+        for expected in losses:
+            model, state, loss = run(model, state, own_x, own_y)
+            self.assertAlmostEqual(loss.item(), expected, delta=1e-4)
+        for path, leaf in pl.tree.leaves_with_paths(model):  # keys' biases change nothing, so the sign of their gradient is anybody's
+            if not path.endswith("qkv.bias"):
+                np.testing.assert_allclose(leaf.numpy(), wanted[path], rtol=1e-4, atol=1e-4, err_msg=path)
+
+    def test_a_model_learns_with_narrow_products(self):
+        _, _, _, model, x, y = case("gpt", torch.float32)
+
+        @pl.jit
+        def narrow_step(model, state, x, y):
+            with pl.autocast():
+                return step(model, state, x, y)
+
+        state, losses = pl.optim.AdamW(model, lr=1e-2), []
+        for _ in range(30):
+            model, state, loss = narrow_step(model, state, x, y)
+            losses.append(loss.item())
+        self.assertLess(losses[-1], 0.5 * losses[0])
+        self.assertEqual({leaf.dtype.name for leaf in pl.tree.leaves(model)}, {"f32"})
+
+
+class Layers(unittest.TestCase):
+    def check(self, ours, theirs, x, grad_of=None):
+        """Values, and gradients by all weights."""
+        theirs = theirs.double()
+        weights = torch_models.arrays(theirs)
+        ours = with_weights(ours, weights)
+        out = theirs(x)
+        factor = torch.cos(out.detach())
+        own_x = pl.asarray(x.numpy())
+        np.testing.assert_allclose(ours(own_x).numpy(), out.detach().numpy(), rtol=1e-12, atol=1e-12)
+        if weights:
+            (out * factor).sum().backward()
+            gradients = pl.grad(lambda layer: pl.sum(layer(own_x) * pl.asarray(factor.numpy())))(ours)
+            for path, leaf in pl.tree.leaves_with_paths(gradients):
+                np.testing.assert_allclose(leaf.numpy(), dict(theirs.named_parameters())[path].grad.numpy(), rtol=1e-11, atol=1e-11)
+
+    def test_layers(self):
+        torch.manual_seed(3)
+        x = torch.randn(2, 5, 6, dtype=torch.float64)
+        images = torch.randn(2, 4, 9, 8, dtype=torch.float64)
+        nn = pl.nn
+        for ours, theirs, given in (
+                (nn.Linear(6, 3), torch.nn.Linear(6, 3), x),
+                (nn.Linear(6, 3, bias=False), torch.nn.Linear(6, 3, bias=False), x),
+                (nn.LayerNorm(6), torch.nn.LayerNorm(6), x),
+                (nn.LayerNorm((5, 6), eps=0.1), torch.nn.LayerNorm((5, 6), eps=0.1), x),
+                (nn.LayerNorm(6, bias=False), torch.nn.LayerNorm(6, bias=False), x),
+                (nn.LayerNorm(6, elementwise_affine=False), torch.nn.LayerNorm(6, elementwise_affine=False), x),
+                (nn.Embedding(7, 3), torch.nn.Embedding(7, 3), torch.tensor([[1, 6], [1, 0]])),
+                (nn.Embedding(7, 3, padding_idx=1), torch.nn.Embedding(7, 3, padding_idx=1), torch.tensor([[1, 6], [1, 0]])),
+                (nn.Conv2d(4, 6, 3), torch.nn.Conv2d(4, 6, 3), images),
+                (nn.Conv2d(4, 6, (3, 2), stride=(2, 1), padding=1, dilation=2, groups=2, bias=False),
+                 torch.nn.Conv2d(4, 6, (3, 2), stride=(2, 1), padding=1, dilation=2, groups=2, bias=False), images),
+                (nn.Conv2d(4, 6, 3, padding="same"), torch.nn.Conv2d(4, 6, 3, padding="same"), images),
+                (nn.Attention(6, 2), torch_models.Attention(6, 2, False), x),
+                (nn.Attention(6, 3, is_causal=True), torch_models.Attention(6, 3, True), x)):
+            with self.subTest(repr(ours)):
+                self.check(ours, theirs, given)
+
+    def test_attention_is_multi_head_attention(self):
+        torch.manual_seed(4)
+        theirs = torch.nn.MultiheadAttention(8, 2, batch_first=True).double()
+        x = torch.randn(2, 5, 8, dtype=torch.float64)
+        mask = torch.rand(5, 5) < 0.3
+        mask[:, 0] = False
+        ours = with_weights(pl.nn.Attention(8, 2), {
+            "qkv.weight": theirs.in_proj_weight.detach().numpy(), "qkv.bias": theirs.in_proj_bias.detach().numpy(),
+            "out.weight": theirs.out_proj.weight.detach().numpy(), "out.bias": theirs.out_proj.bias.detach().numpy()})
+        own_x = pl.asarray(x.numpy())
+        np.testing.assert_allclose(ours(own_x).numpy(), theirs(x, x, x)[0].detach().numpy(), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(ours(own_x, pl.asarray(~mask.numpy())).numpy(), theirs(x, x, x, attn_mask=mask)[0].detach().numpy(),
+                                   rtol=1e-12, atol=1e-12)
+
+    def test_the_beginning_is_distributed_as_pytorchs(self):
+        key = pl.random.key(5)
+        for ours, theirs in ((pl.nn.Linear(300, 200, key=key), torch.nn.Linear(300, 200)),
+                             (pl.nn.Conv2d(40, 80, 5, groups=2, key=key), torch.nn.Conv2d(40, 80, 5, groups=2)),
+                             (pl.nn.Embedding(300, 100, key=key), torch.nn.Embedding(300, 100)),
+                             (pl.nn.LayerNorm(20), torch.nn.LayerNorm(20))):
+            for path, wanted in torch_models.arrays(theirs).items():
+                leaf = getattr(ours, path).numpy()
+                self.assertEqual((leaf.shape, leaf.dtype), (wanted.shape, wanted.dtype))
+                share = np.linspace(0.05, 0.95, 19)
+                np.testing.assert_allclose(np.quantile(leaf, share), np.quantile(wanted, share), atol=7 * np.std(wanted) / leaf.size**0.5)
+
+    def test_initialisations(self):
+        for name, given in (("kaiming_uniform", {}), ("kaiming_normal", {}), ("xavier_uniform", {"gain": 1.5}), ("xavier_normal", {})):
+            wanted = getattr(torch.nn.init, name + "_")(torch.empty(100, 40, 3, 2), **given).numpy()
+            found = getattr(pl.nn, name)((100, 40, 3, 2), **given, key=pl.random.key(6)).numpy()
+            self.assertAlmostEqual(np.std(found), np.std(wanted), delta=0.02 * np.std(wanted))
+            self.assertAlmostEqual(np.quantile(found, 0.9), np.quantile(wanted, 0.9), delta=0.05 * np.std(wanted))
+
+    def test_keys(self):
+        a, b = (models.GPT(**torch_models.GPT_SIZES, key=pl.random.key(3)) for _ in range(2))
+        for (path, one), (_, other) in zip(pl.tree.leaves_with_paths(a), pl.tree.leaves_with_paths(b)):
+            np.testing.assert_array_equal(one, other, err_msg=path)
+        pl.random.seed(3)
+        self.assertFalse(np.array_equal(pl.nn.Linear(3, 2).weight, pl.nn.Linear(3, 2).weight))
+
+    def test_cross_entropy(self):
+        torch.manual_seed(2)
+        logits, target = torch.randn(2, 5, 7, dtype=torch.float64), torch.randint(7, (2, 5))
+        for given in {}, {"label_smoothing": 0.1}, {"reduction": "sum"}, {"ignore_index": int(target[0, 0])}, {"reduction": "none"}:
+            wanted = torch.nn.functional.cross_entropy(logits.reshape(-1, 7), target.reshape(-1), **given).numpy()
+            found = pl.nn.cross_entropy(pl.asarray(logits.numpy()), pl.asarray(target.numpy()), **given)
+            np.testing.assert_allclose(found.numpy().reshape(wanted.shape), wanted, rtol=1e-12)
+        self.assertEqual(pl.nn.cross_entropy(pl.asarray(logits.numpy()).astype(pl.bf16), pl.asarray(target.numpy())).dtype, pl.f32)
+
+    def test_sequential(self):
+        net = pl.nn.Sequential(pl.nn.Linear(4, 8), pl.relu, pl.nn.Linear(8, 2))
+        self.assertEqual([path for path, _ in pl.tree.leaves_with_paths(net)],
+                         ["layers.0.weight", "layers.0.bias", "layers.2.weight", "layers.2.bias"])
+        x = pl.ones((3, 4))
+        np.testing.assert_array_equal(net(x), net[2](net[1](net[0](x))))
+        np.testing.assert_array_equal(net(x), net[2:](net[:2](x)))
+        self.assertEqual((len(net), list(net)[1]), (3, pl.relu))
+
+    def test_what_is_refused(self):
+        for call, error, text in ((lambda: pl.nn.Linear(-1, 3), pl.ValueError, "Linear of -1"),
+                                  (lambda: pl.nn.Attention(10, 3), pl.ValueError, "3 heads of a width of 10"),
+                                  (lambda: pl.nn.Conv2d(6, 4, 3, groups=4), pl.ValueError, "in 4 groups"),
+                                  (lambda: pl.nn.LayerNorm(3, eps=float("nan")), pl.ValueError, "eps is nan"),
+                                  (lambda: pl.nn.kaiming_uniform((3,)), pl.ShapeError, "two dimensions"),
+                                  (lambda: pl.nn.uniform((3,), -1), pl.ValueError, "bound is -1"),
+                                  (lambda: pl.nn.Linear(4, 3)(pl.ones((2, 5))), pl.ShapeError, "linear"),
+                                  (lambda: pl.nn.Lienar, pl.AttributeError, "did you mean plait.nn.Linear")):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                call()
+
+
+class Optimizers(unittest.TestCase):
+    def test_another_rate_needs_no_other_record(self):
+        model = {"w": pl.tensor([1.0, 2.0])}
+        state = pl.optim.SGD(model, lr=1.0)
+
+        @pl.jit
+        def run(model, state):
+            return state.update(model, model)
+
+        for lr in 0.5, 0.25, pl.tensor(0.125):
+            state.lr = lr
+            moved, after = run(model, state)
+            np.testing.assert_allclose(moved["w"], np.array([1.0, 2.0]) * (1 - float(lr)))
+        self.assertEqual(pl.stats(run).traces, 1)
+        self.assertEqual((state.steps.item(), after.steps.item()), (0, 1))
+
+    def test_a_schedule_in_a_jitted_step(self):
+        model = pl.tensor([1.0, 2.0])
+
+        @pl.jit
+        def run(model, state):
+            state.lr = pl.optim.warmup_cosine(state.steps, 0.1, total=10, warmup=2)
+            return state.update(model, pl.ones(2))
+
+        state = pl.optim.SGD(model)
+        for _ in range(12):
+            model, state = run(model, state)
+        rates = [0.1 / 3, 0.2 / 3, *(0.05 * (1 + np.cos(np.pi * i / 8)) for i in range(9))]
+        np.testing.assert_allclose(model, np.array([1.0, 2.0]) - sum(rates), rtol=1e-5)
+        self.assertEqual(pl.stats(run).traces, 1)
+
+    def test_trees_of_all_kinds(self):
+        model = [pl.ones(2), {"count": pl.arange(3), "name": "x"}, (np.float64(2.0) * np.ones(1),)]
+        slopes = [pl.ones(2), {"count": None, "name": "x"}, (pl.asarray(np.ones(1)),)]
+        moved, state = pl.optim.AdamW(model, lr=0.5, weight_decay=0).update(model, slopes)
+        np.testing.assert_allclose(moved[0], [0.5, 0.5], rtol=1e-6)
+        self.assertIs(moved[1]["name"], "x")
+        np.testing.assert_array_equal(moved[1]["count"], [0, 1, 2])
+        self.assertEqual((moved[2][0].dtype, state.means[2][0].dtype, moved[0].dtype), (pl.f64, pl.f64, pl.f32))
+        empty, _ = pl.optim.SGD({}).update({}, {})
+        self.assertEqual(empty, {})
+
+    def test_narrow_weights_are_rounded_once(self):
+        model = pl.tensor([1.0, -2.0]).astype(pl.bf16)
+        moved, state = pl.optim.Adam(model, lr=0.25).update(model, pl.tensor([4.0, 4.0]))
+        self.assertEqual((moved.dtype, state.means.dtype), (pl.bf16, pl.bf16))
+        np.testing.assert_array_equal(moved.astype(pl.f32), [0.75, -2.25])
+
+    def test_what_is_refused(self):
+        model = {"a": pl.ones(2), "b": pl.ones(3)}
+        adam, sgd = pl.optim.AdamW(model), pl.optim.SGD(model, momentum=0.9)
+        for call, error, text in (
+                (lambda: pl.optim.SGD(model, lr=-1), pl.ValueError, "SGD: lr is -1"),
+                (lambda: pl.optim.SGD(model, nesterov=True), pl.ValueError, "nesterov, and no momentum"),
+                (lambda: pl.optim.AdamW(model, betas=(0.9, 1.0)), pl.ValueError, r"AdamW: betas\[1\] is 1.0"),
+                (lambda: pl.optim.Adam(model, eps=float("nan")), pl.ValueError, "Adam: eps is nan"),
+                (lambda: adam.update(model, {"a": pl.ones(2)}), pl.ValueError, "gradient has no 'b'"),
+                (lambda: adam.update(model, {**model, "c": pl.ones(1)}), pl.ValueError, "gradient has 'c', which the model has not"),
+                (lambda: adam.update(model, {"a": pl.ones(2), "b": pl.ones(1)}), pl.ShapeError, r"b is \[3\], the gradient of it \[1\]"),
+                (lambda: sgd.update({"a": pl.ones(2)}, {"a": pl.ones(2)}), pl.ValueError, "velocity has 'b'"),
+                (lambda: pl.optim.Adam(pl.tensor(1j)).update(pl.tensor(1j), pl.tensor(1j)), pl.TypeError, "a weight is c64"),
+                (lambda: pl.optim.warmup_cosine(1, 1.0, total=3, warmup=3), pl.ValueError, "3 steps of which 3 are warmup")):
+            with self.subTest(text), self.assertRaisesRegex(error, text):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()
