@@ -36,6 +36,8 @@ function(plait_use_highway target)
                       plait/cpu/random_kernels.cpp
                APPEND PROPERTY COMPILE_OPTIONS -fno-trapping-math -fno-math-errno
                                $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
+  # Fused is what the source says, so that code emitted from it (llvm_functions.cpp) gives the same bits.
+  set_property(SOURCE plait/cpu/function_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
   # Highway's quicksort draws 64 bits at a time, and reads halves of them.
   set_property(SOURCE plait/cpu/sort_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
   if(NOT PLAIT_HIGHWAY)

@@ -18,9 +18,18 @@ template <class Op>
 Code in_single(DType, std::span<const Code> x) {
   return Op::of(Float(), hn::Vec<Float>{x[0]}).code;
 }
+template <class Op>
+Code in_double(DType, std::span<const Code> x) {
+  const auto operand = [&](size_t i) { return hn::Vec<Double>{x[i]}; };
+  if constexpr (requires { Op::of(Double(), operand(0)); }) {
+    return Op::of(Double(), operand(0)).code;
+  } else {
+    return Op::of(Double(), operand(0), operand(1)).code;
+  }
+}
 // Computed with f64 and rounded at the end.
 template <class Op>
-Code in_wide(DType, std::span<const Code> x) {
+Code through_double(DType, std::span<const Code> x) {
   const auto wide = [&](size_t i) { return hn::PromoteTo(Double(), hn::Vec<Float>{x[i]}); };
   if constexpr (Op::kArity == 1) {
     return hn::DemoteTo(Float(), Op::of(Double(), wide(0))).code;
@@ -51,20 +60,53 @@ const std::unordered_map<std::string_view, Emit>& single_functions() {
           {"asin", in_single<emitted::single::Asin>},
           {"acos", in_single<emitted::single::Acos>},
           {"atan", in_single<emitted::single::Atan>},
-          {"hypot", in_wide<emitted::Hypot>},
-          {"logaddexp", in_wide<emitted::LogAddExp>},
-          {"atan2", in_wide<emitted::Atan2>},
-          {"asinh", in_wide<emitted::Asinh>},
-          {"acosh", in_wide<emitted::Acosh>},
-          {"atanh", in_wide<emitted::Atanh>},
-          {"power", in_wide<emitted::Power>},
-          {"fmod", in_wide<emitted::Fmod>},
-          {"remainder", in_wide<emitted::Remainder>},
-          {"floor_divide", in_wide<emitted::FloorDivide>},
-          {"erfc", in_wide<emitted::Erfc>},
-          {"erfinv", in_wide<emitted::ErfInverse>},
-          {"lgamma", in_wide<emitted::LogGamma>},
-          {"digamma", in_wide<emitted::Digamma>},
+          {"hypot", through_double<emitted::Hypot>},
+          {"logaddexp", through_double<emitted::LogAddExp>},
+          {"atan2", through_double<emitted::Atan2>},
+          {"asinh", through_double<emitted::Asinh>},
+          {"acosh", through_double<emitted::Acosh>},
+          {"atanh", through_double<emitted::Atanh>},
+          {"power", through_double<emitted::Power>},
+          {"fmod", through_double<emitted::Fmod>},
+          {"remainder", through_double<emitted::Remainder>},
+          {"floor_divide", through_double<emitted::FloorDivide>},
+          {"erfc", through_double<emitted::Erfc>},
+          {"erfinv", through_double<emitted::ErfInverse>},
+          {"lgamma", through_double<emitted::LogGamma>},
+          {"digamma", through_double<emitted::Digamma>},
+      });
+  return *functions;
+}
+
+const std::unordered_map<std::string_view, Emit>& double_functions() {
+  static Immortal<std::unordered_map<std::string_view, Emit>> functions(
+      std::unordered_map<std::string_view, Emit>{
+          {"exp", in_double<emitted::wide::Exp>},
+          {"exp2", in_double<emitted::wide::Exp2>},
+          {"expm1", in_double<emitted::wide::Expm1>},
+          {"log", in_double<emitted::wide::Log>},
+          {"log2", in_double<emitted::wide::Log2>},
+          {"log10", in_double<emitted::wide::Log10>},
+          {"log1p", in_double<emitted::wide::Log1p>},
+          {"sigmoid", in_double<emitted::wide::Sigmoid>},
+          {"tanh", in_double<emitted::wide::Tanh>},
+          {"sinh", in_double<emitted::wide::Sinh>},
+          {"cosh", in_double<emitted::wide::Cosh>},
+          {"asinh", in_double<emitted::wide::Asinh>},
+          {"acosh", in_double<emitted::wide::Acosh>},
+          {"atanh", in_double<emitted::wide::Atanh>},
+          {"sin", in_double<emitted::wide::Sin>},
+          {"cos", in_double<emitted::wide::Cos>},
+          {"tan", in_double<emitted::wide::Tan>},
+          {"asin", in_double<emitted::wide::Asin>},
+          {"acos", in_double<emitted::wide::Acos>},
+          {"atan", in_double<emitted::wide::Atan>},
+          {"erf", in_double<emitted::wide::Erf>},
+          {"erfc", in_double<emitted::wide::Erfc>},
+          {"atan2", in_double<emitted::wide::Atan2>},
+          {"hypot", in_double<emitted::wide::Hypot>},
+          {"logaddexp", in_double<emitted::wide::LogAddExp>},
+          {"power", in_double<emitted::wide::Power>},
       });
   return *functions;
 }
@@ -72,9 +114,10 @@ const std::unordered_map<std::string_view, Emit>& single_functions() {
 }  // namespace
 
 Emit find_function(std::string_view name, DType dtype) {
-  if (computed_dtype(dtype) != DType::f32) return nullptr;
-  const auto found = single_functions().find(name);
-  return found == single_functions().end() ? nullptr : found->second;
+  if (!is_floating(dtype)) return nullptr;
+  const auto& functions = dtype == DType::f64 ? double_functions() : single_functions();
+  const auto found = functions.find(name);
+  return found == functions.end() ? nullptr : found->second;
 }
 
 }  // namespace plait::cpu::code
