@@ -1,6 +1,8 @@
 """Layers, models and optimizers against PyTorch's, from the same weights: as they are, and jitted."""
 
 import pathlib
+import re
+import subprocess
 import sys
 import unittest
 
@@ -10,7 +12,8 @@ import torch
 
 import torch_models
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "examples"))
+EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
+sys.path.insert(0, str(EXAMPLES))
 import models  # noqa: E402
 
 OPTIMIZERS = {
@@ -104,6 +107,14 @@ class Models(unittest.TestCase):
             losses.append(loss.item())
         self.assertLess(losses[-1], 0.5 * losses[0])
         self.assertEqual({leaf.dtype.name for leaf in pl.tree.leaves(model)}, {"f32"})
+
+
+    def test_the_example_learns(self):
+        sizes = "--steps 60 --batch 8 --context 24 --width 32 --depth 1 --length 5".split()
+        run = subprocess.run([sys.executable, EXAMPLES / "train_gpt.py", *sizes], capture_output=True, text=True, check=True)
+        loss, held_out = (float(each) for each in re.search(r"step 60/60  loss ([\d.]+) .* held out ([\d.]+)", run.stdout).groups())
+        self.assertLess(max(loss, held_out), 3.4)  # 4.6 at first
+        self.assertRegex(run.stdout, "\nA tensor is (.|\n){5}\n$")
 
 
 class Layers(unittest.TestCase):
