@@ -29,6 +29,7 @@ function(plait_choose_cpu_sources sources headers)
   else()
     list(APPEND left_out "/lapack_routines\\.cpp$" "/lapack_functions\\.h$")
   endif()
+  list(FILTER ${headers} EXCLUDE REGEX "/llvm_[^/]*$")  # whose own headers are in no usual place
   foreach(pattern IN LISTS left_out)
     list(FILTER ${sources} EXCLUDE REGEX "${pattern}")
     list(FILTER ${headers} EXCLUDE REGEX "${pattern}")
