@@ -15,7 +15,8 @@ namespace {
 constexpr Pass kPasses[] = {
     {"inline", "calls become what is called", inlined},
     {"simplify", "what is known, done twice or of no consequence goes", simplified},
-    {"libraries", "what the libraries do best takes the place of what says the same", with_libraries},
+    {"libraries", "what the libraries do best takes the place of what says the same",
+     with_libraries},
     {"expand", "what kernels can be made of takes the place of operations on rows", expanded, true},
     {"fuse", "what one kernel computes becomes one instruction", fused, true},
     {"schedule", "what takes memory is computed shortly before it is needed", scheduled},

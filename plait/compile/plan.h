@@ -68,12 +68,12 @@ struct Step {
     next_slice,  // to `target` after dims[0] rounds; results: slices of the operands
     put_slice,   // operands into the stacked results; one more round
     next_node,   // to `target` where the list, operands[0], is at its end; results: the node's
-                // fields, the rest of the list last
-    jump,    // to `target`
-    branch,  // to `target` unless the operand is true
-    choose,  // to targets[operand]
-    call,    // the function `target`
-    drop,    // the operands are not needed any more
+                 // fields, the rest of the list last
+    jump,        // to `target`
+    branch,      // to `target` unless the operand is true
+    choose,      // to targets[operand]
+    call,        // the function `target`
+    drop,        // the operands are not needed any more
   };
   Kind kind;
   std::vector<Register> operands = {}, results = {};

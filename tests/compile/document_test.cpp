@@ -1,0 +1,61 @@
+// docs/compiler.md: the program there, and what each pass makes of it.
+#include <fstream>
+#include <map>
+#include <sstream>
+
+#include <gtest/gtest.h>
+
+#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/pass.h"
+#include "plait/compile/plan.h"
+#include "plait/ir/printer.h"
+#include "plait/ops/declare.h"
+
+namespace plait::compile {
+namespace {
+
+// What stands in the first block under each heading of the third level; the program itself under
+// "".
+std::map<std::string, std::string> dumps() {
+  const std::string path = std::string(PLAIT_SOURCE_DIR) + "/docs/compiler.md";
+  std::ifstream file(path);
+  EXPECT_TRUE(file) << path;
+  std::map<std::string, std::string> blocks;
+  std::string heading, text;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("### ")) {
+      heading = line.substr(4);
+    } else if (line == "```plait" || line == "```text") {
+      inside = true;
+    } else if (line.starts_with("```")) {
+      if (inside) blocks.emplace(heading, text);
+      inside = false;
+      text.clear();
+    } else if (inside) {
+      text += line + "\n";
+    }
+  }
+  return blocks;
+}
+
+std::string text_of(const ir::Program& program) {
+  const std::string text = ir::print(program, {.locations = false});
+  return text.substr(text.find("func"));
+}
+
+TEST(CompilerDocument, ShowsWhatThePassesMake) {
+  if (kernel_compiler() == nullptr) GTEST_SKIP() << "no code is generated in this build";
+  register_all();
+  const auto shown = dumps();
+  ir::Program program = ir::Program::parse(shown.at(""));
+  for (const Pass& pass : passes()) {
+    if (pass.run == nullptr) continue;
+    program = pass.run(program);
+    EXPECT_EQ(text_of(program), shown.at(std::string(pass.name))) << pass.name;
+  }
+  EXPECT_EQ(plan_of(program).text(), shown.at("plan"));
+}
+
+}  // namespace
+}  // namespace plait::compile
