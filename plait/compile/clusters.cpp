@@ -113,22 +113,23 @@ class Clustering {
     seen.assign(function_.size(), false);
     for (const uint32_t member : group) seen[member] = true;
     std::vector<uint32_t> waiting;
-    const auto add = [&](std::span<const uint32_t> node, bool is_start) {
+    const auto add_producers = [&](std::span<const uint32_t> node) {
+      bool has_other = false;
       for (const uint32_t from : producers(node)) {
         const bool is_other = std::ranges::binary_search(other, from);
-        if (is_other && !is_start) return true;
+        has_other = has_other || is_other;
         if (is_other || seen[from] || latest_needed(from) < other.front()) continue;
         for (const uint32_t member : node_of(from)) seen[member] = true;
         waiting.push_back(from);
       }
-      return false;
+      return has_other;
     };
-    if (add(group, true)) return true;
+    add_producers(group);  // may need the other one directly
     for (size_t visited = 0; !waiting.empty(); ++visited) {
       if (visited == kMostVisited) return true;
       const uint32_t next = waiting.back();
       waiting.pop_back();
-      if (add(node_of(next), false)) return true;
+      if (add_producers(node_of(next))) return true;
     }
     return false;
   }

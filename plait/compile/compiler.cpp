@@ -23,12 +23,6 @@ std::vector<bool> parameters_read(const ir::Function& function) {
   return reads;
 }
 
-ir::Value value_of(Tensor tensor) {
-  if (!tensor) return {};
-  return tensor.is_array() ? TensorMachine::value_of(std::move(tensor).take_array())
-                           : TensorMachine::value_of(tensor);
-}
-
 }  // namespace
 
 Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
@@ -45,24 +39,14 @@ std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments,
 
 std::vector<Tensor> Compiled::run_given(std::vector<Tensor> arguments,
                                         const ExecutionOptions& options) const {
-  std::vector<ir::Value> values;
-  values.reserve(arguments.size());
-  for (Tensor& argument : arguments) values.push_back(value_of(std::move(argument)));
-  arguments.clear();
+  std::vector<ir::Value> values = values_of(std::move(arguments));
   const ir::Program& program = plan().program;
   std::vector<int64_t> sizes;
   if (!program.entry().signature().size_parameters.empty()) {
     TensorMachine machine;
     sizes = ir::sizes_on_entry(program, program.entry(), machine, values, {});
   }
-  ExecutionResults given = execute(*loaded_, sizes, std::move(values), options);
-  const std::vector<ir::Type>& types = program.entry().signature().results;
-  std::vector<Tensor> results;
-  results.reserve(types.size());
-  for (size_t i = 0; i < types.size(); ++i) {
-    results.push_back(TensorMachine::tensor_of(std::move(given.values[i]), types[i]));
-  }
-  return results;
+  return tensors_of(program, execute(*loaded_, sizes, std::move(values), options).values);
 }
 
 }  // namespace compile

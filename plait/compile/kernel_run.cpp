@@ -5,6 +5,7 @@
 
 #include "plait/core/element.h"
 #include "plait/core/thread_team.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/tensor/buffer.h"
 #include "plait/tensor/kernels.h"
 
@@ -16,8 +17,6 @@ constexpr int64_t kGrain = 1 << 15;
 // Parts into which what is accumulated is cut at most, each with memory of its own.
 constexpr int64_t kMostParts = 64;
 constexpr int64_t kAlign = 64;
-
-int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
 int64_t cost_of(const Nest& nest) {
   int64_t cost = 1;

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/thread_team.h"
-#include "plait/cpu/product_grid.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/cpu/tile_kernels.h"
 #include "plait/tensor/buffer.h"
 

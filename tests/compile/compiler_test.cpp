@@ -17,6 +17,7 @@
 #include "plait/ops/products.h"
 #include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/scan.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/softmax.h"
 #include "plait/tensor/machine.h"
@@ -174,6 +175,15 @@ TEST(Plans, ResultsSurviveLaterCalls) {
   const Tensors kept{first[0] + 0., first[1] + 0., first[2] + 0.};
   compiled(Tensors{y});
   expect_same_bits("after another call", first, kept);
+}
+
+TEST(Plans, NothingIsWrittenOverThatIsLookedAtOtherwise) {
+  const auto f = [](const Tensor& given) {
+    const Tensor x = cumsum(given, 0);
+    return x * 2. + matrix_transpose(reshape(x, {4, 6}));
+  };
+  const Tensor x = numbers({6, 4}, 1);
+  expect_as_evaluated(trace(f)(x).program, {x}, 1e-6);
 }
 
 TEST(Plans, OneProgramForEverySize) {
