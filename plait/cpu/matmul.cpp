@@ -142,16 +142,13 @@ class Run {
 
 // False where b is not worth packing.
 bool run_packed(const Products& products) {
-  if (products.count != 1) return false;
-  const auto packed =
-      PackedProducts::of(products.dtype, products.a, products.b, products.out.row_stride);
+  if (products.count != 1 || products.out.row_stride != products.columns) return false;
+  const auto packed = PackedProducts::of(products.dtype, products.a, products.b);
   if (packed == nullptr) return false;
-  const int64_t chunks = packed->column_chunks();
-  parallel_for(packed->row_blocks() * chunks, 1, [&](int64_t begin, int64_t end) {
-    for (int64_t unit = begin; unit < end; ++unit) {
-      const int64_t row = packed->first_row(unit / chunks);
-      packed->run(unit / chunks, unit % chunks,
-                  products.out.data + row * products.out.row_stride * products.element_size());
+  const int64_t row_bytes = products.columns * products.element_size();
+  parallel_for(packed->row_blocks(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      packed->run(block, products.out.data + packed->first_row(block) * row_bytes);
     }
   });
   return true;

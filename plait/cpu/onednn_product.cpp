@@ -1,9 +1,11 @@
 // Matrix products by oneDNN.
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
 #include "plait/core/hash.h"
 #include "plait/core/immortal.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/cpu/library_product.h"
 #include "plait/cpu/onednn_engine.h"
 #include "plait/cpu/recent_cache.h"
@@ -28,8 +30,8 @@ struct ShapeHash {
   }
   size_t operator()(const PackedShape& s) const {
     return hash_of_words({static_cast<int64_t>(s.dtype), static_cast<int64_t>(s.b_dtype), s.rows,
-                          s.last_rows, s.columns, s.steps, s.a_row, s.a_step, s.b_step, s.b_column,
-                          s.out_row});
+                          s.last_rows, s.columns, s.steps, s.a_row, s.b_step, s.b_column,
+                          s.packers});
   }
 };
 
@@ -79,48 +81,70 @@ std::shared_ptr<OnednnPrimitive> make_product(const ProductShape& s) {
 
 class PackedOnednnProduct : public PackedLibraryProduct {
  public:
-  // Asks for the layout in which `rows` are multiplied fastest.
+  // Asks for the layout in which `rows` are multiplied fastest; false where that is b's own.
   bool prepare(const PackedShape& s) {
     rows_ = s.rows;
     const memory::desc any({s.steps, s.columns}, *onednn_type(s.dtype), memory::format_tag::any);
     const auto whole = described(a_of(s, s.rows), any, out_of(s, s.rows));
     packed_ = whole.weights_desc();
+    if (packed_ == matrix(s.dtype, s.steps, s.columns, s.columns, 1)) return false;
     product_ = product_of(whole);
     last_product_ =
         s.last_rows == s.rows
             ? product_
             : product_of(described(a_of(s, s.last_rows), packed_, out_of(s, s.last_rows)));
-    const memory::desc b = matrix(s.b_dtype, s.steps, s.columns, s.b_step, s.b_column);
-    dnnl::primitive_attr attributes;
-    attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    const dnnl::reorder::primitive_desc packing(onednn_engine(), b, onednn_engine(), packed_,
-                                                attributes);
-    packing_ = std::make_shared<OnednnPrimitive>(
-        dnnl::reorder(packing), packing.scratchpad_desc(),
-        std::vector<OnednnPrimitive::Argument>{{DNNL_ARG_FROM, b}, {DNNL_ARG_TO, packed_}});
+    prepare_packing(s);
     return product_ != nullptr && last_product_ != nullptr;
   }
 
   int64_t packed_bytes() const override { return static_cast<int64_t>(packed_.get_size()); }
-  void pack(const std::byte* b, std::byte* packed) override {
-    void* const data[] = {const_cast<std::byte*>(b), packed};
-    packing_->run(data);
+  int64_t parts() const override { return static_cast<int64_t>(packings_.size()); }
+  void pack(int64_t part, const std::byte* b, std::byte* packed) override {
+    const Packing& packing = packings_[static_cast<size_t>(part)];
+    void* const data[] = {const_cast<std::byte*>(b) + packing.offset, packed};
+    packing.reorder->run(data);
   }
   void run(int64_t rows, const std::byte* a, const std::byte* packed, std::byte* out) override {
     run_product(rows == rows_ ? *product_ : *last_product_, a, packed, out);
   }
 
  private:
+  // Of some columns of b.
+  struct Packing {
+    int64_t offset;
+    std::shared_ptr<OnednnPrimitive> reorder;
+  };
+
   static memory::desc a_of(const PackedShape& s, int64_t rows) {
-    return matrix(s.dtype, rows, s.steps, s.a_row, s.a_step);
+    return matrix(s.dtype, rows, s.steps, s.a_row, 1);
   }
   static memory::desc out_of(const PackedShape& s, int64_t rows) {
-    return matrix(s.dtype, rows, s.columns, s.out_row, 1);
+    return matrix(s.dtype, rows, s.columns, s.columns, 1);
+  }
+
+  void prepare_packing(const PackedShape& s) {
+    constexpr int64_t kUnit = 64;  // columns in which packed matrices are cut
+    const int64_t each = quotient_up(quotient_up(s.columns, s.packers), kUnit) * kUnit;
+    for (int64_t first = 0; first < s.columns; first += each) {
+      const int64_t count = std::min(each, s.columns - first);
+      const memory::desc b = matrix(s.b_dtype, s.steps, count, s.b_step, s.b_column);
+      const memory::desc part = packed_.submemory_desc({s.steps, count}, {0, first});
+      dnnl::primitive_attr attributes;
+      attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+      const dnnl::reorder::primitive_desc desc(onednn_engine(), b, onednn_engine(), part,
+                                               attributes);
+      packings_.push_back(
+          {first * s.b_column * size_of(s.b_dtype),
+           std::make_shared<OnednnPrimitive>(
+               dnnl::reorder(desc), desc.scratchpad_desc(),
+               std::vector<OnednnPrimitive::Argument>{{DNNL_ARG_FROM, b}, {DNNL_ARG_TO, part}})});
+    }
   }
 
   int64_t rows_ = 0;
   memory::desc packed_;
-  std::shared_ptr<OnednnPrimitive> product_, last_product_, packing_;
+  std::shared_ptr<OnednnPrimitive> product_, last_product_;
+  std::vector<Packing> packings_;
 };
 
 }  // namespace

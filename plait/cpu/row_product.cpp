@@ -43,11 +43,7 @@ class PackedRows final : public CpuRowProduct {
   Rows rows(int64_t block) const override {
     return {products_->first_row(block), products_->first_row(block + 1)};
   }
-  void compute(int64_t block, std::byte* out) const override {
-    for (int64_t chunk = 0; chunk < products_->column_chunks(); ++chunk) {
-      products_->run(block, chunk, out);
-    }
-  }
+  void compute(int64_t block, std::byte* out) const override { products_->run(block, out); }
 
  private:
   std::unique_ptr<PackedProducts> products_;
@@ -128,7 +124,7 @@ std::unique_ptr<CpuRowProduct> fastest(const Products& products) {
         is_worth_tiles(products.rows, products.columns, products.steps)) {
       return std::make_unique<TileRows>(products);
     }
-    auto packed = PackedProducts::of(products.dtype, products.a, products.b, products.columns);
+    auto packed = PackedProducts::of(products.dtype, products.a, products.b);
     if (packed != nullptr) return std::make_unique<PackedRows>(std::move(packed));
   }
   return std::make_unique<SingleRows>(products);
