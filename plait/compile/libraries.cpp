@@ -1,9 +1,12 @@
 // What the libraries do best takes the place of what says the same. A sum over a batch of products
-// is one product of longer rows: that is how the gradient of weights comes out.
+// is one product of longer rows, and a product that is wanted turned round is that of its turned
+// operands: so the gradients of weights come out, and lie as the weights do.
 #include <algorithm>
+#include <numeric>
 
 #include "plait/compile/pass.h"
 #include "plait/compile/rewrite_rules.h"
+#include "plait/ir/copy.h"
 #include "plait/ir/prune.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
@@ -71,12 +74,73 @@ std::optional<Replacement> one_product(const Candidate& c) {
   return replacement;
 }
 
+// The product that the instruction turns round, and that nobody else reads.
+std::optional<ir::Instruction> turned_product(const ir::Function& function,
+                                              const ir::Instruction& instruction,
+                                              std::span<const uint32_t> reads) {
+  if (instruction.primitive().name != "permute") return std::nullopt;
+  const auto product = function.definition(instruction.operands()[0]);
+  if (!product || product->primitive().name != "matmul" || reads[product->result()] != 1) {
+    return std::nullopt;
+  }
+  const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
+  std::vector<int64_t> swapped(axes.size());
+  std::iota(swapped.begin(), swapped.end(), int64_t{0});
+  std::swap(swapped[swapped.size() - 2], swapped.back());
+  return axes == swapped ? product : std::nullopt;
+}
+
+// (a · b)ᵀ = bᵀ · aᵀ
+std::shared_ptr<const ir::Function> with_turned_products(const ir::Function& function,
+                                                         const ir::Declarations& declarations) {
+  std::vector<uint32_t> reads(function.value_count());
+  for (const ir::Instruction instruction : function.instructions()) {
+    for (const ir::ValueId operand : instruction.operands()) ++reads[operand];
+  }
+  for (const ir::ValueId result : function.results()) ++reads[result];
+  ir::FunctionBuilder builder(function.name(), declarations);
+  builder.declare(function.signature(), ir::parameter_labels(function));
+  builder.set_location(function.location());
+  ir::Copier copier(function, builder);
+  copier.set_parameters();
+  bool is_changed = false;
+  for (const ir::Instruction instruction : function.instructions()) {
+    const auto product = turned_product(function, instruction, reads);
+    if (!product) {
+      copier.copy(instruction);
+      continue;
+    }
+    const auto add = [&](const ir::Primitive& primitive, std::vector<ir::ValueId> operands,
+                         ir::Attributes attributes) {
+      return builder.add({.primitive = primitive,
+                          .operands = operands,
+                          .attributes = std::move(attributes),
+                          .location = instruction.location()})[0];
+    };
+    const auto turned = [&](size_t operand) {
+      return add(instruction.primitive(), {copier.value(product->operands()[operand])},
+                 instruction.attributes());
+    };
+    copier.set(instruction.result(), add(product->primitive(), {turned(1), turned(0)}, {}));
+    is_changed = true;
+  }
+  return is_changed ? copier.finish() : nullptr;
+}
+
 }  // namespace
 
 ir::Program with_libraries(const ir::Program& program) {
   std::vector<ir::RewriteRule> rules = simplifying_rules();
   rules.push_back({"one product", &ir::primitive("reduce_sum"), one_product});
-  return ir::prune(ir::Rewriter(std::move(rules)).rewrite(program));
+  const ir::Program rewritten = ir::prune(ir::Rewriter(std::move(rules)).rewrite(program));
+  const ir::Declarations declarations = ir::declarations_of(rewritten);
+  std::vector<std::shared_ptr<const ir::Function>> functions(rewritten.functions().begin(),
+                                                             rewritten.functions().end());
+  for (auto& function : functions) {
+    if (auto turned = with_turned_products(*function, declarations)) function = std::move(turned);
+  }
+  return simplified(ir::Program::of(std::move(functions),
+                                    {rewritten.records().begin(), rewritten.records().end()}));
 }
 
 }  // namespace plait::compile

@@ -46,16 +46,12 @@ IndexSignature matmul_signature(const ir::Inference& in) {
 struct LinearTable;
 const LinearTable& linear_ops();
 
-// Many matrices times one are one tall matrix times it.
 std::vector<Tensor> batch_matmul(const ir::Attributes&, std::span<const Tensor> operands,
                                  const std::vector<bool>& batched) {
   const Tensor &a = operands[0], &b = operands[1];
-  if (batched[1] || b.rank() != 2) {
-    const std::vector<Tensor> all = all_batched(operands, batched);
-    return {plait::matmul(all[0], all[1])};
-  }
-  const Tensor tall = reshape(a, {a.shape(0) * a.shape(1), a.shape(2)});
-  return {reshape(plait::matmul(tall, b), {a.shape(0), a.shape(1), b.shape(1)})};
+  if (!batched[1] && b.rank() == 2) return {plait::matmul(a, b)};
+  const std::vector<Tensor> all = all_batched(operands, batched);
+  return {plait::matmul(all[0], all[1])};
 }
 
 struct LinearTable {
@@ -122,12 +118,18 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   if (a.rank() == 1) x = expand_dims(x, 0);
   if (b.rank() == 1) y = expand_dims(y, -1);
   const Shape batch_x = batch_of(x.shape()), batch_y = batch_of(y.shape());
-  if (!same(batch_x, batch_y)) {
+  const Dim rows = x.shape(-2);
+  const bool is_tall = batch_x.rank() > 0 && batch_y.rank() == 0;
+  if (is_tall) {
+    // Many matrices times one are one tall matrix times it; so is what becomes of its derivative.
+    x = reshape(x, {batch_x.element_count() * x.shape(-2), x.shape(-1)});
+  } else if (!same(batch_x, batch_y)) {
     const Shape batch = common_shape("matmul", batch_x, batch_y);
     x = broadcast_to(x, with_batch(batch, x.shape()));
     y = broadcast_to(y, with_batch(batch, y.shape()));
   }
   Tensor product = plait::apply(linear_ops().matmul, {x, y});
+  if (is_tall) product = reshape(product, with_batch(batch_x, Shape{rows, y.shape(-1)}));
   if (a.rank() == 1) product = squeeze(product, -2);
   return b.rank() == 1 ? squeeze(product, -1) : product;
 }
