@@ -15,6 +15,7 @@ namespace plait::compile {
 namespace {
 
 using ir::Candidate;
+using ir::Instruction;
 using ir::Replacement;
 
 // Whether they are the first ones, and so many.
@@ -74,58 +75,81 @@ std::optional<Replacement> one_product(const Candidate& c) {
   return replacement;
 }
 
-// The product that the instruction turns round, and that nobody else reads.
-std::optional<ir::Instruction> turned_product(const ir::Function& function,
-                                              const ir::Instruction& instruction,
-                                              std::span<const uint32_t> reads) {
-  if (instruction.primitive().name != "permute") return std::nullopt;
-  const auto product = function.definition(instruction.operands()[0]);
-  if (!product || product->primitive().name != "matmul" || reads[product->result()] != 1) {
-    return std::nullopt;
-  }
-  const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
-  std::vector<int64_t> swapped(axes.size());
-  std::iota(swapped.begin(), swapped.end(), int64_t{0});
-  std::swap(swapped[swapped.size() - 2], swapped.back());
-  return axes == swapped ? product : std::nullopt;
-}
-
-// (a · b)ᵀ = bᵀ · aᵀ
-std::shared_ptr<const ir::Function> with_turned_products(const ir::Function& function,
-                                                         const ir::Declarations& declarations) {
-  std::vector<uint32_t> reads(function.value_count());
-  for (const ir::Instruction instruction : function.instructions()) {
-    for (const ir::ValueId operand : instruction.operands()) ++reads[operand];
-  }
-  for (const ir::ValueId result : function.results()) ++reads[result];
-  ir::FunctionBuilder builder(function.name(), declarations);
-  builder.declare(function.signature(), ir::parameter_labels(function));
-  builder.set_location(function.location());
-  ir::Copier copier(function, builder);
-  copier.set_parameters();
-  bool is_changed = false;
-  for (const ir::Instruction instruction : function.instructions()) {
-    const auto product = turned_product(function, instruction, reads);
-    if (!product) {
-      copier.copy(instruction);
-      continue;
+// Puts bᵀ · aᵀ in the place of (a · b)ᵀ, also where the product is converted in between, if nobody
+// else reads it.
+class TurnedProducts {
+ public:
+  TurnedProducts(const ir::Function& function, const ir::Declarations& declarations)
+      : function_(function),
+        builder_(function.name(), declarations),
+        copier_(function, builder_),
+        reads_(function.value_count()) {
+    for (const Instruction instruction : function.instructions()) {
+      for (const ir::ValueId operand : instruction.operands()) ++reads_[operand];
     }
-    const auto add = [&](const ir::Primitive& primitive, std::vector<ir::ValueId> operands,
-                         ir::Attributes attributes) {
-      return builder.add({.primitive = primitive,
-                          .operands = operands,
-                          .attributes = std::move(attributes),
-                          .location = instruction.location()})[0];
+    for (const ir::ValueId result : function.results()) ++reads_[result];
+  }
+
+  // Null where there are none.
+  std::shared_ptr<const ir::Function> run() {
+    builder_.declare(function_.signature(), ir::parameter_labels(function_));
+    builder_.set_location(function_.location());
+    copier_.set_parameters();
+    bool is_changed = false;
+    for (const Instruction instruction : function_.instructions()) {
+      if (swaps_rows_and_columns(instruction) && turn(instruction)) {
+        is_changed = true;
+      } else {
+        copier_.copy(instruction);
+      }
+    }
+    return is_changed ? copier_.finish() : nullptr;
+  }
+
+ private:
+  static bool swaps_rows_and_columns(const Instruction& instruction) {
+    if (instruction.primitive().name != "permute") return false;
+    const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
+    if (axes.size() < 2) return false;
+    std::vector<int64_t> swapped(axes.size());
+    std::iota(swapped.begin(), swapped.end(), int64_t{0});
+    std::swap(swapped[swapped.size() - 2], swapped.back());
+    return axes == swapped;
+  }
+
+  // What gives the value, for one reader alone.
+  std::optional<Instruction> maker(ir::ValueId value, std::string_view name) const {
+    const auto from = function_.definition(value);
+    const bool is_it = from && from->primitive().name == name && reads_[value] == 1;
+    return is_it ? from : std::nullopt;
+  }
+
+  bool turn(const Instruction& permute) {
+    ir::ValueId value = permute.operands()[0];
+    const auto conversion = maker(value, "convert");
+    if (conversion) value = conversion->operands()[0];
+    const auto product = maker(value, "matmul");
+    if (!product) return false;
+    const auto like = [&](const Instruction& instruction, std::vector<ir::ValueId> operands) {
+      return builder_.add({.primitive = instruction.primitive(),
+                           .operands = operands,
+                           .attributes = instruction.attributes(),
+                           .location = permute.location()})[0];
     };
     const auto turned = [&](size_t operand) {
-      return add(instruction.primitive(), {copier.value(product->operands()[operand])},
-                 instruction.attributes());
+      return like(permute, {copier_.value(product->operands()[operand])});
     };
-    copier.set(instruction.result(), add(product->primitive(), {turned(1), turned(0)}, {}));
-    is_changed = true;
+    ir::ValueId result = like(*product, {turned(1), turned(0)});
+    if (conversion) result = like(*conversion, {result});
+    copier_.set(permute.result(), result);
+    return true;
   }
-  return is_changed ? copier.finish() : nullptr;
-}
+
+  const ir::Function& function_;
+  ir::FunctionBuilder builder_;
+  ir::Copier copier_;
+  std::vector<uint32_t> reads_;
+};
 
 }  // namespace
 
@@ -137,7 +161,7 @@ ir::Program with_libraries(const ir::Program& program) {
   std::vector<std::shared_ptr<const ir::Function>> functions(rewritten.functions().begin(),
                                                              rewritten.functions().end());
   for (auto& function : functions) {
-    if (auto turned = with_turned_products(*function, declarations)) function = std::move(turned);
+    if (auto turned = TurnedProducts(*function, declarations).run()) function = std::move(turned);
   }
   return simplified(ir::Program::of(std::move(functions),
                                     {rewritten.records().begin(), rewritten.records().end()}));

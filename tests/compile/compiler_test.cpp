@@ -297,6 +297,45 @@ TEST(Products, NothingWaitsForItself) {
   expect_as_evaluated(trace(f)(x, weight).program, {x, weight}, 1e-5);
 }
 
+TEST(Libraries, WhatIsWantedTurnedIsMadeSo) {
+  const auto f = [](const Tensor& x, const Tensor& y, const Tensor& weight) {
+    const Tensor narrow = matmul(matrix_transpose(astype(x, DType::bf16)), astype(y, DType::bf16));
+    return std::vector<Tensor>{weight - 0.1 * matrix_transpose(matmul(matrix_transpose(x), y)),
+                               weight - 0.1 * matrix_transpose(astype(narrow, DType::f32))};
+  };
+  const Tensor x = numbers({200, 40}, 1), y = numbers({200, 60}, 2), weight = numbers({60, 40}, 3);
+  const ir::Program program = trace(f)(x, y, weight).program;
+  expect_as_evaluated(program, {x, y, weight}, 2e-2);
+  const Compiled compiled(program);
+  for (const PlannedKernel& kernel : compiled.plan().kernels) {
+    for (const NestValue& value : kernel.nest.values) {
+      if (value.kind != NestValue::Kind::load) continue;
+      EXPECT_TRUE(same(value.place.strides.back(), Dim(1))) << compiled.plan().text();
+    }
+  }
+}
+
+// Who else reads it keeps it as it is.
+TEST(Libraries, WhatIsWantedBothWaysIsMadeOnce) {
+  const auto f = [](const Tensor& x, const Tensor& y) {
+    const Tensor product = matmul(x, y);
+    return std::vector<Tensor>{matrix_transpose(product) * 2., cumsum(product, 0)};
+  };
+  const Tensor x = numbers({30, 40}, 1), y = numbers({40, 50}, 2);
+  const ir::Program program = trace(f)(x, y).program;
+  expect_as_evaluated(program, {x, y}, 1e-5);
+  const std::string text = optimized(program).text();
+  EXPECT_EQ(text.find("matmul"), text.rfind("matmul")) << text;
+}
+
+TEST(Libraries, ASumOverProductsIsOne) {
+  const auto f = [](const Tensor& x, const Tensor& y) { return sum(matmul(x, y), {0, 1}); };
+  const Tensor x = numbers({2, 3, 8, 5}, 1), y = numbers({2, 3, 5, 7}, 2);
+  const ir::Program program = trace(f)(x, y).program;
+  expect_as_evaluated(program, {x, y}, 1e-5);
+  EXPECT_EQ(optimized(program).text().find("reduce_sum"), std::string::npos);
+}
+
 // ---- Plans.
 
 TEST(Plans, ResultsSurviveLaterCalls) {
