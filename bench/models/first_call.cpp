@@ -1,25 +1,32 @@
 // How long a training step takes until it can be run, phase by phase, and what its parts then take:
 //
-//   first_call vit_train|gpt_train [--batch N] [--bf16] [--steps N]
+//   first_call vit_train|gpt_train [--batch N] [--bf16] [--steps N] [--again N]
 //
-// prints one line of JSON; with --steps also the N kinds of steps that take the most time. A
-// process measures once, since kernels stay for its life: `bench_plait.py --first` runs it with an
-// empty PLAIT_CACHE, and again with what is there then.
+// prints one line of JSON; with --steps also the N kinds of steps that take the most time, and with
+// --again it records and compiles N times more, for a profiler to look at. A process measures once,
+// since kernels stay for its life: `bench_plait.py --first` runs it with an empty PLAIT_CACHE, and
+// again with what is there then.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/core.h>
 #include <fmt/format.h>
 
 #include "plait/compile/compiler.h"
+#include "plait/compile/kernel_compiler.h"
 #include "plait/compile/pass.h"
+#include "plait/core/function_ref.h"
 #include "plait/ir/primitive.h"
 #include "plait/optim/adam.h"
 #include "plait/optim/sgd.h"
@@ -37,7 +44,7 @@ using namespace plait;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::string_view kUsage =
-    "usage: first_call vit_train|gpt_train [--batch N] [--bf16] [--steps N]\n";
+    "usage: first_call vit_train|gpt_train [--batch N] [--bf16] [--steps N] [--again N]\n";
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -51,23 +58,21 @@ auto timed(double& seconds, const Work& work) {
   return result;
 }
 
-struct Recorded {
-  ir::Program program;
+struct TrainingStep {
   std::vector<Tensor> arguments;
+  std::function<TracedProgram()> record;
 };
 
 template <class Model, class Optimizer>
-Recorded recorded(const Model& model, const Optimizer& optimizer, const Tensor& x, const Tensor& y,
-                  bool is_narrow) {
+TrainingStep step_of(const Model& model, const Optimizer& optimizer, const Tensor& x,
+                     const Tensor& y, bool is_narrow) {
   const auto step = [is_narrow](const auto&... arguments) {
     std::optional<Autocast> narrow;
     if (is_narrow) narrow.emplace();
     return models::step<Model, Optimizer>(arguments...);
   };
-  TracedProgram traced = trace(step)(model, optimizer, x, y);
-  std::vector<Tensor> arguments = tensors_of(std::tuple(model, optimizer, x, y));
-  arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
-  return {std::move(traced.program), std::move(arguments)};
+  const std::tuple given(model, optimizer, x, y);
+  return {tensors_of(given), [=] { return std::apply(trace(step), given); }};
 }
 
 // What a plan spends its time with, by the kind of step: equal kernels count as one.
@@ -140,69 +145,81 @@ struct Arguments {
   std::string_view name;
   int64_t batch = 8;
   bool is_narrow = false;
-  size_t steps = 0;
+  int64_t steps = 0, again = 0;
 };
 
-Recorded recorded(const Arguments& given, double& seconds) {
+TrainingStep step_of(const Arguments& given) {
   const Tensor key = random::key(1);
   if (given.name == "vit_train") {
     const auto model = models::Vit::init(key);
     const Tensor x = random::normal(key, {given.batch, 3, 224, 224});
     const Tensor y = random::randint(key, {given.batch}, 0, 1000);
-    const optim::Sgd optimizer(model, {.rate = 1e-3});
-    return timed(seconds, [&] { return recorded(model, optimizer, x, y, given.is_narrow); });
+    return step_of(model, optim::Sgd(model, {.rate = 1e-3}), x, y, given.is_narrow);
   }
   const auto model = models::Gpt::init(key);
   const Tensor ids = random::randint(key, {given.batch, 256}, 0, 256);
-  const optim::AdamW optimizer(model, {.rate = 3e-4});
-  return timed(seconds, [&] { return recorded(model, optimizer, ids, ids, given.is_narrow); });
+  return step_of(model, optim::AdamW(model, {.rate = 3e-4}), ids, ids, given.is_narrow);
 }
 
-void measure(const Arguments& given) {
-  double seconds = 0, compile = 0;
-  const auto [program, arguments] = recorded(given, seconds);
-  std::string line = fmt::format(R"("trace": {:.4f})", seconds);
-  const auto note = [&](std::string_view phase) {
-    line += fmt::format(R"(, "{}": {:.4f})", phase, seconds);
-    compile += seconds;
-  };
-  const double trace = seconds;
-  const size_t recorded_instructions = program.entry().size();
+// The program behind the passes; `note` is told the name of each phase and its seconds.
+ir::Program optimized(const ir::Program& program,
+                      FunctionRef<void(std::string_view phase, double seconds)> note) {
+  double seconds = 0;
   ir::Program made = timed(seconds, [&] { return with_tapes(program); });
-  note("with_tapes");
+  note("with_tapes", seconds);
   for (const compile::Pass& pass : compile::passes()) {
     if (pass.run == nullptr || !compile::is_on(pass.name)) continue;
     made = timed(seconds, [&] { return pass.run(made); });
-    note(pass.name);
+    note(pass.name, seconds);
   }
-  double again = 0;
-  const compile::Plan plan = timed(seconds, [&] { return compile::plan_of(made); });
-  timed(again, [&] { return compile::plan_of(made); });  // whose kernels are there
-  const double emit = seconds - again;
-  seconds = again;
-  note("plan");
-  seconds = emit;
-  note("emit");
+  return made;
+}
+
+void measure(const Arguments& given) {
+  double trace = 0, compile = 0;
+  auto [arguments, record] = step_of(given);
+  const auto [program, hidden] = timed(trace, record);
+  arguments.insert(arguments.end(), hidden.begin(), hidden.end());
+  std::string line = fmt::format(R"("trace": {:.4f})", trace);
+  const auto note = [&](std::string_view phase, double seconds) {
+    line += fmt::format(R"(, "{}": {:.4f})", phase, seconds);
+    compile += seconds;
+  };
+  const auto start = Clock::now();
+  compile::kernel_compiler();  // loads LLVM
+  note("load", seconds_since(start));
+  const ir::Program made = optimized(program, note);
+  double with_kernels = 0, plan_alone = 0;
+  const compile::Plan plan = timed(with_kernels, [&] { return compile::plan_of(made); });
+  timed(plan_alone, [&] { return compile::plan_of(made); });  // whose kernels are there
+  note("plan", plan_alone);
+  note("emit", with_kernels - plan_alone);
   const compile::Compiled compiled(program);
-  const auto run = [&] { return compiled(arguments); };
+  const auto run = [&, &arguments = arguments] { return compiled(arguments); };
   double first = 0, second = 0;
   timed(first, run);
   timed(second, run);
+  const auto frame = compile::LoadedPlan(plan).bound(0, {});
   fmt::print(
       R"({{"case": "{}", "batch": {}, "dtype": "{}", {}, "compile": {:.4f}, "all": {:.4f}, )"
       R"("first_run": {:.4f}, "second_run": {:.4f}, "instructions": {}, "behind_passes": {}, )"
-      R"("steps": {}, "kernels": {}}})"
+      R"("steps": {}, "kernels": {}, "frame_mb": {}}})"
       "\n",
       given.name, given.batch, given.is_narrow ? "bf16" : "fp32", line, compile, trace + compile,
-      first, second, recorded_instructions, made.entry().size(), plan.functions[0].steps.size(),
-      plan.kernels.size());
+      first, second, program.entry().size(), made.entry().size(), plan.functions[0].steps.size(),
+      plan.kernels.size(), frame->frame_bytes >> 20);
   std::fflush(stdout);
-  if (given.steps == 0) return;
-  StepTimes times(compiled.plan());
-  compiled(arguments, {.observer = &times});
-  times.print(given.steps);
+  if (given.steps > 0) {
+    StepTimes times(compiled.plan());
+    compiled(arguments, {.observer = &times});
+    times.print(static_cast<size_t>(given.steps));
+  }
+  for (int64_t i = 0; i < given.again; ++i) {
+    compile::plan_of(optimized(record().program, [](std::string_view, double) {}));
+  }
 }
 
+// Nothing for what is no number above 0.
 std::optional<int64_t> number_from(const char* text) {
   char* end = nullptr;
   const int64_t number = std::strtoll(text, &end, 10);
@@ -210,19 +227,22 @@ std::optional<int64_t> number_from(const char* text) {
   return number;
 }
 
+bool is_one_of(std::string_view word, std::initializer_list<std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
+}
+
 std::optional<Arguments> parsed(int count, char** words) {
   Arguments given;
   for (int i = 1; i < count; ++i) {
     const std::string_view word = words[i];
-    if (word == "vit_train" || word == "gpt_train") {
+    if (is_one_of(word, {"vit_train", "gpt_train"})) {
       given.name = word;
     } else if (word == "--bf16") {
       given.is_narrow = true;
-    } else if ((word == "--batch" || word == "--steps") && i + 1 < count) {
+    } else if (is_one_of(word, {"--batch", "--steps", "--again"}) && i + 1 < count) {
       const auto number = number_from(words[++i]);
       if (!number) return std::nullopt;
-      if (word == "--batch") given.batch = *number;
-      if (word == "--steps") given.steps = static_cast<size_t>(*number);
+      (word == "--batch" ? given.batch : word == "--steps" ? given.steps : given.again) = *number;
     } else {
       return std::nullopt;
     }

@@ -1,7 +1,5 @@
 // Steps of training, compiled, against the same at once: small ViTs and GPTs of single precision.
 // bench/models/check.py does so with large ones.
-#include "examples/models/training.h"
-
 #include <array>
 
 #include <gtest/gtest.h>
@@ -9,6 +7,7 @@
 #include "plait/plait.h"
 
 #include "examples/models/gpt.h"
+#include "examples/models/training.h"
 #include "examples/models/vit.h"
 
 namespace plait {
