@@ -1,6 +1,8 @@
 // Steps of training, compiled, against the same at once: small ViTs and GPTs of single precision.
 // bench/models/check.py does so with large ones.
 #include <array>
+#include <tuple>
+#include <utility>
 
 #include <gtest/gtest.h>
 
@@ -25,12 +27,12 @@ Tensor without_keys(std::string_view path, const Tensor& x) {
 template <class Model, class Optimizer>
 void expect_the_same_way(const Model& begin, const Optimizer& optimizer, const Tensor& x,
                          const Tensor& y, double tolerance) {
-  const auto compiled = jit(models::step<Model, Optimizer>);
+  const auto compiled = jit(models::step<Model, Optimizer>, {.donate = {0, 1}});
   auto [model, state, loss] = compiled(begin, optimizer, x, y);
   auto [other, other_state, other_loss] = models::step(begin, optimizer, x, y);
   const double first = other_loss.template item<double>();
   for (int i = 1; i < kSteps; ++i) {
-    std::tie(model, state, loss) = compiled(model, state, x, y);
+    std::tie(model, state, loss) = compiled(std::move(model), std::move(state), x, y);
     std::tie(other, other_state, other_loss) = models::step(other, other_state, x, y);
     const double wanted = other_loss.template item<double>();
     EXPECT_NEAR(loss.template item<double>(), wanted, tolerance * wanted) << "step " << i;

@@ -1,5 +1,6 @@
 """Layers, models and optimizers against PyTorch's, from the same weights: as they are, and jitted."""
 
+import copy
 import pathlib
 import re
 import subprocess
@@ -93,8 +94,8 @@ class Models(unittest.TestCase):
         for begin, optimizer, x, y, tolerance in ((vit, pl.optim.SGD(vit, lr=0.02, momentum=0.9), images, labels, 1e-3),
                                                   (gpt, pl.optim.AdamW(gpt, lr=1e-3), ids[:, :-1], ids[:, 1:], 1e-3)):
             with self.subTest(type(begin).__name__):
-                run = pl.jit(step)
-                model, other, state, other_state, losses = begin, begin, optimizer, optimizer, []
+                run = pl.jit(step, donate=(0, 1))
+                (model, state), other, other_state, losses = copy.deepcopy((begin, optimizer)), begin, optimizer, []
                 for _ in range(20):
                     model, state, loss = run(model, state, x, y)
                     other, other_state, wanted = step(other, other_state, x, y)
