@@ -12,7 +12,6 @@ sys.path.insert(0, str(ROOT / "examples"))
 from models import GPT, ViT, loss_of, step  # noqa: E402
 
 CASES = {}
-LACKING = {}  # case -> why Plait has none
 
 
 def case(function):
