@@ -42,8 +42,12 @@ if(PLAIT_EXAMPLES)
   endforeach()
 endif()
 
-# bench/<room>/*.cpp is one program a room; bench/peers/eager_plait.cpp is what compare.py times.
+# bench/<room>/*.cpp is one program a room; bench/peers/eager_plait.cpp is what compare.py times,
+# bench/models/first_call.cpp what bench_plait.py runs.
 if(PLAIT_BENCH)
+  plait_add_program(plait_first_call bench/models/first_call.cpp)
+  set_target_properties(plait_first_call PROPERTIES OUTPUT_NAME first_call
+                        RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/models")
   plait_add_program(plait_eager bench/peers/eager_plait.cpp)
   set_target_properties(plait_eager PROPERTIES OUTPUT_NAME eager_plait
                         RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/peers")

@@ -1,4 +1,4 @@
-"""A vision transformer and a language model: those of vit.h and gpt.h, whose tensors have the same names."""
+"""A vision transformer and a language model: those of vit.h and gpt.h, whose tensors have the same names; and a step of training."""
 
 import plait as pl
 from plait import nn
@@ -58,3 +58,13 @@ class GPT(pl.Module):
         for block in self.blocks:
             x = block(x)
         return self.head(self.norm(x))
+
+
+def loss_of(model, x, y):
+    return nn.cross_entropy(model(x), y)
+
+
+def step(model, optimizer, x, y):
+    """The next model, the next optimizer, and the loss before the step."""
+    loss, gradient = pl.value_and_grad(loss_of)(model, x, y)
+    return *optimizer.update(model, gradient), loss

@@ -5,32 +5,20 @@
 #include <vector>
 
 #include "plait/io/npz.h"
-#include "plait/nn/loss.h"
 #include "plait/optim/adam.h"
 #include "plait/optim/sgd.h"
 #include "plait/transform/grad.h"
 #include "plait/transform/jit.h"
 
 #include "examples/models/gpt.h"
+#include "examples/models/training.h"
 #include "examples/models/vit.h"
 
 namespace plait {
 namespace {
 
+using models::loss_of, models::step;
 using Arrays = std::map<std::string, Array>;
-
-template <class Model>
-Tensor loss_of(const Model& model, const Tensor& x, const Tensor& y) {
-  return nn::cross_entropy(model(x), y);
-}
-
-template <class Model, class Optimizer>
-std::tuple<Model, Optimizer, Tensor> step(const Model& model, const Optimizer& optimizer,
-                                          const Tensor& x, const Tensor& y) {
-  const auto [loss, gradients] = value_and_grad(loss_of<Model>)(model, x, y);
-  const auto [next, state] = optimizer.update(model, gradients);
-  return {next, state, loss};
-}
 
 // Every second step as it is, the others jitted.
 template <class Model, class Optimizer>

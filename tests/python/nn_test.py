@@ -1,5 +1,6 @@
 """Layers, models and optimizers against PyTorch's, from the same weights: as they are, and jitted."""
 
+import copy
 import pathlib
 import re
 import subprocess
@@ -15,6 +16,7 @@ import torch_models
 EXAMPLES = pathlib.Path(__file__).resolve().parents[2] / "examples"
 sys.path.insert(0, str(EXAMPLES))
 import models  # noqa: E402
+from models import loss_of, step  # noqa: E402
 
 OPTIMIZERS = {
     "sgd": lambda model: pl.optim.SGD(model, lr=0.05),
@@ -37,15 +39,6 @@ def case(name, dtype=torch.float64):
     key = pl.random.key(1)
     ours = models.ViT(**torch_models.VIT, key=key) if name == "vit" else models.GPT(**torch_models.GPT_SIZES, key=key)
     return theirs, x, y, with_weights(ours, torch_models.arrays(theirs)), pl.asarray(x.numpy()), pl.asarray(y.numpy())
-
-
-def loss_of(model, x, y):
-    return pl.nn.cross_entropy(model(x), y)
-
-
-def step(model, optimizer, x, y):
-    loss, gradient = pl.value_and_grad(loss_of)(model, x, y)
-    return *optimizer.update(model, gradient), loss
 
 
 class Models(unittest.TestCase):
@@ -92,6 +85,30 @@ class Models(unittest.TestCase):
         for path, leaf in pl.tree.leaves_with_paths(model):  # keys' biases change nothing, so the sign of their gradient is anybody's
             if not path.endswith("qkv.bias"):
                 np.testing.assert_allclose(leaf.numpy(), wanted[path], rtol=1e-4, atol=1e-4, err_msg=path)
+
+    def test_compiled_steps_go_where_those_at_once_go(self):
+        vit = models.ViT(24, 4, 3, 48, 3, 3, 7, key=pl.random.key(1))
+        gpt = models.GPT(23, 20, 48, 3, 3, key=pl.random.key(1))
+        images, ids = pl.random.normal(pl.random.key(2), (6, 3, 24, 24)), pl.random.randint(pl.random.key(2), (4, 21), 0, 23)
+        labels = pl.random.randint(pl.random.key(3), (6,), 0, 7)
+        for begin, optimizer, x, y, tolerance in ((vit, pl.optim.SGD(vit, lr=0.02, momentum=0.9), images, labels, 1e-3),
+                                                  (gpt, pl.optim.AdamW(gpt, lr=1e-3), ids[:, :-1], ids[:, 1:], 1e-3)):
+            with self.subTest(type(begin).__name__):
+                run = pl.jit(step, donate=(0, 1))
+                (model, state), other, other_state, losses = copy.deepcopy((begin, optimizer)), begin, optimizer, []
+                for _ in range(20):
+                    model, state, loss = run(model, state, x, y)
+                    other, other_state, wanted = step(other, other_state, x, y)
+                    losses.append(wanted.item())
+                    self.assertAlmostEqual(loss.item(), losses[-1], delta=tolerance * losses[-1])
+                self.assertLess(losses[-1], 0.9 * losses[0])
+                self.assertEqual((pl.stats(run).traces, pl.stats(run).hits), (1, 19))
+                leaves = zip(*map(pl.tree.leaves_with_paths, (model, other, begin)))
+                for (path, found), (_, wanted), (_, before) in leaves:
+                    apart, way = (found - wanted).numpy(), (wanted - before).numpy()
+                    if path.endswith("qkv.bias"):  # keys' biases change nothing, so their gradient is rounding alone
+                        apart, way = (np.delete(each.reshape(3, -1), 1, 0) for each in (apart, way))
+                    self.assertLess(np.linalg.norm(apart), tolerance * np.linalg.norm(way), path)
 
     def test_a_model_learns_with_narrow_products(self):
         _, _, _, model, x, y = case("gpt", torch.float32)
