@@ -256,12 +256,14 @@ class Clustering {
     const Group alone{product.index()};
     if (!goes_along(region, product) || needs_through_others(group, alone)) return false;
     // Its operands come from outside: what the group looks at otherwise is a part of the kernel.
-    for (const ValueId operand : product.operands()) {
-      const auto from = function_.definition(operand);
-      if (!from) continue;
-      if (roles_.of(*from) == Role::number || is_looked_through(operand, group)) return false;
+    std::vector<ValueId> operands(product.operands().begin(), product.operands().end());
+    if (const auto rounding = rounding_of(function_, product)) {
+      operands.push_back(rounding->operands()[0]);
     }
-    return true;
+    return std::ranges::none_of(operands, [&](ValueId operand) {
+      const auto from = function_.definition(operand);
+      return from && (roles_.of(*from) == Role::number || is_looked_through(operand, group));
+    });
   }
 
   bool is_looked_through(ValueId look, const Group& group) const {

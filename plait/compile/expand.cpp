@@ -6,6 +6,8 @@
 #include "plait/compile/pass.h"
 #include "plait/compile/region.h"
 #include "plait/ir/copy.h"
+#include "plait/ir/prune.h"
+#include "plait/ir/rewrite.h"
 #include "plait/tensor/rules.h"
 #include "plait/tensor/trace.h"
 
@@ -84,10 +86,31 @@ std::shared_ptr<const ir::Function> expanded_function(const ir::Function& functi
   return is_changed ? copier.finish() : nullptr;
 }
 
+// Weights that are rounded and then turned are turned first, so that a product may round them as it
+// packs them.
+std::optional<ir::Replacement> turned_before_rounding(const ir::Candidate& c) {
+  const auto rounding = c.definition(0);
+  if (!rounding || rounding->primitive().name != "convert") return std::nullopt;
+  ir::ValueId weights = rounding->operands()[0];
+  if (c.function.definition(weights)) return std::nullopt;
+  const bool is_narrower =
+      size_of(rounding->result_types()[0].dtype()) < size_of(rounding->operand_type(0).dtype());
+  if (!is_narrower) return std::nullopt;
+  ir::Replacement replacement;
+  const auto turned =
+      replacement.add(*c.instruction.primitive, {weights}, c.instruction.attributes);
+  replacement.give({replacement.add(rounding->primitive(), {turned}, rounding->attributes())});
+  return replacement;
+}
+
 }  // namespace
 
-ir::Program expanded(const ir::Program& program) {
-  if (kernel_compiler() == nullptr) return program;
+ir::Program expanded(const ir::Program& given) {
+  if (kernel_compiler() == nullptr) return given;
+  const ir::Program program =
+      ir::prune(ir::Rewriter({{"turned before it is rounded", &ir::primitive("permute"),
+                               turned_before_rounding}})
+                    .rewrite(given));
   const ir::Declarations declarations = ir::declarations_of(program);
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
                                                              program.functions().end());

@@ -203,8 +203,26 @@ class Fusing {
         waiting.push_back(from->index());
       }
     }
+    for (const uint32_t member : cluster.members) {
+      if (const auto rounding = rounding_within(member, body)) body.push_back(*rounding);
+    }
     std::ranges::sort(body);
     return body;
+  }
+
+  // The conversion that packing the right-hand side of a product does, if nothing else in the body
+  // reads what it gives and it is a part of no kernel.
+  std::optional<uint32_t> rounding_within(uint32_t member, std::span<const uint32_t> body) const {
+    const Instruction product = function_.instruction(member);
+    if (roles_.of(product) != Role::product) return std::nullopt;
+    const auto rounding = rounding_of(function_, product);
+    if (!rounding || cluster_of_.contains(rounding->index())) return std::nullopt;
+    for (const uint32_t index : body) {
+      const auto operands = function_.instruction(index).operands();
+      const auto reads = std::ranges::count(operands, rounding->result());
+      if (reads > (index == member ? 1 : 0)) return std::nullopt;
+    }
+    return rounding->index();
   }
 
   void add_call(const Cluster& cluster, ir::Copier& outer, ir::FunctionBuilder& builder) {

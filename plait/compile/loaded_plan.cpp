@@ -7,7 +7,7 @@ namespace plait::compile {
 namespace {
 
 // Sizes for which what was found out is kept, of one function.
-constexpr size_t kMostBound = 16;
+constexpr size_t kMostBound = 64;
 constexpr size_t kMostFrames = 8;
 
 }  // namespace

@@ -61,9 +61,10 @@ std::optional<PlannedKernel::Product> product_in(const ir::Function& function,
   const auto product = product_of(roles);
   if (!product) return std::nullopt;
   const auto place = std::ranges::find(region.parameters, product->result());
+  const auto rounding = rounding_of(function, *product);
   return PlannedKernel::Product{
       .a = product->operands()[0],
-      .b = product->operands()[1],
+      .b = rounding ? rounding->operands()[0] : product->operands()[1],
       .parameter = static_cast<uint32_t>(place - region.parameters.begin()),
       .is_result =
           std::ranges::find(function.results(), product->result()) != function.results().end(),

@@ -69,8 +69,11 @@ bool Roles::is_number(ir::ValueId seen) const {
 
 RegionNest nest_of(const ir::Function& function) {
   const Roles roles(function);
+  const auto product = product_of(roles);
+  const auto rounding = product ? rounding_of(function, *product) : std::nullopt;
   std::vector<uint32_t> members;
   for (const ir::Instruction instruction : function.instructions()) {
+    if (rounding && rounding->index() == instruction.index()) continue;
     if (roles.is_computed(instruction)) members.push_back(instruction.index());
   }
   std::vector<ir::ValueId> results;
@@ -88,6 +91,15 @@ std::optional<ir::Instruction> product_of(const Roles& roles) {
     if (roles.of(instruction) == Role::product) return instruction;
   }
   return std::nullopt;
+}
+
+std::optional<ir::Instruction> rounding_of(const ir::Function& function,
+                                           const ir::Instruction& product) {
+  const auto from = function.definition(product.operands()[1]);
+  const bool rounds = from && from->primitive().name == "convert" &&
+                      from->operand_type(0).dtype() == DType::f32 &&
+                      from->result_types()[0].dtype() == DType::bf16;
+  return rounds ? from : std::nullopt;
 }
 
 bool goes_along(const RegionNest& region, const ir::Instruction& product) {

@@ -59,6 +59,9 @@ std::optional<RegionNest> nest_of(const Region& region);
 // Of a function that is one region, and the product whose rows it reads if there is one.
 RegionNest nest_of(const ir::Function& function);
 std::optional<ir::Instruction> product_of(const Roles& roles);
+// The conversion that gives the right-hand side, where packing that may round as well.
+std::optional<ir::Instruction> rounding_of(const ir::Function& function,
+                                           const ir::Instruction& product);
 
 // Whether the nest may go along with the rows of the product: it reads it at its own places only,
 // in order, and accumulates nothing.

@@ -24,8 +24,8 @@ class RowProduct {
   virtual void compute(int64_t block, std::byte* out) const = 0;
 };
 
-// Null where the whole product at once is faster: it is small, or has fewer blocks than there are
-// threads.
+// b is rounded to a's dtype. Null where the whole product at once is faster: it is small, or has
+// fewer blocks than there are threads.
 std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b);
 // In `place`, if that is there.
 Array whole_product(const Array& a, const Array& b, Array place = {});

@@ -20,19 +20,20 @@ Array dense_copy(DType dtype, const Matrix& m) {
 
 }  // namespace
 
-std::unique_ptr<PackedProducts> PackedProducts::of(DType dtype, const Matrix& a, const Matrix& b) {
+std::unique_ptr<PackedProducts> PackedProducts::of(DType dtype, const Matrix& a, const Matrix& b,
+                                                   DType b_dtype) {
   if (!library_has_product(dtype) || a.rows < std::max(kLeastRows, kLeastBlock * thread_count())) {
     return nullptr;
   }
   if (a.rows * a.columns * b.columns < kLeastWork) return nullptr;
-  std::unique_ptr<PackedProducts> products(new PackedProducts(dtype, a, b));
+  std::unique_ptr<PackedProducts> products(new PackedProducts(dtype, a, b, b_dtype));
   if (!products->prepare()) return nullptr;
   products->pack();
   return products;
 }
 
-PackedProducts::PackedProducts(DType dtype, const Matrix& a, const Matrix& b)
-    : dtype_(dtype), a_(a), b_(b) {
+PackedProducts::PackedProducts(DType dtype, const Matrix& a, const Matrix& b, DType b_dtype)
+    : dtype_(dtype), b_dtype_(b_dtype), a_(a), b_(b) {
   const int64_t threads = thread_count();
   const int64_t most =
       std::clamp(kBlockBytes / (a.columns * size_of(dtype)), kLeastBlock, kMostBlock);
@@ -44,7 +45,7 @@ int64_t PackedProducts::row_blocks() const { return quotient_up(a_.rows, rows_);
 
 bool PackedProducts::prepare() {
   const int64_t a_row = a_.column_stride == 1 ? a_.row_stride : a_.columns;
-  product_ = packed_library_product({dtype_, dtype_, rows_, a_.rows - (row_blocks() - 1) * rows_,
+  product_ = packed_library_product({dtype_, b_dtype_, rows_, a_.rows - (row_blocks() - 1) * rows_,
                                      b_.columns, a_.columns, a_row, b_.row_stride, b_.column_stride,
                                      thread_count()});
   return product_ != nullptr;

@@ -15,7 +15,12 @@ class PackedProducts {
   // With b packed, by all threads, and a copied where its rows do not lie as the library reads them
   // fastest. Null where that is not worth it, or the library cannot. Both matrices lie as the
   // library takes them.
-  static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const Matrix& b);
+  static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const Matrix& b) {
+    return of(dtype, a, b, dtype);
+  }
+  // Of b of another dtype, which is rounded as it is packed.
+  static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const Matrix& b,
+                                            DType b_dtype);
 
   int64_t row_blocks() const;
   int64_t first_row(int64_t block) const { return std::min(block * rows_, a_.rows); }
@@ -23,11 +28,11 @@ class PackedProducts {
   void run(int64_t block, std::byte* out) const;
 
  private:
-  PackedProducts(DType dtype, const Matrix& a, const Matrix& b);
+  PackedProducts(DType dtype, const Matrix& a, const Matrix& b, DType b_dtype);
   bool prepare();
   void pack();
 
-  const DType dtype_;
+  const DType dtype_, b_dtype_;
   Matrix a_;
   Array copy_of_a_;
   const Matrix b_;

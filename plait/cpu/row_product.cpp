@@ -52,8 +52,8 @@ class PackedRows final : public CpuRowProduct {
 // One matrix b, packed for tile units.
 class TileRows final : public CpuRowProduct {
  public:
-  explicit TileRows(const Products& products)
-      : product_(products.a, products.b), columns_(products.columns) {}
+  TileRows(const Products& products, DType b_dtype)
+      : product_(products.a, products.b, b_dtype), columns_(products.columns) {}
 
   int64_t blocks() const override { return product_.row_blocks(); }
   Rows rows(int64_t block) const override {
@@ -118,16 +118,15 @@ class SingleRows final : public CpuRowProduct {
   std::array<std::shared_ptr<LibraryProduct>, 2> prepared_;  // of a block, and of the last
 };
 
-std::unique_ptr<CpuRowProduct> fastest(const Products& products) {
-  if (products.count == 1) {
-    if (products.dtype == DType::bf16 &&
-        is_worth_tiles(products.rows, products.columns, products.steps)) {
-      return std::make_unique<TileRows>(products);
-    }
-    auto packed = PackedProducts::of(products.dtype, products.a, products.b);
-    if (packed != nullptr) return std::make_unique<PackedRows>(std::move(packed));
+// Null where b is not packed.
+std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
+  if (products.count != 1) return nullptr;
+  if (products.dtype == DType::bf16 &&
+      is_worth_tiles(products.rows, products.columns, products.steps)) {
+    return std::make_unique<TileRows>(products, b_dtype);
   }
-  return std::make_unique<SingleRows>(products);
+  auto made = PackedProducts::of(products.dtype, products.a, products.b, b_dtype);
+  return made == nullptr ? nullptr : std::make_unique<PackedRows>(std::move(made));
 }
 
 }  // namespace
@@ -141,14 +140,18 @@ std::unique_ptr<RowProduct> compile::row_product(const Array& a, const Array& b)
   // What the library does not take as it lies is copied.
   if (!fits_library(products.a)) return row_product(a.copy(), b);
   if (!fits_library(products.b)) return row_product(a, b.copy());
-  auto made = fastest(products);
+  std::unique_ptr<CpuRowProduct> made = packed(products, b.dtype());
+  if (made == nullptr) {
+    if (b.dtype() != a.dtype()) return row_product(a, b.converted(a.dtype()));
+    made = std::make_unique<SingleRows>(products);
+  }
   made->keep(a, b);
   return made;
 }
 
 Array compile::whole_product(const Array& a, const Array& b, Array place) {
   if (!place) place = Array::empty(a.dtype(), sizes_of_product(a.layout(), b.layout()));
-  matmul(a, b, place);
+  matmul(a, b.converted(a.dtype()), place);
   return place;
 }
 

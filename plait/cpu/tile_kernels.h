@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "plait/core/dtype.h"
 #include "plait/cpu/matrix.h"
 
 namespace plait {
@@ -16,8 +17,8 @@ constexpr int64_t kTileBytes = 1024;
 struct TileKernels {
   // A panel of rows of a, of up to kTilePanel: for each 32 steps the tiles of both halves.
   void (*pack_rows)(const Matrix& a, std::byte* packed);
-  // A panel of columns of b, likewise; pairs of steps lie side by side.
-  void (*pack_columns)(const Matrix& b, std::byte* packed);
+  // A panel of columns of b, likewise; pairs of steps lie side by side. f32 is rounded.
+  void (*pack_columns)(const Matrix& b, DType dtype, std::byte* packed);
   // The rows of several panels of a times one panel of b, into out. `sums` has room for as many
   // f32, kTilePanel a row. A large result passes the caches by, which are for the operands.
   void (*multiply)(const std::byte* a, const std::byte* b, int64_t steps, float* sums,

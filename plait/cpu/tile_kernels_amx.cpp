@@ -48,8 +48,28 @@ void transpose(__m512i* rows) {
   }
 }
 
+// What is packed: the rows of a, or the columns of b.
+struct Source {
+  Matrix matrix;
+  bool is_float = false;  // f32, which is rounded
+
+  const std::byte* at(int64_t row, int64_t column) const {
+    const int64_t place = row * matrix.row_stride + column * matrix.column_stride;
+    return matrix.data + place * (is_float ? 4 : 2);
+  }
+  // Elements side by side; 0 where the mask says so.
+  __m512i load(const std::byte* from, __mmask32 there) const {
+    if (!is_float) return _mm512_maskz_loadu_epi16(there, from);
+    const __m512 low = _mm512_maskz_loadu_ps(static_cast<__mmask16>(there), from);
+    const __m512 high = _mm512_maskz_loadu_ps(static_cast<__mmask16>(there >> 16), from + 64);
+    const __m512bh rounded = _mm512_cvtne2ps_pbh(high, low);
+    return reinterpret_cast<const __m512i&>(rounded);
+  }
+};
+
 // One packed element after the other, for strides of any kind.
-void pack_singly(const Matrix& m, int64_t tile, bool in_pairs, std::byte* to) {
+void pack_singly(const Source& source, int64_t tile, bool in_pairs, std::byte* to) {
+  const Matrix& m = source.matrix;
   std::memset(to, 0, 2 * kTileBytes);
   const int64_t first = tile * kTilePanel, steps = std::min(kTilePanel, m.columns - first);
   for (int64_t row = 0; row < m.rows; ++row) {
@@ -57,30 +77,30 @@ void pack_singly(const Matrix& m, int64_t tile, bool in_pairs, std::byte* to) {
       const int64_t within = row % kTileRows;
       const int64_t place =
           in_pairs ? k / 2 * kRowBytes + within * 4 + k % 2 * 2 : within * kRowBytes + k * 2;
-      std::memcpy(to + row / kTileRows * kTileBytes + place,
-                  m.data + (row * m.row_stride + (first + k) * m.column_stride) * 2, 2);
+      const __m512i element = source.load(source.at(row, first + k), 1);
+      std::memcpy(to + row / kTileRows * kTileBytes + place, &element, 2);
     }
   }
 }
 
 // Two tiles with the rows as they lie: those of each are the matrix's.
-void load_rows(const Matrix& m, int64_t tile, __m512i (&rows)[32]) {
+void load_rows(const Source& source, int64_t tile, __m512i (&rows)[32]) {
+  const Matrix& m = source.matrix;
   const int64_t first = tile * kTilePanel;
   const __mmask32 there = first_of_32(m.columns - first);
   for (int64_t i = 0; i < kTilePanel; ++i) {
-    rows[i] = i < m.rows ? _mm512_maskz_loadu_epi16(there, m.data + (i * m.row_stride + first) * 2)
-                         : _mm512_setzero_si512();
+    rows[i] = i < m.rows ? source.load(source.at(i, first), there) : _mm512_setzero_si512();
   }
 }
 
 // Two tiles with pairs of steps side by side, of a matrix whose steps lie apart: steps 2p and
 // 2p + 1 of 32 rows are zipped.
-void load_pairs(const Matrix& m, int64_t tile, __m512i (&rows)[32]) {
+void load_pairs(const Source& source, int64_t tile, __m512i (&rows)[32]) {
+  const Matrix& m = source.matrix;
   const int64_t first = tile * kTilePanel;
   const __mmask32 there = first_of_32(m.rows);
   const auto step = [&](int64_t k) {
-    return k < m.columns ? _mm512_maskz_loadu_epi16(there, m.data + k * m.column_stride * 2)
-                         : _mm512_setzero_si512();
+    return k < m.columns ? source.load(source.at(0, k), there) : _mm512_setzero_si512();
   };
   const __m512i low = _mm512_set_epi64(11, 10, 3, 2, 9, 8, 1, 0);
   const __m512i high = _mm512_set_epi64(15, 14, 7, 6, 13, 12, 5, 4);
@@ -92,18 +112,18 @@ void load_pairs(const Matrix& m, int64_t tile, __m512i (&rows)[32]) {
   }
 }
 
-// The rows of m are those of a, or the columns of b.
-void pack(const Matrix& m, bool in_pairs, std::byte* to) {
+void pack(const Source& source, bool in_pairs, std::byte* to) {
+  const Matrix& m = source.matrix;
   for (int64_t tile = 0; tile < tiles_of(m.columns); ++tile, to += 2 * kTileBytes) {
     __m512i rows[32];
     bool is_in_pairs = false;
     if (m.column_stride == 1) {
-      load_rows(m, tile, rows);
+      load_rows(source, tile, rows);
     } else if (m.row_stride == 1) {
-      load_pairs(m, tile, rows);
+      load_pairs(source, tile, rows);
       is_in_pairs = true;
     } else {
-      pack_singly(m, tile, in_pairs, to);
+      pack_singly(source, tile, in_pairs, to);
       continue;
     }
     if (is_in_pairs != in_pairs) {
@@ -114,8 +134,10 @@ void pack(const Matrix& m, bool in_pairs, std::byte* to) {
   }
 }
 
-void pack_rows(const Matrix& a, std::byte* packed) { pack(a, false, packed); }
-void pack_columns(const Matrix& b, std::byte* packed) { pack(b.transposed(), true, packed); }
+void pack_rows(const Matrix& a, std::byte* packed) { pack({a}, false, packed); }
+void pack_columns(const Matrix& b, DType dtype, std::byte* packed) {
+  pack({b.transposed(), dtype == DType::f32}, true, packed);
+}
 
 struct alignas(64) TileConfiguration {
   uint8_t palette = 1, start_row = 0, reserved[14] = {};

@@ -19,7 +19,7 @@ constexpr int64_t kCachedBytes = 1 << 21;  // of a result that is not too large 
 int64_t TileProduct::Blocks::count() const { return quotient_up(whole, size); }
 int64_t TileProduct::Blocks::size_of(int64_t i) const { return std::min(size, whole - i * size); }
 
-TileProduct::TileProduct(const Matrix& a, const Matrix& b)
+TileProduct::TileProduct(const Matrix& a, const Matrix& b, DType b_dtype)
     : a_(a),
       b_(b),
       panel_bytes_(quotient_up(a.columns, kTilePanel) * 2 * kTileBytes),
@@ -28,8 +28,9 @@ TileProduct::TileProduct(const Matrix& a, const Matrix& b)
       packed_b_(Buffer::allocate(panels_.count() * panel_bytes_)) {
   parallel_for(panels_.count(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
-      const Matrix panel = b_.block(0, i * kTilePanel, b_.rows, panels_.size_of(i), kElement);
-      tile_kernels()->pack_columns(panel, packed_b_.data() + i * panel_bytes_);
+      const Matrix panel =
+          b_.block(0, i * kTilePanel, b_.rows, panels_.size_of(i), size_of(b_dtype));
+      tile_kernels()->pack_columns(panel, b_dtype, packed_b_.data() + i * panel_bytes_);
     }
   });
 }

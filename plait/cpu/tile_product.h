@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "plait/core/dtype.h"
 #include "plait/cpu/matrix.h"
 #include "plait/tensor/buffer.h"
 
@@ -11,11 +12,11 @@ namespace plait {
 // Whether there are tile units, and copying the operands costs less than they give.
 bool is_worth_tiles(int64_t rows, int64_t columns, int64_t steps);
 
-// Products of the rows of a, in blocks, with b, which is packed at first; both are read fast where
-// one of their strides is 1.
+// Products of the rows of a, in blocks, with b, which is packed at first, and rounded if it is f32;
+// both are read fast where one of their strides is 1.
 class TileProduct {
  public:
-  TileProduct(const Matrix& a, const Matrix& b);
+  TileProduct(const Matrix& a, const Matrix& b, DType b_dtype = DType::bf16);
 
   int64_t row_blocks() const { return rows_.count(); }
   int64_t first_row(int64_t block) const;

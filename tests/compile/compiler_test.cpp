@@ -287,6 +287,38 @@ TEST(Products, OneProgramForEverySize) {
   }
 }
 
+// Weights of f32 meet what is narrower, the right way round and turned: they are rounded as they
+// are packed.
+TEST(Products, WeightsAreRoundedOnTheWay) {
+  const auto f = [](const Tensor& x, const Tensor& weight) {
+    const Tensor narrow = astype(weight, DType::bf16);
+    const Tensor y = astype(matmul(x, narrow), DType::f32) * 0.5;
+    return astype(matmul(astype(y, DType::bf16), matrix_transpose(narrow)), DType::f32) + 1.;
+  };
+  for (const auto& [rows, steps, columns] :
+       {std::array<int64_t, 3>{500, 384, 400}, {300, 64, 96}, {5, 6, 7}, {400, 129, 333}}) {
+    const Tensor x = numbers({rows, steps}, 1, DType::bf16), weight = numbers({steps, columns}, 2);
+    const ir::Program program = trace(f)(x, weight).program;
+    expect_as_evaluated(program, {x, weight}, 2e-2);
+    if (kernel_compiler() == nullptr) continue;
+    const Compiled compiled(program);
+    EXPECT_EQ(steps_of(compiled, Step::Kind::primitive), 0u) << compiled.plan().text();
+    EXPECT_EQ(kernels_of(compiled), 2u) << compiled.plan().text();
+  }
+}
+
+// Of weights that others read as well, on either side.
+TEST(Products, WeightsThatOthersReadToo) {
+  const auto f = [](const Tensor& weight) {
+    const Tensor narrow = astype(weight, DType::bf16);
+    return std::vector<Tensor>{astype(matmul(narrow, narrow), DType::f32) + weight,
+                               matmul(narrow, narrow) + narrow * 2.,
+                               astype(matmul(narrow, narrow), DType::f32) * 2., narrow};
+  };
+  const Tensor weight = numbers({160, 160}, 2);
+  expect_as_evaluated(trace(f)(weight).program, {weight}, 2e-2);
+}
+
 // A kernel that needs the product by way of another one cannot go along.
 TEST(Products, NothingWaitsForItself) {
   const auto f = [](const Tensor& x, const Tensor& weight) {

@@ -219,6 +219,31 @@ TEST(RowProducts, OfEveryKind) {
   }
 }
 
+// f32 on the right is rounded as it is packed, to the bits that converting gives.
+TEST(RowProducts, RoundTheRightHandSide) {
+  for (const auto [rows, steps, columns] :
+       {Extents{400, 129, 1300}, Extents{130, 200, 65}, Extents{700, 300, 260}}) {
+    const Array a = random_array(DType::bf16, {rows, steps}, 1);
+    const Array b = random_array(DType::f32, {steps, columns}, 2);
+    for (const Order order : kOrders) {
+      const auto rounding = compile::row_product(a, reordered(b, order));
+      const auto rounded = compile::row_product(a, reordered(b, order).converted(DType::bf16));
+      ASSERT_NE(rounding, nullptr);
+      Array results[2];
+      for (const auto* each : {&rounding, &rounded}) {
+        Array& out = results[each == &rounded ? 1 : 0];
+        out = Array::empty(DType::bf16, {rows, columns});
+        for (int64_t block = 0; block < (*each)->blocks(); ++block) {
+          (*each)->compute(block, out.writable_data() + (*each)->rows(block).first * columns * 2);
+        }
+      }
+      EXPECT_EQ(std::memcmp(results[0].data(), results[1].data(),
+                            static_cast<size_t>(rows * columns * 2)),
+                0);
+    }
+  }
+}
+
 TEST(Matmul, BatchesBroadcast) {
   struct Case {
     Sizes a, b, out;
