@@ -1,14 +1,17 @@
 #include "plait/cpu/object_cache.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <span>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/stat.h>
@@ -19,6 +22,8 @@
 
 namespace plait::cpu {
 namespace {
+
+namespace fs = std::filesystem;
 
 constexpr std::string_view kMagic = "plait object 1\n";
 constexpr size_t kMostBytes = size_t{1} << 28;
@@ -65,10 +70,10 @@ void warn_once(const std::string& folder, std::string_view why) {
 
 bool is_usable(const std::string& folder) {
   std::error_code error;
-  if (!std::filesystem::is_directory(folder, error)) {
-    std::filesystem::create_directories(folder, error);
+  if (!fs::is_directory(folder, error)) {
+    fs::create_directories(folder, error);
     if (!error) {
-      std::filesystem::permissions(folder, std::filesystem::perms::owner_all, error);
+      fs::permissions(folder, fs::perms::owner_all, error);
     }
     if (error) {
       warn_once(folder, error.message());
@@ -130,12 +135,41 @@ std::optional<CachedObject> read_cached_object(const Hash128& key) {
   }
   const auto bytes = std::as_bytes(std::span(content).subspan(header.names_length));
   object.bytes.assign(bytes.begin(), bytes.end());
+  std::error_code ignored;  // trimming goes by when it was last used
+  fs::last_write_time(path_of(folder, key), fs::file_time_type::clock::now(), ignored);
   return object;
+}
+
+void trim_object_cache(int64_t most_bytes) {
+  struct File {
+    fs::file_time_type used;
+    int64_t bytes;
+    fs::path path;
+  };
+  std::vector<File> files;
+  int64_t all = 0;
+  std::error_code error;  // of files that another process has just removed
+  for (fs::directory_iterator i(object_cache_folder(), error), end; !error && i != end;
+       i.increment(error)) {
+    std::error_code gone;
+    const File file{i->last_write_time(gone), static_cast<int64_t>(i->file_size(gone)), i->path()};
+    if (gone) continue;
+    files.push_back(file);
+    all += file.bytes;
+  }
+  std::ranges::sort(files, {}, &File::used);
+  for (const File& file : files) {
+    if (all <= most_bytes) return;
+    fs::remove(file.path, error);
+    all -= file.bytes;
+  }
 }
 
 void write_cached_object(const Hash128& key, const CachedObject& object) {
   const std::string folder = object_cache_folder();
   if (folder.empty() || !is_usable(folder)) return;
+  static std::once_flag trimmed;
+  std::call_once(trimmed, [] { trim_object_cache(kMostCachedBytes); });
   static std::atomic<uint64_t> number = 0;
   const std::string path = path_of(folder, key);
   const std::string temporary = fmt::format("{}.{}.{}", path, ::getpid(), number++);
@@ -144,11 +178,11 @@ void write_cached_object(const Hash128& key, const CachedObject& object) {
   content.append(reinterpret_cast<const char*>(object.bytes.data()), object.bytes.size());
   std::error_code error;
   if (write_file(temporary, header_of(key, content, names.size()), content)) {
-    std::filesystem::rename(temporary, path, error);
+    fs::rename(temporary, path, error);
     if (!error) return;
   }
   warn_once(folder, error ? error.message() : "it cannot be written to");
-  std::filesystem::remove(temporary, error);
+  fs::remove(temporary, error);
 }
 
 }  // namespace plait::cpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,5 +24,10 @@ std::string object_cache_folder();
 std::optional<CachedObject> read_cached_object(const Hash128& key);
 // A folder that cannot be written to is a line in the log.
 void write_cached_object(const Hash128& key, const CachedObject& object);
+
+// Removes what was longest not used, until at most so many bytes are left. A process does so when
+// it first writes, of more than kMostCachedBytes.
+inline constexpr int64_t kMostCachedBytes = int64_t{1} << 30;
+void trim_object_cache(int64_t most_bytes);
 
 }  // namespace plait::cpu

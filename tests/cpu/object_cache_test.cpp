@@ -1,6 +1,7 @@
 // Compiled objects are kept from one process to the next, and damage to what is kept is noticed.
 #include "plait/cpu/object_cache.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -132,6 +133,22 @@ TEST_F(ObjectCache, RefusesFoldersOfOthers) {
   EXPECT_FALSE(read_cached_object(kKey));
   fs::permissions(folder_, fs::perms::others_write, fs::perm_options::remove);
   EXPECT_TRUE(read_cached_object(kKey));
+}
+
+TEST_F(ObjectCache, KeepsWhatWasUsedLast) {
+  const auto key = [](int number) { return hash_of(fmt::format("object {}", number)); };
+  const auto age = [&](int number, std::chrono::hours hours) {
+    fs::last_write_time(folder_ + "/" + key(number).text() + ".o",
+                        fs::file_time_type::clock::now() - hours);
+  };
+  for (int i = 0; i < 4; ++i) write_cached_object(key(i), sample(1000));
+  for (int i = 0; i < 4; ++i) age(i, std::chrono::hours(10 - i));
+  EXPECT_TRUE(read_cached_object(key(0)));  // was the oldest
+  cpu::trim_object_cache(2500);
+  EXPECT_TRUE(read_cached_object(key(0)));
+  EXPECT_FALSE(read_cached_object(key(1)));
+  EXPECT_FALSE(read_cached_object(key(2)));
+  EXPECT_TRUE(read_cached_object(key(3)));
 }
 
 TEST_F(ObjectCache, IsReadAndWrittenAtOnce) {
