@@ -1,6 +1,5 @@
 #include "plait/compile/compiler.h"
 
-#include "plait/compile/pass.h"
 #include "plait/ir/value_check.h"
 #include "plait/ops/declare.h"
 #include "plait/tensor/machine.h"
@@ -33,7 +32,8 @@ ir::Value value_of(Tensor tensor) {
 
 Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
   register_all();
-  const ir::Program optimized_program = optimized(with_tapes(program), options.makes_kernels);
+  const ir::Program optimized_program =
+      optimized(with_tapes(program), options.makes_kernels, options.observer);
   reads_ = parameters_read(optimized_program.entry());
   loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program));
 }
@@ -49,20 +49,27 @@ std::vector<Tensor> Compiled::run_given(std::vector<Tensor> arguments,
   values.reserve(arguments.size());
   for (Tensor& argument : arguments) values.push_back(value_of(std::move(argument)));
   arguments.clear();
-  const ir::Program& program = plan().program;
-  std::vector<int64_t> sizes;
-  if (!program.entry().signature().size_parameters.empty()) {
-    TensorMachine machine;
-    sizes = ir::sizes_on_entry(program, program.entry(), machine, values, {});
-  }
-  ExecutionResults given = execute(*loaded_, sizes, std::move(values), options);
-  const std::vector<ir::Type>& types = program.entry().signature().results;
+  const ir::Signature& signature = plan().program.entry().signature();
+  ExecutionResults given = signature.size_parameters.empty()
+                               ? execute(*loaded_, {}, std::move(values), options)
+                               : run_values(std::move(values), {}, options);
+  const std::vector<ir::Type>& types = signature.results;
   std::vector<Tensor> results;
   results.reserve(types.size());
   for (size_t i = 0; i < types.size(); ++i) {
     results.push_back(TensorMachine::tensor_of(std::move(given.values[i]), types[i]));
   }
   return results;
+}
+
+ExecutionResults Compiled::run_values(std::vector<ir::Value> arguments,
+                                      const SymbolMap<int64_t>& known,
+                                      const ExecutionOptions& options) const {
+  const ir::Program& program = plan().program;
+  TensorMachine machine;
+  const std::vector<int64_t> sizes =
+      ir::sizes_on_entry(program, program.entry(), machine, arguments, known);
+  return execute(*loaded_, sizes, std::move(arguments), options);
 }
 
 }  // namespace compile
