@@ -91,7 +91,7 @@ def limit_memory():
 def notices(room, filter_, damaged=""):
     """How the tests notice; None where they pass. Random ones try the same each time. Code that a damaged generator
     makes is not kept."""
-    environment = dict(os.environ, RC_PARAMS="seed=1", PLAIT_VERIFY="on", GTEST_FAIL_FAST="1",
+    environment = dict(os.environ, RC_PARAMS="seed=1 max_success=600", PLAIT_VERIFY="on", GTEST_FAIL_FAST="1",
                        PLAIT_CACHE="off" if damaged.startswith("plait/cpu/") else str(BUILD / "test_cache"))
     command = [BUILD / "tests" / room.target, f"--gtest_filter={filter_}", "--gtest_brief=1"]
     try:

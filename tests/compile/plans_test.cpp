@@ -125,18 +125,19 @@ TEST(Loops, WhatAnInnerLoopReadsStaysUntilItEnds) {
   expect_traced_as_evaluated(f, {numbers({3, 3}, 1), numbers({4, 3, 3}, 2)}, 1e-4);
 }
 
-// Slices of what lies in the frame are carried on.
+// Slices of what lies in the frame are carried on, and out of the loop.
 TEST(Loops, SlicesKeepWhatTheyAreOf) {
   const auto f = [](const Tensors& x) {
-    const Tensor all = matmul(x[0], x[0]);
-    const auto body = [](const Tensor& carry, const Tensor& slice) {
-      const Tensor product = matmul(carry, carry), other = matmul(product, carry);
-      return std::pair(tanh(other), sum(product, 0) + reshape(slice, {4}) * 2.);
+    const auto body = [](const std::vector<Tensor>& carries, const Tensor& slice) {
+      const Tensor product = matmul(carries[0], carries[0]);
+      return std::pair(std::vector<Tensor>{tanh(product), slice}, sum(product, 0) + carries[1]);
     };
-    const auto [last, rows] = scan(body, x[1], all);
-    return std::vector<Tensor>{last, matmul(rows, last)};
+    const std::vector<Tensor> initial{x[1], x[2]};
+    const auto [last, rows] = scan(body, initial, matmul(x[0], x[0]));
+    const Tensor product = matmul(rows, last[0]), more = matmul(product, product);
+    return std::vector<Tensor>{matmul(more, product) + last[1], last[1] * 2.};
   };
-  expect_traced_as_evaluated(f, {numbers({4, 4}, 1), numbers({4, 4}, 2)}, 1e-4);
+  expect_traced_as_evaluated(f, {numbers({4, 4}, 1), numbers({4, 4}, 2), numbers({4}, 3)}, 1e-4);
 }
 
 // ---- Memory.
