@@ -8,7 +8,7 @@ STEP := . scripts/common.sh && step
 PACKAGES := $(STEP) 'Debian packages' scripts/setup.sh
 PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_environment.sh
 
-.PHONY: help demo test build bench sabotage format lint tidy asan tsan clang bare fuzz fresh check-all install docs clean
+.PHONY: help demo test build bench sabotage format lint tidy asan tsan clang no-llvm bare fuzz fresh check-all install docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -63,6 +63,11 @@ clang: ## run the tests built by clang
 	@$(PYTHON_PACKAGES)
 	@scripts/test.sh clang
 
+no-llvm: ## run the tests of a build that generates no code
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/test.sh no-llvm
+
 bare: ## run the tests of a build that uses only what scripts/carry.sh copied
 	@$(PACKAGES) build test carry
 	@$(PYTHON_PACKAGES)
@@ -78,7 +83,7 @@ fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
 	@scripts/fresh.sh
 
 check-all: ## run the tests, the checks and every variant of the build
-	@scripts/check.sh test lint tidy asan tsan clang bare fuzz
+	@scripts/check.sh test lint tidy asan tsan clang no-llvm bare fuzz
 
 install: build ## install to PREFIX (/usr/local)
 	@$(STEP) 'Installing to $(PREFIX)' cmake --install build/release --prefix '$(PREFIX)'

@@ -123,10 +123,11 @@ class FramePlacer {
     busy_.erase(busy_.begin());
   }
 
-  // The result may lie where an operand does that is read last here.
+  // The result may lie where an operand does that is read last here, unless another operand looks
+  // at the same memory otherwise.
   bool overwrites(uint32_t at, size_t result) {
     const Step& step = function_.steps[at];
-    if (step.kind != Step::Kind::kernel) return false;
+    if (step.kind != Step::Kind::kernel || looks_at_others(step)) return false;
     for (const auto& overwrite : kernels_[step.kernel].overwrites) {
       if (overwrite.result != result) continue;
       const Register from = step.operands[overwrite.operand], to = step.results[result];
@@ -140,6 +141,12 @@ class FramePlacer {
       return true;
     }
     return false;
+  }
+
+  bool looks_at_others(const Step& step) const {
+    return std::ranges::any_of(step.operands, [&](Register r) {
+      return function_.registers[r].storage == Storage::looked_at;
+    });
   }
 
   const PlannedFunction& function_;

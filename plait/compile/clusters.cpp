@@ -38,6 +38,7 @@ class Clustering {
     for (const Instruction instruction : function_.instructions()) {
       if (can_be_computed(instruction)) place(instruction);
     }
+    for (uint32_t i = 0; i < groups_.size(); ++i) take_product(i);
     std::vector<Cluster> clusters;
     for (const auto& group : groups_) {
       if (group.size() >= 2) clusters.push_back({group, results_of(group)});
@@ -113,22 +114,23 @@ class Clustering {
     seen.assign(function_.size(), false);
     for (const uint32_t member : group) seen[member] = true;
     std::vector<uint32_t> waiting;
-    const auto add = [&](std::span<const uint32_t> node, bool is_start) {
+    const auto add_producers = [&](std::span<const uint32_t> node) {
+      bool has_other = false;
       for (const uint32_t from : producers(node)) {
         const bool is_other = std::ranges::binary_search(other, from);
-        if (is_other && !is_start) return true;
+        has_other = has_other || is_other;
         if (is_other || seen[from] || latest_needed(from) < other.front()) continue;
         for (const uint32_t member : node_of(from)) seen[member] = true;
         waiting.push_back(from);
       }
-      return false;
+      return has_other;
     };
-    if (add(group, true)) return true;
+    add_producers(group);  // may need the other one directly
     for (size_t visited = 0; !waiting.empty(); ++visited) {
       if (visited == kMostVisited) return true;
       const uint32_t next = waiting.back();
       waiting.pop_back();
-      if (add(node_of(next), false)) return true;
+      if (add_producers(node_of(next))) return true;
     }
     return false;
   }
@@ -155,10 +157,17 @@ class Clustering {
 
   std::vector<ValueId> results_of(const Group& group) const {
     std::vector<ValueId> results;
+    std::optional<ValueId> of_product;
     for (const uint32_t member : group) {
-      const ValueId result = function_.instruction(member).result();
-      if (is_used_outside(result, group)) results.push_back(result);
+      const Instruction instruction = function_.instruction(member);
+      if (!is_used_outside(instruction.result(), group)) continue;
+      if (roles_.of(instruction) == Role::product) {
+        of_product = instruction.result();
+      } else {
+        results.push_back(instruction.result());
+      }
     }
+    if (of_product) results.push_back(*of_product);  // behind those of the loops
     return results;
   }
 
@@ -222,6 +231,51 @@ class Clustering {
     for (uint32_t i = group.front(); i < group.back(); ++i) {
       reach_[i] = std::max(reach_[i], group.back());
     }
+  }
+
+  // ---- Products, along whose rows a group may go.
+
+  void take_product(uint32_t number) {
+    const Group& group = groups_[number];
+    if (group.empty()) return;
+    const std::vector<ValueId> results = results_of(group);
+    const auto region = nest_of(Region{roles_, group, results});
+    for (const ValueId parameter : region->parameters) {
+      const auto product = function_.definition(parameter);
+      if (!product || roles_.of(*product) != Role::product) continue;
+      if (group_of_[product->index()] != kNone || !can_go_along(*region, group, *product)) continue;
+      Group both(group);
+      both.insert(std::ranges::lower_bound(both, product->index()), product->index());
+      settle(number, both);
+      return;
+    }
+  }
+
+  bool can_go_along(const RegionNest& region, const Group& group,
+                    const Instruction& product) const {
+    const Group alone{product.index()};
+    if (!goes_along(region, product) || needs_through_others(group, alone)) return false;
+    // Its operands come from outside: what the group looks at otherwise is a part of the kernel.
+    for (const ValueId operand : product.operands()) {
+      const auto from = function_.definition(operand);
+      if (!from) continue;
+      if (roles_.of(*from) == Role::number || is_looked_through(operand, group)) return false;
+    }
+    return true;
+  }
+
+  bool is_looked_through(ValueId look, const Group& group) const {
+    for (const uint32_t member : group) {
+      for (ValueId value : function_.instruction(member).operands()) {
+        auto from = function_.definition(value);
+        while (from && roles_.of(*from) == Role::look) {
+          if (value == look) return true;
+          value = from->operands()[0];
+          from = function_.definition(value);
+        }
+      }
+    }
+    return false;
   }
 
   const ir::Function& function_;

@@ -155,9 +155,7 @@ std::string Difference::text() const {
 
 std::optional<Difference> compare(const ir::Program& program, std::span<const Tensor> arguments,
                                   const CompareOptions& options) {
-  std::vector<ir::Value> values;
-  for (const Tensor& argument : arguments) values.push_back(TensorMachine::value_of(argument));
-  return compare(program, values, options);
+  return compare(program, values_of({arguments.begin(), arguments.end()}), options);
 }
 
 std::optional<Difference> compare(const ir::Program& program,

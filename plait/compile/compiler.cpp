@@ -22,12 +22,6 @@ std::vector<bool> parameters_read(const ir::Function& function) {
   return reads;
 }
 
-ir::Value value_of(Tensor tensor) {
-  if (!tensor) return {};
-  return tensor.is_array() ? TensorMachine::value_of(std::move(tensor).take_array())
-                           : TensorMachine::value_of(tensor);
-}
-
 }  // namespace
 
 Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
@@ -45,21 +39,12 @@ std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments,
 
 std::vector<Tensor> Compiled::run_given(std::vector<Tensor> arguments,
                                         const ExecutionOptions& options) const {
-  std::vector<ir::Value> values;
-  values.reserve(arguments.size());
-  for (Tensor& argument : arguments) values.push_back(value_of(std::move(argument)));
-  arguments.clear();
-  const ir::Signature& signature = plan().program.entry().signature();
-  ExecutionResults given = signature.size_parameters.empty()
+  std::vector<ir::Value> values = values_of(std::move(arguments));
+  const ir::Program& program = plan().program;
+  ExecutionResults given = program.entry().signature().size_parameters.empty()
                                ? execute(*loaded_, {}, std::move(values), options)
                                : run_values(std::move(values), {}, options);
-  const std::vector<ir::Type>& types = signature.results;
-  std::vector<Tensor> results;
-  results.reserve(types.size());
-  for (size_t i = 0; i < types.size(); ++i) {
-    results.push_back(TensorMachine::tensor_of(std::move(given.values[i]), types[i]));
-  }
-  return results;
+  return tensors_of(program, std::move(given.values));
 }
 
 ExecutionResults Compiled::run_values(std::vector<ir::Value> arguments,

@@ -277,7 +277,10 @@ class Execution {
     std::vector<Array> given(step.operands.size());
     for (size_t i = 0; i < given.size(); ++i) {
       Value value = operand(step, i);
-      given[i] = array_of(value).contiguous();
+      given[i] = array_of(value);
+    }
+    for (const uint32_t parameter : kernel.parameters) {
+      if (parameter < given.size()) given[parameter] = given[parameter].contiguous();
     }
     std::vector<Array> results(step.results.size());
     std::vector<std::byte*> places;
@@ -291,12 +294,36 @@ class Execution {
       dtypes.push_back(results[i].dtype());
     }
     std::vector<const std::byte*> read;
-    for (const uint32_t parameter : kernel.parameters) read.push_back(given[parameter].data());
-    run_kernel(kernel, sizes.kernel, read, places, counts, dtypes);
+    for (const uint32_t parameter : kernel.parameters) {
+      read.push_back(parameter < given.size() ? given[parameter].data() : nullptr);
+    }
+    if (kernel.product) {
+      run_with_product(kernel, sizes.kernel, given, read, results, places, counts, dtypes);
+    } else {
+      run_kernel(kernel, sizes.kernel, read, places, counts, dtypes);
+    }
     given.clear();
     for (size_t i = 0; i < results.size(); ++i) {
       cell(step.results[i]) = TensorMachine::value_of(std::move(results[i]));
     }
+  }
+
+  // The kernel along with the rows of its product, or behind the whole of that.
+  static void run_with_product(const PlannedKernel& kernel, const KernelSizes& sizes,
+                               std::span<const Array> given, std::vector<const std::byte*>& read,
+                               std::span<Array> results, std::span<std::byte* const> places,
+                               std::span<const int64_t> counts, std::span<const DType> dtypes) {
+    const PlannedKernel::Product& planned = *kernel.product;
+    const Array &a = given[planned.a], &b = given[planned.b];
+    const auto product = row_product(a, b);
+    const ProductRun along{product.get(), b.sizes()[b.rank() - 1],
+                           planned.is_result ? places.back() : nullptr};
+    if (product != nullptr && can_go_along(kernel, along)) {
+      return run_kernel(kernel, sizes, read, places, counts, dtypes, &along);
+    }
+    const Array whole = whole_product(a, b, planned.is_result ? results.back() : Array());
+    read[planned.parameter] = whole.data();
+    run_kernel(kernel, sizes, read, places, counts, dtypes);
   }
 
   // The memory of an operand that nobody else has, where the result may overwrite it; or new.

@@ -1,7 +1,10 @@
-// What kernels can be made of takes the place of operations on rows: softmax, standardisation, sums
-// of squares. Their rules say how (Rules::in_parts).
+// What kernels can be made of takes the place of operations on rows (softmax, standardisation, sums
+// of squares) and of concatenations. Their rules say how (Rules::in_parts).
+#include <algorithm>
+
 #include "plait/compile/kernel_compiler.h"
 #include "plait/compile/pass.h"
+#include "plait/compile/region.h"
 #include "plait/ir/copy.h"
 #include "plait/tensor/rules.h"
 #include "plait/tensor/trace.h"
@@ -15,6 +18,15 @@ bool has_parts(const Instruction& instruction) {
   const Rules* const rules = find_rules(instruction.primitive());
   return rules != nullptr && rules->in_parts != nullptr &&
          kernel_compiler()->holds(instruction.operand_type(0).dtype());
+}
+
+// What moves elements only is best copied where no kernel goes on with them.
+bool is_worth_it(const Instruction& instruction, std::span<const Instruction> users) {
+  if (instruction.primitive().name != "concat") return true;
+  return std::ranges::any_of(users, [](const Instruction& user) {
+    const Role role = role_of(user);
+    return role == Role::pointwise || role == Role::reduction || has_parts(user);
+  });
 }
 
 // The parts as a function of the operands; null where they are not worth it.
@@ -48,6 +60,10 @@ void splice(const ir::Function& parts, const Instruction& instruction, ir::Copie
 
 std::shared_ptr<const ir::Function> expanded_function(const ir::Function& function,
                                                       const ir::Declarations& declarations) {
+  std::vector<std::vector<Instruction>> users(function.value_count());
+  for (const Instruction instruction : function.instructions()) {
+    for (const ir::ValueId operand : instruction.operands()) users[operand].push_back(instruction);
+  }
   bool is_changed = false;
   ir::FunctionBuilder builder(function.name(), declarations);
   builder.declare(function.signature(), ir::parameter_labels(function));
@@ -55,7 +71,9 @@ std::shared_ptr<const ir::Function> expanded_function(const ir::Function& functi
   ir::Copier copier(function, builder);
   copier.set_parameters();
   for (const Instruction instruction : function.instructions()) {
-    const auto parts = has_parts(instruction) ? parts_of(instruction) : nullptr;
+    const bool is_expanded =
+        has_parts(instruction) && is_worth_it(instruction, users[instruction.result()]);
+    const auto parts = is_expanded ? parts_of(instruction) : nullptr;
     if (parts == nullptr) {
       copier.copy(instruction);
       continue;

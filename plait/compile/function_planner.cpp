@@ -249,7 +249,9 @@ void FunctionPlanner::add_branches(Body& body, const Instruction& instruction) {
 
 // ---- Loops.
 
-void FunctionPlanner::end_loop(PlannedFunction::Loop loop) {
+void FunctionPlanner::end_loop(PlannedFunction::Loop loop, uint32_t leaving) {
+  emit({.kind = Step::Kind::jump, .target = loop.begin});
+  planned_.steps[leaving].target = here();
   loop.end = here();
   emit({.kind = Step::Kind::drop});  // filled in when it is known what lived through the loop
   planned_.loops.push_back(std::move(loop));
@@ -290,12 +292,8 @@ void FunctionPlanner::add_while(Body& body, const Instruction& instruction) {
     step_sizes.dims = next.sizes;
     emit(std::move(step_sizes));
   }
-  Step back = step(body, instruction, Step::Kind::jump);
-  back.target = loop.begin;
-  emit(std::move(back));
-  planned_.steps[out_at].target = here();
   set_results(body, instruction, carries);
-  end_loop(std::move(loop));
+  end_loop(std::move(loop), out_at);
 }
 
 void FunctionPlanner::add_scan(Body& body, const Instruction& instruction) {
@@ -344,12 +342,8 @@ void FunctionPlanner::add_scan(Body& body, const Instruction& instruction) {
   emit(std::move(put));
   loop.moves = here();
   move({next.values.begin(), next.values.begin() + carried}, carries, instruction.location(), true);
-  Step back = step(body, instruction, Step::Kind::jump);
-  back.target = loop.begin;
-  emit(std::move(back));
-  planned_.steps[slices_at].target = here();
   set_results(body, instruction, results);
-  end_loop(std::move(loop));
+  end_loop(std::move(loop), slices_at);
 }
 
 void FunctionPlanner::add_unwind(Body& body, const Instruction& instruction) {
@@ -390,12 +384,8 @@ void FunctionPlanner::add_unwind(Body& body, const Instruction& instruction) {
   const Given next = add_callee(body, instruction, 0, arguments, sizes);
   loop.moves = here();
   move(next.values, carries, instruction.location(), true);
-  Step back = step(body, instruction, Step::Kind::jump);
-  back.target = loop.begin;
-  emit(std::move(back));
-  planned_.steps[node_at].target = here();
   set_results(body, instruction, carries);
-  end_loop(std::move(loop));
+  end_loop(std::move(loop), node_at);
 }
 
 // ---- Small things.

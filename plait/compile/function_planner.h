@@ -51,7 +51,8 @@ class FunctionPlanner {
   uint32_t here() const { return static_cast<uint32_t>(planned_.steps.size()); }
   void move(const std::vector<Register>& from, const std::vector<Register>& to, Location location,
             bool goes_round = false);
-  void end_loop(PlannedFunction::Loop loop);
+  // `leaving` is the step that goes behind the loop.
+  void end_loop(PlannedFunction::Loop loop, uint32_t leaving);
 
   Register new_register(const ir::Type& type);
   std::vector<Register> new_registers(const Body& body, const ir::Instruction& instruction);

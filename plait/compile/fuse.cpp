@@ -108,8 +108,8 @@ class Fusing {
     for (const ValueId result : function_.results()) is_read[result] = true;
     for (size_t i = function_.size(); i-- > 0;) {
       const Instruction instruction = function_.instruction(i);
-      if (cluster_of_.contains(instruction.index())) continue;
       const Role role = roles_.of(instruction);
+      if (cluster_of_.contains(instruction.index()) && role != Role::product) continue;
       if (role == Role::look || role == Role::number) is_needed_[i] = is_read[instruction.result()];
       for (const ValueId operand : instruction.operands()) {
         if (is_needed_[i]) is_read[operand] = true;
@@ -143,7 +143,8 @@ class Fusing {
         successors[other].push_back(node);
         ++missing[node];
       };
-      const bool is_member = node >= function_.size();  // which has what it looks through with it
+      // Which has what it looks through with it.
+      const bool is_member = node >= function_.size() && roles_.of(instruction) != Role::product;
       for (const ValueId operand : instruction.operands()) {
         const ValueId needed = is_member ? roles_.seen_through(operand) : operand;
         if (is_member && roles_.is_number(needed)) continue;
@@ -191,6 +192,7 @@ class Fusing {
     while (!waiting.empty()) {
       const Instruction next = function_.instruction(waiting.back());
       waiting.pop_back();
+      if (roles_.of(next) == Role::product) continue;  // whose operands come from outside
       for (const ValueId operand : next.operands()) {
         const auto from = function_.definition(operand);
         if (!from) continue;

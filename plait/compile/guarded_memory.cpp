@@ -31,10 +31,8 @@ GuardedBlock::GuardedBlock(int64_t bytes, int64_t shift) : bytes_(bytes) {
   mprotect(end_, static_cast<size_t>(page), PROT_NONE);
   buffer_ = Buffer::borrow(end_ - shift - bytes, [memory, mapped] { munmap(memory, mapped); });
   std::fill(first_, end_, kMark);
-  poison();
+  std::fill_n(buffer_.data(), bytes_, kPoison);
 }
-
-void GuardedBlock::poison() { std::fill_n(buffer_.data(), bytes_, kPoison); }
 
 void GuardedBlock::expect_untouched() const {
   if (is_marked(first_, buffer_.data()) && is_marked(buffer_.data() + bytes_, end_)) return;

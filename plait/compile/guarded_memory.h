@@ -18,7 +18,6 @@ class GuardedBlock {
 
   explicit operator bool() const { return static_cast<bool>(buffer_); }
   const Buffer& buffer() const { return buffer_; }
-  void poison();
   void expect_untouched() const;
 
  private:

@@ -5,6 +5,7 @@
 
 #include "plait/core/element.h"
 #include "plait/core/thread_team.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/tensor/buffer.h"
 #include "plait/tensor/kernels.h"
 
@@ -16,8 +17,6 @@ constexpr int64_t kGrain = 1 << 15;
 // Parts into which what is accumulated is cut at most, each with memory of its own.
 constexpr int64_t kMostParts = 64;
 constexpr int64_t kAlign = 64;
-
-int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
 int64_t cost_of(const Nest& nest) {
   int64_t cost = 1;
@@ -79,20 +78,23 @@ class KernelRun {
  public:
   KernelRun(const PlannedKernel& kernel, const KernelSizes& sizes,
             std::span<const std::byte* const> operands, std::span<std::byte* const> results,
-            std::span<const int64_t> result_elements, std::span<const DType> result_dtypes)
+            std::span<const int64_t> result_elements, std::span<const DType> result_dtypes,
+            const ProductRun* product)
       : kernel_(kernel),
         nest_(kernel.nest),
         sizes_(sizes),
         operands_(operands.begin(), operands.end()),
         results_(results.begin(), results.end()),
         elements_(result_elements),
-        dtypes_(result_dtypes) {
+        dtypes_(result_dtypes),
+        product_(product) {
     for (size_t i = 0; i < nest_.outer.size(); ++i) {
       (i < nest_.grouped ? groups_ : rows_in_group_) *= sizes_.outer[i];
     }
   }
 
   void run() {
+    if (product_ != nullptr) return run_along_product();
     if (!accumulates()) return run_rows();
     if (rows() * sizes_.columns == 0) return run_empty();
     groups_ == 1 ? run_in_parts() : run_groups();
@@ -124,8 +126,12 @@ class KernelRun {
 
   void call(std::span<void* const> results, int64_t first_row, int64_t end_row,
             int64_t first_column, int64_t end_column) const {
+    call(operands_, results, first_row, end_row, first_column, end_column);
+  }
+  void call(std::span<const void* const> operands, std::span<void* const> results,
+            int64_t first_row, int64_t end_row, int64_t first_column, int64_t end_column) const {
     std::byte* scratch = scratch_ ? scratch_.data() + scratch_step_ * thread_index() : nullptr;
-    const KernelArguments arguments{.parameters = operands_.data(),
+    const KernelArguments arguments{.parameters = operands.data(),
                                     .results = results.data(),
                                     .sizes = sizes_.values.data(),
                                     .first_row = first_row,
@@ -151,6 +157,42 @@ class KernelRun {
       }
       parallel_for(rows(), quotient_up(kGrain, per_row), [&](int64_t begin, int64_t end) {
         call(results_, begin, end, 0, sizes_.columns);
+      });
+    });
+  }
+
+  // Some rows of the product, and at once what is computed of them.
+  void run_along_product() {
+    const RowProduct& product = *product_->product;
+    const DType dtype = kernel_.product->dtype;
+    const int64_t row_bytes = product_->columns * size_of(dtype);
+    with_scratch([&] {
+      parallel_for(product.blocks(), 1, [&](int64_t begin, int64_t end) {
+        std::vector<const void*> operands = operands_;
+        Buffer block;
+        int64_t block_bytes = 0;
+        for (int64_t i = begin; i < end; ++i) {
+          const auto [first, last] = product.rows(i);
+          std::byte* out = nullptr;
+          if (product_->result != nullptr) {
+            out = product_->result + first * row_bytes;
+          } else {
+            if ((last - first) * row_bytes > block_bytes) {
+              block_bytes = (last - first) * row_bytes;
+              block = Buffer::allocate(block_bytes);
+            }
+            out = block.data();
+          }
+          product.compute(i, out);
+          // The kernel counts from the first row of all.
+          operands[kernel_.product->parameter] = reinterpret_cast<const void*>(
+              reinterpret_cast<uintptr_t>(out) - static_cast<uintptr_t>(first * row_bytes));
+          if (nest_.outer.empty()) {
+            call(operands, results_, 0, 1, first * product_->columns, last * product_->columns);
+          } else {
+            call(operands, results_, first, last, 0, sizes_.columns);
+          }
+        }
       });
     });
   }
@@ -260,6 +302,7 @@ class KernelRun {
   std::vector<void*> results_;
   std::span<const int64_t> elements_;
   std::span<const DType> dtypes_;
+  const ProductRun* product_;
   int64_t groups_ = 1, rows_in_group_ = 1;
   Buffer scratch_;
   int64_t scratch_step_ = 0;
@@ -267,10 +310,19 @@ class KernelRun {
 
 }  // namespace
 
+bool can_go_along(const PlannedKernel& kernel, const ProductRun& product) {
+  if (!kernel.nest.outer.empty()) return true;
+  for (int64_t i = 0; i < product.product->blocks(); ++i) {
+    if (product.product->rows(i).first * product.columns % kColumnStep != 0) return false;
+  }
+  return true;
+}
+
 void run_kernel(const PlannedKernel& kernel, const KernelSizes& sizes,
                 std::span<const std::byte* const> operands, std::span<std::byte* const> results,
-                std::span<const int64_t> result_elements, std::span<const DType> result_dtypes) {
-  KernelRun(kernel, sizes, operands, results, result_elements, result_dtypes).run();
+                std::span<const int64_t> result_elements, std::span<const DType> result_dtypes,
+                const ProductRun* product) {
+  KernelRun(kernel, sizes, operands, results, result_elements, result_dtypes, product).run();
 }
 
 }  // namespace plait::compile

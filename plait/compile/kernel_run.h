@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "plait/compile/plan.h"
+#include "plait/compile/row_product.h"
 
 namespace plait::compile {
 
@@ -17,10 +18,20 @@ struct KernelSizes {
   int64_t columns = 1;
 };
 
+// The product whose rows the kernel goes along with.
+struct ProductRun {
+  const RowProduct* product;
+  int64_t columns;
+  std::byte* result = nullptr;  // where the whole of it is wanted
+};
+// Whether it can: parts of what lies in one row end at multiples of kColumnStep.
+bool can_go_along(const PlannedKernel& kernel, const ProductRun& product);
+
 // Of accumulated results, how many elements one group has, is told by their sizes. Results come out
 // the same whatever the number of threads.
 void run_kernel(const PlannedKernel& kernel, const KernelSizes& sizes,
                 std::span<const std::byte* const> operands, std::span<std::byte* const> results,
-                std::span<const int64_t> result_elements, std::span<const DType> result_dtypes);
+                std::span<const int64_t> result_elements, std::span<const DType> result_dtypes,
+                const ProductRun* product = nullptr);
 
 }  // namespace plait::compile

@@ -48,7 +48,8 @@ class NestBuilder {
   }
 
   std::optional<RegionNest> build() {
-    if (!find_space() || !find_rows()) return std::nullopt;
+    find_space();
+    if (!find_rows()) return std::nullopt;
     for (const ValueId result : region_.results) add_result(result);
     if (failed_) return std::nullopt;
     if (!make_loops()) return std::nullopt;
@@ -60,13 +61,12 @@ class NestBuilder {
  private:
   // ---- The space.
 
-  bool find_space() {
+  void find_space() {
     for (const uint32_t member : region_.members) {
       const Instruction instruction = function_.instruction(member);
       const Dims dims = without_ones(shape_of(instruction));
       if (dims.size() > space_.size()) space_ = dims;
     }
-    return true;
   }
 
   // The sizes of the points at which it is computed.

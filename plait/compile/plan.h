@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,14 @@ struct PlannedKernel {
   std::shared_ptr<const ir::Function> function;
   Nest nest;
   std::vector<uint32_t> parameters;  // which operand each of the nest's is
+  // The product whose rows the loops go along with.
+  struct Product {
+    uint32_t a, b;           // operands
+    uint32_t parameter;      // which of the nest's it is
+    bool is_result = false;  // the last one
+    DType dtype;
+  };
+  std::optional<Product> product = {};
   CompiledKernel code = {};
   // Results whose memory may be that of an operand: they are written where that is read last.
   struct Overwrite {

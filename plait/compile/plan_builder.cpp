@@ -27,7 +27,8 @@ bool same_place(const Affine& a, const Affine& b) {
 }
 
 // A result that is written in one go, element by element where an operand is read and nowhere else.
-std::vector<PlannedKernel::Overwrite> overwrites_of(const Nest& nest) {
+std::vector<PlannedKernel::Overwrite> overwrites_of(const PlannedKernel& kernel) {
+  const Nest& nest = kernel.nest;
   const std::vector<uint32_t> stages = stages_of(nest);
   if (std::ranges::any_of(stages, [](uint32_t stage) { return stage > 0; })) return {};
   std::vector<PlannedKernel::Overwrite> found;
@@ -36,18 +37,37 @@ std::vector<PlannedKernel::Overwrite> overwrites_of(const Nest& nest) {
     const NestResult& result = nest.results[r];
     if (result.reduction != ir::Reduction::none) continue;
     for (uint32_t p = 0; p < nest.parameters.size(); ++p) {
+      const uint32_t operand = kernel.parameters[p];
       bool fits = !is_taken[p] && nest.parameters[p] == nest.values[result.value].dtype;
+      if (const auto& product = kernel.product) {
+        fits = fits && p != product->parameter && operand != product->a && operand != product->b;
+      }
       for (const NestValue& value : nest.values) {
         if (value.kind != NestValue::Kind::load || value.parameter != p) continue;
         fits = fits && value.domains.empty() && same_place(value.place, result.place);
       }
       if (!fits) continue;
       is_taken[p] = true;
-      found.push_back({r, p});
+      found.push_back({r, operand});
       break;
     }
   }
   return found;
+}
+
+std::optional<PlannedKernel::Product> product_in(const ir::Function& function,
+                                                 const RegionNest& region) {
+  const Roles roles(function);
+  const auto product = product_of(roles);
+  if (!product) return std::nullopt;
+  const auto place = std::ranges::find(region.parameters, product->result());
+  return PlannedKernel::Product{
+      .a = product->operands()[0],
+      .b = product->operands()[1],
+      .parameter = static_cast<uint32_t>(place - region.parameters.begin()),
+      .is_result =
+          std::ranges::find(function.results(), product->result()) != function.results().end(),
+      .dtype = product->result_types()[0].dtype()};
 }
 
 }  // namespace
@@ -88,10 +108,9 @@ uint32_t PlanBuilder::kernel_of(uint32_t index) {
   PlannedKernel kernel{.function = program_.functions()[index]};
   RegionNest made = nest_of(*kernel.function);
   kernel.parameters.assign(made.parameters.begin(), made.parameters.end());
+  kernel.product = product_in(*kernel.function, made);
   kernel.nest = std::move(made.nest);
-  kernel.overwrites = overwrites_of(kernel.nest);
-  for (auto& overwrite : kernel.overwrites)
-    overwrite.operand = kernel.parameters[overwrite.operand];
+  kernel.overwrites = overwrites_of(kernel);
   kernel.sizes = kernel.nest.sizes();
   plan_.kernels.push_back(std::move(kernel));
   return place->second;

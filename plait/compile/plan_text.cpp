@@ -67,7 +67,12 @@ std::string Plan::text() const {
     }
   }
   for (const PlannedKernel& kernel : kernels) {
-    text += fmt::format("kernel @{}\n{}", kernel.function->name(), kernel.nest.text());
+    text += fmt::format("kernel @{}", kernel.function->name());
+    if (const auto& product = kernel.product) {
+      text += fmt::format(" along the rows of parameter {}, operand {} x operand {}",
+                          product->parameter, product->a, product->b);
+    }
+    text += "\n" + kernel.nest.text();
   }
   return text;
 }

@@ -1,5 +1,7 @@
 #include "plait/compile/region.h"
 
+#include <algorithm>
+
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/along.h"
@@ -41,6 +43,7 @@ Role role_of(const ir::Instruction& instruction) {
   if (primitive.name == "iota") return Role::number;
   if (primitive.places) return primitive.places(instruction) ? Role::look : Role::other;
   if (is_pointwise(primitive)) return Role::pointwise;
+  if (primitive.name == "matmul") return Role::product;
   return reduction_of(primitive) ? Role::reduction : Role::other;
 }
 
@@ -70,9 +73,47 @@ RegionNest nest_of(const ir::Function& function) {
   for (const ir::Instruction instruction : function.instructions()) {
     if (roles.is_computed(instruction)) members.push_back(instruction.index());
   }
-  if (auto nest = nest_of(Region{roles, members, function.results()})) return std::move(*nest);
+  std::vector<ir::ValueId> results;
+  for (const ir::ValueId result : function.results()) {
+    const auto definition = function.definition(result);
+    if (!definition || roles.of(*definition) != Role::product) results.push_back(result);
+  }
+  if (auto nest = nest_of(Region{roles, members, results})) return std::move(*nest);
   throw CompileError("@{} is not what one kernel can compute", function.name())
       .at(function.location());
+}
+
+std::optional<ir::Instruction> product_of(const Roles& roles) {
+  for (const ir::Instruction instruction : roles.function().instructions()) {
+    if (roles.of(instruction) == Role::product) return instruction;
+  }
+  return std::nullopt;
+}
+
+bool goes_along(const RegionNest& region, const ir::Instruction& product) {
+  const Nest& nest = region.nest;
+  const Shape& shape = product.result_types()[0].shape();
+  const auto place = std::ranges::find(region.parameters, product.result());
+  if (place == region.parameters.end()) return false;
+  for (const NestResult& result : nest.results) {
+    if (result.reduction != ir::Reduction::none) return false;
+  }
+  // Its rows are those of the nest, or lie behind each other in a single one.
+  const bool is_flat = nest.outer.empty() && nest.may_cut_columns();
+  if (!same(nest.columns, shape[shape.rank() - 1]) && !is_flat) return false;
+  std::vector<Dim> strides{1};
+  Dim points = nest.columns;
+  for (size_t i = nest.outer.size(); i-- > 0;) {
+    strides.insert(strides.begin(), points);
+    points = points * nest.outer[i];
+  }
+  if (!same(points, shape.element_count())) return false;
+  const auto parameter = static_cast<uint32_t>(place - region.parameters.begin());
+  return std::ranges::all_of(nest.values, [&](const NestValue& value) {
+    if (value.kind != NestValue::Kind::load || value.parameter != parameter) return true;
+    return value.domains.empty() && same(value.place.offset, Dim(0)) &&
+           std::ranges::equal(value.place.strides, strides, kSame);
+  });
 }
 
 }  // namespace plait::compile

@@ -17,6 +17,7 @@ enum class Role : uint8_t {
   look,       // looks at its operand otherwise, at affine places
   pointwise,  // each element from those at the same place in the operands
   reduction,
+  product,  // of matrices: no member, but it may be computed row by row as the kernel goes
 };
 Role role_of(const ir::Instruction& instruction);
 
@@ -55,7 +56,12 @@ struct RegionNest {
 
 // Nothing where no single loop nest computes them.
 std::optional<RegionNest> nest_of(const Region& region);
-// Of a function that is one region.
+// Of a function that is one region, and the product whose rows it reads if there is one.
 RegionNest nest_of(const ir::Function& function);
+std::optional<ir::Instruction> product_of(const Roles& roles);
+
+// Whether the nest may go along with the rows of the product: it reads it at its own places only,
+// in order, and accumulates nothing.
+bool goes_along(const RegionNest& region, const ir::Instruction& product);
 
 }  // namespace plait::compile

@@ -14,6 +14,9 @@ constexpr Int floor_quotient(Int a, Int b) {
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
+// How many parts of a size, the last one perhaps smaller, make up the count.
+constexpr int64_t quotient_up(int64_t count, int64_t size) { return (count + size - 1) / size; }
+
 // Modulo 2^64, where overflow of int64_t would be undefined.
 constexpr int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 constexpr uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }

@@ -7,6 +7,7 @@
 #include "plait/core/element.h"
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/cpu/axis_rows.h"
 #include "plait/cpu/half_precision.h"
 #include "plait/cpu/reduce_kernels.h"
@@ -58,8 +59,6 @@ int64_t first_like(const T* x, int64_t begin, int64_t end, Number wanted) {
   if (wanted != wanted) return first_where([](Number x) { return x != x; });
   return first_where([&](Number x) { return x == wanted; });
 }
-
-int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
 template <class T, bool greatest>
 class Search {

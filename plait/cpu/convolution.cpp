@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/core/function_ref.h"
 #include "plait/core/thread_team.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/cpu/blocked_product.h"
 #include "plait/cpu/convolution_shape.h"
 #include "plait/cpu/library_convolution.h"
@@ -20,8 +21,6 @@ constexpr int64_t kThreadWork = 64 * 64 * 64;   // multiplications that are wort
 constexpr int64_t kLibraryWork = 48 * 48 * 48;  // and a call of the library
 constexpr int64_t kPatchBytes = 1 << 20;        // of a block of patches
 constexpr int64_t kChannelUnit = 16;            // channels that the library computes at a time
-
-int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
 int64_t worthwhile_threads(const ConvolutionShape& shape) {
   return std::clamp<int64_t>(shape.work() / kThreadWork, 1, thread_count());

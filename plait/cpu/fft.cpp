@@ -8,8 +8,8 @@
 
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/cpu/fourier.h"
-#include "plait/cpu/product_grid.h"
 #include "plait/ops/fft_primitives.h"
 
 namespace plait {

@@ -10,7 +10,7 @@
 #include "plait/core/hash.h"
 #include "plait/core/immortal.h"
 #include "plait/core/thread_team.h"
-#include "plait/cpu/product_grid.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/cpu/recent_cache.h"
 
 namespace plait {

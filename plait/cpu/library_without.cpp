@@ -6,6 +6,7 @@ namespace plait {
 
 bool library_has_product(DType) { return false; }
 std::shared_ptr<LibraryProduct> library_product(const ProductShape&) { return nullptr; }
+std::shared_ptr<PackedLibraryProduct> packed_library_product(const PackedShape&) { return nullptr; }
 
 bool library_has_convolution(const ConvolutionShape&) { return false; }
 std::shared_ptr<LibraryConvolution> library_convolution(ConvolutionKind, const ConvolutionShape&,

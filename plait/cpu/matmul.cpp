@@ -9,7 +9,9 @@
 #include "plait/cpu/blocked_product.h"
 #include "plait/cpu/dot.h"
 #include "plait/cpu/library_product.h"
+#include "plait/cpu/packed_products.h"
 #include "plait/cpu/product_grid.h"
+#include "plait/cpu/products.h"
 #include "plait/cpu/tile_product.h"
 
 namespace plait {
@@ -28,21 +30,6 @@ bool is_worth_library(DType dtype, int64_t work, bool is_row) {
   if (!library_has_product(dtype)) return false;
   if (dtype == DType::bf16) return work >= kLibraryWorkOfBf16;
   return work >= (is_row ? kLibraryWorkOfRow : kLibraryWork);
-}
-
-// Along the batch dimensions, all of which it has then.
-Layout batch_of(const Array& array, std::span<const int64_t> sizes) {
-  const Layout& layout = array.layout();
-  const Layout own{std::span(layout.sizes.data(), layout.rank() - 2),
-                   std::span(layout.strides.data(), layout.rank() - 2)};
-  return own.broadcast_to(sizes);
-}
-
-template <class Byte>
-MatrixOf<Byte> matrix_of(Byte* data, const Layout& layout) {
-  const size_t rank = layout.rank();
-  return {data, layout.sizes[rank - 2], layout.sizes[rank - 1], layout.strides[rank - 2],
-          layout.strides[rank - 1]};
 }
 
 [[noreturn]] void throw_sizes(const Array& a, const Array& b, const Array& out) {
@@ -85,96 +72,6 @@ void check(const Array& a, const Array& b, const Array& out) {
   if (out.layout().repeats()) {
     throw ValueError("matmul: elements of the result share memory (a stride of 0)");
   }
-}
-
-// All products of one call: `count` matrices along batch dimensions of which as many as possible
-// have become one, or rows.
-struct Products {
-  DType dtype;
-  int64_t rows, columns, steps;
-  Matrix a, b;
-  TargetMatrix out;
-  Sizes sizes;  // of the batch
-  Sizes a_strides, b_strides, out_strides;
-  int64_t count = 1;
-
-  // The same, as outᵀ = bᵀ · aᵀ.
-  Products transposed() const {
-    Products result{
-        dtype, columns,   rows,      steps,       b.transposed(), a.transposed(), out.transposed(),
-        sizes, b_strides, a_strides, out_strides, count};
-    return result;
-  }
-  int64_t work() const { return rows * columns * steps; }
-  int64_t element_size() const { return size_of(dtype); }
-
-  // The matrices of one product of the batch.
-  struct Single {
-    Matrix a, b;
-    TargetMatrix out;
-  };
-  Single single(int64_t number) const {
-    int64_t a_offset = 0, b_offset = 0, out_offset = 0;
-    for (size_t i = sizes.size(); i-- > 0;) {
-      const int64_t index = number % sizes[i];
-      number /= sizes[i];
-      a_offset += index * a_strides[i];
-      b_offset += index * b_strides[i];
-      out_offset += index * out_strides[i];
-    }
-    Single matrices{a, b, out};
-    matrices.a.data += a_offset * element_size();
-    matrices.b.data += b_offset * element_size();
-    matrices.out.data += out_offset * element_size();
-    return matrices;
-  }
-};
-
-// A batch in which b is the same, and the rows of a and out go on from one matrix to the next, is
-// one matrix.
-void fold_batch_into_rows(Products& products) {
-  while (!products.sizes.empty()) {
-    const size_t last = products.sizes.size() - 1;
-    const int64_t a_stride = products.a_strides[last], out_stride = products.out_strides[last];
-    if (products.b_strides[last] != 0) return;
-    if (products.rows == 1) {
-      products.a.row_stride = a_stride;
-      products.out.row_stride = out_stride;
-    }
-    if (a_stride != products.rows * products.a.row_stride ||
-        out_stride != products.rows * products.out.row_stride) {
-      return;
-    }
-    products.rows *= products.sizes[last];
-    products.count /= products.sizes[last];
-    for (Sizes* list :
-         {&products.sizes, &products.a_strides, &products.b_strides, &products.out_strides}) {
-      list->erase(last);
-    }
-  }
-}
-
-Products products_of(const Array& a, const Array& b, Array& out) {
-  Products products{.dtype = out.dtype()};
-  products.a = matrix_of(a.data(), a.layout());
-  products.b = matrix_of(b.data(), b.layout());
-  products.out = matrix_of(out.writable_data(), out.layout());
-  products.rows = products.a.rows;
-  products.columns = products.b.columns;
-  products.steps = products.a.columns;
-  const std::span<const int64_t> batch(out.sizes().data(), out.rank() - 2);
-  products.count = element_count_of(batch);
-  if (products.count == 1) return products;
-  const Layout in_a = batch_of(a, batch), in_b = batch_of(b, batch), in_out = batch_of(out, batch);
-  const Layout* layouts[] = {&in_a, &in_b, &in_out};
-  JointLayout joint(layouts);
-  products.sizes = std::move(joint.sizes);
-  products.a_strides = std::move(joint.strides[0]);
-  products.b_strides = std::move(joint.strides[1]);
-  products.out_strides = std::move(joint.strides[2]);
-  fold_batch_into_rows(products);
-  products.a.rows = products.out.rows = products.rows;
-  return products;
 }
 
 // The products of the block grid, one after the other in every thread.
@@ -243,6 +140,20 @@ class Run {
   std::array<std::shared_ptr<LibraryProduct>, 4> prepared_;  // of the last row + 2 · last column
 };
 
+// False where b is not worth packing.
+bool run_packed(const Products& products) {
+  if (products.count != 1 || products.out.row_stride != products.columns) return false;
+  const auto packed = PackedProducts::of(products.dtype, products.a, products.b);
+  if (packed == nullptr) return false;
+  const int64_t row_bytes = products.columns * products.element_size();
+  parallel_for(packed->row_blocks(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t block = begin; block < end; ++block) {
+      packed->run(block, products.out.data + packed->first_row(block) * row_bytes);
+    }
+  });
+  return true;
+}
+
 // Products with one column, of rows and columns that are dense: each row and the column are read
 // once. False where they do not lie so.
 bool run_dots(const Products& products) {
@@ -281,22 +192,12 @@ bool run_dots(const Products& products) {
   return true;
 }
 
-// Whether the library takes a matrix as it lies. The stride of a dimension with one element becomes
-// what the library expects.
-template <class Byte>
-bool fits_library(MatrixOf<Byte>& m) {
-  if (m.rows == 1) m.row_stride = m.column_stride == 1 ? m.columns : 1;
-  if (m.columns == 1) m.column_stride = m.row_stride == 1 ? m.rows : 1;
-  return (m.column_stride == 1 && m.row_stride >= m.columns) ||
-         (m.row_stride == 1 && m.column_stride >= m.rows);
-}
-
 }  // namespace
 
 void matmul(const Array& a, const Array& b, Array& out) {
   check(a, b, out);
   if (out.element_count() == 0) return;
-  Products products = products_of(a, b, out);
+  Products products = products_of(a, b, out.layout(), out.writable_data());
   if (run_dots(products.rows == 1 ? products.transposed() : products)) return;
   const bool is_row = products.rows == 1 || products.columns == 1;
   if (!is_worth_library(products.dtype, products.work(), is_row)) {
@@ -319,6 +220,7 @@ void matmul(const Array& a, const Array& b, Array& out) {
     }
     return;
   }
+  if (run_packed(products)) return;
   Run run(products);
   run.run(run.prepare_library());
 }

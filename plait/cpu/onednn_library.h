@@ -33,6 +33,7 @@ void* onednn_function_if_any(const char* name);
 #define dnnl_memory_create PLAIT_ONEDNN(dnnl_memory_create)
 #define dnnl_memory_desc_equal PLAIT_ONEDNN(dnnl_memory_desc_equal)
 #define dnnl_memory_desc_get_size PLAIT_ONEDNN(dnnl_memory_desc_get_size)
+#define dnnl_memory_desc_init_submemory PLAIT_ONEDNN(dnnl_memory_desc_init_submemory)
 #define dnnl_memory_desc_init_by_strides PLAIT_ONEDNN(dnnl_memory_desc_init_by_strides)
 #define dnnl_memory_desc_init_by_tag PLAIT_ONEDNN(dnnl_memory_desc_init_by_tag)
 #define dnnl_memory_destroy PLAIT_ONEDNN(dnnl_memory_destroy)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plait/core/whole_numbers.h"
+
 namespace plait {
 namespace {
 

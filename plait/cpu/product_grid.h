@@ -6,8 +6,6 @@
 
 namespace plait {
 
-inline int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
-
 struct ProductGrid {
   int64_t row_blocks = 1, column_blocks = 1;
   int64_t rows = 0, columns = 0;  // of every block but the last ones

@@ -9,6 +9,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/thread_team.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/cpu/reduce_kernels.h"
 #include "plait/tensor/buffer.h"
 
@@ -88,8 +89,6 @@ struct Plan {
   int64_t units() const { return count_of(outer) * inner_parts; }
   int64_t unit_work() const { return std::clamp<int64_t>(inner.size, 1, unit) * width; }
 };
-
-int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
 // How far apart neighbours are; what only repeats one element comes last.
 int64_t distance(const Dimension& d) {

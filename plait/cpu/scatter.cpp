@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "plait/core/thread_team.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/cpu/elementwise.h"
 #include "plait/cpu/indexed_rows.h"
-#include "plait/cpu/product_grid.h"
 #include "plait/cpu/scatter_loops.h"
 
 namespace plait {

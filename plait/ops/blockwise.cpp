@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "plait/core/thread_team.h"
+#include "plait/core/whole_numbers.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/named_axes.h"
@@ -58,8 +59,6 @@ Tensor concatenated(int64_t blocks, const Sizes& sizes, FunctionRef<Tensor(int64
   });
   return Tensor(std::move(result));
 }
-
-int64_t quotient_up(int64_t count, int64_t parts) { return (count + parts - 1) / parts; }
 
 // As rows, whose operations are noted while f has the beginning of them. An empty tensor where f
 // does other things, too.

@@ -7,7 +7,9 @@
 #include "plait/ir/inference.h"
 #include "plait/ops/along.h"
 #include "plait/ops/call.h"
+#include "plait/ops/create.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/slice_range.h"
 #include "plait/tensor/apply.h"
@@ -206,6 +208,29 @@ void concat_now(KernelCall& call, const void*) {
   }
 }
 
+// Each operand among zeros, and a choice between them by the place along the axis.
+std::vector<Tensor> concat_in_parts(const RuleContext& c) {
+  constexpr size_t kMost = 4;  // each is looked for at every place
+  if (c.operand_types.size() > kMost) return {};
+  const int64_t axis = c.attributes.as<AxisAttributes>().axis, rank = c.operand(0).rank();
+  Dim total = 0;
+  for (size_t i = 0; i < c.operand_types.size(); ++i) total = total + c.operand(i).shape(axis);
+  std::vector<Dim> along(static_cast<size_t>(rank - axis), Dim(1));
+  along[0] = total;
+  const Tensor place = reshape(iota(total), Shape(along));
+  Tensor whole;
+  Dim at = 0;
+  for (size_t i = 0; i < c.operand_types.size(); ++i) {
+    const Tensor& x = c.operand(i);
+    const Dim end = at + x.shape(axis);
+    const Tensor padded = pad_zeros(x, axis, at, total - end);
+    // At every point, so that the choice is a part of the same loops.
+    whole = i == 0 ? padded : where(less(broadcast_to(place, padded.shape()), at), whole, padded);
+    at = end;
+  }
+  return {whole};
+}
+
 struct SliceTable;
 const SliceTable& slice_ops();
 
@@ -248,7 +273,8 @@ struct SliceTable {
        .rules = {.transposes = {{{}, transpose_concat}},
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<AxisAttributes>(slice_ops().concat, a, operands, batched);
-                 }}},
+                 }},
+                 .in_parts = concat_in_parts},
        .evaluator = concat_now});
 };
 const SliceTable& slice_ops() {

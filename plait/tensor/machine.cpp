@@ -102,8 +102,6 @@ ir::Value TensorMachine::stack(std::span<const ir::Value> slices, const ir::Arra
   return value_of(std::move(stacked));
 }
 
-namespace {
-
 std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value> values) {
   const std::vector<ir::Type>& types = program.entry().signature().results;
   std::vector<Tensor> results;
@@ -114,7 +112,6 @@ std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value
   return results;
 }
 
-// Those that are not there are empty values.
 std::vector<ir::Value> values_of(std::vector<Tensor> given) {
   std::vector<ir::Value> values(given.size());
   for (size_t i = 0; i < given.size(); ++i) {
@@ -125,8 +122,6 @@ std::vector<ir::Value> values_of(std::vector<Tensor> given) {
   }
   return values;
 }
-
-}  // namespace
 
 std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
                              const ir::EvaluatorOptions& options) {

@@ -27,6 +27,11 @@ class TensorMachine : public ir::Machine {
   ir::Value stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) override;
 };
 
+// Tensors as values, and back as results of a program. A tensor that is not there is an empty
+// value.
+std::vector<ir::Value> values_of(std::vector<Tensor> tensors);
+std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value> results);
+
 // Evaluates a program whose parameters and results are arrays and records.
 std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
                              const ir::EvaluatorOptions& options = {});

@@ -1,6 +1,8 @@
 // Compiled programs beside evaluated ones: what random programs seldom have.
 #include "plait/compile/compiler.h"
 
+#include <array>
+
 #include <gtest/gtest.h>
 
 #include "plait/compile/compare.h"
@@ -17,6 +19,7 @@
 #include "plait/ops/products.h"
 #include "plait/ops/random.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/scan.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/softmax.h"
 #include "plait/tensor/machine.h"
@@ -117,6 +120,29 @@ TEST(Fusion, WhatIsTransposedIsNotComputedTwice) {
   expect_as_evaluated(program, {x}, 1e-6);
 }
 
+TEST(Fusion, WhatIsPutTogetherIsAChoiceOfTheKernel) {
+  for (const int64_t axis : {0, 1, 2}) {
+    for (const DType dtype : {DType::f32, DType::bf16, DType::i32}) {
+      const auto f = [=](const Tensor& x, const Tensor& y, const Tensor& z) {
+        return concat(Tensors{x, y, slice(z, axis, {1, {}})}, axis) * 2;
+      };
+      const auto part = [&](int64_t size, uint64_t seed) {
+        std::vector<Dim> sizes{3, 4, 70};
+        sizes[static_cast<size_t>(axis)] = size;
+        return numbers(Shape(sizes), seed, dtype);
+      };
+      const Tensor x = part(5, 1), y = part(0, 2), z = part(33, 3);
+      const ir::Program program = trace(f)(x, y, z).program;
+      if (kernel_compiler() != nullptr) {
+        const Compiled compiled(program);
+        EXPECT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
+        EXPECT_EQ(steps_of(compiled, Step::Kind::primitive), 0u) << compiled.plan().text();
+      }
+      expect_as_evaluated(program, {x, y, z}, 1e-6);
+    }
+  }
+}
+
 TEST(Fusion, SumsOfRowsWithoutColumns) {
   const auto f = [](const Tensor& x) { return sum(prod(x + x, 1) * 0.25); };
   for (const Shape& shape : {Shape{2, 0}, Shape{0, 2}, Shape{3, 1}, Shape{40, 50}}) {
@@ -153,6 +179,113 @@ TEST(Fusion, TheSameBitsWithAnyNumberOfThreads) {
   set_thread_count(count);
 }
 
+// ---- Kernels that go along with the rows of a product.
+
+// One kernel, which has the product with it; and the same numbers with any number of threads.
+void expect_along(const ir::Program& program, const Tensors& arguments, double tolerance) {
+  const Compiled compiled(program);
+  if (kernel_compiler() != nullptr) {
+    ASSERT_EQ(kernels_of(compiled), 1u) << compiled.plan().text();
+    EXPECT_TRUE(compiled.plan().kernels[0].product) << compiled.plan().text();
+  }
+  const int count = thread_count();
+  for (const int threads : {1, 2, 3}) {
+    set_thread_count(threads);
+    expect_as_evaluated(program, arguments, tolerance);
+  }
+  set_thread_count(count);
+}
+
+double tolerance_of(DType dtype) {
+  return dtype == DType::f64 ? 1e-12 : dtype == DType::f32 ? 2e-5 : 3e-2;
+}
+
+TEST(Products, ALayerIsOneKernel) {
+  const auto f = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    return tanh(matmul(x, weight) + bias) * 2.;
+  };
+  for (const DType dtype : {DType::f32, DType::f64, DType::bf16}) {
+    for (const auto& [rows, steps, columns] :
+         {std::array<int64_t, 3>{300, 64, 96}, {577, 128, 320}, {520, 130, 1111}, {4, 8, 5}}) {
+      const Tensor x = numbers({rows, steps}, 1, dtype),
+                   weight = numbers({steps, columns}, 2, dtype),
+                   bias = numbers({columns}, 3, dtype);
+      expect_along(trace(f)(x, weight, bias).program, {x, weight, bias}, tolerance_of(dtype));
+    }
+  }
+}
+
+TEST(Products, ScoresBecomeWeightsOneByOne) {
+  const auto f = [](const Tensor& q, const Tensor& k) {
+    return softmax(matmul(q, matrix_transpose(k)) * 0.125);
+  };
+  for (const Shape& shape : {Shape{2, 3, 70, 64}, Shape{1, 1, 256, 32}, Shape{5, 200, 33}}) {
+    const Tensor q = numbers(shape, 1), k = numbers(shape, 2);
+    expect_along(trace(f)(q, k).program, {q, k}, 1e-5);
+  }
+}
+
+TEST(Products, WhatOthersNeedIsAResult) {
+  const auto f = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    const Tensor product = matmul(x, weight);
+    return std::vector<Tensor>{exp(product * 0.1 + bias), product};
+  };
+  for (const int64_t rows : {3, 400}) {
+    const Tensor x = numbers({rows, 96}, 1), weight = numbers({96, 128}, 2),
+                 bias = numbers({128}, 3);
+    expect_along(trace(f)(x, weight, bias).program, {x, weight, bias}, 1e-5);
+  }
+}
+
+// The rows of x are read by the product until the last block is done.
+TEST(Products, OperandsStayUntilTheLastRow) {
+  const auto f = [](const Tensor& given, const Tensor& weight) {
+    const Tensor x = cumsum(given, 0) * 0.01;
+    const Tensor transposed = matmul(matrix_transpose(x), weight);
+    return std::vector<Tensor>{x + matmul(x, weight), x * 2. + transposed};
+  };
+  const Tensor x = numbers({256, 256}, 1), weight = numbers({256, 256}, 2);
+  expect_as_evaluated(trace(f)(x, weight).program, {x, weight}, 1e-5);
+}
+
+// All rows lie behind each other in one row of the loops, which is cut where vectors end.
+TEST(Products, RowsOfAnyLength) {
+  const auto f = [](const Tensor& x, const Tensor& weight) { return tanh(matmul(x, weight)); };
+  for (const int64_t columns : {64, 65, 127, 200}) {
+    for (const Shape& shape : {Shape{300, 64}, Shape{3, 150, 64}}) {
+      const Tensor x = numbers(shape, 1), weight = numbers({64, columns}, 2);
+      expect_along(trace(f)(x, weight).program, {x, weight}, 1e-5);
+    }
+    const Tensor x = numbers({3, 150, 64}, 1), weight = numbers({3, 64, columns}, 2);
+    expect_along(trace(f)(x, weight).program, {x, weight}, 1e-5);
+  }
+}
+
+TEST(Products, OneProgramForEverySize) {
+  const Dim n = Dim::symbol("n"), m = Dim::symbol("m");
+  const auto f = [](const Tensor& x, const Tensor& weight) {
+    return softmax(matmul(x, weight) * 0.5);
+  };
+  const ir::Program program = trace(f)(abstract_tensor(ir::Type::array(DType::f32, {n, 48})),
+                                       abstract_tensor(ir::Type::array(DType::f32, {48, m})))
+                                  .program;
+  for (const auto& [rows, columns] :
+       {std::pair<int64_t, int64_t>{0, 5}, {5, 0}, {1, 1}, {700, 130}, {130, 700}}) {
+    const Tensor x = numbers({rows, 48}, 1), weight = numbers({48, columns}, 2);
+    expect_as_evaluated(program, {x, weight}, 1e-5);
+  }
+}
+
+// A kernel that needs the product by way of another one cannot go along.
+TEST(Products, NothingWaitsForItself) {
+  const auto f = [](const Tensor& x, const Tensor& weight) {
+    const Tensor product = matmul(x, weight);
+    return product * 2. + cumsum(product, 1) + matmul(matrix_transpose(product), x);
+  };
+  const Tensor x = numbers({128, 128}, 1), weight = numbers({128, 128}, 2);
+  expect_as_evaluated(trace(f)(x, weight).program, {x, weight}, 1e-5);
+}
+
 // ---- Plans.
 
 TEST(Plans, ResultsSurviveLaterCalls) {
@@ -163,6 +296,15 @@ TEST(Plans, ResultsSurviveLaterCalls) {
   const Tensors kept{first[0] + 0., first[1] + 0., first[2] + 0.};
   compiled(Tensors{y});
   expect_same_bits("after another call", first, kept);
+}
+
+TEST(Plans, NothingIsWrittenOverThatIsLookedAtOtherwise) {
+  const auto f = [](const Tensor& given) {
+    const Tensor x = cumsum(given, 0);
+    return x * 2. + matrix_transpose(reshape(x, {4, 6}));
+  };
+  const Tensor x = numbers({6, 4}, 1);
+  expect_as_evaluated(trace(f)(x).program, {x}, 1e-6);
 }
 
 TEST(Plans, OneProgramForEverySize) {

@@ -17,15 +17,22 @@
 
 #include "tests/compile/passes_left_out.h"
 #include "tests/support/drawn_program.h"
+#include "tests/support/threads.h"
 
 namespace plait::compile {
 namespace {
 
+constexpr int kParts = 8;  // of a run, which are tests by themselves
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-constexpr int kPrograms = 100;
+constexpr int kPrograms = 160;
 #else
-constexpr int kPrograms = 600;
+constexpr int kPrograms = 5000;
 #endif
+
+// In guarded memory or not, from one place or another.
+ArenaOptions arena_of(uint32_t seed) {
+  return {.is_guarded = seed % 4 == 0, .shift = static_cast<int64_t>(seed % 3) * 16};
+}
 
 // All passes, or all but one or two of them.
 std::string left_out(uint32_t seed) {
@@ -44,7 +51,7 @@ double tolerance_for(const RandomProgram& program) {
 }
 
 void expect_compiled(const char* what, const ir::Program& program, const Tensors& arguments,
-                     const std::string& passes, double tolerance) {
+                     uint32_t seed, double tolerance) {
   std::optional<Tensors> wanted;
   std::string refused;
   try {
@@ -52,9 +59,10 @@ void expect_compiled(const char* what, const ir::Program& program, const Tensors
   } catch (const Error& error) {
     refused = error.message();
   }
-  const PassesLeftOut out(passes);
+  const PassesLeftOut out(left_out(seed));
+  const Threads team(seed % 5 == 0 ? 1 : 2);
   try {
-    const Tensors given = Compiled(program)(arguments);
+    const Tensors given = Compiled(program)(arguments, {.arena = arena_of(seed)});
     if (!wanted) throw Disagreement(fmt::format("{}: ran, where it fails: {}", what, refused));
     expect_as_good_as_same(what, given, *wanted, tolerance);
   } catch (const Disagreement& disagreement) {
@@ -73,12 +81,11 @@ void expect_compiled(const char* what, const ir::Program& program, const Tensors
 }
 
 void check_compiled(const RandomProgram& program, uint32_t seed) {
-  const std::string passes = left_out(seed);
   const double tolerance = tolerance_for(program);
   const ir::Program traced =
       program.traced([&](std::span<const Tensor> given) { return program(given); });
   const Tensors arguments = program.arguments();
-  expect_compiled("compiled", traced, arguments, passes, tolerance);
+  expect_compiled("compiled", traced, arguments, seed, tolerance);
   const Compiled compiled(traced);
   for (const int64_t more : {0, 1, 0}) {
     const Tensors others = program.arguments(more);
@@ -86,22 +93,24 @@ void check_compiled(const RandomProgram& program, uint32_t seed) {
       expect_as_good_as_same("compiled once for other sizes", compiled(others),
                              evaluate(traced, others), tolerance);
     } catch (const Disagreement&) {
-      expect_compiled("compiled for other sizes", traced, others, passes, tolerance);
+      expect_compiled("compiled for other sizes", traced, others, seed, tolerance);
     }
   }
   const ForwardAndBackward both = vjp(traced);
-  expect_compiled("the forward part compiled", both.forward, arguments, passes, tolerance);
+  expect_compiled("the forward part compiled", both.forward, arguments, seed, tolerance);
   Tensors given = evaluate(both.forward, arguments), cotangents;
   for (size_t i = 0; i < both.results; ++i) {
     if (is_inexact(given[i].dtype())) cotangents.push_back(given[i]);
   }
   cotangents.insert(cotangents.end(), given.begin() + static_cast<ptrdiff_t>(both.results),
                     given.end());
-  expect_compiled("the way back compiled", both.backward, cotangents, passes, 10 * tolerance);
+  expect_compiled("the way back compiled", both.backward, cotangents, seed, 10 * tolerance);
 }
 
-TEST(RandomPrograms, GiveTheSameCompiled) {
-  const std::string failure = failure_of("CompiledPrograms", kPrograms, [&] {
+class RandomPrograms : public testing::TestWithParam<int> {};
+
+TEST_P(RandomPrograms, GiveTheSameCompiled) {
+  const auto check = [&] {
     const ProgramDescription description = *drawn_program(step_kinds());
     std::optional<RandomProgram> program;
     try {
@@ -111,9 +120,12 @@ TEST(RandomPrograms, GiveTheSameCompiled) {
       RC_FAIL(fmt::format("{}\npasses {}\n{}", error.what(), left_out(description.seed),
                           program ? text_of(*program) : ""));
     }
-  });
+  };
+  const std::string failure =
+      failure_of("CompiledPrograms", kPrograms / kParts, check, static_cast<uint64_t>(GetParam()));
   EXPECT_TRUE(failure.empty()) << failure;
 }
+INSTANTIATE_TEST_SUITE_P(Compiled, RandomPrograms, testing::Range(0, kParts));
 
 }  // namespace
 }  // namespace plait::compile

@@ -2,7 +2,7 @@
 
     run.py CHECK [FAMILY] [--quick]    a check (values, special, signature, batching, axes, programs, symbolic, partials,
                                        transposes, tangents, jvp, vjp, second, third, staged, remat, vmap, jit,
-                                       table, functions) or `all`; of the primitives of a family
+                                       compiled, table, functions) or `all`; of the primitives of a family
     run.py report                      how many primitives and functions are covered, and what is listed as different
 
 Exits with 1 when something disagrees; each line begins with the primitive and the check.
@@ -12,7 +12,7 @@ import argparse
 import sys
 import time
 
-from suite import batching, cases, derivatives, functions, jitted, programs, rules, symbolic, table, values
+from suite import batching, cases, compiled, derivatives, functions, jitted, programs, rules, symbolic, table, values
 
 CHECKS = {
     "values": values.check_values,
@@ -33,6 +33,7 @@ CHECKS = {
     "remat": derivatives.check_remat,
     "vmap": derivatives.check_vmap,
     "jit": jitted.check_jit,
+    "compiled": compiled.check_compiled,
 }
 HAS_QUICK = set(CHECKS) - {"special"}
 SHOWN = 3  # failures of one primitive by one check

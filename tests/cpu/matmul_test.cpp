@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
+#include "plait/compile/row_product.h"
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
 #include "plait/cpu/blocked_product.h"
@@ -158,19 +159,61 @@ TEST(TileProduct, EverySizeAndLayout) {
   }
 }
 
-// Several blocks, the last ones smaller, and single ones.
-TEST(Matmul, LargeOfBf16) {
-  for (const int threads : {1, 2}) {
+// Several blocks, the last ones smaller, and single ones: packed by the library, or for tile units.
+class LargeProducts : public testing::TestWithParam<DType> {};
+
+TEST_P(LargeProducts, EveryLayout) {
+  for (const int threads : {1, 2, 5}) {
     const Threads team(threads);
-    for (const auto [rows, steps, columns] : {Extents{300, 1500, 700}, Extents{513, 705, 1025},
-                                              Extents{256, 4100, 260}, Extents{700, 600, 1300}}) {
-      const Array a = random_array(DType::bf16, {rows, steps}, 1);
-      const Array b = random_array(DType::bf16, {steps, columns}, 2);
+    for (const auto [rows, steps, columns] :
+         {Extents{300, 1500, 700}, Extents{513, 705, 1025}, Extents{256, 4100, 260},
+          Extents{700, 600, 1300}, Extents{128, 33, 2300}, Extents{2000, 50, 65}}) {
+      const Array a = random_array(GetParam(), {rows, steps}, 1);
+      const Array b = random_array(GetParam(), {steps, columns}, 2);
       for (const Order order : kOrders) {
-        Array out = reordered(random_array(DType::bf16, {rows, columns}, 3), order);
+        Array out = reordered(random_array(GetParam(), {rows, columns}, 3), order);
         matmul(reordered(a, order), reordered(b, order), out);
         expect_product(a, b, out);
         if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Matmul, LargeProducts,
+                         testing::Values(DType::f32, DType::bf16, DType::f64),
+                         [](const auto& tried) { return std::string(name_of(tried.param)); });
+
+// Some rows at a time (compile/row_product.h), which cover all of them.
+TEST(RowProducts, OfEveryKind) {
+  struct Case {
+    Sizes a, b, out;
+  };
+  const Case cases[] = {{{700, 300}, {300, 260}, {700, 260}},
+                        {{3, 150, 64}, {64, 200}, {3, 150, 200}},
+                        {{2, 3, 150, 64}, {2, 3, 64, 70}, {2, 3, 150, 70}},
+                        {{2, 1, 150, 64}, {3, 64, 70}, {2, 3, 150, 70}},
+                        {{1, 2000, 31}, {1, 31, 33}, {1, 2000, 33}}};
+  for (const int threads : {1, 2}) {
+    const Threads team(threads);
+    for (const DType dtype : {DType::f32, DType::bf16, DType::f64}) {
+      for (const Case& c : cases) {
+        const Array a = random_array(dtype, c.a, 1), b = random_array(dtype, c.b, 2);
+        for (const Order order : kOrders) {
+          const auto made = compile::row_product(reordered(a, order), reordered(b, order));
+          ASSERT_NE(made, nullptr) << text_of_sizes(c.a);
+          Array out = Array::empty(dtype, c.out);
+          const int64_t row_bytes = c.out.back() * size_of(dtype);
+          int64_t rows = 0;
+          for (int64_t block = 0; block < made->blocks(); ++block) {
+            const auto [first, end] = made->rows(block);
+            made->compute(block, out.writable_data() + first * row_bytes);
+            rows += end - first;
+          }
+          EXPECT_EQ(rows * c.out.back(), out.element_count());
+          expect_product(a, b, out);
+          if (HasFatalFailure()) return;
+        }
       }
     }
   }

@@ -53,9 +53,12 @@ inline std::string text_of(const RandomProgram& program) {
   return text + program.traced([&](std::span<const Tensor> x) { return program(x); }).text();
 }
 
-// What rapidcheck says of a property: nothing where it holds.
-inline std::string failure_of(const char* id, int count, const std::function<void()>& property) {
+// What rapidcheck says of a property: nothing where it holds. Parts of one run, which may go on
+// side by side, draw from seeds behind each other.
+inline std::string failure_of(const char* id, int count, const std::function<void()>& property,
+                              uint64_t part = 0) {
   auto params = rc::detail::configuration().testParams;
+  params.seed += part;
   const char* given = std::getenv("RC_PARAMS");
   if (given == nullptr || std::string_view(given).find("max_success") == std::string_view::npos) {
     params.maxSuccess = count;

@@ -29,13 +29,13 @@ def _check_values(case, quick):
             results = [each.numpy() for each in (results if isinstance(results, (list, tuple)) else [results])]
             if [x.shape for x in results] != [x.shape for x in eager]:
                 yield f"({sample}) {way}: {[x.shape for x in results]}, at once {[x.shape for x in eager]}"
-            elif case.repeatable and not all(map(_are_alike, results, eager)):
+            elif case.repeatable and not all(map(are_alike, results, eager)):
                 yield f"({sample}) {way}: other numbers than at once"
     if tried and jitted.stats().hits == 0:
         yield f"never ran from the record: {jitted.stats()}"
 
 
-def _are_alike(compiled, eager):
+def are_alike(compiled, eager):
     """To the last bit, but for what kernels add up along rows in another order: a few units of the greatest number."""
     if compiled.tobytes() == eager.tobytes():
         return True
