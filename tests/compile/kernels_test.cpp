@@ -132,6 +132,20 @@ TEST(Kernels, RoundAsAtOnce) {
   }
 }
 
+// Loops that are not one, of which each thread does some rows.
+TEST(Kernels, OfManyRowsBeginAnywhere) {
+  const Tensor x = numbers({40, 60, 50}, 1), y = numbers({40, 1, 50}, 2);
+  const auto f = [](const Tensor& a, const Tensor& b) { return exp(a) * b + a; };
+  const auto added_up = [](const Tensor& a, const Tensor& b) {
+    return sum(exp(a) * b, std::vector<int64_t>{0, 1});
+  };
+  for (const int threads : {1, 3}) {
+    const WithThreads with(threads);
+    expect_as_evaluated(trace(f)(x, y).program, {x, y}, 1e-6);
+    expect_as_evaluated(trace(added_up)(x, y).program, {x, y}, 2e-5);
+  }
+}
+
 TEST(Kernels, PadAndSliceAnywhere) {
   for (const int64_t columns : {1, 5, 16, 33, 100}) {
     const Tensor x = numbers({3, columns}, 1);

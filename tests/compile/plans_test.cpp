@@ -11,6 +11,7 @@
 #include "plait/transform/control.h"
 
 #include "tests/compile/as_evaluated.h"
+#include "tests/compile/passes_left_out.h"
 
 namespace plait::compile {
 namespace {
@@ -165,6 +166,21 @@ TEST(Memory, IsUsedAgainInPieces) {
   };
   expect_traced_as_evaluated(
       f, {numbers({3, 4}, 1), numbers({4, 50}, 2), numbers({50, 7}, 3), numbers({7, 3}, 4)}, 1e-4);
+}
+
+// A conversion that converts nothing gives its operand, whose memory is another's afterwards.
+TEST(Memory, OfOperandsThatAreResultsIsCopied) {
+  const ir::Program program = parsed(R"(
+    func @main(%x: f32[4, 4]) -> (f32[4, 4], f32[4, 4]) {
+      %0 = matmul %x, %x
+      %1 = convert %0 {dtype = f32}
+      %2 = negative %x
+      %3 = matmul %2, %2
+      %4 = matmul %3, %1
+      return %4, %3
+    })");
+  const PassesLeftOut out("-simplify,-libraries,-fuse");
+  expect_as_evaluated(program, {numbers({4, 4}, 1)}, 1e-5);
 }
 
 TEST(Memory, OfArgumentsThatAreGivenAwayIsUsedOnlyThen) {
