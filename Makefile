@@ -31,7 +31,7 @@ bench: ## build and run the benchmarks, and time Plait beside NumPy, PyTorch and
 	@$(PYTHON_PACKAGES)
 	@scripts/bench.sh
 
-sabotage: ## damage every primitive in turn and see that the conformance suite notices; ONLY='--rules scan' some of it
+sabotage: ## damage each primitive, and lines of control flow and of the compiler, and see that tests notice; ONLY='--rules scan' or '--lines --room compile' some of it
 	@$(PACKAGES) build test
 	@$(PYTHON_PACKAGES)
 	@scripts/sabotage.sh $(ONLY)

@@ -1,29 +1,55 @@
 #!/usr/bin/env python3
 """Damages lines of the library one at a time, in a copy of the checkout under build/sabotage, and sees that the tests
-notice. What is damaged is in tests/transform/damages.txt."""
+of a room notice. What is damaged is in tests/<room>/damages.txt."""
 
 import argparse
+import dataclasses
 import filecmp
+import os
 import pathlib
 import resource
 import shutil
 import subprocess
 import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPY = ROOT / "build" / "sabotage"
-DAMAGES = ROOT / "tests" / "transform" / "damages.txt"
-# As GoogleTest's filters are written, which know * and ? only.
-NOTICING = ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*", "Checkpoints*",
-            "AssociativeScan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*"]
+BUILD = COPY / "build"
 COPIED = ["CMakeLists.txt", "CMakePresets.json", "cmake", "plait", "tests", "tools", "scripts", "python", "examples",
-          "bench", "carried"]
+          "bench", "docs", "carried"]
 
 
-def read_damages():
+@dataclasses.dataclass
+class Room:
+    """The tests of plait_test_<name> that are to notice its damages."""
+
+    name: str
+    noticing: list  # as GoogleTest's filters are written, which know * and ? only
+    seconds: int  # a run that takes longer never ends
+    random: str  # for rapidcheck: the same programs each time
+
+    @property
+    def damages(self):
+        return ROOT / "tests" / self.name / "damages.txt"
+
+    @property
+    def target(self):
+        return f"plait_test_{self.name}"
+
+
+ROOMS = [
+    Room("transform", ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*",
+                       "Checkpoints*", "AssociativeScan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*"], 300,
+         "seed=1"),
+    Room("compile", ["*"], 240, "seed=1 max_success=80"),
+]
+
+
+def read_damages(room):
     """Entries of four lines: what it is, the file, a line (or part of one) in it, and what is put in its place."""
     entries = []
-    for block in DAMAGES.read_text().split("\n\n"):
+    for block in room.damages.read_text().split("\n\n"):
         lines = [line for line in block.split("\n") if line and not line.startswith("#")]
         if lines:
             name, file, old, new = (line.strip() for line in lines)
@@ -50,8 +76,13 @@ def copy_checkout():
                 copy.unlink()
 
 
-def build():
-    return subprocess.run(["ninja", "-C", str(COPY / "build"), "plait_test_transform"], capture_output=True, text=True)
+def configure():
+    subprocess.run(["cmake", "-S", COPY, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DPLAIT_TESTS=ON",
+                    "-DPLAIT_PYTHON=OFF"], check=True, stdout=subprocess.DEVNULL)
+
+
+def build(room):
+    return subprocess.run(["ninja", "-C", str(BUILD), room.target], capture_output=True, text=True)
 
 
 def limit_memory():
@@ -59,43 +90,78 @@ def limit_memory():
     resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
 
 
-def notices(filter_):
-    test = COPY / "build" / "tests" / "plait_test_transform"
+def notices(room, filter_, damaged=""):
+    """How the tests notice; None where they pass. Code that a damaged generator makes is not kept."""
+    environment = dict(os.environ, RC_PARAMS=room.random, PLAIT_VERIFY="on", GTEST_FAIL_FAST="1",
+                       PLAIT_CACHE="off" if damaged.startswith("plait/cpu/") else str(BUILD / "test_cache"))
+    command = [BUILD / "tests" / room.target, f"--gtest_filter={filter_}", "--gtest_brief=1"]
     try:
-        run = subprocess.run([test, f"--gtest_filter={filter_}", "--gtest_brief=1"], capture_output=True, timeout=300,
-                             preexec_fn=limit_memory)
+        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=room.seconds,
+                             env=environment, preexec_fn=limit_memory)
     except subprocess.TimeoutExpired:
-        return "it never ended"
-    return None if run.returncode == 0 else "tests fail"
+        return f"it never ended ({room.seconds} s)"
+    if run.returncode == 0:
+        return None
+    failed = [line.split()[3].rstrip(",") for line in run.stdout.split("\n") if line.startswith("[  FAILED  ] ")]
+    return f"{failed[0]} fails" if failed else f"the tests end with status {run.returncode}"
+
+
+def damage(room, filter_, entries):
+    """How many of the damages are not noticed."""
+    unnoticed = 0
+    for name, file, old, new in entries:
+        start = time.monotonic()
+        path = COPY / file
+        text = path.read_text()
+        path.write_text(text.replace(old, new))
+        built = build(room)
+        how = notices(room, filter_, file) if built.returncode == 0 else "it does not compile"
+        path.write_text(text)
+        unnoticed += how is None or how == "it does not compile"
+        print(f"   {name}: {how or 'NOT NOTICED'} ({time.monotonic() - start:.0f} s)", flush=True)
+    return unnoticed
+
+
+def check_entries(entries):
+    for name, file, old, _ in entries:
+        count = (ROOT / file).read_text().count(old)
+        if count != 1:
+            sys.exit(f"{name}: `{old}` is there {count} times in {file}, expected once")
+
+
+def sabotage(room, options):
+    """The numbers of damages, and of those that are not noticed."""
+    entries = [entry for entry in read_damages(room) if not options.only or entry[0] in options.only]
+    last = None if options.count is None else options.first + options.count
+    entries = entries[options.first:last]
+    check_entries(entries)
+    if not entries:
+        return 0, 0
+    first = build(room)
+    if first.returncode != 0:
+        sys.exit(first.stdout[-3000:])
+    filter_ = options.filter or ":".join(room.noticing)
+    if how := notices(room, filter_):
+        sys.exit(f"room {room.name}, with nothing damaged: {how}")
+    return len(entries), damage(room, filter_, entries)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--filter", default=":".join(NOTICING), help="the tests that should notice")
+    parser.add_argument("--room", choices=[room.name for room in ROOMS], help="whose damages; of every room without it")
+    parser.add_argument("--filter", help="the tests that should notice; those of the room without it")
+    parser.add_argument("--first", type=int, default=0, help="of each room, how many damages are passed over")
+    parser.add_argument("--count", type=int, help="of each room, how many follow; all without it")
     parser.add_argument("only", nargs="*", help="names of damages; all without one")
     options = parser.parse_args()
-    chosen = [entry for entry in read_damages() if not options.only or entry[0] in options.only]
+    rooms = [room for room in ROOMS if options.room in (None, room.name)]
     copy_checkout()
-    subprocess.run(["cmake", "-S", COPY, "-B", COPY / "build", "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-                    "-DPLAIT_TESTS=ON", "-DPLAIT_PYTHON=OFF"], check=True, stdout=subprocess.DEVNULL)
-    first = build()
-    if first.returncode != 0:
-        sys.exit(first.stdout[-3000:])
-    if notices(options.filter):
-        sys.exit("the tests fail with nothing damaged")
-    unnoticed = 0
-    for name, file, old, new in chosen:
-        path = COPY / file
-        text = path.read_text()
-        if text.count(old) != 1:
-            sys.exit(f"{name}: `{old}` is there {text.count(old)} times in {file}, expected once")
-        path.write_text(text.replace(old, new))
-        built = build()
-        how = notices(options.filter) if built.returncode == 0 else "it does not compile"
-        path.write_text(text)
-        unnoticed += how is None or how == "it does not compile"
-        print(f"   {name}: {how or 'NOT NOTICED'}", flush=True)
-    print(f"   {len(chosen)} damages, {unnoticed} not noticed")
+    configure()
+    counts = [sabotage(room, options) for room in rooms]
+    damaged, unnoticed = (sum(numbers) for numbers in zip(*counts))
+    if damaged == 0:
+        sys.exit("no damage has such a name")
+    print(f"   {damaged} damages, {unnoticed} not noticed")
     return 1 if unnoticed else 0
 
 

@@ -8,8 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "plait/ir/value_check.h"
+#include "plait/tensor/effect_log.h"
 #include "plait/tensor/machine.h"
+#include "plait/transform/programs.h"
 
 namespace plait::compile {
 namespace {
@@ -30,8 +31,9 @@ bool are_same_bits(const Array& a, const Array& b) {
 }
 
 // How far they are apart at most, by the greatest number in what is wanted; nothing where one is
-// NaN and the other is not.
+// NaN and the other is not, and where their sizes differ.
 std::optional<double> distance(const Array& given, const Array& wanted) {
+  if (given.sizes() != wanted.sizes()) return std::nullopt;
   const Array a = given.converted(DType::c128).contiguous();
   const Array b = wanted.converted(DType::c128).contiguous();
   const auto x = a.elements<std::complex<double>>(), y = b.elements<std::complex<double>>();
@@ -46,6 +48,28 @@ std::optional<double> distance(const Array& given, const Array& wanted) {
     if (std::isfinite(std::abs(each))) greatest = std::max(greatest, std::abs(each));
   }
   return apart / greatest;
+}
+
+// Results that are too far apart; nothing where there are none.
+std::optional<std::string> difference(std::span<const Array> given, std::span<const Array> wanted,
+                                      std::string_view wanted_from, double tolerance) {
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i] || !wanted[i]) continue;
+    const auto apart = distance(given[i], wanted[i]);
+    if (apart && *apart <= tolerance) continue;
+    return fmt::format("result {} is\n{}\nand {}\n{}", i, text_of(given[i]), wanted_from,
+                       text_of(wanted[i]));
+  }
+  return std::nullopt;
+}
+
+// Those that are arrays.
+std::vector<Array> arrays_in(std::span<const ir::Value> values) {
+  std::vector<Array> arrays;
+  for (const ir::Value& value : values) {
+    arrays.push_back(value.is_machine() ? TensorMachine::array_of(value) : Array());
+  }
+  return arrays;
 }
 
 class Comparing : public StepObserver {
@@ -82,7 +106,7 @@ class Comparing : public StepObserver {
  private:
   [[noreturn]] void fail(const PlannedFunction& function, const Step& step, std::string what) {
     throw Found{
-        {number_, function.name, plan_.text_of(function, step), std::move(what), step.location}};
+        {std::move(what), plan_.text_of(function, step), function.name, number_, step.location}};
   }
 
   void expect_unchanged(const PlannedFunction& function, const Step& step, const Frame& frame,
@@ -104,13 +128,12 @@ class Comparing : public StepObserver {
       evaluator.sizes.set(kernel.function->signature().size_parameters[i],
                           size.is_number() ? size.number() : size.evaluate(frame.sizes));
     }
-    const auto wanted = evaluate(ir::Program::of({kernel.function}), given, evaluator);
-    for (size_t i = 0; i < results.size(); ++i) {
-      const auto apart = distance(results[i], wanted[i].array());
-      if (apart && *apart <= options_.tolerance) continue;
-      fail(function, step,
-           fmt::format("result {} is\n{}\nand by the evaluator\n{}", i, text_of(results[i]),
-                       wanted[i].text()));
+    std::vector<Array> wanted;
+    for (const Tensor& each : evaluate(ir::Program::of({kernel.function}), given, evaluator)) {
+      wanted.push_back(each.array());
+    }
+    if (auto found = difference(results, wanted, "by the evaluator", options_.tolerance)) {
+      fail(function, step, std::move(*found));
     }
   }
 
@@ -124,6 +147,7 @@ class Comparing : public StepObserver {
 }  // namespace
 
 std::string Difference::text() const {
+  if (step.empty()) return what;
   std::string text = fmt::format("step {} of @{}: {}: {}", number, function, step, what);
   if (location.known()) text += fmt::format(", at {}", location.text());
   return text;
@@ -131,10 +155,37 @@ std::string Difference::text() const {
 
 std::optional<Difference> compare(const ir::Program& program, std::span<const Tensor> arguments,
                                   const CompareOptions& options) {
-  const Compiled compiled(program);
-  Comparing comparing(compiled.plan(), options);
+  return compare(program, values_of({arguments.begin(), arguments.end()}), options);
+}
+
+std::optional<Difference> compare(const ir::Program& program,
+                                  const std::vector<ir::Value>& arguments,
+                                  const CompareOptions& options) {
+  EffectLog effects;
+  const EffectLog::Scope scope(effects);
+  const auto evaluated = [&](const ir::Program& each) {
+    effects.rewind();
+    TensorMachine machine;
+    return arrays_in(ir::evaluate(each, machine, arguments, {.sizes = options.sizes}));
+  };
+  const auto expect_same = [&](std::span<const Array> given, std::span<const Array> wanted,
+                               std::string_view what, std::string_view wanted_from) {
+    const auto found = difference(given, wanted, wanted_from, options.tolerance);
+    if (found) throw Found{{fmt::format("{}: {}", what, *found)}};
+  };
+  std::vector<Array> wanted = evaluated(with_tapes(program));
+  const auto behind = [&](const Pass& pass, const ir::Program& each) {
+    std::vector<Array> now = evaluated(each);
+    expect_same(now, wanted, fmt::format("the program behind {}", pass.name), "before");
+    wanted = std::move(now);
+  };
   try {
-    compiled(arguments, {.observer = &comparing, .arena = options.arena});
+    const Compiled compiled(program, {.observer = behind});
+    Comparing comparing(compiled.plan(), options);
+    effects.rewind();
+    const auto given = compiled.run_values(arguments, options.sizes,
+                                           {.observer = &comparing, .arena = options.arena});
+    expect_same(arrays_in(given.values), wanted, "where each step is right", "by the evaluator");
   } catch (const Found& found) {
     return found.difference;
   }

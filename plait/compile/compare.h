@@ -1,6 +1,7 @@
-// Holds a compiled program against the evaluator, step by step: what each kernel gives against what
-// its function gives for the same operands, and what each step takes against what was given before,
-// which somebody may have written over.
+// Holds a compiled program against the evaluator: what the program behind each pass gives against
+// what it gave before; then, step by step, what each kernel gives against what its function gives
+// for the same operands, and what each step takes against what was given before, which somebody may
+// have written over; at last the results. What the program prints is printed once.
 //
 //   if (const auto difference = compare(program, arguments)) std::cout << difference->text();
 #pragma once
@@ -8,16 +9,18 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "plait/compile/compiler.h"
 
 namespace plait::compile {
 
 struct Difference {
-  size_t number = 0;     // of the step, in the order in which they ran
-  std::string function;  // that the step is in
-  std::string step;      // as the plan's text has it
   std::string what;
+  // Where it is a step that differs; no pass, and not the results alone.
+  std::string step = {};      // as the plan's text has it
+  std::string function = {};  // that the step is in
+  size_t number = 0;          // in the order in which they ran
   Location location = {};
 
   std::string text() const;
@@ -27,10 +30,14 @@ struct CompareOptions {
   // Of the greatest number that a result has; sums are taken in another order.
   double tolerance = 1e-5;
   ArenaOptions arena = {.is_guarded = true};
+  SymbolMap<int64_t> sizes = {};  // of the program, where its arguments do not show them
 };
 
-// The first step that differs.
+// What differs first.
 std::optional<Difference> compare(const ir::Program& program, std::span<const Tensor> arguments,
+                                  const CompareOptions& options = {});
+std::optional<Difference> compare(const ir::Program& program,
+                                  const std::vector<ir::Value>& arguments,
                                   const CompareOptions& options = {});
 
 }  // namespace plait::compile

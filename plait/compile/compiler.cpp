@@ -1,6 +1,5 @@
 #include "plait/compile/compiler.h"
 
-#include "plait/compile/pass.h"
 #include "plait/ir/value_check.h"
 #include "plait/ops/declare.h"
 #include "plait/tensor/machine.h"
@@ -27,7 +26,8 @@ std::vector<bool> parameters_read(const ir::Function& function) {
 
 Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
   register_all();
-  const ir::Program optimized_program = optimized(with_tapes(program), options.makes_kernels);
+  const ir::Program optimized_program =
+      optimized(with_tapes(program), options.makes_kernels, options.observer);
   reads_ = parameters_read(optimized_program.entry());
   loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program));
 }
@@ -41,12 +41,20 @@ std::vector<Tensor> Compiled::run_given(std::vector<Tensor> arguments,
                                         const ExecutionOptions& options) const {
   std::vector<ir::Value> values = values_of(std::move(arguments));
   const ir::Program& program = plan().program;
-  std::vector<int64_t> sizes;
-  if (!program.entry().signature().size_parameters.empty()) {
-    TensorMachine machine;
-    sizes = ir::sizes_on_entry(program, program.entry(), machine, values, {});
-  }
-  return tensors_of(program, execute(*loaded_, sizes, std::move(values), options).values);
+  ExecutionResults given = program.entry().signature().size_parameters.empty()
+                               ? execute(*loaded_, {}, std::move(values), options)
+                               : run_values(std::move(values), {}, options);
+  return tensors_of(program, std::move(given.values));
+}
+
+ExecutionResults Compiled::run_values(std::vector<ir::Value> arguments,
+                                      const SymbolMap<int64_t>& known,
+                                      const ExecutionOptions& options) const {
+  const ir::Program& program = plan().program;
+  TensorMachine machine;
+  const std::vector<int64_t> sizes =
+      ir::sizes_on_entry(program, program.entry(), machine, arguments, known);
+  return execute(*loaded_, sizes, std::move(arguments), options);
 }
 
 }  // namespace compile

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "plait/compile/execution.h"
+#include "plait/compile/pass.h"
 #include "plait/transform/jit.h"
 
 namespace plait::compile {
@@ -18,6 +19,7 @@ namespace plait::compile {
 struct CompileOptions {
   // Kernels of the library alone, which are there at once.
   bool makes_kernels = true;
+  PassObserver observer = {};
 };
 
 // Of a verified program, whose parameters and results are arrays and records.
@@ -31,6 +33,11 @@ class Compiled {
   // Those that are given away may be overwritten; one that is not read may be an empty tensor.
   std::vector<Tensor> run_given(std::vector<Tensor> arguments,
                                 const ExecutionOptions& options = {}) const;
+  // Values of any kind, held against the types of the parameters; `known` are sizes of the program
+  // that its arguments do not show.
+  ExecutionResults run_values(std::vector<ir::Value> arguments,
+                              const SymbolMap<int64_t>& known = {},
+                              const ExecutionOptions& options = {}) const;
   const Plan& plan() const { return loaded_->plan(); }
   bool reads(size_t parameter) const { return reads_[parameter]; }
 

@@ -55,13 +55,18 @@ bool is_pass(std::string_view name) {
 
 std::span<const Pass> passes() { return kPasses; }
 
-bool is_on(std::string_view pass) {
-  bool on = true;
-  for_each_part(setting::kPasses.get(), [&](std::string_view part) {
+void check_passes(std::string_view list) {
+  for_each_part(list, [](std::string_view part) {
     const bool is_known = part[0] == '-' && is_pass(part.substr(1));
     if (!is_known) refuse_part("passes", part, "-NAME of a pass to leave out");
-    if (part.substr(1) == pass) on = false;
   });
+}
+
+bool is_on(std::string_view pass) {
+  const std::string& list = setting::kPasses.get();
+  check_passes(list);
+  bool on = true;
+  for_each_part(list, [&](std::string_view part) { on = on && part.substr(1) != pass; });
   return on;
 }
 
@@ -77,17 +82,22 @@ bool is_dumped(std::string_view pass) {
   return dumped;
 }
 
-void dump(std::string_view pass, std::string_view text) {
-  fmt::print(stderr, "; ==== after {}\n{}\n", pass, text);
+std::string dump_text(std::string_view pass, std::string_view text) {
+  return fmt::format("; ==== after {}\n{}\n", pass, text);
 }
+std::string dump_text(std::string_view pass, const ir::Program& program) {
+  return dump_text(pass, ir::print(program, {.literal_elements = 8}));
+}
+void dump(std::string_view text) { fmt::print(stderr, "{}", text); }
 
-ir::Program optimized(ir::Program program, bool makes_kernels) {
+ir::Program optimized(ir::Program program, bool makes_kernels, const PassObserver& observer) {
   for (const Pass& pass : kPasses) {
     if (pass.run == nullptr || !is_on(pass.name)) continue;
     if (pass.is_for_kernels && !makes_kernels) continue;
     program = pass.run(program);
     ir::verify_pass(program, pass.name);
-    if (is_dumped(pass.name)) dump(pass.name, ir::print(program, {.literal_elements = 8}));
+    if (is_dumped(pass.name)) dump(dump_text(pass.name, program));
+    if (observer) observer(pass, program);
   }
   return program;
 }

@@ -4,7 +4,9 @@
 //   PLAIT_PASSES=-fuse PLAIT_DUMP=after:simplify program
 #pragma once
 
+#include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "plait/ir/program.h"
@@ -21,15 +23,23 @@ struct Pass {
 // In their order. The last ones are stages of planning (plan.h).
 std::span<const Pass> passes();
 
-// ValueError where the setting names a pass that is none.
+// ValueError where a list as the setting `passes` takes it, -NAME,-NAME, names what is no pass.
+void check_passes(std::string_view list);
 bool is_on(std::string_view pass);
 // Whether the setting `dump` asks for what is there behind a pass: after:NAME, or after:all.
 bool is_dumped(std::string_view pass);
-// Prints it to the standard error, with the pass's name.
-void dump(std::string_view pass, std::string_view text);
+// What is dumped, below the pass's name; of a program large constants in part.
+std::string dump_text(std::string_view pass, std::string_view text);
+std::string dump_text(std::string_view pass, const ir::Program& program);
+// Prints it to the standard error.
+void dump(std::string_view text);
+
+// Told the program behind each pass.
+using PassObserver = std::function<void(const Pass& pass, const ir::Program& program)>;
 
 // All of them that are on.
-ir::Program optimized(ir::Program program, bool makes_kernels = true);
+ir::Program optimized(ir::Program program, bool makes_kernels = true,
+                      const PassObserver& observer = {});
 
 // What `passes()` lists.
 ir::Program inlined(const ir::Program& program);

@@ -86,7 +86,7 @@ Plan PlanBuilder::build() {
     plan_.functions.push_back(FunctionPlanner(*this, planned_[i]).run());
   }
   compile_kernels();
-  if (is_dumped("plan")) dump("plan", plan_.text());
+  if (is_dumped("plan")) dump(dump_text("plan", plan_.text()));
   return std::move(plan_);
 }
 

@@ -27,15 +27,11 @@
 #include "plait/transform/grad.h"
 #include "plait/transform/vjp.h"
 
+#include "tests/compile/as_evaluated.h"
 #include "tests/compile/passes_left_out.h"
-#include "tests/support/agreement.h"
 
 namespace plait::compile {
 namespace {
-
-Tensor numbers(const Shape& shape, uint64_t seed, DType dtype = DType::f32) {
-  return astype(random::normal(random::key(seed), shape), dtype);
-}
 
 size_t kernels_of(const Compiled& compiled) { return compiled.plan().kernels.size(); }
 size_t steps_of(const Compiled& compiled, Step::Kind kind) {
@@ -44,13 +40,6 @@ size_t steps_of(const Compiled& compiled, Step::Kind kind) {
     for (const Step& step : function.steps) count += step.kind == kind ? 1 : 0;
   }
   return count;
-}
-
-void expect_as_evaluated(const ir::Program& program, const Tensors& arguments, double tolerance) {
-  const Compiled compiled(program);
-  expect_as_good_as_same("compiled", compiled(arguments), evaluate(program, arguments), tolerance);
-  const auto difference = compare(program, arguments, {.tolerance = tolerance});
-  EXPECT_FALSE(difference) << difference->text();
 }
 
 // ---- Fusion.

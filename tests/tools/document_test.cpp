@@ -1,29 +1,33 @@
 // The examples of docs/ir.md: each parses, verifies, prints and parses back; each instruction of
-// the IR has one.
+// the IR has one. The commands of docs/compiler.md, which give what stands below them.
 #include <fstream>
 #include <set>
 #include <sstream>
 
 #include <gtest/gtest.h>
 
+#include "plait/compile/kernel_compiler.h"
 #include "plait/ir/primitive.h"
 #include "plait/ir/printer.h"
 #include "plait/ir/program.h"
 #include "plait/ops/declare.h"
 
 #include "tests/support/scalar_ops.h"
+#include "tests/tools/plait_ir.h"
 
 namespace plait::ir {
 namespace {
 
-std::vector<std::string> examples_of(const std::string& path) {
+// What stands in the blocks of a document that are in this language.
+std::vector<std::string> examples_of(const std::string& path,
+                                     const std::string& language = "plait") {
   std::ifstream file(path);
   EXPECT_TRUE(file) << path;
   std::vector<std::string> examples;
   bool inside = false;
   for (std::string line; std::getline(file, line);) {
     if (line.starts_with("```")) {
-      inside = line == "```plait";
+      inside = line == "```" + language;
       if (inside) examples.emplace_back();
     } else if (inside) {
       examples.back() += line + "\n";
@@ -65,6 +69,27 @@ TEST(IrDocument, EveryInstructionHasAnExample) {
   for (const Primitive* p : primitives()) {
     EXPECT_TRUE(p->structure == Structure::machine || shown.contains(p->name)) << p->name;
   }
+}
+
+// With the first program of the document in layer.plait.
+TEST_F(PlaitIr, GivesWhatTheCompilersDocumentSays) {
+  if (compile::kernel_compiler() == nullptr) GTEST_SKIP() << "no code is generated in this build";
+  const std::string document = std::string(PLAIT_SOURCE_DIR) + "/docs/compiler.md";
+  file("layer.plait", examples_of(document).at(0));
+  const std::vector<std::string> blocks = examples_of(document, "console");
+  ASSERT_FALSE(blocks.empty());
+  std::string expected, found;
+  for (const std::string& block : blocks) {
+    expected += block;
+    std::istringstream lines(block);
+    for (std::string line; std::getline(lines, line);) {
+      const std::string prompt = "$ plait-ir ";
+      if (!line.starts_with(prompt)) continue;
+      const Outcome done = run(line.substr(prompt.size()), "cd " + folder.string() + " && ");
+      found += line + "\n" + done.output + done.errors;
+    }
+  }
+  EXPECT_EQ(found, expected);
 }
 
 }  // namespace

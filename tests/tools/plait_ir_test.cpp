@@ -1,53 +1,18 @@
 // Runs the command plait-ir on small files, and looks at what it prints and how it exits.
-#include <cstdio>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
+#include "tests/tools/plait_ir.h"
 
+#include <algorithm>
+
+#include <fmt/format.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
+#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/pass.h"
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
 
-#include "tests/support/files.h"
-
 namespace plait {
 namespace {
-
-struct Outcome {
-  int status = -1;
-  std::string output, errors;
-};
-
-class PlaitIr : public testing::Test {
- protected:
-  void SetUp() override {
-    folder = std::filesystem::temp_directory_path() /
-             ("plait-ir-test-" + std::to_string(getpid()) + "-" +
-              testing::UnitTest::GetInstance()->current_test_info()->name());
-    std::filesystem::create_directories(folder);
-  }
-  void TearDown() override { std::filesystem::remove_all(folder); }
-
-  std::string path(const std::string& name) const { return (folder / name).string(); }
-  std::string file(const std::string& name, const std::string& content) const {
-    std::ofstream(path(name), std::ios::binary) << content;
-    return path(name);
-  }
-  std::string content(const std::string& name) const { return text_of_file(path(name)); }
-  // Through the shell, so that arguments are quoted and redirected as they would be there.
-  Outcome run(const std::string& arguments, const std::string& environment = "") const {
-    std::string command = environment + " " + PLAIT_TOOLS_DIR + "/plait-ir " + arguments + " > " +
-                          path("stdout") + " 2> " + path("stderr");
-    int status = std::system(command.c_str());
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, content("stdout"), content("stderr")};
-  }
-
-  std::filesystem::path folder;
-};
 
 const std::string kProgram = R"(plait 1
 
@@ -258,10 +223,178 @@ TEST_F(PlaitIr, RefusesArgumentsThatDoNotFit) {
         "-i 'f32[2](1, 2)'", "-i '[[1, 2]]'", "-i '[[1], 2]'", "-i '[1, [2]]'", "-i '[[], [1]]'",
         "-i '[[1, 2], [3]]'", "-i @nowhere.npy", "-i @a.plait", "-i '[1, 2]' --size m",
         "-i '[1, 2]' --function nowhere"}) {
-    Outcome wrong = run("run " + path("a.plait") + " " + arguments);
-    EXPECT_EQ(wrong.status, 1) << arguments << "\n" << wrong.output;
-    EXPECT_TRUE(wrong.errors.starts_with("plait-ir: ")) << arguments << "\n" << wrong.errors;
+    for (const std::string command : {"run ", "run --compiled ", "compare "}) {
+      Outcome wrong = run(command + path("a.plait") + " " + arguments);
+      EXPECT_EQ(wrong.status, 1) << command << arguments << "\n" << wrong.output;
+      EXPECT_TRUE(wrong.errors.starts_with("plait-ir: ")) << arguments << "\n" << wrong.errors;
+    }
   }
+}
+
+// ---- The compiler.
+
+const std::string kLayer = R"(plait 1
+
+func @main<n>(%x: f32[n, 4]) -> (f32[n]) {
+  %0 = call @scaled<n>(%x)
+  %1 = exp %0                         ; model.cpp:21
+  %2 = reduce_sum %1 {axes = [1]}     ; model.cpp:22
+  return %2
+}
+
+func @scaled<n>(%x: f32[n, 4]) -> (f32[n, 4]) {
+  %0 = multiply %x, %x
+  %1 = negative %0
+  %2 = negative %1
+  return %2
+}
+)";
+const std::string kRows = " -i '[[0.1, 0.2, 0.3, 0.4], [1.1, 1.2, 1.3, 1.4], [1, 2, 3, 0.7]]'";
+
+std::vector<size_t> places_of(const std::vector<std::string>& parts, const std::string& text) {
+  std::vector<size_t> places;
+  for (const std::string& part : parts) places.push_back(text.find(part));
+  return places;
+}
+
+TEST_F(PlaitIr, ListsThePasses) {
+  std::string wanted;
+  for (const compile::Pass& pass : compile::passes()) {
+    wanted += fmt::format("{:12}{}\n", pass.name, pass.summary);
+  }
+  EXPECT_EQ(run("passes").output, wanted);
+}
+
+TEST_F(PlaitIr, PrintsPlans) {
+  const Outcome plan = run("compile " + file("a.plait", kLayer));
+  EXPECT_EQ(plan.status, 0) << plan.errors;
+  EXPECT_TRUE(plan.output.starts_with("plan @main(r0) -> (r")) << plan.output;
+  EXPECT_EQ(run("compile --after plan - < " + path("a.plait")).output, plan.output);
+  const std::string without = run("compile --passes -fuse " + path("a.plait")).output;
+  EXPECT_NE(without.find("primitive exp"), std::string::npos) << without;
+  EXPECT_EQ(run("compile " + path("a.plait"), "PLAIT_PASSES=-fuse").output, without);
+}
+
+TEST_F(PlaitIr, PrintsProgramsBehindPasses) {
+  file("a.plait", kLayer);
+  const std::string inlined = run("compile --after inline " + path("a.plait")).output;
+  EXPECT_TRUE(inlined.starts_with("plait 1\n")) << inlined;
+  EXPECT_EQ(inlined.find("@scaled"), std::string::npos) << inlined;
+  EXPECT_NE(inlined.find("negative"), std::string::npos) << inlined;
+  const Outcome fused = run("compile --after fuse -o " + path("b.plait") + " " + path("a.plait"));
+  EXPECT_EQ(fused.status, 0) << fused.errors;
+  EXPECT_EQ(content("b.plait").find("negative"), std::string::npos) << content("b.plait");
+  EXPECT_EQ(run("run " + path("b.plait") + kRows).output,
+            run("run " + path("a.plait") + kRows).output);
+}
+
+TEST_F(PlaitIr, PrintsAllThatIsDumped) {
+  const std::string compiling = "compile " + file("a.plait", kLayer);
+  const std::string all = run(compiling + " --after all").output;
+  EXPECT_EQ(run(compiling, "PLAIT_DUMP=after:all").errors, all);
+  std::vector<std::string> heads;
+  for (const compile::Pass& pass : compile::passes()) {
+    if (pass.name != "emit") heads.push_back(fmt::format("; ==== after {}\n", pass.name));
+  }
+  const std::vector<size_t> places = places_of(heads, all);
+  EXPECT_NE(places.back(), std::string::npos) << all;
+  EXPECT_TRUE(std::ranges::is_sorted(places)) << all;
+  EXPECT_EQ(run(compiling + " --after all --passes -simplify,-fuse").output.find("after simplify"),
+            std::string::npos);
+}
+
+TEST_F(PlaitIr, RunsWhatIsCompiledLikeWhatIsNot) {
+  file("a.plait", kProgram);
+  file("b.plait", kLayer);
+  file("c.plait", R"(
+func @main<n, m>(%x: f32[n], %o: bool[]?, %i: i64[2])
+    -> <k> (f32[k], bool[]?, i64[2], (i64[], f32[n])) {
+  %s = size {value = n + m}
+  %d = add %x, %x
+  %h = slice %d {axis = 0, start = 0, count = n//2}
+  %t = tuple %s, %d
+  return <n//2> %h, %o, %i, %t
+}
+)");
+  const std::string of_c = path("c.plait") + " -i '[1, 2.5, 3, 4]' -i true -i 'i64[2](8, 9)'";
+  for (const std::string& arguments :
+       {path("a.plait") + " -i 5 -i 1.5", path("a.plait") + " --function unused -i 7",
+        path("b.plait") + " -i '[[1, 0.5, 2, 0]]'",
+        path("b.plait") + " --function scaled -i '[[1, 0.5, 2, 0]]'", of_c + " --size m=10"}) {
+    const Outcome evaluated = run("run " + arguments),
+                  compiled = run("run --compiled " + arguments);
+    EXPECT_EQ(compiled.status, 0) << arguments << compiled.errors;
+    EXPECT_EQ(compiled.output, evaluated.output) << arguments;
+  }
+  EXPECT_EQ(run("run --compiled --size m=1 -o " + path("r.npz") + " " + of_c).status, 0);
+  std::string found;
+  for (const auto& [name, array] : load_npz(path("r.npz"))) found += name + " ";
+  EXPECT_EQ(found, "0 1 2 3.0 3.1 k ");
+}
+
+// That it is compiled, which results do not show.
+TEST_F(PlaitIr, DumpsWhatRunsCompiled) {
+  const std::string running = "run " + file("a.plait", kLayer) + kRows;
+  EXPECT_EQ(run(running, "PLAIT_DUMP=after:plan").errors, "");
+  EXPECT_NE(run(running + " --compiled", "PLAIT_DUMP=after:plan").errors.find("plan @main"),
+            std::string::npos);
+  EXPECT_NE(run(running + " --compiled --passes -fuse", "PLAIT_DUMP=after:plan")
+                .errors.find("primitive exp"),
+            std::string::npos);
+}
+
+TEST_F(PlaitIr, ComparesWhatIsCompiled) {
+  file("a.plait", kLayer);
+  for (const char* options : {"", " --shift 4", " --passes -fuse", " --tolerance 1e-6"}) {
+    const Outcome compared = run("compare " + path("a.plait") + kRows + options);
+    EXPECT_EQ(compared.status, 0) << options << compared.errors;
+    EXPECT_EQ(compared.output, "nothing differs\n") << options;
+  }
+  const Outcome printed = run("compare " + file("b.plait", kProgram) + " -i 5 -i 1.5");
+  EXPECT_EQ(printed.output, "sum: 3.5 : f64[]\nnothing differs\n") << printed.errors;
+  const Outcome nothing_will_do = run("compare --tolerance -1 " + path("a.plait") + kRows);
+  EXPECT_EQ(nothing_will_do.status, 1) << nothing_will_do.output;
+  EXPECT_NE(nothing_will_do.errors.find("the program behind inline: result 0 is"),
+            std::string::npos)
+      << nothing_will_do.errors;
+}
+
+// Kernels add numbers up in another order.
+TEST_F(PlaitIr, ComparesToTheLastBit) {
+  if (compile::kernel_compiler() == nullptr) GTEST_SKIP() << "no code is generated in this build";
+  const std::string comparing = "compare " + file("a.plait", R"(
+func @main<n>(%x: f32[n]) -> (f32[]) {
+  %0 = exp %x                         ; model.cpp:21
+  %1 = reduce_sum %0 {axes = [0]}     ; model.cpp:22
+  return %1
+}
+)") + " -i 'f32[1000](0.1 ...)'";
+  EXPECT_EQ(run(comparing).output, "nothing differs\n");
+  const Outcome compared = run(comparing + " --tolerance 0");
+  EXPECT_EQ(compared.status, 1) << compared.output;
+  EXPECT_EQ(compared.output, "");
+  for (const char* part : {"step 0 of @main: r1 = kernel @kernel0 r0!: result 0 is\n",
+                           "and by the evaluator\n", ", at model.cpp:22"}) {
+    EXPECT_NE(compared.errors.find(part), std::string::npos) << compared.errors;
+  }
+}
+
+TEST_F(PlaitIr, RefusesPassesThatAreNone) {
+  file("a.plait", kLayer);
+  for (const std::string& command :
+       {"compile --passes -fuze " + path("a.plait"), "compile --passes fuse " + path("a.plait"),
+        "compile --after fuze " + path("a.plait"), "compile --after emit " + path("a.plait"),
+        "compare --passes -fuze " + path("a.plait") + kRows,
+        "run --compiled --passes -fuze " + path("a.plait") + kRows}) {
+    const Outcome wrong = run(command);
+    EXPECT_EQ(wrong.status, 2) << command << wrong.errors;
+    EXPECT_EQ(wrong.output, "") << command;
+    EXPECT_NE(wrong.errors.find("simplify"), std::string::npos) << command << wrong.errors;
+  }
+  const Outcome left_out = run("compile --after fuse --passes -fuse " + path("a.plait"));
+  EXPECT_EQ(left_out.status, 2) << left_out.output;
+  EXPECT_NE(left_out.errors.find("fuse is among the passes that are left out"), std::string::npos)
+      << left_out.errors;
 }
 
 TEST_F(PlaitIr, ListsOperationsAndRules) {
@@ -308,8 +441,10 @@ TEST_F(PlaitIr, FilesThatCannotBeReadOrWritten) {
 }
 
 TEST_F(PlaitIr, WrongUseExitsWithTwo) {
-  for (std::string arguments : {"", "nonsense", "print", "print a b c", "print --nonsense x",
-                                "convert x", "convert x --to somewhere", "rewrite x"}) {
+  for (std::string arguments :
+       {"", "nonsense", "print", "print a b c", "print --nonsense x", "convert x",
+        "convert x --to somewhere", "rewrite x", "run x --passes -fuse",
+        "compare x --tolerance much", "compare x --shift -1"}) {
     Outcome wrong = run(arguments);
     EXPECT_EQ(wrong.status, 2) << arguments;
     EXPECT_NE(wrong.errors, "") << arguments;
@@ -319,8 +454,9 @@ TEST_F(PlaitIr, WrongUseExitsWithTwo) {
 TEST_F(PlaitIr, HelpHasAnExampleForEachCommand) {
   Outcome help = run("--help");
   EXPECT_EQ(help.status, 0);
-  for (std::string command : {"print", "verify", "convert", "rewrite", "prune", "dot", "svg",
-                              "identity", "effects", "ops", "rules", "run"}) {
+  for (std::string command :
+       {"print", "verify", "convert", "rewrite", "prune", "dot", "svg", "identity", "effects",
+        "ops", "rules", "run", "passes", "compile", "compare"}) {
     EXPECT_NE(help.output.find("\n  " + command), std::string::npos) << command;
     Outcome of_command = run(command + " --help");
     EXPECT_EQ(of_command.status, 0) << command;

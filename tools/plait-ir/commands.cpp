@@ -18,6 +18,7 @@
 #include "plait/ir/verify.h"
 #include "plait/ops/table.h"
 
+#include "compile.h"
 #include "files.h"
 #include "run.h"
 
@@ -32,6 +33,8 @@ struct Options {
   std::string form, op;
   std::vector<std::string> rules;
   RunOptions run;
+  std::string passes, after;
+  ComparisonOptions comparison;
 };
 
 class Commands {
@@ -44,6 +47,7 @@ class Commands {
     add_transforming_commands();
     add_telling_commands();
     add_run();
+    add_compiler_commands();
   }
 
  private:
@@ -72,6 +76,9 @@ class Commands {
   void add_transforming_commands();
   void add_telling_commands();
   void add_run();
+  void add_compiler_commands();
+  void add_arguments(CLI::App& command);
+  CLI::Option* add_passes(CLI::App& command);
 
   CLI::App& app_;
   std::function<void()>& chosen_;
@@ -224,6 +231,7 @@ void Commands::add_telling_commands() {
 }
 
 void run_program(const Options& options) {
+  leave_out(options.passes);
   const Program program = read_program(options.input);
   if (options.output.ends_with(".npz")) {
     plait::save_npz(options.output, run_to_arrays(program, options.run));
@@ -235,9 +243,16 @@ void run_program(const Options& options) {
 void Commands::add_run() {
   CLI::App& command = add_reading(
       "run",
-      "Evaluates a function, one instruction after another. To a FILE.npz the results are written "
-      "as arrays, named 0, 1 and so on, and 1.0, 1.1 where one has fields.",
+      "Evaluates a function, one instruction after another, or runs what the compiler makes of it. "
+      "To a FILE.npz the results are written as arrays, named 0, 1 and so on, and 1.0, 1.1 where "
+      "one has fields.",
       "plait-ir run model.plait -i -3 -i '[[1, 2.5], [0, 1]]' -i @weights.npy", run_program);
+  add_arguments(command);
+  CLI::Option* compiled = command.add_flag("--compiled", options_->run.compiled, "Compile it");
+  add_passes(command)->needs(compiled);
+}
+
+void Commands::add_arguments(CLI::App& command) {
   command
       .add_option("-i,--input", options_->run.arguments,
                   "An argument, once for each parameter: a number, true or false, lists of them, a "
@@ -250,6 +265,56 @@ void Commands::add_run() {
           "--size", options_->run.sizes,
           "A size that the arguments do not show, as name=number; may be given several times")
       ->allow_extra_args(false);
+}
+
+CLI::Option* Commands::add_passes(CLI::App& command) {
+  return command
+      .add_option("--passes", options_->passes,
+                  "Passes of the compiler to leave out, as -NAME,-NAME (`plait-ir passes` lists "
+                  "them); as PLAIT_PASSES says if not given")
+      ->check(problem_with_passes);
+}
+
+void list_passes(const Options&) { write_all("", passes_text()); }
+
+void compile_program(const Options& options) {
+  leave_out(options.passes);
+  const std::string text = compiled_text(read_program(options.input), options.after);
+  if (text.empty()) {
+    throw CLI::ValidationError("--after", options.after + " is among the passes that are left out");
+  }
+  write_all(options.output, text);
+}
+
+void compare_program(const Options& options) {
+  leave_out(options.passes);
+  write_all(options.output, compare(read_program(options.input), options.run, options.comparison));
+}
+
+void Commands::add_compiler_commands() {
+  add("passes", "Lists the passes of the compiler in their order.", "plait-ir passes", list_passes);
+  CLI::App& compiling = add_reading(
+      "compile",
+      "Prints the plan that the compiler makes of a program, or the program behind a pass.",
+      "plait-ir compile model.plait --after fuse", compile_program);
+  compiling
+      .add_option("--after", options_->after,
+                  "A pass, to print the program behind it; `all`: behind each, and the plan")
+      ->check(CLI::IsMember(names_to_print_after()));
+  add_passes(compiling);
+  CLI::App& comparing = add_reading(
+      "compare",
+      "Compares what the compiler makes of a function with the evaluator, pass by pass and step by "
+      "step, in guarded memory. The status is 1 where something differs.",
+      "plait-ir compare model.plait -i '[[1, 2.5], [0, 1]]' --tolerance 1e-6", compare_program);
+  add_arguments(comparing);
+  comparing.add_option("--tolerance", options_->comparison.tolerance,
+                       "How far results may be apart, by their greatest number; 1e-5 if not given");
+  comparing
+      .add_option("--shift", options_->comparison.shift,
+                  "How many bytes earlier than they could values begin; 0 if not given")
+      ->check(CLI::Range(0, 1 << 20));
+  add_passes(comparing);
 }
 
 }  // namespace

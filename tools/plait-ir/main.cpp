@@ -1,4 +1,4 @@
-// plait-ir: reads programs, and prints, checks, rewrites, draws and evaluates them.
+// plait-ir: reads programs, and prints, checks, rewrites, draws, evaluates and compiles them.
 #include <cstdio>
 #include <exception>
 
@@ -12,8 +12,9 @@ namespace {
 constexpr int kFailure = 1, kWrongUse = 2;
 
 int parse_and_run(int count, char** arguments) {
-  CLI::App app("Reads programs of the IR, and prints, checks, rewrites, draws and evaluates them.",
-               "plait-ir");
+  CLI::App app(
+      "Reads programs of the IR, and prints, checks, rewrites, draws, evaluates and compiles them.",
+      "plait-ir");
   app.require_subcommand(1);
   app.footer(
       "`plait-ir COMMAND --help` tells more of each command.\nExample: plait-ir verify "
@@ -22,10 +23,10 @@ int parse_and_run(int count, char** arguments) {
   add_commands(app, chosen);
   try {
     app.parse(count, arguments);
+    chosen();
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : kWrongUse;
   }
-  chosen();
   return 0;
 }
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "plait/compile/compiler.h"
 #include "plait/core/error.h"
 #include "plait/ir/evaluator.h"
 #include "plait/tensor/machine.h"
@@ -52,18 +53,21 @@ std::vector<Value> arguments_of(const Function& function, const std::vector<std:
   return arguments;
 }
 
-// The function that is meant.
-const Function& chosen(const Program& program, const RunOptions& options) {
-  return options.function.empty() ? program.entry() : program.function(options.function);
+Program beginning_with(const Program& program, const std::string& function) {
+  std::vector<std::shared_ptr<const Function>> functions(program.functions().begin(),
+                                                         program.functions().end());
+  std::swap(functions.front(), functions[program.index_of(function)]);
+  return Program::of(std::move(functions), {program.records().begin(), program.records().end()});
 }
 
-Evaluated evaluated(const Program& program, const RunOptions& options) {
-  const Function& function = chosen(program, options);
-  const std::vector<Value> arguments = arguments_of(function, options.arguments);
-  EvaluatorOptions evaluation{.check_types = true};
-  for (const std::string& size : options.sizes) set_size(evaluation.sizes, size);
+Evaluated done(const Run& run, bool compiled) {
+  if (compiled) {
+    auto given = compile::Compiled(run.program).run_values(run.arguments, run.sizes);
+    return {std::move(given.values), std::move(given.sizes)};
+  }
   TensorMachine machine;
-  return evaluate_function(with_tapes(program), function.name(), machine, arguments, evaluation);
+  return evaluate_function(with_tapes(run.program), run.program.entry().name(), machine,
+                           run.arguments, {.check_types = true, .sizes = run.sizes});
 }
 
 void add_arrays(const std::string& name, const Value& value, std::map<std::string, Array>& into) {
@@ -80,9 +84,17 @@ void add_arrays(const std::string& name, const Value& value, std::map<std::strin
 
 }  // namespace
 
+Run read_run(const Program& program, const RunOptions& options) {
+  Run run{options.function.empty() ? program : beginning_with(program, options.function)};
+  run.arguments = arguments_of(run.program.entry(), options.arguments);
+  for (const std::string& size : options.sizes) set_size(run.sizes, size);
+  return run;
+}
+
 std::string run(const Program& program, const RunOptions& options) {
-  const Evaluated found = evaluated(program, options);
-  const std::vector<Dim>& sizes = chosen(program, options).signature().result_sizes;
+  const Run what = read_run(program, options);
+  const Evaluated found = done(what, options.compiled);
+  const std::vector<Dim>& sizes = what.program.entry().signature().result_sizes;
   std::string out;
   for (size_t i = 0; i < sizes.size(); ++i) {
     out += fmt::format("{} = {}\n", sizes[i].text(), found.sizes[i]);
@@ -92,8 +104,9 @@ std::string run(const Program& program, const RunOptions& options) {
 }
 
 std::map<std::string, Array> run_to_arrays(const Program& program, const RunOptions& options) {
-  const Evaluated found = evaluated(program, options);
-  const std::vector<Dim>& sizes = chosen(program, options).signature().result_sizes;
+  const Run what = read_run(program, options);
+  const Evaluated found = done(what, options.compiled);
+  const std::vector<Dim>& sizes = what.program.entry().signature().result_sizes;
   std::map<std::string, Array> arrays;
   for (size_t i = 0; i < sizes.size(); ++i) arrays[sizes[i].text()] = Array::of(found.sizes[i]);
   for (size_t i = 0; i < found.results.size(); ++i) {

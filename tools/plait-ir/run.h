@@ -1,18 +1,29 @@
-// Evaluates programs from the command line.
+// Runs programs from the command line.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "plait/core/dim.h"
 #include "plait/ir/program.h"
+#include "plait/ir/value.h"
 #include "plait/tensor/array.h"
 
 struct RunOptions {
   std::string function;                // "" is the first
   std::vector<std::string> arguments;  // as text, one a parameter
   std::vector<std::string> sizes;      // "n=3"
+  bool compiled = false;               // else evaluated, instruction by instruction
 };
+
+// What is to run: a program that begins with the chosen function.
+struct Run {
+  plait::ir::Program program;
+  std::vector<plait::ir::Value> arguments;
+  plait::SymbolMap<int64_t> sizes;
+};
+Run read_run(const plait::ir::Program& program, const RunOptions& options);
 
 // The sizes given back, and the results, as text. What the program prints goes to standard output
 // while it runs.
