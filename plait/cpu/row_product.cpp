@@ -19,7 +19,9 @@ namespace {
 using compile::RowProduct;
 
 constexpr int64_t kLeastWork = int64_t{1} << 20;
-constexpr int64_t kBlockBytes = 1 << 18;  // of the result, which is to stay in the second cache
+// Of a block of the result, which is to stay in the second cache, and of a matrix that is read for
+// each block and not packed once for all.
+constexpr int64_t kBlockBytes = 1 << 18;
 constexpr int64_t kRowUnit = 64;
 
 // Arrays that were copied live as long as the product.
@@ -142,6 +144,8 @@ std::unique_ptr<RowProduct> compile::row_product(const Array& a, const Array& b)
   if (!fits_library(products.b)) return row_product(a, b.copy());
   std::unique_ptr<CpuRowProduct> made = packed(products, b.dtype());
   if (made == nullptr) {
+    const int64_t b_bytes = products.steps * products.columns * products.element_size();
+    if (products.count == 1 && b_bytes > kBlockBytes) return nullptr;
     if (b.dtype() != a.dtype()) return row_product(a, b.converted(a.dtype()));
     made = std::make_unique<SingleRows>(products);
   }
