@@ -237,15 +237,43 @@ TEST(Products, WhatOthersNeedIsAResult) {
   }
 }
 
-// The rows of x are read by the product until the last block is done.
+// A right-hand side that is not packed is read by the product until its last block is done.
 TEST(Products, OperandsStayUntilTheLastRow) {
   const auto f = [](const Tensor& given, const Tensor& weight) {
     const Tensor x = cumsum(given, 0) * 0.01;
-    const Tensor transposed = matmul(matrix_transpose(x), weight);
-    return std::vector<Tensor>{x + matmul(x, weight), x * 2. + transposed};
+    return cumsum(x + matmul(weight, x), 0);
   };
-  const Tensor x = numbers({256, 256}, 1), weight = numbers({256, 256}, 2);
+  for (const DType dtype : {DType::f32, DType::f64}) {
+    const Tensor x = numbers({150, 150}, 1, dtype), weight = numbers({150, 150}, 2, dtype);
+    expect_as_evaluated(trace(f)(x, weight).program, {x, weight}, tolerance_of(dtype));
+  }
+}
+
+TEST(Products, ThatAreReadTurnedRoundAreWhole) {
+  const auto f = [](const Tensor& x, const Tensor& weight) {
+    const Tensor product = matmul(x, weight);
+    return product + matrix_transpose(product) * 2.;
+  };
+  const Tensor x = numbers({150, 90}, 1), weight = numbers({90, 150}, 2);
   expect_as_evaluated(trace(f)(x, weight).program, {x, weight}, 1e-5);
+}
+
+// The loops go through rows and columns of each image as one.
+TEST(Products, WhoseRowsAreNotThoseOfTheLoops) {
+  const auto f = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    return tanh(matmul(x, weight) + bias);
+  };
+  const Tensor x = numbers({4, 75, 64}, 1), weight = numbers({64, 100}, 2),
+               bias = numbers({75, 100}, 3);
+  expect_as_evaluated(trace(f)(x, weight, bias).program, {x, weight, bias}, 1e-5);
+}
+
+TEST(Products, OfWhichSomeRowsAreRead) {
+  const auto f = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
+    return cumsum(slice(matmul(x, weight), 0, {{}, 130}) * 2. + bias, 0);
+  };
+  const Tensor x = numbers({300, 90}, 1), weight = numbers({90, 100}, 2), bias = numbers({100}, 3);
+  expect_as_evaluated(trace(f)(x, weight, bias).program, {x, weight, bias}, 1e-5);
 }
 
 // All rows lie behind each other in one row of the loops, which is cut where vectors end.
@@ -304,8 +332,13 @@ TEST(Products, WeightsThatOthersReadToo) {
                                matmul(narrow, narrow) + narrow * 2.,
                                astype(matmul(narrow, narrow), DType::f32) * 2., narrow};
   };
+  const auto square = [](const Tensor& weight) {
+    const Tensor narrow = astype(weight, DType::bf16);
+    return astype(matmul(narrow, narrow), DType::f32) * 2.;
+  };
   const Tensor weight = numbers({160, 160}, 2);
   expect_as_evaluated(trace(f)(weight).program, {weight}, 2e-2);
+  expect_as_evaluated(trace(square)(weight).program, {weight}, 2e-2);
 }
 
 // A kernel that needs the product by way of another one cannot go along.
@@ -372,7 +405,7 @@ TEST(Plans, ResultsSurviveLaterCalls) {
 TEST(Plans, NothingIsWrittenOverThatIsLookedAtOtherwise) {
   const auto f = [](const Tensor& given) {
     const Tensor x = cumsum(given, 0);
-    return x * 2. + matrix_transpose(reshape(x, {4, 6}));
+    return cumsum(x * 2. + matrix_transpose(reshape(x, {4, 6})), 0);
   };
   const Tensor x = numbers({6, 4}, 1);
   expect_as_evaluated(trace(f)(x).program, {x}, 1e-6);
