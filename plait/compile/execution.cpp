@@ -224,6 +224,13 @@ class Execution {
     return Array(dtype, std::move(layout), block.buffer());
   }
 
+  // Memory of its own, which outlives the block that is looked at when the kernel is done.
+  Array guarded_result(const ArrayType& type, std::vector<GuardedBlock>& own) const {
+    Layout layout = Layout::contiguous(type.sizes);
+    own.emplace_back(layout.element_count() * size_of(type.dtype), arena_.shift);
+    return Array(type.dtype, std::move(layout), own.back().buffer());
+  }
+
   void run_primitive(const Step& step) {
     BoundStep late;
     const BoundStep& sizes = bound(step, late);
@@ -234,12 +241,20 @@ class Execution {
       given.push_back(array_of(value));
     }
     std::vector<Array> results(step.results.size()), places(step.results.size());
+    std::vector<GuardedBlock> own;
     for (size_t i = 0; i < results.size(); ++i) {
-      results[i] = places[i] = place_of(step.results[i], sizes.types[i]);
+      const ArrayType& type = sizes.types[i];
+      places[i] = place_of(step.results[i], type);
+      const bool is_known = std::ranges::find(type.sizes, -1) == type.sizes.end();
+      if (!places[i] && arena_.is_guarded && is_known && step.kind != Step::Kind::look) {
+        places[i] = guarded_result(type, own);
+      }
+      results[i] = places[i];
     }
     KernelCall call{*step.primitive, given, sizes.attributes, sizes.types, results};
     const Kernel& kernel = kernel_of(*step.primitive);
     kernel.run(call, kernel.data);
+    for (const GuardedBlock& block : own) block.expect_untouched();
     learn_sizes(step, results);
     for (size_t i = 0; i < results.size(); ++i) {
       if (step.kind != Step::Kind::look) settle(places[i], results[i]);
@@ -286,8 +301,10 @@ class Execution {
     std::vector<std::byte*> places;
     std::vector<int64_t> counts;
     std::vector<DType> dtypes;
+    std::vector<GuardedBlock> own;
     for (size_t i = 0; i < results.size(); ++i) {
       results[i] = place_of(step.results[i], sizes.types[i]);
+      if (!results[i] && arena_.is_guarded) results[i] = guarded_result(sizes.types[i], own);
       if (!results[i]) results[i] = own_result(kernel, i, sizes.types[i], given);
       places.push_back(results[i].writable_data());
       counts.push_back(results[i].element_count());
@@ -302,6 +319,7 @@ class Execution {
     } else {
       run_kernel(kernel, sizes.kernel, read, places, counts, dtypes);
     }
+    for (const GuardedBlock& block : own) block.expect_untouched();
     given.clear();
     for (size_t i = 0; i < results.size(); ++i) {
       cell(step.results[i]) = TensorMachine::value_of(std::move(results[i]));

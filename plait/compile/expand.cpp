@@ -90,12 +90,9 @@ std::shared_ptr<const ir::Function> expanded_function(const ir::Function& functi
 // packs them.
 std::optional<ir::Replacement> turned_before_rounding(const ir::Candidate& c) {
   const auto rounding = c.definition(0);
-  if (!rounding || rounding->primitive().name != "convert") return std::nullopt;
-  ir::ValueId weights = rounding->operands()[0];
+  if (!rounding || !is_rounding(*rounding)) return std::nullopt;
+  const ir::ValueId weights = rounding->operands()[0];
   if (c.function.definition(weights)) return std::nullopt;
-  const bool is_narrower =
-      size_of(rounding->result_types()[0].dtype()) < size_of(rounding->operand_type(0).dtype());
-  if (!is_narrower) return std::nullopt;
   ir::Replacement replacement;
   const auto turned =
       replacement.add(*c.instruction.primitive, {weights}, c.instruction.attributes);

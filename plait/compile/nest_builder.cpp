@@ -469,6 +469,8 @@ class NestBuilder {
       nest_.outer.push_back(loop.size);
       if (loop.kind != Kind::accumulated) ++nest_.grouped;
     }
+    // What is reduced over everything is begun once, and not with each group.
+    if (reduces_all_ && nest_.grouped > 0) return false;
     if (columns) {
       nest_.columns = columns->size;
       loops.push_back(*columns);

@@ -37,7 +37,7 @@ struct PlannedKernel {
   std::vector<uint32_t> parameters;  // which operand each of the nest's is
   // The product whose rows the loops go along with.
   struct Product {
-    uint32_t a, b;           // operands
+    uint32_t a, b;           // operands, of which b may have to be rounded
     uint32_t parameter;      // which of the nest's it is
     bool is_result = false;  // the last one
     DType dtype;

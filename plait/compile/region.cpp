@@ -93,13 +93,16 @@ std::optional<ir::Instruction> product_of(const Roles& roles) {
   return std::nullopt;
 }
 
+bool is_rounding(const ir::Instruction& instruction) {
+  return instruction.primitive().name == "convert" &&
+         instruction.operand_type(0).dtype() == DType::f32 &&
+         instruction.result_types()[0].dtype() == DType::bf16;
+}
+
 std::optional<ir::Instruction> rounding_of(const ir::Function& function,
                                            const ir::Instruction& product) {
   const auto from = function.definition(product.operands()[1]);
-  const bool rounds = from && from->primitive().name == "convert" &&
-                      from->operand_type(0).dtype() == DType::f32 &&
-                      from->result_types()[0].dtype() == DType::bf16;
-  return rounds ? from : std::nullopt;
+  return from && is_rounding(*from) ? from : std::nullopt;
 }
 
 bool goes_along(const RegionNest& region, const ir::Instruction& product) {

@@ -59,7 +59,9 @@ std::optional<RegionNest> nest_of(const Region& region);
 // Of a function that is one region, and the product whose rows it reads if there is one.
 RegionNest nest_of(const ir::Function& function);
 std::optional<ir::Instruction> product_of(const Roles& roles);
-// The conversion that gives the right-hand side, where packing that may round as well.
+// Whether packing the right-hand side of a product may do this conversion.
+bool is_rounding(const ir::Instruction& instruction);
+// The one that gives the right-hand side, if any.
 std::optional<ir::Instruction> rounding_of(const ir::Function& function,
                                            const ir::Instruction& product);
 

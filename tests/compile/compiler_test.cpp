@@ -151,6 +151,15 @@ TEST(Fusion, SumsOfRowsWithoutColumns) {
   }
 }
 
+TEST(Fusion, ASumOfAllBesideSumsOfSome) {
+  const auto f = [](const Tensor& x, const Tensor& row) {
+    const Tensor y = x + x;
+    return std::vector<Tensor>{sum(y), sum(y + row, 0), sum(y * 2., {0, 1})};
+  };
+  const Tensor x = numbers({2, 3, 4}, 1), row = numbers({4}, 2);
+  expect_as_evaluated(trace(f)(x, row).program, {x, row}, 1e-6);
+}
+
 TEST(Fusion, EmptySizes) {
   const auto f = [](const Tensor& x) {
     return std::vector<Tensor>{sum(exp(x) * 2., 0), sum(exp(x) * 2., 1), sum(exp(x) * 2.),

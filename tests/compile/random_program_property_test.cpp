@@ -12,6 +12,7 @@
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
 #include "plait/ir/verify.h"
+#include "plait/ops/elementwise.h"
 #include "plait/tensor/machine.h"
 #include "plait/transform/programs.h"
 
@@ -50,6 +51,27 @@ double tolerance_for(const RandomProgram& program) {
   return program.block().uses(kNarrow) ? 2e-4 : 1e-10;
 }
 
+// Whether the evaluator gives something else for arguments that are a few units in the last place
+// away, as it does for the sine of a huge number: then so may other orders of a sum.
+bool jumps(const ir::Program& program, const Tensors& arguments, const Tensors& wanted,
+           double tolerance) {
+  for (const double factor : {1 + 1e-15, 1 - 1e-15, 1 + 1e-7, 1 - 1e-7}) {
+    Tensors others = arguments;
+    for (Tensor& each : others) {
+      const bool is_narrow = factor > 1 + 1e-8 || factor < 1 - 1e-8;
+      if (each.dtype() == (is_narrow ? DType::f32 : DType::f64)) each = each * factor;
+    }
+    try {
+      expect_as_good_as_same("nearby", evaluate(program, others), wanted, tolerance);
+    } catch (const Disagreement&) {
+      return true;
+    } catch (const Error&) {
+      return true;
+    }
+  }
+  return false;
+}
+
 void expect_compiled(const char* what, const ir::Program& program, const Tensors& arguments,
                      uint32_t seed, double tolerance) {
   std::optional<Tensors> wanted;
@@ -66,13 +88,12 @@ void expect_compiled(const char* what, const ir::Program& program, const Tensors
     if (!wanted) throw Disagreement(fmt::format("{}: ran, where it fails: {}", what, refused));
     expect_as_good_as_same(what, given, *wanted, tolerance);
   } catch (const Disagreement& disagreement) {
-    // Where each step is right, what is rounded otherwise was put in another order, or rounded up.
     for (const bool is_guarded : {true, false}) {
       const auto difference = compare(
           program, arguments, {.tolerance = tolerance, .arena = {.is_guarded = is_guarded}});
-      if (difference) {
-        throw Disagreement(fmt::format("{}\n{}", disagreement.what(), difference->text()));
-      }
+      const bool is_of_a_step = difference && !difference->step.empty();
+      if (!difference || (!is_of_a_step && jumps(program, arguments, *wanted, tolerance))) continue;
+      throw Disagreement(fmt::format("{}\n{}", disagreement.what(), difference->text()));
     }
   } catch (const Error& error) {
     if (!wanted) return;  // it fails in both
