@@ -1,15 +1,14 @@
 #include "plait/compile/bound_plan.h"
 
 #include <algorithm>
-#include <map>
 #include <set>
 
+#include "plait/compile/free_ranges.h"
 #include "plait/core/error.h"
+#include "plait/core/whole_numbers.h"
 
 namespace plait::compile {
 namespace {
-
-constexpr int64_t kAlign = 64;
 
 int64_t number(Dim dim, const SymbolMap<int64_t>& sizes) {
   return dim.is_number() ? dim.number() : dim.evaluate(sizes);
@@ -32,56 +31,6 @@ bool is_known(const Step& step, const SymbolMap<int64_t>& sizes) {
   if (step.kind == Step::Kind::kernel) std::ranges::for_each(step.symbols, visit);
   return known;
 }
-
-// Gives out ranges of bytes that lie as low as possible; ranges that are given back may be given
-// out again.
-class FreeRanges {
- public:
-  int64_t take(int64_t bytes) {
-    auto best = by_begin_.end();
-    for (auto i = by_begin_.begin(); i != by_begin_.end(); ++i) {
-      const bool fits = i->second >= bytes;
-      if (fits && (best == by_begin_.end() || i->second < best->second)) best = i;
-    }
-    if (best == by_begin_.end()) return take_at_end(bytes);
-    const auto [begin, size] = *best;
-    by_begin_.erase(best);
-    if (size > bytes) by_begin_.emplace(begin + bytes, size - bytes);
-    return begin;
-  }
-  void give_back(int64_t begin, int64_t bytes) {
-    if (bytes == 0) return;
-    auto [place, is_new] = by_begin_.emplace(begin, bytes);
-    if (const auto next = std::next(place);
-        next != by_begin_.end() && place->first + place->second == next->first) {
-      place->second += next->second;
-      by_begin_.erase(next);
-    }
-    if (place == by_begin_.begin()) return;
-    const auto before = std::prev(place);
-    if (before->first + before->second != place->first) return;
-    before->second += place->second;
-    by_begin_.erase(place);
-  }
-  int64_t end() const { return end_; }
-
- private:
-  int64_t take_at_end(int64_t bytes) {
-    int64_t begin = end_;
-    if (!by_begin_.empty()) {
-      const auto last = std::prev(by_begin_.end());
-      if (last->first + last->second == end_) {
-        begin = last->first;
-        by_begin_.erase(last);
-      }
-    }
-    end_ = begin + bytes;
-    return begin;
-  }
-
-  std::map<int64_t, int64_t> by_begin_;
-  int64_t end_ = 0;
-};
 
 // Goes through the steps in order, and gives each register of the frame its place.
 class FramePlacer {
@@ -109,7 +58,7 @@ class FramePlacer {
     const ir::Type& type = function_.registers[r].type;
     int64_t bytes = size_of(type.dtype());
     for (const Dim dim : type.shape()) bytes *= number(dim, bound_.named);
-    return (bytes + kAlign - 1) / kAlign * kAlign;
+    return quotient_up(bytes, kFrameAlign) * kFrameAlign;
   }
 
   void place(Register r) {

@@ -27,12 +27,14 @@ class Execution {
       : loaded_(loaded),
         plan_(loaded.plan()),
         options_(options),
-        arena_(options.arena.value_or(
+        memory_(options.arena.value_or(
             ArenaOptions{.is_guarded = setting::kArena.get() == Arena::guarded})) {}
 
   ExecutionResults run(std::span<const int64_t> sizes, std::vector<Value> arguments) {
+    const LoopContext::Scope scope(memory_);
     try {
       enter(0, sizes, arguments);
+      memory_.work_in(frame_->work);
       while (!frames_.empty()) {
         check_interruption();
         if (frame_->next == function().steps.size()) {
@@ -75,16 +77,17 @@ class Execution {
                        ir::sizes_text(sides, bound->named));
     }
     std::unique_ptr<Frame> frame;
-    if (!arena_.is_guarded) frame = loaded_.take_frame(bound);
+    if (!memory_.is_guarded()) frame = loaded_.take_frame(bound);
     if (!frame) {
       frame = std::make_unique<Frame>();
       frame->bound = bound;
       frame->cells.resize(callee.cells);
       frame->counters.resize(callee.counters);
-      if (bound->frame_bytes > 0 && !arena_.is_guarded) {
+      if (memory_.is_guarded()) {
+        frame->guarded.resize(callee.registers.size());
+      } else if (bound->frame_bytes > 0) {
         frame->memory = Buffer::allocate(bound->frame_bytes);
       }
-      if (arena_.is_guarded) frame->guarded.resize(callee.registers.size());
     }
     frame->sizes = bound->named;
     frames_.push_back(std::move(frame));
@@ -103,7 +106,7 @@ class Execution {
     for (const GuardedBlock& block : frame_->guarded) {
       if (block) block.expect_untouched();
     }
-    if (!arena_.is_guarded) loaded_.give_back(std::move(frames_.back()));
+    if (!memory_.is_guarded()) loaded_.give_back(std::move(frames_.back()));
     frames_.pop_back();
     if (frames_.empty()) return;
     frame_ = frames_.back().get();
@@ -156,6 +159,7 @@ class Execution {
     if (options_.observer) options_.observer->before(planned, step, *frame_);
     const size_t depth = frames_.size();
     do_step(step);
+    if (memory_.is_guarded()) memory_.end_step();
     // What calls is done when the callee is left.
     if (options_.observer && frames_.size() == depth) {
       options_.observer->after(planned, step, *frame_);
@@ -212,7 +216,7 @@ class Execution {
     const int64_t offset = frame_->bound->offsets[r];
     if (offset < 0) return {};
     Layout layout = Layout::contiguous(type.sizes);
-    if (arena_.is_guarded) return guarded_place(r, type.dtype, std::move(layout));
+    if (memory_.is_guarded()) return guarded_place(r, type.dtype, std::move(layout));
     layout.offset = offset / size_of(type.dtype);
     return Array(type.dtype, std::move(layout), frame_->memory);
   }
@@ -220,15 +224,13 @@ class Execution {
   Array guarded_place(Register r, DType dtype, Layout layout) {
     GuardedBlock& block = frame_->guarded[r];
     if (block) block.expect_untouched();
-    block = GuardedBlock(layout.element_count() * size_of(dtype), arena_.shift);
+    block = GuardedBlock(layout.element_count() * size_of(dtype), memory_.options().shift);
     return Array(dtype, std::move(layout), block.buffer());
   }
-
-  // Memory of its own, which outlives the block that is looked at when the kernel is done.
-  Array guarded_result(const ArrayType& type, std::vector<GuardedBlock>& own) const {
-    Layout layout = Layout::contiguous(type.sizes);
-    own.emplace_back(layout.element_count() * size_of(type.dtype), arena_.shift);
-    return Array(type.dtype, std::move(layout), own.back().buffer());
+  bool is_in_frame(const Buffer& buffer) const {
+    if (!memory_.is_guarded()) return frame_->memory && buffer == frame_->memory;
+    return std::ranges::find(frame_->guarded, buffer, &GuardedBlock::buffer) !=
+           frame_->guarded.end();
   }
 
   void run_primitive(const Step& step) {
@@ -241,20 +243,12 @@ class Execution {
       given.push_back(array_of(value));
     }
     std::vector<Array> results(step.results.size()), places(step.results.size());
-    std::vector<GuardedBlock> own;
     for (size_t i = 0; i < results.size(); ++i) {
-      const ArrayType& type = sizes.types[i];
-      places[i] = place_of(step.results[i], type);
-      const bool is_known = std::ranges::find(type.sizes, -1) == type.sizes.end();
-      if (!places[i] && arena_.is_guarded && is_known && step.kind != Step::Kind::look) {
-        places[i] = guarded_result(type, own);
-      }
-      results[i] = places[i];
+      results[i] = places[i] = place_of(step.results[i], sizes.types[i]);
     }
     KernelCall call{*step.primitive, given, sizes.attributes, sizes.types, results};
     const Kernel& kernel = kernel_of(*step.primitive);
     kernel.run(call, kernel.data);
-    for (const GuardedBlock& block : own) block.expect_untouched();
     learn_sizes(step, results);
     for (size_t i = 0; i < results.size(); ++i) {
       if (step.kind != Step::Kind::look) settle(places[i], results[i]);
@@ -265,10 +259,7 @@ class Execution {
   // What a kernel gave may be a view of an operand in the frame, whose memory will be another's.
   void settle(const Array& given_place, Array& result) const {
     if (given_place && given_place.data() == result.data()) return;
-    const bool is_in_frame = arena_.is_guarded
-                                 ? result.buffer().is_borrowed()
-                                 : frame_->memory && result.buffer() == frame_->memory;
-    if (!is_in_frame) return;
+    if (!is_in_frame(result.buffer())) return;
     Array place = given_place ? given_place : Array::empty(result.dtype(), result.sizes());
     copy_elements(result, place);
     result = std::move(place);
@@ -301,10 +292,8 @@ class Execution {
     std::vector<std::byte*> places;
     std::vector<int64_t> counts;
     std::vector<DType> dtypes;
-    std::vector<GuardedBlock> own;
     for (size_t i = 0; i < results.size(); ++i) {
       results[i] = place_of(step.results[i], sizes.types[i]);
-      if (!results[i] && arena_.is_guarded) results[i] = guarded_result(sizes.types[i], own);
       if (!results[i]) results[i] = own_result(kernel, i, sizes.types[i], given);
       places.push_back(results[i].writable_data());
       counts.push_back(results[i].element_count());
@@ -319,7 +308,6 @@ class Execution {
     } else {
       run_kernel(kernel, sizes.kernel, read, places, counts, dtypes);
     }
-    for (const GuardedBlock& block : own) block.expect_untouched();
     given.clear();
     for (size_t i = 0; i < results.size(); ++i) {
       cell(step.results[i]) = TensorMachine::value_of(std::move(results[i]));
@@ -545,7 +533,7 @@ class Execution {
   const LoadedPlan& loaded_;
   const Plan& plan_;
   const ExecutionOptions& options_;
-  const ArenaOptions arena_;
+  PlanMemory memory_;
   TensorMachine machine_;
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* frame_ = nullptr;

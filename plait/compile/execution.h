@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "plait/compile/bound_plan.h"
-#include "plait/compile/guarded_memory.h"
+#include "plait/compile/plan_memory.h"
 #include "plait/ir/value.h"
 #include "plait/tensor/array.h"
 
@@ -21,6 +21,7 @@ struct Frame {
   std::vector<int64_t> counters;
   Buffer memory;
   std::vector<GuardedBlock> guarded;  // of each register, in place of `memory`
+  std::shared_ptr<WorkMemory> work;   // of the entry
   SymbolMap<int64_t> sizes;
   uint32_t next = 0;  // step
 };
@@ -49,12 +50,6 @@ class LoadedPlan {
 struct FailedPlanGuard {
   size_t number;  // how many guards came before
   std::string message;
-};
-
-// Guarded memory is slow, and finds who writes or reads where he must not.
-struct ArenaOptions {
-  bool is_guarded = false;
-  int64_t shift = 0;  // in bytes; results must not depend on it
 };
 
 class StepObserver {

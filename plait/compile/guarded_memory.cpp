@@ -29,7 +29,7 @@ GuardedBlock::GuardedBlock(int64_t bytes, int64_t shift) : bytes_(bytes) {
   first_ = static_cast<std::byte*>(memory);
   end_ = first_ + used;
   mprotect(end_, static_cast<size_t>(page), PROT_NONE);
-  buffer_ = Buffer::borrow(end_ - shift - bytes, [memory, mapped] { munmap(memory, mapped); });
+  buffer_ = Buffer::adopt(end_ - shift - bytes, [memory, mapped] { munmap(memory, mapped); });
   std::fill(first_, end_, kMark);
   std::fill_n(buffer_.data(), bytes_, kPoison);
 }

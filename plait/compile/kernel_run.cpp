@@ -119,7 +119,7 @@ class KernelRun {
   void with_scratch(FunctionRef<void()> body) {
     const ThreadLimit limit(thread_count());
     const int64_t bytes = quotient_up(scratch_bytes(), kAlign) * kAlign;
-    if (bytes > 0) scratch_ = Buffer::allocate(bytes * thread_count());
+    if (bytes > 0) scratch_ = Buffer::allocate_work(bytes * thread_count());
     scratch_step_ = bytes;
     body();
   }
@@ -179,7 +179,7 @@ class KernelRun {
           } else {
             if ((last - first) * row_bytes > block_bytes) {
               block_bytes = (last - first) * row_bytes;
-              block = Buffer::allocate(block_bytes);
+              block = Buffer::allocate_work(block_bytes);
             }
             out = block.data();
           }
@@ -224,7 +224,7 @@ class KernelRun {
   void widen(std::vector<Buffer>& wide, std::vector<void*>& results) const {
     for (size_t i = 0; i < results.size(); ++i) {
       if (!is_accumulated(i) || accumulated_dtype(i) == dtypes_[i]) continue;
-      wide.push_back(Buffer::allocate(elements_[i] * size_of(accumulated_dtype(i))));
+      wide.push_back(Buffer::allocate_work(elements_[i] * size_of(accumulated_dtype(i))));
       results[i] = wide.back().data();
     }
   }
@@ -290,7 +290,7 @@ class KernelRun {
   std::vector<Buffer> memory_for(int64_t parts) const {
     std::vector<Buffer> memory(results_.size());
     for (size_t i = 0; i < memory.size(); ++i) {
-      if (is_accumulated(i) && parts > 0) memory[i] = Buffer::allocate(parts * bytes_of(i));
+      if (is_accumulated(i) && parts > 0) memory[i] = Buffer::allocate_work(parts * bytes_of(i));
     }
     return memory;
   }

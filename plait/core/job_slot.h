@@ -12,6 +12,8 @@
 
 namespace plait {
 
+class LoopContext;
+
 // The exception of the lowest chunk that threw.
 class FirstFailure {
  public:
@@ -37,10 +39,11 @@ class FirstFailure {
 struct Job {
   FunctionRef<void(int64_t)> body;
   int64_t chunks;
-  int helpers;           // at most so many workers take part
-  bool nests;            // whether calls within the body may use other threads
-  int slot = -1;         // where it is published
-  Job* outer = nullptr;  // the call that this thread was making already
+  int helpers;                     // at most so many workers take part
+  bool nests;                      // whether calls within the body may use other threads
+  LoopContext* context = nullptr;  // of the caller
+  int slot = -1;                   // where it is published
+  Job* outer = nullptr;            // the call that this thread was making already
   FirstFailure failure = {};
   bool lost_chunks = false;  // a fork took away helpers in the middle of their work
 };

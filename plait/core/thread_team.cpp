@@ -37,6 +37,7 @@ constexpr int kUnit = 64;               // no line of the cache is written by tw
 struct ThreadState {
   int index = 0;
   int limit = kUnlimited;
+  LoopContext* context = nullptr;
   Job* innermost = nullptr;  // the calls that this thread is making, one inside the other
   int unwatched_waits = 0;   // see watch_until
 };
@@ -45,19 +46,24 @@ constinit thread_local ThreadState state;
 // What a thread is while it runs chunks of one job.
 class Role {
  public:
-  Role(int index, int limit) : outer_index_(state.index), outer_limit_(state.limit) {
+  Role(int index, int limit) : Role(index, limit, state.context) {}
+  Role(int index, int limit, LoopContext* context)
+      : outer_index_(state.index), outer_limit_(state.limit), outer_context_(state.context) {
     state.index = index;
     state.limit = limit;
+    state.context = context;
   }
   ~Role() {
     state.index = outer_index_;
     state.limit = outer_limit_;
+    state.context = outer_context_;
   }
   Role(const Role&) = delete;
   Role& operator=(const Role&) = delete;
 
  private:
   int outer_index_, outer_limit_;
+  LoopContext* outer_context_;
 };
 
 void pause_cpu() {
@@ -259,7 +265,7 @@ bool Team::help_anyone(int& first) {
 void Team::help(JobSlot& slot, const JobSlot::Claim& claim) {
   const int forks = forks_.load(std::memory_order_relaxed);
   Job& job = *claim.job;
-  const Role role(claim.thread_index, job.nests ? kUnlimited : 1);
+  const Role role(claim.thread_index, job.nests ? kUnlimited : 1, job.context);
   for (std::optional<int64_t> chunk = claim.chunk; chunk; chunk = slot.claim(job)) {
     std::exception_ptr failure = failure_of(job, *chunk);
     // In a child that the body forked, nobody owns the job any more.
@@ -323,6 +329,7 @@ void Team::run(int64_t chunks, int size, FunctionRef<void(int64_t)> body) {
           .chunks = chunks,
           .helpers = threads - 1,
           .nests = state.limit >= size,
+          .context = state.context,
           .slot = slot,
           .outer = state.innermost};
   state.innermost = &job;
@@ -441,6 +448,14 @@ ThreadLimit::ThreadLimit(int count) : outer_(state.limit) {
 }
 
 ThreadLimit::~ThreadLimit() { state.limit = outer_; }
+
+LoopContext* LoopContext::current() { return state.context; }
+
+LoopContext::Scope::Scope(LoopContext& context) : outer_(state.context) {
+  state.context = &context;
+}
+
+LoopContext::Scope::~Scope() { state.context = outer_; }
 
 microseconds spin_time() { return team.spin_time(); }
 

@@ -56,6 +56,27 @@ class ThreadLimit {
   int outer_;
 };
 
+// Something of a thread's that those see, too, who work in its loops while they do.
+class LoopContext {
+ public:
+  virtual ~LoopContext() = default;
+
+  // What this thread is given; null where there is nothing.
+  static LoopContext* current();
+
+  // While this lives.
+  class Scope {
+   public:
+    explicit Scope(LoopContext& context);
+    ~Scope();
+    Scope(const Scope&) = delete;
+    Scope& operator=(const Scope&) = delete;
+
+   private:
+    LoopContext* outer_;
+  };
+};
+
 // How long a thread with nothing to do watches for work before it sleeps. Watching makes loops that
 // follow each other closely start several times faster, and burns a CPU meanwhile. This is the
 // setting `spin_microseconds`. A thread that finds itself displaced by others

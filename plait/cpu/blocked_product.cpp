@@ -196,7 +196,7 @@ void BlockedProduct<T>::reserve() {
   const int64_t count = a_count + b_count + sum_count;
   Number* room = small_;
   if (count > static_cast<int64_t>(std::size(small_))) {
-    scratch_ = Buffer::allocate(count * kNumberSize);
+    scratch_ = Buffer::allocate_work(count * kNumberSize);
     room = reinterpret_cast<Number*>(scratch_.data());
   }
   packed_a_ = room;

@@ -163,7 +163,7 @@ class PatchProducts {
       std::memset(channels + first * channel_bytes, 0, static_cast<size_t>(count * channel_bytes));
       const Matrix weights = weights_of(w, group % shape_.groups).transposed();
       const Matrix gradient = places_of(out, group);
-      const Buffer room = Buffer::allocate(rows * block_places_ * size_);
+      const Buffer room = Buffer::allocate_work(rows * block_places_ * size_);
       for (int64_t i = 0; i < blocks_; ++i) {
         const PatchBlock block = block_at(i, first * shape_.taps(), rows);
         blocked_product(
@@ -187,7 +187,7 @@ class PatchProducts {
       const Matrix whole = weights_of(w, group);
       const TargetMatrix target{w + (whole.data - w) + first * size_, whole.rows, rows,
                                 shape_.patch(), 1};
-      const Buffer room = Buffer::allocate(rows * block_places_ * size_);
+      const Buffer room = Buffer::allocate_work(rows * block_places_ * size_);
       bool accumulates = false;
       for (int64_t image = 0; image < shape_.images; ++image) {
         for (int64_t i = 0; i < blocks_; ++i, accumulates = true) {
@@ -236,7 +236,7 @@ class PatchProducts {
       const int64_t places = shape_.out_places();
       return {channels + block.first_place * size_, block.rows, block.places, places, 1};
     }
-    room = Buffer::allocate(block.rows * block.places * size_);
+    room = Buffer::allocate_work(block.rows * block.places * size_);
     gather_patches(shape_, block, channels, room.data());
     return {room.data(), block.rows, block.places, block.places, 1};
   }

@@ -64,7 +64,7 @@ class OnednnConvolution : public LibraryConvolution {
     for (size_t i = 0; i < 3; ++i) {
       data[i] = given[i];
       if (!sides_[i].reorder) continue;
-      reordered[i] = Buffer::allocate(sides_[i].bytes());
+      reordered[i] = Buffer::allocate_work(sides_[i].bytes());
       data[i] = reordered[i].data();
       void* const arguments[] = {given[i], data[i]};
       if (i != result_) sides_[i].reorder->run(arguments);

@@ -91,7 +91,7 @@ void OnednnPrimitive::run(std::span<void* const> data) {
     }
     Buffer scratchpad;
     if (scratchpad_bytes_ > 0) {
-      scratchpad = Buffer::allocate(scratchpad_bytes_);
+      scratchpad = Buffer::allocate_work(scratchpad_bytes_);
       call->ordered.back().set_data_handle(scratchpad.data(), call->stream);
     }
     primitive_.execute(call->stream, call->memories);

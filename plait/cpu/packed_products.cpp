@@ -15,7 +15,10 @@ constexpr int64_t kLeastBlock = 64, kMostBlock = 256, kRowUnit = 8;
 
 Array dense_copy(DType dtype, const Matrix& m) {
   const Layout layout{Sizes{m.rows, m.columns}, Sizes{m.row_stride, m.column_stride}};
-  return Array(dtype, layout, Buffer::borrow(const_cast<std::byte*>(m.data), [] {})).copy();
+  Array copy(dtype, Layout::contiguous(layout.sizes),
+             Buffer::allocate_work(m.rows * m.columns * size_of(dtype)));
+  copy_elements(Array(dtype, layout, Buffer::borrow(m.data, [] {})), copy);
+  return copy;
 }
 
 }  // namespace
@@ -56,7 +59,7 @@ void PackedProducts::pack() {
     copy_of_a_ = dense_copy(dtype_, a_);
     a_ = {copy_of_a_.data(), a_.rows, a_.columns, a_.columns, 1};
   }
-  packed_ = Buffer::allocate(product_->packed_bytes());
+  packed_ = Buffer::allocate_work(product_->packed_bytes());
   parallel_for(product_->parts(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
       product_->pack(part, b_.data, packed_.data());

@@ -194,7 +194,7 @@ class Run {
     }
     const int64_t work = plan_.unit_work() * std::max<int64_t>(units, 1);
     parallel_for(blocks, std::max<int64_t>(kWork / work, 1), [&](int64_t begin, int64_t end) {
-      const Buffer totals = Buffer::allocate(bytes_for(units));
+      const Buffer totals = Buffer::allocate_work(bytes_for(units));
       for (int64_t block = begin; block < end; ++block) {
         const Block place = block_at(block);
         reduce(place, 0, units, totals.data());
@@ -228,17 +228,17 @@ class Run {
   // Each piece has totals of its own, which join each other in pairs.
   void in_pieces(int64_t blocks, int64_t units, int64_t each) const {
     const int64_t pieces = quotient_up(units, each), size = size_of_totals();
-    const Buffer totals = Buffer::allocate(blocks * pieces * size);
+    const Buffer totals = Buffer::allocate_work(blocks * pieces * size);
     if (blocks == 1 && may_be_decided()) {
       // Often by the first piece, for which nobody need be woken.
-      const Buffer own = Buffer::allocate(bytes_for(each));
+      const Buffer own = Buffer::allocate_work(bytes_for(each));
       reduce(block_at(0), 0, each, own.data());
       if (is_decided(own.data())) return finish(block_at(0), own.data());
     }
     std::atomic<bool> has_decided = false;  // one of the pieces, for all
     parallel_chunks(blocks * pieces, [&](int64_t at) {
       const int64_t begin = at % pieces * each, end = std::min(begin + each, units);
-      const Buffer own = Buffer::allocate(bytes_for(end - begin));
+      const Buffer own = Buffer::allocate_work(bytes_for(end - begin));
       if (blocks == 1 && has_decided.load(std::memory_order_relaxed)) {
         kernel_.clear(own.data(), width_);
       } else {

@@ -25,7 +25,7 @@ TileProduct::TileProduct(const Matrix& a, const Matrix& b, DType b_dtype)
       panel_bytes_(quotient_up(a.columns, kTilePanel) * 2 * kTileBytes),
       panels_{b.columns, kTilePanel},
       rows_(rows_at_once()),
-      packed_b_(Buffer::allocate(panels_.count() * panel_bytes_)) {
+      packed_b_(Buffer::allocate_work(panels_.count() * panel_bytes_)) {
   parallel_for(panels_.count(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Matrix panel =
@@ -54,9 +54,9 @@ int64_t TileProduct::column_groups() const {
 void TileProduct::run(int64_t block, int64_t group, int64_t groups, const TargetMatrix& out,
                       bool passes_caches) const {
   const int64_t rows = rows_.size_of(block), row_panels = quotient_up(rows, kTilePanel);
-  const Buffer packed_a = Buffer::allocate(row_panels * panel_bytes_);
+  const Buffer packed_a = Buffer::allocate_work(row_panels * panel_bytes_);
   const Buffer sums =
-      Buffer::allocate(row_panels * kTilePanel * kTilePanel * int64_t{sizeof(float)});
+      Buffer::allocate_work(row_panels * kTilePanel * kTilePanel * int64_t{sizeof(float)});
   for (int64_t row = 0; row < rows; row += kTilePanel) {
     const Matrix panel =
         a_.block(first_row(block) + row, 0, std::min(kTilePanel, rows - row), a_.columns, kElement);

@@ -49,10 +49,13 @@ Layout with_last_two_swapped(const Layout& layout) {
 template <class T>
 class Matrices {
  public:
-  explicit Matrices(const Array& rows)
-      : Matrices(rows.view(with_last_two_swapped(rows.layout())).copy(), rows.sizes()) {}
+  explicit Matrices(const Array& rows) : Matrices(rows.sizes(), with_room(rows.sizes())) {
+    copy_elements(rows.view(with_last_two_swapped(rows.layout())), array_);
+  }
   // Zeros, of those sizes.
-  explicit Matrices(const Sizes& sizes) : Matrices(zeros(sizes), sizes) {}
+  explicit Matrices(const Sizes& sizes) : Matrices(sizes, with_room(sizes)) {
+    std::fill_n(data_, array_.element_count(), T());
+  }
 
   int64_t rows() const { return rows_; }
   int64_t columns() const { return columns_; }
@@ -76,15 +79,19 @@ class Matrices {
   }
 
  private:
-  Matrices(Array columns, const Sizes& sizes)
+  Matrices(const Sizes& sizes, Array columns)
       : array_(std::move(columns)),
         data_(array_.writable_elements<T>().data()),
         batch_(std::span<const int64_t>(sizes).first(sizes.size() - 2)),
         rows_(sizes[sizes.size() - 2]),
         columns_(sizes[sizes.size() - 1]) {}
-  static Array zeros(Sizes sizes) {
+  // OpenBLAS 0.3.21 reads an element of a row behind its last one (cgemv, 2 rows), and drops it.
+  static Array with_room(Sizes sizes) {
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
-    return Array::filled(kDTypeOf<T>, sizes, Element::of(false));
+    const int64_t room = sizes[sizes.size() - 1] + 1;
+    Layout layout = Layout::contiguous(std::move(sizes));
+    const int64_t bytes = (layout.element_count() + room) * int64_t{sizeof(T)};
+    return {kDTypeOf<T>, std::move(layout), Buffer::allocate(bytes)};
   }
 
   Array array_;

@@ -25,9 +25,10 @@ struct alignas(64) MemoryBlock {
   uint16_t size_class = 0;
   uint16_t tag = 0;                          // in whose name
   std::atomic<uint32_t> owners{1};           // for Buffer
-  std::function<void()>* release = nullptr;  // for Buffer: of borrowed bytes
-  std::byte* data = own_data();              // borrowed bytes lie elsewhere
-  MemoryBlock* next = nullptr;               // in a list of free blocks
+  std::function<void()>* release = nullptr;  // for Buffer: of bytes that lie elsewhere
+  std::byte* data = own_data();
+  MemoryBlock* next = nullptr;  // in a list of free blocks
+  bool is_borrowed = false;     // for Buffer: bytes of somebody else's
 
   std::byte* own_data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
