@@ -13,9 +13,7 @@ namespace plait::compile {
 
 class WorkMemory : public std::enable_shared_from_this<WorkMemory> {
  public:
-  explicit WorkMemory(int64_t bytes) : bytes_(bytes) {
-    if (bytes > 0) block_ = Buffer::from_cache(bytes);
-  }
+  explicit WorkMemory(int64_t bytes) : bytes_(bytes), block_(Buffer::from_cache(bytes)) {}
 
   // Of the block, where that is large enough. Threads may take at once.
   Buffer take(int64_t bytes);
@@ -27,7 +25,7 @@ class WorkMemory : public std::enable_shared_from_this<WorkMemory> {
   void give_back(int64_t begin, int64_t bytes) noexcept;
 
   const int64_t bytes_;
-  Buffer block_;
+  const Buffer block_;
   mutable std::mutex mutex_;
   FreeRanges ranges_;
 };

@@ -13,12 +13,13 @@ constexpr int64_t kLeastRows = 128, kLeastWork = int64_t{1} << 22;
 constexpr int64_t kBlockBytes = 1 << 19;
 constexpr int64_t kLeastBlock = 64, kMostBlock = 256, kRowUnit = 8;
 
-Array dense_copy(DType dtype, const Matrix& m) {
+// Row after row.
+Buffer dense_copy(DType dtype, const Matrix& m) {
   const Layout layout{Sizes{m.rows, m.columns}, Sizes{m.row_stride, m.column_stride}};
-  Array copy(dtype, Layout::contiguous(layout.sizes),
-             Buffer::allocate_work(m.rows * m.columns * size_of(dtype)));
+  Buffer memory = Buffer::allocate_work(m.rows * m.columns * size_of(dtype));
+  Array copy(dtype, Layout::contiguous(layout.sizes), memory);
   copy_elements(Array(dtype, layout, Buffer::borrow(m.data, [] {})), copy);
-  return copy;
+  return memory;
 }
 
 }  // namespace
@@ -55,10 +56,6 @@ bool PackedProducts::prepare() {
 }
 
 void PackedProducts::pack() {
-  if (a_.column_stride != 1) {
-    copy_of_a_ = dense_copy(dtype_, a_);
-    a_ = {copy_of_a_.data(), a_.rows, a_.columns, a_.columns, 1};
-  }
   packed_ = Buffer::allocate_work(product_->packed_bytes());
   parallel_for(product_->parts(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t part = begin; part < end; ++part) {
@@ -68,8 +65,12 @@ void PackedProducts::pack() {
 }
 
 void PackedProducts::run(int64_t block, std::byte* out) const {
-  product_->run(first_row(block + 1) - first_row(block),
-                a_.data + first_row(block) * a_.row_stride * size_of(dtype_), packed_.data(), out);
+  const int64_t first = first_row(block), rows = first_row(block + 1) - first;
+  const Matrix a = a_.block(first, 0, rows, a_.columns, size_of(dtype_));
+  if (a.column_stride == 1) return product_->run(rows, a.data, packed_.data(), out);
+  const ThreadLimit alone(1);
+  const Buffer dense = dense_copy(dtype_, a);
+  product_->run(rows, dense.data(), packed_.data(), out);
 }
 
 }  // namespace plait

@@ -12,9 +12,8 @@ namespace plait {
 
 class PackedProducts {
  public:
-  // With b packed, by all threads, and a copied where its rows do not lie as the library reads them
-  // fastest. Null where that is not worth it, or the library cannot. Both matrices lie as the
-  // library takes them.
+  // With b packed, by all threads. Null where that is not worth it, or the library cannot. Both
+  // matrices lie as the library takes them.
   static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const Matrix& b) {
     return of(dtype, a, b, dtype);
   }
@@ -24,7 +23,8 @@ class PackedProducts {
 
   int64_t row_blocks() const;
   int64_t first_row(int64_t block) const { return std::min(block * rows_, a_.rows); }
-  // The product of a block of rows, which lie side by side.
+  // The product of a block of rows, which lie side by side. Rows of a that are columns in memory
+  // are turned round for it.
   void run(int64_t block, std::byte* out) const;
 
  private:
@@ -33,8 +33,7 @@ class PackedProducts {
   void pack();
 
   const DType dtype_, b_dtype_;
-  Matrix a_;
-  Array copy_of_a_;
+  const Matrix a_;
   const Matrix b_;
   int64_t rows_ = 0;  // of a block, but for the last one
   std::shared_ptr<PackedLibraryProduct> product_;

@@ -102,6 +102,30 @@ TEST_F(ThreadTeam, VisitsEachChunkOnce) {
   parallel_chunks(0, [&](int64_t) { ADD_FAILURE() << "there is no chunk"; });
 }
 
+TEST_F(ThreadTeam, HandsOnTheContextOfTheCaller) {
+  set_thread_count(4);
+  LoopContext outer, inner;
+  std::atomic<int> others = 0;
+  const auto expect_in_loops = [&](LoopContext* context) {
+    parallel_chunks(50, [&](int64_t) {
+      others += LoopContext::current() != context;
+      parallel_chunks(5, [&](int64_t) { others += LoopContext::current() != context; });
+    });
+  };
+  expect_in_loops(nullptr);
+  {
+    const LoopContext::Scope scope(outer);
+    expect_in_loops(&outer);
+    parallel_chunks(50, [&](int64_t) {
+      const LoopContext::Scope within(inner);
+      parallel_chunks(5, [&](int64_t) { others += LoopContext::current() != &inner; });
+    });
+    expect_in_loops(&outer);
+  }
+  expect_in_loops(nullptr);
+  EXPECT_EQ(others, 0);
+}
+
 TEST_F(ThreadTeam, CoversTheLargestCounts) {
   set_thread_count(3);
   constexpr int64_t kMost = INT64_MAX;

@@ -1,0 +1,148 @@
+// What the steps of a plan work in, and where guarded memory ends.
+#include "plait/compile/plan_memory.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "plait/core/error.h"
+#include "plait/ops/callback.h"
+#include "plait/tensor/trace_function.h"
+
+#include "tests/compile/as_evaluated.h"
+
+namespace plait::compile {
+namespace {
+
+// ---- Work memory.
+
+TEST(WorkMemory, LiesInOneBlockFromTheSecondTimeOn) {
+  const auto takes = [](WorkMemory& memory) {
+    const Buffer a = memory.take(100), b = memory.take(1000);
+    return b.data() - a.data();
+  };
+  const auto first = std::make_shared<WorkMemory>(0);
+  takes(*first), takes(*first);
+  first->take(0);
+  EXPECT_EQ(first->wanted_bytes(), 128 + 1024);
+  const auto second = std::make_shared<WorkMemory>(first->wanted_bytes());
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(takes(*second), 128);
+  EXPECT_EQ(second->wanted_bytes(), second->bytes());
+}
+
+TEST(WorkMemory, OfWhatIsTooLargeLiesElsewhere) {
+  const auto memory = std::make_shared<WorkMemory>(4096);
+  const Buffer small = memory->take(4000);
+  Buffer large = memory->take(10'000);
+  std::memset(small.data(), 1, 4000);
+  std::memset(large.data(), 2, 10'000);
+  EXPECT_TRUE(std::all_of(small.data(), small.data() + 4000,
+                          [](std::byte each) { return each == std::byte{1}; }));
+  EXPECT_EQ(memory->wanted_bytes(), 4032 + 10'048);
+}
+
+TEST(WorkMemory, OutlivesItsOwner) {
+  Buffer kept;
+  {
+    const auto memory = std::make_shared<WorkMemory>(1 << 20);
+    kept = memory->take(1 << 20);
+  }
+  std::memset(kept.data(), 1, 1 << 20);
+  EXPECT_TRUE(kept.is_writable());
+}
+
+TEST(WorkMemory, IsNobodyElsesMeanwhile) {
+  const auto memory = std::make_shared<WorkMemory>(1 << 16);
+  std::atomic<int> mistakes = 0;
+  parallel_chunks(2000, [&](int64_t chunk) {
+    std::vector<Buffer> taken;
+    for (int64_t i = 0; i < 3; ++i) {
+      taken.push_back(memory->take(64 + (chunk * 7 + i) % 5 * 100));
+      std::fill_n(taken.back().data(), 64, static_cast<std::byte>(chunk % 251));
+    }
+    for (const Buffer& each : taken) {
+      mistakes += !std::all_of(each.data(), each.data() + 64, [&](std::byte byte) {
+        return byte == static_cast<std::byte>(chunk % 251);
+      });
+    }
+  });
+  EXPECT_EQ(mistakes, 0);
+}
+
+// ---- Of programs that are run.
+
+// Calls `work` in a step of a program, which is run three times.
+template <class Work>
+void run_in_step(const Work& work, const ExecutionOptions& options) {
+  const auto f = [&](const Tensor& x) {
+    const auto host = [&](std::span<const Tensor>) {
+      work();
+      return std::vector<Tensor>();
+    };
+    callback(host, Tensors{x});
+    return x + 1.;
+  };
+  const Tensor x = numbers({4}, 1);
+  const Compiled compiled(trace(f)(x).program);
+  for (int i = 0; i < 3; ++i) compiled(Tensors{x}, options);
+}
+
+TEST(PlanMemory, IsTheSameForWorkFromTheSecondCallOn) {
+  std::vector<std::byte*> places;
+  std::vector<Buffer> others;
+  const auto work = [&] {
+    others.push_back(Buffer::from_cache(5000));  // what the cache would give otherwise
+    places.push_back(Buffer::allocate_work(5000).data());
+  };
+  run_in_step(work, {.arena = ArenaOptions{}});
+  ASSERT_GE(places.size(), 3u);
+  EXPECT_EQ(places.back(), places[places.size() - 2]);
+}
+
+bool ends_at_page(const Buffer& buffer, int64_t bytes, int64_t shift) {
+  const auto end = reinterpret_cast<intptr_t>(buffer.data() + bytes + shift);
+  return end % sysconf(_SC_PAGESIZE) == 0;
+}
+
+TEST(PlanMemory, EndsAtAPageThatNobodyMayTouch) {
+  constexpr int64_t kShift = 16;
+  bool is_run = false;
+  std::atomic<int> others = 0;
+  const auto work = [&] {
+    is_run = BufferSource::current() != nullptr;
+    if (!is_run) return;  // traced
+    others += !ends_at_page(Buffer::allocate(100), 100, kShift);
+    others += !ends_at_page(Buffer::allocate_work(100), 100, kShift);
+    parallel_chunks(100, [&](int64_t) {
+      others += !ends_at_page(Buffer::allocate(100), 100, kShift);
+      others += !ends_at_page(Buffer::allocate_work(100), 100, kShift);
+    });
+  };
+  run_in_step(work, {.arena = ArenaOptions{.is_guarded = true, .shift = kShift}});
+  EXPECT_TRUE(is_run);
+  EXPECT_EQ(others, 0);
+}
+
+TEST(PlanMemory, WhoWritesBesideItIsFound) {
+  for (const int64_t at : {-1, 0, 99, 100}) {
+    for (const bool is_work : {false, true}) {
+      const auto work = [&] {
+        if (BufferSource::current() == nullptr) return;  // traced
+        const Buffer mine = is_work ? Buffer::allocate_work(100) : Buffer::allocate(100);
+        mine.data()[at] = std::byte{1};
+      };
+      const ExecutionOptions guarded{.arena = ArenaOptions{.is_guarded = true, .shift = 16}};
+      if (at >= 0 && at < 100) {
+        EXPECT_NO_THROW(run_in_step(work, guarded));
+      } else {
+        EXPECT_THROW(run_in_step(work, guarded), CheckError) << at;
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace plait::compile
