@@ -63,9 +63,10 @@ Vit trained(Vit model, const Clothes& data, const Clothes& test, const Training&
     const Tensor order = random::permutation(data.size());
     for (int64_t i = 0; i < steps; ++i) {
       const Slice range{i * training.batch, (i + 1) * training.batch};
-      Tensor loss;
-      std::tie(model, optimizer, loss) =
+      auto [next, state, loss] =
           jitted_step(std::move(model), std::move(optimizer), data.rows(order[range]), rate);
+      model = std::move(next);
+      optimizer = std::move(state);
       progress.show(epoch, training.epochs, (i + 1) * training.batch, loss.item<double>());
     }
     const auto logits = [&](const Tensor& images) { return jitted_logits(model, images); };

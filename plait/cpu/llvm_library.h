@@ -23,11 +23,11 @@ void* llvm_function(const char* name);
 
 }  // namespace plait::cpu
 
-#define PLAIT_LLVM(name)                                                     \
-  ([] {                                                                      \
-    static const auto function =                                             \
-        reinterpret_cast<decltype(&name)>(plait::cpu::llvm_function(#name)); \
-    return function;                                                         \
+#define PLAIT_LLVM(name)                                                       \
+  ([] {                                                                        \
+    static const auto function =                                               \
+        reinterpret_cast<decltype(&(name))>(plait::cpu::llvm_function(#name)); \
+    return function;                                                           \
   }())
 
 #define LLVMAddAttributeAtIndex PLAIT_LLVM(LLVMAddAttributeAtIndex)

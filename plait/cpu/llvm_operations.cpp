@@ -131,7 +131,7 @@ Code shifted_right(DType dtype, Operands x) {
 
 // ---- The table.
 
-enum Kinds : unsigned { kBool = 1, kIntegers = 2, kFloats = 4, kNumbers = 6, kAll = 7 };
+constexpr unsigned kBool = 1, kIntegers = 2, kFloats = 4, kNumbers = 6, kAll = 7;
 
 struct Row {
   Emit emit;

@@ -13,10 +13,11 @@ void* onednn_function_if_any(const char* name);
 
 }  // namespace plait
 
-#define PLAIT_ONEDNN(name)                                                                         \
-  ([] {                                                                                            \
-    static const auto function = reinterpret_cast<decltype(&name)>(plait::onednn_function(#name)); \
-    return function;                                                                               \
+#define PLAIT_ONEDNN(name)                                                  \
+  ([] {                                                                     \
+    static const auto function =                                            \
+        reinterpret_cast<decltype(&(name))>(plait::onednn_function(#name)); \
+    return function;                                                        \
   }())
 
 // Those that Plait's sources call through the C++ interface. One that is not named here is missing

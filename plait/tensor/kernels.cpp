@@ -44,7 +44,7 @@ Array& KernelCall::make_result(size_t i) {
   return results[i] = Array::empty(type.dtype, type.sizes);
 }
 
-Array& KernelCall::new_result(size_t i) {
+Array& KernelCall::new_result(size_t i) const {
   if (!results[i]) results[i] = Array::empty(types[i].dtype, types[i].sizes);
   return results[i];
 }

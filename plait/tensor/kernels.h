@@ -27,7 +27,7 @@ struct KernelCall {
   // else needs; else new.
   Array& make_result(size_t i);
   // The same for one that must not lie where an operand does.
-  Array& new_result(size_t i);
+  Array& new_result(size_t i) const;
 };
 
 // What an elementwise primitive computes as one row: elements that lie without gaps, or (a step of

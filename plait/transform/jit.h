@@ -152,9 +152,10 @@ class Cache {
   Outcome operator()(Call call) const;
   JitStats stats() const;
   void expect_donated_among(size_t arguments) const;
-  // Adds the tensors of an argument that is donated and handed over.
+  // Adds the tensors of an argument that is donated and handed over (Argument is no reference).
   template <class Argument>
-  void add_donated(Argument&& argument, size_t number, std::vector<Tensor*>& donated) const {
+  void add_donated(std::remove_reference_t<Argument>& argument, size_t number,
+                   std::vector<Tensor*>& donated) const {
     if constexpr (!std::is_lvalue_reference_v<Argument> && !std::is_const_v<Argument>) {
       if (!is_donated(number)) return;
       for_each_tensor(argument, [&](Tensor& leaf) { donated.push_back(&leaf); });
@@ -221,7 +222,7 @@ class Jitted {
     cache_.expect_donated_among(sizeof...(Arguments));
     std::vector<Tensor*> donated;
     [[maybe_unused]] size_t number = 0;
-    (cache_.add_donated(std::forward<Arguments>(arguments), number++, donated), ...);
+    (cache_.add_donated<Arguments>(arguments, number++, donated), ...);
     const jits::Outcome outcome = [&] {
       if constexpr (jits::may_have_tensors<F>) {
         return jits::run<true>(cache_, std::tie(f_, std::as_const(arguments)...), donated, host);

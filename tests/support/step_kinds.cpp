@@ -20,7 +20,7 @@ Tensor above_one(const Tensor& x) { return x * x + 1.; }
 Tensor inside(const Tensor& x) { return tanh(x) * 0.9; }
 
 struct UnaryKind {
-  const char* name;
+  std::string_view name;
   OfOne f;
 };
 const UnaryKind kUnary[] = {
@@ -90,7 +90,7 @@ const UnaryKind kUnary[] = {
     {"softshrink", [](const Tensor& x) { return softshrink(x); }},
     {"clip", [](const Tensor& x) { return clip(x, -0.8, 1.2); }},
     {"nan_to_num", [](const Tensor& x) { return nan_to_num(x); }},
-    {kNarrow.data(), [](const Tensor& x) { return astype(astype(x, DType::f32), DType::f64); }},
+    {kNarrow, [](const Tensor& x) { return astype(astype(x, DType::f32), DType::f64); }},
 };
 
 struct BinaryKind {
@@ -187,8 +187,8 @@ void add_elementwise_kinds(std::vector<StepKind>& kinds) {
                      }});
   }
   for (const UnaryKind& kind : kUnary) {
-    kinds.push_back(
-        {kind.name, [f = kind.f](Chooser& choose) { return step_of(choose.real(), f); }});
+    kinds.push_back({std::string(kind.name),
+                     [f = kind.f](Chooser& choose) { return step_of(choose.real(), f); }});
   }
   kinds.push_back({"weighted_mean", weighted_mean});
 }

@@ -78,8 +78,8 @@ ChosenStep repeating(Chooser& choose) {
     using State = std::pair<Tensor, Tensor>;
     const auto others = x.subspan(1);
     const auto [last, left] =
-        while_loop([](State s) { return s.second > 0; },
-                   [&](State s) {
+        while_loop([](const State& s) { return s.second > 0; },
+                   [&](const State& s) {
                      const Tensor more = number_of((*block)(with_first(s.first, others)));
                      return State(sin(s.first * 0.7 + more), s.second - 1);
                    },
@@ -95,7 +95,7 @@ ChosenStep scanning(Chooser& choose) {
   const auto block = choose.block(operands);
   const bool reverse = choose.below(2) == 1;
   const auto compute = [=](std::span<const Tensor> x) {
-    const auto step = [&](Tensor h, Tensor each) {
+    const auto step = [&](const Tensor& h, const Tensor& each) {
       const Tensors given = (*block)(with_first(x[0] * h, x.subspan(1)));
       return std::pair(tanh(h + mean(each) + number_of(given) * 0.3), each * h);
     };
@@ -110,14 +110,14 @@ ChosenStep recursing(Chooser& choose) {
   const auto block = choose.block(operands);
   const auto compute = [=](std::span<const Tensor> x) {
     const auto others = x.subspan(1);
-    const auto deeper = recursive("deeper", [&](auto self, Tensor h, Tensor depth) {
+    const auto deeper = recursive("deeper", [&](auto self, const Tensor& h, const Tensor& depth) {
       return cond(
           depth > 0,
-          [&](Tensor h, Tensor depth) {
+          [&](const Tensor& h, const Tensor& depth) {
             const Tensor more = number_of((*block)(with_first(h, others)));
             return sin(self(h * 0.7 + more, depth - 1)) + h * 0.3;
           },
-          [](Tensor h, Tensor) { return h; }, h, depth);
+          [](const Tensor& h, const Tensor&) { return h; }, h, depth);
     });
     return Tensors{deeper(x[0], two_or_three(x[0]))};
   };
@@ -130,7 +130,7 @@ ChosenStep batching(Chooser& choose) {
   const auto block = choose.block(operands);
   Chooser::need(!block->uses("masked_select"));  // of another size in each
   const auto compute = [=](std::span<const Tensor> x) {
-    const auto of_one = [&](Tensor each) {
+    const auto of_one = [&](const Tensor& each) {
       return number_of((*block)(with_first(x[0] * mean(each), x.subspan(1)))) + each;
     };
     return Tensors{vmap(of_one)(x[0])};

@@ -41,7 +41,7 @@ ChosenStep choosing_by_itself(Chooser& choose) {
 ChosenStep masking(Chooser& choose) {
   const size_t x = choose.real();
   const size_t mask = choose.value([&](const ir::Type& type) {
-    const Shape shape = type.shape();
+    const Shape& shape = type.shape();
     return type.dtype() == DType::boolean && (shape.empty() || shape == choose.shape(x));
   });
   return {{x, mask, choose.real()}, [](std::span<const Tensor> given) {

@@ -27,7 +27,7 @@ ChosenStep matrix_product(Chooser& choose) {
   const size_t a = choose.real(1);
   const Dim inner = choose.shape(a).at(-1);
   const size_t b = choose.value([&](const ir::Type& type) {
-    const Shape shape = type.shape();
+    const Shape& shape = type.shape();
     if (type.dtype() != DType::f64 || shape.rank() == 0 || shape.rank() > 2) return false;
     return shape.at(shape.rank() == 1 ? -1 : -2) == inner;
   });
@@ -113,7 +113,7 @@ const MatrixKind kMatrix[] = {
 };
 size_t square_matrix(Chooser& choose) {
   return choose.value([](const ir::Type& type) {
-    const Shape shape = type.shape();
+    const Shape& shape = type.shape();
     return type.dtype() == DType::f64 && shape.rank() >= 2 && shape.at(-1) == shape.at(-2);
   });
 }
@@ -121,7 +121,7 @@ ChosenStep solving(Chooser& choose, OfTwo solve) {
   const size_t a = square_matrix(choose);
   Chooser::need(choose.shape(a).rank() == 2);
   const size_t b = choose.value([&](const ir::Type& type) {
-    const Shape shape = type.shape();
+    const Shape& shape = type.shape();
     return type.dtype() == DType::f64 && shape.rank() == 2 && shape[0] == choose.shape(a)[0];
   });
   return step_of(a, b, solve);

@@ -67,7 +67,8 @@ class BlockMaker {
     try {
       Chooser chooser(values_, description, kinds_);
       add(kind.name, kind.choose(chooser));
-    } catch (const NothingFits&) {  // the step is left out
+    } catch (const NothingFits&) {
+      return;  // the step is left out
     } catch (const Error& error) {
       throw ValueError("the step {} of a random program fails: {}\n{}", kind.name, error.what(),
                        block_.text());
@@ -225,7 +226,7 @@ size_t Chooser::like(size_t other) {
 size_t Chooser::stretching(size_t other, DType dtype) {
   const Shape wanted = shape(other);
   return value([&](const ir::Type& type) {
-    const Shape given = type.shape();
+    const Shape& given = type.shape();
     if (type.dtype() != dtype) return false;
     for (size_t i = 1; i <= std::min(given.rank(), wanted.rank()); ++i) {
       const Dim a = given[given.rank() - i], b = wanted[wanted.rank() - i];
