@@ -36,7 +36,8 @@ PEERS = {"torch-eager": ["bench_torch.py"], "torch-compile": ["bench_torch.py", 
          "jax-scan": ["bench_jax.py", "--scan-layers"]}
 USUAL = ["torch-eager", "torch-compile", "jax", "jax-scan"]
 DTYPES = ["fp32", "bf16"]
-WITHOUT = {("jax", "eager_grad_overhead"): "has no such case"}
+# By contender, case and dtype.
+WITHOUT = {("jax", "eager_grad_overhead", "fp32"): "has no such case", ("jax", "mlp_train", "bf16"): "computes this in fp32"}
 
 
 # ---- Processes.
@@ -163,7 +164,7 @@ def timed(case, dtype, options):
     runs, failed = {}, {}
     contenders = contenders_of(case, options)
     for contender in contenders:
-        if why := WITHOUT.get((contender, case)):
+        if why := WITHOUT.get((contender, case, dtype)):
             failed[contender] = why
     for number in range(options.rounds):
         for contender in contenders if number % 2 == 0 else contenders[::-1]:
