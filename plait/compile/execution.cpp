@@ -224,7 +224,8 @@ class Execution {
   Array guarded_place(Register r, DType dtype, Layout layout) {
     GuardedBlock& block = frame_->guarded[r];
     if (block) block.expect_untouched();
-    block = GuardedBlock(layout.element_count() * size_of(dtype), memory_.options().shift);
+    block = GuardedBlock(layout.element_count() * size_of(dtype), memory_.options().shift,
+                         size_of(dtype));
     return Array(dtype, std::move(layout), block.buffer());
   }
   bool is_in_frame(const Buffer& buffer) const {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "plait/core/error.h"
+#include "plait/core/whole_numbers.h"
 
 namespace plait::compile {
 namespace {
@@ -19,9 +20,10 @@ bool is_marked(const std::byte* begin, const std::byte* end) {
 
 }  // namespace
 
-GuardedBlock::GuardedBlock(int64_t bytes, int64_t shift) : bytes_(bytes) {
+GuardedBlock::GuardedBlock(int64_t bytes, int64_t shift, int64_t element_bytes) : bytes_(bytes) {
+  shift = quotient_up(shift, element_bytes) * element_bytes;
   const int64_t page = sysconf(_SC_PAGESIZE);
-  const int64_t used = (bytes + shift + page - 1) / page * page;
+  const int64_t used = quotient_up(bytes + shift, page) * page;
   const auto mapped = static_cast<size_t>(used + page);
   void* const memory =
       mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -9,12 +9,13 @@
 
 namespace plait::compile {
 
-// Beginning `shift` bytes earlier than it could, with marks in the gap behind it. CheckError from
-// `expect_untouched` where somebody wrote into the gaps.
+// Beginning `shift` bytes earlier than it could, or a few more so that elements lie as they must,
+// with marks in the gap behind it. CheckError from `expect_untouched` where somebody wrote into the
+// gaps.
 class GuardedBlock {
  public:
   GuardedBlock() = default;
-  GuardedBlock(int64_t bytes, int64_t shift);
+  GuardedBlock(int64_t bytes, int64_t shift, int64_t element_bytes);
 
   explicit operator bool() const { return static_cast<bool>(buffer_); }
   const Buffer& buffer() const { return buffer_; }

@@ -1,6 +1,11 @@
 #include "plait/compile/plan_memory.h"
 
 namespace plait::compile {
+namespace {
+
+constexpr int64_t kLargestElement = 16;  // bytes
+
+}  // namespace
 
 Buffer PlanMemory::allocate(int64_t bytes) {
   return is_guarded() ? guarded(bytes) : Buffer::from_cache(bytes);
@@ -26,7 +31,7 @@ void PlanMemory::end_step() {
 }
 
 Buffer PlanMemory::guarded(int64_t bytes) {
-  const GuardedBlock block(bytes, options_.shift);
+  const GuardedBlock block(bytes, options_.shift, kLargestElement);
   const std::lock_guard lock(mutex_);
   return blocks_.emplace_back(block).buffer();
 }

@@ -86,12 +86,14 @@ class Matrices {
         rows_(sizes[sizes.size() - 2]),
         columns_(sizes[sizes.size() - 1]) {}
   // OpenBLAS 0.3.21 reads an element of a row behind its last one (cgemv, 2 rows), and drops it.
+  // So there are two columns more.
   static Array with_room(Sizes sizes) {
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
-    const int64_t room = sizes[sizes.size() - 1] + 1;
+    const int64_t rows = sizes[sizes.size() - 1];
     Layout layout = Layout::contiguous(std::move(sizes));
-    const int64_t bytes = (layout.element_count() + room) * int64_t{sizeof(T)};
-    return {kDTypeOf<T>, std::move(layout), Buffer::allocate(bytes)};
+    const int64_t elements = layout.element_count();
+    if (elements == 0) return Array::empty(kDTypeOf<T>, layout.sizes);
+    return Array::empty(kDTypeOf<T>, {elements / rows + 2, rows}).view(std::move(layout));
   }
 
   Array array_;

@@ -126,6 +126,27 @@ TEST(PlanMemory, EndsAtAPageThatNobodyMayTouch) {
   EXPECT_EQ(others, 0);
 }
 
+TEST(PlanMemory, AnyShiftLeavesElementsWhereTheyMayLie) {
+  for (const int64_t shift : {1, 4, 24}) {
+    bool is_apart = false;
+    const auto work = [&] {
+      if (BufferSource::current() == nullptr) return;  // traced
+      is_apart |= reinterpret_cast<intptr_t>(Buffer::allocate(48).data()) % 16 != 0;
+      is_apart |= reinterpret_cast<intptr_t>(Buffer::allocate_work(48).data()) % 16 != 0;
+    };
+    run_in_step(work, {.arena = ArenaOptions{.is_guarded = true, .shift = shift}});
+    EXPECT_FALSE(is_apart) << shift;
+  }
+  const auto place = [](int64_t shift, int64_t element_bytes) {
+    const GuardedBlock block(48, shift, element_bytes);
+    return sysconf(_SC_PAGESIZE) -
+           reinterpret_cast<intptr_t>(block.buffer().data()) % sysconf(_SC_PAGESIZE);
+  };
+  EXPECT_EQ(place(4, 4), 52);
+  EXPECT_EQ(place(4, 8), 56);
+  EXPECT_EQ(place(1, 1), 49);
+}
+
 TEST(PlanMemory, WhoWritesBesideItIsFound) {
   for (const int64_t at : {-1, 0, 99, 100}) {
     for (const bool is_work : {false, true}) {
