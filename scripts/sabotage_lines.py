@@ -122,11 +122,21 @@ def damage(room, filter_, entries):
     return unnoticed
 
 
-def check_entries(entries):
-    for name, file, old, _ in entries:
-        count = (ROOT / file).read_text().count(old)
-        if count != 1:
-            sys.exit(f"{name}: `{old}` is there {count} times in {file}, expected once")
+def is_there(entry):
+    """Once in a file: else the damage would be none, or several."""
+    name, file, old, _ = entry
+    path = ROOT / file
+    count = path.read_text().count(old) if path.exists() else 0
+    if count != 1:
+        print(f"{name}: `{old}` is there {count} times in {file}, expected once")
+    return count == 1
+
+
+def check(rooms):
+    entries = [entry for room in rooms for entry in read_damages(room)]
+    there = [is_there(entry) for entry in entries]
+    print(f"{len(there)} damages, {there.count(False)} to lines that are not there")
+    return 0 if all(there) else 1
 
 
 def sabotage(room, options):
@@ -134,7 +144,8 @@ def sabotage(room, options):
     entries = [entry for entry in read_damages(room) if not options.only or entry[0] in options.only]
     last = None if options.count is None else options.first + options.count
     entries = entries[options.first:last]
-    check_entries(entries)
+    if not all([is_there(entry) for entry in entries]):
+        sys.exit(1)
     if not entries:
         return 0, 0
     first = build(room)
@@ -152,9 +163,12 @@ def main():
     parser.add_argument("--filter", help="the tests that should notice; those of the room without it")
     parser.add_argument("--first", type=int, default=0, help="of each room, how many damages are passed over")
     parser.add_argument("--count", type=int, help="of each room, how many follow; all without it")
+    parser.add_argument("--check", action="store_true", help="damage nothing: see that all the lines are there")
     parser.add_argument("only", nargs="*", help="names of damages; all without one")
     options = parser.parse_args()
     rooms = [room for room in ROOMS if options.room in (None, room.name)]
+    if options.check:
+        return check(rooms)
     copy_checkout()
     configure()
     counts = [sabotage(room, options) for room in rooms]
