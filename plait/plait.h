@@ -10,6 +10,7 @@
 #include "plait/core/control_groups.h"
 #include "plait/core/cpu_count.h"
 #include "plait/core/deep_stack.h"
+#include "plait/core/denormals.h"
 #include "plait/core/dim.h"
 #include "plait/core/dtype.h"
 #include "plait/core/dtype_set.h"

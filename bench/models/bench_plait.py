@@ -71,6 +71,7 @@ def parsed():
     parser.add_argument("--batch", type=int, help="where the case has one (8; 32 of mlp_train)")
     parser.add_argument("--repeat", type=int, default=5, help="calls that count (5)")
     parser.add_argument("--seconds", type=float, default=60, help="for them; three are made at least (60)")
+    parser.add_argument("--flush-denormals", action="store_true", help="numbers too small for their exponent count as 0, as in JAX")
     parser.add_argument("--first", action="store_true", help="only the first call, of processes of their own: with an empty PLAIT_CACHE, "
                         f"and once more; of {' and '.join(HAVE_PHASES)} by phases too, in seconds")
     parser.add_argument("--program", type=pathlib.Path, default=PROGRAM, help="that knows the phases (build/bench/models/first_call)")
@@ -92,14 +93,16 @@ def main():
     if options.first:
         options.batch = options.batch or 8
         return first_calls(options)
-    from cases import CASES  # behind the number of threads
+    from plait import flush_denormals  # behind the number of threads
+    from cases import CASES
 
     if options.list:
         return print("\n".join(CASES))
     if options.case not in CASES:
         parser.error(f"there is no case {options.case}; there are {', '.join(CASES)}")
-    run, said = CASES[options.case](options.batch, options.dtype)
-    report(options.case, {"dtype": options.dtype, **said}, measured(run, options.repeat, options.seconds))
+    with flush_denormals(options.flush_denormals):
+        run, said = CASES[options.case](options.batch, options.dtype)
+        report(options.case, {"dtype": options.dtype, **said}, measured(run, options.repeat, options.seconds))
 
 
 if __name__ == "__main__":

@@ -27,10 +27,11 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "peers"))
 from workers import text_of  # noqa: E402
 
-# Case -> what it has: dtypes, batches, layers that JAX may scan, outputs that agreement.py compares.
+# Case -> what it has: dtypes, batches, layers that JAX may scan, outputs that agreement.py compares, denormals, which JAX flushes.
 CASES = {"vit_train": "dtype batch layers outputs", "gpt_train": "dtype batch layers outputs", "vit_infer": "dtype batch layers outputs",
-         "mlp_train": "dtype batch", "pointwise": "dtype", "per_sample_grad": "", "scan_gru": "", "dynamic_length": "",
+         "mlp_train": "dtype batch", "pointwise": "dtype", "per_sample_grad": "", "scan_gru": "denormals", "dynamic_length": "",
          "eager_overhead": "", "eager_grad_overhead": ""}
+OURS = {"plait": ["bench_plait.py"], "plait-flush": ["bench_plait.py", "--flush-denormals"]}
 PEERS = {"torch-eager": ["bench_torch.py"], "torch-compile": ["bench_torch.py", "--compile"],
          "torch-autotune": ["bench_torch.py", "--compile", "--mode", "max-autotune"], "jax": ["bench_jax.py"],
          "jax-scan": ["bench_jax.py", "--scan-layers"]}
@@ -77,8 +78,8 @@ def environment_of(options):
 
 
 def command_of(contender, case, dtype, options):
-    program = [str(HERE / "bench_plait.py")] if contender == "plait" else [str(peers.FOLDER / PEERS[contender][0]), *PEERS[contender][1:]]
-    command = [sys.executable, *program, case, "--dtype", dtype, "--repeat", str(options.repeat)]
+    folder, (program, *flags) = (HERE, OURS[contender]) if contender in OURS else (peers.FOLDER, PEERS[contender])
+    command = [sys.executable, str(folder / program), *flags, case, "--dtype", dtype, "--repeat", str(options.repeat)]
     return command + (["--batch", str(options.batch)] if options.batch and "batch" in CASES[case] else [])
 
 
@@ -156,7 +157,7 @@ def text_of_agreement(told):
 
 def contenders_of(case, options):
     chosen = [each for each in options.peers if each != "jax-scan" or "layers" in CASES[case]] if peers.are_there() else []
-    return ["plait", *chosen]
+    return [*(each for each in OURS if each == "plait" or "denormals" in CASES[case]), *chosen]
 
 
 def timed(case, dtype, options):
@@ -185,7 +186,7 @@ def timed(case, dtype, options):
 
 def judged(case, dtype, figures, a_second):
     """The row of a case: with ratios, and with how much of the processor is used."""
-    others = {contender: each["median_s"] for contender, each in figures.items() if contender != "plait" and "median_s" in each}
+    others = {contender: each["median_s"] for contender, each in figures.items() if contender not in OURS and "median_s" in each}
     fastest = min(others, key=others.get) if others else None
     for contender, each in figures.items():
         if "median_s" in each:
@@ -287,7 +288,7 @@ def summed_up(rows):
             ours, other = (row["contenders"][each]["median_s"] for each in ("plait", row["fastest_other"]))
             print(f"{row['case']:20} {row['dtype']}  {row['ratio']:5.2f} of {row['fastest_other']:14} {text_of(ours)}, {text_of(other)}")
     wrong = [f"{row['case']} {row['dtype']}" for row in rows
-             if row["agreement"] is not None and not row["agreement"]["agrees"] or "why" in row.get("contenders", {}).get("plait", {})]
+             if row["agreement"] is not None and not row["agreement"]["agrees"] or any("why" in row.get("contenders", {}).get(each, {}) for each in OURS)]
     print(f"{len(rows)} cases" + (f"; Plait fails or gives something else: {', '.join(wrong)}" if wrong else ""))
     return 1 if wrong else 0
 

@@ -42,6 +42,7 @@ struct Job {
   int helpers;                     // at most so many workers take part
   bool nests;                      // whether calls within the body may use other threads
   LoopContext* context = nullptr;  // of the caller
+  bool flushes_denormals = false;  // the caller
   int slot = -1;                   // where it is published
   Job* outer = nullptr;            // the call that this thread was making already
   FirstFailure failure = {};

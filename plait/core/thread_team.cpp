@@ -14,6 +14,7 @@
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): pthread_sigmask is POSIX
 
 #include "plait/core/cpu_count.h"
+#include "plait/core/denormals.h"
 #include "plait/core/error.h"
 #include "plait/core/job_slot.h"
 #include "plait/core/settings.h"
@@ -266,6 +267,7 @@ void Team::help(JobSlot& slot, const JobSlot::Claim& claim) {
   const int forks = forks_.load(std::memory_order_relaxed);
   Job& job = *claim.job;
   const Role role(claim.thread_index, job.nests ? kUnlimited : 1, job.context);
+  const FlushDenormals flush(job.flushes_denormals);
   for (std::optional<int64_t> chunk = claim.chunk; chunk; chunk = slot.claim(job)) {
     std::exception_ptr failure = failure_of(job, *chunk);
     // In a child that the body forked, nobody owns the job any more.
@@ -330,6 +332,7 @@ void Team::run(int64_t chunks, int size, FunctionRef<void(int64_t)> body) {
           .helpers = threads - 1,
           .nests = state.limit >= size,
           .context = state.context,
+          .flushes_denormals = flushes_denormals(),
           .slot = slot,
           .outer = state.innermost};
   state.innermost = &job;

@@ -53,6 +53,7 @@ from .errors import *  # noqa: E402,F403
 from .callbacks import callback  # noqa: E402,F401
 from .control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
+from .denormals import flush_denormals  # noqa: E402,F401
 from .dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from .jitting import Dynamic, JitStats, jit, stats  # noqa: E402,F401

@@ -1,8 +1,10 @@
 // What kernels give, of sums and of numbers that round, where random programs seldom come.
 #include <gtest/gtest.h>
 
+#include "plait/core/denormals.h"
 #include "plait/core/thread_team.h"
 #include "plait/ops/create.h"
+#include "plait/ops/linear.h"
 #include "plait/ops/pad.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
@@ -129,6 +131,31 @@ TEST(Kernels, RoundAsAtOnce) {
       return std::vector<Tensor>{negative(a * b), negative(a + b), negative(a / b)};
     };
     expect_bits_as_evaluated(trace(f)(x, y).program, {x, y});
+  }
+}
+
+// Large enough that all threads have a part of each loop.
+TEST(Kernels, TakeDenormalsAsTheCallerDoes) {
+  if (!can_flush_denormals()) GTEST_SKIP() << "this processor has no such mode";
+  const auto f = [](const Tensor& a, const Tensor& tiny) {
+    const Tensor b = a * 1e-38F;
+    return std::vector<Tensor>{b * 1e38F, sum(b, 1), matmul(tiny, a)};
+  };
+  const Tensor x = numbers({1000, 1000}, 1) / 100., tiny = x * 1e-38F;
+  const ir::Program program = trace(f)(x, tiny).program;
+  const Tensors given{x, tiny};
+  for (const int threads : {1, 3}) {
+    const WithThreads with(threads);
+    for (const bool flush : {true, false}) {
+      Tensors compiled, evaluated;
+      {
+        const FlushDenormals mode(flush);
+        compiled = Compiled(program)(given);
+        evaluated = evaluate(program, given);
+      }
+      for (const Tensor& each : compiled) EXPECT_EQ(any(each).truth(), !flush);
+      for (const Tensor& each : evaluated) EXPECT_EQ(any(each).truth(), !flush);
+    }
   }
 }
 

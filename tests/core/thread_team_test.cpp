@@ -18,6 +18,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/cpu_count.h"
+#include "plait/core/denormals.h"
 #include "plait/core/error.h"
 
 #include "tests/core/thread_ranges.h"
@@ -124,6 +125,34 @@ TEST_F(ThreadTeam, HandsOnTheContextOfTheCaller) {
   }
   expect_in_loops(nullptr);
   EXPECT_EQ(others, 0);
+}
+
+TEST_F(ThreadTeam, ComputesWithDenormalsAsTheCallerDoes) {
+  if (!can_flush_denormals()) GTEST_SKIP() << "this processor has no such mode";
+  set_thread_count(4);
+  const auto zeros_in_loops = [] {
+    std::atomic<int> zeros = 0;
+    parallel_chunks(100, [&](int64_t) {
+      volatile float small = 1e-30F;
+      small = small * 1e-10F;
+      zeros += small == 0;
+      std::this_thread::yield();
+    });
+    return zeros.load();
+  };
+  EXPECT_EQ(zeros_in_loops(), 0);
+  {
+    const FlushDenormals flush;
+    EXPECT_EQ(zeros_in_loops(), 100);
+    {
+      const FlushDenormals keep(false);
+      EXPECT_EQ(zeros_in_loops(), 0);
+    }
+    EXPECT_TRUE(flushes_denormals());
+    parallel_chunks(100, [&](int64_t) { EXPECT_EQ(zeros_in_loops(), 100); });
+  }
+  EXPECT_FALSE(flushes_denormals());
+  EXPECT_EQ(zeros_in_loops(), 0);
 }
 
 TEST_F(ThreadTeam, CoversTheLargestCounts) {

@@ -252,6 +252,20 @@ class Threads(unittest.TestCase):
         worker.join()
         return longest < 0.7 * (times[1] - times[0])
 
+    def test_denormals_count_as_the_caller_says(self):
+        x, f = plait.full(1_000_000, 1e-30), plait.jit(lambda x: x * 1e-10)
+        for function in (f, lambda x: x * 1e-10):
+            with plait.flush_denormals():
+                self.assertFalse(function(x).numpy().any())
+                with plait.flush_denormals(False):
+                    self.assertTrue(function(x).numpy().all())
+                self.assertFalse(function(x).numpy().any())
+            self.assertTrue(function(x).numpy().all())
+            self.assertFalse(plait.flush_denormals()(function)(x).numpy().any())
+            with self.assertRaises(plait.ShapeError), plait.flush_denormals():
+                function(x) + plait.ones(3)
+            self.assertTrue(function(x).numpy().all())
+
     def test_tensors_are_read_while_they_are_assigned(self):
         x = plait.zeros(100_000) + 0
         seen, done = [], threading.Event()
