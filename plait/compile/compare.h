@@ -27,7 +27,8 @@ struct Difference {
 };
 
 struct CompareOptions {
-  // Of the greatest number that a result has; sums are taken in another order.
+  // Of the greatest number that a result has; sums are taken in another order. A result may be
+  // further away if it is so, too, with operands some units in the last place away.
   double tolerance = 1e-5;
   ArenaOptions arena = {.is_guarded = true};
   SymbolMap<int64_t> sizes = {};  // of the program, where its arguments do not show them

@@ -500,5 +500,18 @@ TEST(Compare, FindsNothingWhereAllIsRight) {
   }
 }
 
+// What is left of numbers that are nearly equal is rounding, and so is what it decides.
+TEST(Compare, TakesRoundingForWhatItIs) {
+  const auto f = [](const Tensor& x) {
+    const Tensor left = sum(x - mean(x));
+    return std::vector<Tensor>{left, sign(left), exp(x)};
+  };
+  for (const uint64_t seed : {1, 2, 3, 4, 5}) {
+    const Tensor x = numbers({1001}, seed) * 100.;
+    const auto difference = compare(trace(f)(x).program, Tensors{x}, {.tolerance = 1e-7});
+    EXPECT_FALSE(difference) << difference->text();
+  }
+}
+
 }  // namespace
 }  // namespace plait::compile
