@@ -76,13 +76,14 @@ class Wanted {
       : operands_(operands), evaluate_(std::move(evaluate)), results_(evaluate_(operands)) {}
 
   std::span<const Array> results() const { return results_; }
-  // What of others is too far from them: further than the tolerance, and than rounding explains.
+  // What of others is too far from them: further than the tolerance, and, where there is one, than
+  // rounding explains.
   std::optional<std::string> difference(std::span<const Array> given, std::string_view from,
                                         double tolerance) const {
     for (size_t i = 0; i < given.size(); ++i) {
       if (!given[i] || !results_[i]) continue;
       const double apart = distance(given[i], results_[i]);
-      if (apart <= tolerance || apart <= rounding(i)) continue;
+      if (apart <= tolerance || (tolerance > 0 && apart <= rounding(i))) continue;
       return fmt::format("result {} is\n{}\nand {}\n{}", i, text_of(given[i]), from,
                          text_of(results_[i]));
     }

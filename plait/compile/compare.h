@@ -28,7 +28,8 @@ struct Difference {
 
 struct CompareOptions {
   // Of the greatest number that a result has; sums are taken in another order. A result may be
-  // further away if it is so, too, with operands some units in the last place away.
+  // further away where operands some units in the last place away take it as far. With 0, all is to
+  // be the same to the last bit.
   double tolerance = 1e-5;
   ArenaOptions arena = {.is_guarded = true};
   SymbolMap<int64_t> sizes = {};  // of the program, where its arguments do not show them

@@ -308,8 +308,10 @@ void Commands::add_compiler_commands() {
       "step, in guarded memory. The status is 1 where something differs.",
       "plait-ir compare model.plait -i '[[1, 2.5], [0, 1]]' --tolerance 1e-6", compare_program);
   add_arguments(comparing);
-  comparing.add_option("--tolerance", options_->comparison.tolerance,
-                       "How far results may be apart, by their greatest number; 1e-5 if not given");
+  comparing.add_option(
+      "--tolerance", options_->comparison.tolerance,
+      "How far results may be apart, by their greatest number; 1e-5 if not given, 0 to the "
+      "last bit");
   comparing
       .add_option("--shift", options_->comparison.shift,
                   "How many bytes earlier than they could values begin; 0 if not given")
