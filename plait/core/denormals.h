@@ -1,5 +1,5 @@
 // Numbers that are too small for their exponent, as f32 has them below 1.2e-38: a processor may
-// take a hundred times as long for one. Gradients that vanish over many steps are full of them.
+// take a hundred times as long for one. Gradients that vanish over many steps may be full of them.
 //
 //   const FlushDenormals flush;
 //   train(model);  // they count as 0

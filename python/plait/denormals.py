@@ -2,15 +2,23 @@
 
 import functools
 
-from . import _core
+from . import _core, errors
+from .scopes import Scope
 
 
-class flush_denormals:
+def _open(flush):
+    if _core._is_tracing():
+        raise errors.TypeError("flush_denormals: says how a call computes, and is no part of what is recorded\n"
+                               "  hint: put it around the call of the jitted or traced function")
+    return _core._flush_denormals(flush)
+
+
+class flush_denormals(Scope):
     """`with flush_denormals():`, or as a decorator: numbers that are too small for their exponent count as 0, of f32 those below
-    1.2e-38. Processors may take a hundred times as long for one, and gradients that vanish over many steps are full of them.
+    1.2e-38. Processors may take a hundred times as long for one, and gradients that vanish over many steps may be full of them.
 
     It holds for what this thread computes, with whatever library, and for the threads that help it; flush_denormals(False) the
-    other way round. JAX does so always, PyTorch behind torch.set_flush_denormal(True).
+    other way round. It is no part of what jit records: put it around the call. JAX does so always, PyTorch behind torch.set_flush_denormal(True).
 
     >>> x = plait.tensor(1e-30)
     >>> with plait.flush_denormals():
@@ -19,20 +27,4 @@ class flush_denormals:
     """
 
     def __init__(self, flush=True):
-        self._flush = bool(flush)
-        self._scopes = []
-
-    def __enter__(self):
-        self._scopes.append(_core._flush_denormals(self._flush))
-        return self
-
-    def __exit__(self, *_):
-        self._scopes.pop()
-
-    def __call__(self, function):
-        @functools.wraps(function)
-        def flushed(*arguments, **keywords):
-            with flush_denormals(self._flush):
-                return function(*arguments, **keywords)
-
-        return flushed
+        super().__init__(functools.partial(_open, bool(flush)))

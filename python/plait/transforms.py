@@ -5,6 +5,7 @@ import itertools
 
 from . import _core, errors
 from .interop import asarray
+from .scopes import Scope
 from .tree import flatten
 
 
@@ -349,7 +350,7 @@ class Tape:
         return given if several else given[0]
 
 
-class no_grad:
+class no_grad(Scope):
     """`with no_grad():`, or as a decorator: nothing is followed for derivatives that were begun before.
 
     >>> x = plait.tensor(3.0).requires_grad()
@@ -360,20 +361,8 @@ class no_grad:
     1. : f32[]
     """
 
-    def __enter__(self):
-        self._pause = _core._no_grad()
-        return self
-
-    def __exit__(self, *_):
-        del self._pause
-
-    def __call__(self, function):
-        @functools.wraps(function)
-        def unfollowed(*arguments, **keywords):
-            with no_grad():
-                return function(*arguments, **keywords)
-
-        return unfollowed
+    def __init__(self):
+        super().__init__(_core._no_grad)
 
 
 def remat(function=None, *, policy="nothing", names=()):
@@ -404,7 +393,7 @@ def remat(function=None, *, policy="nothing", names=()):
     return rematerialised
 
 
-class autocast:
+class autocast(Scope):
     """`with autocast():`, or as a decorator: products in bf16 (or f16), sums and exponentials in f32.
 
     `narrow` and `wide` are the names of the primitives that are, in place of the usual ones.
@@ -415,23 +404,7 @@ class autocast:
     """
 
     def __init__(self, dtype=_core.bf16, *, narrow=None, wide=None):
-        self._options = (dtype, narrow, wide)
-        self._scopes = []
-
-    def __enter__(self):
-        self._scopes.append(_core._open_autocast(*self._options))
-        return self
-
-    def __exit__(self, *_):
-        self._scopes.pop()
-
-    def __call__(self, function):
-        @functools.wraps(function)
-        def cast(*arguments, **keywords):
-            with autocast(self._options[0], narrow=self._options[1], wide=self._options[2]):
-                return function(*arguments, **keywords)
-
-        return cast
+        super().__init__(functools.partial(_core._open_autocast, dtype, narrow, wide))
 
 
 def _axes_of(what, axes, tree):

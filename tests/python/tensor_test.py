@@ -265,6 +265,9 @@ class Threads(unittest.TestCase):
             with self.assertRaises(plait.ShapeError), plait.flush_denormals():
                 function(x) + plait.ones(3)
             self.assertTrue(function(x).numpy().all())
+        for recorded in (plait.jit(plait.flush_denormals()(lambda x: x * 1e-10)), plait.trace(lambda x: plait.flush_denormals()(abs)(x))):
+            with self.assertRaisesRegex(plait.TypeError, "put it around the call"):
+                recorded(x)
 
     def test_tensors_are_read_while_they_are_assigned(self):
         x = plait.zeros(100_000) + 0
