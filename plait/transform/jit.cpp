@@ -271,7 +271,7 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   found.entry = entry_of(call, sizes);
   if (found.entry->variants.empty()) found.why = found.entry->why;
   std::vector<int64_t> numbers;
-  if (found.entry->is_run_by_host) {
+  if (found.entry->is_run_by_host || call.by_host) {
     found.is_run_by_host = true;
     ++stats.host_runs;
     if (found.entry->has_only_numbers) return found;

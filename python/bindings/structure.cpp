@@ -45,6 +45,11 @@ bool is_tensor(PyObject* value) {
   return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type;
 }
 
+bool is_size(PyObject* value) {
+  static const PyObject* const type = nb::type<Dim>().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type;
+}
+
 bool is_number(PyObject* value) {
   const PyTypeObject* type = Py_TYPE(value);
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
@@ -66,7 +71,7 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   }
   if (is_of(value, tree_classes.module)) return Kind::module;
   if (is_of(value, tree_classes.record)) return Kind::record;
-  if (is_of(value, tree_classes.leaf) || (numbers_are_leaves && is_item(value)) ||
+  if (is_of(value, tree_classes.leaf) || (numbers_are_leaves && (is_item(value) || is_size(value))) ||
       PyObject_HasAttrString(value, "__array_interface__") != 0) {
     return Kind::leaf;
   }

@@ -1,4 +1,6 @@
 // Tensor, its operators, and sizes.
+#include <array>
+
 #include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 
@@ -152,8 +154,18 @@ auto dim_comparison(Comparison comparison) {
   };
 }
 
+// A size is an int to isinstance, as the one that it stands for.
+PyObject* class_of_size(PyObject*, void*) {
+  return Py_NewRef(reinterpret_cast<PyObject*>(&PyLong_Type));
+}
+
 void bind_dims(nb::module_& module) {
-  nb::class_<Dim>(module, "Dim", "A size that is an expression over named sizes.")
+  static std::array<PyGetSetDef, 2> getters = {
+      PyGetSetDef{"__class__", class_of_size, nullptr, nullptr, nullptr}, PyGetSetDef{}};
+  static std::array<PyType_Slot, 2> slots = {PyType_Slot{Py_tp_getset, getters.data()},
+                                             PyType_Slot{0, nullptr}};
+  nb::class_<Dim>(module, "Dim", nb::type_slots(slots.data()),
+                  "A size that is an expression over named sizes.")
       .def("__add__", dim_operator([](Dim a, Dim b) { return a + b; }))
       .def("__radd__", dim_operator([](Dim a, Dim b) { return b + a; }))
       .def("__sub__", dim_operator([](Dim a, Dim b) { return a - b; }))

@@ -47,7 +47,7 @@ _core._set_package_folder(_os.path.join(_os.path.dirname(__file__), ""))
 from ._core import *  # noqa: E402,F403: every function of the library
 
 del fft, linalg, random, RecordedProgram, Structure  # noqa: F821: the core's, in whose place are the package's own
-from . import fft, linalg, nn, optim, random, tree  # noqa: E402,F401
+from . import fft, linalg, nn, optim, random, sizes as _sizes, tree  # noqa: E402,F401
 from ._core import DType, Dim, Tensor  # noqa: E402,F401
 from .errors import *  # noqa: E402,F403
 from .callbacks import callback  # noqa: E402,F401

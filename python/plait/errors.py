@@ -65,3 +65,7 @@ class CompileError(Error, builtins.RuntimeError):
 
 class CheckError(Error, builtins.AssertionError):
     """A check that the user wrote did not hold."""
+
+
+class HostStateWarning(builtins.UserWarning):
+    """Host code that jit cannot record for good: it is run at each call, or recorded again and again."""
