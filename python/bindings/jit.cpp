@@ -126,9 +126,8 @@ class KnownCall {
  public:
   // `first` is what a method belongs to, `named` a dict by names in order, `functions` those that
   // are looked into, and `places` (holder, key, whether it is to be the same object) what is looked
-  // at there; `dicts` have as many entries as now. Of the tensors found there, `shared` has for
-  // each which one it is as well: itself, or an earlier one. `arrays` are those of NumPy found
-  // there, as `agree` compares them.
+  // at there; `dicts` have as many entries as now. `shared` are pairs of leaves that are the same
+  // object, `arrays` those of NumPy found outside, as `agree` compares them.
   KnownCall(nb::handle first, nb::handle arguments, const nb::dict& named, nb::handle functions,
             nb::object places, nb::handle dicts, std::vector<size_t> shared, nb::object arrays,
             nb::object agree, nb::object key, std::vector<size_t> donated)
@@ -252,29 +251,20 @@ class KnownCall {
             nb::borrow(PyFunction_GET_KW_DEFAULTS(f))};
   }
 
-  // Of what was found outside, the tensors, each once.
+  // Adds the tensors that were found outside.
   bool takes_found(const Objects& found, Objects& leaves) const {
     nb::list arrays;
-    size_t tensors = 0;
-    const size_t before = leaves.size();
-    std::vector<size_t> places;  // among `leaves`, of those that are not shared
     for (const nb::object& each : found) {
-      if (!nb::isinstance<Tensor>(each)) {
-        arrays.append(each);
-        continue;
-      }
-      if (tensors >= shared_.size()) return false;
-      const size_t as = shared_[tensors];
-      if (as == tensors) {
-        places.push_back(leaves.size());
+      if (nb::isinstance<Tensor>(each)) {
         leaves.push_back(each);
       } else {
-        places.push_back(places[as]);
-        if (!leaves[places[as]].is(each)) return false;
+        arrays.append(each);
       }
-      ++tensors;
     }
-    if (tensors != shared_.size() || before + places.size() < leaves.size()) return false;
+    for (size_t i = 0; i + 1 < shared_.size(); i += 2) {
+      if (shared_[i] >= leaves.size() || !leaves[shared_[i]].is(leaves[shared_[i + 1]]))
+        return false;
+    }
     return nb::len(arrays) == 0 ? nb::len(arrays_) == 0
                                 : nb::cast<bool>(agree_(arrays_, nb::list(arrays)));
   }

@@ -71,7 +71,8 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   }
   if (is_of(value, tree_classes.module)) return Kind::module;
   if (is_of(value, tree_classes.record)) return Kind::record;
-  if (is_of(value, tree_classes.leaf) || (numbers_are_leaves && (is_item(value) || is_size(value))) ||
+  if (is_of(value, tree_classes.leaf) ||
+      (numbers_are_leaves && (is_item(value) || is_size(value))) ||
       PyObject_HasAttrString(value, "__array_interface__") != 0) {
     return Kind::leaf;
   }
@@ -85,13 +86,21 @@ struct Children {
   Objects values;
 };
 
+// A size that is a key is the number that it was hashed as.
+nb::object name_from(nb::object key) {
+  if (!is_size(key.ptr())) return key;
+  PyObject* number = PyNumber_Index(key.ptr());
+  if (number == nullptr) PyErr_Clear();
+  return number == nullptr ? key : nb::steal(number);
+}
+
 void add_entries(PyObject* dict, Children& children) {
   const nb::object items = checked(PyMapping_Items(dict));
   const Py_ssize_t count = PyList_GET_SIZE(items.ptr());
   children.names = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     const nb::handle item = PyList_GET_ITEM(items.ptr(), i);
-    PyTuple_SET_ITEM(children.names.ptr(), i, nb::object(item[0]).release().ptr());
+    PyTuple_SET_ITEM(children.names.ptr(), i, name_from(nb::object(item[0])).release().ptr());
     children.values.push_back(item[1]);
   }
 }

@@ -17,6 +17,7 @@ _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
               "_pytest", "hypothesis", "ml_dtypes", "builtins"}
 _UNSTEADY_MODULES = {"random", "secrets", "numpy.random", "numpy.random.mtrand", "numpy.random._generator"}
+_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # with arguments these are the same each time
 _UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
                       "process_time_ns", "thread_time", "localtime", "gmtime", "ctime", "asctime"},
              "uuid": {"uuid1", "uuid4"}, "os": {"urandom", "getrandom", "times"}, "posix": {"urandom", "getrandom", "times"},
@@ -78,7 +79,7 @@ def _resolved(chain, is_import, found, cells):
         thing = found.get(first)
     owner = None
     for name in rest:
-        if not isinstance(thing, (types.ModuleType, type)) or (name not in vars(thing) and isinstance(thing, types.ModuleType)):
+        if not isinstance(thing, (types.ModuleType, type)):
             return None
         owner, thing = thing, getattr(thing, name, None)
     return None if thing is None else (thing, rest[-1] if rest else first, owner)
@@ -132,6 +133,8 @@ def names_in(code):
             chain = (*chain, value)
         elif name not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "COPY_FREE_VARS", "RESUME"):
             chain = None
+        if name in ("PRECALL", "CALL", "CALL_FUNCTION", "CALL_METHOD") and calls and calls[-1][0][-1] in _SEEDED and instruction.arg:
+            calls.pop()  # with a seed
         if chain is not None:
             calls = [each for each in calls if each[0] != chain[:-1] or each[2] != line]
             calls.append((chain, is_import, line))

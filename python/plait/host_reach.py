@@ -55,8 +55,8 @@ class Reach:
     Functions, methods, classes, modules and objects of the user's are entered: what they hold by the names that occur in
     the code that was found is looked at in turn. All else is a tree of tensors and constants."""
 
-    def __init__(self, roots):
-        """`roots`: (path, holder, key) of what is called, and of what it is handed that is no tree."""
+    def __init__(self, roots, arguments=()):
+        """`roots`: (path, holder, key) of what is called; `arguments`: trees by path, in which constants may be entered."""
         self.places = []  # (holder, key, whether it is entered) in order
         self.values = {}  # Found, by path
         self.functions = []  # whose code may be exchanged
@@ -67,9 +67,12 @@ class Reach:
         self._names, self._takes_any = {}, False
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores = {}
+        self._classes, self._constructed = [], []  # that were entered; of which objects may be made
         self._entered, self._alive, self._looked_up = {}, [], set()
         for path, holder, key in roots:
             self._add(holder, key, path)
+        for path in arguments:
+            self._enter_parts(arguments[path], path, set())
         self._settle()
 
     # ---- Places.
@@ -101,7 +104,7 @@ class Reach:
     def _settle(self):
         """Looks each name up in each holder, until nothing is new."""
         done = None
-        while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any)):
+        while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any, len(self._constructed))):
             done = now
             for holder, path in list(self.holders):
                 _LOOKUPS[_holder_kind(holder)](self, holder, path)
@@ -141,7 +144,8 @@ class Reach:
             if is_library(owner.__module__):
                 continue
             special = [name for name, each in vars(owner).items()
-                       if name.startswith("__") and isinstance(each, types.FunctionType)]
+                       if name.startswith("__") and isinstance(each, types.FunctionType)
+                       and (name not in _CONSTRUCTORS or cls in self._constructed)]
             names = [*special, *self._known_names(vars(owner))]
             self._look_up(cls, [name for name in names if name not in _OF_CLASSES], cls, path)
 
@@ -178,7 +182,7 @@ class Reach:
                 self._note_opaque(value, path)
             return
         if type(value) not in (list, tuple, dict):
-            self._enter(type(value), type(value).__name__)
+            self._enter_class_of(value)
         for name, child in children:
             self._enter_parts(child, f"{path}.{name}", seen)
 
@@ -228,8 +232,8 @@ class Reach:
         self.kinds.append(tuple(partial.keywords))
 
     def _enter_class(self, cls, path):
-        self.kinds.append(cls)
-        self.holders.append((cls, cls.__name__))
+        self._constructed.append(cls)
+        self._add_class(cls)
 
     def _enter_module(self, module, path):
         self.holders.append((module, module.__name__))
@@ -240,8 +244,19 @@ class Reach:
             if inner is not None:
                 self._enter(inner, path)
 
+    def _enter_class_of(self, value):
+        """For its methods, but for those that make another object."""
+        if _enter_of(type(value)) is not None:
+            self._add_class(type(value))
+
+    def _add_class(self, cls):
+        if cls not in self._classes:
+            self._classes.append(cls)
+            self.kinds.append(cls)
+            self.holders.append((cls, cls.__name__))
+
     def _enter_object(self, value, path):
-        self._enter(type(value), type(value).__name__)
+        self._enter_class_of(value)
         self.holders.append((value, path))
 
     def _enter_jitted(self, jitted, path):
@@ -253,6 +268,7 @@ class Reach:
         self._look_up(value, [name for name, each in own.items() if callable(each)], own, path)
 
 
+_CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}
 _OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__"}
 
 

@@ -105,21 +105,22 @@ def _child_at(value, names):
 
 @dataclasses.dataclass(frozen=True)
 class Write:
-    """A value that host code gave to something outside: to a place, or to what `names` lead to from the value there."""
+    """A value that host code gave to a place, or to what `names` lead to from an argument or from the value at a place."""
 
-    place: int
+    place: object  # a number of one outside, or the name of an argument
     path: str
     structure: object = None  # None where it was taken away
     names: tuple = None  # None for the place itself
     key: object = None
     is_content: bool = False  # of the tensor there: x[i] = y
 
-    def again(self, places, leaves):
+    def again(self, places, call, leaves):
         value = ABSENT if self.structure is None else self.structure.unflatten(leaves)
         if self.names is None:
             put(*places[self.place][:2], value)
             return
-        holder = _child_at(value_at(places[self.place]), self.names)
+        is_argument = isinstance(self.place, str)
+        holder = _child_at(call.value_at(self.place) if is_argument else value_at(places[self.place]), self.names)
         if self.is_content:
             _core._exchange(holder, value)
         else:
@@ -127,20 +128,24 @@ class Write:
 
 
 class Snapshot:
-    """The state that host code can reach, as it is before it runs."""
+    """The state that host code can reach, as it is before it runs; `arguments`, by name, are handed over as they are."""
 
-    def __init__(self, reach):
+    def __init__(self, reach, arguments):
         self._reach = reach
         self._values = [value_at(place) for place in reach.places]
-        self._containers, self._tensors, self._known = [], [], {id(each) for each in self._values}
+        self._containers, self._tensors = [], []
+        for name, value in arguments.items():
+            self._add_tree(name, value)
         for number, ((_, _, entered), value) in enumerate(zip(reach.places, self._values)):
-            if entered or value is ABSENT:
-                continue
-            for names, container in containers_below(value):
-                self._containers.append((container, contents_of(container), number, names))
-            self._tensors += [(tensor, tensor._share(), number, names) for names, tensor in tensors_below(value)]
-        self._known |= {id(each[0]) for each in self._containers + self._tensors}
+            if not entered and value is not ABSENT:
+                self._add_tree(number, value)
+        self._known = {id(each) for each in self._values} | {id(each[0]) for each in self._containers + self._tensors}
         self._keys = [(attributes, set(attributes)) for attributes in reach.attribute_dicts()]
+
+    def _add_tree(self, place, value):
+        for names, container in containers_below(value):
+            self._containers.append((container, contents_of(container), place, names))
+        self._tensors += [(tensor, tensor._share(), place, names) for names, tensor in tensors_below(value)]
 
     def restore(self):
         """Takes back what has changed."""
@@ -161,8 +166,9 @@ class Snapshot:
         moved = set()  # containers that are written somewhere: each but once
         paths = {found.place: path for path, found in self._reach.values.items()}
 
-        def path_of(number, names=()):
-            return ".".join([paths.get(number, str(self._reach.places[number][1])), *map(str, names)])
+        def path_of(place, names=()):
+            first = place if isinstance(place, str) else paths.get(place, str(self._reach.places[place][1]))
+            return ".".join([first, *map(str, names)])
 
         def add(value, path, **where):
             nonlocal refused
@@ -181,15 +187,21 @@ class Snapshot:
             if now is not before and not isinstance(place[0], tuple):
                 rebound.add(number)
                 add(now, path_of(number), place=number)
+        done = set()
         for container, before, number, names in self._containers:
-            changed = changed_keys(container, before)
+            changed = changed_keys(container, before) if id(container) not in done else []
+            done.add(id(container))
             if changed is None or (changed and number in rebound):
                 refused = refused or f"{path_of(number, names)} is changed in place"
                 continue
             for key in changed:
                 add(_value_of(container, key), path_of(number, (*names, key)), place=number, names=names, key=key)
+        seen = set()  # one that is in two places is written once
         for tensor, content, number, names in self._tensors:
             now = tensor._share()
+            if id(tensor) in seen:
+                continue
+            seen.add(id(tensor))
             if not _core._is_same(now, lent.get(id(tensor), content)) and not _core._is_same(now, content):
                 add(now, path_of(number, names), place=number, names=names, is_content=True)
         for attributes, before in self._keys:

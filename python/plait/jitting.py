@@ -71,34 +71,34 @@ class _Finish:
     def finish(self, leaves, places, call):
         count = len(self.structure)
         # Where the host code has run its own writes are there, but for derivatives that go through.
-        if not call.has_run or _core._is_followed(leaves):
+        if self._writes and (not call.has_run or _core._is_followed(leaves)):
             written = iter(leaves[count:])
             for write in self._writes:
-                write.again(places, list(itertools.islice(written, len(write.structure or ()))))
+                write.again(places, call, list(itertools.islice(written, len(write.structure or ()))))
+            call.has_written = True
         return self.structure.unflatten([each.item() if i in self._numbers else each for i, each in enumerate(leaves[:count])])
 
 
 class _Lending:
-    """While one is there, tensors outside hold what is recorded. Other threads that call jitted functions wait."""
+    """While one is there, tensors hold what is recorded instead of them. Other threads that call jitted functions wait."""
 
     _lock = threading.RLock()
     thread = None  # which has lent some
 
-    def __init__(self, tensors, contents):
-        self._tensors, self._contents = tensors, contents
+    def __init__(self, lent):
+        self._lent = list(lent)  # (tensor, content)
 
     def __enter__(self):
-        if not self._tensors:
-            return self
-        self._lock.acquire()
-        self._earlier, _Lending.thread = _Lending.thread, threading.get_ident()
-        self._own = [_core._exchange(tensor, content) for tensor, content in zip(self._tensors, self._contents)]
+        if self._lent:
+            self._lock.acquire()
+            self._earlier, _Lending.thread = _Lending.thread, threading.get_ident()
+            self._own = [_core._exchange(tensor, content) for tensor, content in self._lent]
         return self
 
     def __exit__(self, *_):
-        if not self._tensors:
+        if not self._lent:
             return
-        for tensor, content, own in zip(self._tensors, self._contents, self._own):
+        for (tensor, content), own in zip(self._lent, self._own):
             if _core._is_same(tensor, content):  # else host code has assigned to it
                 _core._exchange(tensor, own)
         _Lending.thread = self._earlier
@@ -122,91 +122,96 @@ def _frozen(array):
     return array.dtype.str, array.shape, tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
 
 
+class _Argument:
+    """One of a call: its leaves, and what it is for the host code."""
+
+    def __init__(self, value):
+        self.value, self.sign = value, _core._whole_number(value)
+        if isinstance(value, (float, complex)):  # numbers among the arguments themselves count as tensors
+            self.leaves, self.structure, self.is_own = [asarray(value)], _LEAF, False
+        elif self.sign != 0:  # whole ones are handed over as sizes
+            self.leaves, self.structure, self.is_own = [_core._size_argument(value)], _LEAF, False
+        else:
+            self.leaves, self.structure = flatten(value)
+            # Else there are arrays of NumPy, in whose place are tensors: the host code has a copy.
+            self.is_own = all(type(leaf) is _core.Tensor for leaf in self.leaves)
+
+    def of(self, given, as_numbers):
+        """With these leaves, which its own tensors hold already where it is handed over as it is."""
+        if self.is_own:
+            return self.value
+        if self.sign == 0:
+            return self.structure.unflatten(given)
+        size = int(given[0].shape[0]) if as_numbers else given[0].shape[0]
+        return size if self.sign == 1 else -size
+
+
 class _Call:
     """One call: its arguments, and what its function finds outside, looked at where that becomes needed."""
 
-    def __init__(self, jitted, first, arguments, named):
-        self.jitted, self.first, self.given, self.named = jitted, first, arguments, named
+    def __init__(self, jitted, first, given, named):
+        self.jitted, self.first, self.given, self.named = jitted, first, given, named
         self.leaves = None  # until it is looked at
         self.has_run = False  # whether the host code has
+        self.has_written = False  # what the record says of state outside
         self._snapshot = None
 
     def look(self):
         if self.leaves is not None:
             return
         self.named = dict(sorted(self.named.items()))
-        self._numbers = {}  # whole numbers among the arguments, by place or name: handed over as sizes
-        arguments = tuple(self._as_leaf(i, each) for i, each in enumerate(self.given))
-        named = {name: self._as_leaf(name, each) for name, each in self.named.items()}
-        first, self._arguments = flatten(arguments)
-        second, self._named = flatten(named)
-        self.leaves, self.outside = first + second, []
-        self.reach = _NO_REACH
+        # By path.
+        self.arguments = {f"arg{i}": _Argument(each) for i, each in enumerate(self.given)}
+        self.arguments |= {f"named.{name}": _Argument(each) for name, each in self.named.items()}
+        self.leaves = [leaf for each in self.arguments.values() for leaf in each.leaves]
+        self.arrays, self._found, self.reach = [], {}, _NO_REACH
+        self._paths = [f"{name}.{path}" if path else name for name, each in self.arguments.items() for path in each.structure.paths]
         if self.jitted._by_host is None:
-            self._look_outside(arguments, named)
+            self._look_outside()
+        self.shared = _shared(self.leaves)
 
-    def _as_leaf(self, place, value):
-        """Numbers among the arguments themselves count as tensors, whole ones as sizes; all else is static."""
-        if isinstance(value, (float, complex)):
-            return asarray(value)
-        sign = _core._whole_number(value)
-        if sign == 0:
-            return value
-        self._numbers[place] = sign
-        return _core._size_argument(value)
-
-    def _look_outside(self, arguments, named):
+    def _look_outside(self):
         roots = [("", self.jitted._holder, "function")]
         roots += [("self" if i == 0 else f"first {i}", self.first, i) for i in range(len(self.first))]
-        roots += [(f"arg{path}", holder, key) for path, holder, key in _constants_in(arguments)]
-        roots += [(f"named.{path}", holder, key) for path, holder, key in _constants_in(named)]
-        self.reach = Reach(roots)
-        self._found, self.arrays, self.shared = {}, [], []
-        by_identity = {}
+        self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
         for path, found in self.reach.values.items():
             leaves, structure = flatten(found.value)
             arrays = []
             for leaf, of_leaf in zip(leaves, structure.paths):
-                if not isinstance(leaf, _core.Tensor):
+                if isinstance(leaf, _core.Tensor):
+                    self.leaves.append(leaf)
+                    self._paths.append("outside." + (f"{path}.{of_leaf}" if of_leaf else path))
+                else:
                     arrays.append(_frozen(leaf))
-                    continue
-                self.shared.append(by_identity.setdefault(id(leaf), len(self.shared)))
-                if self.shared[-1] == len(self.shared) - 1:
-                    self.outside.append(leaf)
-                    self._outside_paths = getattr(self, "_outside_paths", [])
-                    self._outside_paths.append("outside." + ".".join(filter(None, (path, of_leaf))))
             self.arrays += arrays
             self._found[path] = (structure, *arrays)
-        self.leaves = self.leaves + self.outside
 
     def paths(self):
         self.look()
-        outside = getattr(self, "_outside_paths", [])
-        return [f"arg{path}" for path in self._arguments.paths] + [f"named.{path}" for path in self._named.paths] + outside
+        return self._paths
 
     def key(self):
         """What makes it another one to be recorded."""
         self.look()
-        self._arguments._expect_hashable("f.arg")
-        self._named._expect_hashable("f.named")
-        numbers = tuple(self._numbers.items())
+        for name, each in self.arguments.items():
+            each.structure._expect_hashable(f"f.{name}")
+        arguments = tuple((name, each.structure, each.sign) for name, each in self.arguments.items())
         if self.reach is _NO_REACH:
-            return self._arguments, self._named, numbers
-        if self.reach.opaque is None:
-            self._expect_hashable_outside()
-        if self.reach.opaque is not None:
-            self.jitted._run_by_host(self.reach.opaque)
+            return arguments, self.shared
+        opaque = self.reach.opaque or self._unhashable_outside()
+        if opaque is not None:
+            self.jitted._run_by_host(opaque)
             self.leaves = None
             return self.key()
-        return (self._arguments, self._named, numbers, tuple(self._found.items()), tuple(self.shared), tuple(self.reach.kinds))
+        return arguments, self.shared, tuple(self._found.items()), tuple(self.reach.kinds)
 
-    def _expect_hashable_outside(self):
+    def _unhashable_outside(self):
         for path, (structure, *_) in self._found.items():
             try:
                 structure._expect_hashable(path)
             except errors.TypeError as error:
-                self.reach.opaque = str(error).split("\n")[0]
-                return
+                return str(error).split("\n")[0]
+        return None
 
     # ---- The host code.
 
@@ -216,97 +221,71 @@ class _Call:
         if self._snapshot is not None:
             self._snapshot.restore()
         elif self.reach is not _NO_REACH:
-            self._snapshot = Snapshot(self.reach)
+            self._snapshot = Snapshot(self.reach, {name: each.value for name, each in self.arguments.items() if each.is_own})
         self.has_run = True
         try:
             return self._run(given, as_numbers=False)
         except Exception as error:  # noqa: BLE001: host code may not know sizes that are symbols
-            if isinstance(error, errors.Error) or not self._has_symbols(given):
+            if isinstance(error, errors.Error) or not any(each.sign for each in self.arguments.values()):
                 raise
             if self._snapshot is not None:
                 self._snapshot.restore()
             return self._run(given, as_numbers=True)
 
-    def _has_symbols(self, given):
-        return any(isinstance(size, _core.Dim) for each in given[:len(self.leaves) - len(self.outside)] if each.ndim == 2
-                   for size in each.shape[:1]) and bool(self._numbers)
-
     def _run(self, given, as_numbers):
-        leaves, lent = iter(given), given[len(given) - len(self.outside):]
-        arguments = self._arguments.unflatten(itertools.islice(leaves, len(self._arguments)))
-        named = self._named.unflatten(itertools.islice(leaves, len(self._named)))
-
-        def number(place, value):
-            if place not in self._numbers:
-                return value
-            size = int(value.shape[0]) if as_numbers else value.shape[0]
-            return size if self._numbers[place] == 1 else -size
-
-        arguments = tuple(number(i, each) for i, each in enumerate(arguments))
-        named = {name: number(name, each) for name, each in named.items()}
-        expect_unchanged = handed((arguments, named), self.jitted._name, ("arg", "named."))
-        with _Lending(self.outside, lent):
+        each_of = iter(given)
+        handed_over = {name: each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers)
+                       for name, each in self.arguments.items()}
+        expect_unchanged = handed({name: value for name, value in handed_over.items() if not self.arguments[name].is_own},
+                                  self.jitted._name)
+        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))}
+        arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
+        named = {name: handed_over[f"named.{name}"] for name in self.named}
+        with _Lending(lent.values()):
             result = self.jitted._called(*self.first, *arguments, **named)
             expect_unchanged(result)
             leaves, structure, numbers = _results(result)
-            writes, written = self._writes(lent, result)
-        return leaves + written, _Finish(structure, numbers, writes) if writes or numbers else structure
+            writes, written = self._writes({key: content for key, (_, content) in lent.items()})
+            made = [leaf._share() for leaf in leaves + written]  # what it holds now
+        return made, _Finish(structure, numbers, writes) if writes or numbers else structure
 
-    def _writes(self, lent, result):
+    def _writes(self, lent):
         """What was changed outside; where that cannot be done again the host code is run from here on."""
         if self._snapshot is None:
             return (), []
-        content = {id(tensor): given for tensor, given in zip(self.outside, lent)}
-        writes, written, refused = self._snapshot.changes(content)
+        writes, written, refused = self._snapshot.changes(lent)
         if refused is not None:
             self.jitted._run_by_host(refused)
             return (), []
         return tuple(writes), _results(written)[0]
 
+    def value_at(self, place):
+        """What is at a place that a write names: an argument, by name, or one outside."""
+        if place.startswith("named."):
+            return self.named[place[len("named."):]]
+        return self.given[int(place[len("arg"):])]
+
     def remember(self, key, donated):
         """Has the next call of the kind recognised at a glance."""
-        if self.reach is _NO_REACH:
-            dicts, shared, arrays = [], [], []
-        else:
-            dicts, shared, arrays = self.reach.attribute_dicts(), self.shared, self.arrays
-        self.jitted._cache.remember(self.first, self._sample(self.given), self._sample(self.named), self.reach.functions,
-                                    self.reach.places, dicts, shared, arrays, _agree, key, donated)
-
-    @staticmethod
-    def _sample(arguments):
-        """The arguments, with tensors in place of floats."""
-        def tensor(value):
-            return asarray(value) if isinstance(value, (float, complex)) else value
-
-        return ({name: tensor(value) for name, value in arguments.items()} if isinstance(arguments, dict) else
-                tuple(map(tensor, arguments)))
+        dicts = self.reach.attribute_dicts()
+        shared = [i for pair in self.shared for i in pair]
+        self.jitted._cache.remember(self.first, tuple(map(_sample, self.given)), {name: _sample(each) for name, each in self.named.items()},
+                                    self.reach.functions, self.reach.places, dicts, shared, self.arrays, _agree, key, donated)
 
 
+def _shared(leaves):
+    """(number, that of the first) for each leaf that is the same object as one before."""
+    first = {}
+    return tuple((i, at) for i, leaf in enumerate(leaves) if (at := first.setdefault(id(leaf), i)) != i)
+
+
+def _sample(argument):
+    """A tensor in place of a float."""
+    return asarray(argument) if isinstance(argument, (float, complex)) else argument
+
+
+_LEAF = _core.Structure()
 _NO_REACH = Reach([])
-
-
-def _constants_in(arguments):
-    """(path, holder, key) of what is handed over as a constant, and may be entered."""
-    found, holder = [], []
-
-    def visit(value, path):
-        if isinstance(value, _core.Tensor) or type(value) in (bool, int, float, complex, str, bytes, type(None)):
-            return
-        children = _core._children(value)
-        if children is None:
-            if not hasattr(value, "__array_interface__"):
-                holder.append(value)
-                found.append((path, holder, value))
-            return
-        if type(value) not in (list, tuple, dict):
-            holder.append(type(value))
-            found.append((f"{path}'s class", holder, type(value)))
-        for name, child in children:
-            visit(child, f"{path}.{name}" if path else str(name))
-
-    visit(arguments, "")
-    constants = tuple(holder)
-    return [(path, constants, i) for i, (path, *_) in enumerate(found)]
 
 
 class Jitted:
@@ -340,8 +319,13 @@ class Jitted:
         key = self._key_of(call)
         donated = self._donated(call) if self._donate else []
         result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
-        if not call.has_run:
-            call.remember(key, donated)
+        if call.has_run:
+            return result
+        if call.has_written:  # it is remembered as it is now
+            call = _Call(self, call.first, call.given, call.named)
+            if call.key() != key:
+                return result
+        call.remember(key, donated)
         return result
 
     def _key_of(self, call):
@@ -401,8 +385,7 @@ class Jitted:
         """Numbers of the leaves that are donated."""
         wanted = []
         for each in self._donate:
-            given = call.named if isinstance(each, str) else range(len(call.given))
-            if each not in given:
+            if each not in (call.named if isinstance(each, str) else range(len(call.given))):
                 raise errors.ValueError(f"{self._name}: argument {each} is to be donated, and there are "
                                         f"{len(call.given)} by place, and by name {sorted(call.named)}")
             wanted.append(f"named.{each}" if isinstance(each, str) else f"arg{each}")
@@ -435,15 +418,10 @@ class _JittedMethod:
 
 def _differences(earlier, later):
     """(name, whether it is outside of the arguments) of what differs between two keys."""
-    for i, what in ((0, "its arguments"), (1, "its named arguments"), (2, "its arguments")):
-        if earlier[i] != later[i]:
-            yield what, False
-    if len(earlier) != len(later) or len(later) < 4:
-        return
-    before, now = dict(earlier[3]), dict(later[3])
-    for name in {**before, **now}:
-        if before.get(name) != now.get(name):
-            yield name, True
+    for part in (0, 2):
+        if part < min(len(earlier), len(later)):
+            before, now = ({name: rest for name, *rest in each[part]} for each in (earlier, later))
+            yield from ((name, part == 2) for name in {**before, **now} if before.get(name) != now.get(name))
 
 
 def _results(tree):
