@@ -34,6 +34,15 @@ def is_library(module):
     return ("site-packages" in file or "dist-packages" in file) and not _uses_plait(module)
 
 
+def is_library_class(cls):
+    """The same of a class. One made by code without a module is said to be of builtins, too."""
+    is_made_by_code = bool(cls.__flags__ & _HEAP_TYPE)
+    return not (cls.__module__ == "builtins" and is_made_by_code) and is_library(cls.__module__)
+
+
+_HEAP_TYPE = 1 << 9
+
+
 def _uses_plait(module):
     def is_own(value):
         name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", "")

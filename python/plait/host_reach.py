@@ -9,7 +9,7 @@ import sys
 import types
 
 from . import _core
-from .host_code import is_library, names_in, steady_or_reason
+from .host_code import is_library, is_library_class, names_in, steady_or_reason
 from .later import Later
 
 np = Later("numpy")
@@ -132,7 +132,7 @@ class Reach:
             self._look_up(value, [*names, *self._new_names(value, own)], own, path)
         for cls in type(value).__mro__:
             slots = [name for name, each in vars(cls).items() if isinstance(each, types.MemberDescriptorType)]
-            if not is_library(cls.__module__):
+            if not is_library_class(cls):
                 self._look_up(value, slots if self._takes_any else self._known_names(slots), value, path)
 
     def _new_names(self, value, own):
@@ -141,7 +141,7 @@ class Reach:
 
     def _in_class(self, cls, path):
         for owner in cls.__mro__:
-            if is_library(owner.__module__):
+            if is_library_class(owner):
                 continue
             special = [name for name, each in vars(owner).items()
                        if name.startswith("__") and isinstance(each, types.FunctionType)
@@ -292,7 +292,7 @@ def _enter_of(value):
     if isinstance(value, functools.partial):
         return Reach._enter_partial
     if isinstance(value, type):
-        return None if is_library(value.__module__) else Reach._enter_class
+        return None if is_library_class(value) else Reach._enter_class
     if isinstance(value, types.ModuleType):
         return None if is_library(value.__name__) else Reach._enter_module
     if isinstance(value, (property, staticmethod, classmethod, functools.cached_property, functools._lru_cache_wrapper)):
@@ -308,7 +308,7 @@ def _enter_of(value):
         return None
     if module.split(".")[0] == "plait":
         return Reach._enter_own if hasattr(value, "__dict__") else None
-    if is_library(module) or isinstance(value, (Exception, os.PathLike)) or _is_enum(value):
+    if is_library_class(type(value)) or isinstance(value, (Exception, os.PathLike)) or _is_enum(value):
         return None
     return Reach._enter_object
 
