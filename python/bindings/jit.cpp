@@ -48,11 +48,19 @@ std::string text_of_key(const Key& key) {
   return nb::cast<std::string>(nb::str(nb::handle(key.object.get())));
 }
 
-TreeKey tree_key_of(nb::object object) {
-  static constexpr TreeType kPython{.form = TreeForm::opaque, .name = "Python", .fields = {}};
-  const size_t hash = nb::hash(object);
+// Of (name, value) pairs.
+TreeKey tree_key_of(nb::handle parts) {
+  static constexpr TreeType kParts{.form = TreeForm::map, .name = "call", .fields = {}};
+  static constexpr TreeType kName{.form = TreeForm::text, .name = "name", .fields = {}};
+  static constexpr TreeType kValue{.form = TreeForm::opaque, .name = "value", .fields = {}};
   TreeKeyBuilder builder;
-  builder.add_opaque(kPython, Key{held(std::move(object)), hash}, &text_of_key);
+  builder.add(kParts, nb::len(parts));
+  for (const nb::handle part : parts) {
+    builder.add_text(kName, nb::str(nb::object(part[0])).c_str());
+    nb::object value = part[1];
+    const size_t hash = nb::hash(value);
+    builder.add_opaque(kValue, Key{held(std::move(value)), hash}, &text_of_key);
+  }
   return std::move(builder).finish();
 }
 
@@ -130,8 +138,8 @@ class KnownCall {
   // object, `arrays` those of NumPy found outside, as `agree` compares them.
   KnownCall(nb::handle first, nb::handle arguments, const nb::dict& named, nb::handle functions,
             nb::object places, nb::handle dicts, std::vector<size_t> shared, nb::object arrays,
-            nb::object agree, nb::object key, std::vector<size_t> donated)
-      : tree_key_(tree_key_of(std::move(key))),
+            nb::object agree, nb::handle key, std::vector<size_t> donated)
+      : tree_key_(tree_key_of(key)),
         donated_(std::move(donated)),
         shared_(std::move(shared)),
         arrays_(std::move(arrays)),
@@ -420,20 +428,20 @@ void bind_jit(nb::module_& module) {
           nb::arg("donates"))
       .def("again", &Jit::again)
       .def("run",
-           [](const Jit& jit, nb::object key, nb::handle given, nb::handle call, nb::object places,
+           [](const Jit& jit, nb::handle key, nb::handle given, nb::handle call, nb::object places,
               bool by_host, const std::vector<size_t>& donated) {
              Objects leaves;
              for (const nb::handle leaf : given) leaves.push_back(nb::borrow(leaf));
-             return jit.run(tree_key_of(std::move(key)), leaves, call,
+             return jit.run(tree_key_of(key), leaves, call,
                             {.places = std::move(places), .by_host = by_host}, donated);
            })
       .def("remember",
            [](Jit& jit, nb::handle first, nb::handle arguments, const nb::dict& named,
               nb::handle functions, nb::object places, nb::handle dicts, std::vector<size_t> shared,
-              nb::object arrays, nb::object agree, nb::object key, std::vector<size_t> donated) {
+              nb::object arrays, nb::object agree, nb::handle key, std::vector<size_t> donated) {
              jit.remember(std::make_shared<KnownCall>(
                  first, arguments, named, functions, std::move(places), dicts, std::move(shared),
-                 std::move(arrays), std::move(agree), std::move(key), std::move(donated)));
+                 std::move(arrays), std::move(agree), key, std::move(donated)));
            })
       .def("forget", &Jit::forget)
       .def("stats", [](const Jit& jit) {

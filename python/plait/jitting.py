@@ -191,19 +191,21 @@ class _Call:
         return self._paths
 
     def key(self):
-        """What makes it another one to be recorded."""
+        """(name, value) of all that makes it another one to be recorded."""
         self.look()
         for name, each in self.arguments.items():
             each.structure._expect_hashable(f"f.{name}")
-        arguments = tuple((name, each.structure, each.sign) for name, each in self.arguments.items())
+        arguments = tuple((name, (each.structure, each.sign) if each.sign else each.structure) for name, each in self.arguments.items())
+        arguments += (("tensors that are one", self.shared),) if self.shared else ()
         if self.reach is _NO_REACH:
-            return arguments, self.shared
+            return arguments
         opaque = self.reach.opaque or self._unhashable_outside()
         if opaque is not None:
             self.jitted._run_by_host(opaque)
             self.leaves = None
             return self.key()
-        return arguments, self.shared, tuple(self._found.items()), tuple(self.reach.kinds)
+        outside = tuple((f"outside.{path}", found[0] if len(found) == 1 else found) for path, found in self._found.items())
+        return *arguments, *outside, ("code", tuple(self.reach.kinds))
 
     def _unhashable_outside(self):
         for path, (structure, *_) in self._found.items():
@@ -346,12 +348,12 @@ class Jitted:
         """Counts what it is that differs from the last call."""
         if not self._records:
             return
-        for name, is_outside in _differences(next(reversed(self._records)), key):
+        for name in _differences(next(reversed(self._records)), key):
             self._times[name] += 1
             if self._times[name] != _MOST_RECORDS_FOR_ONE:
                 continue
-            if is_outside:
-                self._run_by_host(f"{name} has differed {_MOST_RECORDS_FOR_ONE} times")
+            if not name.startswith(("arg", "named.")):
+                self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
             else:
                 self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for other values of {name}\n"
                            "  hint: hand over a tensor or a float, whose value does not count")
@@ -417,11 +419,9 @@ class _JittedMethod:
 
 
 def _differences(earlier, later):
-    """(name, whether it is outside of the arguments) of what differs between two keys."""
-    for part in (0, 2):
-        if part < min(len(earlier), len(later)):
-            before, now = ({name: rest for name, *rest in each[part]} for each in (earlier, later))
-            yield from ((name, part == 2) for name in {**before, **now} if before.get(name) != now.get(name))
+    """Names of what differs between two keys."""
+    before, now = dict(earlier), dict(later)
+    return [name for name in {**before, **now} if name not in before or name not in now or before[name] != now[name]]
 
 
 def _results(tree):
