@@ -1,4 +1,4 @@
-"""Host state: sixty ways in which Python code can hold state that a jitted function reads or changes. Each is called four
+"""Host state: eighty ways in which Python code can hold state that a jitted function reads or changes. Each is called five
 times with changes between, as it is and jitted: results and what is seen of the state afterwards are the same."""
 
 import collections
@@ -100,6 +100,19 @@ def attribute_that_is_absent_at_first():
 def attribute_with_default():
     box = Box()
     return lambda x: x + getattr(box, "shift", 0.0), lambda i: setattr(box, "shift", float(i)) if i > 1 else None, lambda: vars(box)
+
+
+@way
+def attribute_that_is_tried():
+    box = Box()
+
+    def f(x):
+        try:
+            return x * box.scale
+        except AttributeError:
+            return x
+
+    return f, lambda i: setattr(box, "scale", 3.0) if i == 4 else None, lambda: 0
 
 
 @way
@@ -345,6 +358,16 @@ def dict_of_numbers():
 
 
 @way
+def objects_in_a_list():
+    scales = [Box(by=1.0), Box(by=2.0)]
+
+    def change(i):
+        scales[i % 2].by = float(i)
+
+    return lambda x: x * scales[0].by + scales[1].by, change, lambda: 0
+
+
+@way
 def dict_of_objects():
     table = {"a": Box(scale=1.0)}
     return lambda x: x * table["a"].scale, lambda i: setattr(table["a"], "scale", float(i)), lambda: 0
@@ -486,6 +509,12 @@ def numpy_array_written_to():
 
 
 @way
+def numpy_array_written_to_once():
+    table = np.ones(3, np.float32)
+    return lambda x: x * table.sum(), lambda i: table.__setitem__(0, 5) if i == 4 else None, lambda: table.copy()
+
+
+@way
 def numpy_array_replaced():
     box = Box(table=np.ones(3, np.float32))
     return lambda x: x + box.table, lambda i: setattr(box, "table", np.full(3, i, np.float32)), lambda: 0
@@ -566,6 +595,13 @@ def function_found_through_a_decorator():
         return x + 1.0
 
     return lambda x: helper(x), lambda i: setattr(box, "scale", float(i)), lambda: 0
+
+
+@way
+def function_that_a_transform_holds():
+    box = Box(scale=1.0)
+    slope = pl.grad(lambda y: y * y * box.scale)
+    return lambda x: slope(x), lambda i: setattr(box, "scale", float(i)), lambda: 0
 
 
 @way
@@ -701,6 +737,17 @@ def appended():
         return x
 
     return f, lambda i: None, lambda: losses
+
+
+@way
+def appended_to_what_is_cleared():
+    losses = []
+
+    def f(x):
+        losses.append(x * 2)
+        return x
+
+    return f, lambda i: losses.clear(), lambda: losses
 
 
 @way
@@ -875,7 +922,7 @@ def run(make, jitted, wrap=lambda f: f):
 
 class HostState(unittest.TestCase):
     def test_as_it_is_and_jitted(self):
-        self.assertGreaterEqual(len(WAYS), 60)
+        self.assertGreaterEqual(len(WAYS), 80)
         for make in WAYS:
             for wrap in (lambda f: f, lambda f: (lambda x: pl.grad(lambda y: pl.sum(f(y)))(x))):
                 with self.subTest(make.__name__), warnings.catch_warnings():
