@@ -134,6 +134,7 @@
 #include "plait/optim/schedule.h"
 #include "plait/optim/sgd.h"
 #include "plait/optim/update.h"
+#include "plait/tensor/anomaly.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/array.h"
 #include "plait/tensor/autocast.h"

@@ -10,6 +10,7 @@
 #include "plait/core/settings.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/value_check.h"
+#include "plait/tensor/anomaly.h"
 #include "plait/tensor/machine.h"
 
 namespace plait::compile {
@@ -249,7 +250,7 @@ class Execution {
     }
     KernelCall call{*step.primitive, given, sizes.attributes, sizes.types, results};
     const Kernel& kernel = kernel_of(*step.primitive);
-    kernel.run(call, kernel.data);
+    run_kernel(kernel, call);
     learn_sizes(step, results);
     for (size_t i = 0; i < results.size(); ++i) {
       if (step.kind != Step::Kind::look) settle(places[i], results[i]);

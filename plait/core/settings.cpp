@@ -93,6 +93,10 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .standard = "default",
      .description = "the folder in which compiled code is kept; off for none, and default is plait "
                     "in $XDG_CACHE_HOME or ~/.cache"},
+    {.name = "detect_anomaly",
+     .type = SettingType::boolean,
+     .standard = "false",
+     .description = "whether the first NaN or infinity that appears is an error"},
 }};
 
 template <class T>
@@ -108,7 +112,8 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
               is_declared_as(setting::kArena, "arena") &&
               is_declared_as(setting::kPrintLocations, "print_locations") &&
               is_declared_as(setting::kMemoryLimit, "memory_limit") &&
-              is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache"));
+              is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache") &&
+              is_declared_as(setting::kDetectAnomaly, "detect_anomaly"));
 
 const Declaration& declaration_of(SettingId id) {
   const auto index = static_cast<size_t>(id);

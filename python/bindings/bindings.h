@@ -33,6 +33,7 @@ void bind_tensor(nb::module_& module);
 void bind_dlpack(nb::class_<Tensor>& tensor, nb::module_& module);
 void bind_memory_statistics(nb::module_& module);
 void bind_denormals(nb::module_& module);
+void bind_anomaly(nb::module_& module);
 void bind_indexing(nb::class_<Tensor>& tensor);
 void bind_elementwise(nb::module_& module);
 void bind_functions(nb::module_& module);

@@ -14,6 +14,7 @@ NB_MODULE(_core, module) {
   bind_tensor(module);
   bind_memory_statistics(module);
   bind_denormals(module);
+  bind_anomaly(module);
   bind_elementwise(module);
   bind_functions(module);
   bind_array_functions(module);

@@ -50,6 +50,7 @@ del fft, linalg, random, RecordedProgram, Structure  # noqa: F821: the core's, i
 from . import fft, linalg, nn, optim, random, sizes as _sizes, tree  # noqa: E402,F401
 from ._core import DType, Dim, Tensor  # noqa: E402,F401
 from .errors import *  # noqa: E402,F403
+from .anomaly import check_finite, detect_anomaly  # noqa: E402,F401
 from .callbacks import callback  # noqa: E402,F401
 from .control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
