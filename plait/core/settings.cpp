@@ -309,8 +309,8 @@ namespace settings_detail {
 
 constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
     kUnread, kUnread, kUnread, kUnread, kUnread, kUnread,
-    kUnread, kUnread, kUnread, kUnread, kUnread};
-static_assert(kSettingCount == 11, "each word begins as kUnread");
+    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
+static_assert(kSettingCount == 12, "each word begins as kUnread");
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());

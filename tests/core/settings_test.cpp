@@ -150,7 +150,7 @@ TEST_F(Settings, UnknownNamesAreKeyErrors) {
       what_of([] { set_setting("thread", "1"); }),
       "KeyError: there is no setting 'thread'\n"
       "  hint: the settings are threads, spin_microseconds, log, verify, dump, passes, arena, "
-      "print_locations, memory_limit, cpu, cache");
+      "print_locations, memory_limit, cpu, cache, detect_anomaly");
   EXPECT_THROW(reset_setting(""), KeyError);
 }
 
