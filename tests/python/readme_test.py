@@ -56,6 +56,10 @@ class Readme(unittest.TestCase):
             self.skipTest("the examples are not built")
         self.assertEqual(self.printed(program), said)
 
+    def test_it_leads_to_every_page(self):
+        pages = {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
+        self.assertEqual(pages - set(re.findall(r"\]\((docs/[^)#]+)", README)), set())
+
     def test_each_row_gives_what_it_says(self):
         self.assertGreater(len(rows()), 5)
         for tried, gives, elsewhere in rows():
