@@ -39,7 +39,7 @@ void look_for_non_finite(const Array& x, const CheckFiniteAttributes& attributes
                          std::span<const int64_t> sample) {
   const NonFinite found = non_finite_in(x);
   if (!found) return;
-  throw CheckError("{}{} has {}", attributes.name.empty() ? "x" : attributes.name,
+  throw CheckError("{}{} has {}", attributes.label.empty() ? "x" : attributes.label,
                    sample_text(sample), found.text())
       .hint("while DetectAnomaly lives, the operation that gave the first one is an error");
 }
@@ -118,7 +118,7 @@ Tensor check_finite(const Tensor& x, std::string_view name) {
   const Call call("check_finite", x);
   if (is_inexact(x.dtype())) {
     apply_all(check_ops().check_finite, {&x, 1},
-              ir::Attributes::of(CheckFiniteAttributes{.name = std::string(name)}));
+              ir::Attributes::of(CheckFiniteAttributes{.label = std::string(name)}));
   }
   return x;
 }

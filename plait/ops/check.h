@@ -19,9 +19,10 @@ void check(const Tensor& condition, std::string_view message = {});
 // CheckError where x holds a NaN or an infinity: how many of each, where the first one lies, and of
 // what name. Otherwise as check. Gives x back; what is not inexact is finite.
 Tensor check_finite(const Tensor& x, std::string_view name = {});
+template <class T>
+concept TreeNotTensor = !std::convertible_to<const T&, Tensor>;
 // The same of each tensor of a model, of gradients, or of another tree: the error names its path.
-template <class Tree>
-  requires(!std::convertible_to<const Tree&, Tensor>)
+template <TreeNotTensor Tree>
 void check_finite(const Tree& tree, std::string_view name = {}) {
   for_each_leaf(tree, [&](std::string_view path, const Tensor& leaf) {
     const bool has_both = !name.empty() && !path.empty();
@@ -30,7 +31,7 @@ void check_finite(const Tree& tree, std::string_view name = {}) {
 }
 
 struct CheckFiniteAttributes {
-  std::string name = {};
+  std::string label = {};
   int64_t samples = 0;  // ops/samples.h
 };
 

@@ -15,8 +15,8 @@ case("check", lambda x, message="", samples=0: (), family="effects", large=False
      draw=lambda random, shape, dtype, operand: np.ones(shape, bool),
      samples=[Sample(((),)), Sample(((0,),), {"message": "x"}), Sample(((2, 3),), {"samples": 1})])
 
-case("check_finite", lambda x, name="", samples=0: (), family="effects", large=False, special=False,
-     samples=[Sample(((),)), Sample(((0,),), {"name": "x"}), Sample(((2, 3),), {"samples": 1})])
+case("check_finite", lambda x, label="", samples=0: (), family="effects", large=False, special=False,
+     samples=[Sample(((),)), Sample(((0,),), {"label": "x"}), Sample(((2, 3),), {"samples": 1})])
 
 WHOLE = _keep_callback(lambda x: plait.astype(plait.floor(x), plait.DType("i64")))
 case("callback", lambda x, function, results, samples=0: np.floor(x).astype(np.int64), family="effects", large=False,
