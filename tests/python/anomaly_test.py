@@ -137,6 +137,53 @@ class DetectAnomaly(unittest.TestCase):
                     model, optimizer = f(model, optimizer)
 
 
+NUMBERS = [pl.tensor([0.0, 0.5, 1.0, -0.5, 2.0, -1.0, 3.0]), pl.tensor([0.25, 0.5, 0.75, 0.1, 0.9, 0.3, 0.6]), pl.zeros(7)]
+MATRICES = [pl.tensor([[2.0, 1.0, 0.0], [1.0, 3.0, 0.5], [0.0, 0.5, 1.0]]), pl.zeros((3, 3)), pl.ones((3, 3))]
+ARGUMENTS = [*((x,) for x in NUMBERS + MATRICES), *((x, y) for x in NUMBERS for y in NUMBERS), (MATRICES[0], MATRICES[1]), (NUMBERS[0], 0)]
+
+
+def is_finite(result):
+    """Of a tree that holds floats."""
+    floats = [leaf for leaf in pl.tree.leaves(result) if leaf.dtype.kind in ("floating", "complex")]
+    return floats != [] and all(pl.all(pl.isfinite(leaf)).item() for leaf in floats)
+
+
+def gradient(function):
+    def total(*arguments):
+        return sum((pl.sum(leaf) for leaf in pl.tree.leaves(function(*arguments)) if leaf.dtype.kind == "floating"), pl.tensor(0.0))
+
+    return lambda *arguments: pl.grad(total, argnums=tuple(i for i, x in enumerate(arguments) if isinstance(x, pl.Tensor)))(*arguments)
+
+
+class NothingHidden(unittest.TestCase):
+    def setUp(self):
+        former = pl.set_print_sink(lambda text: None)
+        self.addCleanup(pl.set_print_sink, former)
+
+    def finite(self, function, arguments):
+        try:
+            return is_finite(function(*arguments))
+        except Exception:  # noqa: BLE001: it takes others
+            return False
+
+    def test_functions_whose_results_and_gradients_are_finite(self):
+        """What no error is due to must not make an infinity inside that is thrown away: selected operands, not results."""
+        tried = 0
+        for place in (pl, pl.linalg, pl.fft):
+            for name in dir(place):
+                function = getattr(place, name)
+                if name.startswith("_") or not callable(function) or isinstance(function, type):
+                    continue
+                for arguments in ARGUMENTS:
+                    forward = self.finite(function, arguments)
+                    for work in (function, gradient(function)) if forward else ():
+                        if work is function or self.finite(work, arguments):
+                            tried += 1
+                            with self.subTest(f"{place.__name__}.{name}", arguments=arguments), pl.detect_anomaly():
+                                work(*arguments)
+        self.assertGreater(tried, 2000)
+
+
 class CheckFinite(unittest.TestCase):
     def test_what_it_says(self):
         x = pl.tensor([1.0, pl.nan, pl.inf, -pl.inf])
