@@ -4,6 +4,7 @@
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
 #include "plait/compile/pass.h"
+#include "plait/core/anomaly.h"
 #include "plait/core/available_memory.h"
 #include "plait/core/call_in_progress.h"
 #include "plait/core/caller_source.h"

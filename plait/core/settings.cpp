@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/core/anomaly.h"
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/core/log.h"
@@ -96,7 +97,8 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
     {.name = "detect_anomaly",
      .type = SettingType::boolean,
      .standard = "false",
-     .description = "whether the first NaN or infinity that appears is an error"},
+     .description = "whether the first NaN or infinity that appears is an error",
+     .changed = refresh_anomaly_detection},
 }};
 
 template <class T>

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
+#include "plait/core/anomaly.h"
 #include "plait/core/thread_team.h"
 #include "plait/core/whole_numbers.h"
 #include "plait/ops/shape.h"
-#include "plait/tensor/anomaly.h"
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/named_axes.h"
 #include "plait/tensor/row_notes.h"

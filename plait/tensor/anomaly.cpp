@@ -1,6 +1,5 @@
 #include "plait/tensor/anomaly.h"
 
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -60,7 +59,7 @@ std::string backward_text(Location line) {
 }
 
 bool is_anomaly(const NonFinite& found, std::span<const Array> operands) {
-  const bool takes_inf = anomalies::of_thread != static_cast<int>(Anomaly::nan);
+  const bool takes_inf = detected_anomaly() != Anomaly::nan;
   if (found.nan == 0 && (found.inf == 0 || !takes_inf)) return false;
   bool had_nan = false, had_inf = false;
   for (const Array& operand : operands) {
@@ -74,7 +73,7 @@ bool is_anomaly(const NonFinite& found, std::span<const Array> operands) {
 }  // namespace
 
 // What is made of nothing is what the user wrote.
-void anomalies::run_detecting(const Kernel& kernel, KernelCall& call) {
+void run_detecting(const Kernel& kernel, KernelCall& call) {
   // Kept, so that the kernel overwrites none.
   const std::vector<Array> operands(call.operands.begin(), call.operands.end());
   kernel.run(call, kernel.data);
@@ -84,10 +83,5 @@ void anomalies::run_detecting(const Kernel& kernel, KernelCall& call) {
     if (found && is_anomaly(found, operands)) refuse(call, operands, found);
   }
 }
-
-DetectAnomaly::DetectAnomaly(Anomaly anomaly)
-    : outer_(std::exchange(anomalies::of_thread, static_cast<int>(anomaly))) {}
-
-DetectAnomaly::~DetectAnomaly() { anomalies::of_thread = outer_; }
 
 }  // namespace plait

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "plait/core/anomaly.h"
 #include "plait/core/error.h"
-#include "plait/tensor/anomaly.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/derivative.h"

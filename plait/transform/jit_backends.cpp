@@ -5,9 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "plait/core/anomaly.h"
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
-#include "plait/tensor/anomaly.h"
 #include "plait/tensor/machine.h"
 #include "plait/transform/programs.h"
 

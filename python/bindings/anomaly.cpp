@@ -1,4 +1,4 @@
-#include "plait/tensor/anomaly.h"
+#include "plait/core/anomaly.h"
 
 #include <memory>
 #include <string>

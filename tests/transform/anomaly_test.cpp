@@ -1,5 +1,5 @@
 // The first NaN or infinity that appears is an error, which names the operation and the line.
-#include "plait/tensor/anomaly.h"
+#include "plait/core/anomaly.h"
 
 #include <limits>
 #include <string>
