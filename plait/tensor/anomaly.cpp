@@ -50,7 +50,7 @@ std::string backward_text(Location line) {
 [[noreturn]] void refuse(const KernelCall& call, std::span<const Array> operands,
                          const NonFinite& found) {
   const Location line = Location::of_caller();
-  throw CheckError("{} gave {}, from {}{}", call.primitive.name, found.text(),
+  throw CheckError("{}: gave {}, from {}{}", call.primitive.name, found.text(),
                    operands_text(call.primitive, operands, found), backward_text(line))
       .at(line)
       .hint(

@@ -40,13 +40,13 @@ TEST(Anomaly, NamesTheOperationAndWhatItWasGiven) {
   const Tensor large = astype(arange(100000), DType::f64);
   quotient(x, y);
   const std::string text = anomaly_in([&] { quotient(x, y); });
-  expect_contains(text, {"divide gave 1 nan among 2 elements, the first at [1], from 0 and 0",
+  expect_contains(text, {"divide", "gave 1 nan among 2 elements, the first at [1], from 0 and 0",
                          "hint: print and check_finite"});
   expect_line(text, kLineOfRoot - 3);
   expect_contains(anomaly_in([&] { quotient(x, zeros({}, DType::f64)); }),
-                  {"divide gave 1 nan and 1 inf"});
-  expect_contains(anomaly_in([&] { exp(tensor({1000.F})); }), {"exp gave 1 inf", "from 1000"});
-  expect_contains(anomaly_in([&] { log(large); }), {"log gave 1 inf among 100000 elements"});
+                  {"divide", "gave 1 nan and 1 inf"});
+  expect_contains(anomaly_in([&] { exp(tensor({1000.F})); }), {"exp", "gave 1 inf", "from 1000"});
+  expect_contains(anomaly_in([&] { log(large); }), {"log", "gave 1 inf among 100000 elements"});
   quotient(x, y);  // none of this lasts
 }
 
@@ -106,10 +106,10 @@ TEST(Anomaly, IsFoundInSamplesBranchesAndLoops) {
     return cond(x < 1, root, [](const Tensor& y) { return y; }, x);
   };
   const Tensor samples = tensor({4., -1.});
-  expect_contains(anomaly_in([&] { vmap(root)(samples); }), {"sqrt gave 1 nan", "[1]"});
-  expect_contains(anomaly_in([&] { count_down(number(2)); }), {"sqrt gave 1 nan", "from -1"});
-  expect_contains(anomaly_in([&] { jit(frozen(count_down))(number(2)); }), {"sqrt gave 1 nan"});
-  expect_contains(anomaly_in([&] { vmap(branch)(samples); }), {"sqrt gave 1 nan"});
+  expect_contains(anomaly_in([&] { vmap(root)(samples); }), {"sqrt", "gave 1 nan", "[1]"});
+  expect_contains(anomaly_in([&] { count_down(number(2)); }), {"sqrt", "gave 1 nan", "from -1"});
+  expect_contains(anomaly_in([&] { jit(frozen(count_down))(number(2)); }), {"sqrt", "gave 1 nan"});
+  expect_contains(anomaly_in([&] { vmap(branch)(samples); }), {"sqrt", "gave 1 nan"});
   const DetectAnomaly detect;
   EXPECT_EQ(vmap(branch)(tensor({4., 0.})).text(), "[4. 0.] : f64[2]");
 }
