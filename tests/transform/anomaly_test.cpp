@@ -1,6 +1,7 @@
 // The first NaN or infinity that appears is an error, which names the operation and the line.
 #include "plait/core/anomaly.h"
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <thread>
@@ -54,6 +55,7 @@ TEST(Anomaly, IsWhatAppearsAndNotWhatIsPassedOn) {
   const Tensor bad = tensor({1., kInf});
   const DetectAnomaly detect;
   EXPECT_EQ((bad * 2 + full({2}, kInf, DType::f64)).text(), "[inf inf] : f64[2]");
+  EXPECT_EQ((full({1}, std::nan(""), DType::f64) * 2).text(), "[nan] : f64[1]");
   const Tensor masked = where(tensor({1., -1.}) > 0, tensor({1., 2.}), -kInf);
   EXPECT_EQ(softmax(masked, 0).text(), "[1. 0.] : f64[2]");
   EXPECT_THROW(bad - bad, CheckError);
