@@ -15,7 +15,7 @@ namespace plait {
 namespace {
 
 template <class T>
-bool is_nan(const T& x) {
+bool holds_nan(const T& x) {
   if constexpr (kIsComplex<T>) {
     return std::isnan(x.real()) || std::isnan(x.imag());
   } else {
@@ -24,7 +24,7 @@ bool is_nan(const T& x) {
 }
 
 template <class T>
-bool is_inf(const T& x) {
+bool holds_inf(const T& x) {
   if constexpr (kIsComplex<T>) {
     return std::isinf(x.real()) || std::isinf(x.imag());
   } else {
@@ -92,7 +92,7 @@ NonFinite non_finite_in(const Array& array) {
   with_element_type(array.dtype(), [&]<class T>(std::type_identity<T>) {
     if constexpr (kIsComplex<T> || kIsPackedFloat<T> || std::is_floating_point_v<T>) {
       for (const T& element : packed.elements<T>()) {
-        const bool nan = is_nan(element), inf = !nan && is_inf(element);
+        const bool nan = holds_nan(element), inf = !nan && holds_inf(element);
         found.nan += nan;
         found.inf += inf;
         if ((nan || inf) && first < 0) first = at;
