@@ -240,7 +240,8 @@ class _Call:
                        for name, each in self.arguments.items()}
         expect_unchanged = handed({name: value for name, value in handed_over.items() if not self.arguments[name].is_own},
                                   self.jitted._name)
-        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))}
+        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))
+                if isinstance(leaf, _core.Tensor)}  # no array of NumPy
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with _Lending(lent.values()):

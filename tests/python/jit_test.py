@@ -19,6 +19,13 @@ def same(test, a, b):
 
 
 class Jit(unittest.TestCase):
+    def test_arrays_of_numpy_are_arguments(self):
+        f = pl.jit(lambda x, y: (x * y["y"], pl.sum(x)))
+        for scale in (1.0, 2.0):
+            product, total = f(np.full(3, scale), {"y": np.arange(3.0)})
+            np.testing.assert_allclose(product, scale * np.arange(3))
+            self.assertEqual(float(total), 3 * scale)
+
     def test_calls_that_look_alike(self):
         """They are known at a glance, which sees whatever is another one than it was."""
         found = {"pl": pl}
