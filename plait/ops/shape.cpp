@@ -350,7 +350,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
   }
   if (open != nullptr) {
     const Dim count = x.shape().element_count();
-    if (same(known, Dim(0))) {
+    if (known.is_number() ? same(known, Dim(0)) : !is_some(known)) {
       throw ValueError("reshape: -1 in {} could be anything: the other sizes hold no element",
                        shape.text());
     }
