@@ -100,44 +100,49 @@ class Flattening(Sizes):
         self.assertEqual(pl.stats(jitted).traces, 2)
 
 
-def halves(x):
-    return pl.reshape(x, (2, -1))
+def pairs(x):
+    """Which type it has is known for even sizes that are numbers."""
+    return pl.view_dtype(x, pl.f64)
+
+
+def floats(count):
+    return pl.asarray(np.random.default_rng(count).random(count, np.float32))
 
 
 class Refused(Sizes):
     def test_goes_on_with_numbers(self):
-        jitted = pl.jit(halves)
+        jitted = pl.jit(pairs)
         for count in 4, 6, 8, 6, 0:
-            self.expect_same(jitted(pl.arange(count)), halves(pl.arange(count)))
+            self.expect_same(jitted(floats(count)), pairs(floats(count)))
         with self.assertRaisesRegex(pl.ShapeError, "7"):
-            jitted(pl.arange(7))
+            jitted(floats(7))
         self.assertIn("cannot be recorded for all sizes", str(pl.stats(jitted)))
 
     def test_host_code_cannot_catch_it(self):
-        def in_halves_if_that_is_possible(x):
+        def in_pairs_if_that_is_possible(x):
             try:
-                return pl.sum(halves(x), 0)
+                return pairs(x)
             except Exception:
                 return x
 
-        jitted = pl.jit(in_halves_if_that_is_possible)
+        jitted = pl.jit(in_pairs_if_that_is_possible)
         for count in 4, 6, 7, 8, 9, 6, 7:
-            self.expect_same(jitted(pl.arange(count)), in_halves_if_that_is_possible(pl.arange(count)))
+            self.expect_same(jitted(floats(count)), in_pairs_if_that_is_possible(floats(count)))
 
     def test_within_vmap(self):
-        f = pl.vmap(halves)
+        f = pl.vmap(pairs)
         jitted = pl.jit(f)
         for count in 4, 6, 8, 2:
-            x = pl.reshape(pl.arange(3 * count), (3, count))
+            x = pl.reshape(floats(3 * count), (3, count))
             self.expect_same(jitted(x), f(x))
 
     def test_where_numbers_are_taken_out(self):
         def f(x):
-            return halves(x) * (2 if float(pl.sum(x)) > 10 else 3) + pl.sum(x).item()
+            return pairs(x) * (2 if float(pl.sum(x)) > 3 else 3) + pl.sum(x).item()
 
         jitted = pl.jit(f)
         for count in 4, 6, 8, 10, 6:
-            self.expect_same(jitted(pl.arange(count)), f(pl.arange(count)))
+            self.expect_same(jitted(floats(count)), f(floats(count)))
 
     def test_an_error_of_the_host_code_is_itself(self):
         def f(x):
@@ -163,6 +168,34 @@ class Refused(Sizes):
 
 
 class Division(Sizes):
+    def test_into_a_number_of_rows_is_recorded_once_for_each_rest(self):
+        ways = {
+            "-1": lambda x: x.reshape(2, -1),
+            "-1 first": lambda x: x.reshape(-1, 4, 3),
+            "half": lambda x: x.reshape(x.shape[0] // 2, 2, 6),
+            "under grad": pl.grad(lambda x: pl.sum(pl.square(x.reshape(2, -1)[0]))),
+        }
+        for name, f in ways.items():
+            with self.subTest(name=name):
+                jitted = pl.jit(f)
+                for count in 4, 6, 8, 2, 0, 8:
+                    x = pl.reshape(floats(6 * count), (count, 6))
+                    self.expect_same(jitted(x), f(x))
+                self.assertEqual(pl.stats(jitted).traces, 2)
+        jitted = pl.jit(lambda x: x.reshape(2, -1))
+        for count in 4, 6, 7, 8:
+            if count % 2:
+                self.assertRaisesRegex(pl.ShapeError, "7", jitted, floats(count))
+            else:
+                self.expect_same(jitted(floats(count)), floats(count).reshape(2, -1))
+
+    def test_by_what_is_promised(self):
+        even = pl.Dynamic(argument=0, axis=0, name="batch", divisor=2)
+        jitted = pl.jit(lambda x: x.reshape(2, -1), dynamic=[even])
+        for count in 4, 6, 0:
+            self.expect_same(jitted(floats(count)), floats(count).reshape(2, -1))
+        self.assertRaisesRegex(pl.ShapeError, "batch", jitted, floats(7))
+
     def test_of_sizes_and_by_sizes(self):
         def f(x):
             n = x.shape[0]
