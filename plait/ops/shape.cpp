@@ -319,8 +319,8 @@ Tensor refined_to(const Tensor& x, const Shape& shape) {
   return same(refined, own) ? x : trace->refine(x, refined);
 }
 
-// In canonical form n and 2 * (n//2) are not the same. So where the elements do not fit otherwise, a
-// size that is known to be a multiple of k, or is one at present, becomes k * (size // k).
+// In canonical form n and 2 * (n//2) are not the same. So where the elements do not fit otherwise,
+// a size that is known to be a multiple of k, or is one at present, becomes k * (size // k).
 Tensor refined_to_multiple(Trace& trace, const Tensor& x, std::span<const Dim> wanted,
                            FunctionRef<bool(const Shape&)> fits) {
   const Shape own = x.shape();
