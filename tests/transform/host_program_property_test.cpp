@@ -23,7 +23,7 @@ namespace {
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kHostPrograms = 50;
 #else
-constexpr int kHostPrograms = 400;
+constexpr int kHostPrograms = 300;
 #endif
 
 bool is_plain(const Tensor& x) { return x.is_array() && is_floating(x.dtype()); }
