@@ -83,7 +83,7 @@ fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
 	@scripts/fresh.sh
 
 check-all: ## run the tests, the checks and every variant of the build
-	@scripts/check.sh test lint tidy asan tsan clang no-llvm bare fuzz
+	@PLAIT_SIZES=all scripts/check.sh test lint tidy asan tsan clang no-llvm bare fuzz
 
 install: build ## install to PREFIX (/usr/local)
 	@$(STEP) 'Installing to $(PREFIX)' cmake --install build/release --prefix '$(PREFIX)'

@@ -66,6 +66,8 @@ TypeError no_argument(std::string_view function, const std::string& name, nb::ha
 
 // Throws what passed through Python as this error again, if it is such.
 void rethrow_passing(const nb::python_error& error);
+// One of plait.Error as an Error, which is the same exception when it comes back to Python.
+void rethrow_error(const nb::python_error& error);
 
 // Computes without holding Python's lock; `compute` must touch no object of Python.
 template <class Compute>

@@ -348,6 +348,7 @@ class Jit {
         return tensors_from(nb::object(result[0]));
       } catch (const nb::python_error& error) {
         rethrow_passing(error);
+        rethrow_error(error);
         throw;
       }
     };

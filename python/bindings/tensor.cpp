@@ -5,6 +5,7 @@
 #include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
+#include "plait/ops/along.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/rearrange.h"
@@ -146,6 +147,20 @@ auto dim_operator(Operation operation) {
   };
 }
 
+// Host code that divides a size: what is recorded is for divisors that are not 0.
+void expect_divisor(Dim a, std::string_view sign, Dim b) {
+  if (b.is_number() || sizes_hold({b, SizeFact::not_equal, 0})) return;
+  throw ValueError("{} {} {}: a size is divided by zero", a, sign, b).at(Location::of_caller());
+}
+Dim quotient(Dim a, Dim b) {
+  expect_divisor(a, "//", b);
+  return floor_div(a, b);
+}
+Dim remainder(Dim a, Dim b) {
+  expect_divisor(a, "%", b);
+  return mod(a, b);
+}
+
 // A bool[], for tests of loops and branches in a trace.
 template <class Comparison>
 auto dim_comparison(Comparison comparison) {
@@ -172,8 +187,10 @@ void bind_dims(nb::module_& module) {
       .def("__rsub__", dim_operator([](Dim a, Dim b) { return b - a; }))
       .def("__mul__", dim_operator([](Dim a, Dim b) { return a * b; }))
       .def("__rmul__", dim_operator([](Dim a, Dim b) { return b * a; }))
-      .def("__floordiv__", dim_operator([](Dim a, Dim b) { return floor_div(a, b); }))
-      .def("__mod__", dim_operator([](Dim a, Dim b) { return mod(a, b); }))
+      .def("__floordiv__", dim_operator(quotient))
+      .def("__rfloordiv__", dim_operator([](Dim a, Dim b) { return quotient(b, a); }))
+      .def("__mod__", dim_operator(remainder))
+      .def("__rmod__", dim_operator([](Dim a, Dim b) { return remainder(b, a); }))
       .def("__eq__",
            [](Dim a, nb::handle b) -> nb::object {
              if (nb::isinstance<Dim>(b)) return nb::bool_(a == nb::cast<Dim>(b));
