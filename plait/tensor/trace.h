@@ -81,6 +81,8 @@ class Companion {
   virtual void on_read(const Tensor&) {}  // host code takes the numbers
   // The trace goes on as it holds where a guard says so.
   virtual void on_guard(bool /*outcome*/, Location) {}
+  // Whether somebody else sees to it that a bool[] is so the next time: then there is no guard.
+  virtual bool takes_decision(const Tensor& /*truth*/, Location) { return false; }
 };
 
 class Trace {

@@ -1,7 +1,11 @@
 #include "plait/transform/custom.h"
 
+#include <algorithm>
+
 #include "plait/core/error.h"
+#include "plait/ops/shape.h"
 #include "plait/tensor/trace.h"
+#include "plait/transform/derived_functions.h"
 #include "plait/transform/linear_function.h"
 
 namespace plait::customs {
@@ -16,6 +20,49 @@ Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> t
   return whole;
 }
 
+Tensors underived_all(std::span<const Tensor> tensors) {
+  Tensors plain;
+  std::ranges::transform(tensors, std::back_inserter(plain), underived);
+  return plain;
+}
+
+Tensors below_all(std::span<const Tensor> tensors, uint64_t level) {
+  Tensors outer;
+  for (const Tensor& tensor : tensors) outer.push_back(below(tensor, level));
+  return outer;
+}
+
+// Adds what comes of captured tensors to what the rule says: results of the function itself, whose
+// arguments nobody follows, are inputs too.
+Tensors follow_with_captured(Custom custom, std::span<const Tensor> results) {
+  const size_t arguments = custom.inputs.size();
+  std::vector<size_t> places;
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!is_followed(results[i])) continue;
+    places.push_back(i);
+    custom.inputs.push_back(results[i]);
+  }
+  if (places.empty()) return follow_custom(custom);
+  custom.backward = [rule = std::move(custom.backward), places](std::span<const Tensor> cotangents,
+                                                                const Step::Kept& kept) {
+    Tensors given = rule(cotangents, kept);
+    for (const size_t place : places) given.push_back(cotangents[place]);
+    return given;
+  };
+  custom.forward = [rule = std::move(custom.forward), places, arguments, count = results.size()](
+                       std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
+    const auto of_arguments = tangents.first(arguments);
+    const bool any = std::ranges::any_of(of_arguments, [](const Tensor& x) { return bool(x); });
+    Tensors given = any ? rule(of_arguments, kept, level) : Tensors(count);
+    for (size_t i = 0; i < places.size(); ++i) {
+      Tensor& total = given[places[i]];
+      total = sum_of(total, tangents[arguments + i]);
+    }
+    return given;
+  };
+  return follow_custom(custom);
+}
+
 }  // namespace
 
 void check_count(std::string_view what, size_t given, size_t wanted) {
@@ -24,63 +71,101 @@ void check_count(std::string_view what, size_t given, size_t wanted) {
       .at(Location::of_caller());
 }
 
+Tensors fitted(std::string_view what, Tensors given, std::span<const OperandType> wanted) {
+  check_count(what, given.size(), wanted.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    const OperandType& type = wanted[i];
+    if (!given[i] || !type.type().is_array()) continue;
+    if (!ir::has_tangent(type.type())) {
+      given[i] = {};
+      continue;
+    }
+    const auto refuse = [&](auto error) {
+      throw error.at(Location::of_caller())
+          .hint("what a rule gives is of the shape and dtype of what it is a derivative of");
+    };
+    const Shape &shape = given[i].shape(), &expected = type.shape();
+    bool fits = shape.rank() == expected.rank();
+    for (size_t axis = 0; fits && axis < shape.rank(); ++axis) {
+      fits = same(shape[axis], expected[axis]) || !shape[axis].is_number() ||
+             !expected[axis].is_number();
+    }
+    if (!fits) {
+      refuse(ShapeError("{}: number {} is {}, expected {}", what, i, given[i].type().text(),
+                        type.text()));
+    }
+    if (given[i].dtype() == type.dtype()) continue;
+    if (is_complex(given[i].dtype()) && !is_complex(type.dtype())) {
+      refuse(TypeError("{}: number {} is {}, expected {}", what, i, given[i].type().text(),
+                       type.text()));
+    }
+    given[i] = astype(given[i], type.dtype());
+  }
+  return given;
+}
+
 bool is_recorded(std::span<const Tensor> arguments) {
   return Trace::current() != nullptr && !plait::is_followed(arguments);
 }
 
 bool is_followed(std::span<const Tensor> arguments) { return plait::is_followed(arguments); }
 
-void run_forward(std::span<const Tensor> arguments, const std::function<void()>& forward) {
-  // What is kept may be asked by other levels than the one that asks for the custom rule. With one
-  // level there is no such other.
-  std::optional<LevelPause> pause;
-  if (const LevelPtr only = only_level_of(arguments)) pause.emplace(*only);
-  forward();
-}
-
-Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Tensors residuals,
-                   const Backward& backward) {
+Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const Forward& forward, const Backward& backward) {
+  const Tensors plain = underived_all(arguments);
+  Tensors results, residuals, by_captured;
+  if (only_level_of(arguments)) {
+    // No other level asks for derivatives of what is kept by the arguments.
+    std::tie(results, residuals) = forward(plain);
+    by_captured = results;
+  } else {
+    std::tie(results, residuals) = forward(arguments);
+    const control::Again again;
+    if (function) by_captured = function(plain);
+  }
   const std::vector<OperandType> argument_types = types_of(arguments);
   const std::vector<OperandType> result_types = types_of(results);
   const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
-    Tensors given = backward(kept.residuals, made_whole(cotangents, result_types));
-    check_count("custom_vjp: the backward function", given.size(), argument_types.size());
-    return given;
+    return fitted("custom_vjp: the backward function",
+                  backward(kept.residuals, made_whole(cotangents, result_types)), argument_types);
   };
   const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
     const auto map = [&](std::span<const Tensor> cotangents) { return pull(cotangents, kept); };
-    return LinearMap::of(result_types, map).below(level).transpose(tangents);
+    return below_all(transpose_map(result_types, map, tangents), level);
   };
-  return follow_custom({.inputs = {arguments.begin(), arguments.end()},
-                        .residuals = std::move(residuals),
-                        .results = std::move(results),
-                        .backward = pull,
-                        .forward = push});
+  return follow_with_captured({.inputs = {arguments.begin(), arguments.end()},
+                               .residuals = std::move(residuals),
+                               .results = std::move(results),
+                               .backward = pull,
+                               .forward = push},
+                              by_captured);
 }
 
-Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along) {
+Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const Along& along) {
+  const Tensors results = function(underived_all(arguments));
   const std::vector<OperandType> argument_types = types_of(arguments);
-  const size_t count = results.size();
+  const std::vector<OperandType> result_types = types_of(results);
   const auto tangents_at = [=](std::span<const Tensor> point, std::span<const Tensor> tangents) {
-    Tensors given = along(point, made_whole(tangents, argument_types)).second;
-    check_count("custom_jvp: the rule", given.size(), count);
-    return given;
+    return fitted("custom_jvp: the rule", along(point, made_whole(tangents, argument_types)).second,
+                  result_types);
   };
-  const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t) {
-    return tangents_at(kept.residuals, tangents);
+  const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
+    return below_all(tangents_at(kept.residuals, tangents), level);
   };
   const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
     const auto map = [&](std::span<const Tensor> tangents) {
       return tangents_at(kept.residuals, tangents);
     };
-    return LinearMap::of(argument_types, map).transpose(cotangents);
+    return transpose_map(argument_types, map, cotangents);
   };
   const Tensors inputs(arguments.begin(), arguments.end());
-  return follow_custom({.inputs = inputs,
-                        .residuals = inputs,
-                        .results = std::move(results),
-                        .backward = pull,
-                        .forward = push});
+  return follow_with_captured({.inputs = inputs,
+                               .residuals = inputs,
+                               .results = results,
+                               .backward = pull,
+                               .forward = push},
+                              results);
 }
 
 }  // namespace plait::customs

@@ -40,6 +40,10 @@ def to_numpy(tensor):
 
 
 def _array(tensor, dtype=None, copy=None):
+    if _core._is_followed([tensor]):
+        raise errors.TypeError(f"an array of NumPy is made of a tensor that a derivative follows, {tensor.dtype}{list(tensor.shape)}, which would "
+                               "be cut\n  hint: give it to a function of plait; or say that no derivative is wanted: x.numpy() or "
+                               "stop_gradient(x)")
     array = to_numpy(tensor)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
@@ -56,6 +60,8 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         result = obj
     elif isinstance(obj, Item):
         result = obj._constant(dtype or obj._default_dtype)
+    elif _is_list(obj) and _holds_tensors(obj):
+        result = _core.stack([asarray(each) for each in obj])
     elif type(obj) in (bool, int, float, complex) or _is_list(obj):
         if copy is False:
             raise errors.ValueError("asarray: numbers of Python's are no tensor without a copy")
@@ -99,6 +105,10 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
 def _is_list(data):
     return isinstance(data, (list, tuple))
+
+
+def _holds_tensors(data):
+    return any(isinstance(each, Tensor) or _is_list(each) and _holds_tensors(each) for each in data)
 
 
 def _of_numbers(data, dtype):
@@ -156,7 +166,6 @@ Tensor.__copy__ = Tensor._share
 Tensor.__deepcopy__ = _deepcopy
 _core.DType.__reduce__ = lambda dtype: (_core.DType, (dtype.name,))
 Tensor.__array__ = _array
-Tensor.__array_ufunc__ = None  # so that an array on the left leaves operators to us
 Tensor.astype = _astype
 Tensor.reshape = _reshape
 Tensor.T = property(_transposed)
