@@ -44,7 +44,6 @@ struct BackwardOptions {
 struct TraceScope {
   Trace* trace;  // null when the trace has ended
   std::string name;
-  bool is_asked = false;  // for a number that it did not know, by host code
 };
 struct TracedValue {
   std::shared_ptr<TraceScope> scope;

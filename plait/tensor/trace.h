@@ -105,6 +105,9 @@ class Trace {
   Companion* companion() const { return companion_; }
   // What a tensor is this time: concrete, and empty where nobody knows.
   static Tensor actual(const Tensor& tensor);
+  // Host code has asked what a value is this time, and nobody knew.
+  void note_asked() { is_asked_ = true; }
+  bool is_asked() const { return is_asked_; }
   // What a bool[] is this time; a guard says that it was so. Its trace must know.
   bool decide(const Tensor& truth);
   // Where the companion waits: an argument, in place of a parameter; and all is computed that was
@@ -253,6 +256,7 @@ class Trace {
   std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // what stands for those under no_grad
   LevelPtr tape_level_;                                   // null until asked for
 
+  bool is_asked_ = false;
   Companion* companion_ = nullptr;  // where what is recorded is run too
   SymbolMap<int64_t> actual_sizes_;
   std::unique_ptr<SizeReader> reader_;

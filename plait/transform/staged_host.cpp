@@ -44,6 +44,13 @@ class Beside final : public Companion {
   Trace& around_;
 };
 
+// Says at its end, also of an exception's way, whether the trace was asked for numbers.
+struct WhenAsked {
+  const Trace& trace;
+  bool& is_asked;
+  ~WhenAsked() { is_asked = trace.is_asked(); }
+};
+
 StagedFunction stage_with_numbers(const std::string& name, std::span<const ir::Type> parameters,
                                   const TensorFunction& function,
                                   std::span<const Tensor> arguments) {
@@ -88,19 +95,19 @@ StagedFunction stage_with_numbers(const std::string& name, std::span<const ir::T
 StagedFunction stage_host(const std::string& name, std::span<const ir::Type> parameters,
                           const TensorFunction& function,
                           const std::function<std::vector<Tensor>()>& arguments) {
-  Trace* const around = Trace::current();
-  std::shared_ptr<TraceScope> scope;
+  Trace& around = *Trace::current();
+  bool is_asked = false;
   const auto noting = [&](std::span<const Tensor> given) {
-    scope = Trace::current()->scope();
+    const WhenAsked note{*Trace::current(), is_asked};
     return function(given);
   };
   try {
     StagedFunction staged = stage(name, parameters, noting);
-    if (!scope->is_asked) return staged;
+    if (!is_asked) return staged;
   } catch (...) {
-    if (!scope || !scope->is_asked || around == nullptr) throw;
-    if (around->companion() == nullptr) {
-      around->scope()->is_asked = true;  // there may be numbers further out
+    if (!is_asked) throw;
+    if (around.companion() == nullptr) {
+      around.note_asked();  // there may be numbers further out
       throw;
     }
   }
