@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/ir/structure.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/derived_functions.h"
@@ -71,36 +72,40 @@ void check_count(std::string_view what, size_t given, size_t wanted) {
       .at(Location::of_caller());
 }
 
+namespace {
+
+constexpr const char* kFits =
+    "what a rule gives has the shape and the dtype of what it is a derivative of";
+
+// Sizes without numbers may turn out to be the same.
+bool may_be_same(const Shape& given, const Shape& wanted) {
+  return std::ranges::equal(
+      given, wanted, [](Dim a, Dim b) { return same(a, b) || !a.is_number() || !b.is_number(); });
+}
+
+Tensor fitted(std::string_view what, size_t number, const Tensor& given, const OperandType& type) {
+  if (!given || !type.is_array()) return given;
+  if (!ir::has_tangent(type.type())) return {};
+  if (!may_be_same(given.shape(), type.shape())) {
+    throw ShapeError("{}: number {} is {}, expected {}", what, number, given.type().text(),
+                     type.text())
+        .at(Location::of_caller())
+        .hint(kFits);
+  }
+  if (is_complex(given.dtype()) && !is_complex(type.dtype())) {
+    throw TypeError("{}: number {} is {}, expected {}", what, number, given.type().text(),
+                    type.text())
+        .at(Location::of_caller())
+        .hint(kFits);
+  }
+  return given.dtype() == type.dtype() ? given : astype(given, type.dtype());
+}
+
+}  // namespace
+
 Tensors fitted(std::string_view what, Tensors given, std::span<const OperandType> wanted) {
   check_count(what, given.size(), wanted.size());
-  for (size_t i = 0; i < given.size(); ++i) {
-    const OperandType& type = wanted[i];
-    if (!given[i] || !type.type().is_array()) continue;
-    if (!ir::has_tangent(type.type())) {
-      given[i] = {};
-      continue;
-    }
-    const auto refuse = [&](auto error) {
-      throw error.at(Location::of_caller())
-          .hint("what a rule gives is of the shape and dtype of what it is a derivative of");
-    };
-    const Shape &shape = given[i].shape(), &expected = type.shape();
-    bool fits = shape.rank() == expected.rank();
-    for (size_t axis = 0; fits && axis < shape.rank(); ++axis) {
-      fits = same(shape[axis], expected[axis]) || !shape[axis].is_number() ||
-             !expected[axis].is_number();
-    }
-    if (!fits) {
-      refuse(ShapeError("{}: number {} is {}, expected {}", what, i, given[i].type().text(),
-                        type.text()));
-    }
-    if (given[i].dtype() == type.dtype()) continue;
-    if (is_complex(given[i].dtype()) && !is_complex(type.dtype())) {
-      refuse(TypeError("{}: number {} is {}, expected {}", what, i, given[i].type().text(),
-                       type.text()));
-    }
-    given[i] = astype(given[i], type.dtype());
-  }
+  for (size_t i = 0; i < given.size(); ++i) given[i] = fitted(what, i, given[i], wanted[i]);
   return given;
 }
 

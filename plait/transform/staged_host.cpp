@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/derivation.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/programs.h"
@@ -103,7 +104,7 @@ StagedFunction stage_host(const std::string& name, std::span<const ir::Type> par
   };
   try {
     StagedFunction staged = stage(name, parameters, noting);
-    if (!is_asked) return staged;
+    if (!is_asked || around.companion() == nullptr) return staged;
   } catch (...) {
     if (!is_asked) throw;
     if (around.companion() == nullptr) {
