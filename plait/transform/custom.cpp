@@ -1,6 +1,7 @@
 #include "plait/transform/custom.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
@@ -21,37 +22,72 @@ Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> t
   return whole;
 }
 
-Tensors underived_all(std::span<const Tensor> tensors) {
-  Tensors plain;
-  std::ranges::transform(tensors, std::back_inserter(plain), underived);
-  return plain;
-}
-
 Tensors below_all(std::span<const Tensor> tensors, uint64_t level) {
   Tensors outer;
   for (const Tensor& tensor : tensors) outer.push_back(below(tensor, level));
   return outer;
 }
 
-// Adds what comes of captured tensors to what the rule says: results of the function itself, whose
-// arguments nobody follows, are inputs too.
-Tensors follow_with_captured(Custom custom, std::span<const Tensor> results) {
+// A result of the function itself, as levels see it to which its arguments are constant: what it
+// is to these comes of what the function captures.
+struct ByCaptured {
+  size_t place;
+  Tensor result;
+};
+
+// What runs where levels follow the arguments. To each of these levels, and to those between it and
+// the next one, the arguments are constant, but not to those further out: which ask for derivatives
+// of what is kept, and of the derivatives by what is captured.
+struct Followed {
+  Tensors results, residuals;
+  std::vector<ByCaptured> captured;
+
+  Followed(std::span<const Tensor> arguments, const TensorFunction& function,
+           const Forward& forward, Captured which) {
+    const std::vector<uint64_t> levels = open_levels_of(arguments);
+    const uint64_t innermost = levels.back();
+    std::tie(results, residuals) = forward(below_all(arguments, innermost));
+    const auto after = [&](size_t i) { return i == 0 ? 0 : levels[i - 1] + 1; };
+    add(results, after(levels.size() - 1), innermost + 1);
+    if (which == Captured::nothing) return;
+    const control::Again again;
+    const std::vector<uint64_t> all = open_levels_of(results);
+    if (!all.empty() && all.back() > innermost) {
+      add(function(arguments), innermost + 1, std::numeric_limits<uint64_t>::max());
+    }
+    for (size_t i = 0; i + 1 < levels.size(); ++i) {
+      add(function(below_all(arguments, levels[i])), after(i), levels[i] + 1);
+    }
+  }
+
+ private:
+  // For the levels from `first` to before `end`.
+  void add(std::span<const Tensor> found, uint64_t first, uint64_t end) {
+    for (size_t i = 0; i < found.size(); ++i) {
+      Tensor seen = from_level(below(found[i], end), first);
+      if (is_followed(seen)) captured.push_back({i, std::move(seen)});
+    }
+  }
+};
+
+// Adds what comes of captured tensors to what the rule says: such results are inputs too.
+Tensors follow_with_captured(Custom custom, std::span<const ByCaptured> captured) {
+  if (captured.empty()) return follow_custom(custom);
   const size_t arguments = custom.inputs.size();
   std::vector<size_t> places;
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (!is_followed(results[i])) continue;
-    places.push_back(i);
-    custom.inputs.push_back(results[i]);
+  for (const ByCaptured& each : captured) {
+    places.push_back(each.place);
+    custom.inputs.push_back(each.result);
   }
-  if (places.empty()) return follow_custom(custom);
   custom.backward = [rule = std::move(custom.backward), places](std::span<const Tensor> cotangents,
                                                                 const Step::Kept& kept) {
     Tensors given = rule(cotangents, kept);
     for (const size_t place : places) given.push_back(cotangents[place]);
     return given;
   };
-  custom.forward = [rule = std::move(custom.forward), places, arguments, count = results.size()](
-                       std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
+  custom.forward = [rule = std::move(custom.forward), places, arguments,
+                    count = custom.results.size()](std::span<const Tensor> tangents,
+                                                   const Step::Kept& kept, uint64_t level) {
     const auto of_arguments = tangents.first(arguments);
     const bool any = std::ranges::any_of(of_arguments, [](const Tensor& x) { return bool(x); });
     Tensors given = any ? rule(of_arguments, kept, level) : Tensors(count);
@@ -116,20 +152,10 @@ bool is_recorded(std::span<const Tensor> arguments) {
 bool is_followed(std::span<const Tensor> arguments) { return plait::is_followed(arguments); }
 
 Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const Forward& forward, const Backward& backward) {
-  const Tensors plain = underived_all(arguments);
-  Tensors results, residuals, by_captured;
-  if (only_level_of(arguments)) {
-    // No other level asks for derivatives of what is kept by the arguments.
-    std::tie(results, residuals) = forward(plain);
-    by_captured = results;
-  } else {
-    std::tie(results, residuals) = forward(arguments);
-    const control::Again again;
-    if (function) by_captured = function(plain);
-  }
+                   const Forward& forward, const Backward& backward, Captured which) {
+  Followed run(arguments, function, forward, which);
   const std::vector<OperandType> argument_types = types_of(arguments);
-  const std::vector<OperandType> result_types = types_of(results);
+  const std::vector<OperandType> result_types = types_of(run.results);
   const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
     return fitted("custom_vjp: the backward function",
                   backward(kept.residuals, made_whole(cotangents, result_types)), argument_types);
@@ -139,18 +165,19 @@ Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& func
     return below_all(transpose_map(result_types, map, tangents), level);
   };
   return follow_with_captured({.inputs = {arguments.begin(), arguments.end()},
-                               .residuals = std::move(residuals),
-                               .results = std::move(results),
+                               .residuals = std::move(run.residuals),
+                               .results = std::move(run.results),
                                .backward = pull,
                                .forward = push},
-                              by_captured);
+                              run.captured);
 }
 
 Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const Along& along) {
-  const Tensors results = function(underived_all(arguments));
+                   const Along& along, Captured which) {
+  const auto forward = [&](auto given) { return std::pair(function(given), Tensors()); };
+  Followed run(arguments, function, forward, which);
   const std::vector<OperandType> argument_types = types_of(arguments);
-  const std::vector<OperandType> result_types = types_of(results);
+  const std::vector<OperandType> result_types = types_of(run.results);
   const auto tangents_at = [=](std::span<const Tensor> point, std::span<const Tensor> tangents) {
     return fitted("custom_jvp: the rule", along(point, made_whole(tangents, argument_types)).second,
                   result_types);
@@ -167,10 +194,10 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
   const Tensors inputs(arguments.begin(), arguments.end());
   return follow_with_captured({.inputs = inputs,
                                .residuals = inputs,
-                               .results = results,
+                               .results = std::move(run.results),
                                .backward = pull,
                                .forward = push},
-                              results);
+                              run.captured);
 }
 
 }  // namespace plait::customs

@@ -40,11 +40,14 @@ using Along = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> 
 bool is_followed(std::span<const Tensor> arguments);
 // The results, and what the backward function needs besides: residuals.
 using Forward = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> arguments)>;
-// `function` gives the results alone. It is not asked where it is empty: nothing is captured then.
+// `function` gives the results alone. With nothing captured it is run once at most, however many
+// levels follow the arguments.
+enum class Captured : bool { nothing, perhaps };
 Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const Forward& forward, const Backward& backward);
+                   const Forward& forward, const Backward& backward,
+                   Captured which = Captured::perhaps);
 Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const Along& along);
+                   const Along& along, Captured which = Captured::perhaps);
 
 // In a trace that nobody follows: what is computed, with its rules beside it for whoever
 // differentiates the program.
@@ -94,9 +97,10 @@ auto custom_vjp(F f, Forward forward, Backward backward) {
       return tensors_of(
           backward(with_tensors((*both)->second, at), with_tensors((*both)->first, cotangents)));
     };
-    const auto run = is_recorded ? customs::record_vjp : customs::follow_vjp;
-    const customs::Tensors results = run(given, function, forwards, back);
-    return with_tensors((*both)->first, results);
+    const customs::Tensors results = is_recorded
+                                         ? customs::record_vjp(given, function, forwards, back)
+                                         : customs::follow_vjp(given, function, forwards, back);
+    return result ? with_tensors(*result, results) : with_tensors((*both)->first, results);
   };
 }
 
@@ -114,8 +118,9 @@ auto custom_jvp(F f, Rule rule) {
       return std::pair{tensors_of(value), tensors_of(tangent)};
     };
     std::optional<decltype(f(arguments...))> result;
-    const auto run = is_recorded ? customs::record_jvp : customs::follow_jvp;
-    const customs::Tensors results = run(given, customs::on_leaves(f, all, result), along);
+    const TensorFunction function = customs::on_leaves(f, all, result);
+    const customs::Tensors results = is_recorded ? customs::record_jvp(given, function, along)
+                                                 : customs::follow_jvp(given, function, along);
     return with_tensors(*result, results);
   };
 }

@@ -49,6 +49,10 @@ TensorFunction with_captured(const StagedFunction& function, std::span<const Ten
              std::span<const Tensor> given) { return function(joined({given, captured})); };
 }
 
+customs::Captured whether_any(std::span<const Tensor> captured) {
+  return is_followed(captured) ? customs::Captured::perhaps : customs::Captured::nothing;
+}
+
 }  // namespace
 
 std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedFunction& forward,
@@ -59,8 +63,6 @@ std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedF
   const size_t ruled = count_ruled(taken, backward.function->results().size());
   if (is_followed(operands.first(ruled))) {
     const auto captured = operands.subspan(ruled);
-    const TensorFunction plain =
-        is_followed(captured) ? with_captured(function, captured) : TensorFunction();
     const auto forwards = [&](std::span<const Tensor> given) {
       const std::vector<Tensor> all = forward(joined({given, captured}));
       return std::pair(std::vector<Tensor>(all.begin(), all.begin() + ptr(count)),
@@ -70,7 +72,8 @@ std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedF
                           std::span<const Tensor> kept, std::span<const Tensor> cotangents) {
       return spread(backward(joined({kept, those_there(cotangents)})), which);
     };
-    return customs::follow_vjp(operands.first(ruled), plain, forwards, pull);
+    return customs::follow_vjp(operands.first(ruled), with_captured(function, captured), forwards,
+                               pull, whether_any(captured));
   }
   if (Trace::current() == nullptr || is_followed(operands)) return function(operands);
   const std::vector<ir::Type> given = result_types(forward, operands);
@@ -96,7 +99,8 @@ std::vector<Tensor> run_custom_jvp(const StagedFunction& function, const StagedF
           return std::pair{std::vector<Tensor>(), spread(std::span(all).subspan(count), which)};
         };
     return customs::follow_jvp(operands.first(ruled),
-                               with_captured(function, operands.subspan(ruled)), along);
+                               with_captured(function, operands.subspan(ruled)), along,
+                               whether_any(operands.subspan(ruled)));
   }
   if (Trace::current() == nullptr || is_followed(operands)) return function(operands);
   std::vector<ir::Type> with_tangents = taken;

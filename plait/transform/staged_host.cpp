@@ -52,6 +52,35 @@ struct WhenAsked {
   ~WhenAsked() { is_asked = trace.is_asked(); }
 };
 
+// What the function decides by, behind its results, is decided where it is called; where the trace
+// there is one of pieces, it asks the next time too.
+void decide_around(Trace& around, const StagedFunction& function, std::span<const Tensor> arguments,
+                   std::span<const Location> places) {
+  if (around.companion()->waits()) return;
+  std::vector<Tensor> given;
+  for (const Tensor& argument : arguments) {
+    const ir::Type& type = function.function->signature().parameters[given.size()];
+    given.push_back(argument ? argument : zeros_of(OperandType(type)));
+  }
+  const control::Again again;
+  const std::vector<Tensor> found = function(joined({given, function.captures}));
+  for (size_t i = 0; i < places.size(); ++i) {
+    const LocationScope place(places[i]);
+    around.decide(found[found.size() - places.size() + i]);
+  }
+}
+
+StagedFunction first_results(const StagedFunction& function, size_t count) {
+  StagedFunction first = stage(function.function->name(), function.function->signature().parameters,
+                               [&](std::span<const Tensor> given) {
+                                 std::vector<Tensor> results = function(given);
+                                 results.resize(count);
+                                 return results;
+                               });
+  first.captures = function.captures;
+  return first;
+}
+
 StagedFunction stage_with_numbers(const std::string& name, std::span<const ir::Type> parameters,
                                   const TensorFunction& function,
                                   std::span<const Tensor> arguments) {
@@ -67,28 +96,10 @@ StagedFunction stage_with_numbers(const std::string& name, std::span<const ir::T
     count = results.size();
     return joined({results, beside.truths});
   };
-  StagedFunction all = stage(name, parameters, with_truths, {&beside, actual});
+  const StagedFunction all = stage(name, parameters, with_truths, {&beside, actual});
   if (beside.truths.empty()) return all;
-
-  std::vector<Tensor> given(arguments.begin(), arguments.end());
-  for (size_t i = 0; i < given.size(); ++i) {
-    if (!given[i]) given[i] = zeros_of(OperandType(parameters[i]));
-  }
-  const control::Again again;
-  const std::vector<Tensor> found = all(joined({given, all.captures}));
-  for (size_t i = 0; i < beside.places.size(); ++i) {
-    const LocationScope place(beside.places[i]);
-    around.decide(found[count + i]);
-  }
-  std::vector<ir::Type> types(parameters.begin(), parameters.end());
-  for (const Tensor& capture : all.captures) types.push_back(capture.type());
-  StagedFunction results = stage(name, types, [&](std::span<const Tensor> taken) {
-    std::vector<Tensor> each = all(taken);
-    each.resize(count);
-    return each;
-  });
-  results.captures = all.captures;
-  return results;
+  decide_around(around, all, arguments, beside.places);
+  return first_results(all, count);
 }
 
 }  // namespace

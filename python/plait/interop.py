@@ -60,11 +60,11 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
         result = obj
     elif isinstance(obj, Item):
         result = obj._constant(dtype or obj._default_dtype)
-    elif _is_list(obj) and _holds_tensors(obj):
-        result = _core.stack([asarray(each) for each in obj])
     elif type(obj) in (bool, int, float, complex) or _is_list(obj):
         if copy is False:
             raise errors.ValueError("asarray: numbers of Python's are no tensor without a copy")
+        if _is_list(obj) and _holds_tensors(obj):
+            return _cast(_core.stack([asarray(each) for each in obj]), dtype)
         return _cast(_core.borrow(_of_numbers(obj, dtype)), dtype)
     elif not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
         result = from_dlpack(obj)
@@ -73,7 +73,12 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     converted = _cast(result, dtype)
     if copy is False and converted.dtype != result.dtype:
         raise errors.ValueError(f"asarray: {result.dtype} is no {converted.dtype} without a copy")
-    return converted._copied() if copy and not converted.is_traced and converted is result else converted
+    return _own(converted) if copy and converted is result else converted
+
+
+def _own(tensor):
+    """With memory of its own; what is recorded, or followed by a derivative, never changes and stays what it is."""
+    return tensor._share() if tensor.is_traced or _core._is_followed([tensor]) else tensor._copied()
 
 
 def _cast(tensor, dtype):
@@ -82,8 +87,7 @@ def _cast(tensor, dtype):
 
 def tensor(data, dtype=None):
     """Like asarray, but always with memory of its own."""
-    array = asarray(data, dtype)
-    return _core.borrow(to_numpy(array).copy()) if array.is_traced else array._copied()
+    return _own(asarray(data, dtype))
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
@@ -142,7 +146,7 @@ def _reduce(tensor, protocol):
 
 
 def _deepcopy(tensor, memo):
-    return tensor._share() if tensor.is_traced else tensor._copied()
+    return _own(tensor)
 
 
 def _astype(tensor, dtype):

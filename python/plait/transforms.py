@@ -150,8 +150,8 @@ class _Custom:
         functools.update_wrapper(self, function)
         self._function = function
         self._fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
-        parameters = inspect.signature(function).parameters.values() if callable(function) else ()
-        self._has_defaults = any(each.default is not each.empty for each in parameters)
+        defaults = getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)
+        self._has_defaults = any(defaults)
 
     def __call__(self, *arguments, **keywords):
         if keywords or self._has_defaults:
@@ -218,7 +218,7 @@ class custom_vjp(_Custom):
 
     def _ruled(self, leaves, structure, fixed, with_vjp, with_jvp):
         run_forward, run_backward = self._rule("_forward"), self._rule("_backward")
-        structures = []
+        plain, structures = [], []
 
         def forward(leaves):
             result, kept = run_forward(*_with_fixed(structure.unflatten(leaves), fixed))
@@ -231,8 +231,8 @@ class custom_vjp(_Custom):
             found = run_backward(*fixed.values(), of_kept.unflatten(residuals), of_result.unflatten(cotangents))
             return _tangents(structure.unflatten([_LEAF] * len(structure)), found if isinstance(found, tuple) else (found,))
 
-        results = with_vjp(leaves, self._on_leaves(structure, fixed, []), forward, backward)
-        return structures[0].unflatten(results)
+        results = with_vjp(leaves, self._on_leaves(structure, fixed, plain), forward, backward)
+        return (plain or structures)[0].unflatten(results)
 
 
 class custom_jvp(_Custom):

@@ -238,6 +238,17 @@ class Refused(unittest.TestCase):
         np.testing.assert_array_equal(found, [1, 2, 1])
         self.assertEqual(pl.asarray([pl.asarray(V)[0], 1.0]).dtype, pl.f64)
 
+    def test_copies_are_followed(self):
+        import copy
+
+        for function in pl.tensor, pl.array, copy.copy, copy.deepcopy, lambda x: pl.asarray(x, copy=True), lambda x: pl.tensor([x[0], x[1]]):
+            for way in lambda f: f, pl.jit:
+                self.assertEqual(way(pl.grad(lambda x: pl.sum(function(x))))(pl.asarray(V))[0].item(), 1)
+        self.assertEqual(pl.stats(jitted := pl.jit(lambda x: pl.array([x[0], 1.0]))).traces, 0)
+        for x in V, 2 * V:
+            np.testing.assert_array_equal(jitted(pl.asarray(x)), [x[0], 1.0])
+        self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).host_runs), (1, 0))
+
 
 class ConstantResults(unittest.TestCase):
     def test_have_zero_for_a_tangent(self):
