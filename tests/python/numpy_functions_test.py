@@ -212,6 +212,8 @@ class Refused(unittest.TestCase):
             for way in pl.grad, lambda f: pl.jit(pl.grad(f)), lambda f: pl.grad(pl.jit(f)):
                 with self.subTest(words), self.assertRaisesRegex(pl.TypeError, f"(?s){words}.*stop_gradient"):
                     way(lambda x: pl.sum(pl.asarray(function(x))))(x)
+        for way in pl.grad, lambda f: pl.jit(pl.grad(f)), lambda f: pl.grad(pl.jit(f)):
+            self.assertRaisesRegex(BufferError, "derivative follows", way(lambda x: pl.sum(pl.asarray(np.from_dlpack(x)))), x)
         leaf = pl.asarray(V).requires_grad()
         with self.assertRaisesRegex(pl.TypeError, "numpy()"):
             np.asarray(leaf * 2)
