@@ -232,7 +232,7 @@ class custom_vjp(_Custom):
             return _tangents(structure.unflatten([_LEAF] * len(structure)), found if isinstance(found, tuple) else (found,))
 
         results = with_vjp(leaves, self._on_leaves(structure, fixed, plain), forward, backward)
-        return (plain or structures)[0].unflatten(results)
+        return plain[-1].unflatten(results) if plain else structures[0].unflatten(results)
 
 
 class custom_jvp(_Custom):
@@ -282,7 +282,7 @@ class custom_jvp(_Custom):
             return _tangents(value, tangent)
 
         results = with_jvp(leaves, self._on_leaves(structure, fixed, found), along)
-        return found[0].unflatten(results)
+        return found[-1].unflatten(results)
 
 
 _LEAF = _core.zeros(())  # in the place of a tensor where only the structure matters
