@@ -53,6 +53,7 @@ from .errors import *  # noqa: E402,F403
 from .callbacks import callback  # noqa: E402,F401
 from .control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
+from .custom_rules import custom_jvp, custom_vjp  # noqa: E402,F401
 from .denormals import flush_denormals  # noqa: E402,F401
 from .dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
@@ -63,7 +64,7 @@ from .records import record  # noqa: E402,F401
 from .scripting import script  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
-    Tape, autocast, custom_jvp, custom_vjp, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linear_transpose, linearize, no_grad, remat,
+    Tape, autocast, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linear_transpose, linearize, no_grad, remat,
     value_and_grad, vjp, vmap)
 from .aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
