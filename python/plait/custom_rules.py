@@ -4,6 +4,7 @@ import functools
 import inspect
 
 from . import _core, errors
+from .interop import asarray
 from .transforms import _place, _tangents, _tensors, _with_tensors
 
 _LEAF = _core.zeros(())  # in the place of a tensor where only the structure matters
@@ -150,7 +151,11 @@ class custom_jvp(_Custom):
 
         def along(at, tangents):
             value, tangent = rule(*fixed.values(), structure.unflatten(at), structure.unflatten(tangents))
-            return _tangents(value, tangent)
+            if isinstance(value, (float, complex)):
+                value = asarray(value)
+            values, own = _tensors(value)
+            found.append(own)
+            return values, _tangents(value, tangent)
 
         results = run(leaves, self._on_leaves(structure, fixed, found), along)
-        return found[-1].unflatten(results)
+        return found[0].unflatten(results)
