@@ -41,7 +41,8 @@ def to_numpy(tensor):
 
 def _array(tensor, dtype=None, copy=None):
     if _core._is_followed([tensor]):
-        raise errors.TypeError(f"an array of NumPy is made of a tensor that a derivative follows, {tensor.dtype}{list(tensor.shape)}, which would "
+        kind = f"{tensor.dtype.name}{list(tensor.shape)}"
+        raise errors.TypeError(f"an array of NumPy is made of a tensor that a derivative follows, {kind}, which would "
                                "be cut\n  hint: give it to a function of plait; or say that no derivative is wanted: x.numpy() or "
                                "stop_gradient(x)")
     array = to_numpy(tensor)
