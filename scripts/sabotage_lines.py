@@ -72,7 +72,8 @@ class PythonRoom(Room):
 
 ROOMS = [
     Room("transform", ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*",
-                       "Anomaly.*", "Checkpoints*", "AssociativeScan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*"], 300,
+                       "Checkpoints*", "AssociativeScan*", "Scan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*", "Custom.*",
+                       "Anomaly.*", "Jit.TheSameKey*"], 300,
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     PythonRoom("python", ["host_state", "jit"], 120, ""),

@@ -54,6 +54,7 @@ from .anomaly import check_finite, detect_anomaly  # noqa: E402,F401
 from .callbacks import callback  # noqa: E402,F401
 from .control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
+from .custom_rules import custom_jvp, custom_vjp  # noqa: E402,F401
 from .denormals import flush_denormals  # noqa: E402,F401
 from .dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
@@ -64,11 +65,12 @@ from .records import record  # noqa: E402,F401
 from .scripting import script  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
-    Tape, autocast, custom_jvp, custom_vjp, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linear_transpose, linearize, no_grad, remat,
+    Tape, autocast, grad, gradient, hessian, hvp, jacfwd, jacrev, jvp, linear_transpose, linearize, no_grad, remat,
     value_and_grad, vjp, vmap)
 from .aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)
+from . import numpy_protocols as _numpy_protocols  # noqa: E402,F401
 from .array_api import __array_api_version__, __array_namespace_info__, e, inf, nan, newaxis, pi  # noqa: E402,F401
 from .devices import Device  # noqa: E402,F401
 from .names import of_module as _of_module  # noqa: E402

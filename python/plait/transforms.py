@@ -17,6 +17,22 @@ def _tensors(tree):
     return [leaf if type(leaf) is _core.Tensor else asarray(leaf) for leaf in leaves], structure
 
 
+def _with_numbers(tree):
+    """With tensors in the place of Python's numbers, in lists, tuples and dicts: fields of other classes stay what they are."""
+    if type(tree) in (bool, int, float, complex):
+        return asarray(tree)
+    if isinstance(tree, dict):
+        return {name: _with_numbers(each) for name, each in tree.items()}
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*map(_with_numbers, tree))
+    return type(tree)(map(_with_numbers, tree)) if type(tree) in (list, tuple) else tree
+
+
+def _results(tree):
+    """The leaves of what a function gives, and the structure. A number is a result too, whose tangent is zero."""
+    return _tensors(_with_numbers(tree))
+
+
 def vjp(function, *arguments, has_aux=False):
     """The result of function(*arguments), and a function from its cotangent to those of the arguments, a tuple.
 
@@ -31,7 +47,7 @@ def vjp(function, *arguments, has_aux=False):
         leaves, structure = _tensors(_with_tensors(arguments))
         given = function(*structure.unflatten([level.begin(leaf) for leaf in leaves]))
         given, aux = given if has_aux else (given, None)
-        results, result_structure = _tensors(given)
+        results, result_structure = _results(given)
         results = [level.finish(result) for result in results]
         aux = _passed(level, aux)
     finally:
@@ -53,7 +69,7 @@ def _with_tensors(arguments):
 
 
 def _cotangents(tree, structure):
-    leaves, own = flatten(asarray(tree) if isinstance(tree, (float, complex)) else tree)
+    leaves, own = flatten(_with_numbers(tree))
     return leaves, own == structure
 
 
@@ -76,7 +92,7 @@ def jvp(function, primals, tangents, has_aux=False):
         followed = [level.begin(*each) for each in zip(leaves, given, structure.paths)]
         result = function(*structure.unflatten(followed))
         result, aux = result if has_aux else (result, None)
-        results, result_structure = _tensors(result)
+        results, result_structure = _results(result)
         pairs = [level.finish(each) for each in results]
         aux_leaves, aux_structure = _tensors(aux)
         aux = aux_structure.unflatten([level.finish(each)[0] for each in aux_leaves])
@@ -98,7 +114,7 @@ def linearize(function, *primals):
         primals = _with_tensors(primals)
         leaves, structure = _tensors(primals)
         given = function(*structure.unflatten([level.begin(leaf) for leaf in leaves]))
-        results, result_structure = _tensors(given)
+        results, result_structure = _results(given)
         results = [level.finish(result) for result in results]
     finally:
         level.close()
@@ -121,117 +137,9 @@ def linear_transpose(function, *arguments):
     _, pull = vjp(function, *zeros)
     if not _core._is_tracing():
         place = structure.unflatten([_core._numbers_like(leaf) for leaf in leaves])
-        values, derivatives = _tensors(function(*place))[0], _tensors(linearize(function, *zeros)[1](*place))[0]
+        values, derivatives = _results(function(*place))[0], _tensors(linearize(function, *zeros)[1](*place))[0]
         _core._check_linear(values, derivatives)
     return pull
-
-
-class _Custom:
-    """A function with a derivative of its own."""
-
-    def __init__(self, function):
-        functools.update_wrapper(self, function)
-        self._function = function
-
-    def __call__(self, *arguments):
-        arguments = _with_tensors(arguments)
-        leaves, structure = _tensors(arguments)
-        leaves = list(_core._vary_together(leaves))
-        arguments = structure.unflatten(leaves)
-        if _core._is_recorded(leaves):
-            return self._recorded(leaves, structure)
-        if not _core._is_followed(leaves):
-            return self._function(*arguments)
-        return self._followed(arguments, leaves, structure)
-
-    def _on_leaves(self, function, structure, structures):
-        """The function of a list; notes the structure of what it gives."""
-        def of_list(leaves):
-            results, found = _tensors(function(*structure.unflatten(leaves)))
-            structures.append(found)
-            return results
-
-        return of_list
-
-
-class custom_vjp(_Custom):
-    """`@custom_vjp`, then `f.defvjp(forward, backward)`: forward(*args) gives (result, kept), backward(kept, cotangent)
-    the tuple of the arguments' cotangents, None for one that has none. Serves forward mode and every order too.
-
-    >>> @plait.custom_vjp
-    ... def clipped(x):
-    ...     return plait.clip(x, 0, 1)
-    >>> _ = clipped.defvjp(lambda x: (plait.clip(x, 0, 1), ()), lambda kept, cotangent: (cotangent,))
-    >>> plait.grad(clipped)(plait.tensor(5.0))
-    1. : f32[]
-    """
-
-    def defvjp(self, forward, backward):
-        self._forward, self._backward = forward, backward
-        return self
-
-    def _followed(self, arguments, leaves, structure):
-        result, kept = _core._run_forward(leaves, lambda: self._forward(*arguments))
-        results, result_structure = _tensors(result)
-
-        residuals, kept_structure = _tensors(kept)
-
-        def pull(residuals, cotangents):
-            kept = kept_structure.unflatten(residuals)
-            found = self._backward(kept, result_structure.unflatten(cotangents))
-            return _tangents(arguments, found if isinstance(found, tuple) else (found,))
-
-        return result_structure.unflatten(_core._follow_vjp(leaves, results, residuals, pull))
-
-    def _recorded(self, leaves, structure):
-        plain, both = [], []
-
-        def pull(residuals, cotangents):
-            cotangent, kept = both[0].unflatten([*cotangents, *residuals])
-            found = self._backward(kept, cotangent)
-            return _tangents(structure.unflatten(leaves), found if isinstance(found, tuple) else (found,))
-
-        results = _core._record_vjp(leaves, self._on_leaves(self._function, structure, plain),
-                                    self._on_leaves(self._forward, structure, both), pull)
-        return plain[0].unflatten(results)
-
-
-class custom_jvp(_Custom):
-    """`@custom_jvp`, then `f.defjvp(rule)`: rule(primals, tangents) gives (result, tangent), the latter linear in the
-    tangents. Serves reverse mode and every order too.
-
-    >>> @plait.custom_jvp
-    ... def clipped(x):
-    ...     return plait.clip(x, 0, 1)
-    >>> _ = clipped.defjvp(lambda primals, tangents: (plait.clip(*primals, 0, 1), tangents[0]))
-    >>> plait.grad(clipped)(plait.tensor(5.0))
-    1. : f32[]
-    """
-
-    def defjvp(self, rule):
-        self._rule = rule
-        return self
-
-    def _followed(self, arguments, leaves, structure):
-        pause = _core._pause_levels()
-        result = self._function(*arguments)
-        del pause
-        results, result_structure = _tensors(result)
-
-        def along(at, tangents):
-            return self._along(structure, at, tangents)
-
-        return result_structure.unflatten(_core._follow_jvp(leaves, results, along))
-
-    def _along(self, structure, at, tangents):
-        value, tangent = self._rule(structure.unflatten(at), structure.unflatten(tangents))
-        return _tangents(value, tangent)
-
-    def _recorded(self, leaves, structure):
-        plain = []
-        results = _core._record_jvp(leaves, self._on_leaves(self._function, structure, plain),
-                                    lambda at, tangents: self._along(structure, at, tangents))
-        return plain[0].unflatten(results)
 
 
 def _tangents(primals, tangents):
@@ -285,9 +193,9 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
     return with_gradient
 
 
-def _place(number, count):
+def _place(number, count, what="grad"):
     if not -count <= number < count:
-        raise errors.ValueError(f"grad: argument {number} of a call with {count}")
+        raise errors.ValueError(f"{what}: argument {number} of a call with {count}")
     return number % count
 
 
