@@ -24,6 +24,11 @@ class Level {
   uint64_t number() const { return number_; }
   // On this thread, which may have paused it.
   bool is_open() const;
+  // Whether a derivative may still be taken through what is computed now: it is open, or paused
+  // only while a trace records a function, which is followed as a whole where it is used.
+  bool may_ask() const;
+  // Whether a LevelResume of this thread has it followed.
+  bool is_resumed() const;
   // For good: what is still of the level counts as constant from here on.
   void close() const;
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }
@@ -95,7 +100,10 @@ class LevelResume {
   LevelResume(const LevelResume&) = delete;
   LevelResume& operator=(const LevelResume&) = delete;
 
+  static int depth() { return depth_; }  // how many there are on this thread
+
  private:
+  static inline constinit thread_local int depth_ = 0;
   PausedLevels earlier_;
 };
 
@@ -118,7 +126,10 @@ class LevelSet {
   void for_each(Visit visit) const {
     if (levels_) std::for_each(levels_->begin(), levels_->end(), visit);
   }
+  bool are_open() const;  // all of them
+  bool any_is_resumed() const;
   LevelSet still_open() const;
+  LevelSet that_may_ask() const;
   LevelSet below(uint64_t number) const;
 
  private:

@@ -16,6 +16,7 @@
 #include "plait/transform/jit_pieces.h"
 #include "plait/transform/jit_recording.h"
 #include "plait/transform/run_program.h"
+#include "plait/transform/tape.h"
 
 namespace plait {
 
@@ -138,6 +139,7 @@ struct Cache::State {
   Outcome run_by_host(const Call& call) const;
   Outcome run_host_in_pieces(const Call& call, const Found& found, std::span<const int64_t> sizes);
   void go_on_with_numbers(Entry& entry, const Error& error);
+  Outcome run_with_tape(const Call& call, Entry& entry, const UsesOuterTape& used, EffectLog& log);
   void note(const Found& found, const Recording& recording);
   void note_retrace(const std::string& why);
 };
@@ -274,7 +276,7 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   if (found.entry->is_run_by_host) {
     found.is_run_by_host = true;
     ++stats.host_runs;
-    if (found.entry->has_only_numbers) return found;
+    if (found.entry->has_only_numbers || found.entry->uses_outer_tape) return found;
     for (Variant& variant : found.entry->variants) {
       if (variant.pattern.fits(sizes, numbers)) found.variant = &variant;
     }
@@ -401,6 +403,8 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
     Outcome outcome = run_by_host(call);
     go_on_with_numbers(entry, error);
     return outcome;
+  } catch (const UsesOuterTape& used) {
+    return run_with_tape(call, entry, used, log);
   }
   if (recording.way) recording.way->run = backend(recording.way->program, options);
   note(found, recording);
@@ -418,6 +422,29 @@ void Cache::State::go_on_with_numbers(Entry& entry, const Error& error) {
   const std::lock_guard lock(mutex);
   entry.has_only_numbers = true;
   note_retrace(fmt::format("cannot be recorded for all sizes: {}", error.message()));
+}
+
+// What it computes belongs to a tape that was begun outside of it: its host code is run from here
+// on, as it is.
+Outcome Cache::State::run_with_tape(const Call& call, Entry& entry, const UsesOuterTape& used,
+                                    EffectLog& log) {
+  if (options.fullgraph) {
+    throw ValueError("{}: it uses a tape that was begun outside of it, which `fullgraph` rules out",
+                     options.name)
+        .at(used.place)
+        .hint("begin with requires_grad inside, or take grad of the function");
+  }
+  {
+    const std::lock_guard lock(mutex);
+    entry.is_run_by_host = entry.uses_outer_tape = true;
+    note_retrace(
+        fmt::format("a tape that was begun outside is used at {}: its host code is run "
+                    "at each call",
+                    used.place.text()));
+  }
+  log.rewind();
+  const EffectLog::Scope effects(log);
+  return run_by_host(call);
 }
 
 void Cache::State::note(const Found& found, const Recording& recording) {
@@ -479,8 +506,12 @@ Outcome Cache::State::run(Call call) {
   for (;;) {
     Found found = find(call, sizes, outcomes, left.get());
     if (found.is_run_by_host) {
-      const EffectLog::Scope effects(log);
-      return run_host_in_pieces(call, found, sizes);
+      try {
+        const EffectLog::Scope effects(log);
+        return run_host_in_pieces(call, found, sizes);
+      } catch (const UsesOuterTape& used) {
+        return run_with_tape(call, *found.entry, used, log);
+      }
     }
     if (!found.way) {
       if (recording.owns_lock()) return record_way(call, found, sizes, log);
