@@ -24,11 +24,10 @@ class Level {
   uint64_t number() const { return number_; }
   // On this thread, which may have paused it.
   bool is_open() const;
-  // Whether a derivative may still be taken through what is computed now: it is open, or paused
-  // only while a trace records a function, which is followed as a whole where it is used.
+  // Derivatives may still go through what is computed now: it is open, or paused only while a trace
+  // records a function, which is followed as a whole where it is used.
   bool may_ask() const;
-  // Whether a LevelResume of this thread has it followed.
-  bool is_resumed() const;
+  bool is_resumed() const;  // by a LevelResume of this thread
   // For good: what is still of the level counts as constant from here on.
   void close() const;
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }

@@ -79,7 +79,7 @@ class Companion {
     return run(piece.program, piece.operands);
   }
   virtual void on_read(const Tensor&) {}  // host code takes the numbers
-  // Whether some parameter stands for a tensor that this level follows.
+  // Some parameter stands for a tensor that this level follows.
   virtual bool has_parameter_of(const Level&) const { return false; }
   // The trace goes on as it holds where a guard says so.
   virtual void on_guard(bool /*outcome*/, Location) {}
@@ -149,7 +149,7 @@ class Trace {
   void capture(const Tensor& tensor) { value_of(tensor); }
   // Whether a derivative from outside goes through what was taken.
   bool takes_followed();
-  // Whether something that the level follows was taken, or is a parameter where numbers are known.
+  // Something that the level follows was taken, or is a parameter where numbers are known.
   bool takes_of(const Level& level) const;
   // Sizes that it uses so far, and that only traces further out have.
   std::vector<Dim> sizes_from_around() const;

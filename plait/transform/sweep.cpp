@@ -28,8 +28,8 @@ std::vector<Tensor> results_of(const StepPtr& step) {
   return results;
 }
 
-// What the results of a step come from when it is run once more: where it was run first, so that
-// other levels follow it again too, through what it kept.
+// Runs the operations of a step once more, and gives where its results come from then. They run
+// where they ran first, so that other levels follow them again too, through what the step kept.
 std::vector<Origin> origins_again(const Step& step, const Level& level) {
   std::vector<Origin> origins;
   const Trace::WhereFollowed there(step.levels.that_may_ask());

@@ -8,7 +8,7 @@ from .transforms import _chosen, _Followed, _of_chosen, grad, jvp, vmap
 
 
 def jacfwd(function, argnums=0, has_aux=False):
-    """The derivative of each element of the result by each of the argument, all columns at once: where the argument is
+    """The derivative of each element of the result by each of the argument, all columns together: where the argument is
     small. For each tensor of the result it gives the tree of the argument, or a tuple for several arguments; each
     tensor has the sizes of the result, then those of the argument. With has_aux (derivative, aux).
 
@@ -35,7 +35,7 @@ def jacfwd(function, argnums=0, has_aux=False):
 
 
 def jacrev(function, argnums=0, has_aux=False):
-    """The same as jacfwd, all rows at once: where the result is small.
+    """The same as jacfwd, all rows together: where the result is small.
 
     >>> plait.jacrev(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
     [[4. 0.]

@@ -1,12 +1,13 @@
-// What is linear at a place (the pullback or the pushforward of a function there), used within
-// functions that are recorded, and differentiated by the place: rules that read results must see
-// what these come from also for derivatives that the recording pauses.
+// Pullbacks and pushforwards of functions at a place, used within functions that are recorded, and
+// differentiated by the place: rules that read results must see what these come from also for
+// derivatives that the recording pauses.
 #include <functional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include "plait/ops/index.h"
 #include "plait/transform/control.h"
 #include "plait/transform/custom.h"
 #include "plait/transform/jacobian.h"
@@ -15,6 +16,7 @@
 #include "plait/transform/tape.h"
 #include "plait/transform/vmap.h"
 
+#include "tests/transform/traced_run.h"
 #include "tests/transform/transform_support.h"
 
 namespace plait {
@@ -35,22 +37,26 @@ std::vector<Named> functions() {
                    return std::pair(y, y);
                  },
                  [](Tensor y, Tensor cotangent) { return std::tuple(y * cotangent); });
-  return {
-      {"exp", [](Tensor x) { return exp(x); }},
-      {"tanh", [](Tensor x) { return tanh(x); }},
-      {"remat", remat(layer)},
-      {"remat that keeps",
-       remat([](Tensor x) { return matmul(reshape(exp(x), {-1, 1}), ones({1, 1}, DType::f64)); },
-             save_dots())},
-      {"cond",
-       [](Tensor x) {
-         return cond(sum(x) > -100, [](Tensor z) { return exp(z); }, [](Tensor z) { return z; }, x);
-       }},
-      {"custom_vjp", [by_rule](Tensor x) { return by_rule(x) * x; }}};
+  return {{"exp", [](Tensor x) { return exp(x); }},
+          {"tanh", [](Tensor x) { return tanh(x); }},
+          {"remat", remat(layer)},
+          {"remat that keeps",
+           remat([](Tensor x) { return matmul(expand_dims(exp(x), 1), ones({1, 1}, DType::f64)); },
+                 save_dots())},
+          {"cond",
+           [](Tensor x) {
+             return cond(
+                 sum(x) > -100, [](Tensor z) { return exp(z); }, [](Tensor z) { return z; }, x);
+           }},
+          {"pull in remat",
+           [](Tensor x) {
+             const auto pull = vjp([](Tensor z) { return exp(z) * z; }, x).second;
+             return remat([pull](Tensor u) { return std::get<0>(pull(u)); })(ones_like(x));
+           }},
+          {"custom_vjp", [by_rule](Tensor x) { return by_rule(x) * x; }}};
 }
 
-// Σ of the derivatives of f's elements, that is, f'(x) for what is elementwise; each way within a
-// function of its own.
+// f'(x) of an elementwise f, in many ways.
 std::vector<Named> slopes_of(const OfTensor& given) {
   const OfTensor f = [given](Tensor x) { return reshape(given(x), x.shape()); };
   const auto ones_of = [](const Tensor& x) { return ones_like(x); };
@@ -166,6 +172,16 @@ TEST(Nested, LinearisedProgramsOfLoopsThatChangeSizes) {
   const Tensor x = numbers({4}, 0.3), u = numbers({4}, 1);
   const Tensor expected = jvp(halved, std::tuple(x), std::tuple(u)).second;
   expect_alike(jit(frozen([&](Tensor z) { return linearize(halved, z).second(u); }))(x), expected);
+}
+
+// A program that is recorded while another one is, and run there.
+TEST(Nested, ProgramsInPrograms) {
+  const auto inner = [](Tensor x) {
+    const TracedProgram traced = trace([&](Tensor z) { return exp(z) * x; })(x);
+    return run_traced(traced, {x})[0];
+  };
+  const Tensor x = numbers({2}, 0.3);
+  expect_alike(run_traced(trace(inner)(x), {x})[0], exp(x) * x);
 }
 
 TEST(Jacobian, OfTreesAndSeveralArguments) {
