@@ -45,7 +45,9 @@ std::vector<Shape> shapes_of(std::span<const Tensor> results) {
 }
 
 Tensors refined(Tensors tensors, std::span<const Shape> shapes) {
-  for (size_t i = 0; i < tensors.size(); ++i) tensors[i] = refined(tensors[i], shapes[i]);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i] && tensors[i].is_array()) tensors[i] = refined(tensors[i], shapes[i]);
+  }
   return tensors;
 }
 

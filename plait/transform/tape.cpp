@@ -28,18 +28,16 @@ bool is_beginning(const Origin& origin) {
   return origin && origin.step->primitive == nullptr && !origin.step->backward;
 }
 
-bool is_outside(const Origin& origin) {
-  return Trace::current() != nullptr && origin && origin.levels.contains(*Level::ground());
-}
-
 // Before the tape is used. A jitted function may reach the one outside by a tensor that it is given
 // or finds.
 void expect_own_tape(const Tensor& tensor) {
-  const Trace* const trace = Trace::current();
-  if (trace == nullptr || trace->outermost()->companion() == nullptr) return;
-  if (trace->outermost()->takes_of(*Level::ground()) || is_outside(origin_of(tensor))) {
-    throw UsesOuterTape(Location::of_caller());
+  const Origin& origin = origin_of(tensor);
+  bool is_jitted = false, is_outside = origin && origin.levels.contains(*Level::ground());
+  for (const Trace* trace = Trace::current(); trace != nullptr; trace = trace->outer()) {
+    is_jitted = is_jitted || trace->companion() != nullptr;
+    is_outside = is_outside || trace->takes_of(*Level::ground());
   }
+  if (is_jitted && is_outside) throw UsesOuterTape(Location::of_caller());
 }
 
 Tensor cotangent_for(std::string_view function, const Tensor& result, const Tensor& given) {

@@ -370,7 +370,8 @@ class Nest:
         for i, each in enumerate(self.parts):
             m = outermost if outermost is not None and i == derivatives[-1] else library
             f = PARTS[each.name][0](m, f, each.salt)
-        return np.asarray(f(library.array(0.4 * array_of(self.base.shape_in, 2))))
+        found = f(library.array(0.4 * array_of(self.base.shape_in, 2)))
+        return found.numpy() if isinstance(found, plait.Tensor) else np.asarray(found)
 
 
 def drawn(case, random, most_order):
