@@ -167,6 +167,7 @@ INSIDE = {
     "plait/transform/staged.h",
     "plait/transform/staged_branch.h",
     "plait/transform/staged_custom.h",
+    "plait/transform/staged_host.h",
     "plait/transform/staged_recursion.h",
     "plait/transform/staged_remat.h",
     "plait/transform/staged_scan.h",

@@ -40,7 +40,8 @@ class Room:
 
 ROOMS = [
     Room("transform", ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*",
-                       "Checkpoints*", "AssociativeScan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*", "Nested*"], 300,
+                       "Checkpoints*", "AssociativeScan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*", "Custom.*",
+                       "Nested*"], 300,
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
 ]

@@ -90,6 +90,7 @@ namespace {
 // The trace that knows the numbers of a traced tensor.
 Trace& trace_that_knows(const TracedValue& traced) {
   if (traced.actual && traced.scope->trace != nullptr) return *traced.scope->trace;
+  if (traced.scope->trace != nullptr) traced.scope->trace->note_asked();
   throw ValueError("a {} has no value while {} is traced", traced.type.text(), traced.scope->name)
       .hint(
           "compute with tensors only (where, cond and while_loop decide by values), or give the "

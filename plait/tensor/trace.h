@@ -83,6 +83,8 @@ class Companion {
   virtual bool has_parameter_of(const Level&) const { return false; }
   // The trace goes on as it holds where a guard says so.
   virtual void on_guard(bool /*outcome*/, Location) {}
+  // Whether somebody else sees to it that a bool[] is so the next time: then there is no guard.
+  virtual bool takes_decision(const Tensor& /*truth*/, Location) { return false; }
 };
 
 class Trace {
@@ -105,6 +107,9 @@ class Trace {
   Companion* companion() const { return companion_; }
   // What a tensor is this time: concrete, and empty where nobody knows.
   static Tensor actual(const Tensor& tensor);
+  // Host code has asked what a value is this time, and nobody knew.
+  void note_asked() { is_asked_ = true; }
+  bool is_asked() const { return is_asked_; }
   // What a bool[] is this time; a guard says that it was so. Its trace must know.
   bool decide(const Tensor& truth);
   // Where the companion waits: an argument, in place of a parameter; and all is computed that was
@@ -270,6 +275,7 @@ class Trace {
   std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // what stands for those under no_grad
   LevelPtr tape_level_;                                   // null until asked for
 
+  bool is_asked_ = false;
   Companion* companion_ = nullptr;  // where what is recorded is run too
   SymbolMap<int64_t> actual_sizes_;
   std::unique_ptr<SizeReader> reader_;

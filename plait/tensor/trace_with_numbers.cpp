@@ -69,6 +69,7 @@ bool Trace::is_done_at_once(const TracedInstruction& instruction) const {
 
 void Trace::accompany(Companion& companion) {
   companion_ = &companion;
+  if (outer_ != nullptr) actual_sizes_ = outer_->actual_sizes_;
   sizes_ = SizeContext({}, &actual_sizes_);
   reader_ = std::make_unique<Reader>(sizes_);
 }
@@ -76,8 +77,9 @@ void Trace::accompany(Companion& companion) {
 bool Trace::decide(const Tensor& truth) {
   const bool outcome = actual(truth).item<bool>();
   if (waits()) return outcome;
-  const ir::ValueId value = value_of(truth);
   const Location location = Location::of_caller();
+  if (companion_->takes_decision(truth, location)) return outcome;
+  const ir::ValueId value = value_of(truth);
   guard_born_sizes();
   builder_->add({.primitive = ir::primitive(ir::Structure::guard),
                  .operands = {&value, 1},

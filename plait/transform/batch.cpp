@@ -505,7 +505,8 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     if (instruction.primitive().structure == ir::Structure::custom_jvp) {
       std::vector<bool> with_tangents = batched;
       std::vector<ir::Type> taken = types;
-      for (size_t i = 0; i < types.size(); ++i) {
+      const size_t parameters = callee(instruction, 1).parameter_count();
+      for (size_t i = 0; taken.size() < parameters; ++i) {
         if (!is_inexact(types[i].dtype())) continue;
         with_tangents.push_back(batched[i]);
         taken.push_back(types[i]);
@@ -527,7 +528,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     const std::vector<bool> own = all_.which_may_differ(callee(instruction, 2).signature().results);
     const StagedFunction backward = staged(2, sent, [&](std::span<const Tensor> cotangents) {
       std::vector<Tensor> found = back(cotangents);
-      for (size_t i = 0, next = 0; i < types.size(); ++i) {
+      for (size_t i = 0, next = 0; next < own.size(); ++i) {
         if (!is_inexact(types[i].dtype())) continue;
         // What all lanes share gets what comes of all of them.
         if (!batched[i] && own[next]) found[next] = sum(found[next], 0);

@@ -7,8 +7,18 @@
 //   const auto clipped = custom_vjp(f, forward, backward);
 //
 // Both serve forward and reverse mode, and any order: where only one mode's rule is given, the
-// other is its transpose. Arguments and results are trees of tensors.
+// other is its transpose. Arguments and results are trees of tensors. The rule is about the
+// arguments; by tensors that the function captures, the function itself is differentiated.
 #pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
 
 #include "plait/core/tree.h"
 #include "plait/tensor/named_axes.h"
@@ -28,20 +38,29 @@ using Along = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> 
                                                         std::span<const Tensor> tangents)>;
 
 bool is_followed(std::span<const Tensor> arguments);
-// Runs `forward` with the levels paused that need not see how it computes.
-void run_forward(std::span<const Tensor> arguments, const std::function<void()>& forward);
-Tensors follow_vjp(std::span<const Tensor> arguments, Tensors results, Tensors residuals,
-                   const Backward& backward);
-Tensors follow_jvp(std::span<const Tensor> arguments, Tensors results, const Along& along);
+// The results, and what the backward function needs besides: residuals.
+using Forward = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> arguments)>;
+// `function` gives the results alone. With nothing captured it is run once at most, however many
+// levels follow the arguments.
+enum class Captured : bool { nothing, perhaps };
+Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const Forward& forward, const Backward& backward,
+                   Captured which = Captured::perhaps);
+Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const Along& along, Captured which = Captured::perhaps);
 
 // In a trace that nobody follows: what is computed, with its rules beside it for whoever
-// differentiates the program. `forward` gives the results and the residuals.
+// differentiates the program.
 bool is_recorded(std::span<const Tensor> arguments);
 Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const TensorFunction& forward, const Backward& backward);
+                   const Forward& forward, const Backward& backward);
 Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
                    const Along& along);
+
 void check_count(std::string_view what, size_t given, size_t wanted);
+// The tangents or cotangents that a rule gives for values of these types: none for those that have
+// none. ShapeError or TypeError where they are others.
+Tensors fitted(std::string_view what, Tensors given, std::span<const OperandType> wanted);
 
 // A function of trees as one of their leaves; notes the result, whose structure it is.
 template <class F, class Arguments, class Result>
@@ -59,29 +78,29 @@ auto on_leaves(const F& f, const Arguments& like, std::optional<Result>& result)
 template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward) {
   return [=](const auto&... arguments) {
+    using Both = decltype(forward(arguments...));
     const customs::Tensors given = vary_together(tensors_of(std::tuple(arguments...)));
     const std::tuple all = with_tensors(std::tuple(arguments...), given);
-    std::optional<decltype(f(arguments...))> plain;
-    std::optional<decltype(forward(arguments...))> both;
-    if (customs::is_recorded(given)) {
-      const auto back = [&](std::span<const Tensor> at, std::span<const Tensor> cotangents) {
-        return tensors_of(
-            backward(with_tensors(both->second, at), with_tensors(both->first, cotangents)));
-      };
-      const customs::Tensors results = customs::record_vjp(
-          given, customs::on_leaves(f, all, plain), customs::on_leaves(forward, all, both), back);
-      return with_tensors(*plain, results);
-    }
-    if (!customs::is_followed(given)) return std::apply(f, all);
-    customs::run_forward(given, [&] { both.emplace(std::apply(forward, all)); });
-    auto& [result, kept] = *both;
-    customs::Tensors residuals = tensors_of(kept);
-    const auto pull = [=, kept = without_tensors(kept), like = without_tensors(result)](
-                          std::span<const Tensor> at, std::span<const Tensor> cotangents) {
-      return tensors_of(backward(with_tensors(kept, at), with_tensors(like, cotangents)));
+    const bool is_recorded = customs::is_recorded(given);
+    if (!is_recorded && !customs::is_followed(given)) return std::apply(f, all);
+    std::optional<decltype(f(arguments...))> result;
+    const TensorFunction function = customs::on_leaves(f, all, result);
+    const auto both = std::make_shared<std::optional<Both>>();  // the tensors are empty
+    const customs::Forward forwards = [&](std::span<const Tensor> at) {
+      Both found = std::apply(forward, with_tensors(all, at));
+      std::pair leaves{tensors_of(found.first), tensors_of(found.second)};
+      both->emplace(without_tensors(std::move(found)));
+      return leaves;
     };
-    return with_tensors(result,
-                        customs::follow_vjp(given, tensors_of(result), std::move(residuals), pull));
+    const customs::Backward back = [=](std::span<const Tensor> at,
+                                       std::span<const Tensor> cotangents) {
+      return tensors_of(
+          backward(with_tensors((*both)->second, at), with_tensors((*both)->first, cotangents)));
+    };
+    const customs::Tensors results = is_recorded
+                                         ? customs::record_vjp(given, function, forwards, back)
+                                         : customs::follow_vjp(given, function, forwards, back);
+    return result ? with_tensors(*result, results) : with_tensors((*both)->first, results);
   };
 }
 
@@ -92,22 +111,17 @@ auto custom_jvp(F f, Rule rule) {
   return [=](const auto&... arguments) {
     const customs::Tensors given = vary_together(tensors_of(std::tuple(arguments...)));
     const std::tuple all = with_tensors(std::tuple(arguments...), given);
-    const auto along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
+    const bool is_recorded = customs::is_recorded(given);
+    if (!is_recorded && !customs::is_followed(given)) return std::apply(f, all);
+    const customs::Along along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
       const auto [value, tangent] = rule(with_tensors(all, at), with_tensors(all, tangents));
       return std::pair{tensors_of(value), tensors_of(tangent)};
     };
-    if (customs::is_recorded(given)) {
-      std::optional<decltype(f(arguments...))> plain;
-      const customs::Tensors results =
-          customs::record_jvp(given, customs::on_leaves(f, all, plain), along);
-      return with_tensors(*plain, results);
-    }
-    if (!customs::is_followed(given)) return std::apply(f, all);
-    auto result = [&] {
-      const LevelPause pause;
-      return std::apply(f, all);
-    }();
-    return with_tensors(result, customs::follow_jvp(given, tensors_of(result), along));
+    std::optional<decltype(f(arguments...))> result;
+    const TensorFunction function = customs::on_leaves(f, all, result);
+    const customs::Tensors results = is_recorded ? customs::record_jvp(given, function, along)
+                                                 : customs::follow_jvp(given, function, along);
+    return with_tensors(*result, results);
   };
 }
 

@@ -322,20 +322,33 @@ std::vector<Tensor> follow_recording(std::span<const Tensor> inputs, std::vector
   return results;
 }
 
-LevelPtr only_level_of(std::span<const Tensor> tensors) {
-  LevelPtr only;
-  bool is_one = true;
+std::vector<uint64_t> open_levels_of(std::span<const Tensor> tensors) {
+  std::vector<uint64_t> levels;
   const auto meet = [&](const LevelPtr& level) {
-    if (!level->is_open()) return;
-    is_one = is_one && (!only || only == level);
-    only = level;
+    if (level->is_open()) levels.push_back(level->number());
   };
   for (const Tensor& tensor : tensors) {
     const Derivation& derivation = derivation_of(tensor);
     if (derivation.origin) derivation.origin.levels.for_each(meet);
     for (const auto& each : derivation.tangents) meet(each->level);
   }
-  return is_one ? only : nullptr;
+  std::ranges::sort(levels);
+  const auto repeated = std::ranges::unique(levels);
+  levels.erase(repeated.begin(), repeated.end());
+  return levels;
+}
+
+Tensor from_level(const Tensor& tensor, uint64_t level) {
+  const Derivation& all = derivation_of(tensor);
+  Derivation kept;
+  if (all.origin) {
+    const LevelSet& levels = all.origin.levels;
+    kept.origin = {{}, all.origin.result, levels.without(levels.below(level))};
+    if (!kept.origin.levels.empty()) kept.origin.step = all.origin.step;
+  }
+  std::ranges::copy_if(all.tangents, std::back_inserter(kept.tangents),
+                       [&](const auto& each) { return each->level->number() >= level; });
+  return kept.empty() ? underived(tensor) : derived(tensor, std::move(kept));
 }
 
 }  // namespace plait

@@ -32,7 +32,9 @@ std::vector<Tensor> follow_custom(const Custom& custom);
 // The results of a recording that was run on these inputs, as those of one step.
 std::vector<Tensor> follow_recording(std::span<const Tensor> inputs, std::vector<Tensor> results,
                                      std::shared_ptr<const Recording> recording);
-// Where one open level alone follows these; null otherwise.
-LevelPtr only_level_of(std::span<const Tensor> tensors);
+// The numbers of the open levels that follow some of these, the outermost first.
+std::vector<uint64_t> open_levels_of(std::span<const Tensor> tensors);
+// The tensor without what it is to levels further out than this one.
+Tensor from_level(const Tensor& tensor, uint64_t level);
 
 }  // namespace plait

@@ -10,6 +10,8 @@
 #include "plait/ops/elementwise.h"
 #include "plait/tensor/derivation.h"
 #include "plait/transform/run_instruction.h"
+#include "plait/transform/tensor_lists.h"
+#include "plait/transform/vjp.h"
 
 namespace plait {
 namespace {
@@ -213,42 +215,24 @@ std::vector<Tensor> transpose_tangents(const Application& applied,
   return given;
 }
 
-LinearMap LinearMap::of(std::span<const OperandType> arguments,
-                        const std::function<std::vector<Tensor>(std::span<const Tensor>)>& map) {
-  LinearMap linear;
-  Trace trace("linear", Trace::apart);
-  std::vector<Tensor> given, results;
+std::vector<Tensor> transpose_map(std::span<const OperandType> arguments, const TensorFunction& map,
+                                  std::span<const Tensor> cotangents) {
+  Pullback pullback;
+  std::vector<Tensor> at_zero, arriving;
+  std::vector<bool> moves;
   for (const OperandType& type : arguments) {
-    const bool moves = ir::has_tangent(type.type());
-    linear.has_argument_.push_back(moves);
-    given.push_back(moves ? trace.parameter(type.type()) : Tensor());
+    moves.push_back(ir::has_tangent(type.type()));
+    at_zero.push_back(moves.back() ? pullback.begin(zeros_of(type)) : Tensor());
   }
-  for (const Tensor& result : map(given)) {
-    linear.has_result_.push_back(static_cast<bool>(result));
-    if (result) results.push_back(result);
+  const std::vector<Tensor> results = map(at_zero);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) continue;
+    pullback.finish(results[i]);
+    arriving.push_back(cotangents[i]);
   }
-  linear.recorded_ = trace.finish(results);
-  return linear;
-}
-
-LinearMap LinearMap::below(uint64_t level) const {
-  LinearMap outer = *this;
-  for (Tensor& capture : outer.recorded_.captures) capture = plait::below(capture, level);
-  return outer;
-}
-
-std::vector<Tensor> LinearMap::transpose(std::span<const Tensor> cotangents) const {
-  std::vector<Tensor> values(recorded_.function->parameter_count() - recorded_.captures.size());
-  values.insert(values.end(), recorded_.captures.begin(), recorded_.captures.end());
-  std::vector<Tensor> present, all;
-  for (size_t i = 0; i < has_result_.size(); ++i) {
-    if (has_result_[i]) present.push_back(cotangents[i]);
-  }
-  const std::vector<Tensor> found = transpose_function(*recorded_.function, values, present);
-  for (size_t i = 0, next = 0; i < has_argument_.size(); ++i) {
-    all.push_back(has_argument_[i] ? found[next++] : Tensor());
-  }
-  return all;
+  pullback.close();
+  pullback.expect_linear();
+  return spread(pullback(arriving, false), moves);
 }
 
 }  // namespace plait

@@ -2,7 +2,6 @@
 // parameters.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <vector>
 
@@ -24,23 +23,10 @@ std::vector<Tensor> transpose_tangents(const Application& applied,
                                        std::span<const Tensor> cotangents,
                                        const std::vector<bool>& wanted);
 
-// A linear map that was recorded with the tensors that it uses, to be run from its results to its
-// arguments.
-class LinearMap {
- public:
-  // What `map` makes of tensors of these types; those that have no derivative are empty, on both
-  // sides.
-  static LinearMap of(std::span<const OperandType> arguments,
-                      const std::function<std::vector<Tensor>(std::span<const Tensor>)>& map);
-
-  // Of what it uses, only what levels further out than this one see.
-  LinearMap below(uint64_t level) const;
-  // What it sends to its arguments, from cotangents of its results.
-  std::vector<Tensor> transpose(std::span<const Tensor> cotangents) const;
-
- private:
-  RecordedFunction recorded_;
-  std::vector<bool> has_argument_, has_result_;
-};
+// What a linear map of tensors of these types sends to its arguments, from cotangents of its
+// results. Arguments without a derivative are empty, and results may be. ValueError that names the
+// operation where the map is not linear. It is run at 0, by host code, which may branch.
+std::vector<Tensor> transpose_map(std::span<const OperandType> arguments, const TensorFunction& map,
+                                  std::span<const Tensor> cotangents);
 
 }  // namespace plait

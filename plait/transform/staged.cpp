@@ -27,10 +27,14 @@ Tensor showing(Dim size, const Trace& trace) {
 }  // namespace
 
 StagedFunction stage(const std::string& name, std::span<const ir::Type> parameters,
-                     const TensorFunction& function) {
+                     const TensorFunction& function, const StageNumbers& numbers) {
   Trace trace(name, Trace::apart);
+  if (numbers.companion != nullptr) trace.accompany(*numbers.companion);
   std::vector<Tensor> arguments;
-  for (const ir::Type& type : parameters) arguments.push_back(trace.parameter(type));
+  for (size_t i = 0; i < parameters.size(); ++i) {
+    const Tensor actual = i < numbers.actual.size() ? numbers.actual[i] : Tensor();
+    arguments.push_back(trace.parameter(parameters[i], {}, actual));
+  }
   const std::vector<Tensor> results = function(arguments);
   for (const Dim size : trace.sizes_from_around()) trace.capture(showing(size, trace));
   RecordedFunction recorded = trace.finish(results);

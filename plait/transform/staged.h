@@ -23,8 +23,13 @@ struct StagedFunction {
     return run_function(program, *function, arguments, options);
   }
 };
+// What the parameters are this time, and who computes the rest; empty where nobody knows.
+struct StageNumbers {
+  Companion* companion = nullptr;
+  std::span<const Tensor> actual = {};
+};
 StagedFunction stage(const std::string& name, std::span<const ir::Type> parameters,
-                     const TensorFunction& function);
+                     const TensorFunction& function, const StageNumbers& numbers = {});
 std::vector<ir::Type> ir_types_of(std::span<const Tensor> tensors);
 
 // Several functions of the same arguments, made functions of the same operands: the arguments, and

@@ -3,8 +3,12 @@
 #include <algorithm>
 
 #include "plait/ir/structure.h"
+#include "plait/ops/check.h"
+#include "plait/ops/create.h"
 #include "plait/transform/derivative.h"
+#include "plait/transform/derived_functions.h"
 #include "plait/transform/function_run.h"
+#include "plait/transform/staged_host.h"
 #include "plait/transform/tensor_lists.h"
 #include "plait/transform/varying.h"
 
@@ -32,27 +36,48 @@ void append_tangents(std::vector<ir::Type>& types, std::span<const ir::Type> of)
                        [](const ir::Type& type) { return ir::has_tangent(type); });
 }
 
+// How many operands the rules are about, where they say `tangents` tangents or cotangents of them:
+// those behind are captured.
+size_t count_ruled(std::span<const ir::Type> operands, size_t tangents) {
+  size_t count = 0;
+  for (; tangents > 0; ++count) tangents -= ir::has_tangent(operands[count]) ? 1 : 0;
+  return count;
+}
+
+TensorFunction with_captured(const StagedFunction& function, std::span<const Tensor> captured) {
+  return [=, captured = std::vector<Tensor>(captured.begin(), captured.end())](
+             std::span<const Tensor> given) { return function(joined({given, captured})); };
+}
+
+customs::Captured whether_any(std::span<const Tensor> captured) {
+  return is_followed(captured) ? customs::Captured::perhaps : customs::Captured::nothing;
+}
+
 }  // namespace
 
 std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedFunction& forward,
                                    const StagedFunction& backward,
                                    std::span<const Tensor> operands) {
   const size_t count = function.function->results().size();
-  if (is_followed(operands)) {
-    std::vector<Tensor> all;
-    customs::run_forward(operands, [&] { all = forward(operands); });
-    const auto results = std::span(all).first(count), residuals = std::span(all).subspan(count);
-    const auto pull = [backward, which = which_have_tangents(ir_types_of(operands))](
+  const std::vector<ir::Type> taken = ir_types_of(operands);
+  const size_t ruled = count_ruled(taken, backward.function->results().size());
+  if (is_followed(operands.first(ruled))) {
+    const auto captured = operands.subspan(ruled);
+    const auto forwards = [&](std::span<const Tensor> given) {
+      const std::vector<Tensor> all = forward(joined({given, captured}));
+      return std::pair(std::vector<Tensor>(all.begin(), all.begin() + ptr(count)),
+                       std::vector<Tensor>(all.begin() + ptr(count), all.end()));
+    };
+    const auto pull = [backward, which = which_have_tangents(std::span(taken).first(ruled))](
                           std::span<const Tensor> kept, std::span<const Tensor> cotangents) {
       return spread(backward(joined({kept, those_there(cotangents)})), which);
     };
-    return customs::follow_vjp(operands, {results.begin(), results.end()},
-                               {residuals.begin(), residuals.end()}, pull);
+    return customs::follow_vjp(operands.first(ruled), with_captured(function, captured), forwards,
+                               pull, whether_any(captured));
   }
-  if (Trace::current() == nullptr) return function(operands);
-  const std::vector<ir::Type> taken = ir_types_of(operands);
+  if (Trace::current() == nullptr || is_followed(operands)) return function(operands);
   const std::vector<ir::Type> given = result_types(forward, operands);
-  std::vector<ir::Type> sent(given.begin() + static_cast<std::ptrdiff_t>(count), given.end());
+  std::vector<ir::Type> sent(given.begin() + ptr(count), given.end());
   append_tangents(sent, std::span(given).first(count));
   const NewCallee callees[] = {{function.function->name(), taken, function},
                                {forward.function->name(), taken, forward},
@@ -63,23 +88,23 @@ std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedF
 std::vector<Tensor> run_custom_jvp(const StagedFunction& function, const StagedFunction& rule,
                                    std::span<const Tensor> operands) {
   const size_t count = function.function->results().size();
-  if (is_followed(operands)) {
-    std::vector<Tensor> results;
-    {
-      const LevelPause pause;
-      results = function(operands);
-    }
-    const auto along = [rule, count, which = which_have_tangents(ir_types_of(results))](
-                           std::span<const Tensor> at, std::span<const Tensor> tangents) {
-      const std::vector<Tensor> all = rule(joined({at, those_there(tangents)}));
-      return std::pair{std::vector<Tensor>(), spread(std::span(all).subspan(count), which)};
-    };
-    return customs::follow_jvp(operands, std::move(results), along);
-  }
-  if (Trace::current() == nullptr) return function(operands);
   const std::vector<ir::Type> taken = ir_types_of(operands);
+  const size_t ruled = count_ruled(taken, rule.function->parameter_count() - operands.size());
+  if (is_followed(operands.first(ruled))) {
+    const auto along =
+        [rule, count, which = which_have_tangents(function.function->signature().results),
+         captured = std::vector<Tensor>(operands.begin() + ptr(ruled), operands.end())](
+            std::span<const Tensor> at, std::span<const Tensor> tangents) {
+          const std::vector<Tensor> all = rule(joined({at, captured, those_there(tangents)}));
+          return std::pair{std::vector<Tensor>(), spread(std::span(all).subspan(count), which)};
+        };
+    return customs::follow_jvp(operands.first(ruled),
+                               with_captured(function, operands.subspan(ruled)), along,
+                               whether_any(operands.subspan(ruled)));
+  }
+  if (Trace::current() == nullptr || is_followed(operands)) return function(operands);
   std::vector<ir::Type> with_tangents = taken;
-  append_tangents(with_tangents, taken);
+  append_tangents(with_tangents, std::span(taken).first(ruled));
   const NewCallee callees[] = {{function.function->name(), taken, function},
                                {rule.function->name(), with_tangents, rule}};
   return record_with_callees(ir::primitive(ir::Structure::custom_jvp), operands, {}, callees);
@@ -90,35 +115,82 @@ std::vector<Tensor> run_custom_jvp(const StagedFunction& function, const StagedF
 namespace customs {
 namespace {
 
-// The tensors that are inexact, with zeros for those that are empty.
-std::vector<Tensor> whole_tangents(std::span<const Tensor> tangents,
-                                   std::span<const ir::Type> types) {
-  std::vector<Tensor> whole;
+// What a rule gives for values of these types, with zeros for those that are empty.
+Tensors whole_tangents(std::string_view what, Tensors given, std::span<const ir::Type> types) {
+  std::vector<OperandType> wanted;
+  for (const ir::Type& type : types) wanted.emplace_back(type);
+  const Tensors tangents = fitted(what, std::move(given), wanted);
+  Tensors whole;
   for (size_t i = 0; i < types.size(); ++i) {
     if (!ir::has_tangent(types[i])) continue;
-    const Tensor tangent = tangents[i] ? tangents[i] : zeros_of(OperandType(types[i]));
+    const Tensor tangent = tangents[i] ? tangents[i] : zeros_of(wanted[i]);
     whole.push_back(as_varying_as(tangent, types[i]));
   }
   return whole;
 }
 
+// A rule that calls its own function is recorded within itself, so many times: as many derivatives
+// of the function can be taken of a program.
+constexpr int kMostOrders = 4;
+
+class RuleScope {
+ public:
+  RuleScope() { ++depth_; }
+  ~RuleScope() { --depth_; }
+  RuleScope(const RuleScope&) = delete;
+  RuleScope& operator=(const RuleScope&) = delete;
+
+  static int depth() { return depth_; }  // rules that are being recorded on this thread
+
+ private:
+  static inline constinit thread_local int depth_ = 0;
+};
+
+// In the place of what a rule gives for values of these types that is not recorded any more.
+Tensors refused_tangents(std::span<const ir::Type> types) {
+  check(zeros({}, DType::boolean),
+        fmt::format("a custom rule calls its own function: a program holds the rules of {} "
+                    "derivatives, and one more is asked for; take it outside of jit and trace",
+                    kMostOrders));
+  Tensors none;
+  for (const ir::Type& type : types) {
+    if (ir::has_tangent(type)) none.push_back(zeros_of(OperandType(type)));
+  }
+  return none;
+}
+
 }  // namespace
 
 Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const TensorFunction& forward, const Backward& backward) {
+                   const Forward& forward, const Backward& backward) {
   const std::vector<ir::Type> types = ir_types_of(arguments);
-  const StagedFunction computes = stage("custom", types, function);
-  const StagedFunction goes = stage("custom.forward", types, forward);
+  const auto here = [&] { return Tensors(arguments.begin(), arguments.end()); };
+  const StagedFunction computes = stage_host("custom", types, function, here);
+  const bool is_last = RuleScope::depth() == kMostOrders;
+  const RuleScope deeper;
+  const auto goes_forward = [&](std::span<const Tensor> given) {
+    if (is_last) return computes(joined({given, computes.captures}));
+    const auto [found, residuals] = forward(given);
+    return joined({found, residuals});
+  };
+  const StagedFunction goes = stage_host("custom.forward", types, goes_forward, here);
   const std::vector<ir::Type>& results = computes.function->signature().results;
   const std::vector<ir::Type>& all = goes.function->signature().results;
   std::vector<ir::Type> sent(all.begin() + static_cast<std::ptrdiff_t>(results.size()), all.end());
   const size_t residuals = sent.size();
   append_tangents(sent, results);
-  const StagedFunction comes = stage("custom.backward", sent, [&](auto given) {
+  const auto comes_back = [&](std::span<const Tensor> given) {
+    if (is_last) return refused_tangents(types);
     const Tensors cotangents = spread(given.subspan(residuals), which_have_tangents(results));
-    const Tensors found = backward(given.first(residuals), cotangents);
-    check_count("custom_vjp: the backward function", found.size(), types.size());
-    return whole_tangents(found, types);
+    return whole_tangents("custom_vjp: the backward function",
+                          backward(given.first(residuals), cotangents), types);
+  };
+  const StagedFunction comes = stage_host("custom.backward", sent, comes_back, [&] {
+    const control::Again again;
+    Tensors kept = goes(joined({arguments, goes.captures}));
+    kept.erase(kept.begin(), kept.begin() + ptr(results.size()));
+    kept.resize(sent.size());
+    return kept;
   });
 
   Captures captures(arguments);
@@ -138,10 +210,8 @@ Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& func
   append_tangents(whole_sent, results);
   const StagedFunction whole_backward = stage("custom.backward", whole_sent, [&](auto given) {
     const size_t captured = comes.captures.size();
-    const Tensors found = comes(joined({given.first(residuals), given.subspan(residuals + captured),
-                                        given.subspan(residuals, captured)}));
-    const std::vector<ir::Type> others = ir_types_of(std::span(operands).subspan(arguments.size()));
-    return joined({found, whole_tangents(Tensors(others.size()), others)});
+    return comes(joined({given.first(residuals), given.subspan(residuals + captured),
+                         given.subspan(residuals, captured)}));
   });
   return run_custom_vjp(captures.of_operands(computes, for_function), whole_forward, whole_backward,
                         operands);
@@ -150,26 +220,31 @@ Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& func
 Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
                    const Along& along) {
   const std::vector<ir::Type> types = ir_types_of(arguments);
-  const StagedFunction computes = stage("custom", types, function);
+  Tensors here(arguments.begin(), arguments.end());
+  const StagedFunction computes = stage_host("custom", types, function, [&] { return here; });
   const std::vector<ir::Type>& results = computes.function->signature().results;
   std::vector<ir::Type> taken = types;
   append_tangents(taken, types);
-  const StagedFunction rule = stage("custom.rule", taken, [&](auto given) {
+  const bool is_last = RuleScope::depth() == kMostOrders;
+  const RuleScope deeper;
+  const auto says = [&](std::span<const Tensor> given) {
+    if (is_last) return refused_tangents(results);
     const Tensors tangents = spread(given.subspan(types.size()), which_have_tangents(types));
-    const Tensors found = along(given.first(types.size()), tangents).second;
-    check_count("custom_jvp: the rule", found.size(), results.size());
-    return whole_tangents(found, results);
-  });
+    return whole_tangents("custom_jvp: the rule", along(given.first(types.size()), tangents).second,
+                          results);
+  };
+  here.resize(taken.size());
+  const StagedFunction rule = stage_host("custom.rule", taken, says, [&] { return here; });
 
   Captures captures(arguments);
   const std::vector<size_t> for_function = captures.add(computes), for_rule = captures.add(rule);
   const Tensors& operands = captures.operands();
   const StagedFunction whole = captures.of_operands(computes, for_function);
   std::vector<ir::Type> whole_taken = ir_types_of(operands);
-  append_tangents(whole_taken, ir_types_of(operands));
+  append_tangents(whole_taken, types);
   const StagedFunction whole_rule = stage("custom.rule", whole_taken, [&](auto given) {
     const auto at = given.first(operands.size());
-    const auto moving = given.subspan(operands.size(), taken.size() - types.size());
+    const auto moving = given.subspan(operands.size());
     return joined(
         {whole(at), rule(joined({at.first(types.size()), moving, picked(at, for_rule)}))});
   });

@@ -277,7 +277,7 @@ class ForwardSweep {
       const auto map = [&](std::span<const Tensor> cotangents) {
         return backward_of(step, cotangents);
       };
-      return LinearMap::of(step->result_types, map).transpose(tangents);
+      return transpose_map(step->result_types, map, tangents);
     }
     if (step->primitive == nullptr) return {tangents[0]};
     const std::vector<Tensor> results = results_of(step);
@@ -301,6 +301,45 @@ std::vector<Tensor> sweep_forward(const Level& level, std::span<const Origin> re
     if (beginnings[i]) sweep.begin(*beginnings[i], tangents[i]);
   }
   return sweep.run(results);
+}
+
+namespace {
+
+bool is_nonlinear(const Step& step, const Level& level) {
+  if (step.primitive == nullptr || step.backward) return false;
+  std::vector<bool> wanted;
+  for (const Origin& input : step.inputs) {
+    wanted.push_back(input && input.levels.contains(level));
+  }
+  const Reads reads = reads_of(*step.primitive, wanted);
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] && reads_operand(reads, i)) return true;
+  }
+  return reads.results != 0;
+}
+
+}  // namespace
+
+void refuse_nonlinear_steps(const Level& level, std::span<const Origin> results) {
+  std::unordered_set<const Step*> seen;
+  std::vector<const Step*> all;
+  const auto visit = [&](const Origin& origin) {
+    const bool is_new =
+        origin && origin.levels.contains(level) && seen.insert(origin.step.get()).second;
+    if (is_new) all.push_back(origin.step.get());
+  };
+  for (const Origin& result : results) visit(result);
+  for (size_t i = 0; i < all.size(); ++i) {
+    if (is_nonlinear(*all[i], level)) {
+      throw ValueError("{} is not linear in what a rule is given: its derivative depends on that",
+                       all[i]->primitive->name)
+          .at(all[i]->location.known() ? all[i]->location : Location::of_caller())
+          .hint(
+              "the tangents of a rule for jvp, and the cotangents of one for vjp, are linear in "
+              "those that it is given");
+    }
+    for (const Origin& input : all[i]->inputs) visit(input);
+  }
 }
 
 }  // namespace plait

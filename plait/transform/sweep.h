@@ -58,4 +58,7 @@ std::vector<Tensor> sweep_forward(const Level& level, std::span<const Origin> re
                                   std::span<const StepPtr> beginnings,
                                   std::span<const Tensor> tangents);
 
+// ValueError that names a step to these results whose derivative depends on what the level follows.
+void refuse_nonlinear_steps(const Level& level, std::span<const Origin> results);
+
 }  // namespace plait

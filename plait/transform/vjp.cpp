@@ -148,6 +148,8 @@ std::vector<Tensor> Pullback::push(std::span<const Tensor> tangents) const {
   return given;
 }
 
+void Pullback::expect_linear() const { refuse_nonlinear_steps(*level_, results_); }
+
 Pushforward::Pushforward() : level_(Level::open()) {}
 Pushforward::~Pushforward() { close(); }
 void Pushforward::close() { level_->close(); }

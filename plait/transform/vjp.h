@@ -42,6 +42,9 @@ class Pullback {
   // Forward along the same way: the tangents of the results, from those of the arguments.
   std::vector<Tensor> push(std::span<const Tensor> tangents) const;
 
+  // ValueError that names an operation whose derivative depends on the arguments.
+  void expect_linear() const;
+
  private:
   LevelPtr level_;
   std::vector<StepPtr> beginnings_;  // one an argument; none for one that has no derivative

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "plait/core/error.h"
+#include "plait/tensor/derivation.h"
 
 #include "python/bindings/bindings.h"
 
@@ -147,6 +148,11 @@ nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version
   if (!stream.is_none()) {
     throw ValueError("__dlpack__: memory of the host has no stream, but {} is given",
                      nb::repr(stream).c_str());
+  }
+  if (is_followed(x)) {
+    refuse_buffer(
+        "a derivative follows the tensor, which another library would cut: x.detach() and "
+        "stop_gradient(x) say that none is wanted");
   }
   if (!device.is_none() && nb::cast<int64_t>(device[nb::int_(0)]) != kDlCpu) {
     refuse_buffer(fmt::format("a tensor is in the memory of the host, and not on device {}",

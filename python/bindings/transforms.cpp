@@ -282,56 +282,62 @@ void bind_autocast(nb::module_& module) {
       nb::arg("dtype"), nb::arg("narrow").none(), nb::arg("wide").none());
 }
 
+// ---- Rules of one's own. A forward function gives two lists, the results and what is kept; it is
+// called from here. The others are kept, and called when a derivative asks.
+
+customs::Forward forward_from(nb::handle function) {
+  return [function](std::span<const Tensor> given) {
+    const nb::object both = called(function, given);
+    return std::pair{tensors_from(both[0]), tensors_from(both[1])};
+  };
+}
+
+customs::Backward backward_from(nb::object function) {
+  return [function = PythonFunction(std::move(function))](std::span<const Tensor> kept,
+                                                          std::span<const Tensor> cotangents) {
+    const nb::gil_scoped_acquire locked;
+    return tensors_given(function.get(), to_python({kept.begin(), kept.end()}),
+                         to_python({cotangents.begin(), cotangents.end()}));
+  };
+}
+
+// The rule gives the tangents; the results themselves are not asked for again.
+customs::Along along_from(nb::object function) {
+  return [function = PythonFunction(std::move(function))](std::span<const Tensor> at,
+                                                          std::span<const Tensor> tangents) {
+    const nb::gil_scoped_acquire locked;
+    return std::pair{std::vector<Tensor>(),
+                     tensors_given(function.get(), to_python({at.begin(), at.end()}),
+                                   to_python({tangents.begin(), tangents.end()}))};
+  };
+}
+
 void bind_customs(nb::module_& module) {
   module.def("_vary_together",
              [](nb::handle tensors) { return to_python(vary_together(tensors_from(tensors))); });
   module.def("_is_followed",
              [](nb::handle tensors) { return customs::is_followed(tensors_from(tensors)); });
-  module.def("_run_forward", [](nb::handle tensors, nb::handle forward) {
-    nb::object given;
-    customs::run_forward(tensors_from(tensors), [&] { given = forward(); });
-    return given;
-  });
-  module.def("_follow_vjp", [](nb::handle arguments, nb::handle results, nb::handle residuals,
-                               nb::object backward) {
-    const auto pull = [function = PythonFunction(backward)](std::span<const Tensor> kept,
-                                                            std::span<const Tensor> cotangents) {
-      const nb::gil_scoped_acquire locked;
-      return tensors_given(function.get(), to_python({kept.begin(), kept.end()}),
-                           to_python({cotangents.begin(), cotangents.end()}));
-    };
-    return to_python(customs::follow_vjp(tensors_from(arguments), tensors_from(results),
-                                         tensors_from(residuals), pull));
-  });
   module.def("_is_recorded",
              [](nb::handle tensors) { return customs::is_recorded(tensors_from(tensors)); });
+  module.def("_follow_vjp", [](nb::handle arguments, nb::handle function, nb::handle forward,
+                               nb::object backward) {
+    return to_python(customs::follow_vjp(tensors_from(arguments), on_lists(function),
+                                         forward_from(forward),
+                                         backward_from(std::move(backward))));
+  });
   module.def("_record_vjp", [](nb::handle arguments, nb::handle function, nb::handle forward,
-                               nb::handle backward) {
-    const auto pull = [&](std::span<const Tensor> kept, std::span<const Tensor> cotangents) {
-      return tensors_given(backward, to_python({kept.begin(), kept.end()}),
-                           to_python({cotangents.begin(), cotangents.end()}));
-    };
-    return to_python(
-        customs::record_vjp(tensors_from(arguments), on_lists(function), on_lists(forward), pull));
+                               nb::object backward) {
+    return to_python(customs::record_vjp(tensors_from(arguments), on_lists(function),
+                                         forward_from(forward),
+                                         backward_from(std::move(backward))));
   });
-  module.def("_record_jvp", [](nb::handle arguments, nb::handle function, nb::handle rule) {
-    const auto along = [&](std::span<const Tensor> at, std::span<const Tensor> tangents) {
-      return std::pair{std::vector<Tensor>(),
-                       tensors_given(rule, to_python({at.begin(), at.end()}),
-                                     to_python({tangents.begin(), tangents.end()}))};
-    };
-    return to_python(customs::record_jvp(tensors_from(arguments), on_lists(function), along));
+  module.def("_follow_jvp", [](nb::handle arguments, nb::handle function, nb::object rule) {
+    return to_python(customs::follow_jvp(tensors_from(arguments), on_lists(function),
+                                         along_from(std::move(rule))));
   });
-  module.def("_follow_jvp", [](nb::handle arguments, nb::handle results, nb::object rule) {
-    const auto along = [function = PythonFunction(rule)](std::span<const Tensor> at,
-                                                         std::span<const Tensor> tangents) {
-      const nb::gil_scoped_acquire locked;
-      // The rule gives the tangents; the results themselves are not asked for again.
-      return std::pair{std::vector<Tensor>(),
-                       tensors_given(function.get(), to_python({at.begin(), at.end()}),
-                                     to_python({tangents.begin(), tangents.end()}))};
-    };
-    return to_python(customs::follow_jvp(tensors_from(arguments), tensors_from(results), along));
+  module.def("_record_jvp", [](nb::handle arguments, nb::handle function, nb::object rule) {
+    return to_python(customs::record_jvp(tensors_from(arguments), on_lists(function),
+                                         along_from(std::move(rule))));
   });
 }
 

@@ -68,6 +68,7 @@ from .transforms import (  # noqa: E402,F401
 from .aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)
+from . import numpy_protocols as _numpy_protocols  # noqa: E402,F401
 from .array_api import __array_api_version__, __array_namespace_info__, e, inf, nan, newaxis, pi  # noqa: E402,F401
 from .devices import Device  # noqa: E402,F401
 from .names import of_module as _of_module  # noqa: E402

@@ -40,6 +40,10 @@ def to_numpy(tensor):
 
 
 def _array(tensor, dtype=None, copy=None):
+    if _core._is_followed([tensor]):
+        raise errors.TypeError(f"an array of NumPy is made of a tensor that a derivative follows, {tensor.dtype}{list(tensor.shape)}, which would "
+                               "be cut\n  hint: give it to a function of plait; or say that no derivative is wanted: x.numpy() or "
+                               "stop_gradient(x)")
     array = to_numpy(tensor)
     if dtype is not None and array.dtype != dtype:
         if copy is False:
@@ -59,6 +63,8 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     elif type(obj) in (bool, int, float, complex) or _is_list(obj):
         if copy is False:
             raise errors.ValueError("asarray: numbers of Python's are no tensor without a copy")
+        if _is_list(obj) and _holds_tensors(obj):
+            return _cast(_core.stack([asarray(each) for each in obj]), dtype)
         return _cast(_core.borrow(_of_numbers(obj, dtype)), dtype)
     elif not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
         result = from_dlpack(obj)
@@ -67,7 +73,12 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     converted = _cast(result, dtype)
     if copy is False and converted.dtype != result.dtype:
         raise errors.ValueError(f"asarray: {result.dtype} is no {converted.dtype} without a copy")
-    return converted._copied() if copy and not converted.is_traced and converted is result else converted
+    return _own(converted) if copy and converted is result else converted
+
+
+def _own(tensor):
+    """With memory of its own; what is recorded, or followed by a derivative, never changes and stays what it is."""
+    return tensor._share() if tensor.is_traced or _core._is_followed([tensor]) else tensor._copied()
 
 
 def _cast(tensor, dtype):
@@ -76,8 +87,7 @@ def _cast(tensor, dtype):
 
 def tensor(data, dtype=None):
     """Like asarray, but always with memory of its own."""
-    array = asarray(data, dtype)
-    return _core.borrow(to_numpy(array).copy()) if array.is_traced else array._copied()
+    return _own(asarray(data, dtype))
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
@@ -99,6 +109,10 @@ def from_dlpack(x, /, *, device=None, copy=None):
 
 def _is_list(data):
     return isinstance(data, (list, tuple))
+
+
+def _holds_tensors(data):
+    return any(isinstance(each, Tensor) or _is_list(each) and _holds_tensors(each) for each in data)
 
 
 def _of_numbers(data, dtype):
@@ -132,7 +146,7 @@ def _reduce(tensor, protocol):
 
 
 def _deepcopy(tensor, memo):
-    return tensor._share() if tensor.is_traced else tensor._copied()
+    return _own(tensor)
 
 
 def _astype(tensor, dtype):
@@ -156,7 +170,6 @@ Tensor.__copy__ = Tensor._share
 Tensor.__deepcopy__ = _deepcopy
 _core.DType.__reduce__ = lambda dtype: (_core.DType, (dtype.name,))
 Tensor.__array__ = _array
-Tensor.__array_ufunc__ = None  # so that an array on the left leaves operators to us
 Tensor.astype = _astype
 Tensor.reshape = _reshape
 Tensor.T = property(_transposed)

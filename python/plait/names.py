@@ -8,9 +8,9 @@ from .later import Later
 difflib = Later("difflib")
 
 
-def nearest(name, names):
+def nearest(name, names, cutoff=0.6):
     """The one of the names that looks most like it, or None."""
-    found = difflib.get_close_matches(name, names, 1)
+    found = difflib.get_close_matches(name, names, 1, cutoff)
     return found[0] if found else None
 
 

@@ -1,6 +1,7 @@
 """Derivatives of Python functions on trees of tensors, as they run: host code inside may read values and branch."""
 
 import functools
+import inspect
 import itertools
 
 from . import _core, errors
@@ -17,6 +18,22 @@ def _tensors(tree):
     return [leaf if type(leaf) is _core.Tensor else asarray(leaf) for leaf in leaves], structure
 
 
+def _with_numbers(tree):
+    """With tensors in the place of Python's numbers, in lists, tuples and dicts: fields of other classes stay what they are."""
+    if type(tree) in (bool, int, float, complex):
+        return asarray(tree)
+    if isinstance(tree, dict):
+        return {name: _with_numbers(each) for name, each in tree.items()}
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        return type(tree)(*map(_with_numbers, tree))
+    return type(tree)(map(_with_numbers, tree)) if type(tree) in (list, tuple) else tree
+
+
+def _results(tree):
+    """The leaves of what a function gives, and the structure. A number is a result too, whose tangent is zero."""
+    return _tensors(_with_numbers(tree))
+
+
 class _Followed:
     """A function that was followed in reverse mode: its arguments and its results as lists, and their structures."""
 
@@ -26,7 +43,7 @@ class _Followed:
             self.leaves, self.structure = _tensors(_with_tensors(arguments))
             given = function(*self.structure.unflatten([self.level.begin(leaf) for leaf in self.leaves]))
             given, aux = given if has_aux else (given, None)
-            results, self.result_structure = _tensors(given)
+            results, self.result_structure = _results(given)
             self.results = [self.level.finish(result) for result in results]
             self.aux = _passed(self.level, aux)
         finally:
@@ -81,7 +98,7 @@ def jvp(function, primals, tangents, has_aux=False):
         followed = [level.begin(*each) for each in zip(leaves, given, structure.paths)]
         result = function(*structure.unflatten(followed))
         result, aux = result if has_aux else (result, None)
-        results, result_structure = _tensors(result)
+        results, result_structure = _results(result)
         pairs = [level.finish(each) for each in results]
         aux_leaves, aux_structure = _tensors(aux)
         aux = aux_structure.unflatten([level.finish(each)[0] for each in aux_leaves])
@@ -122,37 +139,64 @@ def linear_transpose(function, *arguments):
     _, pull = vjp(function, *zeros)
     if not _core._is_tracing():
         place = structure.unflatten([_core._numbers_like(leaf) for leaf in leaves])
-        values, derivatives = _tensors(function(*place))[0], _tensors(linearize(function, *zeros)[1](*place))[0]
+        values, derivatives = _results(function(*place))[0], _tensors(linearize(function, *zeros)[1](*place))[0]
         _core._check_linear(values, derivatives)
     return pull
 
 
 class _Custom:
-    """A function with a derivative of its own."""
+    """A function with a derivative of its own, by its arguments but those in the places `nondiff_argnums`."""
 
-    def __init__(self, function):
+    def __init__(self, function, nondiff_argnums=()):
         functools.update_wrapper(self, function)
         self._function = function
+        self._fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
+        defaults = getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)
+        self._has_defaults = any(defaults)
 
-    def __call__(self, *arguments):
-        arguments = _with_tensors(arguments)
+    def __call__(self, *arguments, **keywords):
+        if keywords or self._has_defaults:
+            bound = inspect.signature(self._function).bind(*arguments, **keywords)
+            bound.apply_defaults()
+            arguments = bound.args
+            if bound.kwargs:
+                raise errors.TypeError(f"{self.__name__}: {', '.join(bound.kwargs)} can be given by keyword only, and a function with "
+                                       "a rule of its own takes arguments by their places")
+        fixed = dict.fromkeys(_chosen("custom rule", self._fixed, len(arguments))[0])
+        for i in fixed:
+            fixed[i] = arguments[i]
+        arguments = _with_tensors(each for i, each in enumerate(arguments) if i not in fixed)
         leaves, structure = _tensors(arguments)
         leaves = list(_core._vary_together(leaves))
-        arguments = structure.unflatten(leaves)
         if _core._is_recorded(leaves):
-            return self._recorded(leaves, structure)
+            return self._ruled(leaves, structure, fixed, _core._record_vjp, _core._record_jvp)
         if not _core._is_followed(leaves):
-            return self._function(*arguments)
-        return self._followed(arguments, leaves, structure)
+            return self._function(*_with_fixed(structure.unflatten(leaves), fixed))
+        return self._ruled(leaves, structure, fixed, _core._follow_vjp, _core._follow_jvp)
 
-    def _on_leaves(self, function, structure, structures):
+    def _on_leaves(self, structure, fixed, structures):
         """The function of a list; notes the structure of what it gives."""
         def of_list(leaves):
-            results, found = _tensors(function(*structure.unflatten(leaves)))
+            results, found = _tensors(self._function(*_with_fixed(structure.unflatten(leaves), fixed)))
             structures.append(found)
             return results
 
         return of_list
+
+    def _rule(self, name):
+        rule = vars(self).get(name)
+        if rule is None:
+            raise errors.ValueError(f"{self.__name__} has no rule for its derivative yet: write {self.__name__}."
+                                    f"{self._how_to_say_it}")
+        return rule
+
+
+def _with_fixed(arguments, fixed):
+    """The arguments, and those that no derivative is taken by in their places."""
+    if not fixed:
+        return arguments
+    others = iter(arguments)
+    return tuple(fixed[i] if i in fixed else next(others) for i in range(len(arguments) + len(fixed)))
 
 
 class custom_vjp(_Custom):
@@ -167,34 +211,29 @@ class custom_vjp(_Custom):
     1. : f32[]
     """
 
+    _how_to_say_it = "defvjp(forward, backward)"
+
     def defvjp(self, forward, backward):
         self._forward, self._backward = forward, backward
         return self
 
-    def _followed(self, arguments, leaves, structure):
-        result, kept = _core._run_forward(leaves, lambda: self._forward(*arguments))
-        results, result_structure = _tensors(result)
+    def _ruled(self, leaves, structure, fixed, with_vjp, with_jvp):
+        run_forward, run_backward = self._rule("_forward"), self._rule("_backward")
+        plain, structures = [], []
 
-        residuals, kept_structure = _tensors(kept)
+        def forward(leaves):
+            result, kept = run_forward(*_with_fixed(structure.unflatten(leaves), fixed))
+            (results, of_result), (residuals, of_kept) = _tensors(result), _tensors(kept)
+            structures[:] = of_result, of_kept
+            return results, residuals
 
-        def pull(residuals, cotangents):
-            kept = kept_structure.unflatten(residuals)
-            found = self._backward(kept, result_structure.unflatten(cotangents))
-            return _tangents(arguments, found if isinstance(found, tuple) else (found,))
+        def backward(residuals, cotangents):
+            of_result, of_kept = structures
+            found = run_backward(*fixed.values(), of_kept.unflatten(residuals), of_result.unflatten(cotangents))
+            return _tangents(structure.unflatten([_LEAF] * len(structure)), found if isinstance(found, tuple) else (found,))
 
-        return result_structure.unflatten(_core._follow_vjp(leaves, results, residuals, pull))
-
-    def _recorded(self, leaves, structure):
-        plain, both = [], []
-
-        def pull(residuals, cotangents):
-            cotangent, kept = both[0].unflatten([*cotangents, *residuals])
-            found = self._backward(kept, cotangent)
-            return _tangents(structure.unflatten(leaves), found if isinstance(found, tuple) else (found,))
-
-        results = _core._record_vjp(leaves, self._on_leaves(self._function, structure, plain),
-                                    self._on_leaves(self._forward, structure, both), pull)
-        return plain[0].unflatten(results)
+        results = with_vjp(leaves, self._on_leaves(structure, fixed, plain), forward, backward)
+        return (plain or structures)[0].unflatten(results)
 
 
 class custom_jvp(_Custom):
@@ -209,30 +248,45 @@ class custom_jvp(_Custom):
     1. : f32[]
     """
 
+    _how_to_say_it = "defjvp(rule)"
+
     def defjvp(self, rule):
-        self._rule = rule
+        self._along = rule
         return self
 
-    def _followed(self, arguments, leaves, structure):
-        pause = _core._pause_levels()
-        result = self._function(*arguments)
-        del pause
-        results, result_structure = _tensors(result)
+    def defjvps(self, *rules):
+        """A rule for each argument: rule(tangent, result, *primals) gives what of the result's tangent comes of that one;
+        None where nothing does.
+
+        >>> @plait.custom_jvp
+        ... def f(x, y):
+        ...     return plait.sin(x) * y
+        >>> _ = f.defjvps(lambda dx, result, x, y: plait.cos(x) * dx * y, lambda dy, result, x, y: plait.sin(x) * dy)
+        >>> plait.grad(f, argnums=(0, 1))(0.0, 2.0)
+        (2. : f32[], 0. : f32[])
+        """
+        def rule(primals, tangents):
+            result = self(*primals)
+            terms = [each(tangent, result, *primals) for each, tangent in zip(rules, tangents) if each is not None]
+            leaves = [_tensors(each)[0] for each in terms] or [[None for _ in _tensors(result)[0]]]
+            totals = [functools.reduce(_core.add, column) for column in zip(*leaves)]
+            return result, _tensors(result)[1].unflatten(totals)
+
+        return self.defjvp(rule)
+
+    def _ruled(self, leaves, structure, fixed, with_vjp, with_jvp):
+        rule = self._rule("_along")
+        found = []
 
         def along(at, tangents):
-            return self._along(structure, at, tangents)
+            value, tangent = rule(*fixed.values(), structure.unflatten(at), structure.unflatten(tangents))
+            return _tangents(value, tangent)
 
-        return result_structure.unflatten(_core._follow_jvp(leaves, results, along))
+        results = with_jvp(leaves, self._on_leaves(structure, fixed, found), along)
+        return found[0].unflatten(results)
 
-    def _along(self, structure, at, tangents):
-        value, tangent = self._rule(structure.unflatten(at), structure.unflatten(tangents))
-        return _tangents(value, tangent)
 
-    def _recorded(self, leaves, structure):
-        plain = []
-        results = _core._record_jvp(leaves, self._on_leaves(self._function, structure, plain),
-                                    lambda at, tangents: self._along(structure, at, tangents))
-        return plain[0].unflatten(results)
+_LEAF = _core.zeros(())  # in the place of a tensor where only the structure matters
 
 
 def _tangents(primals, tangents, given="jvp: the tangents", wanted=""):

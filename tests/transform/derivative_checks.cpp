@@ -202,10 +202,10 @@ class Checks {
 
     std::vector<OperandType> types(x_.begin(), x_.end());
     const auto [unused, linear] = linearize(f_, x_);
-    const LinearMap map = LinearMap::of(
-        types, [&](std::span<const Tensor> t) { return linear(Tensors(t.begin(), t.end())); });
+    const auto map = [&](std::span<const Tensor> t) { return linear(Tensors(t.begin(), t.end())); };
     expect_close("the transpose of linearize, and vjp",
-                 numbers_of(with_zeros(map.transpose(cotangents))), numbers_of(pulled), tolerance_);
+                 numbers_of(with_zeros(transpose_map(types, map, cotangents))), numbers_of(pulled),
+                 tolerance_);
 
     const ForwardAndBackward both = vjp(traced_);
     Tensors given = evaluate(both.forward, arguments_);
