@@ -82,6 +82,7 @@ fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
 	@$(PACKAGES) fresh
 	@scripts/fresh.sh
 
+check-all: export PLAIT_SHARE ?= 10  # random tests try ten times as many cases
 check-all: ## run the tests, the checks and every variant of the build
 	@PLAIT_SIZES=all scripts/check.sh test lint tidy asan tsan clang no-llvm bare fuzz
 

@@ -73,7 +73,7 @@ class PythonRoom(Room):
 ROOMS = [
     Room("transform", ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*",
                        "Checkpoints*", "AssociativeScan*", "Scan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*", "Custom.*",
-                       "Anomaly.*", "Jit.TheSameKey*"], 300,
+                       "Anomaly.*", "Jit.TheSameKey*", "Nested*"], 300,
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
     PythonRoom("python", ["host_state", "jit"], 120, ""),

@@ -4,6 +4,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/call.h"
+#include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
@@ -168,11 +169,26 @@ Dim channels_of(Kind kind, const Shape& second, const ConvolutionAttributes& a) 
   }
 }
 
+// There are no 0 groups: of no batches the result is that of one, without it.
+template <class Batch>
+std::vector<Tensor> none_of(const Batch& batch, const ir::Attributes& attributes,
+                            std::span<const Tensor> operands, const std::vector<bool>& batched) {
+  std::vector<Tensor> of_one(operands.begin(), operands.end());
+  for (size_t i = 0; i < of_one.size(); ++i) {
+    if (!batched[i]) continue;
+    Shape shape{1};
+    for (size_t axis = 1; axis < of_one[i].rank(); ++axis) shape.append(of_one[i].shape()[axis]);
+    of_one[i] = zeros(shape, of_one[i].dtype());
+  }
+  return {slice_axis(batch(attributes, of_one, batched)[0], 0, 0, 0)};
+}
+
 template <Kind kind>
 std::vector<Tensor> batch(const ir::Attributes& attributes, std::span<const Tensor> operands,
                           const std::vector<bool>& batched) {
   ConvolutionAttributes a = attributes.as<ConvolutionAttributes>();
   const Dim batches = operands[batched[0] ? 0 : 1].shape(0);
+  if (same(batches, 0)) return none_of(batch<kind>, attributes, operands, batched);
   if (kind != Kind::w && !batched[1]) {  // more images of the same w
     const Dim images = operands[0].shape(1);
     const Tensor result =

@@ -49,7 +49,8 @@ Sketch::Sketch(Keeps keeps)
     : keeps_(std::move(keeps)),
       outer_(current_),
       number_(++newest_sketch),
-      newest_level_(std::max(Level::ground()->number(), Level::newest())) {
+      newest_level_(std::max(Level::ground()->number(), Level::newest())),
+      resumes_(LevelResume::depth()) {
   current_ = this;
 }
 

@@ -139,8 +139,12 @@ class Sketch {
   bool keeps(const ir::Primitive& primitive, const ir::Attributes& attributes) const {
     return keeps_(primitive, attributes);
   }
-  // Whether all of the levels are older, so that nothing but the sketch needs a step for them.
-  bool covers(const LevelSet& levels) const { return levels.greatest() <= newest_level_; }
+  // Whether all of the levels are older, so that nothing but the sketch needs a step for them: but
+  // for what is run again within it for a sweep, which needs it now.
+  bool covers(const LevelSet& levels) const {
+    const bool is_run_again = LevelResume::depth() > resumes_ && levels.any_is_resumed();
+    return levels.greatest() <= newest_level_ && !is_run_again;
+  }
   // Whether one of the older levels follows what comes from there.
   bool concerns(const Origin& origin) const {
     return origin && origin.levels.least() <= newest_level_;
@@ -157,6 +161,7 @@ class Sketch {
   const Sketch* const outer_;
   bool has_ended_ = false;
   const uint64_t number_, newest_level_;
+  const int resumes_;  // around it
 };
 
 // The tensor without what it is to this level and those further in.

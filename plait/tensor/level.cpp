@@ -25,9 +25,15 @@ const LevelPtr& Level::ground() {
 
 uint64_t Level::newest() { return newest_number.load(); }
 
+bool Level::is_resumed() const { return holds(paused.resumed, number_); }
+
 bool Level::is_open() const {
-  if (holds(paused.resumed, number_)) return true;
+  if (is_resumed()) return true;
   return !is_closed() && number_ > paused.up_to && !holds(paused.single, number_);
+}
+
+bool Level::may_ask() const {
+  return is_open() || (!is_closed() && !holds(paused.single, number_));
 }
 
 void Level::close() const {
@@ -62,9 +68,13 @@ LevelPause::Break::~Break() { std::swap(paused, pause_.earlier_); }
 
 LevelResume::LevelResume(const Level& level) : earlier_(paused) {
   paused.resumed.push_back(level.number());
+  ++depth_;
 }
 
-LevelResume::~LevelResume() { paused = std::move(earlier_); }
+LevelResume::~LevelResume() {
+  paused = std::move(earlier_);
+  --depth_;
+}
 
 LevelSet::LevelSet(LevelPtr level)
     : levels_(std::make_shared<const Levels>(Levels{std::move(level)})) {}
@@ -107,8 +117,22 @@ LevelSet LevelSet::filtered(Keep keep) const {
   return LevelSet(std::move(kept));
 }
 
+bool LevelSet::are_open() const {
+  return !levels_ ||
+         std::ranges::all_of(*levels_, [](const LevelPtr& level) { return level->is_open(); });
+}
+
+bool LevelSet::any_is_resumed() const {
+  return levels_ &&
+         std::ranges::any_of(*levels_, [](const LevelPtr& level) { return level->is_resumed(); });
+}
+
 LevelSet LevelSet::still_open() const {
   return filtered([](const LevelPtr& level) { return level->is_open(); });
+}
+
+LevelSet LevelSet::that_may_ask() const {
+  return filtered([](const LevelPtr& level) { return level->may_ask(); });
 }
 
 LevelSet LevelSet::below(uint64_t number) const {

@@ -24,6 +24,10 @@ class Level {
   uint64_t number() const { return number_; }
   // On this thread, which may have paused it.
   bool is_open() const;
+  // Derivatives may still go through what is computed now: it is open, or paused only while a trace
+  // records a function, which is followed as a whole where it is used.
+  bool may_ask() const;
+  bool is_resumed() const;  // by a LevelResume of this thread
   // For good: what is still of the level counts as constant from here on.
   void close() const;
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }
@@ -95,7 +99,10 @@ class LevelResume {
   LevelResume(const LevelResume&) = delete;
   LevelResume& operator=(const LevelResume&) = delete;
 
+  static int depth() { return depth_; }  // how many there are on this thread
+
  private:
+  static inline constinit thread_local int depth_ = 0;
   PausedLevels earlier_;
 };
 
@@ -118,7 +125,10 @@ class LevelSet {
   void for_each(Visit visit) const {
     if (levels_) std::for_each(levels_->begin(), levels_->end(), visit);
   }
+  bool are_open() const;  // all of them
+  bool any_is_resumed() const;
   LevelSet still_open() const;
+  LevelSet that_may_ask() const;
   LevelSet below(uint64_t number) const;
 
  private:

@@ -428,6 +428,21 @@ Trace::Part::~Part() {
 Trace::Instead::Instead(Trace* trace) : inner_(std::exchange(current_trace, trace)) {}
 Trace::Instead::~Instead() { current_trace = inner_; }
 
+Trace::WhereFollowed::WhereFollowed(const LevelSet& levels) : inner_(current_trace) {
+  while (!levels.are_open() && current_trace != nullptr) {
+    breaks_.push_back(std::make_unique<LevelPause::Break>(*current_trace->pause_));
+    current_trace = current_trace->outer_;
+  }
+  if (!levels.are_open()) go_back();
+}
+
+Trace::WhereFollowed::~WhereFollowed() { go_back(); }
+
+void Trace::WhereFollowed::go_back() {
+  while (!breaks_.empty()) breaks_.pop_back();
+  current_trace = inner_;
+}
+
 RecordedFunction Trace::finish(std::span<const Tensor> results) { return finish_with(results, {}); }
 
 RecordedFunction Trace::finish(std::span<const Tensor> results, const GivenSizes& sizes) {

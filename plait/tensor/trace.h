@@ -92,6 +92,8 @@ class Companion {
     return run(piece.program, piece.operands);
   }
   virtual void on_read(const Tensor&) {}  // host code takes the numbers
+  // Some parameter stands for a tensor that this level follows.
+  virtual bool has_parameter_of(const Level&) const { return false; }
   // The trace goes on as it holds where a guard says so.
   virtual void on_guard(bool /*outcome*/, Location) {}
   // Whether somebody else sees to it that a bool[] is so the next time: then there is no guard.
@@ -165,6 +167,8 @@ class Trace {
   void capture(const Tensor& tensor) { value_of(tensor); }
   // Whether a derivative from outside goes through what was taken.
   bool takes_followed();
+  // Something that the level follows was taken, or is a parameter where numbers are known.
+  bool takes_of(const Level& level) const;
   // Sizes that it uses so far, and that only traces further out have.
   std::vector<Dim> sizes_from_around() const;
   // While one is there, its thread's innermost trace is this one; or there is none.
@@ -179,6 +183,21 @@ class Trace {
     Trace* const inner_;
   };
   Trace* outer() const { return outer_; }  // which it is within; null for none
+  // While one is there, its thread is where these levels are followed: in the innermost trace that
+  // pauses none of them, or in none. It stays where it is if they are paused there too.
+  class WhereFollowed {
+   public:
+    explicit WhereFollowed(const LevelSet& levels);
+    ~WhereFollowed();
+    WhereFollowed(const WhereFollowed&) = delete;
+    WhereFollowed& operator=(const WhereFollowed&) = delete;
+
+   private:
+    void go_back();
+
+    Trace* const inner_;
+    std::vector<std::unique_ptr<LevelPause::Break>> breaks_;
+  };
 
   // What is recorded while one is there becomes a function of its own, which is called; not where
   // an exception ends it. What host code keeps of it is given back.

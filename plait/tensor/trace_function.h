@@ -27,7 +27,7 @@ std::string label_of(std::string_view path);  // "0.weight" is arg0.weight
 
 template <class F, class... Arguments>
 TracedProgram trace_now(const std::string& name, const F& f, std::tuple<Arguments...> arguments) {
-  Trace trace(name);
+  Trace trace(name, Trace::apart);
   for_each_named_tensor(arguments, [&](std::string_view path, Tensor& leaf) {
     leaf = trace.parameter(leaf.type(), label_of(path));
   });

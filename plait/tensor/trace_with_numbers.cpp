@@ -1,4 +1,6 @@
 // Traces that have a companion: what is recorded is run too, at once or a piece at a time.
+#include <algorithm>
+
 #include "plait/core/error.h"
 #include "plait/core/size_reader.h"
 #include "plait/ir/structure.h"
@@ -90,6 +92,14 @@ bool Trace::decide(const Tensor& truth) {
 bool Trace::takes_followed() {
   const LevelPause::Break followed(*pause_);
   return is_followed(captures_);
+}
+
+bool Trace::takes_of(const Level& level) const {
+  const auto is_of = [&](const Tensor& capture) {
+    return capture.derivation() && capture.derivation()->origin.levels.contains(level);
+  };
+  return (companion_ != nullptr && companion_->has_parameter_of(level)) ||
+         std::ranges::any_of(captures_, is_of);
 }
 
 // What was decided about sizes that are born here is looked at where it was.

@@ -266,6 +266,7 @@ Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands
   Tensors results(all.begin(), all.begin() + ptr(carries));
   const std::vector<bool> wanted = which_are_followed(operands);
   const std::vector<bool> inexact = which_are_inexact(results);
+  const std::vector<Shape> shapes = shapes_of(results);
   return follow_custom(
       {.inputs = {operands.begin(), operands.end()},
        .residuals = joined({operands, std::span(all).subspan(carries)}),
@@ -282,14 +283,10 @@ Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands
                                  Tensors(carries));
            },
        .forward =
-           [loop, inexact, own, carries](auto tangents, const Step::Kept& kept, uint64_t) {
+           [loop, inexact, own, carries, shapes](auto tangents, const Step::Kept& kept, uint64_t) {
              const MovingLoop moving = with_tangents(loop, kept.residuals.first(own), tangents);
              const Tensors found = stage_while(moving.loop, moving.operands);
-             Tensors moved = spread(std::span(found).subspan(carries), inexact);
-             for (size_t i = 0; i < carries; ++i) {
-               if (moved[i]) moved[i] = refined(moved[i], kept.results[i].shape());
-             }
-             return moved;
+             return refined(spread(std::span(found).subspan(carries), inexact), shapes);
            }});
 }
 

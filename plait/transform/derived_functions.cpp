@@ -36,6 +36,21 @@ Tensor refined(const Tensor& tensor, const Shape& shape) {
   return !tensor || same(tensor.shape(), shape) ? tensor : Trace::current()->refine(tensor, shape);
 }
 
+std::vector<Shape> shapes_of(std::span<const Tensor> results) {
+  std::vector<Shape> shapes;
+  for (const Tensor& result : results) {
+    shapes.push_back(result.is_array() ? result.shape() : Shape());
+  }
+  return shapes;
+}
+
+Tensors refined(Tensors tensors, std::span<const Shape> shapes) {
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i] && tensors[i].is_array()) tensors[i] = refined(tensors[i], shapes[i]);
+  }
+  return tensors;
+}
+
 Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments,
                const std::vector<bool>& wanted, std::span<const Tensor> cotangents) {
   const Again again;

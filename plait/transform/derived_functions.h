@@ -19,6 +19,9 @@ Tensor or_zeros(const Tensor& tangent, const Tensor& like);
 // The tensor, or none, under a shape that it is found to have when it runs: what is computed again
 // may bring other names for its sizes.
 Tensor refined(const Tensor& tensor, const Shape& shape);
+// The sizes of results, for their tangents: a rule that is asked later has not kept the results.
+std::vector<Shape> shapes_of(std::span<const Tensor> results);
+Tensors refined(Tensors tensors, std::span<const Shape> shapes);
 
 // While one is there, its thread computes again what was computed before: nothing is printed.
 class Again {

@@ -315,10 +315,10 @@ std::vector<Tensor> follow_recording(std::span<const Tensor> inputs, std::vector
   const Followed followed = followed_in_reverse(inputs);
   if (followed.levels.empty()) return results;
   const StepPtr step = following_step(inputs, followed, results);
-  step->operands.assign(inputs.begin(), inputs.end());
-  if (const Sketch* const sketch = Sketch::current()) {
-    step->operands.clear();
-    keep_beginnings(*sketch, *step, inputs);
+  if (step->is_spent) {
+    keep_beginnings(*Sketch::current(), *step, inputs);
+  } else {
+    step->operands.assign(inputs.begin(), inputs.end());
   }
   step->recording = std::move(recording);
   return results;

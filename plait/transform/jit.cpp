@@ -16,6 +16,7 @@
 #include "plait/transform/jit_pieces.h"
 #include "plait/transform/jit_recording.h"
 #include "plait/transform/run_program.h"
+#include "plait/transform/tape.h"
 
 namespace plait {
 
@@ -142,6 +143,7 @@ struct Cache::State {
                                                  EffectLog& log, const Record& record);
   Outcome run_host_in_pieces(const Call& call, const Found& found, std::span<const int64_t> sizes,
                              EffectLog& log);
+  Outcome run_with_tape(const Call& call, Entry& entry, const UsesOuterTape& used, EffectLog& log);
   void note(const Found& found, const Recording& recording);
   void note_retrace(const std::string& why);
 };
@@ -278,7 +280,7 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   if (found.entry->is_run_by_host || call.by_host) {
     found.is_run_by_host = true;
     ++stats.host_runs;
-    if (found.entry->has_only_numbers) return found;
+    if (found.entry->has_only_numbers || found.entry->uses_outer_tape) return found;
     for (Variant& variant : found.entry->variants) {
       if (variant.pattern.fits(sizes, numbers)) found.variant = &variant;
     }
@@ -395,16 +397,20 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
   check_promised(*found.variant, sizes);
   log.rewind();
   Recording recording;
-  const auto other = with_numbers_if_refused(call, found, log, [&] {
-    recording = record({.options = options,
-                        .types = types,
-                        .leaves = call.leaves,
-                        .paths = entry.paths,
-                        .facts = found.variant->promised,
-                        .host = call.host},
-                       log);
-  });
-  if (other) return *other;
+  try {
+    const auto other = with_numbers_if_refused(call, found, log, [&] {
+      recording = record({.options = options,
+                          .types = types,
+                          .leaves = call.leaves,
+                          .paths = entry.paths,
+                          .facts = found.variant->promised,
+                          .host = call.host},
+                         log);
+    });
+    if (other) return *other;
+  } catch (const UsesOuterTape& used) {
+    return run_with_tape(call, entry, used, log);
+  }
   if (recording.way) recording.way->run = backend(recording.way->program, options);
   note(found, recording);
   if (!recording.takes_followed && !any_is_followed(call.leaves)) {
@@ -439,6 +445,29 @@ std::optional<Outcome> Cache::State::with_numbers_if_refused(const Call& call, c
   entry.has_only_numbers = true;
   note_retrace(fmt::format("cannot be recorded for all sizes: {}", why));
   return outcome;
+}
+
+// What it computes belongs to a tape that was begun outside of it: its host code is run from here
+// on, as it is.
+Outcome Cache::State::run_with_tape(const Call& call, Entry& entry, const UsesOuterTape& used,
+                                    EffectLog& log) {
+  if (options.fullgraph) {
+    throw ValueError("{}: it uses a tape that was begun outside of it, which `fullgraph` rules out",
+                     options.name)
+        .at(used.place)
+        .hint("begin with requires_grad inside, or take grad of the function");
+  }
+  {
+    const std::lock_guard lock(mutex);
+    entry.is_run_by_host = entry.uses_outer_tape = true;
+    note_retrace(
+        fmt::format("a tape that was begun outside is used at {}: its host code is run "
+                    "at each call",
+                    used.place.text()));
+  }
+  log.rewind();
+  const EffectLog::Scope effects(log);
+  return run_by_host(call);
 }
 
 void Cache::State::note(const Found& found, const Recording& recording) {
@@ -499,7 +528,13 @@ Outcome Cache::State::run(Call call) {
   std::shared_ptr<const Way> left;
   for (;;) {
     Found found = find(call, sizes, outcomes, left.get());
-    if (found.is_run_by_host) return run_host_in_pieces(call, found, sizes, log);
+    if (found.is_run_by_host) {
+      try {
+        return run_host_in_pieces(call, found, sizes, log);
+      } catch (const UsesOuterTape& used) {
+        return run_with_tape(call, *found.entry, used, log);
+      }
+    }
     if (!found.way) {
       if (recording.owns_lock()) return record_way(call, found, sizes, log);
       // Another thread may be recording the same.

@@ -88,6 +88,7 @@ struct Entry {
   std::deque<Variant> variants;  // the latest first
   size_t ways = 0;
   bool is_run_by_host = false;
+  bool uses_outer_tape = false;  // then it is not run in pieces, either
   std::mutex recording;  // held by the thread that records
 };
 

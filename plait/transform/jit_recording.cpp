@@ -1,5 +1,7 @@
 #include "plait/transform/jit_recording.h"
 
+#include <algorithm>
+
 #include "plait/core/error.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/derivation.h"
@@ -10,12 +12,20 @@ namespace {
 
 class EagerCompanion final : public Companion {
  public:
+  explicit EagerCompanion(const JitArguments& arguments) : arguments_(arguments) {}
+
   std::vector<Tensor> apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
                             const ir::Attributes& attributes) override {
     return apply_unfollowed(primitive, operands, attributes);
   }
   std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> operands) override {
     return plait::run(program, operands);
+  }
+  bool has_parameter_of(const Level& level) const override {
+    return std::ranges::any_of(arguments_.all(), [&](const Tensor* argument) {
+      const auto& derivation = argument->derivation();
+      return derivation && derivation->origin.levels.contains(level);
+    });
   }
   void on_read(const Tensor& value) override {
     const Location location = Location::of_caller();
@@ -44,6 +54,9 @@ class EagerCompanion final : public Companion {
   std::vector<Location> places;
   bool has_read = false;
   Location read;
+
+ private:
+  const JitArguments& arguments_;
 };
 
 }  // namespace
@@ -51,7 +64,7 @@ class EagerCompanion final : public Companion {
 Recording record(const ToRecord& what, EffectLog& log) {
   const EffectLog::Scope effects(log);
   const Fullgraph strict(what.options);
-  EagerCompanion companion;
+  EagerCompanion companion(what.leaves);
   Trace trace(what.options.name, Trace::apart);
   trace.accompany(companion);
   std::vector<Tensor> parameters;

@@ -62,6 +62,7 @@ std::vector<LaneValue> picked_for(std::span<const LaneValue> values, const Tenso
 
 std::vector<LaneValue> filled(std::span<const Tensor> tensors, const std::vector<bool>& are_batched,
                               const Tensor& there) {
+  if (same(there.shape(0), Dim(0))) return with_flags(tensors, are_batched);
   const Tensor first = argmax(astype(there, DType::i32));
   std::vector<LaneValue> values;
   for (size_t i = 0; i < tensors.size(); ++i) {

@@ -29,6 +29,7 @@ class StagedRemat {
       wanted.push_back(has_tangent(operand) && is_followed(operand));
     }
     const std::vector<Tensor> taken(operands.begin(), operands.end());
+    const std::vector<Shape> shapes = control::shapes_of(std::span(results).first(count));
     results = follow_custom(
         {.inputs = taken,
          .residuals = taken,
@@ -38,13 +39,10 @@ class StagedRemat {
                return self.pull(kept.residuals, kept.results.subspan(count), cotangents, wanted);
              },
          .forward =
-             [self = *this, count](auto tangents, const Step::Kept& kept, uint64_t) {
-               std::vector<Tensor> moved =
-                   self.push(kept.residuals, kept.results.subspan(count), tangents);
-               for (size_t i = 0; i < moved.size(); ++i) {
-                 moved[i] = control::refined(moved[i], kept.results[i].shape());
-               }
-               return moved;
+             [self = *this, shapes](auto tangents, const Step::Kept& kept, uint64_t) {
+               return control::refined(
+                   self.push(kept.residuals, kept.results.subspan(shapes.size()), tangents),
+                   shapes);
              },
          .first_kept = count});
     results.resize(count);

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/tensor/anomaly.h"
+#include "plait/tensor/trace.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/linear_function.h"
 #include "plait/transform/recording.h"
@@ -11,10 +12,11 @@
 namespace plait {
 namespace {
 
-// The results that rules read, with the step as where they come from again.
+// The results that rules read, with the step as where they come from again: also for levels that a
+// trace pauses, since what it captures is followed where its function is used.
 std::vector<Tensor> results_of(const StepPtr& step) {
   std::vector<Tensor> results = step->results;
-  const LevelSet levels = step->levels.still_open();
+  const LevelSet levels = step->levels.that_may_ask();
   if (levels.empty()) return results;
   for (uint32_t i = 0; i < results.size(); ++i) {
     if (!results[i] || !has_tangent(results[i])) continue;
@@ -27,9 +29,11 @@ std::vector<Tensor> results_of(const StepPtr& step) {
   return results;
 }
 
-// What the results of a step come from when it is run once more.
+// Runs the operations of a step once more, and gives where its results come from then. They run
+// where they ran first, so that other levels follow them again too, through what the step kept.
 std::vector<Origin> origins_again(const Step& step, const Level& level) {
   std::vector<Origin> origins;
+  const Trace::WhereFollowed there(step.levels.that_may_ask());
   const LevelResume resume(level);
   for (const Tensor& result : step.recording->run(step.operands, Recording::Want::derivatives)) {
     origins.push_back(result.derivation() ? result.derivation()->origin : Origin());

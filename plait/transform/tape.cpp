@@ -28,6 +28,18 @@ bool is_beginning(const Origin& origin) {
   return origin && origin.step->primitive == nullptr && !origin.step->backward;
 }
 
+// Before the tape is used. A jitted function may reach the one outside by a tensor that it is given
+// or finds.
+void expect_own_tape(const Tensor& tensor) {
+  const Origin& origin = origin_of(tensor);
+  bool is_jitted = false, is_outside = origin && origin.levels.contains(*Level::ground());
+  for (const Trace* trace = Trace::current(); trace != nullptr; trace = trace->outer()) {
+    is_jitted = is_jitted || trace->companion() != nullptr;
+    is_outside = is_outside || trace->takes_of(*Level::ground());
+  }
+  if (is_jitted && is_outside) throw UsesOuterTape(Location::of_caller());
+}
+
 Tensor cotangent_for(std::string_view function, const Tensor& result, const Tensor& given) {
   if (given) {
     if (given.dtype() == result.dtype() && same(given.shape(), result.shape())) return given;
@@ -93,6 +105,7 @@ std::vector<Tensor> gradients_at(const LevelPtr& level, const Tensor& result,
 
 std::vector<Tensor> gradient(const Tensor& result, std::span<const Tensor> inputs,
                              const Tensor& cotangent, const GradientOptions& options) {
+  expect_own_tape(result);
   return gradients_at(tape_level(), result, inputs, cotangent, options);
 }
 
@@ -115,6 +128,7 @@ Tensor Tensor::requires_grad() const {
 void Tensor::backward(const BackwardOptions& options) const { backward(Tensor(), options); }
 
 void Tensor::backward(const Tensor& cotangent, const BackwardOptions& options) const {
+  expect_own_tape(*this);
   const LevelPtr& level = tape_level();
   expect_followed("backward", *this, *level);
   std::optional<LevelPause> pause;
@@ -125,6 +139,7 @@ void Tensor::backward(const Tensor& cotangent, const BackwardOptions& options) c
 }
 
 Tensor Tensor::grad() const {
+  expect_own_tape(*this);
   const Origin& origin = origin_of(*this);
   if (!is_beginning(origin) || !origin.step->listeners) return {};
   const std::lock_guard lock(origin.step->listeners->mutex);
@@ -132,6 +147,7 @@ Tensor Tensor::grad() const {
 }
 
 void Tensor::zero_grad() const {
+  expect_own_tape(*this);
   const Origin& origin = origin_of(*this);
   if (!is_beginning(origin) || !origin.step->listeners) return;
   const std::lock_guard lock(origin.step->listeners->mutex);
@@ -141,6 +157,7 @@ void Tensor::zero_grad() const {
 Tensor Tensor::detach() const { return stop_gradient(*this); }
 
 uint64_t register_hook(const Tensor& tensor, Listeners::Hook hook) {
+  expect_own_tape(tensor);
   static std::atomic<uint64_t> newest{0};
   const Origin& origin = origin_of(tensor);
   if (!origin) {

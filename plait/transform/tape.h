@@ -12,7 +12,8 @@
 //   Tensor first = inner.gradient(x * x * x, x);
 //   Tensor second = outer.gradient(first, x);
 //
-// While a function is traced, its own tape is used: what was asked for outside is constant there.
+// While a function is traced, its own tape is used: what was asked for outside is constant there. A
+// function that is jitted and asks such for its gradient is run by its host code at each call.
 #pragma once
 
 #include <functional>
@@ -20,6 +21,7 @@
 #include <vector>
 
 #include "plait/tensor/derivation.h"
+#include "plait/transform/open_recursion.h"
 
 namespace plait {
 
@@ -43,6 +45,13 @@ Tensor gradient(const Tensor& result, const Tensor& input, const Tensor& cotange
 // empty one to leave it. The number is for remove_hook.
 uint64_t register_hook(const Tensor& tensor, Listeners::Hook hook);
 void remove_hook(const Tensor& tensor, uint64_t number);
+
+// Unwinds what jit records where its host code uses the tape that is outside: what arrives there is
+// no result of the function, so it cannot be recorded.
+struct UsesOuterTape : Unwinding {
+  explicit UsesOuterTape(Location used) : place(used) {}
+  Location place;
+};
 
 class Tape {
  public:

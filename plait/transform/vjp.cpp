@@ -31,7 +31,7 @@ void check_fits(std::string_view function, const Tensor& given, const OperandTyp
     throw TypeError("{}: {} is {}, which has no derivative, but {} is given for it", function, what,
                     wanted.text(), given.type().text())
         .at(Location::of_caller())
-        .hint("give an empty tensor, Tensor()");
+        .hint("give nothing for it: None, an empty Tensor() in C++");
   }
   if (!is_array || given.dtype() != wanted.dtype()) {
     throw TypeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),

@@ -31,7 +31,7 @@ struct PythonProgram {
 // `function` is called with a list of traced tensors, and gives a list.
 PythonProgram record(const std::string& name, nb::handle function, nb::handle types,
                      nb::handle labels) {
-  Trace trace(name);
+  Trace trace(name, Trace::apart);
   nb::list arguments;
   for (size_t i = 0; i < nb::len(types); ++i) {
     const std::string label = nb::str(labels[nb::int_(i)]).c_str();

@@ -33,44 +33,49 @@ def _results(tree):
     return _tensors(_with_numbers(tree))
 
 
+class _Followed:
+    """A function that was followed in reverse mode: its arguments and its results as lists, and their structures."""
+
+    def __init__(self, function, arguments, has_aux):
+        self.level = _core._Pullback()
+        try:
+            self.leaves, self.structure = _tensors(_with_tensors(arguments))
+            given = function(*self.structure.unflatten([self.level.begin(leaf) for leaf in self.leaves]))
+            given, aux = given if has_aux else (given, None)
+            results, self.result_structure = _results(given)
+            self.results = [self.level.finish(result) for result in results]
+            self.aux = _passed(self.level, aux)
+        finally:
+            self.level.close()
+
+    def value(self):
+        return self.result_structure.unflatten(self.results)
+
+
 def vjp(function, *arguments, has_aux=False):
     """The result of function(*arguments), and a function from its cotangent to those of the arguments, a tuple.
 
-    With has_aux the function gives (result, aux), and vjp gives (result, pull, aux).
+    With has_aux the function gives (result, aux), and vjp gives (result, pull, aux). A cotangent of None is zero, and
+    stands for that of whole numbers and truth values, which have none.
 
     >>> value, pull = plait.vjp(lambda x, y: x * y, plait.tensor(2.0), plait.tensor(3.0))
     >>> pull(plait.tensor(1.0))
     (3. : f32[], 2. : f32[])
     """
-    level = _core._Pullback()
-    try:
-        leaves, structure = _tensors(_with_tensors(arguments))
-        given = function(*structure.unflatten([level.begin(leaf) for leaf in leaves]))
-        given, aux = given if has_aux else (given, None)
-        results, result_structure = _results(given)
-        results = [level.finish(result) for result in results]
-        aux = _passed(level, aux)
-    finally:
-        level.close()
+    followed = _Followed(function, arguments, has_aux)
+    level, structure, result_structure = followed.level, followed.structure, followed.result_structure
 
     def pull(cotangent):
-        cotangents, found = _cotangents(cotangent, result_structure)
-        if not found:
-            raise errors.ValueError(f"vjp: the cotangent is {cotangent!r}, the result another tree")
+        like = result_structure.unflatten([_core.zeros(())] * len(result_structure))
+        cotangents = _tangents(like, cotangent, "vjp: the cotangents", f"the result, {result_structure}")
         return structure.unflatten(level.pull(cotangents, True))
 
-    value = result_structure.unflatten(results)
-    return (value, pull, aux) if has_aux else (value, pull)
+    return (followed.value(), pull, followed.aux) if has_aux else (followed.value(), pull)
 
 
 def _with_tensors(arguments):
     """Numbers among the arguments themselves count as tensors."""
     return tuple(asarray(each) if isinstance(each, (float, complex)) else each for each in arguments)
-
-
-def _cotangents(tree, structure):
-    leaves, own = flatten(_with_numbers(tree))
-    return leaves, own == structure
 
 
 def _passed(level, tree):
@@ -102,27 +107,23 @@ def jvp(function, primals, tangents, has_aux=False):
     return (value, tangent, aux) if has_aux else (value, tangent)
 
 
-def linearize(function, *primals):
+def linearize(function, *primals, has_aux=False):
     """The result, and what is linear there: tangents to the result's tangent, without running the function again.
+
+    With has_aux the function gives (result, aux), and linearize gives (result, linear, aux).
 
     >>> value, along = plait.linearize(plait.square, plait.tensor(3.0))
     >>> value, along(plait.tensor(1.0))
     (9. : f32[], 6. : f32[])
     """
-    level = _core._Pullback()
-    try:
-        primals = _with_tensors(primals)
-        leaves, structure = _tensors(primals)
-        given = function(*structure.unflatten([level.begin(leaf) for leaf in leaves]))
-        results, result_structure = _results(given)
-        results = [level.finish(result) for result in results]
-    finally:
-        level.close()
+    primals = _with_tensors(primals)
+    followed = _Followed(function, primals, has_aux)
+    level, result_structure = followed.level, followed.result_structure
 
     def linear(*tangents):
         return result_structure.unflatten(level.push(_tangents(primals, tangents)))
 
-    return result_structure.unflatten(results), linear
+    return (followed.value(), linear, followed.aux) if has_aux else (followed.value(), linear)
 
 
 def linear_transpose(function, *arguments):
@@ -146,13 +147,12 @@ def _tangents(primals, tangents):
     """For each leaf of the primals its tangent; None may stand for a whole subtree."""
     if tangents is None:
         return [None for _ in flatten(primals)[0]]
-    node = _core._children(primals)
-    if node is None:
+    node, others = _core._children(primals), _core._children(tangents)
+    if node is None and others is None:
         return [asarray(tangents)] if flatten(primals)[0] else []
-    others = _core._children(tangents)
-    if others is None or [name for name, _ in node] != [name for name, _ in others]:
-        raise errors.ValueError(f"jvp: the tangents {tangents!r} are another tree than the primals {primals!r}")
-    return [leaf for (_, a), (_, b) in zip(node, others) for leaf in _tangents(a, b)]
+    if node is None or others is None or [name for name, _ in node] != [name for name, _ in others]:
+        raise errors.ValueError(f"{given}, {tangents!r}, are another tree than {wanted or f'the primals, {primals!r}'}")
+    return [leaf for (_, a), (_, b) in zip(node, others) for leaf in _tangents(a, b, given, wanted)]
 
 
 def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
@@ -163,12 +163,9 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
     >>> plait.value_and_grad(lambda x, y: x * y, argnums=(0, 1))(plait.tensor(2.0), plait.tensor(3.0))
     (6. : f32[], (3. : f32[], 2. : f32[]))
     """
-    several = isinstance(argnums, (tuple, list))
-    wanted = [int(number) for number in argnums] if several else [int(argnums)]
-
     @functools.wraps(function)
     def with_gradient(*arguments, **keywords):
-        places = [_place(number, len(arguments)) for number in wanted]
+        places, several = _chosen("grad", argnums, len(arguments))
         level = _core._Pullback()
         try:
             followed, structures = list(arguments), []
@@ -193,10 +190,25 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
     return with_gradient
 
 
-def _place(number, count, what="grad"):
-    if not -count <= number < count:
-        raise errors.ValueError(f"{what}: argument {number} of a call with {count}")
-    return number % count
+def _chosen(name, argnums, count):
+    """Which of so many arguments are meant, and whether it was a list of them."""
+    several = isinstance(argnums, (tuple, list))
+    places = [int(number) for number in argnums] if several else [int(argnums)]
+    for number in places:
+        if not -count <= number < count:
+            raise errors.ValueError(f"{name}: argument {number} of a call with {count}")
+    return [number % count for number in places], several
+
+
+def _of_chosen(function, places, arguments, keywords):
+    """The function of these arguments, where the others are held."""
+    def of_chosen(*given):
+        every = list(arguments)
+        for place, tree in zip(places, given):
+            every[place] = tree
+        return function(*every, **keywords)
+
+    return of_chosen
 
 
 def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
@@ -355,61 +367,3 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
         return structures[0][0].unflatten(results)
 
     return of_many
-
-
-def _units(like):
-    """For each element of a tensor, 1 there and 0 elsewhere."""
-    return _core.reshape(_core.eye(like.size, dtype=like.dtype), (like.size, *like.shape))
-
-
-def jacfwd(function):
-    """The derivative of each element of function(x) by each of x, all columns at once: where x is small.
-
-    >>> plait.jacfwd(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
-    [[4. 0.]
-     [3. 2.]] : f32[2, 2]
-    """
-
-    @functools.wraps(function)
-    def matrix_of(x):
-        x = asarray(x)
-        value, push = linearize(function, x)
-        return _core.reshape(vmap(push, out_axes=-1)(_units(x)), (*value.shape, *x.shape))
-
-    return matrix_of
-
-
-def jacrev(function):
-    """The derivative of each element of function(x) by each of x, all rows at once: where function(x) is small.
-
-    >>> plait.jacrev(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
-    [[4. 0.]
-     [3. 2.]] : f32[2, 2]
-    """
-
-    @functools.wraps(function)
-    def matrix_of(x):
-        x = asarray(x)
-        value, pull = vjp(function, x)
-        return _core.reshape(vmap(lambda unit: pull(unit)[0])(_units(value)), (*value.shape, *x.shape))
-
-    return matrix_of
-
-
-def hessian(function):
-    """The second derivatives of a number by a tensor: its shape twice.
-
-    >>> plait.hessian(lambda x: plait.prod(x))(plait.tensor([2.0, 3.0]))
-    [[0. 1.]
-     [1. 0.]] : f32[2, 2]
-    """
-    return jacfwd(grad(function))
-
-
-def hvp(function, primals, tangents):
-    """The product of the second derivatives with a vector, without making the matrix; primals and tangents are trees.
-
-    >>> plait.hvp(lambda x: plait.sum(x**3), plait.tensor([1.0, 2.0]), plait.tensor([1.0, 1.0]))
-    [ 6. 12.] : f32[2]
-    """
-    return jvp(grad(function), (primals,), (tangents,))[1]

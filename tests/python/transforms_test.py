@@ -82,6 +82,21 @@ class Functions(unittest.TestCase):
         with self.assertRaises(pl.ValueError):
             pull(array(1.0))
 
+    def test_whole_numbers_among_results(self):
+        def f(x):
+            return {"twice": 2 * x, "whole": pl.astype(x, pl.i32), "positive": x > 0}
+
+        x = array(1.5, -2.0)
+        for function in f, pl.jit(f), pl.remat(f), lambda x: pl.vmap(f)(x), lambda x: pl.cond(x[0] > 0, f, f, x):
+            def pulled(cotangent, function=function):
+                return pl.vjp(function, x)[1]({"twice": cotangent, "whole": None, "positive": None})[0]
+
+            np.testing.assert_array_equal(pulled(x), 2 * x)
+            np.testing.assert_array_equal(pl.jit(pulled)(x), 2 * x)
+            np.testing.assert_array_equal(pl.vmap(pulled)(pl.stack([x, 3 * x])), pl.stack([2 * x, 6 * x]))
+        with self.assertRaisesRegex(pl.TypeError, "has no derivative"):
+            pl.vjp(f, x)[1](f(x))
+
     def test_refusals(self):
         with self.assertRaisesRegex(pl.TypeError, "argument 0 is i64"):
             pl.grad(lambda x: pl.sum(x))(pl.asarray(np.array([1, 2])))
@@ -157,6 +172,32 @@ class TapeHabit(unittest.TestCase):
         np.testing.assert_array_equal(x.grad, [5, 7])
         x.zero_grad()
         self.assertIsNone(x.grad)
+
+    def test_backward_in_a_jitted_function(self):
+        w = array(1.0, 2.0).requires_grad()
+
+        @pl.jit
+        def step(x):
+            loss = pl.sum(w * w * x)
+            loss.backward()
+            return loss, w.grad
+
+        for times in 1, 2, 3:
+            loss, gradient = step(array(3.0, 4.0))
+            self.assertEqual(loss.item(), 19)
+            np.testing.assert_array_equal(w.grad, [6 * times, 16 * times])
+            np.testing.assert_array_equal(gradient, w.grad)
+        self.assertIn("a tape that was begun outside is used at", str(pl.stats(step)))
+        reads = pl.jit(lambda x: x - w.grad)
+        for times in 1, 2:
+            w.zero_grad()
+            (times * pl.sum(w)).backward()
+            np.testing.assert_array_equal(reads(array(0.0, 0.0)), [-times, -times])
+        own = pl.jit(lambda x: pl.gradient(pl.sum((y := x.requires_grad()) * y), y))
+        np.testing.assert_array_equal(own(array(3.0, 4.0)), [6, 8])
+        self.assertEqual(pl.stats(own).host_runs, 0)
+        with self.assertRaisesRegex(pl.ValueError, "fullgraph"):
+            pl.jit(lambda x: pl.sum(w * x).backward(), fullgraph=True)(w)
 
     def test_no_grad_and_detach(self):
         x = array(1.0, 2.0).requires_grad()
@@ -301,8 +342,71 @@ class Matrices(unittest.TestCase):
         np.testing.assert_array_equal(pl.hvp(lambda y: y[0] ** 3 * y[1], array(2.0, 5.0), array(1.0, 2.0)), [84, 12])
         self.assertEqual(pl.jacrev(lambda y: y * 2)(array()).shape, (0, 0))
 
+    def test_of_trees_and_several_arguments_as_jax_gives_them(self):
+        import jax
+        import jax.numpy as jnp
+
+        random = np.random.default_rng(0)
+        tree = {"b": (random.standard_normal(3),), "w": random.standard_normal((2, 3))}
+        x, c = random.standard_normal(2), 0.7
+
+        def function(m):
+            def f(tree, x, *, scale=2.0):
+                y = m.tanh(x @ tree["w"] + tree["b"][0]) * scale
+                return {"all": y, "sum": (m.sum(y * y),)}
+
+            return f
+
+        def total(m):
+            return lambda tree, x, c: m.sum(function(m)(tree, x)["all"] ** 3) * c * c
+
+        ours = (pl.tree.map(pl.asarray, tree), pl.asarray(x))
+        with jax.enable_x64(True):
+            for argnums in 0, 1, (0, 1), (1,), -1:
+                for way in "jacfwd", "jacrev":
+                    wanted = getattr(jax, way)(function(jnp), argnums=argnums)(tree, x)
+                    jacobian = getattr(pl, way)(function(pl), argnums=argnums)
+                    self.check(jacobian(*ours), wanted)
+                    self.check(pl.jit(jacobian)(*ours), wanted)
+            for argnums in 0, (2, 0), (0, 1, 2):
+                self.check(pl.hessian(total(pl), argnums)(*ours, array(c)[0]), jax.hessian(total(jnp), argnums)(tree, x, c))
+            found = pl.jacrev(lambda x: (pl.sin(x), {"twice": 2 * x}), has_aux=True)(ours[1])
+            self.check(found, jax.jacrev(lambda x: (jnp.sin(x), {"twice": 2 * x}), has_aux=True)(x))
+            self.check(pl.jacfwd(function(pl), 1)(*ours, scale=3.0), jax.jacfwd(function(jnp), 1)(tree, x, scale=3.0))
+
+    def check(self, found, wanted):
+        import jax
+
+        # JAX takes our trees apart too, whose leaves it does not know.
+        self.assertEqual(jax.tree.structure(found), jax.tree.structure(wanted))
+        for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted)):
+            self.assertEqual(a.shape, b.shape)
+            np.testing.assert_allclose(a.numpy(), b, rtol=1e-9, atol=1e-12)
+
+    def test_refusals(self):
+        with self.assertRaisesRegex(pl.TypeError, r"jacrev: argument 0\.n is i64"):
+            pl.jacrev(lambda tree: tree["x"])({"x": array(1.0), "n": pl.asarray(1)})
+        with self.assertRaisesRegex(pl.TypeError, "jacfwd: result .*is bool"):
+            pl.jacfwd(lambda x: x > 0)(array(1.0))
+        with self.assertRaisesRegex(pl.ValueError, "jacfwd: argument 3 of a call with 1"):
+            pl.jacfwd(pl.sin, 3)(array(1.0))
+
 
 class Vmap(unittest.TestCase):
+    def test_recorded_for_no_samples_first(self):
+        forms = {"cond": lambda x: pl.cond(pl.sum(x) > 0, pl.exp, pl.sin, x),
+                 "switch": lambda x: pl.switch(pl.astype(pl.sum(x) > 0, pl.i32), [pl.exp, pl.sin], x),
+                 "while": lambda x: pl.while_loop(lambda c: pl.sum(c) < 10, lambda c: c * c + 1, x),
+                 "scan": lambda x: pl.scan(lambda c, s: (c * s, c), x, x)[0]}
+        many = pl.asarray(np.array([[0.3, 0.7], [-1.0, -2.0]]))
+        for name, form in forms.items():
+            for function in pl.vmap(form), pl.vmap(pl.grad(lambda x, form=form: pl.sum(form(x)))):
+                with self.subTest(form=name):
+                    jitted = pl.jit(function)
+                    self.assertEqual(jitted(many[:0]).shape, (0, 2))
+                    np.testing.assert_allclose(jitted(many), function(many))
+                    self.assertEqual(jitted(many[:0]).shape, (0, 2))
+
     def test_trees_and_axes(self):
         x = pl.asarray(np.arange(12.0).reshape(3, 4))
         w = array(1.0, -1.0, 2.0)
