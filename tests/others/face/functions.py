@@ -47,9 +47,11 @@ def common(a, b):
     return plait.astype(a, dtype), plait.astype(b, dtype)
 
 
-def given(out, result):
-    """The result, written into `out` where there is one."""
+def given(out, result, exactly=False):
+    """The result, written into `out` where there is one, perhaps of the same shape."""
     result = faced(result)
+    if exactly and isinstance(out, Array) and out.shape != result.shape:
+        raise ValueError(f"out= is of {out.shape}, not {result.shape}")
     if isinstance(out, tuple):
         out = out[0] if len(out) == 1 else not_here("several out=")
     if out is None:
@@ -110,6 +112,15 @@ class Ufunc:
         return self(Array(plait.reshape(a, (*a.shape, *[1] * b.ndim))), Array(b), **others)
 
 
+def of_bools(plain, logical):
+    """NumPy adds and multiplies bools by or and and."""
+    def call(a, b):
+        both = all(each.dtype == plait.boolean if isinstance(each, plait.Tensor) else isinstance(each, bool) for each in (a, b))
+        return (logical if both else plain)(a, b)
+
+    return call
+
+
 _REDUCTIONS = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min", "logical_and": "all", "logical_or": "any"}
 
 
@@ -130,7 +141,8 @@ ufunc(1, inexact, **alike("exp", "exp2", "expm1", "log", "log2", "log10", "log1p
 ufunc(1, **alike("absolute", "negative", "positive", "sign", "square", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite",
                  "signbit", "conj", "logical_not", "bitwise_not"),
       abs="absolute", conjugate="conj", rint="round", invert="bitwise_not", bitwise_invert="bitwise_not", fabs="absolute")
-ufunc(2, **alike("add", "subtract", "multiply", "maximum", "minimum", "remainder", "fmod", "floor_divide", "equal", "not_equal",
+ufunc(2, add=of_bools(plait.add, plait.logical_or), multiply=of_bools(plait.multiply, plait.logical_and),
+      **alike("subtract", "maximum", "minimum", "remainder", "fmod", "floor_divide", "equal", "not_equal",
                  "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and",
                  "bitwise_or", "bitwise_xor", "left_shift", "right_shift", "gcd", "lcm", "power"), mod="remainder",
       pow="power", bitwise_left_shift="left_shift", bitwise_right_shift="right_shift")
@@ -144,14 +156,14 @@ def reduction(theirs, ours=None, prepare=None, takes_dtype=False):
 
     @named(theirs)
     def call(a, axis=None, dtype=None, out=None, keepdims=False, initial=np._NoValue, where=np._NoValue):
-        if initial is not np._NoValue or where not in (np._NoValue, True):
+        if initial is not np._NoValue or where is not np._NoValue and where is not True:
             not_here("initial= or where= of a reduction")
         x = tensor_of(a, dtype)
         if axis == ():
             axis = []
         result = function(prepare(x) if prepare else x, axis_of(axis), bool(keepdims) if keepdims is not np._NoValue else False,
                           **({"dtype": x.dtype} if takes_dtype and dtype is not None else {}))
-        return given(out, result)
+        return given(out, result, exactly=True)
 
     call.__name__ = theirs
 
@@ -202,7 +214,7 @@ def one_axis(theirs, ours=None, prepare=None):
     @named(theirs)
     def call(a, axis=None, out=None, *, keepdims=False):
         x = tensor_of(a)
-        return given(out, function(prepare(x) if prepare else x, axis_of(axis), bool(keepdims)))
+        return given(out, function(prepare(x) if prepare else x, axis_of(axis), bool(keepdims)), exactly=True)
 
 
 for _name in ("argmax", "argmin"):
@@ -521,7 +533,7 @@ def concatenate(arrays, axis=0, out=None, *, dtype=None, casting="same_kind"):
     tensors = common_dtype(list(arrays), dtype)
     if axis is None:
         tensors, axis = [plait.flatten(each) for each in tensors], 0
-    return given(out, plait.concat(tensors, axis_of(axis)))
+    return given(out, plait.concat(tensors, axis_of(axis)), exactly=True)
 
 
 @named()
@@ -782,19 +794,25 @@ for _name in ("unique_values", "unique_counts", "unique_inverse", "unique_all"):
 
 @named()
 def isin(element, test_elements, assume_unique=False, invert=False, *, kind=None):
+    if kind not in (None, "sort", "table"):
+        raise ValueError("kind")
     return Array(plait.isin(*common(tensor_of(element), tensor_of(test_elements)), invert))
 
 
 @named()
 def bincount(x, /, weights=None, minlength=0):
     x = tensor_of(x)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    if x.size == 0:
+        x = plait.astype(x, plait.i64)
     length = builtins.max(minlength, int(plait.max(x).item()) + 1 if x.size else 0)
     return Array(plait.bincount(x, length, None if weights is None else inexact(tensor_of(weights))))
 
 
 @named()
 def dot(a, b, out=None):
-    return given(out, plait.dot(*common(tensor_of(a), tensor_of(b))))
+    return given(out, plait.dot(*common(tensor_of(a), tensor_of(b))), exactly=True)
 
 
 @named()
@@ -945,8 +963,8 @@ def cov(m, y=None, rowvar=True, bias=False, ddof=None, fweights=None, aweights=N
 
 
 @named()
-def corrcoef(x, y=None, rowvar=True, *, dtype=None):
-    if y is not None or not rowvar:
+def corrcoef(x, y=None, rowvar=True, bias=np._NoValue, ddof=np._NoValue, *, dtype=None):
+    if y is not None or not rowvar or bias is not np._NoValue or ddof is not np._NoValue:
         not_here("corrcoef of two arrays or columns")
     return Array(plait.corrcoef(inexact(tensor_of(x, dtype))))
 
@@ -982,6 +1000,7 @@ def put_methods():
                  "conjugate", "ptp", "searchsorted", "compress", "choose", "put"):
         of = FUNCTIONS.get(name) or (lambda *given, _name=name, **options: not_here(f"function {_name}"))
         setattr(Array, name, lambda a, *rest, _of=of, **options: _of(a, *rest, **options))
+    Array.compress = lambda a, condition, axis=None, out=None: compress(condition, a, axis, out)
     Array.flatten = Array.ravel
     Array.reshape = lambda a, *shape, **options: reshape(a, shape[0] if len(shape) == 1 else shape, **options)
     Array.transpose = lambda a, *axes: transpose(a, None if not axes else axes[0] if len(axes) == 1 else axes)
@@ -998,6 +1017,16 @@ def put_methods():
 
 def takes(value):
     return isinstance(value, (Array, plait.Tensor, np.ndarray, np.generic, list, tuple, bool, int, float, complex))
+
+
+def of_ufunc(self, ufunc, method, *operands, **options):
+    """What NumPy's own ufuncs do with Arrays."""
+    if method != "__call__" or ufunc.__name__ not in FUNCTIONS:
+        not_here(f"ufunc {ufunc.__name__} {method}")
+    return FUNCTIONS[ufunc.__name__](*operands, **options)
+
+
+Array.__array_ufunc__ = of_ufunc
 
 
 def in_place(a, result):

@@ -3,7 +3,7 @@
 import numpy as np
 import plait
 
-from .functions import FUNCTIONS, axis_of, common, common_dtype, inexact
+from .functions import FUNCTIONS, axis_of, common, common_dtype, given, inexact
 from .values import Array, faced, not_here, tensor_of
 
 LINALG, FFT = {}, {}
@@ -19,8 +19,26 @@ def _of(name, *fields):
     return call
 
 
-for _name in ("det", "inv", "slogdet", "eig", "eigvals"):
+for _name in ("det", "inv", "slogdet"):
     LINALG[_name] = _of(_name)
+
+
+def real_where_it_is(like, *tensors):
+    """NumPy gives real eigenvalues where all of them are."""
+    if like.dtype.kind != "complex" and not like.is_traced and not plait.any(plait.imag(tensors[0]) != 0):
+        return [plait.real(each) for each in tensors]
+    return tensors
+
+
+def eigvals(a):
+    x = inexact(tensor_of(a))
+    return Array(real_where_it_is(x, plait.linalg.eigvals(x))[0])
+
+
+def eig(a):
+    x = inexact(tensor_of(a))
+    found = plait.linalg.eig(x)
+    return type(found)(*map(Array, real_where_it_is(x, *found)))
 
 
 def cholesky(a, /, *, upper=False):
@@ -34,9 +52,10 @@ def hermitian(name):
         x = inexact(tensor_of(a))
         if UPLO.upper() not in ("L", "U"):
             raise ValueError("UPLO argument must be 'L' or 'U'")
-        if UPLO.upper() == "U":
-            x = plait.conj(plait.matrix_transpose(x))
-        return faced(function(x))
+        # Plait takes the Hermitian part, NumPy one triangle.
+        half = plait.tril(x, -1) if UPLO.upper() == "L" else plait.triu(x, 1)
+        diagonal = plait.diag_embed(plait.astype(plait.real(plait.diagonal(x)), x.dtype))
+        return faced(function(half + plait.conj(plait.matrix_transpose(half)) + diagonal))
 
     return call
 
@@ -107,7 +126,7 @@ def matrix_power(a, n):
 
 
 def multi_dot(arrays, *, out=None):
-    return Array(plait.linalg.multi_dot(common_dtype(arrays)))
+    return given(out, plait.linalg.multi_dot(common_dtype(arrays)))
 
 
 def tensorsolve(a, b, axes=None):
@@ -142,7 +161,7 @@ def svdvals(x, /):
     return Array(plait.linalg.svdvals(inexact(tensor_of(x))))
 
 
-LINALG |= {each.__name__: each for each in (cholesky, solve, svd, qr, pinv, matrix_rank, lstsq, norm, cond, matrix_power, multi_dot,
+LINALG |= {each.__name__: each for each in (eig, eigvals, cholesky, solve, svd, qr, pinv, matrix_rank, lstsq, norm, cond, matrix_power, multi_dot,
                                             tensorsolve, tensorinv, vector_norm, matrix_norm, cross, diagonal, trace, svdvals)}
 LINALG |= {"eigh": hermitian("eigh"), "eigvalsh": hermitian("eigvalsh")}
 LINALG |= {name: FUNCTIONS[name] for name in ("matmul", "outer", "tensordot", "vecdot", "matrix_transpose")}

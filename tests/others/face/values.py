@@ -123,11 +123,10 @@ def number(value):
     return value.tensor.item() if isinstance(value, Array) and value.dtype.kind in "iu" else value
 
 
-class Array:
+class Array(plait.Module):
     """A tensor with NumPy's names for what is asked of it. Functions and methods are put in by functions.py."""
 
     __array_priority__ = 1000
-    __array_ufunc__ = None
 
     def __init__(self, tensor):
         global made
@@ -136,12 +135,19 @@ class Array:
 
     dtype = property(lambda self: np.dtype(numpy_dtype(self.tensor.dtype)))
     ndim = property(lambda self: self.tensor.ndim)
-    shape = property(lambda self: tuple(self.tensor.shape))
     size = property(lambda self: int(np.prod(self.shape)))
     itemsize = property(lambda self: self.dtype.itemsize)
     nbytes = property(lambda self: self.size * self.itemsize)
     T = property(lambda self: Array(self.tensor.T))
     mT = property(lambda self: Array(plait.matrix_transpose(self.tensor)))
+
+    @property
+    def shape(self):
+        return tuple(self.tensor.shape)
+
+    @shape.setter
+    def shape(self, shape):
+        self.tensor = plait.reshape(self.tensor, shape)
 
     def __getattr__(self, name):
         if name in ("flags", "base", "data", "strides", "ctypes", "flat", "setflags", "view", "resize", "byteswap",
@@ -226,3 +232,7 @@ class Array:
     @property
     def imag(self):
         return Array(plait.imag(self.tensor)) if self.dtype.kind == "c" else Array(plait.zeros_like(self.tensor))
+
+    @imag.setter
+    def imag(self, value):
+        self.tensor = plait.make_complex(self.real.tensor, tensor_of(value, self.real.dtype) + plait.zeros_like(self.real.tensor))
