@@ -180,11 +180,9 @@ struct ElementwiseBinaryTable {
         .complex = [](Complexes x) { return x[1] == 0.0 ? Number(1) : std::pow(x[0], x[1]); }},
        Partial::of(kFirst | kSecond,
                    [](const Context& c) {
-                     const Tensor &base = c.operand(0), &exponent = c.operand(1);
-                     // Where both are 0 the exponent stays 0: 0 · 0⁻¹ is NaN, as are its
-                     // derivatives.
-                     const Tensor both_zero = plait::equal(exponent, 0) & plait::equal(base, 0);
-                     return exponent * plait::power(base, where(both_zero, 0, exponent - 1));
+                     const Tensor slope =
+                         c.operand(1) * plait::power(c.operand(0), c.operand(1) - 1);
+                     return where(plait::equal(c.operand(1), 0), 0, slope);
                    }),
        Partial::of(kFirst | kSecond | kResult, [](const Context& c) {
          const Tensor base = where(plait::equal(c.operand(0), 0), 1, c.operand(0));

@@ -180,6 +180,8 @@ class At:
 
         class Place:
             def __getattr__(_, name):
+                if name == "subtract":
+                    return lambda value, **options: At(self._x)[key].add(-faced(tensor_of(value)), **options)
                 if name == "get":
                     return lambda **options: self._x[key] if not options else not_here("options of at[]")
                 if name not in names or not hasattr(place, names[name]):

@@ -12,14 +12,15 @@ UNSORTED = "Not sorted yet"
 KINDS = [re.compile(each) for each in (
     r"(no function )\S+( here)", r"(no jax )\S+( here)", r"(no pad of mode ).*( here)", r"(no dtype of kind )\S+( here)",
     r"(no memory of an array to be looked into )\(.*\)( here)", r"(no ufunc ).*( here)", r"(no )\S+( of a jitted function here)",
-    r"(no \S+ of ufunc ).*( here)", r"(no such types or arguments here: ).*()", r"(no policy ).*( of remat here)")]
+    r"(no \S+ of ufunc ).*( here)", r"(no such types or arguments here: ).*()", r"(no policy ).*( of remat here)",
+    r"(no )\S+( of what vjp and linearize give here)")]
 
 
 def general(why):
     for kind in KINDS:
         if kind.fullmatch(why):
             return kind.sub(r"\1*\2", why)
-    return why.replace("`", "'")
+    return why.replace("`", "'") or "without a reason"
 
 
 def short(suite, test):
@@ -50,32 +51,32 @@ class Document:
                 for name in re.findall(r"`([^`]*)`", found[2]):
                     self._tests[suite][f"{found[1]}::{name}"] = reason
 
-    def _pattern(self, suite, outcome):
-        table = self._skips[suite] if outcome["outcome"] == "skipped" else self._tests[suite]
-        given = general(outcome["why"]) if outcome["outcome"] == "skipped" else outcome["test"]
-        if given in table:
-            return given
-        return next((each for each in table if fnmatch.fnmatchcase(given, each.replace("[", "[[]"))), None)
+    def entries_of(self, suite, outcome):
+        """What is listed of a test that fails: names, or patterns of them."""
+        test = outcome["test"]
+        if outcome["outcome"] != "failed":
+            return set()
+        return {each for each in self._tests[suite] if each == test or fnmatch.fnmatchcase(test, each.replace("[", "[[]"))}
 
     def reason_of(self, suite, outcome):
         """Why it fails or is skipped; None where it is not listed."""
-        pattern = self._pattern(suite, outcome)
-        if pattern is None:
-            return None
-        return f"skipped: {pattern}" if outcome["outcome"] == "skipped" else self._tests[suite][pattern]
-
-    def entry_of(self, suite, outcome):
-        return {self._pattern(suite, outcome)} if outcome["outcome"] == "failed" else set()
+        if outcome["outcome"] == "skipped":
+            why = general(outcome["why"])
+            return f"skipped: {why}" if why in self._skips[suite] else None
+        entries = self.entries_of(suite, outcome)
+        return self._tests[suite][max(entries, key=len)] if entries else None
 
     def entries(self, suite):
         return set(self._tests[suite])
 
     def write(self, suite, found):
-        """Puts what is not listed under UNSORTED, and counts what is skipped anew."""
+        """Puts what is not listed under UNSORTED, takes off what passes, and counts what is skipped anew."""
+        met = set().union(*(self.entries_of(suite, each) for each in found))
         unsorted = {short(suite, each["test"]): each["why"] for each in found if each["outcome"] == "failed" and
                     self.reason_of(suite, each) is None}
-        skips = collections.Counter(self._pattern(suite, each) or general(each["why"]) for each in found
+        skips = collections.Counter(general(each["why"]) for each in found
                                     if each["outcome"] == "skipped")
+        self._tests[suite] = {pattern: reason for pattern, reason in self._tests[suite].items() if pattern in met}
         for test in unsorted:
             self._tests[suite][test] = UNSORTED
         self._skips[suite] = dict(skips)
@@ -93,7 +94,8 @@ class Document:
         for pattern, reason in self._tests[suite].items():
             file, _, name = pattern.partition("::")
             by_reason[reason][file].append(name)
-        lines = [self._lines[start], *words]
+        words = "\n".join(words).strip()
+        lines = [self._lines[start], "", *([words, ""] if words else [])]
         for reason, files in by_reason.items():
             lines += [f"### {reason}", "", *(f"- `{file}`: {', '.join(f'`{name}`' for name in names)}" for file, names in files.items()), ""]
         lines += [f"### {SKIPPED}", "", *(f"- {count}: `{why}`" for why, count in sorted(self._skips[suite].items(),

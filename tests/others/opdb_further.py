@@ -144,7 +144,7 @@ def main():
             for dtype in DTYPES:
                 if dtype in op.dtypes:
                     for what, found in outcomes(op, function, dtype).items():
-                        file.write(json.dumps({"test": f"{name} {str(dtype).removeprefix('torch.')} {what}", "reaches": True} | found) + "\n")
+                        file.write(json.dumps({"test": f"{name}::{str(dtype).removeprefix('torch.')} {what}", "reaches": True} | found) + "\n")
 
 
 def reason_to_skip(error):

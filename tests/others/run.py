@@ -1,6 +1,7 @@
 """Runs others' suites of tests through the adapters of this folder, and compares what fails with docs/outside.md.
 
-    run.py [--write] [SUITE...]    autograd, numpy, opdb, jax; --write: puts counts, and what is not listed yet, into the document
+    run.py [--write] [--again] [SUITE...]    autograd, numpy, opdb, jax; --write: puts counts, and what is not listed yet, into
+                                             the document; --again: of the last run
 
 JAX_TESTS is the folder of JAX's tests; without it they are not run. Archives and packages are in build/outside
 (scripts/outside.sh). Exits with 1 where a test fails, or is skipped for a reason, that the document does not list.
@@ -69,7 +70,8 @@ def commands(suite):
 def outcomes(suite, to_run):
     """What became of each test; a run that ended early is one more failure."""
     file = BUILD / f"{suite}.jsonl"
-    file.unlink(missing_ok=True)
+    if to_run:
+        file.unlink(missing_ok=True)
     paths = [str(HERE), str(BUILD / "site"), os.environ.get("PYTHONPATH", "")]
     found = []
     for command, more in to_run:
@@ -95,7 +97,7 @@ def report(suite, found, document):
             unexpected.append(each)
         elif each["outcome"] != "passed":
             reasons[reason] += 1
-            met |= document.entry_of(suite, each)
+            met |= document.entries_of(suite, each)
     for reason, count in reasons.most_common():
         print(f"   {count:6} {reason}")
     for each in unexpected[:200]:
@@ -116,7 +118,7 @@ def main():
             print(f"== {suite}: not run: {to_run}")
             continue
         print(f"== {suite}", flush=True)
-        found = outcomes(suite, to_run)
+        found = outcomes(suite, [] if "--again" in given else to_run)
         if "--write" in given:
             document.write(suite, found)
         unexpected += report(suite, found, document)

@@ -140,6 +140,8 @@ def clamped(index, most):
 
 
 def starts_of(x, starts, sizes):
+    if x.ndim == 0:
+        return plait.zeros(0, plait.i64)
     each = [plait.astype(tensor_of(i), plait.i64) for i in (starts if isinstance(starts, (tuple, list)) else list(faced(tensor_of(starts))))]
     each = [plait.clip(plait.where(i < 0, i + total, i), 0, total - size) for i, total, size in zip(each, x.shape, sizes)]
     return plait.stack(each)
@@ -240,10 +242,12 @@ def expand_dims(x, dimensions):
     return FUNCTIONS["expand_dims"](x, tuple(dimensions))
 
 
-def collective(name, pick=False):
+def collective(name):
     function = getattr(plait, name)
 
     def call(x, axis_name, **options):
+        if options.get("tiled"):
+            not_here("tiled all_gather")
         if {each for each in options if options[each] is not None} - {"axis", "tiled"}:
             not_here(f"options of {name}")
         leaves, form = tensors(x)

@@ -155,7 +155,8 @@ def drawing(draw):
     def factory(rng, *arguments, **options):
         def make(shape, dtype=np.float64):
             dtype = np.dtype(dtype)
-            values = np.asarray(draw(rng, () if shape is None else shape, *arguments, **options))
+            shape = () if shape is None else tuple(shape) if isinstance(shape, (tuple, list)) else (shape,)
+            values = np.asarray(draw(rng, shape, *arguments, **options))
             if dtype.kind == "c":
                 values = values + 1j * np.asarray(draw(rng, shape, *arguments, **options))
             if dtype.kind == "b":

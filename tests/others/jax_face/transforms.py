@@ -174,6 +174,21 @@ def jvp(function, primals, tangents, has_aux=False):
     return (*out, aux.tree(found[2])) if has_aux else out
 
 
+class Linear:
+    """What vjp and linearize give; JAX's have programs and saved values to look at."""
+
+    def __init__(self, function):
+        self._function = function
+
+    def __call__(self, *arguments):
+        return self._function(*arguments)
+
+    def __getattr__(self, name):
+        if name.startswith("__"):
+            raise AttributeError(name)
+        not_here(f"{name} of what vjp and linearize give")
+
+
 def vjp(function, *primals, has_aux=False, **options):
     if options:
         not_here("options of vjp")
@@ -196,7 +211,7 @@ def vjp(function, *primals, has_aux=False, **options):
         (slopes,) = found[1]([plait.Tensor() if each.dtype.kind in ("integer", "boolean") else each for each in given])
         return tuple(with_face(form, slopes))
 
-    value = forms.tree(found[0])
+    value, pull = forms.tree(found[0]), Linear(pull)
     return (value, pull, aux.tree(found[2])) if has_aux else (value, pull)
 
 
@@ -210,7 +225,7 @@ def linearize(function, *primals, has_aux=False):
     def along(*given):
         return forms.tree(push(tangents_of(list(given), form, leaves, "linearize")))
 
-    return forms.tree(value), along
+    return forms.tree(value), Linear(along)
 
 
 def linear_transpose(function, *primals, reduce_axes=()):
