@@ -14,7 +14,7 @@ fetch() {
   rm -rf "$folder"
   mkdir -p "$folder"
   local pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check)
-  "${pip[@]}" download --no-deps --no-build-isolation --no-binary autograd --dest "$folder" \
+  "${pip[@]}" download --no-deps --no-binary autograd --dest "$folder" \
     "$(grep '^autograd' "$requirements")"
   tar -C "$folder" -xzf "$folder"/autograd-*.tar.gz
   "${pip[@]}" install --no-deps --target "$folder/site" "$(grep '^absl' "$requirements")"

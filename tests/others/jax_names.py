@@ -182,6 +182,8 @@ class At:
             def __getattr__(_, name):
                 if name == "subtract":
                     return lambda value, **options: At(self._x)[key].add(-faced(tensor_of(value)), **options)
+                if name == "divide" and self._x.dtype.kind in "fc":
+                    return lambda value, **options: At(self._x)[key].multiply(1 / faced(tensor_of(value)), **options)
                 if name == "get":
                     return lambda **options: self._x[key] if not options else not_here("options of at[]")
                 if name not in names or not hasattr(place, names[name]):

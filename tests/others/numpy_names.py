@@ -89,7 +89,7 @@ MODULES = {"linalg": Face(np.linalg, LINALG), "fft": Face(np.fft, FFT), "testing
            "random": Draws(np.random)}
 MODULES["_core"] = Face(np._core, FUNCTIONS)
 NP = Face(np, FUNCTIONS | {"ndarray": Array})
-MODULES["_core"].__dict__["umath"] = Face(np._core.umath, FUNCTIONS)
+UMATH = MODULES["_core"].__dict__["umath"] = Face(np._core.umath, FUNCTIONS)
 
 
 def face_of(name, value):
@@ -103,7 +103,7 @@ def face_of(name, value):
     if value is np.random:
         return MODULES["random"]
     for module, face in ((np.linalg, MODULES["linalg"]), (np.fft, MODULES["fft"]), (np._core, MODULES["_core"]),
-                         (np._core.umath, NP)):
+                         (np._core.umath, UMATH)):
         if value is module:
             return face
     for real, functions in ((np.testing, TESTING), (np, FUNCTIONS), (np.linalg, LINALG), (np.fft, FFT)):

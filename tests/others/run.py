@@ -23,7 +23,7 @@ BUILD = ROOT / "build" / "outside"
 OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "outcomes", "-c", os.devnull, "--rootdir", str(ROOT), "-W", "ignore",
            "-o", "python_files=test_*.py *_test.py", "--tb=no", "--no-header"]
 
-NUMPY_CORE = ("indexing", "einsum", "numeric", "shape_base", "function_base", "item_selection")
+NUMPY_CORE = ("indexing", "einsum", "numeric", "umath", "shape_base", "function_base", "item_selection")
 NUMPY_LIB = ("function_base", "nanfunctions", "shape_base", "index_tricks", "arraysetops", "twodim_base", "ufunclike", "type_check",
              "arraypad", "stride_tricks")
 # Of test_multiarray what is not about memory, pickles, dtypes of records and the like.

@@ -148,7 +148,7 @@ ufunc(2, add=of_bools(plait.add, plait.logical_or), multiply=of_bools(plait.mult
       pow="power", bitwise_left_shift="left_shift", bitwise_right_shift="right_shift")
 ufunc(2, inexact, **alike("hypot", "copysign", "nextafter", "logaddexp", "logaddexp2", "heaviside", "float_power", "divide"),
       arctan2="atan2", atan2="atan2", true_divide="divide")
-ufunc(2, None, ldexp="ldexp", matmul="matmul", vecdot="vecdot")
+ufunc(2, None, matmul="matmul", vecdot="vecdot")
 
 
 def reduction(theirs, ours=None, prepare=None, takes_dtype=False):
@@ -938,15 +938,26 @@ def unravel_index(indices, shape, order="C"):
 
 
 @named()
-def modf(x, *rest):
+def modf(x, *rest, **options):
+    if rest or options:
+        not_here("several out=")
     x = inexact(tensor_of(x))
     return Array(plait.frac(x)), Array(plait.trunc(x))
 
 
 @named()
-def frexp(x, *rest):
+def frexp(x, *rest, **options):
+    if rest or options:
+        not_here("several out=")
     found = plait.frexp(inexact(tensor_of(x)))
     return Array(found[0]), Array(found[1])
+
+
+@named()
+def ldexp(x, exponent, out=None, **options):
+    if options:
+        not_here("where= or signature= of a ufunc")
+    return given(out, plait.ldexp(inexact(tensor_of(x)), tensor_of(exponent)))
 
 
 @named()

@@ -14,7 +14,7 @@ from face.values import Array, not_here, seen
 
 from . import transforms, trees
 
-MOST = 12  # of the products of parameters, drawn evenly
+MOST = 24  # of the products of parameters, drawn
 
 
 def seen_tree(tree):
@@ -111,8 +111,8 @@ def any_error(kind):
 def sample_product_testcases(*groups, **named):
     groups = [list(each) for each in groups] + [[{name: value} for value in values] for name, values in named.items()]
     products = [{name: value for part in parts for name, value in part.items()} for parts in itertools.product(*groups)]
-    step = max(1, len(products) // MOST)
-    return products[::step][:MOST]
+    chosen = np.random.RandomState(0).permutation(len(products))[:MOST]
+    return [products[i] for i in sorted(chosen)]
 
 
 def sample_product(*groups, **named):
