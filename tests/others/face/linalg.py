@@ -1,9 +1,9 @@
 """NumPy's linalg and fft by Plait's."""
 
-import numpy as np
 import plait
 
-from .functions import FUNCTIONS, axis_of, common, common_dtype, given, inexact
+from .functions import FUNCTIONS
+from .ufuncs import axis_of, common, common_dtype, given, inexact
 from .values import Array, faced, not_here, tensor_of
 
 LINALG, FFT = {}, {}

@@ -2,7 +2,6 @@
 and with errors of Plait's counting as any of JAX's."""
 
 import contextlib
-import functools
 import itertools
 import unittest
 import zlib
@@ -288,4 +287,3 @@ TESTING |= {name: Counting() for name in (
     "collect_lowered_jaxprs", "count_pjit_cpp_cache_miss", "count_device_put", "count_primitive_compiles",
     "count_jit_compilation_cache_miss", "count_device_put_fast_path_hit")}
 
-assert functools

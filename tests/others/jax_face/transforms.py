@@ -4,7 +4,7 @@ import functools
 import inspect
 
 import plait
-from face.values import Array, faced, not_here, tensor_of
+from face.values import faced, not_here, tensor_of
 
 from . import trees
 from .trees import Forms, spread, tensors, with_face
@@ -473,4 +473,3 @@ def spread_none(found, form, leaves):
     return [plait.zeros_like(like) if each is None else tangent(each, like) for each, like in zip(look(found, form), leaves)]
 
 
-assert Array

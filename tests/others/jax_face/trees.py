@@ -2,8 +2,7 @@
 
 import collections
 
-import plait
-from face.values import Array, faced, tensor_of
+from face.values import faced, tensor_of
 
 _registered = {}  # type: (to children and the rest, from them)
 
@@ -191,4 +190,3 @@ class Forms:
         return with_face(self.form, given)
 
 
-assert plait and Array
