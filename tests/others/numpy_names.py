@@ -106,6 +106,8 @@ def face_of(name, value):
                          (np._core.umath, UMATH)):
         if value is module:
             return face
+    if value is np.matmul or isinstance(value, np.ufunc):
+        return FUNCTIONS.get(value.__name__) or missing(value.__name__)
     for real, functions in ((np.testing, TESTING), (np, FUNCTIONS), (np.linalg, LINALG), (np.fft, FFT)):
         original = getattr(value, "__name__", name)
         if callable(value) and getattr(real, original, None) is value and not isinstance(value, type):
@@ -122,9 +124,24 @@ def face_of(name, value):
 LEFT_OUT = ("test_xerbla_override", "test_sort_degraded", "test_huge_vectordot", "test_zeros_big")
 
 
+def replaced(holder):
+    """What a module or a class of tests has taken out of NumPy, lists of it too."""
+    for name, value in list(vars(holder).items()):
+        if name.startswith("__"):
+            continue
+        if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+            new = type(value)(face_of("", each) if callable(each) else each for each in value)
+        else:
+            new = face_of(name, value)
+        if new is not value:
+            setattr(holder, name, new)
+
+
 def pytest_collection_modifyitems(items):
     items[:] = [item for item in items if item.originalname not in LEFT_OUT]
-    for module in {item.module for item in items}:
-        for name, value in list(vars(module).items()):
-            if not name.startswith("__"):
-                setattr(module, name, face_of(name, value))
+    for holder in {item.module for item in items} | {item.cls for item in items if item.cls is not None}:
+        replaced(holder)
+    for item in items:
+        if hasattr(item, "callspec"):
+            given = item.callspec.params
+            given.update({name: face_of(name, value) for name, value in given.items() if callable(value)})

@@ -44,6 +44,8 @@ def spread(name):
              correction=np._NoValue):
         if where is not np._NoValue or mean is not np._NoValue:
             not_here("where= or mean= of a reduction")
+        if correction is not np._NoValue and ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = ddof if correction is np._NoValue else correction
         return given(out, function(inexact(tensor_of(a, dtype)), axis_of(axis), ddof, bool(keepdims)))
 
