@@ -195,11 +195,16 @@ class At:
 
 
 def without_precision(function):
-    """Of products, which have one precision here."""
-    def call(*given, precision=None, preferred_element_type=None, **options):
+    """Of products, which have one precision here; and without options that say how something is computed."""
+    def call(*given, precision=None, preferred_element_type=None, numpy_resid=False, method=None, **options):
         return function(*given, **options)
 
     return call
+
+
+def cholesky(a, *, upper=False, symmetrize_input=True):
+    x = tensor_of(a)
+    return LINALG["cholesky"](faced((x + plait.conj(plait.matrix_transpose(x))) / 2) if symmetrize_input else a, upper=upper)
 
 
 def activation(name):
@@ -225,11 +230,12 @@ def make_modules():
     module("jax.tree_util", {f"tree_{name}": value for name, value in of_trees.items()} | {
         name: getattr(trees, name) for name in ("register_pytree_node", "register_pytree_node_class", "register_dataclass", "Partial")})
     own = {name: getattr(np, name) for name in NUMPYS_OWN if hasattr(np, name)}
-    numpy_names = {name: value for name, value in vars(np).items() if isinstance(value, type) or isinstance(value, (float, type(None)))}
+    numpy_names = {name: value for name, value in vars(np).items() if isinstance(value, float) or isinstance(value, type) and issubclass(value, (np.generic, np.dtype))}
     jnp = module("jax.numpy", numpy_names | own | FUNCTIONS | {
         name: without_precision(FUNCTIONS[name]) for name in ("dot", "matmul", "tensordot", "einsum", "inner", "vdot", "outer", "sum")} | {
         "array": array, "ndarray": Array, "newaxis": None, "bool_": np.bool_})
-    module("jax.numpy.linalg", LINALG)
+    module("jax.numpy.linalg", LINALG | {name: without_precision(LINALG[name]) for name in (
+        "matmul", "multi_dot", "tensordot", "vecdot", "lstsq", "slogdet")} | {"cholesky": cholesky})
     module("jax.numpy.fft", FFT)
     module("jax.lax", LAX)
     module("jax.lax.linalg", {})

@@ -24,8 +24,11 @@ def general(why):
 
 
 def short(suite, test):
-    """A test without what tells the cases of one function apart: brackets, or of absl's the number behind the name."""
-    return re.sub(r"\d+( \(.*\))?$" if suite == "jax" else r"\[.*\]$", "*", test)
+    """A test without what tells the cases of one function apart: brackets, or the numbers that absl puts into names."""
+    if suite != "jax":
+        return re.sub(r"\[.*\]$", "*", test)
+    file, _, name = re.sub(r" \(.*\)$", "*", test).partition("::")
+    return f"{file}::{re.sub('[0-9]+', '*', name)}"
 
 
 class Document:

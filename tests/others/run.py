@@ -31,7 +31,7 @@ NUMPY_ARRAY = ("ZeroRank", "ScalarIndexing", "Creation", "Bool", "Methods", "Bin
                "ArgmaxArgminCommon", "Argmax", "Argmin", "MinMax", "Newaxis", "Clip", "Compress", "Take", "Stats", "Vdot", "Dot",
                "Matmul", "MatmulOperator", "MatmulInplace", "Inner", "Repeat", "Conversion", "Where", "Arange")
 JAX_FILES = ("lax_control_flow_test", "custom_api_test", "api_test", "batching_test", "lax_numpy_indexing_test", "lax_numpy_einsum_test",
-             "lax_autodiff_test")
+             "lax_numpy_operators_test", "lax_autodiff_test", "linalg_test", "fft_test")
 
 
 def numpy_paths():

@@ -175,4 +175,12 @@ ufunc(2, add=of_bools(plait.add, plait.logical_or), multiply=of_bools(plait.mult
       pow="power", bitwise_left_shift="left_shift", bitwise_right_shift="right_shift")
 ufunc(2, inexact, **alike("hypot", "copysign", "nextafter", "logaddexp", "logaddexp2", "heaviside", "float_power", "divide"),
       arctan2="atan2", atan2="atan2", true_divide="divide")
-ufunc(2, None, matmul="matmul", vecdot="vecdot")
+ufunc(2, None, matmul="matmul")
+
+
+@named()
+def vecdot(x1, x2, /, out=None, *, axis=-1, **options):
+    if set(options) - {"dtype"}:
+        not_here("where= or signature= of a ufunc")
+    a, b = common(tensor_of(x1, options.get("dtype")), tensor_of(x2, options.get("dtype")))
+    return given(out, plait.vecdot(a, b, axis))

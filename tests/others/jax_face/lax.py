@@ -285,6 +285,7 @@ LAX = {
     "cumprod": lambda x, axis=0, reverse=False: faced(plait.cumprod(tensor_of(x), axis, reverse)),
     "sort": lambda x, dimension=-1, **options: FUNCTIONS["sort"](x, dimension),
     "top_k": lambda x, k: tuple(faced(tuple(plait.topk(tensor_of(x), k)))),
+    "broadcast_shapes": FUNCTIONS["broadcast_shapes"],
     "integer_pow": lambda x, y: FUNCTIONS["power"](x, y),
 }
 LAX |= elementwise("exp", "exp2", "expm1", "log", "log1p", "sqrt", "sin", "cos", "tan", "sinh", "cosh", "tanh", "asin", "acos", "atan",
