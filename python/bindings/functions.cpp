@@ -6,6 +6,7 @@
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/matrix_parts.h"
+#include "plait/ops/operand.h"
 #include "plait/ops/pad.h"
 #include "plait/ops/rearrange.h"
 #include "plait/ops/reduce.h"
@@ -371,7 +372,10 @@ Tensor linspace_of(const Scalar& start, const Scalar& stop, int64_t num, Into dt
     if (endpoint) return linspace(from, to, num, DType::f64);
     return slice(linspace(from, to, num + 1, DType::f64), 0, {.stop = num});
   };
-  const std::complex<double> from = start.element().number, to = stop.element().number;
+  const auto number = [&](const Scalar& end) {
+    return end.kind() == ScalarKind::complex ? end.element().number : number_of(end);
+  };
+  const std::complex<double> from = number(start), to = number(stop);
   const Tensor real = part(from.real(), to.real());
   if (!is_complex) return astype(real, result);
   return astype(make_complex(real, part(from.imag(), to.imag())), result);

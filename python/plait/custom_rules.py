@@ -5,7 +5,7 @@ import inspect
 
 from . import _core, errors
 from .interop import asarray
-from .transforms import _place, _tangents, _tensors, _with_tensors
+from .transforms import _chosen, _tangents, _tensors, _with_tensors
 
 _LEAF = _core.zeros(())  # in the place of a tensor where only the structure matters
 
@@ -28,7 +28,7 @@ class _Custom:
             if bound.kwargs:
                 raise errors.TypeError(f"{self.__name__}: {', '.join(bound.kwargs)} can be given by keyword only, and a function with "
                                        "a rule of its own takes arguments by their places")
-        fixed = {_place(i, len(arguments), "custom rule"): None for i in self._fixed}
+        fixed = dict.fromkeys(_chosen("custom rule", self._fixed, len(arguments))[0])
         for i in fixed:
             fixed[i] = arguments[i]
         arguments = _with_tensors(each for i, each in enumerate(arguments) if i not in fixed)

@@ -143,7 +143,7 @@ def linear_transpose(function, *arguments):
     return pull
 
 
-def _tangents(primals, tangents):
+def _tangents(primals, tangents, given="jvp: the tangents", wanted=""):
     """For each leaf of the primals its tangent; None may stand for a whole subtree."""
     if tangents is None:
         return [None for _ in flatten(primals)[0]]
