@@ -47,6 +47,7 @@ Location location_in_python() {
 // With the line of Python where the library knows none.
 void raise(Error error) {
   if (!error.location().known()) error.set_location(location_in_python());
+  error.set_hint(hint_in_python(error.hint()));
   const nb::object type =
       nb::module_::import_("plait.errors").attr(std::string(name_of(error.kind())).c_str());
   nb::object exception = type(error.what());

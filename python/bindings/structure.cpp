@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -15,6 +16,21 @@ struct TreeClasses {
   PyTypeObject *leaf = nullptr, *record = nullptr, *module = nullptr;
 };
 TreeClasses tree_classes;
+
+// Classes of users, and how an instance is taken apart and made: without functions, as a Module is.
+struct Registered {
+  nb::object flatten, unflatten;
+};
+using Registry = std::unordered_map<PyTypeObject*, Registered>;
+Registry& registry() {
+  static auto& classes = *new Registry;
+  return classes;
+}
+const Registered* registered_as(PyTypeObject* type) {
+  if (registry().empty()) return nullptr;
+  const auto found = registry().find(type);
+  return found == registry().end() ? nullptr : &found->second;
+}
 
 // Trees may be deeper than the stack, or without end where a list is in itself.
 class DeepCall {
@@ -53,12 +69,15 @@ bool is_size(PyObject* value) {
 bool is_number(PyObject* value) {
   const PyTypeObject* type = Py_TYPE(value);
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
-         type == &PyComplex_Type;
+         type == &PyComplex_Type || is_element_count(value);
 }
 
 Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   using Kind = Structure::Kind;
   if (is_tensor(value)) return Kind::leaf;
+  if (const Registered* as = registered_as(Py_TYPE(value))) {
+    return as->flatten.is_none() ? Kind::module : Kind::registered;
+  }
   if (PyDict_Check(value)) return Kind::dict;
   if (PyList_Check(value) || PyTuple_CheckExact(value)) return Kind::sequence;
   if (is_number(value)) return numbers_are_leaves ? Kind::leaf : Kind::constant;
@@ -115,6 +134,29 @@ void add_fields(nb::handle dataclass, Children& children) {
   children.names = nb::tuple(names);
 }
 
+// flatten(value) gives (children, static): children in a list or a tuple, or in a dict by name.
+void add_flattened(nb::handle value, Children& children) {
+  const nb::object flat = registered_as(Py_TYPE(value.ptr()))->flatten(value);
+  if (!nb::isinstance<nb::tuple>(flat) || nb::len(flat) != 2) {
+    throw TypeError("tree.register: flatten of {} gives {}, expected (children, static)",
+                    class_name_of(value), nb::repr(flat).c_str());
+  }
+  children.values.push_back(flat[nb::int_(1)]);
+  const nb::object parts = flat[nb::int_(0)];
+  if (PyDict_Check(parts.ptr()) != 0) {
+    Children named;
+    add_entries(parts.ptr(), named);
+    children.names = nb::make_tuple("static") + named.names;
+    children.values.insert(children.values.end(), named.values.begin(), named.values.end());
+    return;
+  }
+  if (!is_sequence(parts)) {
+    throw TypeError("tree.register: flatten of {} gives {} as children, expected a list or a dict",
+                    class_name_of(value), class_name_of(parts));
+  }
+  for (const nb::handle each : parts) children.values.push_back(nb::borrow(each));
+}
+
 nb::object dict_of(nb::handle object) {
   return checked(PyObject_GenericGetDict(object.ptr(), nullptr));
 }
@@ -133,6 +175,8 @@ Children children_of(nb::handle value, Structure::Kind kind) {
     add_entries(value.ptr(), children);
   } else if (kind == Kind::module) {
     add_entries(dict_of(value).ptr(), children);
+  } else if (kind == Kind::registered) {
+    add_flattened(value, children);
   } else if (kind == Kind::record) {
     children.names = nb::make_tuple("record");
     children.values.push_back(value.attr("_tensor"));
@@ -174,6 +218,19 @@ nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects
   return made;
 }
 
+// unflatten(static, children), with children as flatten gave them: a tuple, or a dict.
+nb::object new_registered(nb::handle type, const nb::object& names, const Objects& children) {
+  const Registered* as = registered_as(reinterpret_cast<PyTypeObject*>(type.ptr()));
+  if (!names.is_valid()) {
+    nb::list parts;
+    for (size_t i = 1; i < children.size(); ++i) parts.append(children[i]);
+    return as->unflatten(children[0], nb::tuple(parts));
+  }
+  nb::dict parts;
+  for (size_t i = 1; i < children.size(); ++i) parts[nb::object(names[i])] = children[i];
+  return as->unflatten(children[0], parts);
+}
+
 nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::object& names,
                     const Objects& children) {
   using Kind = Structure::Kind;
@@ -198,6 +255,7 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
     return made;
   }
   if (kind == Kind::dataclass) return new_dataclass(type, names, children);
+  if (kind == Kind::registered) return new_registered(type, names, children);
   if (kind == Kind::record) return type.attr("_of")(children[0]);
   nb::object tuple = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -223,17 +281,27 @@ void Structure::add(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
     leaves.push_back(nb::borrow(tree));
     return;
   }
-  nodes_.back().type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
   if (kind == Kind::constant) {
-    nodes_.back().constant = nb::borrow(tree);
-    if (PySet_Check(tree.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(tree.ptr()));
-    return;
+    nodes_.pop_back();
+    return add_constant(tree);
   }
+  nodes_.back().type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
   const DeepCall deeper;
   const Children children = children_of(tree, kind);
   nodes_.back().count = children.values.size();
   nodes_.back().names = children.names;
-  for (const nb::object& child : children.values) add(child, leaves, numbers_are_leaves);
+  size_t next = 0;
+  if (kind == Kind::registered) add_constant(children.values[next++]);
+  for (; next < children.values.size(); ++next) {
+    add(children.values[next], leaves, numbers_are_leaves);
+  }
+}
+
+void Structure::add_constant(nb::handle value) {
+  nodes_.push_back({.kind = Kind::constant,
+                    .type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr()))),
+                    .constant = nb::borrow(value)});
+  if (PySet_Check(value.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(value.ptr()));
 }
 
 // ---- Another tree of this structure.
@@ -292,6 +360,16 @@ bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
     return PyDict_GET_SIZE(dict.ptr()) == count;
   }
   if (node.kind == Kind::record) return finds(next, nb::object(tree.attr("_tensor")), leaves);
+  if (node.kind == Kind::registered) {
+    const Children children = children_of(tree, node.kind);
+    if (children.values.size() != node.count ||
+        children.names.is_valid() != node.names.is_valid() ||
+        (node.names.is_valid() && !are_equal(children.names, node.names))) {
+      return false;
+    }
+    return std::ranges::all_of(children.values,
+                               [&](const nb::object& each) { return finds(next, each, leaves); });
+  }
   for (Py_ssize_t i = 0; i < count; ++i) {
     const nb::object child =
         checked(PyObject_GetAttr(value, PyTuple_GET_ITEM(node.names.ptr(), i)));
@@ -361,6 +439,7 @@ class Structure::Walk {
 
  private:
   static std::string name_of(const Node& node, size_t i) {
+    if (node.kind == Kind::registered && !node.names.is_valid()) return std::to_string(i - 1);
     return node.names.is_valid() ? nb::str(nb::object(node.names[i])).c_str() : std::to_string(i);
   }
 
@@ -491,7 +570,7 @@ nb::object list_children(nb::handle value) {
   if (kind == Kind::leaf || kind == Kind::constant) return nb::none();
   const Children children = children_of(value, kind);
   nb::list all;
-  for (size_t i = 0; i < children.values.size(); ++i) {
+  for (size_t i = kind == Kind::registered ? 1 : 0; i < children.values.size(); ++i) {
     const nb::object name = children.names.is_valid() ? nb::object(children.names[i]) : nb::int_(i);
     all.append(nb::make_tuple(name, children.values[i]));
   }
@@ -540,6 +619,13 @@ void bind_structure(nb::module_& module) {
       },
       nb::arg("tree").none(), nb::arg("numbers") = false);
   module.def("_children", &list_children, nb::arg("value").none());
+  module.def(
+      "_register_class",
+      [](nb::handle cls, nb::object flatten, nb::object unflatten) {
+        registry()[reinterpret_cast<PyTypeObject*>(cls.inc_ref().ptr())] = {std::move(flatten),
+                                                                            std::move(unflatten)};
+      },
+      nb::arg("cls"), nb::arg("flatten").none(), nb::arg("unflatten").none());
   // The classes whose values are nodes of one tensor ("record") or of their attributes ("module"),
   // or leaves.
   module.def("_declare_in_trees", [](const std::string& what, nb::handle cls) {
