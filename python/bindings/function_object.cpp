@@ -66,7 +66,7 @@ size_t place_of(const Parameters& parameters, PyObject* name) {
 }
 
 // A size, in a place where no truth value and no tensor is one.
-bool is_size(nb::handle given) {
+bool is_one_size(nb::handle given) {
   if (PyLong_Check(given.ptr())) return PyBool_Check(given.ptr()) == 0;
   return nb::isinstance<Dim>(given) ||
          (PyIndex_Check(given.ptr()) != 0 && !nb::hasattr(given, "__array_interface__"));
@@ -83,7 +83,7 @@ bool is_nothing(const Overload& overload, PyObject* name, nb::handle value) {
 size_t count_of_spread(const Overload& overload, const CallOfPython& call) {
   if (!overload.spread || call.by_place < *overload.spread + 2) return 1;
   size_t end = *overload.spread;
-  while (end < call.by_place && is_size(call.given[end])) ++end;
+  while (end < call.by_place && is_one_size(call.given[end])) ++end;
   return std::max<size_t>(end - *overload.spread, 1);
 }
 
