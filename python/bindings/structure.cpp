@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <array>
-#include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
+
+#include "python/bindings/registered_classes.h"
 
 namespace plait::python {
 namespace {
@@ -16,21 +17,6 @@ struct TreeClasses {
   PyTypeObject *leaf = nullptr, *record = nullptr, *module = nullptr;
 };
 TreeClasses tree_classes;
-
-// Classes of users, and how an instance is taken apart and made: without functions, as a Module is.
-struct Registered {
-  nb::object flatten, unflatten;
-};
-using Registry = std::unordered_map<PyTypeObject*, Registered>;
-Registry& registry() {
-  static auto& classes = *new Registry;
-  return classes;
-}
-const Registered* registered_as(PyTypeObject* type) {
-  if (registry().empty()) return nullptr;
-  const auto found = registry().find(type);
-  return found == registry().end() ? nullptr : &found->second;
-}
 
 // Trees may be deeper than the stack, or without end where a list is in itself.
 class DeepCall {
@@ -76,7 +62,7 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   using Kind = Structure::Kind;
   if (is_tensor(value)) return Kind::leaf;
   if (const Registered* as = registered_as(Py_TYPE(value))) {
-    return as->flatten.is_none() ? Kind::module : Kind::registered;
+    return as->by_attributes() ? Kind::module : Kind::registered;
   }
   if (PyDict_Check(value)) return Kind::dict;
   if (PyList_Check(value) || PyTuple_CheckExact(value)) return Kind::sequence;
@@ -134,27 +120,19 @@ void add_fields(nb::handle dataclass, Children& children) {
   children.names = nb::tuple(names);
 }
 
-// flatten(value) gives (children, static): children in a list or a tuple, or in a dict by name.
+// What is static, then the children.
 void add_flattened(nb::handle value, Children& children) {
-  const nb::object flat = registered_as(Py_TYPE(value.ptr()))->flatten(value);
-  if (!nb::isinstance<nb::tuple>(flat) || nb::len(flat) != 2) {
-    throw TypeError("tree.register: flatten of {} gives {}, expected (children, static)",
-                    class_name_of(value), nb::repr(flat).c_str());
-  }
-  children.values.push_back(flat[nb::int_(1)]);
-  const nb::object parts = flat[nb::int_(0)];
-  if (PyDict_Check(parts.ptr()) != 0) {
-    Children named;
-    add_entries(parts.ptr(), named);
-    children.names = nb::make_tuple("static") + named.names;
-    children.values.insert(children.values.end(), named.values.begin(), named.values.end());
+  const nb::tuple flat = registered_as(Py_TYPE(value.ptr()))->flattened(value);
+  children.values.push_back(flat[1]);
+  const nb::object parts = flat[0];
+  if (PyDict_Check(parts.ptr()) == 0) {
+    for (const nb::handle each : parts) children.values.push_back(nb::borrow(each));
     return;
   }
-  if (!is_sequence(parts)) {
-    throw TypeError("tree.register: flatten of {} gives {} as children, expected a list or a dict",
-                    class_name_of(value), class_name_of(parts));
-  }
-  for (const nb::handle each : parts) children.values.push_back(nb::borrow(each));
+  Children named;
+  add_entries(parts.ptr(), named);
+  children.names = nb::make_tuple("static") + named.names;
+  children.values.insert(children.values.end(), named.values.begin(), named.values.end());
 }
 
 nb::object dict_of(nb::handle object) {
@@ -218,17 +196,12 @@ nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects
   return made;
 }
 
-// unflatten(static, children), with children as flatten gave them: a tuple, or a dict.
 nb::object new_registered(nb::handle type, const nb::object& names, const Objects& children) {
+  nb::object own;  // without that of what is static
+  if (names.is_valid())
+    own = checked(PyTuple_GetSlice(names.ptr(), 1, PyTuple_GET_SIZE(names.ptr())));
   const Registered* as = registered_as(reinterpret_cast<PyTypeObject*>(type.ptr()));
-  if (!names.is_valid()) {
-    nb::list parts;
-    for (size_t i = 1; i < children.size(); ++i) parts.append(children[i]);
-    return as->unflatten(children[0], nb::tuple(parts));
-  }
-  nb::dict parts;
-  for (size_t i = 1; i < children.size(); ++i) parts[nb::object(names[i])] = children[i];
-  return as->unflatten(children[0], parts);
+  return as->made(children[0], own, std::span(children).subspan(1));
 }
 
 nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::object& names,
@@ -619,13 +592,7 @@ void bind_structure(nb::module_& module) {
       },
       nb::arg("tree").none(), nb::arg("numbers") = false);
   module.def("_children", &list_children, nb::arg("value").none());
-  module.def(
-      "_register_class",
-      [](nb::handle cls, nb::object flatten, nb::object unflatten) {
-        registry()[reinterpret_cast<PyTypeObject*>(cls.inc_ref().ptr())] = {std::move(flatten),
-                                                                            std::move(unflatten)};
-      },
-      nb::arg("cls"), nb::arg("flatten").none(), nb::arg("unflatten").none());
+  bind_registered_classes(module);
   // The classes whose values are nodes of one tensor ("record") or of their attributes ("module"),
   // or leaves.
   module.def("_declare_in_trees", [](const std::string& what, nb::handle cls) {
