@@ -33,6 +33,7 @@
 #include "plait/core/transformed.h"
 #include "plait/core/tree.h"
 #include "plait/core/tree_key.h"
+#include "plait/core/version.h"
 #include "plait/cpu/convolution.h"
 #include "plait/cpu/cpu_level.h"
 #include "plait/cpu/elementwise.h"

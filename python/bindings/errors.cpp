@@ -51,6 +51,7 @@ nb::object class_of(ErrorKind kind) {
 // With the line of Python where the library knows none.
 void raise(Error error) {
   if (!error.location().known()) error.set_location(location_in_python());
+  error.set_hint(hint_in_python(error.hint()));
   const nb::object type = class_of(error.kind());
   nb::object exception = type(error.what());
   exception.attr("message") = error.message();

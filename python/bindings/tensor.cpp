@@ -220,10 +220,18 @@ void bind_tensor(nb::module_& module) {
       module, "Tensor",
       "An array of numbers of one dtype. Nothing changes the numbers: x[i] = y gives "
       "this object others, and what was made of it before keeps its own.");
-  tensor.def_prop_ro("dtype", [](const Tensor& x) { return PythonDType{x.dtype()}; })
+  tensor
+      .def("__init__",
+           [](Tensor*, const nb::args&, const nb::kwargs&) {
+             throw TypeError("plait.Tensor is made by no call of its own")
+                 .hint(
+                     "plait.tensor([1.0, 2.0]) makes one of numbers, plait.zeros((2, 3)) of a "
+                     "shape");
+           })
+      .def_prop_ro("dtype", [](const Tensor& x) { return PythonDType{x.dtype()}; })
       .def_prop_ro("shape", [](const Tensor& x) { return to_python(x.shape()); })
       .def_prop_ro("ndim", [](const Tensor& x) { return x.rank(); })
-      .def_prop_ro("size", [](const Tensor& x) { return to_python(x.shape().element_count()); })
+      .def_prop_ro("size", &element_count_of)
       .def_prop_ro("is_traced", [](const Tensor& x) { return x.is_traced(); })
       .def_prop_ro("is_contiguous", [](const Tensor& x) { return x.array().is_contiguous(); })
       .def("item", item_for_host,
@@ -256,6 +264,14 @@ void bind_tensor(nb::module_& module) {
              return to_python(x.shape(0));
            })
       .def("__hash__", [](nb::handle x) { return reinterpret_cast<intptr_t>(x.ptr()) >> 4; })
+      .def(
+          "requires_grad_",
+          [](nb::handle self) {
+            Tensor& x = *nb::inst_ptr<Tensor>(self);
+            x = x.requires_grad();
+            return nb::borrow(self);
+          },
+          "This object as the beginning of what a tape follows.")
       .def("_share", [](const Tensor& x) { return Tensor(x); })
       .def("_copied",
            [](const Tensor& x) { return computed([&] { return Tensor(x.array().copy()); }); })

@@ -1,5 +1,6 @@
 """Plait: a deep-learning framework whose tensors, transforms and compiler share one IR."""
 
+import builtins as _builtins
 import os as _os
 
 
@@ -57,6 +58,7 @@ from .control import (  # noqa: E402,F401
 from .custom_rules import custom_jvp, custom_vjp  # noqa: E402,F401
 from .denormals import flush_denormals  # noqa: E402,F401
 from .dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
+from . import methods as _methods  # noqa: E402,F401
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from .jitting import Dynamic, JitStats, jit, stats  # noqa: E402,F401
 from .module import Module  # noqa: E402,F401
@@ -76,7 +78,18 @@ from .devices import Device  # noqa: E402,F401
 from .names import of_module as _of_module  # noqa: E402
 from .boundaries import guard as _guard  # noqa: E402
 
+from ._core import __version__  # noqa: E402,F401
+
 __getattr__ = _of_module(__name__)
 for _each in (globals(), vars(nn), vars(optim)):
     _guard(_each)
 del _each
+
+# What users call by name. `from plait import *` takes all of it but what Python's own names would be lost to: max, sum and others.
+_MODULES = {"fft", "linalg", "nn", "optim", "random", "tree"}
+_PUBLIC = sorted(name for name, value in globals().items() if not name.startswith("_") and (name in _MODULES or type(value) is not type(_os)))
+__all__ = [name for name in _PUBLIC if not hasattr(_builtins, name)]
+
+
+def __dir__():
+    return [*_PUBLIC, "__version__"]

@@ -150,28 +150,9 @@ def _deepcopy(tensor, memo):
     return _own(tensor)
 
 
-def _astype(tensor, dtype):
-    """The elements as another dtype has them."""
-    return _core.astype(tensor, dtype)
-
-
-def _reshape(tensor, *shape):
-    """The elements in another shape, given as sizes or as one sequence of them; one may be -1."""
-    return _core.reshape(tensor, shape[0] if len(shape) == 1 else shape)
-
-
-def _transposed(tensor):
-    """With its dimensions in reverse order."""
-    return _core.permute_dims(tensor, tuple(range(tensor.ndim))[::-1])
-
-
 Tensor.numpy = to_numpy
 Tensor.__reduce_ex__ = _reduce
 Tensor.__copy__ = Tensor._share
 Tensor.__deepcopy__ = _deepcopy
 _core.DType.__reduce__ = lambda dtype: (_core.DType, (dtype.name,))
 Tensor.__array__ = _array
-Tensor.astype = _astype
-Tensor.reshape = _reshape
-Tensor.T = property(_transposed)
-Tensor.mT = property(lambda tensor: _core.matrix_transpose(tensor), doc="Each matrix, of the last two dimensions, transposed.")
