@@ -13,14 +13,20 @@ void expect_axis(const ir::Inference& in, int64_t axis, size_t operand) {
 }
 
 void expect_some(std::string_view function, const Tensor& x, Dim size) {
-  bool is_none = size.is_number() && size.number() < 1;
-  if (Trace* const trace = Trace::current(); trace != nullptr && !size.is_number()) {
-    SizeContext& sizes = trace->sizes();
-    is_none = sizes.actual(size) == 0;
-    if (!is_none && sizes.facts().prove(size >= Dim(1)) != true) sizes.assume(size >= Dim(1));
-  }
-  if (!is_none) return;
+  if (is_granted(size >= Dim(1))) return;
   throw ShapeError("{}: a size of 0 in {}", function, x.type().text()).at(Location::of_caller());
+}
+
+bool is_granted(const SizeFact& fact) {
+  Trace* const trace = Trace::current();
+  if (trace == nullptr) return fact.evaluate({});
+  SizeContext& sizes = trace->sizes();
+  const auto left = sizes.actual(fact.left), right = sizes.actual(fact.right);
+  const bool is_known = left.has_value() && right.has_value();
+  if (is_known && !SizeFact{*left, fact.relation, *right}.evaluate({})) return false;
+  const std::optional<bool> proved = sizes.facts().prove(fact);
+  if (!proved) sizes.assume(fact);
+  return proved.value_or(true);
 }
 
 int64_t normal_axis(int64_t axis, size_t rank) { return static_cast<int64_t>(axis_of(axis, rank)); }

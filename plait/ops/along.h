@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/size_facts.h"
 #include "plait/ir/inference.h"
 #include "plait/tensor/apply.h"
 
@@ -19,6 +20,8 @@ void expect_axis(const ir::Inference& in, int64_t axis, size_t operand = 0);
 // Refuses a size of 0, for a function that needs some elements. A trace takes it for granted that a
 // size is none.
 void expect_some(std::string_view function, const Tensor& x, Dim size);
+// Whether a fact about sizes holds. Where it cannot be told a trace takes it for granted.
+bool is_granted(const SizeFact& fact);
 // The axis from the beginning, where it may count from the end.
 int64_t normal_axis(int64_t axis, size_t rank);
 

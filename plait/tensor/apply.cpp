@@ -291,6 +291,7 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   for (const RowOperand& operand : operands) {
     const DType wanted = &operand == operands.data() ? first.value_or(dtype) : dtype;
     if (operand.tensor == nullptr) {
+      if (!fits(*operand.number, wanted)) return {};
       rows.add(operand.number->element());
     } else if (operand.tensor->derivation() || !rows.add(operand.tensor->array(), wanted)) {
       return {};
@@ -326,6 +327,15 @@ Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> ope
     x = Tensor(std::move(arrays[place]));
     throw;
   }
+}
+
+bool fits(const Scalar& scalar, DType dtype) {
+  const bool is_limited = is_integer(dtype) && dtype != DType::i64;
+  if (!is_limited || scalar.kind() != ScalarKind::integer || scalar.is_symbolic()) return true;
+  const auto value = static_cast<int64_t>(scalar.element().integer);
+  if (!is_signed(dtype) && value < 0) return false;
+  const int64_t bits = 8 * size_of(dtype) - (is_signed(dtype) ? 1 : 0);
+  return bits >= 63 || (value >> bits) == (value < 0 ? -1 : 0);
 }
 
 Tensor scalar_tensor(const Scalar& value, DType dtype) {

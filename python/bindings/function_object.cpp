@@ -23,6 +23,7 @@ struct FunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::vector<Overload>* overloads;
   PyObject* module;
+  PyObject* weak_references;
 };
 
 FunctionObject& function_of(PyObject* self) { return *reinterpret_cast<FunctionObject*>(self); }
@@ -225,6 +226,7 @@ PyObject* reduce(PyObject* self, PyObject*) { return getter<name_of_function>(se
 
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
+  if (function_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
   delete function_of(self).overloads;
   Py_DECREF(function_of(self).module);
   type->tp_free(self);
@@ -234,6 +236,8 @@ void deallocate(PyObject* self) {
 PyTypeObject* make_type() {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weak_references), READONLY,
+       nullptr},
       {}};
   static PyGetSetDef properties[] = {
       {"__name__", getter<name_of_function>, nullptr, nullptr, nullptr},
@@ -302,6 +306,7 @@ void add_overload(nb::module_& module, Overload overload) {
   made->overloads = new std::vector<Overload>{};
   made->overloads->push_back(std::move(overload));
   made->module = public_module_of(module).release().ptr();
+  made->weak_references = nullptr;
   module.attr(name) = nb::steal(reinterpret_cast<PyObject*>(made));
 }
 

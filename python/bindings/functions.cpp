@@ -363,8 +363,13 @@ Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const S
   if (is_integer(counted.dtype())) return astype(counted, *dtype);
   return astype(iota(counted.shape(0), DType::f64) * step + first, *dtype);
 }
-Tensor linspace_of(const Scalar& start, const Scalar& stop, int64_t num, Into dtype, bool endpoint,
-                   Device) {
+Tensor linspace_of(O first, O last, int64_t num, Into dtype, bool endpoint, Device) {
+  if (first.is_tensor() || last.is_tensor()) {
+    const Tensor numbers = linspace(first.as(common_dtype(first, last)),
+                                    last.as(common_dtype(first, last)), num, endpoint);
+    return dtype ? astype(numbers, *dtype) : numbers;
+  }
+  const Scalar &start = first.scalar(), &stop = last.scalar();
   const bool is_complex = start.kind() == ScalarKind::complex || stop.kind() == ScalarKind::complex;
   const DType result = dtype.value_or(is_complex ? DType::c64 : DType::f32);
   const auto part = [&](double from, double to) {
@@ -414,8 +419,10 @@ void bind_creation(nb::module_& m) {
         "start, start + step, ... before stop; from 0 to a lone number. Whole numbers give i64, "
         "others f32 unless told."}},
       arg("start"), arg("stop") = nb::none(), arg("step") = 1, dtype, device);
-  add_functions<Tensor(const Scalar&, const Scalar&, int64_t, Into, bool, Device)>(
-      m, {{"linspace", linspace_of, "`num` numbers in equal steps, both ends among them."}},
+  add_functions<Tensor(O, O, int64_t, Into, bool, Device)>(
+      m,
+      {{"linspace", linspace_of,
+        "`num` numbers in equal steps, both ends among them; tensors of ends give rows."}},
       arg("start"), arg("stop"), arg("num"), dtype, arg("endpoint") = true, device);
   add_functions<Tensor(double, double, int64_t, double, DType)>(
       m, {{"logspace", logspace, "`num` powers of the base, with exponents in equal steps."}},

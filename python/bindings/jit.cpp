@@ -14,6 +14,7 @@
 
 #include "plait/tensor/trace.h"
 
+#include "python/bindings/handed.h"
 #include "python/bindings/structure.h"
 
 namespace plait::python {
@@ -79,6 +80,14 @@ JitMode mode_from(const std::string& name) {
       .hint("the modes are default, fast_compile and max_autotune");
 }
 
+// With which leaves are one tensor: a function that is given one twice sees that.
+nb::object with_firsts(nb::object key, const std::vector<size_t>& firsts) {
+  if (firsts.empty()) return key;
+  nb::list places;
+  for (const size_t first : firsts) places.append(first);
+  return nb::make_tuple(key, nb::tuple(places));
+}
+
 // ---- Calls that look like an earlier one.
 
 // Where a function finds a value outside of its arguments: in a cell, a dict or a tuple.
@@ -101,7 +110,7 @@ class KnownCall {
   // (holder, key, whether it is to be the same object) what is looked at there.
   KnownCall(nb::handle arguments, const nb::dict& named, nb::handle functions, nb::handle places,
             nb::object key, std::vector<size_t> donated)
-      : tree_key_(tree_key_of(std::move(key))), donated_(std::move(donated)) {
+      : donated_(std::move(donated)) {
     Objects leaves;
     for (const nb::handle each : arguments) arguments_.emplace_back(each, leaves);
     for (const auto& [name, value] : named) {
@@ -120,6 +129,8 @@ class KnownCall {
         found.structure.emplace(value, leaves);
       }
     }
+    firsts_ = firsts_of(leaves);
+    tree_key_ = tree_key_of(with_firsts(std::move(key), firsts_));
   }
 
   const TreeKey& tree_key() const { return tree_key_; }
@@ -147,11 +158,12 @@ class KnownCall {
         return false;
       }
     }
-    return std::ranges::all_of(places_, [&](const Found& found) {
+    const bool are_found = std::ranges::all_of(places_, [&](const Found& found) {
       const nb::object value = found.place.value();
       if (!found.structure) return value.is(found.same);
       return value.is_valid() && found.structure->finds_leaves(value, leaves);
     });
+    return are_found && firsts_of(leaves) == firsts_;
   }
 
   int visit(visitproc visit, void* arg) const {
@@ -196,7 +208,7 @@ class KnownCall {
   }
 
   TreeKey tree_key_;
-  std::vector<size_t> donated_;
+  std::vector<size_t> donated_, firsts_;
   std::vector<Structure> arguments_;
   std::vector<std::pair<nb::object, Structure>> named_;
   std::vector<std::pair<nb::object, MadeOf>> functions_;
@@ -248,12 +260,22 @@ class Jit {
       }
       return paths;
     };
+    const std::vector<size_t> firsts = firsts_of(leaves);
     const auto host = [&](std::span<const Tensor> arguments, std::any& structure) {
       const nb::gil_scoped_acquire locked;
+      Handed handed("a jitted function");
+      Objects made;
+      for (size_t i = 0; i < arguments.size(); ++i) {
+        const bool is_first = firsts.empty() || firsts[i] == i;
+        made.push_back(is_first ? handed.add(arguments[i]) : made[firsts[i]]);
+      }
+      nb::list list;
+      for (const nb::object& each : made) list.append(each);
       try {
-        const nb::object result =
-            call.attr("host")(to_python({arguments.begin(), arguments.end()}));
-        structure = held(result[1]);
+        const nb::object result = call.attr("host")(list);
+        Objects results;
+        for (const nb::handle each : nb::object(result[0])) results.push_back(nb::borrow(each));
+        structure = Results{held(result[1]), firsts_of(results)};
         return tensors_from(nb::object(result[0]));
       } catch (const nb::python_error& error) {
         rethrow_passing(error);
@@ -269,10 +291,13 @@ class Jit {
     const jits::Outcome outcome =
         computed([&] { return cache_({key, JitArguments(given, to_take), names, host, let_go}); });
     if (Trace::current() == nullptr) let_go();
-    const auto& structure = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result);
+    const auto& [structure, one] = std::any_cast<const Results&>(*outcome.result);
     Objects results;
     results.reserve(outcome.leaves.size());
-    for (const Tensor& leaf : outcome.leaves) results.push_back(to_python(leaf));
+    for (size_t i = 0; i < outcome.leaves.size(); ++i) {
+      const bool is_first = one.empty() || one[i] == i;
+      results.push_back(is_first ? to_python(outcome.leaves[i]) : results[one[i]]);
+    }
     return nb::inst_ptr<Structure>(structure.get())->unflatten(results);
   }
 
@@ -291,6 +316,11 @@ class Jit {
 
  private:
   static constexpr size_t kMostKnown = 8;
+  // A tree without its leaves, and of each of those the first that is the same tensor.
+  struct Results {
+    std::shared_ptr<PyObject> structure;
+    std::vector<size_t> firsts;
+  };
 
   jits::Cache cache_;
   std::vector<std::shared_ptr<const KnownCall>> known_;  // the latest called first
@@ -337,7 +367,8 @@ void bind_jit(nb::module_& module) {
               const std::vector<size_t>& donated) {
              Objects leaves;
              for (const nb::handle leaf : given) leaves.push_back(nb::borrow(leaf));
-             return jit.run(tree_key_of(std::move(key)), leaves, call, donated);
+             const TreeKey all = tree_key_of(with_firsts(std::move(key), firsts_of(leaves)));
+             return jit.run(all, leaves, call, donated);
            })
       .def("remember",
            [](Jit& jit, nb::handle arguments, const nb::dict& named, nb::handle functions,

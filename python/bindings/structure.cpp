@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
+#include <string_view>
+#include <unordered_map>
 
 #include <fmt/format.h>
 
@@ -51,6 +54,22 @@ bool is_number(PyObject* value) {
          type == &PyComplex_Type;
 }
 
+// Objects of attributes, which have nothing else.
+bool is_namespace(PyObject* value) {
+  static PyObject* const simple =
+      nb::module_::import_("types").attr("SimpleNamespace").release().ptr();
+  PyTypeObject* type = Py_TYPE(value);
+  if (reinterpret_cast<PyObject*>(type) == simple) return true;
+  if (std::string_view(type->tp_name) != "Namespace") return false;
+  return nb::handle(reinterpret_cast<PyObject*>(type)).attr("__module__").equal(nb::str("argparse"));
+}
+
+bool is_deque(PyObject* value) {
+  static PyObject* const type =
+      nb::module_::import_("collections").attr("deque").release().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type;
+}
+
 Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   using Kind = Structure::Kind;
   if (is_tensor(value)) return Kind::leaf;
@@ -66,6 +85,8 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   }
   if (is_of(value, tree_classes.module)) return Kind::module;
   if (is_of(value, tree_classes.record)) return Kind::record;
+  if (is_namespace(value)) return Kind::module;
+  if (is_deque(value)) return Kind::deque;
   if (is_of(value, tree_classes.leaf) || (numbers_are_leaves && is_item(value)) ||
       PyObject_HasAttrString(value, "__array_interface__") != 0) {
     return Kind::leaf;
@@ -108,13 +129,14 @@ nb::object dict_of(nb::handle object) {
 Children children_of(nb::handle value, Structure::Kind kind) {
   using Kind = Structure::Kind;
   Children children;
-  if (kind == Kind::sequence || kind == Kind::named_tuple) {
+  if (kind == Kind::sequence || kind == Kind::named_tuple || kind == Kind::deque) {
     const nb::object fast = checked(PySequence_Fast(value.ptr(), "a list or a tuple"));
     PyObject* const* first = PySequence_Fast_ITEMS(fast.ptr());
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i) {
       children.values.push_back(nb::borrow(first[i]));
     }
     if (kind == Kind::named_tuple) children.names = nb::tuple(value.attr("_fields"));
+    if (kind == Kind::deque) children.values.push_back(value.attr("maxlen"));
   } else if (kind == Kind::dict) {
     add_entries(value.ptr(), children);
   } else if (kind == Kind::module) {
@@ -132,11 +154,52 @@ std::string path_below(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
 }
 
+// Numbers are what their bits are: 0.0 is not -0.0, and NaN is itself.
+std::array<uint64_t, 2> bits_of(PyObject* number) {
+  const bool is_complex = PyComplex_CheckExact(number) != 0;
+  const double real = is_complex ? PyComplex_RealAsDouble(number) : PyFloat_AS_DOUBLE(number);
+  const double imaginary = is_complex ? PyComplex_ImagAsDouble(number) : 0;
+  return {std::bit_cast<uint64_t>(real), std::bit_cast<uint64_t>(imaginary)};
+}
+bool has_bits(PyObject* value) {
+  return PyFloat_CheckExact(value) != 0 || PyComplex_CheckExact(value) != 0;
+}
+
+std::array<nb::object, 3> parts_of_slice(PyObject* slice) {
+  const nb::handle given = slice;
+  return {given.attr("start"), given.attr("stop"), given.attr("step")};
+}
+
 // Whether they are one, or equal. Python's exceptions are passed on.
 bool are_equal(const nb::object& a, const nb::object& b) {
+  if (has_bits(a.ptr()) && Py_TYPE(a.ptr()) == Py_TYPE(b.ptr())) {
+    return bits_of(a.ptr()) == bits_of(b.ptr());
+  }
+  if (PySlice_Check(a.ptr()) && PySlice_Check(b.ptr())) {
+    const auto ours = parts_of_slice(a.ptr()), theirs = parts_of_slice(b.ptr());
+    return std::ranges::equal(ours, theirs, [](const nb::object& one, const nb::object& other) {
+      return Py_TYPE(one.ptr()) == Py_TYPE(other.ptr()) && are_equal(one, other);
+    });
+  }
   const int equal = PyObject_RichCompareBool(a.ptr(), b.ptr(), Py_EQ);
   if (equal < 0) throw nb::python_error();
   return equal != 0;
+}
+
+// -1, and an exception, where it has none.
+Py_hash_t hash_of_constant(PyObject* value) {
+  if (has_bits(value)) {
+    const auto bits = bits_of(value);
+    return static_cast<Py_hash_t>((bits[0] ^ (bits[1] << 1)) >> 1);
+  }
+  if (!PySlice_Check(value)) return PyObject_Hash(value);
+  Py_hash_t hash = 1;
+  for (const nb::object& part : parts_of_slice(value)) {
+    const Py_hash_t own = hash_of_constant(part.ptr());
+    if (own == -1) return -1;
+    hash = static_cast<Py_hash_t>((31 * static_cast<size_t>(hash) + static_cast<size_t>(own)) >> 1);
+  }
+  return hash;
 }
 
 nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects& children) {
@@ -178,12 +241,20 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
   }
   if (kind == Kind::module) {
     static const nb::handle no_arguments = nb::tuple().release();
-    nb::object made = checked(PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type.ptr()),
-                                                       no_arguments.ptr(), nullptr));
+    auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
+    const bool is_modules = PyType_IsSubtype(cls, tree_classes.module) != 0;
+    nb::object made = is_modules
+                          ? checked(PyBaseObject_Type.tp_new(cls, no_arguments.ptr(), nullptr))
+                          : checked(PyObject_CallNoArgs(type.ptr()));
     set_entries(dict_of(made).ptr());
     return made;
   }
   if (kind == Kind::dataclass) return new_dataclass(type, names, children);
+  if (kind == Kind::deque) {
+    nb::list elements;
+    for (size_t i = 0; i + 1 < children.size(); ++i) elements.append(children[i]);
+    return type(elements, children.back());
+  }
   if (kind == Kind::record) return type.attr("_of")(children[0]);
   nb::object tuple = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -195,6 +266,20 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
 }
 
 }  // namespace
+
+std::vector<size_t> firsts_of(const Objects& leaves) {
+  std::unordered_map<PyObject*, size_t> places;
+  std::vector<size_t> firsts;
+  bool is_once = true;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    const size_t first =
+        is_tensor(leaves[i].ptr()) ? places.try_emplace(leaves[i].ptr(), i).first->second : i;
+    firsts.push_back(first);
+    is_once = is_once && first == i;
+  }
+  if (is_once) firsts.clear();
+  return firsts;
+}
 
 Structure::Structure(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
   const size_t before = leaves.size();
@@ -251,6 +336,13 @@ bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
   }
   const DeepCall deeper;
   const auto count = static_cast<Py_ssize_t>(node.count);
+  if (node.kind == Kind::deque) {
+    const Children children = children_of(tree, node.kind);
+    return children.values.size() == node.count &&
+           std::ranges::all_of(children.values, [&](const nb::object& child) {
+             return finds(next, child, leaves);
+           });
+  }
   if (node.kind == Kind::sequence || node.kind == Kind::named_tuple) {
     const bool is_list = PyList_Check(value) != 0;
     const auto size = [&] { return is_list ? PyList_GET_SIZE(value) : PyTuple_GET_SIZE(value); };
@@ -366,6 +458,19 @@ std::vector<std::string> Structure::paths() const {
   return paths;
 }
 
+std::vector<std::pair<std::string, nb::object>> Structure::objects() const {
+  std::vector<std::pair<std::string, nb::object>> objects;
+  Walk(*this).visit_ends("", [&](const Node& node, const std::string& path) {
+    if (node.kind != Kind::constant) return;
+    PyObject* value = node.constant.ptr();
+    const bool is_plain = value == Py_None || is_number(value) || PyUnicode_Check(value) ||
+                          PyBytes_Check(value) || PyFunction_Check(value) ||
+                          PyCFunction_Check(value) || PyType_Check(value);
+    if (!is_plain) objects.emplace_back(path, node.constant);
+  });
+  return objects;
+}
+
 std::string Structure::text() const { return Walk(*this).text(); }
 
 // ---- Whether two are one.
@@ -411,7 +516,7 @@ Py_hash_t Structure::hash(const std::string& prefix) const {
     if (node.names.is_valid()) add(nb::hash(node.names));
     if (node.kind != Kind::constant) continue;
     const Py_hash_t own =
-        PyObject_Hash(node.frozen.is_valid() ? node.frozen.ptr() : node.constant.ptr());
+        hash_of_constant(node.frozen.is_valid() ? node.frozen.ptr() : node.constant.ptr());
     if (own == -1) {
       PyErr_Clear();
       std::string path;
@@ -504,6 +609,14 @@ void bind_structure(nb::module_& module) {
             return nb::tuple(paths);
           },
           "The names of the leaves in order, such as \"blocks.3.norm1.scale\".")
+      .def("_objects",
+           [](const Structure& structure) {
+             nb::list all;
+             for (const auto& [path, value] : structure.objects()) {
+               all.append(nb::make_tuple(path.c_str(), value));
+             }
+             return all;
+           })
       .def("_expect_hashable",
            [](const Structure& structure, const char* prefix) { structure.hash(prefix); })
       .def("__len__", &Structure::size)

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/bindings/bindings.h"
@@ -12,6 +13,9 @@ namespace plait::python {
 
 using Objects = std::vector<nb::object>;
 
+// For each the first that is the same tensor; empty where all are others.
+std::vector<size_t> firsts_of(const Objects& leaves);
+
 // A tree without its leaves. Equal ones have leaves in the same places, and the same constants.
 class Structure {
  public:
@@ -19,10 +23,11 @@ class Structure {
     leaf,
     constant,
     sequence,
+    deque,  // with its greatest length as the last child
     named_tuple,
     dict,
     record,
-    module,
+    module,  // and other objects of attributes
     dataclass
   };
 
@@ -38,6 +43,8 @@ class Structure {
   bool is_leaf() const { return nodes_.size() == 1 && size_ == 1; }
   nb::object unflatten(std::span<const nb::object> leaves) const;
   std::vector<std::string> paths() const;  // of the leaves: "blocks.3.norm1.scale"
+  // Constants, but numbers, texts, functions and classes, with their paths.
+  std::vector<std::pair<std::string, nb::object>> objects() const;
   std::string text() const;                // with * for each leaf
   bool equals(const Structure& other) const;
   // TypeError where a constant cannot be hashed, which names its path behind the prefix.

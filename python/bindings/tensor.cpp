@@ -189,8 +189,9 @@ void bind_tensor(nb::module_& module) {
   bind_dims(module);
   nb::class_<Tensor> tensor(
       module, "Tensor",
-      "An array of numbers of one dtype. Nothing changes the numbers: x[i] = y gives "
-      "this object others, and what was made of it before keeps its own.");
+      "An array of numbers of one dtype. x[i] = y gives this object other numbers, and what was "
+      "made of it before keeps its own.",
+      nb::is_weak_referenceable());
   tensor.def_prop_ro("dtype", [](const Tensor& x) { return PythonDType{x.dtype()}; })
       .def_prop_ro("shape", [](const Tensor& x) { return to_python(x.shape()); })
       .def_prop_ro("ndim", [](const Tensor& x) { return x.rank(); })

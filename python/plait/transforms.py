@@ -6,7 +6,8 @@ import itertools
 from . import _core, errors
 from .interop import asarray
 from .scopes import Scope
-from .tree import flatten
+from .roles import mark_gradients
+from .tree import Distinct, distinct, distinct_pairs, expect_tree, flatten
 
 
 def _tensors(tree):
@@ -28,8 +29,11 @@ def vjp(function, *arguments, has_aux=False):
     """
     level = _core._Pullback()
     try:
-        leaves, structure = _tensors(_with_tensors(arguments))
-        given = function(*structure.unflatten([level.begin(leaf) for leaf in leaves]))
+        arguments = _with_tensors(arguments)
+        leaves, structure = _tensors(arguments)
+        expect_tree("vjp: an argument", arguments, structure)
+        once = distinct_pairs(leaves, _argument_of_each(arguments))
+        given = function(*structure.unflatten(once.spread([level.begin(leaf) for leaf, _ in once.values])))
         given, aux = given if has_aux else (given, None)
         results, result_structure = _tensors(given)
         results = [level.finish(result) for result in results]
@@ -41,7 +45,7 @@ def vjp(function, *arguments, has_aux=False):
         cotangents, found = _cotangents(cotangent, result_structure)
         if not found:
             raise errors.ValueError(f"vjp: the cotangent is {cotangent!r}, the result another tree")
-        return structure.unflatten(level.pull(cotangents, True))
+        return structure.unflatten(once.spread(level.pull(cotangents, True)))
 
     value = result_structure.unflatten(results)
     return (value, pull, aux) if has_aux else (value, pull)
@@ -50,6 +54,11 @@ def vjp(function, *arguments, has_aux=False):
 def _with_tensors(arguments):
     """Numbers among the arguments themselves count as tensors."""
     return tuple(asarray(each) if isinstance(each, (float, complex)) else each for each in arguments)
+
+
+def _argument_of_each(arguments):
+    """For each leaf the number of its argument: tensors are one within an argument, and derivatives by two are two."""
+    return [number for number, each in enumerate(arguments) for _ in flatten(each)[0]]
 
 
 def _cotangents(tree, structure):
@@ -73,8 +82,8 @@ def jvp(function, primals, tangents, has_aux=False):
         primals, tangents = _with_tensors(primals), tuple(tangents)
         leaves, structure = _tensors(primals)
         given = _tangents(primals, tangents)
-        followed = [level.begin(*each) for each in zip(leaves, given, structure.paths)]
-        result = function(*structure.unflatten(followed))
+        once = Distinct(list(zip(leaves, given, structure.paths)), [(id(leaf), id(tangent)) for leaf, tangent in zip(leaves, given)])
+        result = function(*structure.unflatten(once.spread([level.begin(*each) for each in once.values])))
         result, aux = result if has_aux else (result, None)
         results, result_structure = _tensors(result)
         pairs = [level.finish(each) for each in results]
@@ -266,10 +275,12 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
             followed, structures = list(arguments), []
             for place in places:
                 leaves, structure = _tensors(arguments[place])
+                _expect_differentiable(arguments[place], structure, place, allow_int)
                 for leaf, path in zip(leaves, structure.paths):
                     _core._check_argument(leaf, path, place, holomorphic, allow_int)
-                followed[place] = structure.unflatten([level.begin(leaf) for leaf in leaves])
-                structures.append(structure)
+                once = distinct(leaves)
+                followed[place] = structure.unflatten(once.spread([level.begin(leaf) for leaf in once.values]))
+                structures.append((structure, once))
             result = function(*followed, **keywords)
             value, aux = result if has_aux else (result, None)
             value = asarray(value)
@@ -278,11 +289,24 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
             aux = _passed(level, aux)
         finally:
             level.close()
-        gradients = iter(level.pull([_core.ones_like(value)], False))
-        trees = tuple(structure.unflatten(itertools.islice(gradients, len(structure))) for structure in structures)
+        gradients = level.pull([_core.ones_like(value)], False)
+        mark_gradients(gradients)
+        gradients = iter(gradients)
+        trees = tuple(structure.unflatten(once.spread(list(itertools.islice(gradients, len(once.values)))))
+                      for structure, once in structures)
         return (value, aux) if has_aux else value, trees if several else trees[0]
 
     return with_gradient
+
+
+def _expect_differentiable(argument, structure, place, allow_int):
+    what = f"grad: argument {place}"
+    expect_tree(what, argument, structure)
+    if len(structure) or allow_int or _core._children(argument) is not None:
+        return
+    hint = f"write {argument}.0" if type(argument) is int else f"write class {type(argument).__name__}(plait.Module) if it is a model"
+    raise errors.TypeError(f"{what} is {argument!r}, of class {type(argument).__name__}, expected a tensor, a float or a tree of tensors\n"
+                           f"  hint: {hint}")
 
 
 def _place(number, count):
@@ -380,15 +404,16 @@ def remat(function=None, *, policy="nothing", names=()):
     @functools.wraps(function)
     def rematerialised(*arguments, **keywords):
         leaves, structure = _tensors(arguments)
-        structures = []
+        once, structures = distinct(leaves), []
 
         def of_list(given):
-            results, found = _tensors(function(*structure.unflatten(given), **keywords))
-            structures.append(found)
-            return results
+            results, found = _tensors(function(*structure.unflatten(once.spread(given)), **keywords))
+            structures.append((found, distinct(results)))
+            return structures[-1][1].values
 
-        results = _core._remat(of_list, leaves, policy, list(names))
-        return structures[0].unflatten(results)
+        results = _core._remat(of_list, once.values, policy, list(names))
+        found, once_found = structures[0]
+        return found.unflatten(once_found.spread(results))
 
     return rematerialised
 
@@ -433,18 +458,19 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
     def of_many(*arguments):
         arguments = _with_tensors(arguments)
         leaves, structure = _tensors(arguments)
-        axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-        structures = []
+        axes = _axes_of("in_axes", tuple(in_axes) if isinstance(in_axes, list) else in_axes, arguments)
+        once, structures = distinct_pairs(leaves, axes), []
 
         def of_list(given):
-            result = function(*structure.unflatten(given))
+            result = function(*structure.unflatten(once.spread(given)))
             results, found = _tensors(result)
-            structures.append((found, result))
-            return results
+            structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
+            return [leaf for leaf, _ in structures[-1][1].values]
 
-        results = _core._vmap(of_list, leaves, _axes_of("in_axes", axes, arguments),
-                              lambda: _axes_of("out_axes", out_axes, structures[0][1]), size, axis_name)
-        return structures[0][0].unflatten(results)
+        results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
+                              lambda: [axis for _, axis in structures[0][1].values], size, axis_name)
+        found, once_found = structures[0]
+        return found.unflatten(once_found.spread(results))
 
     return of_many
 
