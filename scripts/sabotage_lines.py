@@ -40,7 +40,7 @@ class Room:
 
 ROOMS = [
     Room("transform", ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*",
-                       "Checkpoints*", "AssociativeScan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*"], 300,
+                       "Checkpoints*", "AssociativeScan*", "Scan*", "Jit.TheSameKey*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*"], 300,
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
 ]

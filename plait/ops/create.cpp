@@ -12,6 +12,7 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/fits.h"
 
 namespace plait {
 
@@ -97,7 +98,7 @@ Tensor iota(Dim size, DType dtype) {
 
 Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
   const Call call("full", shape);
-  Operand(value).expect_fits(dtype);
+  expect_fits(value, dtype);
   return broadcast_to(scalar_tensor(value, dtype), shape);
 }
 Tensor full(const Shape& shape, const Scalar& value) {
@@ -161,22 +162,6 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
   // The last one is `stop` itself, whatever was lost on the way.
   return astype(where(equal(counted, count - 1) & (count > 1), stop, counted * step + start),
                 dtype);
-}
-
-Tensor linspace(const Tensor& start, const Tensor& stop, int64_t count, bool has_end) {
-  const Call call("linspace", start, stop);
-  if (count < 0) throw ValueError("linspace: {} numbers", count).at(Location::of_caller());
-  const DType dtype = inexact(common_dtype(start, stop));
-  const DType wide = is_complex(dtype) ? DType::c128 : DType::f64;
-  const Tensor from = astype(start, wide), to = astype(stop, wide);
-  Shape beside = common_shape("linspace", from.shape(), to.shape());
-  for (size_t i = 0; i < beside.rank(); ++i) beside.set(i, 1);
-  Shape counts{count};
-  for (const Dim one : beside) counts.append(one);
-  const Tensor counted = reshape(iota(count), counts);
-  const int64_t steps = std::max<int64_t>(has_end ? count - 1 : count, 1);
-  const Tensor between = from + (to - from) / steps * counted;
-  return astype(where(equal(counted, has_end ? steps : -1), to, between), dtype);
 }
 
 Tensor logspace(double start, double stop, int64_t count, double base, DType dtype) {

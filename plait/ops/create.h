@@ -25,8 +25,6 @@ Tensor iota(Dim size, DType dtype = DType::i64);  // 0, 1, 2, …
 Tensor arange(const Scalar& stop);
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step = 1);
 Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::f32);
-// Along a new first axis, in the dtype of both; `has_end`: `stop` is the last one.
-Tensor linspace(const Tensor& start, const Tensor& stop, int64_t count, bool has_end = true);
 // `count` numbers whose logarithms to a base, or whose quotients, are equal steps apart.
 Tensor logspace(double start, double stop, int64_t count, double base = 10,
                 DType dtype = DType::f32);

@@ -10,6 +10,7 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/fits.h"
 
 namespace plait {
 namespace {

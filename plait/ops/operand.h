@@ -24,8 +24,6 @@ class Operand {
   const Tensor& tensor() const { return *tensor_; }
   const Scalar& scalar() const { return scalar_; }
   Tensor as(DType dtype) const;  // in that dtype
-  // ValueError unless it is a tensor or a number that is left what it is, or rounded.
-  void expect_fits(DType dtype) const;
   RowOperand row() const { return {tensor_, &scalar_}; }
 
  private:

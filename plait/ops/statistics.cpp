@@ -348,6 +348,7 @@ Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
   Tensor result = x;
   for (int64_t i = 0; i < times; ++i) {
     const Dim size = result.shape(axis), count = max(size - 1, 0);
+    if (same(size, Dim(0))) break;
     const Tensor later = slice_axis(result, axis, min(size, 1), count);
     const Tensor earlier = slice_axis(result, axis, 0, count);
     result = is_boolean(x.dtype()) ? later != earlier : later - earlier;

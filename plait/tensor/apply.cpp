@@ -10,6 +10,7 @@
 #include "plait/ir/inference.h"
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/derivation.h"
+#include "plait/tensor/fits.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/named_axes.h"
 #include "plait/tensor/row_notes.h"
@@ -327,15 +328,6 @@ Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> ope
     x = Tensor(std::move(arrays[place]));
     throw;
   }
-}
-
-bool fits(const Scalar& scalar, DType dtype) {
-  const bool is_limited = is_integer(dtype) && dtype != DType::i64;
-  if (!is_limited || scalar.kind() != ScalarKind::integer || scalar.is_symbolic()) return true;
-  const auto value = static_cast<int64_t>(scalar.element().integer);
-  if (!is_signed(dtype) && value < 0) return false;
-  const int64_t bits = 8 * size_of(dtype) - (is_signed(dtype) ? 1 : 0);
-  return bits >= 63 || (value >> bits) == (value < 0 ? -1 : 0);
 }
 
 Tensor scalar_tensor(const Scalar& value, DType dtype) {

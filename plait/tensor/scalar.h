@@ -38,7 +38,4 @@ class Scalar {
   bool is_size_ = false;
 };
 
-// Whether that dtype has the number: a whole one among whole ones.
-bool fits(const Scalar& scalar, DType dtype);
-
 }  // namespace plait

@@ -49,8 +49,7 @@ Index number_from(nb::handle object) {
 
 // Lists are arrays of numbers; an empty one counts as one of integers.
 Index list_from(nb::handle list) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  nb::object array = numpy.attr("asarray")(list);
+  nb::object array = numpy_array(list);
   if (nb::cast<int64_t>(array.attr("size")) == 0) array = array.attr("astype")("int64");
   return borrow_numpy(array);
 }

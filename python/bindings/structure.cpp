@@ -57,7 +57,7 @@ bool is_number(PyObject* value) {
 // Objects of attributes, which have nothing else.
 bool is_namespace(PyObject* value) {
   static PyObject* const simple =
-      nb::module_::import_("types").attr("SimpleNamespace").release().ptr();
+      nb::object(nb::module_::import_("types").attr("SimpleNamespace")).release().ptr();
   PyTypeObject* type = Py_TYPE(value);
   if (reinterpret_cast<PyObject*>(type) == simple) return true;
   if (std::string_view(type->tp_name) != "Namespace") return false;
@@ -66,7 +66,7 @@ bool is_namespace(PyObject* value) {
 
 bool is_deque(PyObject* value) {
   static PyObject* const type =
-      nb::module_::import_("collections").attr("deque").release().ptr();
+      nb::object(nb::module_::import_("collections").attr("deque")).release().ptr();
   return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type;
 }
 

@@ -103,7 +103,10 @@ def _is_list(data):
 
 def _of_numbers(data, dtype):
     """Python's own numbers have the default dtype of their kind, like scalars in the library."""
-    array = np.asarray(data)
+    try:
+        array = np.asarray(data)
+    except builtins.ValueError as error:
+        raise errors.ValueError(f"asarray: {error}") from None
     if dtype is not None:
         _expect_fits(array, _core.DType(dtype))
     if dtype is None and array.dtype == np.float64 and not _holds_arrays(data):

@@ -152,10 +152,13 @@ class Adam(_Optimizer):
     _is_decoupled = False
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
+        betas = tuple(betas) if isinstance(betas, (list, tuple)) else ()
+        if len(betas) != 2:
+            raise _errors.TypeError(f"{type(self).__name__}: betas: expected two numbers")
         self._begin(params, lr, **{"betas[0]": (betas[0], 1), "betas[1]": (betas[1], 1), "eps": (eps, _math.inf),
                            "weight_decay": (weight_decay, _math.inf)})
         self.means, self.squares = _zeros_like(params), _zeros_like(params)
-        self.betas, self.eps, self.weight_decay = tuple(betas), eps, weight_decay
+        self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
 
     def _numbers(self):
         """The size of a step, the root of the weight that squares have been given so far, and what is left of a weight that

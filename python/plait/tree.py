@@ -7,7 +7,7 @@ import sys
 import types
 
 from . import _core, errors
-from ._core import Structure  # noqa: F401
+from ._core import Structure
 
 
 def flatten(tree):
@@ -26,6 +26,8 @@ def unflatten(structure, leaves):
     >>> plait.tree.unflatten(structure, [plait.tensor(7.0)])
     {'a': 7. : f32[], 'b': 2}
     """
+    if not isinstance(structure, Structure):
+        raise errors.TypeError(f"tree.unflatten: expected a structure, not {type(structure).__name__}")
     return structure.unflatten(leaves)
 
 
