@@ -233,8 +233,7 @@ std::string_view TextReader::comment() {
 std::string TextReader::line_and_column(size_t position) const {
   const std::string_view before = text_.substr(0, position);
   const size_t newline = before.rfind('\n');
-  const std::string_view line =
-      before.substr(newline == std::string_view::npos ? 0 : newline + 1);
+  const std::string_view line = before.substr(newline == std::string_view::npos ? 0 : newline + 1);
   const auto column = line.size() - std::ranges::count_if(line, continues_character) + 1;
   return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'),
                      column);

@@ -46,8 +46,8 @@ Dim count_of(const Pool& pool, const Tensor& x, const WindowAttributes& a, size_
         .at(Location::of_caller());
   }
   const Dim rest = size + 2 * a.padding[i] - extent + (pool.ceil_mode ? stride - 1 : 0);
-  const bool fits = is_granted(rest >= Dim(0)) &&
-                    (!pool.ceil_mode || is_granted(size + a.padding[i] >= Dim(1)));
+  const bool fits =
+      is_granted(rest >= Dim(0)) && (!pool.ceil_mode || is_granted(size + a.padding[i] >= Dim(1)));
   if (!fits) {
     throw ShapeError("{}: a window of {} does not fit into {} with a padding of {}", pool.function,
                      extent, x.type().text(), a.padding[i])

@@ -171,8 +171,8 @@ struct Strided {
 };
 
 [[noreturn]] void refuse_sizes(const std::vector<int64_t>& sizes) {
-  refuse_buffer(fmt::format("DLPack: an array of [{}] is larger than any memory",
-                            fmt::join(sizes, ", ")));
+  refuse_buffer(
+      fmt::format("DLPack: an array of [{}] is larger than any memory", fmt::join(sizes, ", ")));
 }
 
 // What others say of their memory is looked at before it is believed: no number below or beyond
@@ -203,9 +203,10 @@ void expect_addresses(const Strided& elements, int64_t element_size) {
     (reach < 0 ? lowest : end) += reach;
   }
   if (lowest > 0 && end <= std::numeric_limits<int64_t>::max()) return;
-  refuse_buffer(fmt::format("DLPack: an array of [{}] with strides of [{}] bytes lies outside of "
-                            "memory",
-                            fmt::join(elements.sizes, ", "), fmt::join(elements.strides, ", ")));
+  refuse_buffer(
+      fmt::format("DLPack: an array of [{}] with strides of [{}] bytes lies outside of "
+                  "memory",
+                  fmt::join(elements.sizes, ", "), fmt::join(elements.strides, ", ")));
 }
 
 Strided strided_of(const DlTensor& given, int64_t element_size) {

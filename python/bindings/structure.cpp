@@ -2,13 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <string_view>
 #include <unordered_map>
 
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
+
+#include "python/bindings/constants.h"
 
 namespace plait::python {
 namespace {
@@ -61,7 +62,9 @@ bool is_namespace(PyObject* value) {
   PyTypeObject* type = Py_TYPE(value);
   if (reinterpret_cast<PyObject*>(type) == simple) return true;
   if (std::string_view(type->tp_name) != "Namespace") return false;
-  return nb::handle(reinterpret_cast<PyObject*>(type)).attr("__module__").equal(nb::str("argparse"));
+  return nb::handle(reinterpret_cast<PyObject*>(type))
+      .attr("__module__")
+      .equal(nb::str("argparse"));
 }
 
 bool is_deque(PyObject* value) {
@@ -152,54 +155,6 @@ Children children_of(nb::handle value, Structure::Kind kind) {
 
 std::string path_below(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
-}
-
-// Numbers are what their bits are: 0.0 is not -0.0, and NaN is itself.
-std::array<uint64_t, 2> bits_of(PyObject* number) {
-  const bool is_complex = PyComplex_CheckExact(number) != 0;
-  const double real = is_complex ? PyComplex_RealAsDouble(number) : PyFloat_AS_DOUBLE(number);
-  const double imaginary = is_complex ? PyComplex_ImagAsDouble(number) : 0;
-  return {std::bit_cast<uint64_t>(real), std::bit_cast<uint64_t>(imaginary)};
-}
-bool has_bits(PyObject* value) {
-  return PyFloat_CheckExact(value) != 0 || PyComplex_CheckExact(value) != 0;
-}
-
-std::array<nb::object, 3> parts_of_slice(PyObject* slice) {
-  const nb::handle given = slice;
-  return {given.attr("start"), given.attr("stop"), given.attr("step")};
-}
-
-// Whether they are one, or equal. Python's exceptions are passed on.
-bool are_equal(const nb::object& a, const nb::object& b) {
-  if (has_bits(a.ptr()) && Py_TYPE(a.ptr()) == Py_TYPE(b.ptr())) {
-    return bits_of(a.ptr()) == bits_of(b.ptr());
-  }
-  if (PySlice_Check(a.ptr()) && PySlice_Check(b.ptr())) {
-    const auto ours = parts_of_slice(a.ptr()), theirs = parts_of_slice(b.ptr());
-    return std::ranges::equal(ours, theirs, [](const nb::object& one, const nb::object& other) {
-      return Py_TYPE(one.ptr()) == Py_TYPE(other.ptr()) && are_equal(one, other);
-    });
-  }
-  const int equal = PyObject_RichCompareBool(a.ptr(), b.ptr(), Py_EQ);
-  if (equal < 0) throw nb::python_error();
-  return equal != 0;
-}
-
-// -1, and an exception, where it has none.
-Py_hash_t hash_of_constant(PyObject* value) {
-  if (has_bits(value)) {
-    const auto bits = bits_of(value);
-    return static_cast<Py_hash_t>((bits[0] ^ (bits[1] << 1)) >> 1);
-  }
-  if (!PySlice_Check(value)) return PyObject_Hash(value);
-  Py_hash_t hash = 1;
-  for (const nb::object& part : parts_of_slice(value)) {
-    const Py_hash_t own = hash_of_constant(part.ptr());
-    if (own == -1) return -1;
-    hash = static_cast<Py_hash_t>((31 * static_cast<size_t>(hash) + static_cast<size_t>(own)) >> 1);
-  }
-  return hash;
 }
 
 nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects& children) {
@@ -339,9 +294,8 @@ bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
   if (node.kind == Kind::deque) {
     const Children children = children_of(tree, node.kind);
     return children.values.size() == node.count &&
-           std::ranges::all_of(children.values, [&](const nb::object& child) {
-             return finds(next, child, leaves);
-           });
+           std::ranges::all_of(children.values,
+                               [&](const nb::object& child) { return finds(next, child, leaves); });
   }
   if (node.kind == Kind::sequence || node.kind == Kind::named_tuple) {
     const bool is_list = PyList_Check(value) != 0;
@@ -609,6 +563,16 @@ void bind_structure(nb::module_& module) {
             return nb::tuple(paths);
           },
           "The names of the leaves in order, such as \"blocks.3.norm1.scale\".")
+      .def("_is_of",
+           [](const Structure& structure, nb::handle tree, nb::handle leaves) {
+             Objects found;
+             if (!structure.finds_leaves(tree, found) || found.size() != nb::len(leaves)) {
+               return false;
+             }
+             size_t i = 0;
+             return std::ranges::all_of(
+                 found, [&](const nb::object& each) { return each.is(leaves[i++]); });
+           })
       .def("_objects",
            [](const Structure& structure) {
              nb::list all;

@@ -45,7 +45,7 @@ class Structure {
   std::vector<std::string> paths() const;  // of the leaves: "blocks.3.norm1.scale"
   // Constants, but numbers, texts, functions and classes, with their paths.
   std::vector<std::pair<std::string, nb::object>> objects() const;
-  std::string text() const;                // with * for each leaf
+  std::string text() const;  // with * for each leaf
   bool equals(const Structure& other) const;
   // TypeError where a constant cannot be hashed, which names its path behind the prefix.
   Py_hash_t hash(const std::string& prefix = "") const;

@@ -184,9 +184,8 @@ void bind_remat(nb::module_& module) {
       "_remat",
       [](nb::handle function, nb::handle arguments, const std::string& policy,
          std::vector<std::string> names) {
-        return to_python(
-            remat_tensors(in_place_of(function, "a function under remat"), tensors_from(arguments),
-                          {policy, std::move(names)}));
+        return to_python(remat_tensors(in_place_of(function, "a function under remat"),
+                                       tensors_from(arguments), {policy, std::move(names)}));
       },
       nb::arg("function"), nb::arg("arguments"), nb::arg("policy"), nb::arg("names"));
 }

@@ -7,7 +7,7 @@ from . import _core, errors
 from .interop import asarray
 from .scopes import Scope
 from .roles import mark_gradients
-from .tree import Distinct, distinct, distinct_pairs, expect_tree, flatten
+from .tree import Distinct, Handed, distinct, distinct_pairs, expect_tree, flatten
 
 
 def _tensors(tree):
@@ -33,7 +33,9 @@ def vjp(function, *arguments, has_aux=False):
         leaves, structure = _tensors(arguments)
         expect_tree("vjp: an argument", arguments, structure)
         once = distinct_pairs(leaves, _argument_of_each(arguments))
-        given = function(*structure.unflatten(once.spread([level.begin(leaf) for leaf, _ in once.values])))
+        handed = Handed(structure, once.spread([level.begin(leaf) for leaf, _ in once.values]))
+        given = function(*handed.tree)
+        handed.expect_unchanged("vjp")
         given, aux = given if has_aux else (given, None)
         results, result_structure = _tensors(given)
         results = [level.finish(result) for result in results]
@@ -83,7 +85,9 @@ def jvp(function, primals, tangents, has_aux=False):
         leaves, structure = _tensors(primals)
         given = _tangents(primals, tangents)
         once = Distinct(list(zip(leaves, given, structure.paths)), [(id(leaf), id(tangent)) for leaf, tangent in zip(leaves, given)])
-        result = function(*structure.unflatten(once.spread([level.begin(*each) for each in once.values])))
+        handed = Handed(structure, once.spread([level.begin(*each) for each in once.values]))
+        result = function(*handed.tree)
+        handed.expect_unchanged("jvp")
         result, aux = result if has_aux else (result, None)
         results, result_structure = _tensors(result)
         pairs = [level.finish(each) for each in results]
@@ -106,7 +110,9 @@ def linearize(function, *primals):
     try:
         primals = _with_tensors(primals)
         leaves, structure = _tensors(primals)
-        given = function(*structure.unflatten([level.begin(leaf) for leaf in leaves]))
+        handed = Handed(structure, [level.begin(leaf) for leaf in leaves])
+        given = function(*handed.tree)
+        handed.expect_unchanged("linearize")
         results, result_structure = _tensors(given)
         results = [level.finish(result) for result in results]
     finally:
@@ -272,16 +278,19 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         places = [_place(number, len(arguments)) for number in wanted]
         level = _core._Pullback()
         try:
-            followed, structures = list(arguments), []
+            followed, structures, handed = list(arguments), [], []
             for place in places:
                 leaves, structure = _tensors(arguments[place])
                 _expect_differentiable(arguments[place], structure, place, allow_int)
                 for leaf, path in zip(leaves, structure.paths):
                     _core._check_argument(leaf, path, place, holomorphic, allow_int)
                 once = distinct(leaves)
-                followed[place] = structure.unflatten(once.spread([level.begin(leaf) for leaf in once.values]))
+                handed.append(Handed(structure, once.spread([level.begin(leaf) for leaf in once.values])))
+                followed[place] = handed[-1].tree
                 structures.append((structure, once))
             result = function(*followed, **keywords)
+            for each in handed:
+                each.expect_unchanged("grad")
             value, aux = result if has_aux else (result, None)
             value = asarray(value)
             _core._check_result(value, holomorphic)
@@ -407,7 +416,9 @@ def remat(function=None, *, policy="nothing", names=()):
         once, structures = distinct(leaves), []
 
         def of_list(given):
-            results, found = _tensors(function(*structure.unflatten(once.spread(given)), **keywords))
+            handed = Handed(structure, once.spread(given))
+            results, found = _tensors(function(*handed.tree, **keywords))
+            handed.expect_unchanged("remat")
             structures.append((found, distinct(results)))
             return structures[-1][1].values
 
@@ -462,7 +473,9 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
         once, structures = distinct_pairs(leaves, axes), []
 
         def of_list(given):
-            result = function(*structure.unflatten(once.spread(given)))
+            handed = Handed(structure, once.spread(given))
+            result = function(*handed.tree)
+            handed.expect_unchanged("vmap")
             results, found = _tensors(result)
             structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
             return [leaf for leaf, _ in structures[-1][1].values]

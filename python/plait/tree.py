@@ -126,6 +126,24 @@ def _expect_tree(what, form, seen):
         _expect_tree(place, structure(inside), seen)
 
 
+class Handed:
+    """A tree as a function is given it, made anew of these leaves: what the function changes in its lists, dicts and objects
+    would be lost."""
+
+    def __init__(self, structure, leaves):
+        self._structure, self._leaves = structure, leaves
+        self.tree = structure.unflatten(leaves)
+
+    def expect_unchanged(self, what):
+        """ValueError where it is another tree by now."""
+        if self._structure._is_of(self.tree, self._leaves):
+            return
+        before, now = dict(zip(self._structure.paths, self._leaves)), dict(leaves_with_paths(self.tree))
+        places = [path for path in {**before, **now} if before.get(path) is not now.get(path)]
+        raise errors.ValueError(f"{what}: the function changes its argument{' at ' + places[0] if places else ', a constant in it'}, which would "
+                                "be lost: it is given a tree of its own\n  hint: let the function return what it changes")
+
+
 def _attributes(value):
     """What an object of a user's class keeps, by name, or the elements of a set."""
     if isinstance(value, (set, frozenset)):
