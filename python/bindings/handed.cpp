@@ -31,8 +31,7 @@ void Handed::expect_other(nb::handle tensor) {
   const auto found = all_handed().find(tensor.ptr());
   if (found == all_handed().end()) return;
   throw TypeError(
-      "this tensor is an argument of {}, or one from outside of it: to assign into it "
-      "would leave the caller's as it is",
+      "this tensor is an argument of {}: to assign into it would leave the caller's as it is",
       found->second)
       .at(Location::of_caller())
       .hint("x = x.at[index].set(value) gives another tensor, which the function may return");

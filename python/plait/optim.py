@@ -5,11 +5,13 @@ import copy as _copy
 import math as _math
 
 from . import _core, errors as _errors
+from .given import expect_tree as _expect_tree
 from .interop import asarray as _asarray
 from .module import Module as _Module
 from .names import of_module as _of_module
 from .roles import expect_in_place as _expect_in_place, mark_parameters as _mark_parameters
-from .tree import Distinct as _Distinct, expect_tree as _expect_tree, flatten as _flatten, map as _map
+from .sharing import Distinct as _Distinct
+from .tree import flatten as _flatten, map as _map
 
 __getattr__ = _of_module(__name__)
 

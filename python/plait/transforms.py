@@ -4,10 +4,12 @@ import functools
 import itertools
 
 from . import _core, errors
+from .given import Handed, expect_tree
 from .interop import asarray
-from .scopes import Scope
 from .roles import mark_gradients
-from .tree import Distinct, Handed, distinct, distinct_pairs, expect_tree, flatten
+from .scopes import Scope
+from .sharing import Distinct, distinct, distinct_pairs
+from .tree import flatten
 
 
 def _tensors(tree):
@@ -35,7 +37,7 @@ def vjp(function, *arguments, has_aux=False):
         once = distinct_pairs(leaves, _argument_of_each(arguments))
         handed = Handed(structure, once.spread([level.begin(leaf) for leaf, _ in once.values]))
         given = function(*handed.tree)
-        handed.expect_unchanged("vjp")
+        handed.expect_unchanged("vjp", given)
         given, aux = given if has_aux else (given, None)
         results, result_structure = _tensors(given)
         results = [level.finish(result) for result in results]
@@ -87,7 +89,7 @@ def jvp(function, primals, tangents, has_aux=False):
         once = Distinct(list(zip(leaves, given, structure.paths)), [(id(leaf), id(tangent)) for leaf, tangent in zip(leaves, given)])
         handed = Handed(structure, once.spread([level.begin(*each) for each in once.values]))
         result = function(*handed.tree)
-        handed.expect_unchanged("jvp")
+        handed.expect_unchanged("jvp", result)
         result, aux = result if has_aux else (result, None)
         results, result_structure = _tensors(result)
         pairs = [level.finish(each) for each in results]
@@ -112,7 +114,7 @@ def linearize(function, *primals):
         leaves, structure = _tensors(primals)
         handed = Handed(structure, [level.begin(leaf) for leaf in leaves])
         given = function(*handed.tree)
-        handed.expect_unchanged("linearize")
+        handed.expect_unchanged("linearize", given)
         results, result_structure = _tensors(given)
         results = [level.finish(result) for result in results]
     finally:
@@ -290,7 +292,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
                 structures.append((structure, once))
             result = function(*followed, **keywords)
             for each in handed:
-                each.expect_unchanged("grad")
+                each.expect_unchanged("grad", result)
             value, aux = result if has_aux else (result, None)
             value = asarray(value)
             _core._check_result(value, holomorphic)
@@ -417,8 +419,9 @@ def remat(function=None, *, policy="nothing", names=()):
 
         def of_list(given):
             handed = Handed(structure, once.spread(given))
-            results, found = _tensors(function(*handed.tree, **keywords))
-            handed.expect_unchanged("remat")
+            result = function(*handed.tree, **keywords)
+            handed.expect_unchanged("remat", result)
+            results, found = _tensors(result)
             structures.append((found, distinct(results)))
             return structures[-1][1].values
 
@@ -475,7 +478,7 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
         def of_list(given):
             handed = Handed(structure, once.spread(given))
             result = function(*handed.tree)
-            handed.expect_unchanged("vmap")
+            handed.expect_unchanged("vmap", result)
             results, found = _tensors(result)
             structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
             return [leaf for leaf, _ in structures[-1][1].values]

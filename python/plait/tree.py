@@ -3,11 +3,10 @@ are tensors and arrays; all else, None and numbers among it, is part of the stru
 tree (tied weights) stays one there in what is made of it: by map, derivatives, optimizers and jit."""
 
 import builtins
-import sys
-import types
 
 from . import _core, errors
 from ._core import Structure
+from .sharing import Distinct
 
 
 def flatten(tree):
@@ -77,85 +76,3 @@ def map(function, tree, *others):  # noqa: A001: as in other libraries
     rows = list(zip(*columns))
     once = Distinct(rows, [tuple(builtins.map(id, row)) for row in rows])
     return form.unflatten(once.spread([function(*row) for row in once.values]))
-
-
-class Distinct:
-    """Values of which those with one key stand for one."""
-
-    def __init__(self, values, keys):
-        numbers, self.values = {}, []
-        for value, key in zip(values, keys):
-            if key not in numbers:
-                numbers[key] = len(numbers)
-                self.values.append(value)
-        self._places = [numbers[key] for key in keys]
-
-    def spread(self, made):
-        """What was made of each, at all places where it stands."""
-        return [made[place] for place in self._places]
-
-
-def distinct(leaves):
-    """The leaves, of which some may be one tensor."""
-    return Distinct(leaves, list(builtins.map(id, leaves)))
-
-
-def distinct_pairs(leaves, kinds):
-    """(leaf, kind) for each leaf: those of two kinds are two, also where they are one tensor."""
-    return Distinct(list(zip(leaves, kinds)), [(id(leaf), kind) for leaf, kind in zip(leaves, kinds)])
-
-
-def expect_tree(what, tree, form=None):
-    """TypeError where an object that is no tree keeps tensors that could be trained: they would count as constants."""
-    _expect_tree(what, structure(tree) if form is None else form, [])
-
-
-def _expect_tree(what, form, seen):
-    for path, value in form._objects():
-        if any(value is each for each in seen):
-            continue
-        seen.append(value)
-        inside, name = _attributes(value), type(value).__name__
-        place = f"{what}{path and '.' + path}"
-        names = [path for path, leaf in leaves_with_paths(inside)
-                 if isinstance(leaf, _core.Tensor) and leaf.dtype.kind in ("floating", "complex")]
-        if names:
-            raise errors.TypeError(f"{place} is a {name}, which is no tree: its tensors ({', '.join(names[:4])}"
-                                   f"{', ...' if len(names) > 4 else ''}) would count as constants\n"
-                                   f"  hint: write class {name}(plait.Module), or keep it outside of the model")
-        _expect_tree(place, structure(inside), seen)
-
-
-class Handed:
-    """A tree as a function is given it, made anew of these leaves: what the function changes in its lists, dicts and objects
-    would be lost."""
-
-    def __init__(self, structure, leaves):
-        self._structure, self._leaves = structure, leaves
-        self.tree = structure.unflatten(leaves)
-
-    def expect_unchanged(self, what):
-        """ValueError where it is another tree by now."""
-        if self._structure._is_of(self.tree, self._leaves):
-            return
-        before, now = dict(zip(self._structure.paths, self._leaves)), dict(leaves_with_paths(self.tree))
-        places = [path for path in {**before, **now} if before.get(path) is not now.get(path)]
-        raise errors.ValueError(f"{what}: the function changes its argument{' at ' + places[0] if places else ', a constant in it'}, which would "
-                                "be lost: it is given a tree of its own\n  hint: let the function return what it changes")
-
-
-def _attributes(value):
-    """What an object of a user's class keeps, by name, or the elements of a set."""
-    if isinstance(value, (set, frozenset)):
-        return list(value)
-    if isinstance(value, types.ModuleType) or type(value).__module__.split(".")[0] in _OTHERS:
-        return {}
-    found = dict(getattr(value, "__dict__", ()))
-    for cls in type(value).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        names = (slots,) if isinstance(slots, str) else slots
-        found |= {name: getattr(value, name) for name in names if name not in found and hasattr(value, name)}
-    return found
-
-
-_OTHERS = sys.stdlib_module_names | {"plait", "numpy"}

@@ -34,14 +34,6 @@ def clears_a_model(model):
     return pl.sum(model.weight)
 
 
-OUTSIDE = pl.ones(3)
-
-
-def clears_outside(x):
-    OUTSIDE[0] = 0  # here
-    return pl.sum(x * OUTSIDE)
-
-
 WAYS = {
     "grad": lambda f, x: pl.grad(f)(x),
     "value_and_grad": lambda f, x: pl.value_and_grad(f)(x),
@@ -89,11 +81,6 @@ class Assignment(unittest.TestCase):
             with self.subTest(way):
                 self.expect_refused(clears_within, way, Weights(pl.ones(2), [{"w": pl.ones(2)}]))
                 self.expect_refused(clears_a_model, way, Model())
-
-    def test_into_what_a_jitted_function_finds_outside(self):
-        with self.assertRaises(pl.errors.TypeError):
-            pl.jit(clears_outside)(pl.ones(3))
-        self.assertEqual(OUTSIDE.numpy().tolist(), [1, 1, 1])
 
     def test_into_what_the_function_made(self):
         def f(x):

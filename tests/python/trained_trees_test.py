@@ -54,7 +54,7 @@ class OneTensor(unittest.TestCase):
             "in jit": pl.jit(lambda model: pl.grad(loss)(model, IDS)),
             "of jit": lambda model: pl.grad(pl.jit(loss))(model, IDS),
             "of remat": lambda model: pl.grad(pl.remat(loss))(model, IDS),
-            "vjp": lambda model: pl.vjp(lambda model: loss(model, IDS), model)[1](pl.asarray(1.0))[0],
+            "vjp": lambda model: pl.vjp(lambda model: loss(model, IDS), model)[1](pl.asarray(np.array(1.0)))[0],
             "vmap": lambda model: pl.tree.map(lambda each: each[1], pl.vmap(pl.grad(loss), in_axes=(None, 0))(model, pl.stack([IDS, IDS]))),
         }
         for name, way in ways.items():
@@ -237,9 +237,19 @@ class Mutated(unittest.TestCase):
         for name, of in self.WAYS.items():
             for f in (counts, replaces, keeps, pops):
                 model = Holder({"n": 0, "list": [pl.ones(2), pl.ones(2)]})
-                with self.subTest(f"{name} of {f.__name__}"), self.assertRaisesRegex(pl.errors.ValueError, "changes its argument"):
+                with self.subTest(f"{name} of {f.__name__}"), self.assertRaisesRegex(pl.errors.ValueError, "the function changes the arguments"):
                     of(f)(model)
                 self.assertEqual((model.held["n"], len(model.held["list"]), "kept" in model.held), (0, 2, False))
+
+    def test_what_is_given_back_may_be_changed(self):
+        def f(model):
+            model.held["n"] += 1
+            model.b = model.b * 2
+            return pl.sum(model.b), model
+
+        for gradient, model in (pl.grad(f, has_aux=True)(Holder({"n": 0})), pl.jit(pl.grad(f, has_aux=True))(Holder({"n": 0}))):
+            self.assertEqual((model.held["n"], model.b.numpy().tolist(), gradient.b.numpy().tolist()), (1, [2, 2, 2], [2, 2, 2]))
+        self.assertEqual(pl.vmap(lambda model: f(model)[1], out_axes=0)(Holder({"n": 0, "m": pl.ones((3, 2))})).b.shape, (3,))
 
 
 if __name__ == "__main__":
