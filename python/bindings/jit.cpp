@@ -9,6 +9,7 @@
 #include <optional>
 #include <ranges>
 
+#include <fmt/ranges.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -31,12 +32,24 @@ struct Key {
   }
 };
 
+// Of a call some of whose leaves are one tensor: which, a function that is given them can tell.
+struct SharedKey {
+  TreeKey key;
+  std::vector<size_t> firsts;
+
+  friend bool operator==(const SharedKey&, const SharedKey&) = default;
+};
+
 }  // namespace
 }  // namespace plait::python
 
 template <>
 struct std::hash<plait::python::Key> {
   size_t operator()(const plait::python::Key& key) const { return key.hash; }
+};
+template <>
+struct std::hash<plait::python::SharedKey> {
+  size_t operator()(const plait::python::SharedKey& key) const { return key.key.hash(); }
 };
 
 namespace plait::python {
@@ -52,6 +65,16 @@ TreeKey tree_key_of(nb::object object) {
   const size_t hash = nb::hash(object);
   TreeKeyBuilder builder;
   builder.add_opaque(kPython, Key{held(std::move(object)), hash}, &text_of_key);
+  return std::move(builder).finish();
+}
+
+TreeKey with_shared(const TreeKey& key, const std::vector<size_t>& firsts) {
+  static constexpr TreeType kShared{.form = TreeForm::opaque, .name = "shared", .fields = {}};
+  TreeKeyBuilder builder;
+  builder.add_opaque(
+      kShared, SharedKey{key, firsts}, +[](const SharedKey& shared) {
+        return fmt::format("tensors of which some are one ({})", fmt::join(shared.firsts, ", "));
+      });
   return std::move(builder).finish();
 }
 
@@ -84,14 +107,6 @@ JitMode mode_from(const std::string& name) {
       .hint("the modes are default, fast_compile and max_autotune");
 }
 
-// With which leaves are one tensor: a function that is given one twice sees that.
-nb::object with_firsts(nb::object key, const std::vector<size_t>& firsts) {
-  if (firsts.empty()) return key;
-  nb::list places;
-  for (const size_t first : firsts) places.append(first);
-  return nb::make_tuple(key, nb::tuple(places));
-}
-
 // ---- Calls that look like an earlier one.
 
 // Where a function finds a value outside of its arguments: in a cell, a dict or a tuple.
@@ -114,7 +129,7 @@ class KnownCall {
   // (holder, key, whether it is to be the same object) what is looked at there.
   KnownCall(nb::handle arguments, const nb::dict& named, nb::handle functions, nb::handle places,
             nb::object key, std::vector<size_t> donated)
-      : donated_(std::move(donated)) {
+      : tree_key_(tree_key_of(std::move(key))), donated_(std::move(donated)) {
     Objects leaves;
     for (const nb::handle each : arguments) arguments_.emplace_back(each, leaves);
     for (const auto& [name, value] : named) {
@@ -133,8 +148,6 @@ class KnownCall {
         found.structure.emplace(value, leaves);
       }
     }
-    firsts_ = firsts_of(leaves);
-    tree_key_ = tree_key_of(with_firsts(std::move(key), firsts_));
   }
 
   const TreeKey& tree_key() const { return tree_key_; }
@@ -162,12 +175,11 @@ class KnownCall {
         return false;
       }
     }
-    const bool are_found = std::ranges::all_of(places_, [&](const Found& found) {
+    return std::ranges::all_of(places_, [&](const Found& found) {
       const nb::object value = found.place.value();
       if (!found.structure) return value.is(found.same);
       return value.is_valid() && found.structure->finds_leaves(value, leaves);
     });
-    return are_found && firsts_of(leaves) == firsts_;
   }
 
   int visit(visitproc visit, void* arg) const {
@@ -212,7 +224,7 @@ class KnownCall {
   }
 
   TreeKey tree_key_;
-  std::vector<size_t> donated_, firsts_;
+  std::vector<size_t> donated_;
   std::vector<Structure> arguments_;
   std::vector<std::pair<nb::object, Structure>> named_;
   std::vector<std::pair<nb::object, MadeOf>> functions_;
@@ -265,6 +277,8 @@ class Jit {
       return paths;
     };
     const std::vector<size_t> firsts = firsts_of(leaves);
+    std::optional<TreeKey> shared;
+    if (!firsts.empty()) shared = with_shared(key, firsts);
     const auto host = [&](std::span<const Tensor> arguments, std::any& structure) {
       const nb::gil_scoped_acquire locked;
       Handed handed("a jitted function");
@@ -292,8 +306,9 @@ class Jit {
         if (nb::isinstance<Tensor>(leaves[leaf])) *nb::inst_ptr<Tensor>(leaves[leaf]) = Tensor();
       }
     };
-    const jits::Outcome outcome =
-        computed([&] { return cache_({key, JitArguments(given, to_take), names, host, let_go}); });
+    const jits::Outcome outcome = computed([&] {
+      return cache_({shared ? *shared : key, JitArguments(given, to_take), names, host, let_go});
+    });
     if (Trace::current() == nullptr) let_go();
     const auto& [structure, one] = std::any_cast<const Results&>(*outcome.result);
     Objects results;
@@ -371,8 +386,7 @@ void bind_jit(nb::module_& module) {
               const std::vector<size_t>& donated) {
              Objects leaves;
              for (const nb::handle leaf : given) leaves.push_back(nb::borrow(leaf));
-             const TreeKey all = tree_key_of(with_firsts(std::move(key), firsts_of(leaves)));
-             return jit.run(all, leaves, call, donated);
+             return jit.run(tree_key_of(std::move(key)), leaves, call, donated);
            })
       .def("remember",
            [](Jit& jit, nb::handle arguments, const nb::dict& named, nb::handle functions,

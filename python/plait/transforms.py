@@ -2,6 +2,7 @@
 
 import functools
 import itertools
+import operator
 
 from . import _core, errors
 from .given import Handed, expect_tree
@@ -38,7 +39,7 @@ def vjp(function, *arguments, has_aux=False):
         handed = Handed(structure, once.spread([level.begin(leaf) for leaf, _ in once.values]))
         given = function(*handed.tree)
         handed.expect_unchanged("vjp", given)
-        given, aux = given if has_aux else (given, None)
+        given, aux = _with_aux("vjp", given) if has_aux else (given, None)
         results, result_structure = _tensors(given)
         results = [level.finish(result) for result in results]
         aux = _passed(level, aux)
@@ -70,6 +71,12 @@ def _cotangents(tree, structure):
     return leaves, own == structure
 
 
+def _with_aux(name, result):
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise errors.TypeError(f"{name}: with has_aux the function gives (result, aux), not {type(result).__name__}")
+    return result
+
+
 def _passed(level, tree):
     leaves, structure = _tensors(tree)
     return structure.unflatten([level.passed(leaf) for leaf in leaves])
@@ -90,7 +97,7 @@ def jvp(function, primals, tangents, has_aux=False):
         handed = Handed(structure, once.spread([level.begin(*each) for each in once.values]))
         result = function(*handed.tree)
         handed.expect_unchanged("jvp", result)
-        result, aux = result if has_aux else (result, None)
+        result, aux = _with_aux("jvp", result) if has_aux else (result, None)
         results, result_structure = _tensors(result)
         pairs = [level.finish(each) for each in results]
         aux_leaves, aux_structure = _tensors(aux)
@@ -273,7 +280,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
     (6. : f32[], (3. : f32[], 2. : f32[]))
     """
     several = isinstance(argnums, (tuple, list))
-    wanted = [int(number) for number in argnums] if several else [int(argnums)]
+    wanted = [operator.index(number) for number in argnums] if several else [operator.index(argnums)]
 
     @functools.wraps(function)
     def with_gradient(*arguments, **keywords):
@@ -293,7 +300,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
             result = function(*followed, **keywords)
             for each in handed:
                 each.expect_unchanged("grad", result)
-            value, aux = result if has_aux else (result, None)
+            value, aux = _with_aux("grad", result) if has_aux else (result, None)
             value = asarray(value)
             _core._check_result(value, holomorphic)
             value = level.finish(value)
