@@ -50,8 +50,8 @@ long double hurwitz_zeta(long double s, long double x) {
 // other sums, with the sign of (−1)^s.
 long double zeta_below(double s, long double x) {
   const long double above = x - std::floor(x), below = std::ceil(x) - x;
-  const long double size = hurwitz_zeta(s, below) - hurwitz_zeta(s, 1 - x);
-  return hurwitz_zeta(s, above) + (std::fmod(s, 2) == 1 ? -size : size);
+  const long double sign = std::fmod(s, 2) == 1 ? -1 : 1;
+  return (hurwitz_zeta(s, above) + sign * hurwitz_zeta(s, below)) - sign * hurwitz_zeta(s, 1 - x);
 }
 
 }  // namespace
