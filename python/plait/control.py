@@ -125,7 +125,7 @@ def _bounds(*bounds):
     bounds = [asarray(bound) for bound in bounds]
     for bound in bounds:
         if bound.ndim or bound.dtype.kind != "integer":
-            raise errors.TypeError(f"for_loop: a bound is {bound.dtype.name}[{', '.join(map(str, bound.shape))}], expected a whole number")
+            raise errors.TypeError(f"for_loop: a bound is {bound.dtype.name}{list(bound.shape)}, expected a whole number")
     return [_core.astype(bound, _core.i64) for bound in bounds]
 
 

@@ -73,7 +73,8 @@ def _attributes(value):
     """What an object of a user's class keeps, by name, or the elements of a set."""
     if isinstance(value, (set, frozenset)):
         return list(value)
-    if isinstance(value, types.ModuleType) or type(value).__module__.split(".")[0] in _OTHERS:
+    module = type(value).__module__
+    if isinstance(value, types.ModuleType) or not isinstance(module, str) or module.split(".")[0] in _OTHERS:
         return {}
     found = dict(getattr(value, "__dict__", ()))
     for cls in type(value).__mro__:

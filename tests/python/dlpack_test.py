@@ -109,6 +109,7 @@ def fuzz(seed, count=20000):
     """Only what TAKEN could be is read: all others lie outside of the memory, or are refused."""
     draw = random.Random(seed)
     numbers = [0, 1, 2, 3, -1, -2, 7, 2**31, 2**32, 2**61, 2**62, 2**63 - 1, -(2**63), -(2**62), 2**40]
+    kept = []
     for _ in range(count):
         rank = draw.randrange(5)
         sizes = [draw.choice(numbers) for _ in range(rank)]
@@ -118,8 +119,10 @@ def fuzz(seed, count=20000):
                  "offset": draw.choice([0, 0, 16, 2**63, 2**64 - 1, 2**62]),
                  "data": draw.choice([ctypes.addressof(MEMORY), ctypes.addressof(MEMORY), None, 2**63, 2**64 - 4]),
                  "rank": draw.choice([None, None, None, -1, 65, 2**31 - 1])}
+        capsule = Capsule(**given)
+        kept.append(capsule)  # longer than the tensor, as who gives memory does
         try:
-            x = plait.from_dlpack(Capsule(**given))
+            x = plait.from_dlpack(capsule)
             assert all(size >= 0 for size in x.shape), given
         except (plait.Error, BufferError):
             pass
