@@ -42,7 +42,7 @@ Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
 // What is computed again by remat goes by the rule at all levels, which leaves no room for what is
 // captured.
 void refuse_captured(std::span<const Tensor> results) {
-  if (!is_followed(results)) return;
+  if (!plait::is_followed(results)) return;
   throw TypeError(
       "a function with a rule of its own captures what a derivative is taken by, inside of remat "
       "and under several derivatives")
@@ -65,7 +65,8 @@ struct Followed {
     std::tie(results, residuals) = forward(below_all(arguments, innermost));
     if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) {
       inputs.assign(arguments.begin(), arguments.end());
-      return refuse_captured(function(below_all(arguments, 0)));
+      refuse_captured(function(below_all(arguments, 0)));
+      return;
     }
     const std::vector<uint64_t> levels = open_levels_of(results);
     add(below_all(results, innermost + 1));
