@@ -49,7 +49,7 @@ def failure_of(nest, with_jax):
         wanted = nest.run(Unrolled())
     except Exception:
         return "unrolled: " + _last_lines()
-    if not np.isfinite(wanted).all():
+    if not np.isfinite(wanted).all() or not nest.is_finite():
         return None
     try:
         found = nest.run(Ours())
