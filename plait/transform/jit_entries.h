@@ -89,7 +89,7 @@ struct Entry {
   size_t ways = 0;
   bool is_run_by_host = false;
   bool uses_outer_tape = false;  // then it is not run in pieces, either
-  std::mutex recording;  // held by the thread that records
+  std::mutex recording;          // held by the thread that records
 };
 
 std::vector<int64_t> sizes_of(const JitArguments& leaves);
