@@ -8,7 +8,7 @@ STEP := . scripts/common.sh && step
 PACKAGES := $(STEP) 'Debian packages' scripts/setup.sh
 PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_environment.sh
 
-.PHONY: help demo test build bench sabotage format lint tidy asan tsan clang no-llvm bare fuzz fresh check-all install docs clean
+.PHONY: help demo test build bench sabotage outside format lint tidy asan tsan clang no-llvm bare fuzz fresh check-all install docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -35,6 +35,11 @@ sabotage: ## damage each primitive, and lines of control flow and of the compile
 	@$(PACKAGES) build test
 	@$(PYTHON_PACKAGES)
 	@scripts/sabotage.sh $(ONLY)
+
+outside: ## run others' tests on Plait: autograd's, NumPy's, PyTorch's samples, and JAX's where JAX_TESTS=folder names them; ONLY='numpy opdb' some
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/outside.sh $(ONLY)
 
 format: ## format the sources
 	@$(PACKAGES) lint
@@ -83,8 +88,8 @@ fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
 	@scripts/fresh.sh
 
 check-all: export PLAIT_SHARE ?= 10  # random tests try ten times as many cases
-check-all: ## run the tests, the checks and every variant of the build
-	@scripts/check.sh test lint tidy asan tsan clang no-llvm bare fuzz
+check-all: ## run the tests, the checks, every variant of the build and others' tests
+	@PLAIT_SIZES=all scripts/check.sh test lint tidy asan tsan clang no-llvm bare fuzz outside
 
 install: build ## install to PREFIX (/usr/local)
 	@$(STEP) 'Installing to $(PREFIX)' cmake --install build/release --prefix '$(PREFIX)'

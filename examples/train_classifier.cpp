@@ -39,7 +39,7 @@ Tensor loss_of(const Classifier& classifier, const Clothes& batch) {
 }
 
 void train(Classifier& classifier, const Clothes& data, const Clothes& test, int epochs) {
-  optim::Adam adam(classifier, {.rate = 1e-3});
+  optim::Adam adam(classifier, {.lr = 1e-3});
   for (int epoch = 1; epoch <= epochs; ++epoch) {
     Progress progress(data.size());
     const Tensor order = random::permutation(data.size());

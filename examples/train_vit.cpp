@@ -39,7 +39,7 @@ Tensor loss_of(const Vit& model, const Clothes& batch) {
 
 std::tuple<Vit, Optimizer, Tensor> step(const Vit& model, Optimizer optimizer, const Clothes& batch,
                                         const optim::WarmupCosine& rate) {
-  optimizer.rate = optim::warmup_cosine(optimizer.steps, rate);
+  optimizer.lr = optim::warmup_cosine(optimizer.steps, rate);
   const auto [loss, gradients] = value_and_grad(loss_of)(model, batch);
   const auto [next, state] = optimizer.update(model, gradients);
   return {next, state, loss};

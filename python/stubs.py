@@ -16,6 +16,9 @@ from . import ArrayLike, DTypeLike, Device, Size, Tensor
 '''
 
 
+PLACE_OF_METHODS = "    # What is made from functions is written here by python/stubs.py."
+
+
 def text_of_parameter(parameter):
     annotation = parameter.annotation
     default = ""
@@ -33,9 +36,9 @@ def qualified(annotation):
     return re.sub(r"\bbool\b", "builtins.bool", annotation)
 
 
-def text_of_call(name, signature, tuples):
-    parts, is_after_star = [], False
-    for parameter in signature.parameters.values():
+def text_of_call(name, signature, tuples, is_method=False):
+    parts, is_after_star = ["self"] * is_method, False
+    for parameter in list(signature.parameters.values())[is_method:]:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             is_after_star = True
         elif parameter.kind is inspect.Parameter.KEYWORD_ONLY and not is_after_star:
@@ -49,9 +52,24 @@ def text_of_call(name, signature, tuples):
     return f"def {name}({', '.join(parts)}) -> {result}: ..."
 
 
-def text_of_module(module, known):
+def calls_of(function):
+    """In its own words, and in those of other libraries."""
+    return [signature for signature, _ in function._overloads] + list(function._variants)
+
+
+def text_of_methods(cls, tuples):
+    """Of all that are made from functions. In the class, int and the like are methods."""
+    lines = []
+    for name, value in sorted(vars(cls).items()):
+        if not name.startswith("_") and hasattr(value, "_overloads"):
+            calls = [text_of_call(name, signature, tuples, True) for signature in calls_of(value)]
+            lines += [f"    @overload\n    {call}" if len(calls) > 1 else f"    {call}" for call in calls]
+    return re.sub(r"(?<![\w.])(bool|int|float|complex)\b(?!\()", r"builtins.\1", "\n".join(lines))
+
+
+def text_of_module(module, known, tuples=()):
     """Of all functions that are not known already."""
-    tuples, lines, names = {}, [], {}
+    tuples, lines, names = dict(tuples), [], {}
     for name, value in sorted(vars(module).items()):
         value = getattr(value, "__wrapped__", value)
         if name.startswith("_") or name in known or not hasattr(value, "_overloads"):
@@ -60,7 +78,7 @@ def text_of_module(module, known):
             lines.append(f"{name} = {names[value]}")
             continue
         names[value] = name
-        calls = [text_of_call(name, signature, tuples) for signature, _ in value._overloads]
+        calls = [text_of_call(name, signature, tuples) for signature in calls_of(value)]
         lines += [f"@overload\n{call}" for call in calls] if len(calls) > 1 else calls
     classes = ["\n".join([f"class {name}(NamedTuple):", *(f"    {field}: Tensor" for field in each._fields)]) + "\n"
                for name, each in sorted(tuples.items())]
@@ -83,7 +101,9 @@ def write(folder):
     import plait
 
     main = (OWN / "plait.pyi").read_text(encoding="utf-8")
-    main += text_of_module(plait, names_in(main)) + dtypes(plait)
+    tuples = {}
+    main = main.replace(PLACE_OF_METHODS, text_of_methods(plait.Tensor, tuples))
+    main += text_of_module(plait, names_in(main), tuples) + dtypes(plait) + f"__all__ = {plait.__all__!r}\n"
     (folder / "__init__.pyi").write_text(main, encoding="utf-8")
     for name in ("nn", "optim", "tree"):
         (folder / f"{name}.pyi").write_text((OWN / f"{name}.pyi").read_text(encoding="utf-8"), encoding="utf-8")

@@ -37,13 +37,46 @@ class Room:
     def target(self):
         return f"plait_test_{self.name}"
 
+    def build(self):
+        return subprocess.run(["ninja", "-C", str(BUILD), self.target], capture_output=True, text=True)
+
+    def command(self, filter_):
+        return [BUILD / "tests" / self.target, f"--gtest_filter={filter_}", "--gtest_brief=1"]
+
+    def failed(self, output):
+        return [line.split()[3].rstrip(",") for line in output.split("\n") if line.startswith("[  FAILED  ] ")]
+
+
+class PythonRoom(Room):
+    """The package's own files of Python, beside the core that `make build` has built. `noticing` are files of tests/python."""
+
+    _folder = BUILD / "python"
+
+    def build(self):
+        package = self._folder / "plait"
+        shutil.rmtree(package, ignore_errors=True)
+        package.mkdir(parents=True)
+        core = list((ROOT / "build" / "release" / "python" / "plait").glob("_core*.so"))
+        for file in [*(COPY / "python" / "plait").glob("*.py"), *core, COPY / "docs" / "examples"]:
+            (package / file.name).symlink_to(file)
+        return subprocess.run(["true" if core else "false"], capture_output=True, text=True)
+
+    def command(self, filter_):
+        tests = " ".join(f"tests/python/{name}_test.py" for name in filter_.split(":"))
+        run = f'for test in {tests}; do PYTHONPATH={self._folder} {ROOT}/.venv/bin/python "$test" --failfast || exit 1; done'
+        return ["bash", "-c", f"cd {COPY} && {run}"]
+
+    def failed(self, output):
+        return [line.split()[1] for line in output.split("\n") if line.startswith(("FAIL: ", "ERROR: "))]
+
 
 ROOMS = [
     Room("transform", ["Forms/Control*", "Vmap*", "Recursion.O*", "Recursion.R*", "Recursion.S*", "Recursion.T*",
-                       "Checkpoints*", "AssociativeScan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*", "Custom.*",
-                       "Nested*"], 300,
+                       "Checkpoints*", "AssociativeScan*", "Scan*", "Draws*", "Record.*", "NamedAxes*", "ChangingLoop*", "Custom.*",
+                       "Anomaly.*", "Jit.TheSameKey*", "Nested*"], 300,
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
+    PythonRoom("python", ["host_state", "jit"], 120, ""),
 ]
 
 
@@ -82,10 +115,6 @@ def configure():
                     "-DPLAIT_PYTHON=OFF"], check=True, stdout=subprocess.DEVNULL)
 
 
-def build(room):
-    return subprocess.run(["ninja", "-C", str(BUILD), room.target], capture_output=True, text=True)
-
-
 def limit_memory():
     """A recursion that never ends is to end before the machine does."""
     resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
@@ -95,15 +124,14 @@ def notices(room, filter_, damaged=""):
     """How the tests notice; None where they pass. Code that a damaged generator makes is not kept."""
     environment = dict(os.environ, RC_PARAMS=room.random, PLAIT_VERIFY="on", GTEST_FAIL_FAST="1",
                        PLAIT_CACHE="off" if damaged.startswith("plait/cpu/") else str(BUILD / "test_cache"))
-    command = [BUILD / "tests" / room.target, f"--gtest_filter={filter_}", "--gtest_brief=1"]
     try:
-        run = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=room.seconds,
+        run = subprocess.run(room.command(filter_), capture_output=True, text=True, errors="replace", timeout=room.seconds,
                              env=environment, preexec_fn=limit_memory)
     except subprocess.TimeoutExpired:
         return f"it never ended ({room.seconds} s)"
     if run.returncode == 0:
         return None
-    failed = [line.split()[3].rstrip(",") for line in run.stdout.split("\n") if line.startswith("[  FAILED  ] ")]
+    failed = room.failed(run.stdout + run.stderr)
     return f"{failed[0]} fails" if failed else f"the tests end with status {run.returncode}"
 
 
@@ -115,7 +143,7 @@ def damage(room, filter_, entries):
         path = COPY / file
         text = path.read_text()
         path.write_text(text.replace(old, new))
-        built = build(room)
+        built = room.build()
         how = notices(room, filter_, file) if built.returncode == 0 else "it does not compile"
         path.write_text(text)
         unnoticed += how is None or how == "it does not compile"
@@ -149,7 +177,7 @@ def sabotage(room, options):
         sys.exit(1)
     if not entries:
         return 0, 0
-    first = build(room)
+    first = room.build()
     if first.returncode != 0:
         sys.exit(first.stdout[-3000:])
     filter_ = options.filter or ":".join(room.noticing)

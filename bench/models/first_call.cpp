@@ -154,11 +154,11 @@ TrainingStep step_of(const Arguments& given) {
     const auto model = models::Vit::init(key);
     const Tensor x = random::normal(key, {given.batch, 3, 224, 224});
     const Tensor y = random::randint(key, {given.batch}, 0, 1000);
-    return step_of(model, optim::Sgd(model, {.rate = 1e-3}), x, y, given.is_narrow);
+    return step_of(model, optim::Sgd(model, {.lr = 1e-3}), x, y, given.is_narrow);
   }
   const auto model = models::Gpt::init(key);
   const Tensor ids = random::randint(key, {given.batch, 256}, 0, 256);
-  return step_of(model, optim::AdamW(model, {.rate = 3e-4}), ids, ids, given.is_narrow);
+  return step_of(model, optim::AdamW(model, {.lr = 3e-4}), ids, ids, given.is_narrow);
 }
 
 // The program behind the passes; `note` is told the name of each phase and its seconds.

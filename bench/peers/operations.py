@@ -477,7 +477,7 @@ op("softmax", plane, plait="softmax", numpy=softmax, torch=lambda torch, x: torc
 op("log_softmax", plane, plait="log_softmax", torch=lambda torch, x: torch.log_softmax(x, -1), jax="nn.log_softmax", tolerance=2e-2)
 op("layer_norm", plane, numpy=lambda np, x: standardised(np, x, -1), plait=lambda pl, x: pl.layer_norm(x, x.shape[-1:]), tolerance=5e-2,
    torch=lambda torch, x: torch.nn.functional.layer_norm(x, x.shape[-1:]), jax=lambda jax, x: standardised(jax.numpy, x, -1))
-op("rms_norm", plane, plait=lambda pl, x: pl.rms_norm(x, x.shape[-1:], epsilon=1e-5), tolerance=5e-2,
+op("rms_norm", plane, plait=lambda pl, x: pl.rms_norm(x, x.shape[-1:], eps=1e-5), tolerance=5e-2,
    numpy=lambda np, x: x / np.sqrt(np.square(x).mean(-1, keepdims=True) + 1e-5),
    torch=lambda torch, x: torch.nn.functional.rms_norm(x, x.shape[-1:], eps=1e-5),
    jax=lambda jax, x: x / jax.numpy.sqrt(jax.numpy.square(x).mean(-1, keepdims=True) + 1e-5))
@@ -518,7 +518,7 @@ op("max_pool2d", pictures, plait=lambda pl, x: pl.max_pool2d(x, 2), torch=lambda
    jax=lambda jax, x: windows(jax, x, -np.inf, jax.lax.max))
 op("avg_pool2d", pictures, plait=lambda pl, x: pl.avg_pool2d(x, 2), torch=lambda torch, x: torch.nn.functional.avg_pool2d(x, 2),
    jax=lambda jax, x: windows(jax, x, 0, jax.lax.add) / 4, tolerance=2e-2)
-op("interpolate", pictures, plait=lambda pl, x: pl.interpolate(x, scales=2, mode="linear"), tolerance=2e-2,
+op("interpolate", pictures, plait=lambda pl, x: pl.interpolate(x, scale_factor=2, mode="linear"), tolerance=2e-2,
    torch=lambda torch, x: torch.nn.functional.interpolate(x, scale_factor=2, mode="bilinear"),
    jax=lambda jax, x: jax.image.resize(x, (*x.shape[:2], 2 * x.shape[2], 2 * x.shape[3]), "linear"))
 

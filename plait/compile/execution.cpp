@@ -10,6 +10,7 @@
 #include "plait/core/settings.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/value_check.h"
+#include "plait/tensor/anomaly.h"
 #include "plait/tensor/machine.h"
 
 namespace plait::compile {
@@ -32,6 +33,7 @@ class Execution {
 
   ExecutionResults run(std::span<const int64_t> sizes, std::vector<Value> arguments) {
     const LoopContext::Scope scope(memory_);
+    if (memory_.is_guarded()) guard(arguments);
     try {
       enter(0, sizes, arguments);
       memory_.work_in(frame_->work);
@@ -55,6 +57,21 @@ class Execution {
 
  private:
   const PlannedFunction& function() const { return *frame_->bound->function; }
+
+  // Copies of arguments, which nobody may overwrite that may not overwrite the arguments.
+  void guard(std::vector<Value>& arguments) {
+    for (Value& argument : arguments) {
+      if (!argument.is_machine() || !array_of(argument).is_contiguous()) continue;
+      const bool is_ours = array_of(argument).is_writable();
+      const Array array = array_of(argument);
+      const int64_t bytes = array.element_count() * array.element_size();
+      const GuardedBlock block(bytes, memory_.options().shift, array.element_size());
+      std::copy_n(array.data(), bytes, block.buffer().data());
+      argument = TensorMachine::value_of(
+          Array(array.dtype(), Layout::contiguous(array.sizes()), block.buffer()));
+      if (!is_ours) unwritable_.push_back(block.buffer());
+    }
+  }
 
   // ---- Frames.
 
@@ -249,7 +266,7 @@ class Execution {
     }
     KernelCall call{*step.primitive, given, sizes.attributes, sizes.types, results};
     const Kernel& kernel = kernel_of(*step.primitive);
-    kernel.run(call, kernel.data);
+    run_kernel(kernel, call);
     learn_sizes(step, results);
     for (size_t i = 0; i < results.size(); ++i) {
       if (step.kind != Step::Kind::look) settle(places[i], results[i]);
@@ -536,6 +553,7 @@ class Execution {
   const ExecutionOptions& options_;
   PlanMemory memory_;
   TensorMachine machine_;
+  std::vector<Buffer> unwritable_;  // which others have as well
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* frame_ = nullptr;
   ExecutionResults results_;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "plait/compile/region.h"
+#include "plait/core/size_facts.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/along.h"
 #include "plait/ops/reduce.h"
@@ -238,6 +239,14 @@ class NestBuilder {
     return guarded(instruction.operands()[0], moved);
   }
 
+  // Whether there is such an index; nothing where symbols would have to be known.
+  static std::optional<bool> is_in(Dim index, Dim size) {
+    const SizeFacts none;
+    const auto from_first = none.prove(Dim(0) <= index), to_last = none.prove(index < size);
+    if (from_first == false || to_last == false) return false;
+    return from_first && to_last ? std::optional(true) : std::nullopt;
+  }
+
   // Zeros around what is loaded, perhaps looked at otherwise before.
   uint32_t guarded(ValueId operand, const Map& map) {
     ValueId from = operand;
@@ -254,8 +263,8 @@ class NestBuilder {
     const bool is_loaded = !definition || (!is_member_[definition->index()] &&
                                            region_.roles.of(*definition) != Role::number);
     if (!is_loaded) return fail();
-    NestValue load = loaded(from, at);
     const Shape& shape = function_.type_of(operand).shape();
+    std::vector<Domain> domains;
     for (size_t i = 0; i < map.size(); ++i) {
       std::optional<uint32_t> along;
       for (uint32_t k = 0; k < space_.size(); ++k) {
@@ -264,10 +273,19 @@ class NestBuilder {
         along = k;
       }
       if (along && same(map[i].offset, Dim(0)) && same(space_[*along], shape[i])) continue;
-      if (!along && same(map[i].offset, Dim(0))) continue;
-      if (!along) return fail();
-      load.domains.push_back({*along, -map[i].offset, shape[i] - map[i].offset});
+      if (along) {
+        domains.push_back({*along, -map[i].offset, shape[i] - map[i].offset});
+        continue;
+      }
+      // One place for all points, where an operand of size 0 has no element.
+      const auto is_there = is_in(map[i].offset, shape[i]);
+      if (!is_there) return fail();
+      if (!*is_there) {
+        return add({.kind = NestValue::Kind::number, .dtype = function_.type_of(operand).dtype()});
+      }
     }
+    NestValue load = loaded(from, at);
+    load.domains = std::move(domains);
     return add(std::move(load));
   }
 

@@ -149,7 +149,7 @@ Dim divide_by_expression(Dim a, Dim b) {
                                 divided_by_content(divisor, common));
   }
   const auto [quotient, rest] = split_by_expression(a, b);
-  if (same(rest, Dim(0))) return is_never_zero(b) ? quotient : quotient_atom(a, b);
+  if (same(rest, Dim(0))) return quotient;
   if (!same(quotient, Dim(0))) return quotient + divide_by_expression(rest, b);
   const bool below_divisor = bounds_of_difference(b, a).low.value_or(0) > 0;
   if (below_divisor && bounds_of(a).low.value_or(-1) >= 0) return 0;

@@ -236,7 +236,10 @@ Location Location::of_address(const void* address) {
 }
 
 Location Location::of_caller() {
-  if (scope_location.known()) return scope_location;
+  return scope_location.known() ? scope_location : of_outermost_caller();
+}
+
+Location Location::of_outermost_caller() {
   if (const auto source = caller_source.load(std::memory_order_acquire)) {
     if (const Location told = source(); told.known()) return told;
   }
@@ -259,10 +262,11 @@ void set_caller_source(Location (*source)()) {
 
 std::string Location::text() const {
   if (!known()) return {};
+  const uint64_t word = word_ & ~kBackwardPass;
   try {
-    if ((word_ & 1) == 0) return text_of_address(static_cast<uintptr_t>(word_ >> 1));
-    if ((word_ & 2) == 0) return places().text(word_ >> 2);
-    const uintptr_t caller = stacks().caller(word_ >> 2);
+    if ((word & 1) == 0) return text_of_address(static_cast<uintptr_t>(word >> 1));
+    if ((word & 2) == 0) return places().text(word >> 2);
+    const uintptr_t caller = stacks().caller(word >> 2);
     return caller == 0 ? std::string() : text_of_address(caller);
   } catch (...) {
     return {};  // an error message without its place is better than none

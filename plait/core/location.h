@@ -20,16 +20,26 @@ class Location {
   // information only when asked.
   static Location of_caller();
 
+  // The same, whatever LocationScope there is on this thread.
+  static Location of_outermost_caller();
+
   bool known() const { return word_ != 0; }
+  // The same place, for what a backward pass computes of what was computed there. It has the same
+  // text.
+  Location in_backward_pass() const { return Location(known() ? word_ | kBackwardPass : 0); }
+  bool is_in_backward_pass() const { return (word_ & kBackwardPass) != 0; }
   // "model.cpp:14"; "" when unknown; "program+0x1f3a" when there is no debug information.
   std::string text() const;
 
   friend bool operator==(Location, Location) = default;
 
  private:
+  static constexpr uint64_t kBackwardPass = uint64_t{1} << 63;  // no address is so large
+
   explicit Location(uint64_t word) : word_(word) {}
-  uint64_t word_ = 0;  // 0: unknown; low bit 0: an address << 1; low bits 01: the index of an
-                       // interned file and line << 2; 11: that of an interned call stack
+  // 0: unknown; low bit 0: an address << 1; low bits 01: the index of an interned file and line
+  // << 2; 11: that of an interned call stack. The highest bit: in a backward pass.
+  uint64_t word_ = 0;
 };
 
 // While one is there, what its thread does is done for that place of the user's: what a transform

@@ -11,11 +11,23 @@
 //     }
 //     ...
 //   };
+//
+// A class that cannot be changed is listed outside of it. A function that gives a reference stands
+// for a field that is private:
+//
+//   template <>
+//   struct plait::FieldsOf<theirs::Scale> {
+//     static constexpr auto fields() {
+//       return plait::fields<theirs::Scale>(
+//           "factor", [](auto& scale) -> auto& { return scale.factor(); });
+//     }
+//   };
 #pragma once
 
 #include <array>
 #include <concepts>
 #include <cstddef>
+#include <functional>
 #include <string_view>
 #include <tuple>
 #include <type_traits>
@@ -24,12 +36,24 @@
 #include "plait/core/reflect_bindings.h"
 
 namespace plait {
+
+// Specialised, with a static fields(), for classes that cannot list their fields themselves.
+template <class T>
+struct FieldsOf {};
+
 namespace reflect {
 
 template <class Owner, class Member>
 struct NamedMember {
   std::string_view name;
   Member Owner::* pointer;
+};
+
+// What access(owner) gives a reference to.
+template <class Owner, class Access>
+struct NamedAccess {
+  std::string_view name;
+  Access access;
 };
 
 template <class Base>
@@ -198,10 +222,13 @@ inline constexpr bool is_std_array = false;
 template <class T, size_t size>
 inline constexpr bool is_std_array<std::array<T, size>> = true;
 
-// A class that lists its fields itself.
 template <class T>
-concept ListsFields =
+concept ListsItsFields =
     std::is_class_v<T> && requires { T::fields(); } && is_field_list<decltype(T::fields())>;
+template <class T>
+concept IsListedOutside = requires { FieldsOf<T>::fields(); };
+template <class T>
+concept ListsFields = IsListedOutside<T> || ListsItsFields<T>;
 
 template <class T>
 concept PlainAggregate =
@@ -210,6 +237,11 @@ concept PlainAggregate =
 template <class T>
 concept Reflectable = ListsFields<std::remove_const_t<T>> || PlainAggregate<std::remove_const_t<T>>;
 
+template <class T>
+  requires IsListedOutside<T>
+constexpr auto field_list() {
+  return FieldsOf<T>::fields();
+}
 template <class T>
 constexpr auto field_list() {
   static_assert(std::same_as<T, typename decltype(T::fields())::OwnerType>,
@@ -226,6 +258,10 @@ inline constexpr size_t kFieldCount = field_count<std::remove_const_t<T>>();
 
 template <class Owner, class Member>
 consteval size_t count_of_entry(std::type_identity<NamedMember<Owner, Member>>) {
+  return 1;
+}
+template <class Owner, class Access>
+consteval size_t count_of_entry(std::type_identity<NamedAccess<Owner, Access>>) {
   return 1;
 }
 template <class Base>
@@ -310,6 +346,10 @@ template <class Owner, class Member>
 constexpr std::array<std::string_view, 1> names_of_entry(const NamedMember<Owner, Member>& member) {
   return {member.name};
 }
+template <class Owner, class Access>
+constexpr std::array<std::string_view, 1> names_of_entry(const NamedAccess<Owner, Access>& entry) {
+  return {entry.name};
+}
 template <class Base>
 constexpr const auto& names_of_entry(FieldsOfBase<Base>) {
   return kFieldNames<Base>;
@@ -348,6 +388,12 @@ template <class T, class F, class Owner, class Member>
 constexpr void visit_entry(T& object, F& visit, const NamedMember<Owner, Member>& member) {
   visit(member.name, object.*member.pointer);
 }
+template <class T, class F, class Owner, class Access>
+constexpr void visit_entry(T& object, F& visit, const NamedAccess<Owner, Access>& entry) {
+  static_assert(std::is_lvalue_reference_v<decltype(std::invoke(entry.access, object))>,
+                "a function in the place of a field gives a reference to it");
+  visit(entry.name, std::invoke(entry.access, object));
+}
 template <class T, class F, class Base>
 constexpr void visit_entry(T& object, F& visit, FieldsOfBase<Base>) {
   using BaseLikeT = std::conditional_t<std::is_const_v<T>, const Base, Base>;
@@ -381,6 +427,9 @@ constexpr std::tuple<> entries_of() {
 template <class Owner, class Member, class Class, class... Rest>
   requires std::derived_from<Owner, Class>
 constexpr auto entries_of(std::string_view name, Member Class::* pointer, const Rest&... rest);
+template <class Owner, class Access, class... Rest>
+  requires std::is_class_v<Access>
+constexpr auto entries_of(std::string_view name, const Access& access, const Rest&... rest);
 
 template <class Owner, class Base, class... Rest>
 constexpr auto entries_of(FieldsOfBase<Base> base, const Rest&... rest) {
@@ -393,10 +442,16 @@ constexpr auto entries_of(std::string_view name, Member Class::* pointer, const 
   return std::tuple_cat(std::tuple{NamedMember<Owner, Member>{name, pointer}},
                         entries_of<Owner>(rest...));
 }
+template <class Owner, class Access, class... Rest>
+  requires std::is_class_v<Access>
+constexpr auto entries_of(std::string_view name, const Access& access, const Rest&... rest) {
+  return std::tuple_cat(std::tuple{NamedAccess<Owner, Access>{name, access}},
+                        entries_of<Owner>(rest...));
+}
 
 }  // namespace reflect
 
-// The fields of Owner, for its fields(): a name and a member pointer each, or
+// The fields of Owner, for its fields(): a name and a member pointer, or a function, each, or
 // fields_of_base<Base>() in the place of those that it inherits.
 template <class Owner, class... Parts>
 constexpr auto fields(const Parts&... parts) {

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/core/anomaly.h"
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/core/log.h"
@@ -93,6 +94,11 @@ constexpr std::array<Declaration, kSettingCount> kDeclarations = {{
      .standard = "default",
      .description = "the folder in which compiled code is kept; off for none, and default is plait "
                     "in $XDG_CACHE_HOME or ~/.cache"},
+    {.name = "detect_anomaly",
+     .type = SettingType::boolean,
+     .standard = "false",
+     .description = "whether the first NaN or infinity that appears is an error",
+     .changed = refresh_anomaly_detection},
 }};
 
 template <class T>
@@ -108,7 +114,8 @@ static_assert(is_declared_as(setting::kThreads, "threads") &&
               is_declared_as(setting::kArena, "arena") &&
               is_declared_as(setting::kPrintLocations, "print_locations") &&
               is_declared_as(setting::kMemoryLimit, "memory_limit") &&
-              is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache"));
+              is_declared_as(setting::kCpu, "cpu") && is_declared_as(setting::kCache, "cache") &&
+              is_declared_as(setting::kDetectAnomaly, "detect_anomaly"));
 
 const Declaration& declaration_of(SettingId id) {
   const auto index = static_cast<size_t>(id);
@@ -304,8 +311,8 @@ namespace settings_detail {
 
 constinit std::array<std::atomic<int64_t>, kSettingCount> words = {
     kUnread, kUnread, kUnread, kUnread, kUnread, kUnread,
-    kUnread, kUnread, kUnread, kUnread, kUnread};
-static_assert(kSettingCount == 11, "each word begins as kUnread");
+    kUnread, kUnread, kUnread, kUnread, kUnread, kUnread};
+static_assert(kSettingCount == 12, "each word begins as kUnread");
 
 int64_t read_word(SettingId id) {
   const std::lock_guard lock(settings_mutex());

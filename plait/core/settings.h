@@ -26,8 +26,9 @@ enum class SettingId : uint8_t {
   memory_limit,
   cpu,
   cache,
+  detect_anomaly,
 };
-inline constexpr int kSettingCount = 11;
+inline constexpr int kSettingCount = 12;
 
 enum class SettingType : uint8_t { boolean, integer, text, choice };
 enum class SettingOrigin : uint8_t { standard, environment, api };
@@ -127,6 +128,7 @@ inline constexpr Setting<bool> kPrintLocations{SettingId::print_locations};
 inline constexpr Setting<int64_t> kMemoryLimit{SettingId::memory_limit};
 inline constexpr Setting<CpuLevel> kCpu{SettingId::cpu};
 inline constexpr Setting<std::string> kCache{SettingId::cache};
+inline constexpr Setting<bool> kDetectAnomaly{SettingId::detect_anomaly};
 
 }  // namespace setting
 

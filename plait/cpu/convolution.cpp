@@ -295,6 +295,8 @@ void run_by_patches(Operands& operands, const ConvolutionShape& shape) {
 }
 
 void run(Operands operands, const ConvolutionGeometry& geometry) {
+  // One for each of no samples, which batching makes groups of.
+  if (geometry.groups == 0 && operands.result().element_count() == 0) return;
   const ConvolutionShape shape = convolution_shape(operands.x, operands.w, operands.out, geometry);
   Array& result = operands.result();
   if (result.layout().repeats()) {

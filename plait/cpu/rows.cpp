@@ -33,7 +33,8 @@ const cpu::RowKernels<T>& kernels() {
 template <class Body>
 void each_row(const Array& x, const Body& body) {
   const int64_t count = x.sizes().back();
-  const int64_t rows = count == 0 ? 0 : x.element_count() / count;
+  int64_t rows = 1;  // also where they are empty
+  for (size_t i = 0; i + 1 < x.sizes().size(); ++i) rows *= x.sizes()[i];
   const int64_t grain = std::max<int64_t>(kWork / std::max<int64_t>(count, 1), 1);
   const auto run = [&](auto type) {
     parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
@@ -57,6 +58,7 @@ T* row_of(Array& array, int64_t row, int64_t count) {
 }  // namespace
 
 void softmax_rows(const Array& x, bool masked_is_zero, Array& out) {
+  if (x.element_count() == 0) return;
   const Array dense = x.contiguous();
   const int64_t count = x.sizes().back();
   each_row(dense, [&]<class T>(std::type_identity<T>, int64_t row) {
@@ -66,6 +68,7 @@ void softmax_rows(const Array& x, bool masked_is_zero, Array& out) {
 }
 
 void log_softmax_rows(const Array& x, Array& out) {
+  if (x.element_count() == 0) return;
   const Array dense = x.contiguous();
   const int64_t count = x.sizes().back();
   each_row(dense, [&]<class T>(std::type_identity<T>, int64_t row) {

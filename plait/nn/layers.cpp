@@ -56,8 +56,8 @@ Tensor Linear::operator()(const Tensor& x) const { return linear(x, weight, or_e
 LayerNorm LayerNorm::init(std::vector<int64_t> sizes, const LayerNormOptions& options) {
   const Call call("nn::LayerNorm");
   expect_sizes(sizes, "dimensions");
-  expect_not_negative("epsilon", options.epsilon);
-  LayerNorm made{.sizes = std::move(sizes), .weight = {}, .bias = {}, .epsilon = options.epsilon};
+  expect_not_negative("eps", options.eps);
+  LayerNorm made{.sizes = std::move(sizes), .weight = {}, .bias = {}, .eps = options.eps};
   const Shape shape = Shape::of_sizes(made.sizes);
   if (options.weight) made.weight = ones(shape, options.dtype);
   if (options.weight && options.bias) made.bias = zeros(shape, options.dtype);
@@ -69,7 +69,7 @@ LayerNorm LayerNorm::init(int64_t size, const LayerNormOptions& options) {
 }
 
 Tensor LayerNorm::operator()(const Tensor& x) const {
-  return layer_norm(x, Shape::of_sizes(sizes), or_empty(weight), or_empty(bias), epsilon);
+  return layer_norm(x, Shape::of_sizes(sizes), or_empty(weight), or_empty(bias), eps);
 }
 
 Embedding Embedding::init(const Tensor& key, int64_t rows, int64_t width, DType dtype) {

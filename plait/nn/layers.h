@@ -28,14 +28,14 @@ struct Linear {
 struct LayerNormOptions {
   bool weight = true;
   bool bias = true;  // there is none without a weight
-  double epsilon = 1e-5;
+  double eps = 1e-5;
   DType dtype = DType::f32;
 };
 // The last dimensions brought to mean 0 and variance 1, times the weight, plus the bias.
 struct LayerNorm {
   std::vector<int64_t> sizes;  // of these dimensions
   std::optional<Tensor> weight, bias;
-  double epsilon = 1e-5;
+  double eps = 1e-5;
 
   static LayerNorm init(std::vector<int64_t> sizes, const LayerNormOptions& options = {});
   static LayerNorm init(int64_t size, const LayerNormOptions& options = {});

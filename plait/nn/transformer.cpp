@@ -34,7 +34,7 @@ Tensor Attention::operator()(const Tensor& x, const Tensor& mask) const {
     return swapaxes(parts[{ellipsis, i, Slice{}, Slice{}}], -3, -2);
   };
   const Tensor seen = scaled_dot_product_attention(part(0), part(1), part(2),
-                                                   {.mask = mask, .is_causal = is_causal});
+                                                   {.attn_mask = mask, .is_causal = is_causal});
   return out(reshape(swapaxes(seen, -3, -2), x.shape()));
 }
 

@@ -12,14 +12,22 @@ void expect_axis(const ir::Inference& in, int64_t axis, size_t operand) {
       .at(in.location);
 }
 
-void expect_some(std::string_view function, const Tensor& x, Dim size) {
-  bool is_none = size.is_number() && size.number() < 1;
-  if (Trace* const trace = Trace::current(); trace != nullptr && !size.is_number()) {
-    SizeContext& sizes = trace->sizes();
-    is_none = sizes.actual(size) == 0;
-    if (!is_none && sizes.facts().prove(size >= Dim(1)) != true) sizes.assume(size >= Dim(1));
+bool sizes_hold(const SizeFact& fact) {
+  Trace* const trace = Trace::current();
+  if (trace == nullptr || (fact.left.is_number() && fact.right.is_number())) {
+    return SizeFacts().prove(fact).value_or(true);
   }
-  if (!is_none) return;
+  SizeContext& sizes = trace->sizes();
+  if (sizes.actual(fact.left) && sizes.actual(fact.right)) return sizes.decide(fact);
+  const auto proved = sizes.facts().prove(fact);
+  if (!proved) sizes.assume(fact);
+  return proved.value_or(true);
+}
+
+bool is_some(Dim size) { return size.is_number() ? size.number() > 0 : sizes_hold(size >= Dim(1)); }
+
+void expect_some(std::string_view function, const Tensor& x, Dim size) {
+  if (is_some(size)) return;
   throw ShapeError("{}: a size of 0 in {}", function, x.type().text()).at(Location::of_caller());
 }
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "plait/core/size_facts.h"
 #include "plait/ir/inference.h"
 #include "plait/tensor/apply.h"
 
@@ -16,8 +17,11 @@ class Axes;
 
 // For the axis of an operand in a type rule, which counts from the beginning: IndexError else.
 void expect_axis(const ir::Inference& in, int64_t axis, size_t operand = 0);
-// Refuses a size of 0, for a function that needs some elements. A trace takes it for granted that a
-// size is none.
+// Whether it holds of the sizes. What a trace does not know it asks of the sizes as they are, which
+// leaves a guard; where nobody knows these, it is required on entry.
+bool sizes_hold(const SizeFact& fact);
+bool is_some(Dim size);  // above 0
+// Refuses a size of 0, for a function that needs some elements.
 void expect_some(std::string_view function, const Tensor& x, Dim size);
 // The axis from the beginning, where it may count from the end.
 int64_t normal_axis(int64_t axis, size_t rank);

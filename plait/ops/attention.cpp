@@ -54,13 +54,13 @@ Tensor with_heads(const Tensor& x, Dim heads, Dim length) {
 }
 
 Tensor masked(Tensor scores, const AttentionOptions& options) {
-  if (options.mask) {
-    if (!kOrdered.contains(options.mask.dtype())) {
+  if (options.attn_mask) {
+    if (!kOrdered.contains(options.attn_mask.dtype())) {
       throw TypeError("scaled_dot_product_attention: the mask {}; it takes bool or real numbers",
-                      options.mask.type().text())
+                      options.attn_mask.type().text())
           .at(Location::of_caller());
     }
-    const Tensor mask = stretched("mask", options.mask, scores.shape());
+    const Tensor mask = stretched("mask", options.attn_mask, scores.shape());
     scores = is_boolean(mask.dtype()) ? where(mask, scores, kMasked)
                                       : scores + astype(mask, scores.dtype());
   }

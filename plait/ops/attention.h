@@ -10,7 +10,7 @@ namespace plait {
 struct AttentionOptions {
   // Of what stretches to [..., heads, queries, keys]: where a query may look, or what is added to
   // the scores.
-  Tensor mask = {};
+  Tensor attn_mask = {};
   bool is_causal = false;            // the i-th query sees the first i + 1 keys only
   std::optional<double> scale = {};  // of the scores; 1/√width where not given
 };
@@ -18,7 +18,7 @@ struct AttentionOptions {
 // softmax(scale · q k^T + mask) v, with q [..., heads, queries, width], k [..., heads, keys, width]
 // and v [..., heads, keys, values]. Keys and values may have fewer heads, of which each then serves
 // as many neighbouring heads of q. A query that may look nowhere gets zeros.
-Tensor scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v,
+Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options = {});
 
 struct RopeOptions {

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "plait/core/anomaly.h"
 #include "plait/core/thread_team.h"
 #include "plait/core/whole_numbers.h"
 #include "plait/ops/shape.h"
@@ -24,6 +25,7 @@ constexpr int64_t kLeastReduced = 1 << 13, kMostReduced = 1 << 15, kLeastRows = 
 // Whether all lie in memory alike, without gaps, and nobody follows what is done.
 bool can_be_cut(std::span<const Tensor> operands) {
   if (Trace::current() != nullptr || AutocastScope::current() != nullptr) return false;
+  if (detects_anomaly()) return false;  // on this thread alone
   if (!NamedAxisScope::open().empty()) return false;
   const Sizes* sizes = nullptr;
   for (const Tensor& operand : operands) {

@@ -10,15 +10,13 @@
 #include "plait/ops/declare.h"
 #include "plait/ops/samples.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/non_finite.h"
 
 namespace plait {
 namespace {
 
-// Where the n-th element in row-major order lies.
-std::vector<int64_t> place_of(int64_t n, const Sizes& sizes) {
-  std::vector<int64_t> place(sizes.size());
-  for (size_t axis = sizes.size(); axis-- > 0; n /= sizes[axis]) place[axis] = n % sizes[axis];
-  return place;
+std::string sample_text(std::span<const int64_t> sample) {
+  return sample.empty() ? "" : fmt::format(" (sample {})", fmt::join(sample, ", "));
 }
 
 void look_at(const Array& condition, const CheckAttributes& attributes,
@@ -28,7 +26,7 @@ void look_at(const Array& condition, const CheckAttributes& attributes,
   const auto failing = std::ranges::count(truths, false);
   if (failing == 0) return;
   std::string text = attributes.message.empty() ? "does not hold" : attributes.message;
-  if (!sample.empty()) text += fmt::format(" (sample {})", fmt::join(sample, ", "));
+  text += sample_text(sample);
   if (packed.rank() > 0) {
     const auto first = std::ranges::find(truths, false) - truths.begin();
     text += fmt::format(": {} of {} are false, the first at [{}]", failing, truths.size(),
@@ -37,25 +35,41 @@ void look_at(const Array& condition, const CheckAttributes& attributes,
   throw CheckError("{}", text);
 }
 
+void look_for_non_finite(const Array& x, const CheckFiniteAttributes& attributes,
+                         std::span<const int64_t> sample) {
+  const NonFinite found = non_finite_in(x);
+  if (!found) return;
+  throw CheckError("{}{} has {}", attributes.label.empty() ? "x" : attributes.label,
+                   sample_text(sample), found.text())
+      .hint("while DetectAnomaly lives, the operation that gave the first one is an error");
+}
+
+// What checks have in common.
+template <class Attributes>
+ir::Primitive check_primitive(std::string_view name, std::string_view summary, DTypeSet takes) {
+  return {.name = std::string(name),
+          .summary = std::string(summary),
+          .oracle = "the errors that tests/ops/check_test.cpp expects",
+          .attributes = &ir::schema_of<Attributes>(),
+          .operands = ir::exactly(1),
+          .takes = takes,
+          .infer =
+              [](ir::Inference& in) {
+                in.expect_array(0, in.primitive.takes);
+                expect_samples(in, in.attributes_as<Attributes>().samples);
+              },
+          .effects = [](const ir::Instruction&) -> ir::Effects {
+            return {.observable = true, .may_fail = true};
+          }};
+}
+
 struct CheckTable;
 const CheckTable& check_ops();
 
 struct CheckTable {
   const ir::Primitive& check =
-      declare({.primitive = {.name = "check",
-                             .summary = "An error with the message where one of these is false.",
-                             .oracle = "the errors that tests/ops/check_test.cpp expects",
-                             .attributes = &ir::schema_of<CheckAttributes>(),
-                             .operands = ir::exactly(1),
-                             .takes = kBoolean,
-                             .infer =
-                                 [](ir::Inference& in) {
-                                   in.expect_array(0, kBoolean);
-                                   expect_samples(in, in.attributes_as<CheckAttributes>().samples);
-                                 },
-                             .effects = [](const ir::Instruction&) -> ir::Effects {
-                               return {.observable = true, .may_fail = true};
-                             }},
+      declare({.primitive = check_primitive<CheckAttributes>(
+                   "check", "An error with the message where one of these is false.", kBoolean),
                .rules = {.not_differentiable = "has no results",
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
                            return with_more_samples<CheckAttributes>(check_ops().check, a, operands,
@@ -65,6 +79,21 @@ struct CheckTable {
                  const auto& attributes = call.attributes.as<CheckAttributes>();
                  for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
                    look_at(operands[0], attributes, place);
+                 });
+               }});
+  const ir::Primitive& check_finite =
+      declare({.primitive = check_primitive<CheckFiniteAttributes>(
+                   "check_finite", "An error with the name where one of these is NaN or infinite.",
+                   kInexacts),
+               .rules = {.not_differentiable = "has no results",
+                         .batching = {[](const auto& a, auto operands, const auto& batched) {
+                           return with_more_samples<CheckFiniteAttributes>(check_ops().check_finite,
+                                                                           a, operands, batched);
+                         }}},
+               .evaluator = [](KernelCall& call, const void*) {
+                 const auto& attributes = call.attributes.as<CheckFiniteAttributes>();
+                 for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
+                   look_for_non_finite(operands[0], attributes, place);
                  });
                }});
 };
@@ -83,6 +112,15 @@ void check(const Tensor& condition, std::string_view message) {
   }
   apply_all(check_ops().check, {&condition, 1},
             ir::Attributes::of(CheckAttributes{.message = std::string(message)}));
+}
+
+Tensor check_finite(const Tensor& x, std::string_view name) {
+  const Call call("check_finite", x);
+  if (is_inexact(x.dtype())) {
+    apply_all(check_ops().check_finite, {&x, 1},
+              ir::Attributes::of(CheckFiniteAttributes{.label = std::string(name)}));
+  }
+  return x;
 }
 
 void register_check() { check_ops(); }

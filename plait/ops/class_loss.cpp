@@ -140,11 +140,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      options.label_smoothing)
         .at(Location::of_caller());
   }
-  const LossNumbers numbers({&logits, &options.weights});
+  const LossNumbers numbers({&logits, &options.weight});
   const int64_t axis = class_axis("cross_entropy", logits, options.axis);
   Tensor weights;
-  if (options.weights) {
-    weights = numbers.of(along_classes("cross_entropy", options.weights, logits, axis));
+  if (options.weight) {
+    weights = numbers.of(along_classes("cross_entropy", options.weight, logits, axis));
   }
   const ClassLoss loss{
       "cross_entropy",         numbers,          axis, weights, options.ignore_index,
@@ -156,11 +156,11 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
 
 Tensor nll_loss(const Tensor& log_probabilities, const Tensor& target, const NllOptions& options) {
   const Call call("nll_loss", log_probabilities, target);
-  const LossNumbers numbers({&log_probabilities, &options.weights});
+  const LossNumbers numbers({&log_probabilities, &options.weight});
   const int64_t axis = class_axis("nll_loss", log_probabilities, options.axis);
   Tensor weights;
-  if (options.weights) {
-    weights = numbers.of(along_classes("nll_loss", options.weights, log_probabilities, axis));
+  if (options.weight) {
+    weights = numbers.of(along_classes("nll_loss", options.weight, log_probabilities, axis));
   }
   const ClassLoss loss{"nll_loss", numbers,          axis, weights, options.ignore_index,
                        0,          options.reduction};
@@ -174,7 +174,7 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const MultiMargi
     throw ValueError("multi_margin_loss: p is {}; it is 1 or 2", options.p)
         .at(Location::of_caller());
   }
-  const LossNumbers numbers({&x, &options.weights});
+  const LossNumbers numbers({&x, &options.weight});
   const int64_t axis = class_axis("multi_margin_loss", x, -1);
   const Tensor scores = numbers.of(x);
   const Tensor index = classes_in("multi_margin_loss", x, target, axis, {}).index;
@@ -182,8 +182,8 @@ Tensor multi_margin_loss(const Tensor& x, const Tensor& target, const MultiMargi
   Tensor over = relu(options.margin - own + scores);
   if (options.p == 2) over = square(over);
   Tensor losses = mean(where(expand_dims(index, axis) == iota(x.shape(axis)), 0, over), axis);
-  if (options.weights) {
-    const Tensor weights = along_classes("multi_margin_loss", options.weights, x, axis);
+  if (options.weight) {
+    const Tensor weights = along_classes("multi_margin_loss", options.weight, x, axis);
     losses = losses * at_classes(broadcast_to(numbers.of(weights), x.shape()), index, axis);
   }
   return numbers.reduced(losses, options.reduction);

@@ -180,9 +180,11 @@ struct ElementwiseBinaryTable {
         .complex = [](Complexes x) { return x[1] == 0.0 ? Number(1) : std::pow(x[0], x[1]); }},
        Partial::of(kFirst | kSecond,
                    [](const Context& c) {
-                     const Tensor slope =
-                         c.operand(1) * plait::power(c.operand(0), c.operand(1) - 1);
-                     return where(plait::equal(c.operand(1), 0), 0, slope);
+                     // The slope of 1 is 0, and so are its derivatives, but not those by b.
+                     const Tensor& b = c.operand(1);
+                     const Tensor is_limit = plait::equal(c.operand(0), 0) & plait::equal(b, 0);
+                     const Tensor a = where(is_limit, 1, c.operand(0));
+                     return where(is_limit, 0, b * plait::power(a, b - 1));
                    }),
        Partial::of(kFirst | kSecond | kResult, [](const Context& c) {
          const Tensor base = where(plait::equal(c.operand(0), 0), 1, c.operand(0));

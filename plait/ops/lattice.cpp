@@ -155,8 +155,8 @@ Tensor transpose_begun(const RuleContext& c, const Tensor& cotangent, size_t) {
 
 // e^(part − whole), or 0 where the part is nothing: the whole is not less.
 Tensor share_in(const Tensor& part, const Tensor& whole) {
-  const Tensor is_some = part > kNoPath;
-  return where(is_some, exp(where(is_some & (part < whole), part - whole, 0)), 0);
+  const Tensor is_some = part > kNoPath, is_less = is_some & (part < whole);
+  return where(is_some, exp(where(is_less, part, 0) - where(is_less, whole, 0)), 0);
 }
 
 // Each way has its share of what is summed: dh[t, s] = share · d begun[t, s] +

@@ -183,9 +183,15 @@ std::vector<Tensor> svd_tangents(const RuleContext& c, std::span<const Tensor> t
 std::vector<Tensor> pinv_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &a = c.operand(0), &p = c.result(), &t = tangents[0];
   const Tensor th = adjoint(t), ph = adjoint(p);
-  const Tensor first = matmul(matmul(p, ph), th), last = matmul(th, matmul(ph, p));
-  return {first - matmul(matmul(first, a), p) + last - matmul(p, matmul(a, last)) -
-          matmul(p, matmul(t, p))};
+  // Between the factors lie m × m numbers or n × n, whichever are fewer.
+  if (is_surely_at_most(a.shape(-2), a.shape(-1))) {
+    const Tensor first = matmul(p, matmul(ph, th)), last = matmul(th, matmul(ph, p));
+    return {first - matmul(first, matmul(a, p)) + last - matmul(p, matmul(a, last)) -
+            matmul(p, matmul(t, p))};
+  }
+  const Tensor first = matmul(matmul(p, ph), th), last = matmul(matmul(th, ph), p);
+  return {first - matmul(matmul(first, a), p) + last - matmul(matmul(p, a), last) -
+          matmul(matmul(p, t), p)};
 }
 
 // A V = V W: V⁻¹ Ȧ V = V⁻¹ V̇ W - W V⁻¹ V̇ + Ẇ. The values must differ; of all V̇ the one is taken

@@ -44,15 +44,15 @@ Tensor times_weight(const Tensor& losses, const LossNumbers& numbers, const Tens
   return weight ? losses * numbers.of(weight) : losses;
 }
 
-// Of vectors along the axis, epsilon at least; there its derivative is 0.
-Tensor length_of(const Tensor& x, int64_t axis, double epsilon) {
+// Of vectors along the axis, eps at least; there its derivative is 0.
+Tensor length_of(const Tensor& x, int64_t axis, double eps) {
   const Tensor squares = sum(square(x), axis);
-  const double least = epsilon * epsilon;
+  const double least = eps * eps;
   return sqrt(where(squares > least, squares, least));
 }
 
-Tensor distance_of(const Tensor& a, const Tensor& b, double p, double epsilon, bool keepdims) {
-  return norm(a - b + epsilon, p, -1, keepdims);
+Tensor distance_of(const Tensor& a, const Tensor& b, double p, double eps, bool keepdims) {
+  return norm(a - b + eps, p, -1, keepdims);
 }
 
 void expect_vectors(std::string_view function, const Tensor& a, const Tensor& b) {
@@ -61,11 +61,10 @@ void expect_vectors(std::string_view function, const Tensor& a, const Tensor& b)
       .at(Location::of_caller());
 }
 
-Tensor cosine_of(const Tensor& a, const Tensor& b, int64_t axis, double epsilon) {
+Tensor cosine_of(const Tensor& a, const Tensor& b, int64_t axis, double eps) {
   const auto both = broadcast_together("cosine_similarity", {a, b});
   const int64_t at = normal_axis(axis, both[0].rank());
-  return sum(both[0] * both[1], at) /
-         (length_of(both[0], at, epsilon) * length_of(both[1], at, epsilon));
+  return sum(both[0] * both[1], at) / (length_of(both[0], at, eps) * length_of(both[1], at, eps));
 }
 
 }  // namespace
@@ -85,9 +84,8 @@ Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& target,
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
                                         const BinaryLogitsOptions& options) {
   const Call call("binary_cross_entropy_with_logits", logits, target);
-  const LossNumbers numbers({&logits, &target, &options.weight, &options.positive_weight});
-  const Tensor positive =
-      options.positive_weight ? numbers.of(options.positive_weight) : options.positive_weight;
+  const LossNumbers numbers({&logits, &target, &options.weight, &options.pos_weight});
+  const Tensor positive = options.pos_weight ? numbers.of(options.pos_weight) : options.pos_weight;
   const Tensor losses = logits_loss(numbers.of(logits), numbers.of(target), positive);
   return numbers.reduced(times_weight(losses, numbers, options.weight), options.reduction);
 }
@@ -162,14 +160,13 @@ Tensor kl_div_loss(const Tensor& x, const Tensor& target, const KlDivOptions& op
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& variance,
                          const GaussianNllOptions& options) {
   const Call call("gaussian_nll_loss", x, target, variance);
-  if (!(options.epsilon > 0)) {
-    throw ValueError("gaussian_nll_loss: an epsilon of {}; it is above 0", options.epsilon)
+  if (!(options.eps > 0)) {
+    throw ValueError("gaussian_nll_loss: an eps of {}; it is above 0", options.eps)
         .at(Location::of_caller());
   }
   const LossNumbers numbers({&x, &target, &variance});
   const Tensor given = numbers.of(variance);
-  const Tensor v =
-      where(given < options.epsilon, given + stop_gradient(options.epsilon - given), given);
+  const Tensor v = where(given < options.eps, given + stop_gradient(options.eps - given), given);
   Tensor losses = (log(v) + square(numbers.of(x) - numbers.of(target)) / v) / 2;
   if (options.full) losses = losses + std::log(2 * std::numbers::pi) / 2;
   return numbers.reduced(losses, options.reduction);
@@ -177,11 +174,11 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
 
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNllOptions& options) {
   const Call call("poisson_nll_loss", x, target);
-  expect_not_negative("epsilon", options.epsilon);
+  expect_not_negative("eps", options.eps);
   const LossNumbers numbers({&x, &target});
   const Tensor rate = numbers.of(x), t = numbers.of(target);
   Tensor losses = options.log_input ? exp(rate) - zero_or_product(t, rate)
-                                    : rate - zero_or_product(t, log(rate + options.epsilon));
+                                    : rate - zero_or_product(t, log(rate + options.eps));
   if (options.full) {
     const Tensor is_above = t > 1, safe = where(is_above, t, 1);
     const Tensor stirling = safe * log(safe) - safe + log(safe * (2 * std::numbers::pi)) / 2;
@@ -227,21 +224,20 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
   return numbers.reduced(losses, reduction);
 }
 
-Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double epsilon) {
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis, double eps) {
   const Call call("cosine_similarity", a, b);
-  expect_not_negative("epsilon", epsilon);
+  expect_not_negative("eps", eps);
   const LossNumbers numbers({&a, &b});
-  return numbers.reduced(cosine_of(numbers.of(a), numbers.of(b), axis, epsilon), Reduction::none);
+  return numbers.reduced(cosine_of(numbers.of(a), numbers.of(b), axis, eps), Reduction::none);
 }
 
-Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double epsilon,
-                         bool keepdims) {
+Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p, double eps, bool keepdims) {
   const Call call("pairwise_distance", a, b);
   expect_number("p", p);
-  expect_number("epsilon", epsilon);
+  expect_number("eps", eps);
   expect_vectors("pairwise_distance", a, b);
   const LossNumbers numbers({&a, &b});
-  return numbers.reduced(distance_of(numbers.of(a), numbers.of(b), p, epsilon, keepdims),
+  return numbers.reduced(distance_of(numbers.of(a), numbers.of(b), p, eps, keepdims),
                          Reduction::none);
 }
 
@@ -250,13 +246,13 @@ Tensor triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const T
   const Call call("triplet_margin_loss", anchor, positive, negative);
   expect_number("margin", options.margin);
   expect_number("p", options.p);
-  expect_number("epsilon", options.epsilon);
+  expect_number("eps", options.eps);
   expect_vectors("triplet_margin_loss", anchor, positive);
   expect_vectors("triplet_margin_loss", anchor, negative);
   const LossNumbers numbers({&anchor, &positive, &negative});
   const Tensor a = numbers.of(anchor), p = numbers.of(positive), n = numbers.of(negative);
   const auto distance = [&](const Tensor& from, const Tensor& to) {
-    return distance_of(from, to, options.p, options.epsilon, false);
+    return distance_of(from, to, options.p, options.eps, false);
   };
   Tensor far = distance(a, n);
   if (options.swap) far = minimum(far, distance(p, n));

@@ -20,7 +20,7 @@ enum class Reduction : uint8_t {
 
 struct CrossEntropyOptions {
   std::optional<int64_t> axis = {};  // of the classes: 1, or 0 of a vector
-  Tensor weights = {};               // of the classes; a mean is divided by those of the targets
+  Tensor weight = {};                // of the classes; a mean is divided by those of the targets
   // Samples of this class count for nothing. A mean of none is NaN, with derivatives of 0.
   int64_t ignore_index = -100;
   double label_smoothing = 0;  // the share of the target that all classes get alike
@@ -33,7 +33,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& target,
 
 struct NllOptions {
   std::optional<int64_t> axis = {};
-  Tensor weights = {};
+  Tensor weight = {};
   int64_t ignore_index = -100;
   Reduction reduction = Reduction::mean;
 };
@@ -51,7 +51,7 @@ Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& target,
 
 struct BinaryLogitsOptions {
   Tensor weight = {};
-  Tensor positive_weight = {};  // of targets of 1
+  Tensor pos_weight = {};  // of targets of 1
   Reduction reduction = Reduction::mean;
 };
 // The probabilities are sigmoid(logits).
@@ -69,7 +69,7 @@ Tensor focal_loss(const Tensor& logits, const Tensor& target, const FocalOptions
 struct MultiMarginOptions {
   int64_t p = 1;  // 1 or 2
   double margin = 1;
-  Tensor weights = {};  // of the classes
+  Tensor weight = {};  // of the classes
   Reduction reduction = Reduction::mean;
 };
 // The mean over the other classes' max(0, margin − x[target] + x[i])^p: x is [batch, classes] or
@@ -115,8 +115,8 @@ struct KlDivOptions {
 Tensor kl_div_loss(const Tensor& x, const Tensor& target, const KlDivOptions& options = {});
 
 struct GaussianNllOptions {
-  bool full = false;      // with the constant ½ log 2π
-  double epsilon = 1e-6;  // variances count as this at least; derivatives go through all the same
+  bool full = false;  // with the constant ½ log 2π
+  double eps = 1e-6;  // variances count as this at least; derivatives go through all the same
   Reduction reduction = Reduction::mean;
 };
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& variance,
@@ -125,7 +125,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
 struct PoissonNllOptions {
   bool log_input = true;  // x is the logarithm of the rate
   bool full = false;      // with Stirling's approximation of log target!, for targets above 1
-  double epsilon = 1e-8;  // is added to the rate in its logarithm
+  double eps = 1e-8;      // is added to the rate in its logarithm
   Reduction reduction = Reduction::mean;
 };
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target,
@@ -148,14 +148,14 @@ Tensor cosine_embedding_loss(const Tensor& a, const Tensor& b, const Tensor& tar
 
 // ---- Of vectors.
 
-// a · b / (|a| |b|) along an axis, where each length counts as epsilon at least.
-Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis = 1, double epsilon = 1e-8);
-// The p-norm of a − b + epsilon along the last dimension.
-Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p = 2, double epsilon = 1e-6,
+// a · b / (|a| |b|) along an axis, where each length counts as eps at least.
+Tensor cosine_similarity(const Tensor& a, const Tensor& b, int64_t axis = 1, double eps = 1e-8);
+// The p-norm of a − b + eps along the last dimension.
+Tensor pairwise_distance(const Tensor& a, const Tensor& b, double p = 2, double eps = 1e-6,
                          bool keepdims = false);
 
 struct TripletOptions {
-  double margin = 1, p = 2, epsilon = 1e-6;
+  double margin = 1, p = 2, eps = 1e-6;
   bool swap = false;  // the negative's distance is the lesser one, from the anchor or the positive
   Reduction reduction = Reduction::mean;
 };

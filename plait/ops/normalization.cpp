@@ -57,10 +57,10 @@ Tensor scaled(Tensor x, const Tensor& weight, const Tensor& bias) {
 }
 
 Tensor normed_rows(std::string_view function, const Tensor& x, const Shape& shape,
-                   const Tensor& weight, const Tensor& bias, double epsilon, bool is_centred) {
+                   const Tensor& weight, const Tensor& bias, double eps, bool is_centred) {
   expect_shape(function, "weight", weight, shape);
   expect_shape(function, "bias", bias, shape);
-  const Tensor rows = standardize(rows_of(function, x, shape), epsilon, is_centred).values;
+  const Tensor rows = standardize(rows_of(function, x, shape), eps, is_centred).values;
   return astype(scaled(reshape(rows, x.shape()), weight, bias), inexact(x.dtype()));
 }
 
@@ -84,14 +84,14 @@ void expect_channels(std::string_view function, const Tensor& x) {
 }
 
 Tensor grouped(std::string_view function, const Tensor& x, Dim groups, const Tensor& weight,
-               const Tensor& bias, double epsilon) {
+               const Tensor& bias, double eps) {
   const Shape channels{x.shape(1)};
   expect_shape(function, "weight", weight, channels);
   expect_shape(function, "bias", bias, channels);
   Dim size = floor_div(x.shape(1), groups);
   for (size_t i = 2; i < x.rank(); ++i) size = size * x.shape(static_cast<int64_t>(i));
   const Tensor rows = reshape(astype(x, computed(x.dtype())), {x.shape(0), groups, size});
-  const Tensor normed = reshape(standardize(rows, epsilon).values, x.shape());
+  const Tensor normed = reshape(standardize(rows, eps).values, x.shape());
   return astype(scaled(normed, by_channel(weight, x.rank()), by_channel(bias, x.rank())),
                 inexact(x.dtype()));
 }
@@ -111,7 +111,7 @@ Tensor moved_on(const Tensor& running, const Tensor& batch, double momentum) {
 
 void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
   expect_channels("batch_norm", x);
-  expect_not_negative("epsilon", options.epsilon);
+  expect_not_negative("eps", options.eps);
   if (!(options.momentum >= 0 && options.momentum <= 1)) {
     throw ValueError("batch_norm: a momentum of {}; it goes from 0 to 1", options.momentum)
         .at(Location::of_caller());
@@ -120,13 +120,13 @@ void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
   expect_shape("batch_norm", "weight", options.weight, channels);
   expect_shape("batch_norm", "bias", options.bias, channels);
   expect_shape("batch_norm", "running mean", options.running_mean, channels);
-  expect_shape("batch_norm", "running variance", options.running_variance, channels);
-  if (!options.is_training && (!options.running_mean || !options.running_variance)) {
+  expect_shape("batch_norm", "running variance", options.running_var, channels);
+  if (!options.training && (!options.running_mean || !options.running_var)) {
     throw ValueError("batch_norm: inference needs a running mean and variance")
         .at(Location::of_caller());
   }
   const Dim count = count_of(x);
-  if (options.is_training && count.is_number() && count.number() == 1) {
+  if (options.training && count.is_number() && count.number() == 1) {
     throw ValueError("batch_norm: {} has one number a channel; in training that has no variance",
                      x.type().text())
         .at(Location::of_caller());
@@ -182,32 +182,31 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
   return product + stretched("bias", bias, product.shape());
 }
 
-Tensor normalize(const Tensor& x, double p, const Axes& axes, double epsilon) {
+Tensor normalize(const Tensor& x, double p, const Axes& axes, double eps) {
   const Call call("normalize", x);
-  expect_not_negative("epsilon", epsilon);
+  expect_not_negative("eps", eps);
   if (std::isnan(p) || p == 0) {
     throw ValueError("normalize: there is no norm of p = {}", p).at(Location::of_caller());
   }
   const DType dtype = inexact(x.dtype());
   const Tensor numbers = is_complex(dtype) ? x : astype(x, computed(dtype));
-  return astype(numbers / norm_of(numbers, p, axes, epsilon), dtype);
+  return astype(numbers / norm_of(numbers, p, axes, eps), dtype);
 }
 
 Tensor layer_norm(const Tensor& x, const Shape& shape, const Tensor& weight, const Tensor& bias,
-                  double epsilon) {
+                  double eps) {
   const Call call("layer_norm", x, shape, weight, bias);
-  return normed_rows("layer_norm", x, shape, weight, bias, epsilon, true);
+  return normed_rows("layer_norm", x, shape, weight, bias, eps, true);
 }
 
 Tensor rms_norm(const Tensor& x, const Shape& shape, const Tensor& weight,
-                std::optional<double> epsilon) {
+                std::optional<double> eps) {
   const Call call("rms_norm", x, shape, weight);
-  return normed_rows("rms_norm", x, shape, weight, {}, epsilon.value_or(epsilon_of(x.dtype())),
-                     false);
+  return normed_rows("rms_norm", x, shape, weight, {}, eps.value_or(epsilon_of(x.dtype())), false);
 }
 
 Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const Tensor& bias,
-                  double epsilon) {
+                  double eps) {
   const Call call("group_norm", x, weight, bias);
   expect_channels("group_norm", x);
   const Dim channels = x.shape(1);
@@ -215,17 +214,17 @@ Tensor group_norm(const Tensor& x, int64_t groups, const Tensor& weight, const T
     throw ValueError("group_norm: {} channels in {} groups", channels, groups)
         .at(Location::of_caller());
   }
-  return grouped("group_norm", x, groups, weight, bias, epsilon);
+  return grouped("group_norm", x, groups, weight, bias, eps);
 }
 
-Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double epsilon) {
+Tensor instance_norm(const Tensor& x, const Tensor& weight, const Tensor& bias, double eps) {
   const Call call("instance_norm", x, weight, bias);
   expect_channels("instance_norm", x);
   if (x.rank() < 3) {
     throw ShapeError("instance_norm: {} has no space to norm over", x.type().text())
         .at(Location::of_caller());
   }
-  return grouped("instance_norm", x, x.shape(1), weight, bias, epsilon);
+  return grouped("instance_norm", x, x.shape(1), weight, bias, eps);
 }
 
 BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
@@ -233,10 +232,9 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
   check_batch_norm(x, options);
   const Tensor numbers = astype(x, computed(x.dtype()));
   const size_t rank = x.rank();
-  BatchNormed result{.running_mean = options.running_mean,
-                     .running_variance = options.running_variance};
+  BatchNormed result{.running_mean = options.running_mean, .running_var = options.running_var};
   Tensor centred, variance;  // the variance of each channel
-  if (options.is_training) {
+  if (options.training) {
     std::vector<int64_t> axes{0};
     for (size_t i = 2; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
     const Dim count = count_of(x);
@@ -246,16 +244,15 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
     variance = squares / count;
     result.running_mean = moved_on(options.running_mean, middle, options.momentum);
     // Without bias: the mean itself was made of these numbers.
-    result.running_variance =
-        moved_on(options.running_variance, squares / (count - 1), options.momentum);
+    result.running_var = moved_on(options.running_var, squares / (count - 1), options.momentum);
   } else {
     const auto of = [&](const Tensor& running) {
       return by_channel(astype(running, numbers.dtype()), rank);
     };
     centred = numbers - of(options.running_mean);
-    variance = of(options.running_variance);
+    variance = of(options.running_var);
   }
-  Tensor scale = rsqrt(variance + options.epsilon);
+  Tensor scale = rsqrt(variance + options.eps);
   if (options.weight) scale = scale * by_channel(astype(options.weight, scale.dtype()), rank);
   const Tensor normed = centred * scale;
   result.values = astype(scaled(normed, {}, by_channel(options.bias, rank)), inexact(x.dtype()));

@@ -148,11 +148,11 @@ Tensor avg_pool(std::string_view function, size_t dimensions, const Tensor& x,
   const auto means = [&](const Operand& divisor) {
     return astype(divide(sums, divisor), inexact(x.dtype()));
   };
-  if (options.divisor) {
-    if (*options.divisor == 0) {
+  if (options.divisor_override) {
+    if (*options.divisor_override == 0) {
       throw ValueError("{}: a divisor of 0", function).at(Location::of_caller());
     }
-    return means(*options.divisor);
+    return means(*options.divisor_override);
   }
   const bool has_padding = std::ranges::any_of(a.padding, [](int64_t p) { return p != 0; });
   if (options.ceil_mode || (has_padding && !options.count_include_pad)) {

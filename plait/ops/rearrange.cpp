@@ -50,7 +50,7 @@ void expect_images(std::string_view function, const Tensor& x, int64_t factor) {
 }
 
 Dim exact_quotient(std::string_view function, const Tensor& x, Dim size, int64_t divisor) {
-  if (same(mod(size, divisor), Dim(0)) || !size.is_number()) return floor_div(size, divisor);
+  if (sizes_hold({mod(size, divisor), SizeFact::equal, 0})) return floor_div(size, divisor);
   throw ShapeError("{}: the size {} of {} is no multiple of {}", function, size, x.type().text(),
                    divisor)
       .at(Location::of_caller());
@@ -117,7 +117,7 @@ Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes) {
       known = known * size;
     }
   }
-  if (open != nullptr && !same(known, Dim(0))) *open = floor_div(from[at], known);
+  if (open != nullptr && is_some(known)) *open = floor_div(from[at], known);
   const Dim product = Shape(parts).element_count();
   if (!same(product, from[at]) && (open == nullptr || from[at].is_number())) {
     throw ShapeError("unflatten: dimension {} of {} cannot become {}", at, x.type().text(),
@@ -134,7 +134,7 @@ std::vector<Tensor> split(const Tensor& x, int64_t parts, int64_t axis) {
   const Call call("split", x);
   expect_parts("split", parts);
   const Dim size = x.shape(axis);
-  if (size.is_number() && size.number() % parts != 0) {
+  if (!sizes_hold({mod(size, parts), SizeFact::equal, 0})) {
     throw ValueError("split: the size {} of axis {} of {} is no multiple of {}", size, axis,
                      x.type().text(), parts)
         .at(Location::of_caller())

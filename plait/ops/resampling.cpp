@@ -39,10 +39,10 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
                      x.type().text())
         .at(Location::of_caller());
   }
-  if (options.sizes.empty() == options.scales.empty()) {
+  if (options.size.empty() == options.scale_factor.empty()) {
     throw ValueError("interpolate: either sizes or scales").at(Location::of_caller());
   }
-  const size_t given = std::max(options.sizes.size(), options.scales.size());
+  const size_t given = std::max(options.size.size(), options.scale_factor.size());
   if (given != 1 && given != dimensions) {
     throw ValueError("interpolate: {} sizes or scales for {} dimensions", given, dimensions)
         .at(Location::of_caller());
@@ -51,10 +51,10 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
   for (size_t i = 0; i < dimensions; ++i) {
     Axis axis{.in = x.shape(static_cast<int64_t>(i) + 2)};
     const size_t at = given == 1 ? 0 : i;
-    if (!options.sizes.empty()) {
-      axis.out = options.sizes[at];
+    if (!options.size.empty()) {
+      axis.out = options.size[at];
     } else {
-      axis.scale = options.scales[at];
+      axis.scale = options.scale_factor[at];
       const double factor = *axis.scale;
       if (!(factor > 0 && factor < 0x1p31)) {
         throw ValueError("interpolate: a scale of {}", factor).at(Location::of_caller());
@@ -249,9 +249,9 @@ class GridAxis {
 
  private:
   Tensor padded(const Tensor& place) const {
-    if (options_.padding == GridPadding::zeros) return place;
+    if (options_.padding_mode == GridPadding::zeros) return place;
     const Tensor last = size_ - 1;
-    const Tensor inside = options_.padding == GridPadding::border ? place : reflected(place);
+    const Tensor inside = options_.padding_mode == GridPadding::border ? place : reflected(place);
     // Also at the ends the derivative is that of a constant: the neighbour there is none.
     return where(inside <= 0, 0, where(inside >= last, last, inside));
   }

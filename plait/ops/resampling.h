@@ -17,8 +17,8 @@ enum class Interpolation : uint8_t {
 
 struct InterpolateOptions {
   // Of each spatial dimension, or one for all: the sizes that come out, or by how much they grow.
-  std::vector<Dim> sizes = {};
-  std::vector<double> scales = {};
+  std::vector<Dim> size = {};
+  std::vector<double> scale_factor = {};
   Interpolation mode = Interpolation::nearest;
   bool align_corners = false;  // the outermost places lie on each other's middles, not edges
   // Of linear and cubic: where sizes shrink, each place is made of all that it covers.
@@ -34,7 +34,7 @@ enum class GridPadding : uint8_t {
 };
 struct GridSampleOptions {
   Interpolation mode = Interpolation::linear;  // nearest, linear or, of two dimensions, cubic
-  GridPadding padding = GridPadding::zeros;
+  GridPadding padding_mode = GridPadding::zeros;
   bool align_corners = false;
 };
 // x is [batch, channels, space…] of two or three dimensions, the grid [batch, other space…, those

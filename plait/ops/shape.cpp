@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
+#include "plait/core/function_ref.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/along.h"
 #include "plait/ops/call.h"
@@ -318,6 +319,33 @@ Tensor refined_to(const Tensor& x, const Shape& shape) {
   return same(refined, own) ? x : trace->refine(x, refined);
 }
 
+// In canonical form n and 2 * (n//2) are not the same. So where the elements do not fit otherwise,
+// a size that is known to be a multiple of k, or is one at present, becomes k * (size // k).
+Tensor refined_to_multiple(Trace& trace, const Tensor& x, std::span<const Dim> wanted,
+                           FunctionRef<bool(const Shape&)> fits) {
+  const Shape own = x.shape();
+  if (fits(own)) return x;
+  const auto numbers_in = [](std::span<const Dim> sizes) {
+    Dim product = 1;
+    for (const Dim size : sizes) {
+      if (size.is_number() && size.number() > 1) product = product * size;
+    }
+    return product.number();
+  };
+  const int64_t there = numbers_in(wanted), k = there / std::gcd(there, numbers_in(own.dims()));
+  for (size_t i = 0; i < own.rank() && k > 1; ++i) {
+    Shape refined = own;
+    refined.set(static_cast<int64_t>(i), floor_div(own[i], k) * k);
+    if (own[i].is_number() || !fits(refined)) continue;
+    SizeContext& sizes = trace.sizes();
+    const SizeFact divides{mod(own[i], k), SizeFact::equal, 0};
+    const bool holds =
+        sizes.actual(own[i]) ? sizes.decide(divides) : sizes.facts().prove(divides) == true;
+    if (holds) return trace.refine(x, refined);
+  }
+  return x;
+}
+
 }  // namespace
 
 Tensor astype(const Tensor& x, DType dtype) {
@@ -348,14 +376,18 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
       throw ValueError("reshape: two sizes of {} are -1", shape.text());
     }
   }
-  if (open != nullptr) {
-    const Dim count = x.shape().element_count();
-    if (same(known, Dim(0))) {
-      throw ValueError("reshape: -1 in {} could be anything: the other sizes hold no element",
-                       shape.text());
-    }
-    *open = floor_div(count, known);
+  if (open != nullptr && (known.is_number() ? same(known, Dim(0)) : !is_some(known))) {
+    throw ValueError("reshape: -1 in {} could be anything: the other sizes hold no element",
+                     shape.text());
   }
+  if (Trace* const trace = Trace::current()) {
+    const Tensor refined = refined_to_multiple(*trace, x, sizes, [&](const Shape& from) {
+      const Dim count = from.element_count();
+      return same(count, open != nullptr ? floor_div(count, known) * known : known);
+    });
+    if (!same(refined.shape(), x.shape())) return reshape(refined, shape);
+  }
+  if (open != nullptr) *open = floor_div(x.shape().element_count(), known);
   if (same(x.shape(), Shape(sizes))) return x;
   return apply(shape_ops().reshape, {x}, ir::Attributes::of(SizesAttributes{std::move(sizes)}));
 }

@@ -187,7 +187,7 @@ Tensor masked_softmax(const Tensor& x, int64_t axis) {
 
 Standardized standardize(const Tensor& x, double epsilon, bool is_centred) {
   const Call call("standardize", x);
-  expect_not_negative("epsilon", epsilon);
+  expect_not_negative("eps", epsilon);
   const auto results = apply_all(softmax_ops().standardize, std::span(&x, 1),
                                  ir::Attributes::of(StandardizeAttributes{epsilon, is_centred}));
   return {results[0], results[1]};

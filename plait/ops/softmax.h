@@ -23,7 +23,7 @@ struct Standardized {
 };
 // Takes f32 and f64. Where not centred, the mean is left where it is, and the variance is the mean
 // of x².
-Standardized standardize(const Tensor& x, double epsilon, bool is_centred = true);
+Standardized standardize(const Tensor& x, double eps, bool is_centred = true);
 
 struct SoftmaxAttributes {
   int64_t axis = 0;

@@ -443,12 +443,12 @@ Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, const Scala
 
 Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness) {
   const Call call("isclose", a, b);
-  expect_not_negative("relative tolerance", closeness.relative);
-  expect_not_negative("absolute tolerance", closeness.absolute);
+  expect_not_negative("rtol", closeness.rtol);
+  expect_not_negative("atol", closeness.atol);
   const DType dtype = wide(common_dtype(a, b));
   return blockwise({a.as(dtype), b.as(dtype)}, [&](std::span<const Tensor> both) {
     const Tensor &x = both[0], &y = both[1];
-    const Tensor limit = absolute(y) * closeness.relative + closeness.absolute;
+    const Tensor limit = absolute(y) * closeness.rtol + closeness.atol;
     const Tensor near = less_equal(absolute(x - y), limit) & isfinite(x) & isfinite(y);
     const Tensor close = near | equal(x, y);
     return closeness.equal_nan ? close | (isnan(x) & isnan(y)) : close;

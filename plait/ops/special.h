@@ -87,9 +87,9 @@ Tensor lerp(const Operand& start, const Operand& end, const Operand& weight);
 Tensor addcmul(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale = 1);
 Tensor addcdiv(const Operand& x, const Operand& a, const Operand& b, const Scalar& scale = 1);
 
-// |a − b| ≤ absolute + relative |b|; an infinity is close to itself alone.
+// |a − b| ≤ atol + rtol |b|; an infinity is close to itself alone.
 struct Closeness {
-  double relative = 1e-5, absolute = 1e-8;
+  double rtol = 1e-5, atol = 1e-8;
   bool equal_nan = false;
 };
 Tensor isclose(const Operand& a, const Operand& b, const Closeness& closeness = {});

@@ -13,12 +13,12 @@ template <class Options>
 AdamRule checked_rule(std::string_view name, const Options& options, bool is_decoupled) {
   expect_option(name, "beta1", options.beta1, 1);
   expect_option(name, "beta2", options.beta2, 1);
-  expect_option(name, "epsilon", options.epsilon);
+  expect_option(name, "eps", options.eps);
   expect_option(name, "weight_decay", options.weight_decay);
   return {.name = name,
           .beta1 = options.beta1,
           .beta2 = options.beta2,
-          .epsilon = options.epsilon,
+          .eps = options.eps,
           .weight_decay = options.weight_decay,
           .is_decoupled = is_decoupled};
 }
@@ -64,7 +64,7 @@ void adam_step(const AdamRule& rule, const Tensor& rate, const Tensor& steps,
     const Tensor mean = before + (1 - rule.beta1) * (gradient - before);
     const Tensor mean_square =
         rule.beta2 * parameter.of(*squares[i]) + (1 - rule.beta2) * square(gradient);
-    const Tensor scale = sqrt(mean_square) / parameter.of(square_scale) + rule.epsilon;
+    const Tensor scale = sqrt(mean_square) / parameter.of(square_scale) + rule.eps;
     *means[i] = parameter.kept(mean);
     *squares[i] = parameter.kept(mean_square);
     *values[i] = parameter.kept(value - parameter.of(step_size) * mean / scale);

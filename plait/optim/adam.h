@@ -10,24 +10,24 @@
 namespace plait::optim {
 
 struct AdamOptions {
-  double rate = 1e-3;
+  double lr = 1e-3;
   double beta1 = 0.9;    // how much of the mean of gradients is kept
   double beta2 = 0.999;  // and of the mean of their squares
-  double epsilon = 1e-8;
+  double eps = 1e-8;
   double weight_decay = 0;  // this part of each weight counts as gradient
 };
 struct AdamWOptions {
-  double rate = 1e-3;
+  double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
-  double epsilon = 1e-8;
+  double eps = 1e-8;
   double weight_decay = 0.01;  // each weight loses this part of itself, times the rate
 };
 
 // The options of either without the rate, which may change.
 struct AdamRule {
   std::string_view name;
-  double beta1 = 0, beta2 = 0, epsilon = 0, weight_decay = 0;
+  double beta1 = 0, beta2 = 0, eps = 0, weight_decay = 0;
   bool is_decoupled = false;  // AdamW's decay
 };
 AdamRule rule_of(const AdamOptions& options);  // ValueError for what is none
@@ -41,7 +41,7 @@ void adam_step(const AdamRule& rule, const Tensor& rate, const Tensor& steps,
 // What both are.
 template <class Model>
 struct AdamState {
-  Tensor rate;           // f64[]
+  Tensor lr;             // f64[]
   Tensor steps;          // i64[], that were made
   Model means, squares;  // of gradients
   AdamRule rule;
@@ -52,12 +52,12 @@ struct AdamState {
     expect_like(rule.name, "the mean", model, means);
     expect_like(rule.name, "the mean square", model, squares);
     steps = one_more(steps);
-    adam_step(rule, rate, steps, leaves<Tensor>(model), tensors_of(gradients),
-              leaves<Tensor>(means), leaves<Tensor>(squares));
+    adam_step(rule, lr, steps, leaves<Tensor>(model), tensors_of(gradients), leaves<Tensor>(means),
+              leaves<Tensor>(squares));
   }
 
-  static AdamState init(const Model& model, const AdamRule& rule, double rate) {
-    return {.rate = rate_of(rule.name, rate),
+  static AdamState init(const Model& model, const AdamRule& rule, double lr) {
+    return {.lr = rate_of(rule.name, lr),
             .steps = no_steps(),
             .means = zeros_like_trained(model),
             .squares = zeros_like_trained(model),
@@ -68,7 +68,7 @@ struct AdamState {
 template <class Model>
 struct Adam : AdamState<Model> {
   explicit Adam(const Model& model, const AdamOptions& options = {})
-      : AdamState<Model>(AdamState<Model>::init(model, rule_of(options), options.rate)) {}
+      : AdamState<Model>(AdamState<Model>::init(model, rule_of(options), options.lr)) {}
   static constexpr auto fields() { return plait::fields<Adam>(fields_of_base<AdamState<Model>>()); }
   // The model and the optimizer of the next step.
   std::pair<Model, Adam> update(Model model, const Model& gradients) const {
@@ -81,7 +81,7 @@ struct Adam : AdamState<Model> {
 template <class Model>
 struct AdamW : AdamState<Model> {
   explicit AdamW(const Model& model, const AdamWOptions& options = {})
-      : AdamState<Model>(AdamState<Model>::init(model, rule_of(options), options.rate)) {}
+      : AdamState<Model>(AdamState<Model>::init(model, rule_of(options), options.lr)) {}
   static constexpr auto fields() {
     return plait::fields<AdamW>(fields_of_base<AdamState<Model>>());
   }

@@ -1,7 +1,7 @@
 // Rates that change as training goes on: numbers of f64 by the number of steps made, also in jitted
 // functions.
 //
-//   optimizer.rate = optim::warmup_cosine(optimizer.steps, {.peak = 1e-3, .total = 1000});
+//   optimizer.lr = optim::warmup_cosine(optimizer.steps, {.peak = 1e-3, .total = 1000});
 #pragma once
 
 #include <cstdint>

@@ -9,7 +9,7 @@
 namespace plait::optim {
 
 struct SgdOptions {
-  double rate = 1e-3;
+  double lr = 1e-3;
   double momentum = 0;      // how much of the velocity is kept
   double weight_decay = 0;  // this part of each weight counts as gradient
   bool nesterov = false;    // steps along the velocity as it will be next
@@ -28,17 +28,17 @@ void sgd_step(const SgdRule& rule, const Tensor& rate, std::span<Tensor* const> 
 
 template <class Model>
 struct Sgd {
-  Tensor rate;   // f64[]
+  Tensor lr;     // f64[]
   Tensor steps;  // i64[], that were made
   std::optional<Model> velocity;
   SgdRule rule;
 
   explicit Sgd(const Model& model, const SgdOptions& options = {})
-      : rate(rate_of("optim::Sgd", options.rate)), steps(no_steps()), rule(rule_of(options)) {
+      : lr(rate_of("optim::Sgd", options.lr)), steps(no_steps()), rule(rule_of(options)) {
     if (rule.momentum != 0) velocity = zeros_like_trained(model);
   }
   static constexpr auto fields() {
-    return plait::fields<Sgd>("rate", &Sgd::rate, "steps", &Sgd::steps, "velocity", &Sgd::velocity,
+    return plait::fields<Sgd>("lr", &Sgd::lr, "steps", &Sgd::steps, "velocity", &Sgd::velocity,
                               "rule", &Sgd::rule);
   }
 
@@ -50,7 +50,7 @@ struct Sgd {
     next.steps = one_more(steps);
     std::vector<Tensor*> velocities;
     if (next.velocity) velocities = leaves<Tensor>(*next.velocity);
-    sgd_step(rule, rate, leaves<Tensor>(model), tensors_of(gradients), velocities);
+    sgd_step(rule, lr, leaves<Tensor>(model), tensors_of(gradients), velocities);
     return {std::move(model), std::move(next)};
   }
 };

@@ -26,7 +26,7 @@ Tensor Parameter::of(const Tensor& other) const { return astype(other, value_.dt
 Tensor Parameter::kept(const Tensor& value) const { return astype(value, dtype_); }
 
 Tensor rate_of(std::string_view optimizer, double rate) {
-  expect_option(optimizer, "rate", rate);
+  expect_option(optimizer, "lr", rate);
   return full({}, rate, DType::f64);
 }
 

@@ -8,6 +8,7 @@
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
 #include "plait/ir/inference.h"
+#include "plait/tensor/anomaly.h"
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/derivation.h"
 #include "plait/tensor/kernels.h"
@@ -159,7 +160,7 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
                          operands[0].sizes()};
     std::array<Array, 1> result;
     KernelCall call{primitive, operands, attributes, {&type, 1}, result};
-    kernel.run(call, kernel.data);
+    run_kernel(kernel, call);
     run.gave(result);
     return use(std::span<Array>(result));
   }
@@ -168,7 +169,7 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
   std::vector<Array> results(types ? types->size() : 1);
   const std::span<const ArrayType> known = types ? std::span(*types) : std::span<const ArrayType>();
   KernelCall call{primitive, operands, attributes, known, results};
-  kernel.run(call, kernel.data);
+  run_kernel(kernel, call);
   run.gave(results);
   return use(std::span<Array>(results));
 }
@@ -284,7 +285,7 @@ Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
 Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
                      std::span<const RowOperand> operands, std::optional<DType> first) {
   const bool runs_now = Trace::current() == nullptr && AutocastScope::current() == nullptr;
-  if (!runs_now || !primitive.takes.contains(dtype)) return {};
+  if (!runs_now || detects_anomaly() || !primitive.takes.contains(dtype)) return {};
   const Kernel& kernel = kernel_of(primitive);
   if (kernel.run_row == nullptr || operands.size() > Rows::kMost) return {};
   Rows rows(dtype);

@@ -2,6 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/evaluator.h"
+#include "plait/tensor/anomaly.h"
 #include "plait/tensor/kernels.h"
 
 namespace plait {
@@ -60,7 +61,8 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   const ir::Attributes attributes = with_numbers(call);
   KernelCall kernel_call{primitive, operands, attributes, types, results};
   const Kernel& kernel = kernel_of(primitive);
-  kernel.run(kernel_call, kernel.data);
+  const LocationScope place(detects_anomaly() ? call.instruction.location() : Location());
+  run_kernel(kernel, kernel_call);
   find_born_sizes(call, results);
   for (size_t i = 0; i < results.size(); ++i) call.results[i] = value_of(std::move(results[i]));
 }

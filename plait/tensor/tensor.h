@@ -9,11 +9,14 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <iosfwd>
 #include <memory>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include <fmt/core.h>
 
 #include "plait/core/function_ref.h"
 #include "plait/core/shape.h"
@@ -242,4 +245,22 @@ Tree without_tensors(Tree tree) {
   return tree;
 }
 
+// The text().
+std::ostream& operator<<(std::ostream& out, const Tensor& x);
+
 }  // namespace plait
+
+// {} is the text(); what stands behind a colon, as in {:.3f}, is for the number of a scalar.
+template <>
+struct fmt::formatter<plait::Tensor> {
+  constexpr auto parse(format_parse_context& context) -> format_parse_context::iterator {
+    auto end = context.begin();
+    while (end != context.end() && *end != '}') ++end;
+    spec_ = std::string_view(context.begin(), static_cast<size_t>(end - context.begin()));
+    return end;
+  }
+  format_context::iterator format(const plait::Tensor& x, format_context& context) const;
+
+ private:
+  std::string_view spec_;
+};

@@ -2,6 +2,7 @@
 // every operation there becomes one of its instructions; traces nest.
 #pragma once
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -21,6 +22,18 @@
 namespace plait {
 
 class SizeReader;
+
+// Thrown through functions that are being recorded, to begin again or go on elsewhere. No error,
+// and nothing that a user sees.
+struct Unwinding {};
+// What is refused where sizes are symbols, and not as they are at present: no mistake of host code,
+// which cannot catch it.
+struct NeedsNumbers : Unwinding {
+  NeedsNumbers(std::exception_ptr error, std::string message)
+      : refused(std::move(error)), why(std::move(message)) {}
+  std::exception_ptr refused;
+  std::string why;
+};
 
 struct RecordedFunction {
   std::shared_ptr<const ir::Function> function;
@@ -247,6 +260,8 @@ class Trace {
   void learn_sizes(std::span<const ir::Type> types, std::span<const Tensor> actual);
   void guard_born_sizes();
   std::vector<Tensor> record_with_numbers(const TracedInstruction& instruction);
+  ir::Added add_for_numbers(const TracedInstruction& instruction);
+  bool is_right_for_numbers(const TracedInstruction& instruction);
   bool is_done_at_once(const TracedInstruction& instruction) const;
   std::vector<Tensor> record_at_once(const TracedInstruction& instruction);
   // What was recorded since the last time is a function of its own, which takes what it uses of

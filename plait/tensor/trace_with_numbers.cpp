@@ -192,13 +192,44 @@ std::vector<Tensor> Trace::run_alone(const TracedInstruction& instruction,
   return companion_->run(whole.finish(), operands);
 }
 
+ir::Added Trace::add_for_numbers(const TracedInstruction& instruction) {
+  try {
+    return add(instruction);
+  } catch (const Error& error) {
+    const std::exception_ptr refused = std::current_exception();
+    if (is_right_for_numbers(instruction)) throw NeedsNumbers(refused, error.message());
+    throw;
+  }
+}
+
+bool Trace::is_right_for_numbers(const TracedInstruction& instruction) {
+  if (instruction.primitive.structure != ir::Structure::machine || actual_sizes_.empty()) {
+    return false;
+  }
+  try {
+    std::vector<Tensor> operands;
+    for (const Tensor& operand : instruction.operands) {
+      operands.push_back(underived(actual(operand)));
+      if (!operands.back()) return false;
+    }
+    const Instead alone(nullptr);
+    const LevelPause::Break followed(*pause_);
+    companion_->apply(instruction.primitive, operands, instruction.attributes.map_sizes([&](Dim d) {
+      return Dim(d.evaluate(actual_sizes_));
+    }));
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
 std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruction) {
   if (!waits()) {
-    const ir::Added added = add(instruction);
+    const ir::Added added = add_for_numbers(instruction);
     return tensors_of(added, actual_results(instruction, added));
   }
   if (is_done_at_once(instruction)) return record_at_once(instruction);
-  const ir::Added added = add(instruction);
+  const ir::Added added = add_for_numbers(instruction);
   std::vector<Tensor> results = tensors_of(added);
   const bool bears_sizes =
       !builder_->so_far().instruction(added.instruction).size_results().empty();
@@ -219,7 +250,7 @@ Tensor Trace::given(const ir::Type& type, Tensor actual) {
 
 std::vector<Tensor> Trace::record_at_once(const TracedInstruction& instruction) {
   catch_up();
-  const ir::Added added = add(instruction);
+  const ir::Added added = add_for_numbers(instruction);
   try {
     std::vector<Tensor> results = tensors_of(added, actual_results(instruction, added));
     begin_piece();

@@ -119,6 +119,8 @@ class BatchedRun final : public FunctionRun<LaneValue> {
         [&](Dim dim) { return sizes.empty() ? dim : dim.substitute(sizes); });
     const Rules* const rules = find_rules(primitive);
     if (rules != nullptr && rules->batching.of != nullptr) {
+      const bool is_empty = same(lanes_, Dim(0)) && has_arrays_only(instruction);
+      if (is_empty) return of_no_lane(instruction, sizes);
       return rules->batching.of(attributes, tensors_in(operands), flags_of(operands));
     }
     if (primitive.elementwise == ir::Elementwise::no) {
@@ -127,6 +129,25 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     std::vector<Tensor> all;
     for (const LaneValue& operand : operands) all.push_back(of_all_lanes(operand, lanes_));
     return apply_all(primitive, all, attributes);
+  }
+
+  // For no lane there is nothing to compute, and a rule may divide by their number.
+  static bool has_arrays_only(const ir::Instruction& instruction) {
+    const ir::Primitive& primitive = instruction.primitive();
+    const bool is_seen = primitive.effects && primitive.effects(instruction).observable;
+    return !is_seen && instruction.size_results().empty() &&
+           std::ranges::all_of(instruction.result_types(), [](const ir::Type& type) {
+             return type.is_array() && !is_key(type.dtype()) && type.varying().empty();
+           });
+  }
+  std::vector<Tensor> of_no_lane(const ir::Instruction& instruction,
+                                 const SymbolMap<Dim>& sizes) const {
+    std::vector<Tensor> results;
+    for (const ir::Type& type : instruction.result_types()) {
+      const ir::Type here = type_in_lanes(type.substitute(sizes), true);
+      results.push_back(zeros(here.shape(), here.dtype()));
+    }
+    return results;
   }
 
   Dim size_of(const LaneValue& count, bool at_least) override {

@@ -1,7 +1,6 @@
 #include "plait/transform/custom.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
@@ -28,54 +27,48 @@ Tensors below_all(std::span<const Tensor> tensors, uint64_t level) {
   return outer;
 }
 
-// A result of the function itself, as levels see it to which its arguments are constant: what it
-// is to these comes of what the function captures.
-struct ByCaptured {
+// A result as some levels see it that do not go by the rule.
+struct Seen {
   size_t place;
   Tensor result;
 };
 
-// What runs where levels follow the arguments. To each of these levels, and to those between it and
-// the next one, the arguments are constant, but not to those further out: which ask for derivatives
-// of what is kept, and of the derivatives by what is captured.
+// What runs where levels follow the arguments. The innermost of these goes by the rule: to it the
+// arguments are constant, so that what it sees of the results comes of what is captured. Levels
+// further out see how the results were computed, and ask for derivatives of what is kept; those
+// further in see what is captured only.
 struct Followed {
+  uint64_t innermost;
   Tensors results, residuals;
-  std::vector<ByCaptured> captured;
+  std::vector<Seen> seen;
 
   Followed(std::span<const Tensor> arguments, const TensorFunction& function,
-           const Forward& forward, Captured which) {
-    const std::vector<uint64_t> levels = open_levels_of(arguments);
-    const uint64_t innermost = levels.back();
+           const Forward& forward)
+      : innermost(open_levels_of(arguments).back()) {
     std::tie(results, residuals) = forward(below_all(arguments, innermost));
-    const auto after = [&](size_t i) { return i == 0 ? 0 : levels[i - 1] + 1; };
-    add(results, after(levels.size() - 1), innermost + 1);
-    if (which == Captured::nothing) return;
+    const std::vector<uint64_t> levels = open_levels_of(results);
+    add(below_all(results, innermost + 1));
+    if (levels.empty() || levels.back() <= innermost) return;
     const control::Again again;
-    const std::vector<uint64_t> all = open_levels_of(results);
-    if (!all.empty() && all.back() > innermost) {
-      add(function(arguments), innermost + 1, std::numeric_limits<uint64_t>::max());
-    }
-    for (size_t i = 0; i + 1 < levels.size(); ++i) {
-      add(function(below_all(arguments, levels[i])), after(i), levels[i] + 1);
-    }
+    Tensors further_in = function(arguments);
+    for (Tensor& each : further_in) each = from_level(each, innermost + 1);
+    add(further_in);
   }
 
  private:
-  // For the levels from `first` to before `end`.
-  void add(std::span<const Tensor> found, uint64_t first, uint64_t end) {
+  void add(std::span<const Tensor> found) {
     for (size_t i = 0; i < found.size(); ++i) {
-      Tensor seen = from_level(below(found[i], end), first);
-      if (is_followed(seen)) captured.push_back({i, std::move(seen)});
+      if (is_followed(found[i])) seen.push_back({i, found[i]});
     }
   }
 };
 
-// Adds what comes of captured tensors to what the rule says: such results are inputs too.
-Tensors follow_with_captured(Custom custom, std::span<const ByCaptured> captured) {
-  if (captured.empty()) return follow_custom(custom);
+// Adds what levels see to what the rule says: such results are inputs too.
+Tensors follow_with(Custom custom, std::span<const Seen> seen) {
+  if (seen.empty()) return follow_custom(custom);
   const size_t arguments = custom.inputs.size();
   std::vector<size_t> places;
-  for (const ByCaptured& each : captured) {
+  for (const Seen& each : seen) {
     places.push_back(each.place);
     custom.inputs.push_back(each.result);
   }
@@ -98,6 +91,12 @@ Tensors follow_with_captured(Custom custom, std::span<const ByCaptured> captured
     return given;
   };
   return follow_custom(custom);
+}
+
+Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
+  Tensors inner;
+  for (const Tensor& tensor : tensors) inner.push_back(from_level(tensor, level));
+  return inner;
 }
 
 }  // namespace
@@ -152,8 +151,8 @@ bool is_recorded(std::span<const Tensor> arguments) {
 bool is_followed(std::span<const Tensor> arguments) { return plait::is_followed(arguments); }
 
 Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const Forward& forward, const Backward& backward, Captured which) {
-  Followed run(arguments, function, forward, which);
+                   const Forward& forward, const Backward& backward) {
+  Followed run(arguments, function, forward);
   const std::vector<OperandType> argument_types = types_of(arguments);
   const std::vector<OperandType> result_types = types_of(run.results);
   const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
@@ -164,19 +163,26 @@ Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& func
     const auto map = [&](std::span<const Tensor> cotangents) { return pull(cotangents, kept); };
     return below_all(transpose_map(result_types, map, tangents), level);
   };
-  return follow_with_captured({.inputs = {arguments.begin(), arguments.end()},
-                               .residuals = std::move(run.residuals),
-                               .results = std::move(run.results),
-                               .backward = pull,
-                               .forward = push},
-                              run.captured);
+  return follow_with({.inputs = from_level_all(arguments, run.innermost),
+                      .residuals = std::move(run.residuals),
+                      .results = std::move(run.results),
+                      .backward = pull,
+                      .forward = push},
+                     run.seen);
 }
 
 Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const Along& along, Captured which) {
-  const auto forward = [&](auto given) { return std::pair(function(given), Tensors()); };
-  Followed run(arguments, function, forward, which);
+                   const Along& along) {
   const std::vector<OperandType> argument_types = types_of(arguments);
+  // Who asks for further derivatives sees how the rule computes the results.
+  const bool is_seen = open_levels_of(arguments).size() > 1 || Trace::current() != nullptr;
+  const auto forward = [&](std::span<const Tensor> given) {
+    const Tensors none(given.size());
+    return std::pair(
+        is_seen ? along(given, made_whole(none, argument_types)).first : function(given),
+        Tensors());
+  };
+  Followed run(arguments, function, forward);
   const std::vector<OperandType> result_types = types_of(run.results);
   const auto tangents_at = [=](std::span<const Tensor> point, std::span<const Tensor> tangents) {
     return fitted("custom_jvp: the rule", along(point, made_whole(tangents, argument_types)).second,
@@ -191,13 +197,26 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
     };
     return transpose_map(argument_types, map, cotangents);
   };
-  const Tensors inputs(arguments.begin(), arguments.end());
-  return follow_with_captured({.inputs = inputs,
-                               .residuals = inputs,
-                               .results = std::move(run.results),
-                               .backward = pull,
-                               .forward = push},
-                              run.captured);
+  return follow_with({.inputs = from_level_all(arguments, run.innermost),
+                      .residuals = below_all(arguments, run.innermost),
+                      .results = std::move(run.results),
+                      .backward = pull,
+                      .forward = push},
+                     run.seen);
+}
+
+Tensors follow_captured(Tensors results, std::span<const Tensor> computed) {
+  std::vector<Seen> seen;
+  for (size_t i = 0; i < computed.size(); ++i) {
+    if (is_followed(computed[i])) seen.push_back({i, computed[i]});
+  }
+  const auto nothing = [](std::span<const Tensor>, const Step::Kept&) { return Tensors(); };
+  return follow_with({.inputs = {},
+                      .residuals = {},
+                      .results = std::move(results),
+                      .backward = nothing,
+                      .forward = {}},
+                     seen);
 }
 
 }  // namespace plait::customs

@@ -8,7 +8,8 @@
 //
 // Both serve forward and reverse mode, and any order: where only one mode's rule is given, the
 // other is its transpose. Arguments and results are trees of tensors. The rule is about the
-// arguments; by tensors that the function captures, the function itself is differentiated.
+// arguments; by tensors that the function captures, the function itself is differentiated. Further
+// derivatives are those of how a rule, or its forward function, computes.
 #pragma once
 
 #include <functional>
@@ -40,14 +41,13 @@ using Along = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> 
 bool is_followed(std::span<const Tensor> arguments);
 // The results, and what the backward function needs besides: residuals.
 using Forward = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> arguments)>;
-// `function` gives the results alone. With nothing captured it is run once at most, however many
-// levels follow the arguments.
-enum class Captured : bool { nothing, perhaps };
+// `function` gives the results alone.
 Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const Forward& forward, const Backward& backward,
-                   Captured which = Captured::perhaps);
+                   const Forward& forward, const Backward& backward);
 Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
-                   const Along& along, Captured which = Captured::perhaps);
+                   const Along& along);
+// Results as what was computed once more, by the function itself, is followed.
+Tensors follow_captured(Tensors results, std::span<const Tensor> computed);
 
 // In a trace that nobody follows: what is computed, with its rules beside it for whoever
 // differentiates the program.
@@ -113,15 +113,18 @@ auto custom_jvp(F f, Rule rule) {
     const std::tuple all = with_tensors(std::tuple(arguments...), given);
     const bool is_recorded = customs::is_recorded(given);
     if (!is_recorded && !customs::is_followed(given)) return std::apply(f, all);
+    using Result = decltype(f(arguments...));
+    const auto known = std::make_shared<std::optional<Result>>();  // the tensors are empty
     const customs::Along along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
       const auto [value, tangent] = rule(with_tensors(all, at), with_tensors(all, tangents));
+      if (!*known) known->emplace(without_tensors(Result(value)));
       return std::pair{tensors_of(value), tensors_of(tangent)};
     };
-    std::optional<decltype(f(arguments...))> result;
+    std::optional<Result> result;
     const TensorFunction function = customs::on_leaves(f, all, result);
     const customs::Tensors results = is_recorded ? customs::record_jvp(given, function, along)
                                                  : customs::follow_jvp(given, function, along);
-    return with_tensors(*result, results);
+    return with_tensors(result ? *result : **known, results);
   };
 }
 

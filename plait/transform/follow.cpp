@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "plait/core/anomaly.h"
 #include "plait/core/error.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/trace.h"
@@ -59,6 +60,7 @@ StepPtr following_step(std::span<const Tensor> operands, const Followed& followe
   step->result_types = types_of(results);
   const Sketch* const sketch = Sketch::current();
   step->is_spent = sketch != nullptr && sketch->covers(followed.levels);
+  if (detects_anomaly() && Trace::current() == nullptr) step->location = Location::of_caller();
   for (uint32_t i = 0; i < results.size(); ++i) {
     if (!has_tangent(results[i])) continue;
     results[i] = with_origin(results[i], {step, i, followed.levels});

@@ -137,8 +137,12 @@ struct Cache::State {
   bool gives_away(const Way& way) const;
   Outcome run_way(Call& call, const Way& way, EffectLog& log) const;
   Outcome run_by_host(const Call& call) const;
-  Outcome run_host_in_pieces(const Call& call, const Found& found, std::span<const int64_t> sizes);
-  void go_on_with_numbers(Entry& entry, const Error& error);
+  // What host code gives with numbers, where `record` is refused for symbols; else nothing.
+  template <class Record>
+  std::optional<Outcome> with_numbers_if_refused(const Call& call, const Found& found,
+                                                 EffectLog& log, const Record& record);
+  Outcome run_host_in_pieces(const Call& call, const Found& found, std::span<const int64_t> sizes,
+                             EffectLog& log);
   Outcome run_with_tape(const Call& call, Entry& entry, const UsesOuterTape& used, EffectLog& log);
   void note(const Found& found, const Recording& recording);
   void note_retrace(const std::string& why);
@@ -273,7 +277,7 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   found.entry = entry_of(call, sizes);
   if (found.entry->variants.empty()) found.why = found.entry->why;
   std::vector<int64_t> numbers;
-  if (found.entry->is_run_by_host) {
+  if (found.entry->is_run_by_host || call.by_host) {
     found.is_run_by_host = true;
     ++stats.host_runs;
     if (found.entry->has_only_numbers || found.entry->uses_outer_tape) return found;
@@ -358,7 +362,8 @@ void Cache::State::check_promised(const Variant& variant, std::span<const int64_
 
 // What the host code computes until it reads a number is run at once, and is known the next time.
 Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
-                                         std::span<const int64_t> sizes) {
+                                         std::span<const int64_t> sizes, EffectLog& log) {
+  const EffectLog::Scope effects(log);
   if (found.variant == nullptr) return run_by_host(call);
   check_promised(*found.variant, sizes);
   if (pieces.is_full() || any_is_followed(call.leaves)) return run_by_host(call);
@@ -367,12 +372,16 @@ Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
     const std::lock_guard lock(mutex);
     types = types_of(*found.entry, found.variant->pattern);
   }
-  return run_in_pieces({.name = options.name,
-                        .types = types,
-                        .leaves = call.leaves,
-                        .facts = found.variant->promised,
-                        .host = call.host},
-                       pieces);
+  Outcome outcome;
+  const auto other = with_numbers_if_refused(call, found, log, [&] {
+    outcome = run_in_pieces({.name = options.name,
+                             .types = types,
+                             .leaves = call.leaves,
+                             .facts = found.variant->promised,
+                             .host = call.host},
+                            pieces);
+  });
+  return other ? *other : outcome;
 }
 
 // Only the thread that holds `recording` of the entry is here.
@@ -389,20 +398,16 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
   log.rewind();
   Recording recording;
   try {
-    recording = record({.options = options,
-                        .types = types,
-                        .leaves = call.leaves,
-                        .paths = entry.paths,
-                        .facts = found.variant->promised,
-                        .host = call.host},
-                       log);
-  } catch (const Error& error) {
-    if (found.variant->pattern.symbols.empty() || !entry.promised.empty()) throw;
-    log.rewind();
-    const EffectLog::Scope effects(log);
-    Outcome outcome = run_by_host(call);
-    go_on_with_numbers(entry, error);
-    return outcome;
+    const auto other = with_numbers_if_refused(call, found, log, [&] {
+      recording = record({.options = options,
+                          .types = types,
+                          .leaves = call.leaves,
+                          .paths = entry.paths,
+                          .facts = found.variant->promised,
+                          .host = call.host},
+                         log);
+    });
+    if (other) return *other;
   } catch (const UsesOuterTape& used) {
     return run_with_tape(call, entry, used, log);
   }
@@ -417,11 +422,29 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
   return run_by_host(call);
 }
 
-// It runs, but what it computes cannot be recorded for all sizes.
-void Cache::State::go_on_with_numbers(Entry& entry, const Error& error) {
+template <class Record>
+std::optional<Outcome> Cache::State::with_numbers_if_refused(const Call& call, const Found& found,
+                                                             EffectLog& log, const Record& record) {
+  Entry& entry = *found.entry;
+  const bool may_be_for_symbols = !found.variant->pattern.symbols.empty() && entry.promised.empty();
+  std::string why;
+  try {
+    record();
+    return std::nullopt;
+  } catch (const NeedsNumbers& needed) {
+    if (!may_be_for_symbols) std::rethrow_exception(needed.refused);
+    why = needed.why;
+  } catch (const Error& error) {
+    if (!may_be_for_symbols || options.fullgraph) throw;
+    why = error.message();
+  }
+  log.rewind();
+  const EffectLog::Scope effects(log);
+  Outcome outcome = run_by_host(call);
   const std::lock_guard lock(mutex);
   entry.has_only_numbers = true;
-  note_retrace(fmt::format("cannot be recorded for all sizes: {}", error.message()));
+  note_retrace(fmt::format("cannot be recorded for all sizes: {}", why));
+  return outcome;
 }
 
 // What it computes belongs to a tape that was begun outside of it: its host code is run from here
@@ -507,8 +530,7 @@ Outcome Cache::State::run(Call call) {
     Found found = find(call, sizes, outcomes, left.get());
     if (found.is_run_by_host) {
       try {
-        const EffectLog::Scope effects(log);
-        return run_host_in_pieces(call, found, sizes);
+        return run_host_in_pieces(call, found, sizes, log);
       } catch (const UsesOuterTape& used) {
         return run_with_tape(call, *found.entry, used, log);
       }

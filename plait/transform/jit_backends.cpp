@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "plait/core/anomaly.h"
 #include "plait/core/error.h"
 #include "plait/core/immortal.h"
 #include "plait/tensor/machine.h"
@@ -25,6 +26,23 @@ JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
       if (program.reads(i)) read[i] = std::move(argument);
     }
     return evaluate_given(program, std::move(read), options);
+  };
+}
+
+// While anomalies are detected, the evaluator runs the program instead, instruction by instruction.
+JitBackend with_detection(JitBackend backend) {
+  struct StepByStep {
+    std::once_flag once;
+    JitExecutable run;
+  };
+  return [backend = std::move(backend)](const ir::Program& program, const JitOptions& options) {
+    const auto step_by_step = std::make_shared<StepByStep>();
+    return [whole = backend(program, options), step_by_step, program,
+            options](const JitArguments& arguments) {
+      if (!detects_anomaly()) return whole(arguments);
+      std::call_once(step_by_step->once, [&] { step_by_step->run = evaluated(program, options); });
+      return step_by_step->run(arguments);
+    };
   };
 }
 
@@ -56,7 +74,7 @@ JitBackend jits::backend_of(const std::string& name) {
   {
     const std::lock_guard lock(backends().mutex);
     const auto place = backends().by_name.find(name);
-    if (place != backends().by_name.end()) return place->second;
+    if (place != backends().by_name.end()) return with_detection(place->second);
   }
   throw KeyError("jit: there is no backend \"{}\", only {}", name, fmt::join(list_backends(), ", "))
       .hint("register_backend(name, …) makes one");

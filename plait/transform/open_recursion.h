@@ -79,9 +79,6 @@ class OpenRecursion {
   const Trace* trace_ = nullptr;
 };
 
-// Thrown through functions that are being recorded, to begin again or go on elsewhere. No error,
-// and nothing that a user sees.
-struct Unwinding {};
 // Where it is not known yet what a function gives. Branches that this leaves have the types of
 // others.
 struct UnknownResults : Unwinding {

@@ -66,6 +66,7 @@ std::shared_ptr<const Recording> Recording::of(const Sketch& sketch,
   for (const Step* step : steps_within(sketch, results)) {
     Entry entry{.primitive = step->primitive,
                 .attributes = step->attributes,
+                .location = step->location,
                 .levels = step->levels,
                 .result_types = step->result_types,
                 .backward = step->backward,
@@ -146,6 +147,7 @@ std::vector<Tensor> Recording::run(std::span<const Tensor> inputs, Want want) co
       if (entry.sources[i].kind != Source::Kind::constant) operands[i] = value_of(entry.sources[i]);
     }
     const LevelPause pause(newly_following(entry.levels, operands));
+    const LocationScope place(entry.location);
     const bool is_needed = want == Want::results ? entry.gives_results : entry.gives_derivatives;
     values.push_back(run(entry, operands, is_needed));
     for (const uint32_t used : entry.last_uses) values[used].clear();

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "plait/core/location.h"
 #include "plait/tensor/derivation.h"
 
 namespace plait {
@@ -35,6 +36,7 @@ class Recording {
     const ir::Primitive*
         primitive;  // null: one of `backward` or `recording`, or the operand itself
     ir::Attributes attributes;
+    Location location;  // where the step has one
     LevelSet levels;
     std::vector<Source> sources;
     std::vector<Tensor> constants;  // in the place of those that are

@@ -44,13 +44,15 @@ size_t count_ruled(std::span<const ir::Type> operands, size_t tangents) {
   return count;
 }
 
+std::vector<Tensor> underived_all(std::span<const Tensor> tensors) {
+  std::vector<Tensor> plain;
+  std::ranges::transform(tensors, std::back_inserter(plain), underived);
+  return plain;
+}
+
 TensorFunction with_captured(const StagedFunction& function, std::span<const Tensor> captured) {
   return [=, captured = std::vector<Tensor>(captured.begin(), captured.end())](
              std::span<const Tensor> given) { return function(joined({given, captured})); };
-}
-
-customs::Captured whether_any(std::span<const Tensor> captured) {
-  return is_followed(captured) ? customs::Captured::perhaps : customs::Captured::nothing;
 }
 
 }  // namespace
@@ -73,9 +75,13 @@ std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedF
       return spread(backward(joined({kept, those_there(cotangents)})), which);
     };
     return customs::follow_vjp(operands.first(ruled), with_captured(function, captured), forwards,
-                               pull, whether_any(captured));
+                               pull);
   }
-  if (Trace::current() == nullptr || is_followed(operands)) return function(operands);
+  if (Trace::current() == nullptr) return function(operands);
+  if (is_followed(operands)) {
+    return customs::follow_captured(
+        run_custom_vjp(function, forward, backward, underived_all(operands)), function(operands));
+  }
   const std::vector<ir::Type> given = result_types(forward, operands);
   std::vector<ir::Type> sent(given.begin() + ptr(count), given.end());
   append_tangents(sent, std::span(given).first(count));
@@ -96,13 +102,17 @@ std::vector<Tensor> run_custom_jvp(const StagedFunction& function, const StagedF
          captured = std::vector<Tensor>(operands.begin() + ptr(ruled), operands.end())](
             std::span<const Tensor> at, std::span<const Tensor> tangents) {
           const std::vector<Tensor> all = rule(joined({at, captured, those_there(tangents)}));
-          return std::pair{std::vector<Tensor>(), spread(std::span(all).subspan(count), which)};
+          return std::pair{std::vector<Tensor>(all.begin(), all.begin() + ptr(count)),
+                           spread(std::span(all).subspan(count), which)};
         };
     return customs::follow_jvp(operands.first(ruled),
-                               with_captured(function, operands.subspan(ruled)), along,
-                               whether_any(operands.subspan(ruled)));
+                               with_captured(function, operands.subspan(ruled)), along);
   }
-  if (Trace::current() == nullptr || is_followed(operands)) return function(operands);
+  if (Trace::current() == nullptr) return function(operands);
+  if (is_followed(operands)) {
+    return customs::follow_captured(run_custom_jvp(function, rule, underived_all(operands)),
+                                    function(operands));
+  }
   std::vector<ir::Type> with_tangents = taken;
   append_tangents(with_tangents, std::span(taken).first(ruled));
   const NewCallee callees[] = {{function.function->name(), taken, function},
@@ -228,10 +238,15 @@ Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& func
   const bool is_last = RuleScope::depth() == kMostOrders;
   const RuleScope deeper;
   const auto says = [&](std::span<const Tensor> given) {
-    if (is_last) return refused_tangents(results);
+    if (is_last) {
+      return joined({computes(joined({given.first(types.size()), computes.captures})),
+                     refused_tangents(results)});
+    }
     const Tensors tangents = spread(given.subspan(types.size()), which_have_tangents(types));
-    return whole_tangents("custom_jvp: the rule", along(given.first(types.size()), tangents).second,
-                          results);
+    auto [values, moved] = along(given.first(types.size()), tangents);
+    check_count("custom_jvp: the rule", values.size(), results.size());
+    for (size_t i = 0; i < values.size(); ++i) values[i] = as_varying_as(values[i], results[i]);
+    return joined({values, whole_tangents("custom_jvp: the rule", std::move(moved), results)});
   };
   here.resize(taken.size());
   const StagedFunction rule = stage_host("custom.rule", taken, says, [&] { return here; });
@@ -245,8 +260,7 @@ Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& func
   const StagedFunction whole_rule = stage("custom.rule", whole_taken, [&](auto given) {
     const auto at = given.first(operands.size());
     const auto moving = given.subspan(operands.size());
-    return joined(
-        {whole(at), rule(joined({at.first(types.size()), moving, picked(at, for_rule)}))});
+    return rule(joined({at.first(types.size()), moving, picked(at, for_rule)}));
   });
   return run_custom_jvp(whole, whole_rule, operands);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/tensor/anomaly.h"
 #include "plait/tensor/trace.h"
 #include "plait/transform/derivative.h"
 #include "plait/transform/linear_function.h"
@@ -164,7 +165,8 @@ Tensor Sweep::at(const Step& wanted, uint32_t result) const {
 
 void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotangents) {
   const Step& step = *pointer;
-  const LocationScope place(step.location);
+  const LocationScope place(step.location.in_backward_pass());
+  const BackwardPassOf pass(step.primitive);
   std::vector<bool> wanted;
   for (const Origin& input : step.inputs) {
     wanted.push_back(follows(input) && (!only_ || only_->contains(input.step->number)));

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/verify.h"
+#include "plait/ops/along.h"
 #include "plait/ops/collective.h"
 #include "plait/ops/create.h"
 #include "plait/ops/shape.h"
@@ -39,12 +40,7 @@ Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
       first = what;
     }
     if (same(*lanes, here)) continue;
-    Trace* const trace = Trace::current();
-    const bool may_be = trace != nullptr && !(lanes->is_number() && here.is_number());
-    if (may_be) {
-      trace->sizes().assume({*lanes, SizeFact::equal, here});
-      continue;
-    }
+    if (!differ(*lanes, here) && sizes_hold({*lanes, SizeFact::equal, here})) continue;
     throw ShapeError("vmap: {} has {} samples, but {}, {}, has {}", first, lanes->text(), what,
                      arguments[i].type().text(), here.text())
         .at(Location::of_caller());

@@ -5,11 +5,20 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/error.h"
+#include "plait/tensor/derivation.h"
 
 namespace plait::python {
 namespace {
 
+// A number of the host is a constant: the derivative by it would be 0 without a word.
+void expect_no_derivative(const Tensor& x) {
+  if (!is_followed(x)) return;
+  throw TypeError("expected a number, not {} that a derivative is taken by", x.type().text())
+      .hint("nothing is differentiated by this argument; x.item() gives a constant");
+}
+
 Scalar scalar_of(const Tensor& x) {
+  expect_no_derivative(x);
   if (x.is_traced() || x.rank() != 0 || is_key(x.dtype())) {
     throw TypeError("expected a number, not {}", x.type().text());
   }
@@ -72,6 +81,7 @@ void read(nb::handle given, uint64_t& value) {
 }
 
 void read(nb::handle given, double& value) {
+  if (nb::isinstance<Tensor>(given)) expect_no_derivative(*nb::inst_ptr<Tensor>(given));
   value = PyFloat_AsDouble(given.ptr());
   if (PyErr_Occurred() == nullptr) return;
   if (PyErr_ExceptionMatches(PyExc_TypeError) == 0) nb::raise_python_error();

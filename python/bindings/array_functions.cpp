@@ -148,7 +148,7 @@ void bind_groups(nb::module_& m) {
        {"segment_mean", segment_mean, "The mean of the rows of each id."},
        {"segment_max", segment_max, "The greatest of the rows of each id."},
        {"segment_min", segment_min, "The least of the rows of each id."}},
-      arg("x"), arg("ids"), arg("count") = nb::none());
+      arg("x"), arg("ids"), arg("num_classes") = nb::none());
   add_functions<Tensor(T, T, T)>(
       m, {{"ragged_dot", ragged_dot, "Each group of neighbouring rows times its own matrix."}},
       arg("rows"), arg("matrices"), arg("group_sizes"));
@@ -245,11 +245,14 @@ void bind_places(nb::module_& m) {
       m, {{"masked_select", masked_select, "The elements where the mask holds."}}, arg("x"),
       arg("mask"));
   add_functions<Tensor(T, T, Place)>(
-      m, {{"embedding", embedding, "Rows of the table; `padding` leads no gradient to its row."}},
-      arg("ids"), arg("table"), arg("padding") = nb::none());
+      m,
+      {{"embedding", embedding,
+        "Rows of the table `weight`; `padding_idx` leads no gradient to its row."}},
+      arg("ids"), arg("weight"), arg("padding_idx") = nb::none());
   add_functions<Tensor(T, Dim, DType)>(
-      m, {{"one_hot", one_hot, "1 at the place that each id names among `count`, 0 elsewhere."}},
-      arg("ids"), arg("count"), arg("dtype") = nb::cast(PythonDType{DType::f32}));
+      m,
+      {{"one_hot", one_hot, "1 at the place that each id names among `num_classes`, 0 elsewhere."}},
+      arg("ids"), arg("num_classes"), arg("dtype") = nb::cast(PythonDType{DType::f32}));
   add_functions<Tensor(T, T, IntegerVector, const std::vector<Dim>&)>(
       m, {{"dynamic_slice", dynamic_slice, "The part of these sizes that begins at `starts`."}},
       arg("x"), arg("starts"), arg("axes"), arg("sizes"));

@@ -33,9 +33,11 @@ void bind_tensor(nb::module_& module);
 void bind_dlpack(nb::class_<Tensor>& tensor, nb::module_& module);
 void bind_memory_statistics(nb::module_& module);
 void bind_denormals(nb::module_& module);
+void bind_anomaly(nb::module_& module);
 void bind_indexing(nb::class_<Tensor>& tensor);
 void bind_elementwise(nb::module_& module);
 void bind_functions(nb::module_& module);
+void bind_creation_functions(nb::module_& module);
 void bind_array_functions(nb::module_& module);
 void bind_neural_functions(nb::module_& module);
 void bind_linalg(nb::module_& module);
@@ -57,6 +59,8 @@ void bind_damage(nb::module_& module);
 bool is_own_file(const char* file);
 // The exception that is being handled, as Python's.
 void set_python_error();
+// A hint of the library, which speaks C++, in the words of Python.
+std::string hint_in_python(std::string hint);
 // A docstring with the example of docs/examples behind it.
 nb::object with_example(nb::object text, nb::handle module, const char* name);
 // The one of the names that looks most like it; "" where none does.
@@ -65,6 +69,8 @@ TypeError no_argument(std::string_view function, const std::string& name, nb::ha
 
 // Throws what passed through Python as this error again, if it is such.
 void rethrow_passing(const nb::python_error& error);
+// One of plait.Error as an Error, which is the same exception when it comes back to Python.
+void rethrow_error(const nb::python_error& error);
 
 // Computes without holding Python's lock; `compute` must touch no object of Python.
 template <class Compute>
@@ -117,6 +123,10 @@ struct Lent {
 Tensor borrow_numpy(nb::handle array);
 Tensor borrow_as(nb::handle array,
                  nb::handle dtype);  // its elements as those of a dtype of their size
+
+// x.size, and whether an object is one: an int that knows what is meant where it is called.
+nb::object element_count_of(const Tensor& x);
+bool is_element_count(PyObject* object);
 
 // The name of the object's class.
 const char* class_name_of(nb::handle object);

@@ -5,6 +5,7 @@
 #include <nanobind/nanobind.h>
 #include <structmember.h>
 
+#include "python/bindings/argument_names.h"
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
@@ -62,37 +63,63 @@ void leave_own_lines_out() {
   PyErr_Restore(type, value, first);
 }
 
-// Where the function itself was called by a name that it does not have, which Python says as soon
-// as it is called: as functions of C++ say it.
-void expect_known_keywords(nb::handle function) {
+// The keyword that the function itself was called by and does not have, which Python says as soon
+// as it is called; "" where the error on its way is another one.
+std::string unknown_keyword() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
   const nb::object text = value == nullptr ? nb::object() : nb::steal(PyObject_Str(value));
   PyErr_Restore(type, value, traceback);
-  if (type != PyExc_TypeError || traceback != nullptr || !text.is_valid()) return;
+  if (type != PyExc_TypeError || traceback != nullptr || !text.is_valid()) return {};
   const std::string_view said = PyUnicode_AsUTF8(text.ptr());
   constexpr std::string_view kUnexpected = "() got an unexpected keyword argument '";
   const size_t at = said.find(kUnexpected);
-  if (at == std::string_view::npos) return;
+  if (at == std::string_view::npos) return {};
   const std::string_view name = said.substr(at + kUnexpected.size());
-  PyErr_Clear();
+  return std::string(name.substr(0, name.find('\'')));
+}
+
+nb::list names_of_parameters(nb::handle function) {
   const nb::object signature = nb::module_::import_("inspect").attr("signature")(function);
-  throw no_argument(nb::str(nb::object(function.attr("__name__"))).c_str(),
-                    std::string(name.substr(0, name.find('\''))),
-                    nb::list(nb::object(signature.attr("parameters"))))
-      .at(Location::of_caller());
+  return nb::list(nb::object(signature.attr("parameters")));
+}
+
+// The call again, with the function's own name for a keyword that is another library's; as
+// functions of C++ say it where there is none.
+PyObject* entered_by_other_name(nb::handle function, const std::string& keyword,
+                                PyObject* const* given, size_t count, PyObject* names) {
+  PyErr_Clear();
+  const nb::list own = names_of_parameters(function);
+  const auto is_own = [&](std::string_view each) {
+    return PySequence_Contains(own.ptr(), nb::str(each.data(), each.size()).ptr()) == 1;
+  };
+  const std::string meant(name_meant(keyword, is_own));
+  if (meant.empty()) {
+    throw no_argument(nb::str(nb::object(function.attr("__name__"))).c_str(), keyword, own)
+        .at(Location::of_caller());
+  }
+  nb::list renamed;
+  for (const nb::handle each : nb::borrow<nb::tuple>(names)) {
+    renamed.append(each.equal(nb::str(keyword.c_str())) ? nb::object(nb::str(meant.c_str()))
+                                                        : nb::borrow(each));
+  }
+  return PyObject_Vectorcall(function.ptr(), given, count, nb::tuple(renamed).ptr());
 }
 
 PyObject* entered(PyObject* self, PyObject* const* given, size_t count, PyObject* names) {
-  PyObject* result = PyObject_Vectorcall(boundary_of(self).function, given, count, names);
+  const nb::handle function = boundary_of(self).function;
+  PyObject* result = PyObject_Vectorcall(function.ptr(), given, count, names);
   if (result == nullptr) {
     try {
-      expect_known_keywords(boundary_of(self).function);
-      leave_own_lines_out();
+      const std::string keyword = names == nullptr ? std::string() : unknown_keyword();
+      if (!keyword.empty()) {
+        result = entered_by_other_name(function, keyword, given, count, names);
+      }
+      if (result == nullptr) leave_own_lines_out();
     } catch (...) {
       set_python_error();
     }
-    return nullptr;
+    if (result == nullptr) return nullptr;
   }
   // Functions that the package makes are entered by users too.
   const bool is_made_here = PyFunction_Check(result) && is_own_code(PyFunction_GetCode(result));

@@ -127,6 +127,8 @@ PythonOperand::PythonOperand(nb::handle object) {
     scalar_ = std::complex<double>(PyComplex_RealAsDouble(raw), PyComplex_ImagAsDouble(raw));
   else if (nb::isinstance<Dim>(object))
     scalar_ = nb::cast<Dim>(object);
+  else if (is_element_count(raw))
+    set_integer(object);
   else if (is_item(object))
     *this = PythonOperand(number_of_item(object));
   else if (nb::hasattr(object, "__array_interface__"))

@@ -1,6 +1,8 @@
 // Elementwise functions.
 #include "plait/ops/elementwise.h"
 
+#include <cmath>
+
 #include "plait/ops/complex.h"
 #include "plait/ops/special.h"
 
@@ -45,7 +47,6 @@ void bind_unary(nb::module_& m) {
                             {"erf", erf, "The error function."},
                             {"floor", floor, "Rounded down."},
                             {"ceil", ceil, "Rounded up."},
-                            {"round", round, "Rounded to the nearest, halves to even."},
                             {"trunc", trunc, "Rounded towards 0."},
                             {"stop_gradient", stop_gradient, "x, as if it depended on nothing."},
                             {"isnan", isnan, "Whether it is NaN."},
@@ -54,6 +55,14 @@ void bind_unary(nb::module_& m) {
                             {"bitwise_not", bitwise_not, "All bits the other way."},
                             {"logical_not", logical_not, "Whether it is 0."}},
                            arg("x"));
+}
+
+// As NumPy does it: digits behind the point, or before it where they are negative.
+Tensor round_of(O x, int64_t decimals) {
+  if (decimals == 0) return round(x);
+  const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));
+  if (decimals > 0) return divide(round(multiply(x, power)), power);
+  return multiply(round(divide(x, power)), power);
 }
 
 void bind_binary(nb::module_& m) {
@@ -111,6 +120,12 @@ Tensor clip_of(O x, const Bound& least, const Bound& most) {
   if (least && most) return clip(x, least->get(), most->get());
   if (least) return maximum(x, least->get());
   return most ? minimum(x, most->get()) : tensor_from(x);
+}
+
+void bind_rounding(nb::module_& m) {
+  add_functions<Tensor(O, int64_t)>(
+      m, {{"round", round_of, "Rounded to the nearest, halves to even; to so many decimals."}},
+      arg("x"), arg("decimals") = 0);
 }
 
 void bind_ternary(nb::module_& m) {
@@ -193,7 +208,7 @@ void bind_special(nb::module_& m) {
       arg("x"));
   add_functions<Tensor(O, O, const Closeness&)>(
       m,
-      {{"isclose", isclose, "Whether |a - b| <= absolute + relative * |b|."},
+      {{"isclose", isclose, "Whether |a - b| <= atol + rtol * |b|."},
        {"allclose", allclose, "Whether isclose holds everywhere."}},
       arg("a"), arg("b"));
   add_functions<Tensor(T, T)>(
@@ -215,6 +230,7 @@ void bind_special(nb::module_& m) {
 void bind_elementwise(nb::module_& module) {
   bind_unary(module);
   bind_binary(module);
+  bind_rounding(module);
   bind_ternary(module);
   bind_special(module);
 }

@@ -44,11 +44,15 @@ Location location_in_python() {
   return found;
 }
 
+nb::object class_of(ErrorKind kind) {
+  return nb::module_::import_("plait.errors").attr(std::string(name_of(kind)).c_str());
+}
+
 // With the line of Python where the library knows none.
 void raise(Error error) {
   if (!error.location().known()) error.set_location(location_in_python());
-  const nb::object type =
-      nb::module_::import_("plait.errors").attr(std::string(name_of(error.kind())).c_str());
+  error.set_hint(hint_in_python(error.hint()));
+  const nb::object type = class_of(error.kind());
   nb::object exception = type(error.what());
   exception.attr("message") = error.message();
   exception.attr("hint") = error.hint();
@@ -56,6 +60,13 @@ void raise(Error error) {
   exception.attr("context") = error.context();
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
+
+// What Python has raised, on its way through C++.
+struct RaisedError : Error {
+  RaisedError(ErrorKind kind, std::string message, const nb::python_error& given)
+      : Error(kind, std::move(message)), raised(given) {}
+  nb::python_error raised;
+};
 
 // What is on its way through Python, to be thrown again behind it.
 thread_local std::exception_ptr passing;
@@ -72,6 +83,8 @@ void translate(const std::exception_ptr& thrown, void*) {
   } catch (const Unwinding&) {
     passing = thrown;
     PyErr_SetString(passing_type(), "a recording begins again");
+  } catch (const RaisedError& error) {
+    nb::python_error(error.raised).restore();
   } catch (const Error& error) {
     try {
       raise(error);
@@ -131,6 +144,15 @@ void set_python_error() {
 void rethrow_passing(const nb::python_error& error) {
   if (!error.matches(passing_type())) return;
   std::rethrow_exception(std::exchange(passing, nullptr));
+}
+
+void rethrow_error(const nb::python_error& error) {
+  for (int i = 0; i <= static_cast<int>(ErrorKind::check); ++i) {
+    const auto kind = static_cast<ErrorKind>(i);
+    if (!error.matches(class_of(kind))) continue;
+    const auto message = nb::cast<std::string>(error.value().attr("message"));
+    throw RaisedError(kind, message.empty() ? nb::str(error.value()).c_str() : message, error);
+  }
 }
 
 void bind_errors(nb::module_&) { nb::register_exception_translator(translate); }

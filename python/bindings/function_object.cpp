@@ -2,19 +2,31 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 #include <fmt/format.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
 #include <structmember.h>
 
 #include "plait/core/error.h"
 
+#include "python/bindings/argument_names.h"
 #include "python/bindings/bind.h"
 
 namespace plait::python {
 
 Parameter::Parameter(std::string_view given, nb::object value, bool none)
     : name(given), standard(std::move(value)), none_is_meant(none) {
-  if (nb::isinstance<PythonDType>(standard)) dtype = nb::cast<PythonDType>(standard).dtype;
+  if (standard.is_valid() && nb::isinstance<PythonDType>(standard)) {
+    dtype = nb::cast<PythonDType>(standard).dtype;
+  }
+}
+
+Parameter Parameter::spread(std::string_view name, nb::object standard) {
+  Parameter made(name, std::move(standard));
+  made.is_spread = true;
+  return made;
 }
 
 namespace {
@@ -46,13 +58,39 @@ size_t place_of(const Parameters& parameters, PyObject* name) {
   for (size_t i = 0; i < parameters.size(); ++i) {
     if (PyUnicode_Compare(parameters[i].key.ptr(), name) == 0) return i;
   }
-  return parameters.size();
+  const std::string_view meant = name_meant(PyUnicode_AsUTF8(name), [&](std::string_view each) {
+    return std::ranges::find(parameters, each, &Parameter::name) != parameters.end();
+  });
+  const auto found = std::ranges::find(parameters, meant, &Parameter::name);
+  return static_cast<size_t>(found - parameters.begin());
 }
 
-nb::object rest_of(const CallOfPython& call, size_t first) {
-  nb::list rest;
-  for (size_t i = first; i < call.by_place; ++i) rest.append(nb::handle(call.given[i]));
-  return nb::tuple(rest);
+// A size, in a place where no truth value and no tensor is one.
+bool is_one_size(nb::handle given) {
+  if (PyLong_Check(given.ptr())) return PyBool_Check(given.ptr()) == 0;
+  return nb::isinstance<Dim>(given) ||
+         (PyIndex_Check(given.ptr()) != 0 && !nb::hasattr(given, "__array_interface__"));
+}
+
+// What NumPy's functions say to methods of every array: out=None.
+bool is_nothing(const Overload& overload, PyObject* name, nb::handle value) {
+  if (!overload.is_method || !value.is_none()) return false;
+  return PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
+         PyUnicode_CompareWithASCIIString(name, "dtype") == 0;
+}
+
+// How many arguments by place are one: several sizes without brackets around them.
+size_t count_of_spread(const Overload& overload, const CallOfPython& call) {
+  if (!overload.spread || call.by_place < *overload.spread + 2) return 1;
+  size_t end = *overload.spread;
+  while (end < call.by_place && is_one_size(call.given[end])) ++end;
+  return std::max<size_t>(end - *overload.spread, 1);
+}
+
+nb::object gathered(const CallOfPython& call, size_t first, size_t count) {
+  nb::list all;
+  for (size_t i = first; i < first + count; ++i) all.append(nb::handle(call.given[i]));
+  return nb::tuple(all);
 }
 
 // Whether the overload takes such arguments; if so, they are the values, one for each parameter.
@@ -60,19 +98,27 @@ bool fit(const Overload& overload, const CallOfPython& call, Values& values, nb:
   const Parameters& parameters = overload.parameters;
   const size_t count = parameters.size();
   const size_t places = overload.rest.value_or(overload.positional);
-  if (call.by_place > places && !overload.rest) return false;
-  const size_t by_place = std::min(call.by_place, places);
+  const size_t spread = count_of_spread(overload, call);
+  if (call.by_place - (spread - 1) > places && !overload.rest) return false;
+  const size_t by_place = std::min(call.by_place - (spread - 1), places);
   for (size_t i = 0; i < by_place; ++i) values[i] = call.given[i];
   for (size_t i = by_place; i < count; ++i) values[i] = nb::handle();
+  if (spread > 1) {
+    rest = gathered(call, *overload.spread, spread);
+    values[*overload.spread] = rest;
+    for (size_t i = *overload.spread + 1; i < by_place; ++i) values[i] = call.given[i + spread - 1];
+  }
   if (overload.rest) {
     if (by_place < places) return false;
-    rest = rest_of(call, places);
+    rest = gathered(call, places, call.by_place - places);
     values[places] = rest;
   }
   for (size_t i = 0; i < call.named(); ++i) {
     const size_t place = place_of(parameters, call.name(i));
+    const nb::handle value = call.given[call.by_place + i];
+    if (place == count && is_nothing(overload, call.name(i), value)) continue;
     if (place == count || values[place].is_valid()) return false;
-    values[place] = call.given[call.by_place + i];
+    values[place] = value;
   }
   for (size_t i = 0; i < count; ++i) {
     if (!values[i].is_valid()) values[i] = parameters[i].standard;
@@ -83,11 +129,13 @@ bool fit(const Overload& overload, const CallOfPython& call, Values& values, nb:
 }
 
 std::string shown_call(const Overload& overload) {
-  std::string text = overload.name;
+  const size_t first = overload.is_method ? 1 : 0;
+  std::string text = overload.is_method ? "x." : "";
+  text += overload.name;
   text += '(';
-  for (size_t i = 0; i < overload.parameters.size(); ++i) {
+  for (size_t i = first; i < overload.parameters.size(); ++i) {
     const Parameter& each = overload.parameters[i];
-    if (i != 0) text += ", ";
+    if (i != first) text += ", ";
     if (overload.rest == i) text += '*';
     if (i == overload.positional && !overload.rest) text += "*, ";
     text += each.name;
@@ -104,11 +152,16 @@ std::string shown_call(const Overload& overload) {
   const auto refused = [&](const std::string& why) {
     return TypeError("{}: {}", overload.name, why).hint(shown_call(overload));
   };
-  if (call.by_place > places && !overload.rest) {
-    throw refused(fmt::format("takes at most {} arguments by place, and {} are given", places,
-                              call.by_place));
+  const size_t by_place = call.by_place - (count_of_spread(overload, call) - 1);
+  if (by_place > places && !overload.rest) {
+    if (overload.by_keyword != nullptr) {
+      throw TypeError("{}: takes no arguments by place", overload.name).hint(overload.by_keyword);
+    }
+    const size_t own = overload.is_method ? 1 : 0;
+    throw refused(fmt::format("takes at most {} arguments by place, and {} are given", places - own,
+                              by_place - own));
   }
-  for (size_t i = 0; i < std::min(call.by_place, places); ++i) is_given[i] = true;
+  for (size_t i = 0; i < std::min(by_place, places); ++i) is_given[i] = true;
   if (overload.rest) is_given[places] = true;
   for (size_t i = 0; i < call.named(); ++i) {
     const size_t place = place_of(parameters, call.name(i));
@@ -116,7 +169,7 @@ std::string shown_call(const Overload& overload) {
     if (place == parameters.size()) {
       nb::list names;
       for (const Parameter& each : parameters) names.append(each.key);
-      if (nearest_name(name, names).empty()) {
+      if (way_without(name).empty() && nearest_name(name, names).empty()) {
         throw refused(fmt::format("there is no argument '{}'", name));
       }
       throw no_argument(overload.name, name, names);
@@ -132,11 +185,28 @@ std::string shown_call(const Overload& overload) {
   throw refused("takes no such None");
 }
 
+// A word of PyTorch's, where that would give other numbers.
+void expect_meaning(const Overload& overload, const CallOfPython& call, const Values& values) {
+  const OtherMeaning& other = *overload.other;
+  for (size_t i = 0; i < overload.parameters.size(); ++i) {
+    const Parameter& each = overload.parameters[i];
+    if (each.name == other.unless && !values[i].is(each.standard)) return;
+  }
+  for (size_t i = 0; i < call.named(); ++i) {
+    const std::string name = nb::str(nb::handle(call.name(i))).c_str();
+    if (!is_word_of_pytorch(name)) continue;
+    throw TypeError("{}: '{}' is PyTorch's word, whose {} gives something else", overload.name,
+                    name, overload.name)
+        .hint(other.way);
+  }
+}
+
 nb::object result_of(const FunctionObject& function, const CallOfPython& call) {
   Values values;
   nb::object rest;
   for (const Overload& each : *function.overloads) {
     if (!fit(each, call, values, rest)) continue;
+    if (each.other != nullptr && call.named() != 0) expect_meaning(each, call, values);
     Given given(each.name, values.data(), each.parameters);
     return each.caller(each.function, given);
   }
@@ -160,22 +230,49 @@ PyObject* vectorcall(PyObject* self, PyObject* const* given, size_t count, PyObj
 
 // ---- What a function tells of itself.
 
-nb::object signature_of(const Overload& overload) {
+// How the parameters are written: as they are, with the words of PyTorch, or with one of them
+// without its brackets.
+enum class Spelling : uint8_t { own, pytorch, spread };
+
+std::string_view word_of_pytorch(std::string_view name) {
+  return name == "axis" || name == "axes" ? "dim" : name == "keepdims" ? "keepdim" : name;
+}
+
+bool has_spelling(const Overload& overload, Spelling spelling) {
+  if (spelling == Spelling::own) return true;
+  if (spelling == Spelling::spread) return overload.spread.has_value();
+  if (overload.rest || (overload.other != nullptr && overload.other->unless.empty())) return false;
+  return std::ranges::any_of(overload.parameters, [](const auto& each) {
+    return word_of_pytorch(each.name) != each.name;
+  });
+}
+
+nb::object signature_of(const Overload& overload, Spelling spelling = Spelling::own) {
   const nb::module_ inspect = nb::module_::import_("inspect");
   const nb::object kind = inspect.attr("Parameter");
   const nb::list annotations = overload.annotations();
   nb::list parameters;
+  bool by_keyword = false, is_renamed = false;
   for (size_t i = 0; i < overload.parameters.size(); ++i) {
     const Parameter& each = overload.parameters[i];
-    const bool is_rest = overload.rest == i;
-    const bool by_keyword = i >= overload.positional || (overload.rest && i > *overload.rest);
+    std::string_view name = each.name;
+    if (spelling == Spelling::pytorch) name = word_of_pytorch(name);
+    const bool is_spread = spelling == Spelling::spread && overload.spread == i;
+    const bool is_rest = overload.rest == i || is_spread;
+    by_keyword = by_keyword || i >= overload.positional || name != each.name;
     const char* of = is_rest      ? "VAR_POSITIONAL"
                      : by_keyword ? "KEYWORD_ONLY"
                                   : "POSITIONAL_OR_KEYWORD";
-    const bool has_standard = each.standard.is_valid() && !is_rest;
-    parameters.append(kind(each.key, kind.attr(of),
-                           nb::arg("default") = has_standard ? each.standard : kind.attr("empty"),
-                           nb::arg("annotation") = annotations[i]));
+    // The first word of PyTorch's is given, or the call is one of the function's own.
+    const bool is_first = name != each.name && !std::exchange(is_renamed, true);
+    const bool is_asked = is_first || (spelling == Spelling::pytorch && overload.other != nullptr &&
+                                       overload.other->unless == each.name);
+    const bool has_standard = each.standard.is_valid() && !is_rest && !is_asked;
+    parameters.append(
+        kind(nb::str(name.data(), name.size()), kind.attr(of),
+             nb::arg("default") = has_standard ? each.standard : kind.attr("empty"),
+             nb::arg("annotation") = is_spread ? nb::object(nb::str("Size")) : annotations[i]));
+    by_keyword = by_keyword || is_rest;
   }
   return inspect.attr("Signature")(
       parameters, nb::arg("return_annotation") = annotations[overload.parameters.size()]);
@@ -198,6 +295,15 @@ nb::object module_of(const FunctionObject& function) { return nb::borrow(functio
 nb::object signature(const FunctionObject& function) {
   return signature_of(function.overloads->front());
 }
+std::string words_of_pytorch(const Overload& overload) {
+  std::string text;
+  for (const Parameter& each : overload.parameters) {
+    const std::string_view word = word_of_pytorch(each.name);
+    if (word == each.name) continue;
+    text += fmt::format("{}{}= is {}=", text.empty() ? "PyTorch's " : ", ", word, each.name);
+  }
+  return text + ".";
+}
 nb::object doc_of(const FunctionObject& function) {
   const std::vector<Overload>& all = *function.overloads;
   std::string text;
@@ -205,6 +311,7 @@ nb::object doc_of(const FunctionObject& function) {
   for (size_t i = 0; all.size() > 1 && i < all.size(); ++i) {
     text += fmt::format("{}{}\n    {}", i == 0 ? "" : "\n\n", shown_call(all[i]), all[i].summary);
   }
+  if (has_spelling(all.front(), Spelling::pytorch)) text += "\n\n" + words_of_pytorch(all.front());
   return with_example(nb::str(text.c_str()), function.module, all.front().name);
 }
 // Of each overload its signature and its sentence.
@@ -212,6 +319,16 @@ nb::object overloads_of(const FunctionObject& function) {
   nb::list all;
   for (const Overload& each : *function.overloads) {
     all.append(nb::make_tuple(signature_of(each), each.summary));
+  }
+  return nb::tuple(all);
+}
+// And in the words of others.
+nb::object variants_of(const FunctionObject& function) {
+  nb::list all;
+  for (const Overload& each : *function.overloads) {
+    for (const Spelling spelling : {Spelling::pytorch, Spelling::spread}) {
+      if (has_spelling(each, spelling)) all.append(signature_of(each, spelling));
+    }
   }
   return nb::tuple(all);
 }
@@ -231,7 +348,12 @@ void deallocate(PyObject* self) {
   Py_DECREF(type);
 }
 
-PyTypeObject* make_type() {
+PyObject* bound_method(PyObject* self, PyObject* object, PyObject*) {
+  return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
+}
+
+// Methods have a slot more, by which they are bound to their first argument.
+PyTypeObject* make_type(bool is_method) {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
       {}};
@@ -242,6 +364,7 @@ PyTypeObject* make_type() {
       {"__doc__", getter<doc_of>, nullptr, nullptr, nullptr},
       {"__signature__", getter<signature>, nullptr, nullptr, nullptr},
       {"_overloads", getter<overloads_of>, nullptr, nullptr, nullptr},
+      {"_variants", getter<variants_of>, nullptr, nullptr, nullptr},
       {}};
   static PyMethodDef methods[] = {{"__reduce__", reduce, METH_NOARGS, nullptr}, {}};
   static PyType_Slot slots[] = {{Py_tp_call, reinterpret_cast<void*>(PyVectorcall_Call)},
@@ -250,16 +373,33 @@ PyTypeObject* make_type() {
                                 {Py_tp_members, members},
                                 {Py_tp_getset, properties},
                                 {Py_tp_methods, methods},
+                                {0, nullptr},
                                 {}};
-  static PyType_Spec spec = {
-      "plait._core.Function", sizeof(FunctionObject), 0,
-      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION, slots};
+  if (is_method) slots[6] = {Py_tp_descr_get, reinterpret_cast<void*>(bound_method)};
+  constexpr unsigned kFlags =
+      Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_VECTORCALL | Py_TPFLAGS_DISALLOW_INSTANTIATION;
+  PyType_Spec spec = {is_method ? "plait._core.Method" : "plait._core.Function",
+                      sizeof(FunctionObject), 0,
+                      is_method ? unsigned{kFlags | Py_TPFLAGS_METHOD_DESCRIPTOR} : kFlags, slots};
   return reinterpret_cast<PyTypeObject*>(PyType_FromSpec(&spec));
 }
 
 PyTypeObject* function_type() {
-  static PyTypeObject* const type = make_type();
+  static PyTypeObject* const type = make_type(false);
   return type;
+}
+PyTypeObject* method_type() {
+  static PyTypeObject* const type = make_type(true);
+  return type;
+}
+
+FunctionObject& new_function(PyTypeObject* type, nb::handle module) {
+  auto* made = PyObject_New(FunctionObject, type);
+  if (made == nullptr) nb::raise_python_error();
+  made->vectorcall = vectorcall;
+  made->overloads = new std::vector<Overload>{};
+  made->module = Py_NewRef(module.ptr());
+  return *made;
 }
 
 // As users reach it: plait.linalg, not plait._core.linalg.
@@ -271,6 +411,11 @@ nb::object public_module_of(const nb::module_& module) {
 
 TypeError no_argument(std::string_view function, const std::string& name, nb::handle names) {
   TypeError error("{}: there is no argument '{}'", function, name);
+  const std::string_view way = way_without(name);
+  if (!way.empty()) {
+    error.set_hint(std::string(way));
+    return error;
+  }
   const std::string near = nearest_name(name, names);
   if (!near.empty()) error.set_hint(fmt::format("did you mean '{}'?", near));
   return error;
@@ -288,21 +433,48 @@ std::string nearest_name(const std::string& name, nb::handle names) {
 void add_overload(nb::module_& module, Overload overload) {
   const char* name = overload.name;
   if (overload.parameters.size() > kMostParameters) nb::raise("%s: too many parameters", name);
-  for (Parameter& each : overload.parameters) {
+  for (size_t i = 0; i < overload.parameters.size(); ++i) {
+    Parameter& each = overload.parameters[i];
     each.key = nb::steal(PyUnicode_InternFromString(each.name.c_str()));
+    if (each.is_spread) overload.spread = i;
   }
+  overload.other = other_meaning(name);
   const nb::object before = nb::getattr(module, name, nb::none());
   if (Py_TYPE(before.ptr()) == function_type()) {
     function_of(before.ptr()).overloads->push_back(std::move(overload));
     return;
   }
-  auto* made = PyObject_New(FunctionObject, function_type());
-  if (made == nullptr) nb::raise_python_error();
-  made->vectorcall = vectorcall;
-  made->overloads = new std::vector<Overload>{};
-  made->overloads->push_back(std::move(overload));
-  made->module = public_module_of(module).release().ptr();
-  module.attr(name) = nb::steal(reinterpret_cast<PyObject*>(made));
+  FunctionObject& made = new_function(function_type(), public_module_of(module));
+  made.overloads->push_back(std::move(overload));
+  module.attr(name) = nb::steal(reinterpret_cast<PyObject*>(&made));
+}
+
+namespace {
+
+// By place it takes so many arguments at most behind the first one, and else says why.
+nb::object method_of(nb::handle function, const std::string& name, std::optional<size_t> by_place,
+                     std::optional<std::string> why) {
+  if (Py_TYPE(function.ptr()) != function_type()) {
+    throw TypeError("_method: {} is no function of a table", nb::repr(function).c_str());
+  }
+  const auto kept = [](const std::string& text) { return (new std::string(text))->c_str(); };
+  FunctionObject& made = new_function(method_type(), nb::str("plait"));
+  for (Overload each : *function_of(function.ptr()).overloads) {
+    each.name = kept(name);
+    each.is_method = true;
+    each.other = other_meaning(name);
+    if (by_place) each.positional = std::min(each.positional, *by_place + 1);
+    if (why) each.by_keyword = kept(*why);
+    made.overloads->push_back(std::move(each));
+  }
+  return nb::steal(reinterpret_cast<PyObject*>(&made));
+}
+
+}  // namespace
+
+void bind_methods(nb::module_& module) {
+  module.def("_method", &method_of, nb::arg("function"), nb::arg("name"),
+             nb::arg("by_place").none() = nb::none(), nb::arg("why").none() = nb::none());
 }
 
 }  // namespace plait::python

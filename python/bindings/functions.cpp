@@ -1,4 +1,4 @@
-// Functions of shapes, reductions and creation.
+// Functions of shapes and reductions.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -6,6 +6,7 @@
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/matrix_parts.h"
+#include "plait/ops/operand.h"
 #include "plait/ops/pad.h"
 #include "plait/ops/rearrange.h"
 #include "plait/ops/reduce.h"
@@ -23,22 +24,6 @@ template <>
 inline constexpr std::array kChoices<PadMode> = {
     std::string_view("constant"), std::string_view("edge"), std::string_view("reflect"),
     std::string_view("wrap")};
-template <>
-inline constexpr std::array kChoices<GridOrder> = {std::string_view("xy"), std::string_view("ij")};
-
-// Beside the main one. Where it is beyond every matrix, how far does not matter.
-struct Diagonal {
-  int64_t place = 0;
-
-  Diagonal() {}  // NOLINT: no plain aggregate, which would be options
-};
-std::string annotation(Of<Diagonal>) { return "int"; }
-void read(nb::handle given, Diagonal& diagonal) {
-  constexpr int64_t far = int64_t{1} << 60;
-  const Py_ssize_t place = PyNumber_AsSsize_t(given.ptr(), nullptr);
-  if (PyErr_Occurred() != nullptr) nb::raise_python_error();
-  diagonal.place = std::clamp<int64_t>(place, -far, far);
-}
 
 // How often each element is repeated: a number, or one for each.
 struct Repeats {
@@ -72,6 +57,11 @@ template <Tensor (*reduce)(T, const Axes&, bool)>
 Tensor reduced_into(T x, const Axes& axes, bool keepdims, Into dtype) {
   const Tensor result = reduce(dtype ? astype(x, *dtype) : x, axes, keepdims);
   return dtype ? astype(result, *dtype) : result;
+}
+
+template <Tensor (*accumulate)(T, int64_t, bool)>
+Tensor accumulated(T x, Place axis, bool reverse) {
+  return axis ? accumulate(x, *axis, reverse) : accumulate(flatten(x), 0, reverse);
 }
 
 void bind_reductions(nb::module_& m) {
@@ -124,11 +114,16 @@ void bind_reductions(nb::module_& m) {
       m, {{"cov", cov, "How the rows vary together, divided by their length less `correction`."}},
       arg("x"), arg("correction") = 1.0);
   add_functions<Tensor(T)>(m, {{"corrcoef", corrcoef, "How the rows are correlated."}}, arg("x"));
+  add_functions<Tensor(T, Place, bool)>(
+      m,
+      {{"cumsum", accumulated<cumsum>,
+        "Sums up to each element, or from it on; of all, flattened, without an axis."},
+       {"cumprod", accumulated<cumprod>,
+        "Products up to each element, or from it on; of all, flattened, without an axis."}},
+      arg("x"), arg("axis") = nb::none(), arg("reverse") = false);
   add_functions<Tensor(T, int64_t, bool)>(
       m,
-      {{"cumsum", cumsum, "Sums up to each element, or from it on."},
-       {"cumprod", cumprod, "Products up to each element, or from it on."},
-       {"cummax", cummax, "The greatest up to each element, or from it on."},
+      {{"cummax", cummax, "The greatest up to each element, or from it on."},
        {"cummin", cummin, "The least up to each element, or from it on."},
        {"logcumsumexp", logcumsumexp, "log(cumsum(exp(x))), without overflow."}},
       arg("x"), arg("axis"), arg("reverse") = false);
@@ -147,12 +142,32 @@ Tensor slice_of(T x, int64_t axis, Place start, Place stop, int64_t step) {
 Tensor transpose_of(T x, const std::optional<std::vector<int64_t>>& axes) {
   return axes ? transpose(x, *axes) : transpose(x);
 }
+// Those from start_dim to end_dim as one.
+Tensor flatten_of(T x, int64_t start_dim, int64_t end_dim) {
+  if (x.rank() == 0) return flatten(x);
+  const auto first = static_cast<size_t>(Axes(start_dim).within(x.rank())[0]),
+             last = static_cast<size_t>(Axes(end_dim).within(x.rank())[0]);
+  if (first > last) throw ValueError("flatten: from dimension {} to {}", start_dim, end_dim);
+  Dim together = 1;
+  Shape shape;
+  for (size_t i = 0; i < x.rank(); ++i) {
+    const Dim size = x.shape(static_cast<int64_t>(i));
+    if (i >= first && i <= last) together = together * size;
+    if (i < first || i > last) shape.append(size);
+    if (i == last) shape.append(together);
+  }
+  return reshape(x, shape);
+}
 
 Tensor astype_of(T x, DType dtype, bool, Device) { return astype(x, dtype); }
 // Nobody can tell whether memory is shared.
 Tensor reshape_of(T x, const Shape& shape, std::optional<bool>) { return reshape(x, shape); }
-Tensor squeeze_of(T x, const Axes& axes) {
-  const std::vector<int64_t> places = axes.within(x.rank());
+Tensor squeeze_of(T x, const std::optional<Axes>& axes) {
+  std::vector<int64_t> places;
+  if (axes) places = axes->within(x.rank());
+  for (size_t i = 0; !axes && i < x.rank(); ++i) {
+    if (x.shape().at(static_cast<int64_t>(i)) == Dim(1)) places.push_back(static_cast<int64_t>(i));
+  }
   Tensor result = x;
   for (size_t i = places.size(); i-- > 0;) result = squeeze(result, places[i]);
   return result;
@@ -169,33 +184,37 @@ void bind_shapes(nb::module_& m) {
       {{"matrix_transpose", matrix_transpose, "The last two dimensions exchanged."},
        {"atleast_1d", atleast_1d, "A number as a vector of one."},
        {"atleast_2d", atleast_2d, "A vector as a row."},
-       {"atleast_3d", atleast_3d, "A matrix as the first of a third dimension."},
-       {"flatten", flatten, "All elements along one dimension."}},
+       {"atleast_3d", atleast_3d, "A matrix as the first of a third dimension."}},
       arg("x"));
+  add_functions<Tensor(T, int64_t, int64_t)>(
+      m,
+      {{"flatten", flatten_of, "All elements along one dimension, or those of some dimensions."}},
+      arg("x"), arg("start_dim") = 0, arg("end_dim") = -1);
   add_functions<Tensor(T, DType, bool, Device)>(
       m, {{"astype", astype_of, "The numbers in another dtype."}}, arg("x"), arg("dtype"),
       arg("copy") = true, arg("device") = nb::none());
   add_functions<Tensor(T, const Shape&)>(
       m, {{"broadcast_to", broadcast_to, "Sizes of 1 stretched, and dimensions added in front."}},
-      arg("x"), arg("shape"));
+      arg("x"), Parameter::spread("shape"));
   add_functions<Tensor(T, const Shape&, std::optional<bool>)>(
       m,
       {{"reshape", reshape_of,
         "The elements in row-major order; one size may be -1: what remains."}},
-      arg("x"), arg("shape"), arg("copy") = nb::none());
+      arg("x"), Parameter::spread("shape"), arg("copy") = nb::none());
   add_functions<Tensor(T, IntegerSpan)>(
       m, {{"permute_dims", permute_dims, "The dimensions in another order."}}, arg("x"),
-      arg("axes"));
+      Parameter::spread("axes"));
   add_functions<Tensor(T, const std::optional<std::vector<int64_t>>&)>(
       m, {{"transpose", transpose_of, "The dimensions in reverse order, or in that of `axes`."}},
       arg("x"), arg("axes") = nb::none());
   add_functions<Tensor(T, int64_t)>(
       m, {{"expand_dims", expand_dims, "With a dimension of size 1 there."}}, arg("x"),
       arg("axis") = 0);
-  add_functions<Tensor(T, const Axes&)>(
-      m, {{"squeeze", squeeze_of, "Without those dimensions, of size 1."}}, arg("x"), arg("axis"));
+  add_functions<Tensor(T, const std::optional<Axes>&)>(
+      m, {{"squeeze", squeeze_of, "Without those dimensions, or all, of size 1."}}, arg("x"),
+      arg("axis") = nb::none());
   add_functions<Tensor(T, const Axes&)>(m, {{"flip", flip_of, "Backwards along the axes, or all."}},
-                                        arg("x"), arg("axis") = nb::none());
+                                        arg("x"), Parameter::spread("axis", nb::none()));
   add_functions<Tensor(T, int64_t, int64_t)>(
       m, {{"swapaxes", swapaxes, "Two dimensions exchanged."}}, arg("x"), arg("a"), arg("b"));
   add_functions<Tensor(T, IntegerSpan, IntegerSpan)>(
@@ -246,6 +265,34 @@ Tensor roll_of(T x, IntegerSpan shift, const std::optional<std::vector<int64_t>>
   return roll(x, shift.size() == 1 ? IntegerSpan(shifts) : shift, *axes);
 }
 
+using SomeSizes = std::optional<std::vector<int64_t>>;
+Tensors split_of(T x, std::optional<int64_t> parts, int64_t axis, const SomeSizes& sizes) {
+  if (parts.has_value() == sizes.has_value()) {
+    throw TypeError("split: takes either `parts` or `size`")
+        .hint("split(x, 4) gives 4 parts, split(x, size=4) parts of 4");
+  }
+  if (parts) return split(x, *parts, axis);
+  const int64_t length = x.shape(axis).number();
+  std::vector<Dim> places;  // where parts begin, the first aside
+  int64_t place = 0;
+  for (const int64_t size : *sizes) {
+    if (size < (sizes->size() == 1 ? 1 : 0)) throw ValueError("split: a part of {}", size);
+    place += size;
+    places.emplace_back(place);
+  }
+  if (sizes->size() == 1) {
+    for (place += sizes->front(); place < length; place += sizes->front()) {
+      places.emplace_back(place);
+    }
+    if (places.back().number() >= length) places.pop_back();
+  } else if (place != length) {
+    throw ShapeError("split: parts of {} together, of {} elements", place, length);
+  } else {
+    places.pop_back();
+  }
+  return split_at(x, places, axis);
+}
+
 void bind_arrangements(nb::module_& m) {
   add_functions<Tensor(TensorSpan, Place)>(
       m, {{"concat", concat_of, "One behind the other along the axis; with None, flattened."}},
@@ -259,11 +306,15 @@ void bind_arrangements(nb::module_& m) {
        {"dstack", dstack, "Behind each other, along the third dimension."},
        {"column_stack", column_stack, "Beside each other; vectors count as columns."}},
       arg("tensors"));
-  add_functions<Tensors(T, int64_t, int64_t)>(
+  add_functions<Tensors(T, std::optional<int64_t>, int64_t, const SomeSizes&)>(
       m,
-      {{"split", split, "Parts that are alike; ValueError where they would not be."},
-       {"chunk", chunk, "At most so many parts, all but the last alike."}},
-      arg("x"), arg("parts"), arg("axis") = 0);
+      {{"split", split_of,
+        "Parts that are alike; ValueError where they would not be. Or parts of a size, of which "
+        "the last may be smaller, or of several sizes."}},
+      arg("x"), arg("parts") = nb::none(), arg("axis") = 0, arg("size") = nb::none());
+  add_functions<Tensors(T, int64_t, int64_t)>(
+      m, {{"chunk", chunk, "At most so many parts, all but the last alike."}}, arg("x"),
+      arg("parts"), arg("axis") = 0);
   add_functions<Tensors(T, std::span<const Dim>, int64_t)>(
       m, {{"split_at", split_at, "Parts that begin at the places."}}, arg("x"), arg("places"),
       arg("axis") = 0);
@@ -274,7 +325,7 @@ void bind_arrangements(nb::module_& m) {
       arg("axis"), arg("sizes"));
   add_functions<Tensor(T, IntegerSpan)>(
       m, {{"tile", tile, "The whole so many times along each dimension."}}, arg("x"),
-      arg("counts"));
+      Parameter::spread("counts"));
   add_functions<Tensor(T, const Repeats&, Place, std::optional<Dim>)>(
       m,
       {{"repeat", repeat_of,
@@ -327,123 +378,10 @@ void bind_memory(nb::module_& m) {
       arg("dtype"));
   add_functions<Tensor(T, const PerDimension&, const UnfoldOptions&)>(
       m, {{"unfold", unfold, "The elements of each window over images as a column."}}, arg("x"),
-      arg("window"));
+      arg("kernel_size"));
   add_functions<Tensor(T, const std::vector<Dim>&, const PerDimension&, const UnfoldOptions&)>(
       m, {{"fold", fold, "The columns of unfold, added up to images of this size."}}, arg("x"),
-      arg("size"), arg("window"));
-}
-
-template <Tensor (*make)(const Shape&, DType)>
-Tensor made_of(const Shape& shape, DType dtype, Device) {
-  return make(shape, dtype);
-}
-void check_number(const char* function, O value) {
-  if (!value.is_tensor() || value.tensor().rank() == 0) return;
-  throw TypeError("{}: fill_value: expected a number, not {}", function,
-                  value.tensor().type().text());
-}
-Tensor full_of(const Shape& shape, O value, Into dtype, Device) {
-  check_number("full", value);
-  return broadcast_to(dtype ? value.as(*dtype) : tensor_from(value), shape);
-}
-template <Tensor (*make)(T)>
-Tensor made_like(T x, Into dtype, Device) {
-  return dtype ? make(astype(x, *dtype)) : make(x);
-}
-Tensor full_like_of(T x, O value, Into dtype, Device) {
-  check_number("full_like", value);
-  return broadcast_to(value.as(dtype.value_or(x.dtype())), x.shape());
-}
-// Numbers that are no whole ones are counted in f64, whatever dtype they get.
-Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const Scalar& step,
-                 Into dtype, Device) {
-  const Scalar first = stop ? start : Scalar(0);
-  const Tensor counted = arange(first, stop.value_or(start), step);
-  if (!dtype || *dtype == counted.dtype()) return counted;
-  if (is_integer(counted.dtype())) return astype(counted, *dtype);
-  return astype(iota(counted.shape(0), DType::f64) * step + first, *dtype);
-}
-Tensor linspace_of(const Scalar& start, const Scalar& stop, int64_t num, Into dtype, bool endpoint,
-                   Device) {
-  const bool is_complex = start.kind() == ScalarKind::complex || stop.kind() == ScalarKind::complex;
-  const DType result = dtype.value_or(is_complex ? DType::c64 : DType::f32);
-  const auto part = [&](double from, double to) {
-    if (endpoint) return linspace(from, to, num, DType::f64);
-    return slice(linspace(from, to, num + 1, DType::f64), 0, {.stop = num});
-  };
-  const std::complex<double> from = start.element().number, to = stop.element().number;
-  const Tensor real = part(from.real(), to.real());
-  if (!is_complex) return astype(real, result);
-  return astype(make_complex(real, part(from.imag(), to.imag())), result);
-}
-Tensor eye_of(int64_t rows, Place columns, const Diagonal& k, DType dtype, Device) {
-  const int64_t across = columns.value_or(rows);
-  if (k.place == 0 && !is_boolean(dtype)) return eye(rows, across, dtype);
-  const Tensor places = expand_dims(iota(rows), 1) + k.place;
-  return astype(equal(places, iota(across)), dtype);
-}
-
-void bind_creation(nb::module_& m) {
-  const nb::object f32 = nb::cast(PythonDType{DType::f32}), i64 = nb::cast(PythonDType{DType::i64});
-  const auto dtype = arg("dtype") = nb::none();
-  const auto device = arg("device") = nb::none();
-  add_functions<Tensor(const Shape&, DType, Device)>(
-      m,
-      {{"zeros", made_of<zeros>, "All 0."},
-       {"ones", made_of<ones>, "All 1."},
-       {"empty", made_of<empty>,
-        "Whatever numbers: zeros, so that a program gives the same on every run."}},
-      arg("shape"), arg("dtype") = f32, device);
-  add_functions<Tensor(const Shape&, O, Into, Device)>(
-      m, {{"full", full_of, "All the value, in the default dtype of its kind unless told."}},
-      arg("shape"), arg("fill_value"), dtype, device);
-  add_functions<Tensor(T, Into, Device)>(
-      m,
-      {{"zeros_like", made_like<zeros_like>, "As many zeros, of its dtype unless told."},
-       {"ones_like", made_like<ones_like>, "As many ones, of its dtype unless told."},
-       {"empty_like", made_like<empty_like>, "As many zeros, of its dtype unless told."}},
-      arg("x"), dtype, device);
-  add_functions<Tensor(T, O, Into, Device)>(
-      m, {{"full_like", full_like_of, "As many of the value, in its dtype unless told."}}, arg("x"),
-      arg("fill_value"), dtype, device);
-  add_functions<Tensor(Dim, DType)>(m, {{"iota", iota, "0, 1, 2, ..."}}, arg("size"),
-                                    arg("dtype") = i64);
-  add_functions<Tensor(const Scalar&, const std::optional<Scalar>&, const Scalar&, Into, Device)>(
-      m,
-      {{"arange", arange_of,
-        "start, start + step, ... before stop; from 0 to a lone number. Whole numbers give i64, "
-        "others f32 unless told."}},
-      arg("start"), arg("stop") = nb::none(), arg("step") = 1, dtype, device);
-  add_functions<Tensor(const Scalar&, const Scalar&, int64_t, Into, bool, Device)>(
-      m, {{"linspace", linspace_of, "`num` numbers in equal steps, both ends among them."}},
-      arg("start"), arg("stop"), arg("num"), dtype, arg("endpoint") = true, device);
-  add_functions<Tensor(double, double, int64_t, double, DType)>(
-      m, {{"logspace", logspace, "`num` powers of the base, with exponents in equal steps."}},
-      arg("start"), arg("stop"), arg("num"), arg("base") = 10.0, arg("dtype") = f32);
-  add_functions<Tensor(double, double, int64_t, DType)>(
-      m, {{"geomspace", geomspace, "`num` numbers with equal quotients, both ends among them."}},
-      arg("start"), arg("stop"), arg("num"), arg("dtype") = f32);
-  add_functions<Tensor(int64_t, Place, const Diagonal&, DType, Device)>(
-      m, {{"eye", eye_of, "Ones on the k-th diagonal, zeros beside it."}}, arg("n_rows"),
-      arg("n_cols") = nb::none(), arg("k") = 0, arg("dtype") = f32, device);
-  add_functions<Tensor(Dim, Dim, int64_t, DType)>(
-      m, {{"tri", tri, "Ones up to the diagonal, zeros above it."}}, arg("rows"), arg("columns"),
-      arg("offset") = 0, arg("dtype") = f32);
-}
-
-Tensors meshgrid_of(const Rest& vectors, GridOrder indexing) {
-  return meshgrid(vectors.tensors, indexing);
-}
-Tensors broadcast_arrays_of(const Rest& tensors) { return broadcast_arrays(tensors.tensors); }
-
-void bind_of_many(nb::module_& m) {
-  add_functions<Tensors(const Rest&, GridOrder)>(
-      m,
-      {{"meshgrid", meshgrid_of,
-        "The vectors along a grid's dimensions, each stretched to all of it."}},
-      arg("arrays"), arg("indexing") = "xy");
-  add_functions<Tensors(const Rest&)>(
-      m, {{"broadcast_arrays", broadcast_arrays_of, "All stretched to one shape."}}, arg("arrays"));
+      arg("output_size"), arg("kernel_size"));
 }
 
 }  // namespace
@@ -453,8 +391,6 @@ void bind_functions(nb::module_& module) {
   bind_shapes(module);
   bind_arrangements(module);
   bind_memory(module);
-  bind_creation(module);
-  bind_of_many(module);
   module.def("borrow", borrow_numpy, arg("array"), "A tensor in the memory of an array of NumPy.");
   module.def("_borrow_as", borrow_as, arg("array"), arg("dtype"));
 }

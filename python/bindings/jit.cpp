@@ -5,9 +5,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <utility>
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -46,11 +48,19 @@ std::string text_of_key(const Key& key) {
   return nb::cast<std::string>(nb::str(nb::handle(key.object.get())));
 }
 
-TreeKey tree_key_of(nb::object object) {
-  static constexpr TreeType kPython{.form = TreeForm::opaque, .name = "Python", .fields = {}};
-  const size_t hash = nb::hash(object);
+// Of (name, value) pairs.
+TreeKey tree_key_of(nb::handle parts) {
+  static constexpr TreeType kParts{.form = TreeForm::map, .name = "call", .fields = {}};
+  static constexpr TreeType kName{.form = TreeForm::text, .name = "name", .fields = {}};
+  static constexpr TreeType kValue{.form = TreeForm::opaque, .name = "value", .fields = {}};
   TreeKeyBuilder builder;
-  builder.add_opaque(kPython, Key{held(std::move(object)), hash}, &text_of_key);
+  builder.add(kParts, nb::len(parts));
+  for (const nb::handle part : parts) {
+    builder.add_text(kName, nb::str(nb::object(part[0])).c_str());
+    nb::object value = part[1];
+    const size_t hash = nb::hash(value);
+    builder.add_opaque(kValue, Key{held(std::move(value)), hash}, &text_of_key);
+  }
   return std::move(builder).finish();
 }
 
@@ -81,7 +91,8 @@ JitMode mode_from(const std::string& name) {
 
 // ---- Calls that look like an earlier one.
 
-// Where a function finds a value outside of its arguments: in a cell, a dict or a tuple.
+// Where a function finds a value outside of its arguments: in a cell, a dict or a tuple, in a class
+// or those that it is derived from, or as an attribute of something else.
 struct ValuePlace {
   nb::object holder, key;
 
@@ -90,26 +101,60 @@ struct ValuePlace {
     PyObject* from = holder.ptr();
     if (PyCell_Check(from)) return nb::borrow(PyCell_GET(from));
     if (PyDict_Check(from)) return nb::borrow(PyDict_GetItemWithError(from, key.ptr()));
-    return holder[key];
+    if (PyTuple_Check(from)) return holder[key];
+    if (PyType_Check(from)) {
+      return nb::borrow(_PyType_Lookup(reinterpret_cast<PyTypeObject*>(from), key.ptr()));
+    }
+    PyObject* found = PyObject_GetAttr(from, key.ptr());
+    if (found == nullptr) PyErr_Clear();
+    return nb::steal(found);
   }
 };
 
-// What a call looked like, but for its tensors. One that looks the same has the same key.
+// A number that is an argument itself. It is handed over as the size of a tensor without elements,
+// so that one that differs becomes a symbol as sizes do.
+enum class WholeNumber : uint8_t { no, positive, negative };
+
+WholeNumber whole_number_of(nb::handle value) {
+  if (!PyLong_CheckExact(value.ptr())) return WholeNumber::no;
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(value.ptr(), &overflow);
+  constexpr long long kMost = 1ll << 40;
+  if (overflow != 0 || number > kMost || number < -kMost) return WholeNumber::no;
+  return number < 0 ? WholeNumber::negative : WholeNumber::positive;
+}
+
+Tensor size_argument(nb::handle number) {
+  const int64_t size = std::abs(PyLong_AsLongLong(number.ptr()));
+  return Tensor(Array::empty(DType::boolean, {size, 0}));
+}
+
+// How a call appeared, but for its tensors. One that appears the same has the same key.
 class KnownCall {
  public:
-  // `named` is a dict by names in order, `functions` those that are looked into, and `places`
-  // (holder, key, whether it is to be the same object) what is looked at there.
-  KnownCall(nb::handle arguments, const nb::dict& named, nb::handle functions, nb::handle places,
-            nb::object key, std::vector<size_t> donated)
-      : tree_key_(tree_key_of(std::move(key))), donated_(std::move(donated)) {
+  // `first` is what a method belongs to, `named` a dict by names in order, `functions` those that
+  // are looked into, and `places` (holder, key, whether it is to be the same object) what is looked
+  // at there; `dicts` have as many entries as now. `shared` are pairs of leaves that are the same
+  // object, `arrays` those of NumPy found outside, as `agree` compares them.
+  KnownCall(nb::handle first, nb::handle arguments, const nb::dict& named, nb::handle functions,
+            nb::object places, nb::handle dicts, std::vector<size_t> shared, nb::object arrays,
+            nb::object agree, nb::handle key, std::vector<size_t> donated)
+      : tree_key_(tree_key_of(key)),
+        donated_(std::move(donated)),
+        shared_(std::move(shared)),
+        arrays_(std::move(arrays)),
+        agree_(std::move(agree)),
+        places_given_(places) {
     Objects leaves;
+    for (const nb::handle each : first) first_.push_back(nb::borrow(each));
     for (const nb::handle each : arguments) arguments_.emplace_back(each, leaves);
     for (const auto& [name, value] : named) {
-      named_.emplace_back(nb::borrow(name), Structure(value, leaves));
+      named_.emplace_back(nb::borrow(name), Argument(value, leaves));
     }
     for (const nb::handle function : functions) {
       functions_.emplace_back(nb::borrow(function), made_of(function));
     }
+    for (const nb::handle each : dicts) dicts_.emplace_back(nb::borrow(each), nb::len(each));
     for (const nb::handle each : places) {
       Found& found = places_.emplace_back(Found{.place = {each[0], each[1]}});
       const nb::object value = found.place.value();
@@ -124,22 +169,25 @@ class KnownCall {
 
   const TreeKey& tree_key() const { return tree_key_; }
   const std::vector<size_t>& donated() const { return donated_; }
+  const nb::object& places() const { return places_given_; }
 
   // Puts the leaves of such a call there; false where it is another.
   bool finds_leaves(nb::handle first, nb::handle arguments, nb::handle named,
                     Objects& leaves) const {
     leaves.clear();
-    const size_t before = nb::len(first);
-    if (before + nb::len(arguments) != arguments_.size() || nb::len(named) != named_.size()) {
+    if (nb::len(first) != first_.size() || nb::len(arguments) != arguments_.size() ||
+        nb::len(named) != named_.size()) {
       return false;
     }
-    for (size_t i = 0; i < arguments_.size(); ++i) {
-      const nb::object value = i < before ? first[i] : arguments[i - before];
-      if (!finds_argument(arguments_[i], value, leaves)) return false;
+    for (size_t i = 0; i < first_.size(); ++i) {
+      if (!nb::object(first[i]).is(first_[i])) return false;
     }
-    for (const auto& [name, structure] : named_) {
+    for (size_t i = 0; i < arguments_.size(); ++i) {
+      if (!arguments_[i].finds_leaves(nb::object(arguments[i]), leaves)) return false;
+    }
+    for (const auto& [name, argument] : named_) {
       const nb::object value = ValuePlace{nb::borrow(named), name}.value();
-      if (!value.is_valid() || !finds_argument(structure, value, leaves)) return false;
+      if (!value.is_valid() || !argument.finds_leaves(value, leaves)) return false;
     }
     for (const auto& [function, made] : functions_) {
       const MadeOf now = made_of(function);
@@ -147,21 +195,28 @@ class KnownCall {
         return false;
       }
     }
-    return std::ranges::all_of(places_, [&](const Found& found) {
-      const nb::object value = found.place.value();
-      if (!found.structure) return value.is(found.same);
-      return value.is_valid() && found.structure->finds_leaves(value, leaves);
+    for (const auto& [dict, size] : dicts_) {
+      if (nb::len(dict) != size) return false;
+    }
+    Objects found;
+    const bool all_alike = std::ranges::all_of(places_, [&](const Found& each) {
+      const nb::object value = each.place.value();
+      if (!each.structure) return value.is(each.same);
+      return value.is_valid() && each.structure->finds_leaves(value, found);
     });
+    return all_alike && takes_found(found, leaves);
   }
 
   int visit(visitproc visit, void* arg) const {
-    const auto visit_all = [&](const auto& structures) {
-      int status = 0;
-      for (const auto& each : structures) status = status != 0 ? status : each.visit(visit, arg);
-      return status;
-    };
-    if (const int status = visit_all(arguments_); status != 0) return status;
-    if (const int status = visit_all(std::views::values(named_)); status != 0) return status;
+    for (const nb::object& each : first_) Py_VISIT(each.ptr());
+    for (const nb::object& each : std::views::keys(dicts_)) Py_VISIT(each.ptr());
+    for (const nb::object* each : {&arrays_, &agree_, &places_given_}) Py_VISIT(each->ptr());
+    for (const Argument& each : arguments_) {
+      if (const int status = each.structure.visit(visit, arg); status != 0) return status;
+    }
+    for (const Argument& each : std::views::values(named_)) {
+      if (const int status = each.structure.visit(visit, arg); status != 0) return status;
+    }
     for (const nb::object& function : std::views::keys(functions_)) Py_VISIT(function.ptr());
     for (const Found& found : places_) {
       Py_VISIT(found.place.holder.ptr());
@@ -173,6 +228,24 @@ class KnownCall {
   }
 
  private:
+  struct Argument {
+    Argument(nb::handle value, Objects& leaves)
+        : number(whole_number_of(value)),
+          structure(number == WholeNumber::no ? Structure(value, leaves) : Structure()) {}
+
+    // Floats among the arguments themselves count as tensors.
+    bool finds_leaves(nb::handle value, Objects& leaves) const {
+      const bool is_number =
+          PyFloat_Check(value.ptr()) || PyComplex_Check(value.ptr()) || number != WholeNumber::no;
+      if (!is_number) return structure.finds_leaves(value, leaves);
+      if (number != whole_number_of(value)) return false;
+      leaves.push_back(nb::borrow(value));
+      return structure.is_leaf();
+    }
+
+    WholeNumber number;
+    Structure structure;
+  };
   struct Found {
     ValuePlace place;
     nb::object same = {};
@@ -186,27 +259,41 @@ class KnownCall {
             nb::borrow(PyFunction_GET_KW_DEFAULTS(f))};
   }
 
-  // Floats among the arguments themselves count as tensors.
-  static bool finds_argument(const Structure& structure, nb::handle value, Objects& leaves) {
-    if (!PyFloat_Check(value.ptr()) && !PyComplex_Check(value.ptr())) {
-      return structure.finds_leaves(value, leaves);
+  // Adds the tensors that were found outside.
+  bool takes_found(const Objects& found, Objects& leaves) const {
+    nb::list arrays;
+    for (const nb::object& each : found) {
+      if (nb::isinstance<Tensor>(each)) {
+        leaves.push_back(each);
+      } else {
+        arrays.append(each);
+      }
     }
-    leaves.push_back(nb::borrow(value));
-    return structure.is_leaf();
+    for (size_t i = 0; i + 1 < shared_.size(); i += 2) {
+      if (shared_[i] >= leaves.size() || !leaves[shared_[i]].is(leaves[shared_[i + 1]]))
+        return false;
+    }
+    return nb::len(arrays) == 0 ? nb::len(arrays_) == 0
+                                : nb::cast<bool>(agree_(arrays_, nb::list(arrays)));
   }
 
   TreeKey tree_key_;
   std::vector<size_t> donated_;
-  std::vector<Structure> arguments_;
-  std::vector<std::pair<nb::object, Structure>> named_;
+  Objects first_;
+  std::vector<Argument> arguments_;
+  std::vector<std::pair<nb::object, Argument>> named_;
   std::vector<std::pair<nb::object, MadeOf>> functions_;
   std::vector<Found> places_;
+  std::vector<std::pair<nb::object, size_t>> dicts_;
+  std::vector<size_t> shared_;
+  nb::object arrays_, agree_, places_given_;
 };
 
 // ---- Calls.
 
 Tensor leaf_from(nb::handle leaf) {
   if (nb::isinstance<Tensor>(leaf)) return *nb::inst_ptr<Tensor>(leaf);
+  if (PyLong_CheckExact(leaf.ptr())) return size_argument(leaf);
   return tensor_from(nb::module_::import_("plait.interop").attr("asarray")(leaf));
 }
 
@@ -214,9 +301,9 @@ class Jit {
  public:
   explicit Jit(JitOptions options) : cache_(std::move(options)) {}
 
-  // NotImplemented where it looks like none that is known. `call` has what is asked of it when
+  // NotImplemented where it is like none that is known. `call` has what is asked of it when
   // something is to be recorded: paths() of the leaves, and host(leaves), which gives those of the
-  // result, and its structure.
+  // result, and what finish(leaves, places, call) makes the result of.
   nb::object again(nb::handle first, nb::handle arguments, nb::handle named, nb::handle call) {
     Objects leaves;
     for (size_t i = 0; i < known_.size(); ++i) {
@@ -226,14 +313,18 @@ class Jit {
         std::rotate(known_.begin(), known_.begin() + static_cast<std::ptrdiff_t>(i),
                     known_.begin() + static_cast<std::ptrdiff_t>(i) + 1);
       }
-      return run(known->tree_key(), leaves, call, known->donated());
+      return run(known->tree_key(), leaves, call, {.places = known->places()}, known->donated());
     }
     return nb::borrow(Py_NotImplemented);
   }
 
+  struct Outside {
+    nb::object places;     // where state is found outside of the arguments
+    bool by_host = false;  // its host code is run
+  };
   // The result, a tree. What is donated, numbers of leaves in order, is gone from Python's tensors
   // afterwards.
-  nb::object run(const TreeKey& key, const Objects& leaves, nb::handle call,
+  nb::object run(const TreeKey& key, const Objects& leaves, nb::handle call, const Outside& outside,
                  const std::vector<size_t>& donated) const {
     std::vector<Tensor> given;
     given.reserve(leaves.size());
@@ -257,6 +348,7 @@ class Jit {
         return tensors_from(nb::object(result[0]));
       } catch (const nb::python_error& error) {
         rethrow_passing(error);
+        rethrow_error(error);
         throw;
       }
     };
@@ -266,14 +358,18 @@ class Jit {
         if (nb::isinstance<Tensor>(leaves[leaf])) *nb::inst_ptr<Tensor>(leaves[leaf]) = Tensor();
       }
     };
-    const jits::Outcome outcome =
-        computed([&] { return cache_({key, JitArguments(given, to_take), names, host, let_go}); });
+    const jits::Outcome outcome = computed([&] {
+      return cache_({key, JitArguments(given, to_take), names, host, let_go, outside.by_host});
+    });
     if (Trace::current() == nullptr) let_go();
-    const auto& structure = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result);
+    const nb::handle kept = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result).get();
     Objects results;
     results.reserve(outcome.leaves.size());
     for (const Tensor& leaf : outcome.leaves) results.push_back(to_python(leaf));
-    return nb::inst_ptr<Structure>(structure.get())->unflatten(results);
+    if (nb::isinstance<Structure>(kept)) return nb::inst_ptr<Structure>(kept)->unflatten(results);
+    nb::list list;
+    for (const nb::object& each : results) list.append(each);
+    return kept.attr("finish")(list, outside.places, call);
   }
 
   void remember(std::shared_ptr<const KnownCall> call) {
@@ -333,17 +429,20 @@ void bind_jit(nb::module_& module) {
           nb::arg("donates"))
       .def("again", &Jit::again)
       .def("run",
-           [](const Jit& jit, nb::object key, nb::handle given, nb::handle call,
-              const std::vector<size_t>& donated) {
+           [](const Jit& jit, nb::handle key, nb::handle given, nb::handle call, nb::object places,
+              bool by_host, const std::vector<size_t>& donated) {
              Objects leaves;
              for (const nb::handle leaf : given) leaves.push_back(nb::borrow(leaf));
-             return jit.run(tree_key_of(std::move(key)), leaves, call, donated);
+             return jit.run(tree_key_of(key), leaves, call,
+                            {.places = std::move(places), .by_host = by_host}, donated);
            })
       .def("remember",
-           [](Jit& jit, nb::handle arguments, const nb::dict& named, nb::handle functions,
-              nb::handle places, nb::object key, std::vector<size_t> donated) {
-             jit.remember(std::make_shared<KnownCall>(arguments, named, functions, places,
-                                                      std::move(key), std::move(donated)));
+           [](Jit& jit, nb::handle first, nb::handle arguments, const nb::dict& named,
+              nb::handle functions, nb::object places, nb::handle dicts, std::vector<size_t> shared,
+              nb::object arrays, nb::object agree, nb::handle key, std::vector<size_t> donated) {
+             jit.remember(std::make_shared<KnownCall>(
+                 first, arguments, named, functions, std::move(places), dicts, std::move(shared),
+                 std::move(arrays), std::move(agree), key, std::move(donated)));
            })
       .def("forget", &Jit::forget)
       .def("stats", [](const Jit& jit) {
@@ -365,6 +464,16 @@ void bind_jit(nb::module_& module) {
       },
       nb::arg("holder"), nb::arg("key").none(), nb::arg("otherwise"));
   module.def("_truth", [](const Tensor& x) { return x.truth(); });
+  // For as long as host code is recorded, tensors outside of its arguments are the record's.
+  module.def("_exchange", [](Tensor& place, const Tensor& content) {
+    return std::exchange(place, Tensor(content));
+  });
+  module.def("_is_same",
+             [](const Tensor& a, const Tensor& b) { return a.identity() == b.identity(); });
+  module.def(
+      "_whole_number", [](nb::handle value) { return static_cast<int>(whole_number_of(value)); },
+      nb::arg("value").none());
+  module.def("_size_argument", [](nb::handle number) { return size_argument(number); });
 }
 
 }  // namespace plait::python

@@ -1,21 +1,27 @@
 // The module plait._core. The package around it (python/plait) is what users import.
+#include "plait/core/version.h"
 #include "plait/ops/declare.h"
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/function_object.h"
 
 NB_MODULE(_core, module) {
   using namespace plait::python;
   // What other modules keep until the interpreter ends is no fault that users should read of.
   nanobind::set_leak_warnings(false);
   plait::register_all();
+  module.attr("__version__") = nanobind::str(plait::version().data(), plait::version().size());
   bind_errors(module);
   bind_locations(module);
   bind_dtypes(module);
   bind_tensor(module);
+  bind_methods(module);
   bind_memory_statistics(module);
   bind_denormals(module);
+  bind_anomaly(module);
   bind_elementwise(module);
   bind_functions(module);
+  bind_creation_functions(module);
   bind_array_functions(module);
   bind_neural_functions(module);
   bind_linalg(module);

@@ -44,8 +44,9 @@ void bind_activations(nb::module_& m) {
                             {"hardswish", hardswish, "x * hardsigmoid(x)."},
                             {"tanhshrink", tanhshrink, "x - tanh(x)."}},
                            arg("x"));
-  add_functions<Tensor(T, double)>(m, {{"leaky_relu", leaky_relu, "x, or slope * x below 0."}},
-                                   arg("x"), arg("slope") = 0.01);
+  add_functions<Tensor(T, double)>(
+      m, {{"leaky_relu", leaky_relu, "x, or negative_slope * x below 0."}}, arg("x"),
+      arg("negative_slope") = 0.01);
   add_functions<Tensor(T, double)>(m,
                                    {{"elu", elu, "x, or alpha * (exp(x) - 1) below 0."},
                                     {"celu", celu, "x, or alpha * (exp(x / alpha) - 1) below 0."}},
@@ -57,14 +58,15 @@ void bind_activations(nb::module_& m) {
   add_functions<Tensor(T, double)>(m, {{"softplus", softplus, "log(1 + exp(beta * x)) / beta."}},
                                    arg("x"), arg("beta") = 1.0);
   add_functions<Tensor(T, T)>(
-      m, {{"prelu", prelu, "x, or slope * x below 0: one slope, or one a channel (dimension 1)."}},
-      arg("x"), arg("slope"));
+      m,
+      {{"prelu", prelu, "x, or weight * x below 0: one number, or one a channel (dimension 1)."}},
+      arg("x"), arg("weight"));
   add_functions<Tensor(T, double, double)>(
-      m, {{"hardtanh", hardtanh, "x, but no less than `low` and no more than `high`."}}, arg("x"),
-      arg("low") = -1.0, arg("high") = 1.0);
+      m, {{"hardtanh", hardtanh, "x, but no less than `min_val` and no more than `max_val`."}},
+      arg("x"), arg("min_val") = -1.0, arg("max_val") = 1.0);
   add_functions<Tensor(T, double, double)>(
-      m, {{"threshold", threshold, "x above the threshold, else the other number."}}, arg("x"),
-      arg("threshold"), arg("otherwise"));
+      m, {{"threshold", threshold, "x above the threshold, else the value."}}, arg("x"),
+      arg("threshold"), arg("value"));
   add_functions<Tensor(T, Gelu)>(
       m, {{"gelu", gelu, "x by the normal distribution function; approximate: none, tanh."}},
       arg("x"), arg("approximate") = "none");
@@ -88,25 +90,28 @@ Tensor dropout_of(T x, double probability, T key, T keep) {
 
 void bind_normalizations(nb::module_& m) {
   const nb::arg_v weight = arg("weight") = nb::none(), bias = arg("bias") = nb::none();
-  add_functions<Tensor(T, T, T)>(m, {{"linear", linear, "x @ w.T + bias."}}, arg("x"), arg("w"),
-                                 bias);
+  add_functions<Tensor(T, T, T)>(m, {{"linear", linear, "x @ weight.T + bias."}}, arg("x"),
+                                 arg("weight"), bias);
   add_functions<Tensor(T, double, const Axes&, double)>(
-      m, {{"normalize", normalize, "x over its p-norm along the axes, taken as epsilon at least."}},
-      arg("x"), arg("p") = 2.0, arg("axis") = 1, arg("epsilon") = 1e-12);
+      m, {{"normalize", normalize, "x over its p-norm along the axes, taken as eps at least."}},
+      arg("x"), arg("p") = 2.0, arg("axis") = 1, arg("eps") = 1e-12);
   add_functions<Standardized(T, double, bool)>(
       m, {{"standardize", standardize, "(x - mean) * scale along the last dimension, and scale."}},
-      arg("x"), arg("epsilon"), arg("is_centred") = true);
+      arg("x"), arg("eps"), arg("is_centred") = true);
   add_functions<Tensor(T, const Shape&, T, T, double)>(
-      m, {{"layer_norm", layer_norm, "Over the last dimensions, whose sizes `shape` repeats."}},
-      arg("x"), arg("shape"), weight, bias, arg("epsilon") = 1e-5);
+      m,
+      {{"layer_norm", layer_norm,
+        "Over the last dimensions, whose sizes `normalized_shape` repeats."}},
+      arg("x"), arg("normalized_shape"), weight, bias, arg("eps") = 1e-5);
   add_functions<Tensor(T, const Shape&, T, std::optional<double>)>(
-      m, {{"rms_norm", rms_norm, "layer_norm without the mean; epsilon of the dtype unless told."}},
-      arg("x"), arg("shape"), weight, arg("epsilon") = nb::none());
+      m,
+      {{"rms_norm", rms_norm, "layer_norm without the mean; eps that of the dtype unless told."}},
+      arg("x"), arg("normalized_shape"), weight, arg("eps") = nb::none());
   add_functions<Tensor(T, int64_t, T, T, double)>(
       m, {{"group_norm", group_norm, "Over space and each group of neighbouring channels."}},
-      arg("x"), arg("groups"), weight, bias, arg("epsilon") = 1e-5);
+      arg("x"), arg("num_groups"), weight, bias, arg("eps") = 1e-5);
   add_functions<Tensor(T, T, T, double)>(m, {{"instance_norm", instance_norm, "Over space."}},
-                                         arg("x"), weight, bias, arg("epsilon") = 1e-5);
+                                         arg("x"), weight, bias, arg("eps") = 1e-5);
   add_functions<BatchNormed(T, const BatchNormOptions&)>(
       m,
       {{"batch_norm", batch_norm,
@@ -115,29 +120,30 @@ void bind_normalizations(nb::module_& m) {
   add_functions<Tensor(T, double, T, T)>(
       m,
       {{"dropout", dropout_of,
-        "x / (1 - probability), or 0 with that probability, by a key, or where `keep` says not."}},
-      arg("x"), arg("probability") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none());
+        "x / (1 - p), or 0 with probability p, by a key, or where `keep` says not."}},
+      arg("x"), arg("p") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none());
 }
 
 void bind_convolutions(nb::module_& m) {
   add_functions<Tensor(T, T, T, const ConvolutionOptions&)>(
       m,
-      {{"conv1d", conv1d, "x [batch, channels, length], w [outputs, channels / groups, length]."},
-       {"conv2d", conv2d, "x [batch, channels, h, w], w [outputs, channels / groups, h, w]."},
+      {{"conv1d", conv1d,
+        "x [batch, channels, length], weight [outputs, channels / groups, length]."},
+       {"conv2d", conv2d, "x [batch, channels, h, w], weight [outputs, channels / groups, h, w]."},
        {"conv3d", conv3d,
-        "x [batch, channels, d, h, w], w [outputs, channels / groups, d, h, w]."}},
-      arg("x"), arg("w"), arg("bias") = nb::none());
+        "x [batch, channels, d, h, w], weight [outputs, channels / groups, d, h, w]."}},
+      arg("x"), arg("weight"), arg("bias") = nb::none());
   add_functions<Tensor(T, T, const GeneralConvolutionOptions&)>(
       m,
       {{"conv_general", conv_general,
         "Of any layout: N batch, C channels, O outputs, I inputs a group, other letters space."}},
-      arg("x"), arg("w"));
+      arg("x"), arg("weight"));
   add_functions<Tensor(T, T, T, const TransposedConvolutionOptions&)>(
       m,
       {{"conv_transpose1d", conv_transpose1d, "The derivative of conv1d by its input."},
        {"conv_transpose2d", conv_transpose2d, "The derivative of conv2d by its input."},
        {"conv_transpose3d", conv_transpose3d, "The derivative of conv3d by its input."}},
-      arg("x"), arg("w"), arg("bias") = nb::none());
+      arg("x"), arg("weight"), arg("bias") = nb::none());
 }
 
 void bind_pooling(nb::module_& m) {
@@ -147,19 +153,19 @@ void bind_pooling(nb::module_& m) {
       {{"max_pool1d", max_pool1d, "The greatest in each window of one dimension."},
        {"max_pool2d", max_pool2d, "The greatest in each window of two dimensions."},
        {"max_pool3d", max_pool3d, "The greatest in each window of three dimensions."}},
-      arg("x"), arg("window"));
+      arg("x"), arg("kernel_size"));
   add_functions<MaxPooled(T, Window, const MaxPoolOptions&)>(
       m,
       {{"max_pool1d_with_indices", max_pool1d_with_indices, "And where it is."},
        {"max_pool2d_with_indices", max_pool2d_with_indices, "And where in its plane it is."},
        {"max_pool3d_with_indices", max_pool3d_with_indices, "And where in its space it is."}},
-      arg("x"), arg("window"));
+      arg("x"), arg("kernel_size"));
   add_functions<Tensor(T, Window, const AveragePoolOptions&)>(
       m,
       {{"avg_pool1d", avg_pool1d, "The mean of each window of one dimension."},
        {"avg_pool2d", avg_pool2d, "The mean of each window of two dimensions."},
        {"avg_pool3d", avg_pool3d, "The mean of each window of three dimensions."}},
-      arg("x"), arg("window"));
+      arg("x"), arg("kernel_size"));
   add_functions<Tensor(T, Window)>(
       m,
       {{"adaptive_avg_pool1d", adaptive_avg_pool1d, "The means of so many windows."},
@@ -168,7 +174,7 @@ void bind_pooling(nb::module_& m) {
        {"adaptive_max_pool1d", adaptive_max_pool1d, "The greatest of so many windows."},
        {"adaptive_max_pool2d", adaptive_max_pool2d, "The greatest of so many windows."},
        {"adaptive_max_pool3d", adaptive_max_pool3d, "The greatest of so many windows."}},
-      arg("x"), arg("counts"));
+      arg("x"), arg("output_size"));
   add_functions<MaxPooled(T, Window)>(
       m,
       {{"adaptive_max_pool1d_with_indices", adaptive_max_pool1d_with_indices,
@@ -177,7 +183,7 @@ void bind_pooling(nb::module_& m) {
         "The greatest of so many windows, and where in its plane it is."},
        {"adaptive_max_pool3d_with_indices", adaptive_max_pool3d_with_indices,
         "The greatest of so many windows, and where in its space it is."}},
-      arg("x"), arg("counts"));
+      arg("x"), arg("output_size"));
 }
 
 void bind_resampling(nb::module_& m) {
@@ -198,8 +204,9 @@ void bind_attention(nb::module_& m) {
   add_functions<Tensor(T, T, T, const AttentionOptions&)>(
       m,
       {{"scaled_dot_product_attention", scaled_dot_product_attention,
-        "softmax(scale * q @ k.mT + mask) @ v; several heads of q may share one of k and v."}},
-      arg("q"), arg("k"), arg("v"));
+        "softmax(scale * query @ key.mT + attn_mask) @ value; several heads of the query may share "
+        "one of the others."}},
+      arg("query"), arg("key"), arg("value"));
   add_functions<Tensor(T, const RopeOptions&)>(
       m,
       {{"rope", rope,
@@ -293,12 +300,12 @@ void bind_losses_of_numbers(nb::module_& m) {
       arg("a"), arg("b"), arg("target"), arg("margin") = 0.0, reduction);
   add_functions<Tensor(T, T, int64_t, double)>(
       m, {{"cosine_similarity", cosine_similarity, "a @ b / (|a| * |b|) along an axis."}}, arg("a"),
-      arg("b"), arg("axis") = 1, arg("epsilon") = 1e-8);
+      arg("b"), arg("axis") = 1, arg("eps") = 1e-8);
   add_functions<Tensor(T, T, double, double, bool)>(
       m,
       {{"pairwise_distance", pairwise_distance,
-        "The p-norm of a - b + epsilon along the last dimension."}},
-      arg("a"), arg("b"), arg("p") = 2.0, arg("epsilon") = 1e-6, arg("keepdims") = false);
+        "The p-norm of a - b + eps along the last dimension."}},
+      arg("a"), arg("b"), arg("p") = 2.0, arg("eps") = 1e-6, arg("keepdims") = false);
   add_functions<Tensor(T, T, T, const TripletOptions&)>(
       m,
       {{"triplet_margin_loss", triplet_margin_loss,

@@ -7,6 +7,8 @@
 
 #include "plait/core/error.h"
 
+#include "python/bindings/registered_classes.h"
+
 namespace plait::python {
 namespace {
 
@@ -45,15 +47,23 @@ bool is_tensor(PyObject* value) {
   return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type;
 }
 
+bool is_size(PyObject* value) {
+  static const PyObject* const type = nb::type<Dim>().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type;
+}
+
 bool is_number(PyObject* value) {
   const PyTypeObject* type = Py_TYPE(value);
   return type == &PyLong_Type || type == &PyFloat_Type || type == &PyBool_Type ||
-         type == &PyComplex_Type;
+         type == &PyComplex_Type || is_element_count(value);
 }
 
 Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   using Kind = Structure::Kind;
   if (is_tensor(value)) return Kind::leaf;
+  if (const Registered* as = registered_as(Py_TYPE(value))) {
+    return as->by_attributes() ? Kind::module : Kind::registered;
+  }
   if (PyDict_Check(value)) return Kind::dict;
   if (PyList_Check(value) || PyTuple_CheckExact(value)) return Kind::sequence;
   if (is_number(value)) return numbers_are_leaves ? Kind::leaf : Kind::constant;
@@ -66,7 +76,8 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   }
   if (is_of(value, tree_classes.module)) return Kind::module;
   if (is_of(value, tree_classes.record)) return Kind::record;
-  if (is_of(value, tree_classes.leaf) || (numbers_are_leaves && is_item(value)) ||
+  if (is_of(value, tree_classes.leaf) ||
+      (numbers_are_leaves && (is_item(value) || is_size(value))) ||
       PyObject_HasAttrString(value, "__array_interface__") != 0) {
     return Kind::leaf;
   }
@@ -80,13 +91,21 @@ struct Children {
   Objects values;
 };
 
+// A size that is a key is the number that it was hashed as.
+nb::object name_from(nb::object key) {
+  if (!is_size(key.ptr())) return key;
+  PyObject* number = PyNumber_Index(key.ptr());
+  if (number == nullptr) PyErr_Clear();
+  return number == nullptr ? key : nb::steal(number);
+}
+
 void add_entries(PyObject* dict, Children& children) {
   const nb::object items = checked(PyMapping_Items(dict));
   const Py_ssize_t count = PyList_GET_SIZE(items.ptr());
   children.names = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
     const nb::handle item = PyList_GET_ITEM(items.ptr(), i);
-    PyTuple_SET_ITEM(children.names.ptr(), i, nb::object(item[0]).release().ptr());
+    PyTuple_SET_ITEM(children.names.ptr(), i, name_from(nb::object(item[0])).release().ptr());
     children.values.push_back(item[1]);
   }
 }
@@ -99,6 +118,21 @@ void add_fields(nb::handle dataclass, Children& children) {
     children.values.push_back(nb::getattr(dataclass, name));
   }
   children.names = nb::tuple(names);
+}
+
+// What is static, then the children.
+void add_flattened(nb::handle value, Children& children) {
+  const nb::tuple flat = registered_as(Py_TYPE(value.ptr()))->flattened(value);
+  children.values.push_back(flat[1]);
+  const nb::object parts = flat[0];
+  if (PyDict_Check(parts.ptr()) == 0) {
+    for (const nb::handle each : parts) children.values.push_back(nb::borrow(each));
+    return;
+  }
+  Children named;
+  add_entries(parts.ptr(), named);
+  children.names = nb::make_tuple("static") + named.names;
+  children.values.insert(children.values.end(), named.values.begin(), named.values.end());
 }
 
 nb::object dict_of(nb::handle object) {
@@ -119,6 +153,8 @@ Children children_of(nb::handle value, Structure::Kind kind) {
     add_entries(value.ptr(), children);
   } else if (kind == Kind::module) {
     add_entries(dict_of(value).ptr(), children);
+  } else if (kind == Kind::registered) {
+    add_flattened(value, children);
   } else if (kind == Kind::record) {
     children.names = nb::make_tuple("record");
     children.values.push_back(value.attr("_tensor"));
@@ -160,6 +196,14 @@ nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects
   return made;
 }
 
+nb::object new_registered(nb::handle type, const nb::object& names, const Objects& children) {
+  nb::object own;  // without that of what is static
+  if (names.is_valid())
+    own = checked(PyTuple_GetSlice(names.ptr(), 1, PyTuple_GET_SIZE(names.ptr())));
+  const Registered* as = registered_as(reinterpret_cast<PyTypeObject*>(type.ptr()));
+  return as->made(children[0], own, std::span(children).subspan(1));
+}
+
 nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::object& names,
                     const Objects& children) {
   using Kind = Structure::Kind;
@@ -184,6 +228,7 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
     return made;
   }
   if (kind == Kind::dataclass) return new_dataclass(type, names, children);
+  if (kind == Kind::registered) return new_registered(type, names, children);
   if (kind == Kind::record) return type.attr("_of")(children[0]);
   nb::object tuple = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -209,17 +254,27 @@ void Structure::add(nb::handle tree, Objects& leaves, bool numbers_are_leaves) {
     leaves.push_back(nb::borrow(tree));
     return;
   }
-  nodes_.back().type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
   if (kind == Kind::constant) {
-    nodes_.back().constant = nb::borrow(tree);
-    if (PySet_Check(tree.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(tree.ptr()));
-    return;
+    nodes_.pop_back();
+    return add_constant(tree);
   }
+  nodes_.back().type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(tree.ptr())));
   const DeepCall deeper;
   const Children children = children_of(tree, kind);
   nodes_.back().count = children.values.size();
   nodes_.back().names = children.names;
-  for (const nb::object& child : children.values) add(child, leaves, numbers_are_leaves);
+  size_t next = 0;
+  if (kind == Kind::registered) add_constant(children.values[next++]);
+  for (; next < children.values.size(); ++next) {
+    add(children.values[next], leaves, numbers_are_leaves);
+  }
+}
+
+void Structure::add_constant(nb::handle value) {
+  nodes_.push_back({.kind = Kind::constant,
+                    .type = nb::borrow(reinterpret_cast<PyObject*>(Py_TYPE(value.ptr()))),
+                    .constant = nb::borrow(value)});
+  if (PySet_Check(value.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(value.ptr()));
 }
 
 // ---- Another tree of this structure.
@@ -278,6 +333,16 @@ bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
     return PyDict_GET_SIZE(dict.ptr()) == count;
   }
   if (node.kind == Kind::record) return finds(next, nb::object(tree.attr("_tensor")), leaves);
+  if (node.kind == Kind::registered) {
+    const Children children = children_of(tree, node.kind);
+    if (children.values.size() != node.count ||
+        children.names.is_valid() != node.names.is_valid() ||
+        (node.names.is_valid() && !are_equal(children.names, node.names))) {
+      return false;
+    }
+    return std::ranges::all_of(children.values,
+                               [&](const nb::object& each) { return finds(next, each, leaves); });
+  }
   for (Py_ssize_t i = 0; i < count; ++i) {
     const nb::object child =
         checked(PyObject_GetAttr(value, PyTuple_GET_ITEM(node.names.ptr(), i)));
@@ -347,6 +412,7 @@ class Structure::Walk {
 
  private:
   static std::string name_of(const Node& node, size_t i) {
+    if (node.kind == Kind::registered && !node.names.is_valid()) return std::to_string(i - 1);
     return node.names.is_valid() ? nb::str(nb::object(node.names[i])).c_str() : std::to_string(i);
   }
 
@@ -477,7 +543,7 @@ nb::object list_children(nb::handle value) {
   if (kind == Kind::leaf || kind == Kind::constant) return nb::none();
   const Children children = children_of(value, kind);
   nb::list all;
-  for (size_t i = 0; i < children.values.size(); ++i) {
+  for (size_t i = kind == Kind::registered ? 1 : 0; i < children.values.size(); ++i) {
     const nb::object name = children.names.is_valid() ? nb::object(children.names[i]) : nb::int_(i);
     all.append(nb::make_tuple(name, children.values[i]));
   }
@@ -526,6 +592,7 @@ void bind_structure(nb::module_& module) {
       },
       nb::arg("tree").none(), nb::arg("numbers") = false);
   module.def("_children", &list_children, nb::arg("value").none());
+  bind_registered_classes(module);
   // The classes whose values are nodes of one tensor ("record") or of their attributes ("module"),
   // or leaves.
   module.def("_declare_in_trees", [](const std::string& what, nb::handle cls) {

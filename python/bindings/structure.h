@@ -1,4 +1,5 @@
-// Trees of Python's values: lists, tuples, named tuples, dicts, dataclasses, Modules and records.
+// Trees of Python's values: lists, tuples, named tuples, dicts, dataclasses, Modules, records, and
+// what is registered (plait.tree.register).
 // Their leaves are tensors and arrays; all else, None and numbers among it, is constant.
 #pragma once
 
@@ -23,7 +24,8 @@ class Structure {
     dict,
     record,
     module,
-    dataclass
+    dataclass,
+    registered  // its first child is what its flatten calls static, a constant
   };
 
   // Of a tree whose leaves are appended; or of one leaf.
@@ -59,6 +61,7 @@ class Structure {
   class Walk;
 
   void add(nb::handle tree, Objects& leaves, bool numbers_are_leaves);
+  void add_constant(nb::handle value);
   bool finds(size_t& node, nb::handle tree, Objects& leaves) const;
 
   std::vector<Node> nodes_;

@@ -1,8 +1,11 @@
 // Tensor, its operators, and sizes.
+#include <array>
+
 #include <nanobind/operators.h>
 #include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
+#include "plait/ops/along.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/linear.h"
 #include "plait/ops/rearrange.h"
@@ -144,6 +147,20 @@ auto dim_operator(Operation operation) {
   };
 }
 
+// Host code that divides a size: what is recorded is for divisors that are not 0.
+void expect_divisor(Dim a, std::string_view sign, Dim b) {
+  if (b.is_number() || sizes_hold({b, SizeFact::not_equal, 0})) return;
+  throw ValueError("{} {} {}: a size is divided by zero", a, sign, b).at(Location::of_caller());
+}
+Dim quotient(Dim a, Dim b) {
+  expect_divisor(a, "//", b);
+  return floor_div(a, b);
+}
+Dim remainder(Dim a, Dim b) {
+  expect_divisor(a, "%", b);
+  return mod(a, b);
+}
+
 // A bool[], for tests of loops and branches in a trace.
 template <class Comparison>
 auto dim_comparison(Comparison comparison) {
@@ -152,16 +169,28 @@ auto dim_comparison(Comparison comparison) {
   };
 }
 
+// A size is an int to isinstance, as the one that it stands for.
+PyObject* class_of_size(PyObject*, void*) {
+  return Py_NewRef(reinterpret_cast<PyObject*>(&PyLong_Type));
+}
+
 void bind_dims(nb::module_& module) {
-  nb::class_<Dim>(module, "Dim", "A size that is an expression over named sizes.")
+  static std::array<PyGetSetDef, 2> getters = {
+      PyGetSetDef{"__class__", class_of_size, nullptr, nullptr, nullptr}, PyGetSetDef{}};
+  static std::array<PyType_Slot, 2> slots = {PyType_Slot{Py_tp_getset, getters.data()},
+                                             PyType_Slot{0, nullptr}};
+  nb::class_<Dim>(module, "Dim", nb::type_slots(slots.data()),
+                  "A size that is an expression over named sizes.")
       .def("__add__", dim_operator([](Dim a, Dim b) { return a + b; }))
       .def("__radd__", dim_operator([](Dim a, Dim b) { return b + a; }))
       .def("__sub__", dim_operator([](Dim a, Dim b) { return a - b; }))
       .def("__rsub__", dim_operator([](Dim a, Dim b) { return b - a; }))
       .def("__mul__", dim_operator([](Dim a, Dim b) { return a * b; }))
       .def("__rmul__", dim_operator([](Dim a, Dim b) { return b * a; }))
-      .def("__floordiv__", dim_operator([](Dim a, Dim b) { return floor_div(a, b); }))
-      .def("__mod__", dim_operator([](Dim a, Dim b) { return mod(a, b); }))
+      .def("__floordiv__", dim_operator(quotient))
+      .def("__rfloordiv__", dim_operator([](Dim a, Dim b) { return quotient(b, a); }))
+      .def("__mod__", dim_operator(remainder))
+      .def("__rmod__", dim_operator([](Dim a, Dim b) { return remainder(b, a); }))
       .def("__eq__",
            [](Dim a, nb::handle b) -> nb::object {
              if (nb::isinstance<Dim>(b)) return nb::bool_(a == nb::cast<Dim>(b));
@@ -191,10 +220,18 @@ void bind_tensor(nb::module_& module) {
       module, "Tensor",
       "An array of numbers of one dtype. Nothing changes the numbers: x[i] = y gives "
       "this object others, and what was made of it before keeps its own.");
-  tensor.def_prop_ro("dtype", [](const Tensor& x) { return PythonDType{x.dtype()}; })
+  tensor
+      .def("__init__",
+           [](Tensor*, const nb::args&, const nb::kwargs&) {
+             throw TypeError("plait.Tensor is made by no call of its own")
+                 .hint(
+                     "plait.tensor([1.0, 2.0]) makes one of numbers, plait.zeros((2, 3)) of a "
+                     "shape");
+           })
+      .def_prop_ro("dtype", [](const Tensor& x) { return PythonDType{x.dtype()}; })
       .def_prop_ro("shape", [](const Tensor& x) { return to_python(x.shape()); })
       .def_prop_ro("ndim", [](const Tensor& x) { return x.rank(); })
-      .def_prop_ro("size", [](const Tensor& x) { return to_python(x.shape().element_count()); })
+      .def_prop_ro("size", &element_count_of)
       .def_prop_ro("is_traced", [](const Tensor& x) { return x.is_traced(); })
       .def_prop_ro("is_contiguous", [](const Tensor& x) { return x.array().is_contiguous(); })
       .def("item", item_for_host,
@@ -227,6 +264,14 @@ void bind_tensor(nb::module_& module) {
              return to_python(x.shape(0));
            })
       .def("__hash__", [](nb::handle x) { return reinterpret_cast<intptr_t>(x.ptr()) >> 4; })
+      .def(
+          "requires_grad_",
+          [](nb::handle self) {
+            Tensor& x = *nb::inst_ptr<Tensor>(self);
+            x = x.requires_grad();
+            return nb::borrow(self);
+          },
+          "This object as the beginning of what a tape follows.")
       .def("_share", [](const Tensor& x) { return Tensor(x); })
       .def("_copied",
            [](const Tensor& x) { return computed([&] { return Tensor(x.array().copy()); }); })

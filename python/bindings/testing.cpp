@@ -170,6 +170,8 @@ std::string signature(const std::string& name, nb::handle operands, const nb::kw
 
 void bind_testing(nb::module_& module) {
   using nb::arg;
+  module.def("hint_in_python",
+             [](const char* hint) { return nb::str(hint_in_python(hint).c_str()); });
   module.def("partial", partial, arg("name"), arg("operands"), arg("operand"), arg("attributes"));
   module.def("transpose", transpose, arg("name"), arg("operands"), arg("operand"), arg("cotangent"),
              arg("attributes"));

@@ -301,14 +301,13 @@ customs::Backward backward_from(nb::object function) {
   };
 }
 
-// The rule gives the tangents; the results themselves are not asked for again.
 customs::Along along_from(nb::object function) {
   return [function = PythonFunction(std::move(function))](std::span<const Tensor> at,
                                                           std::span<const Tensor> tangents) {
     const nb::gil_scoped_acquire locked;
-    return std::pair{std::vector<Tensor>(),
-                     tensors_given(function.get(), to_python({at.begin(), at.end()}),
-                                   to_python({tangents.begin(), tangents.end()}))};
+    const nb::object both = function.get()(to_python({at.begin(), at.end()}),
+                                           to_python({tangents.begin(), tangents.end()}));
+    return std::pair{tensors_from(both[0]), optional_tensors_from(both[1])};
   };
 }
 

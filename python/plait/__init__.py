@@ -1,5 +1,6 @@
 """Plait: a deep-learning framework whose tensors, transforms and compiler share one IR."""
 
+import builtins as _builtins
 import os as _os
 
 
@@ -47,14 +48,17 @@ _core._set_package_folder(_os.path.join(_os.path.dirname(__file__), ""))
 from ._core import *  # noqa: E402,F403: every function of the library
 
 del fft, linalg, random, RecordedProgram, Structure  # noqa: F821: the core's, in whose place are the package's own
-from . import fft, linalg, nn, optim, random, tree  # noqa: E402,F401
+from . import fft, linalg, nn, optim, random, sizes as _sizes, tree  # noqa: E402,F401
 from ._core import DType, Dim, Tensor  # noqa: E402,F401
 from .errors import *  # noqa: E402,F403
+from .anomaly import check_finite, detect_anomaly  # noqa: E402,F401
 from .callbacks import callback  # noqa: E402,F401
 from .control import (  # noqa: E402,F401
     associative_scan, checkpoints, cond, for_loop, map, recursive, scan, switch, while_loop)
+from .custom_rules import custom_jvp, custom_vjp  # noqa: E402,F401
 from .denormals import flush_denormals  # noqa: E402,F401
 from .dtype_info import broadcast_shapes, can_cast, finfo, iinfo, isdtype, result_type  # noqa: E402,F401
+from . import methods as _methods  # noqa: E402,F401
 from .interop import asarray, from_dlpack, tensor  # noqa: E402,F401
 from .jitting import Dynamic, JitStats, jit, stats  # noqa: E402,F401
 from .module import Module  # noqa: E402,F401
@@ -64,7 +68,7 @@ from .scripting import script  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
 from .jacobians import hessian, hvp, jacfwd, jacrev  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
-    Tape, autocast, custom_jvp, custom_vjp, grad, gradient, jvp, linear_transpose, linearize, no_grad, remat, value_and_grad, vjp, vmap)
+    Tape, autocast, grad, gradient, jvp, linear_transpose, linearize, no_grad, remat, value_and_grad, vjp, vmap)
 from .aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)
@@ -74,7 +78,18 @@ from .devices import Device  # noqa: E402,F401
 from .names import of_module as _of_module  # noqa: E402
 from .boundaries import guard as _guard  # noqa: E402
 
+from ._core import __version__  # noqa: E402,F401
+
 __getattr__ = _of_module(__name__)
 for _each in (globals(), vars(nn), vars(optim)):
     _guard(_each)
 del _each
+
+# What users call by name. `from plait import *` takes all of it but what Python's own names would be lost to: max, sum and others.
+_MODULES = {"fft", "linalg", "nn", "optim", "random", "tree"}
+_PUBLIC = sorted(name for name, value in globals().items() if not name.startswith("_") and (name in _MODULES or type(value) is not type(_os)))
+__all__ = [name for name in _PUBLIC if not hasattr(_builtins, name)]
+
+
+def __dir__():
+    return [*_PUBLIC, "__version__"]

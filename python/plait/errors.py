@@ -11,6 +11,13 @@ class Error(Exception):
     location = ""
     context = ""
 
+    @classmethod
+    def with_hint(cls, message, hint):
+        """As the library writes it."""
+        made = cls(f"{message}\n  hint: {hint}")
+        made.message, made.hint = message, hint
+        return made
+
     def __str__(self):  # a KeyError would show the text as a repr
         return str(self.args[0]) if self.args else ""
 
@@ -65,3 +72,7 @@ class CompileError(Error, builtins.RuntimeError):
 
 class CheckError(Error, builtins.AssertionError):
     """A check that the user wrote did not hold."""
+
+
+class HostStateWarning(builtins.UserWarning):
+    """Host code that jit cannot record for good: it is run at each call, or recorded again and again."""

@@ -41,7 +41,8 @@ def to_numpy(tensor):
 
 def _array(tensor, dtype=None, copy=None):
     if _core._is_followed([tensor]):
-        raise errors.TypeError(f"an array of NumPy is made of a tensor that a derivative follows, {tensor.dtype}{list(tensor.shape)}, which would "
+        kind = f"{tensor.dtype.name}{list(tensor.shape)}"
+        raise errors.TypeError(f"an array of NumPy is made of a tensor that a derivative follows, {kind}, which would "
                                "be cut\n  hint: give it to a function of plait; or say that no derivative is wanted: x.numpy() or "
                                "stop_gradient(x)")
     array = to_numpy(tensor)
@@ -149,28 +150,9 @@ def _deepcopy(tensor, memo):
     return _own(tensor)
 
 
-def _astype(tensor, dtype):
-    """The elements as another dtype has them."""
-    return _core.astype(tensor, dtype)
-
-
-def _reshape(tensor, *shape):
-    """The elements in another shape, given as sizes or as one sequence of them; one may be -1."""
-    return _core.reshape(tensor, shape[0] if len(shape) == 1 else shape)
-
-
-def _transposed(tensor):
-    """With its dimensions in reverse order."""
-    return _core.permute_dims(tensor, tuple(range(tensor.ndim))[::-1])
-
-
 Tensor.numpy = to_numpy
 Tensor.__reduce_ex__ = _reduce
 Tensor.__copy__ = Tensor._share
 Tensor.__deepcopy__ = _deepcopy
 _core.DType.__reduce__ = lambda dtype: (_core.DType, (dtype.name,))
 Tensor.__array__ = _array
-Tensor.astype = _astype
-Tensor.reshape = _reshape
-Tensor.T = property(_transposed)
-Tensor.mT = property(lambda tensor: _core.matrix_transpose(tensor), doc="Each matrix, of the last two dimensions, transposed.")

@@ -1,14 +1,22 @@
 """jit(f): a function that is recorded once and then run from the record (docs/jit.md)."""
 
+import collections
 import dataclasses
 import functools
 import itertools
-import types
+import threading
+import warnings
 
 from . import _core, errors
+from .handed import handed
+from .host_reach import Reach, unwrapped
+from .host_state import Snapshot
 from .interop import asarray
 from .items import Item
+from .later import Later
 from .tree import flatten
+
+np = Later("numpy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,288 +59,388 @@ class JitStats:
         return self.text
 
 
-# ---- What a function finds outside of its arguments. It is looked at again at each call.
+_MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
 
 
-@functools.lru_cache(maxsize=4096)
-def _names_in(code):
-    """The names of globals, perhaps, in order."""
-    names = set(code.co_names)
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            names |= set(_names_in(constant))
-    return sorted(names)
+class _Finish:
+    """The result of a recorded call of its leaves, and what the host code changed outside of its arguments."""
+
+    def __init__(self, structure, numbers, writes):
+        self.structure, self._numbers, self._writes = structure, numbers, writes
+
+    def finish(self, leaves, places, call):
+        count = len(self.structure)
+        # Where the host code has run its own writes are there, but for derivatives that go through.
+        if self._writes and (not call.has_run or _core._is_followed(leaves)):
+            written = iter(leaves[count:])
+            for write in self._writes:
+                write.again(places, call, list(itertools.islice(written, len(write.structure or ()))))
+            call.has_written = True
+        return self.structure.unflatten([each.item() if i in self._numbers else each for i, each in enumerate(leaves[:count])])
 
 
-def _unwrapped(value):
-    """The function itself, behind what keeps the package's lines out of tracebacks."""
-    return value.__wrapped__ if isinstance(value, _core._Boundary) else value
+class _Lending:
+    """While one is there, tensors hold what is recorded instead of them. Other threads that call jitted functions wait."""
 
+    _lock = threading.RLock()
+    thread = None  # which has lent some
 
-def _users_function(value):
-    """What is looked into: the user's functions, and those of them that are jitted; None for all else."""
-    value = _unwrapped(value)
-    if isinstance(value, Jitted) and not value._first:
-        value = value._function
-    is_users = isinstance(value, types.FunctionType) and (value.__module__ or "").split(".")[0] not in ("plait", "numpy")
-    return value if is_users else None
+    def __init__(self, lent):
+        self._lent = list(lent)  # (tensor, content)
 
+    def __enter__(self):
+        if self._lent:
+            self._lock.acquire()
+            self._earlier, _Lending.thread = _Lending.thread, threading.get_ident()
+            self._own = [_core._exchange(tensor, content) for tensor, content in self._lent]
+        return self
 
-_ABSENT = object()
-
-
-def _places(function):
-    """(name, holder, key) of each place outside of its arguments where a function finds a value, or would."""
-    code = function.__code__
-    for name, cell in zip(code.co_freevars, function.__closure__ or ()):
-        yield name, cell, None
-    for name in _names_in(code):
-        yield name, function.__globals__, name
-    for i in range(len(function.__defaults__ or ())):
-        yield f"default {i}", function.__defaults__, i
-    for name in function.__kwdefaults__ or {}:
-        yield f"default {name}", function.__kwdefaults__, name
-
-
-def _found_by(function):
-    """Names and values of what a function finds outside of its arguments."""
-    for name, holder, key in _places(function):
-        value = _core._value_at(holder, key, _ABSENT)
-        if value is not _ABSENT:
-            yield name, value
-
-
-class _Outside:
-    """The cells and globals of a function, and of the functions that it finds there."""
-
-    def __init__(self, function):
-        self.values = {}  # by path
-        self.functions = []
-        self.places = []  # (holder, key, whether a function is there that is looked into)
-        self._look_at(function)
-
-    def _look_at(self, function):
-        if function in self.functions:
+    def __exit__(self, *_):
+        if not self._lent:
             return
-        self.functions.append(function)
-        for name, holder, key in _places(function):
-            value = _core._value_at(holder, key, _ABSENT)
-            further = _users_function(value)
-            self.places.append((holder, key, further is not None))
-            if further is not None:
-                self._look_at(further)
-            elif value is not _ABSENT:
-                self.values[self._path(function, name)] = value
+        for (tensor, content), own in zip(self._lent, self._own):
+            if _core._is_same(tensor, content):  # else host code has assigned to it
+                _core._exchange(tensor, own)
+        _Lending.thread = self._earlier
+        self._lock.release()
 
-    def trees(self):
-        """The leaves and the structure of each value, by path."""
-        return {path: flatten(value) for path, value in self.values.items()}
-
-    def _path(self, function, name):
-        number = self.functions.index(function)
-        return name if number == 0 else f"{function.__name__} {number}.{name}"
-
-    def with_values(self, function, values):
-        """The function as it would be if it found those, and a list of what to do when it has run."""
-        made, afterwards = {}, []
-
-        def remade(function, name, value):
-            further = _users_function(value)
-            return values.get(self._path(function, name), value) if further is None else again(further)
-
-        def again(function):
-            if function in made:
-                return made[function]
-            found = dict(function.__globals__)
-            new = types.FunctionType(function.__code__, found, function.__name__, None,
-                                     tuple(types.CellType() for _ in function.__closure__ or ()) or None)
-            made[function] = new
-            theirs = {name: remade(function, name, value) for name, value in _found_by(function)}
-            cells = list(zip(function.__closure__ or (), new.__closure__ or ()))
-            for name, (_, place) in zip(function.__code__.co_freevars, cells):
-                if name in theirs:
-                    place.cell_contents = theirs[name]
-            found.update((name, theirs[name]) for name in _names_in(function.__code__) if name in found)
-            new.__defaults__ = tuple(theirs[f"default {i}"] for i in range(len(function.__defaults__ or ()))) or None
-            new.__kwdefaults__ = {name: theirs[f"default {name}"] for name in function.__kwdefaults__ or {}} or None
-            before = dict(found)
-            contents = [_contents(place) for _, place in cells]
-
-            def write_back():
-                for name, value in found.items():
-                    if name not in before or before[name] is not value:
-                        function.__globals__[name] = value
-                for (cell, place), earlier in zip(cells, contents):
-                    if _contents(place) is not earlier:
-                        cell.cell_contents = place.cell_contents
-
-            afterwards.append(write_back)
-            return new
-
-        return again(function), afterwards
+    @classmethod
+    def wait(cls):
+        if cls.thread is not None and cls.thread != threading.get_ident():
+            with cls._lock:
+                pass
 
 
-def _contents(cell):
-    try:
-        return cell.cell_contents
-    except ValueError:
-        return None
+def _agree(arrays, others):
+    """Whether NumPy's arrays have the same elements."""
+    return len(arrays) == len(others) and all(_frozen(now) == was for was, now in zip(arrays, others))
 
 
-def _function_of(callable_):
-    """The plain function that is called, and what is handed to it first."""
-    callable_ = _unwrapped(callable_)
-    if isinstance(callable_, types.MethodType):
-        return callable_.__func__, (callable_.__self__,)
-    if isinstance(callable_, types.FunctionType):
-        return callable_, ()
-    own = _unwrapped(getattr(type(callable_), "__call__", None))
-    if isinstance(own, types.FunctionType) and _core._children(callable_) is not None:
-        return own, (callable_,)
-    return None, ()
+def _frozen(array):
+    """What tells arrays of NumPy with other elements apart."""
+    array = np.asarray(array)
+    return array.dtype.str, array.shape, tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
+
+
+class _Argument:
+    """One of a call: its leaves, and what it is for the host code."""
+
+    def __init__(self, value):
+        self.value, self.sign = value, _core._whole_number(value)
+        if isinstance(value, (float, complex)):  # numbers among the arguments themselves count as tensors
+            self.leaves, self.structure, self.is_own = [asarray(value)], _LEAF, False
+        elif self.sign != 0:  # whole ones are handed over as sizes
+            self.leaves, self.structure, self.is_own = [_core._size_argument(value)], _LEAF, False
+        else:
+            self.leaves, self.structure = flatten(value)
+            # Else there are arrays of NumPy, in whose place are tensors: the host code has a copy.
+            self.is_own = all(type(leaf) is _core.Tensor for leaf in self.leaves)
+
+    def of(self, given, as_numbers):
+        """With these leaves, which its own tensors hold already where it is handed over as it is."""
+        if self.is_own:
+            return self.value
+        if self.sign == 0:
+            return self.structure.unflatten(given)
+        size = int(given[0].shape[0]) if as_numbers else given[0].shape[0]
+        return size if self.sign == 1 else -size
 
 
 class _Call:
     """One call: its arguments, and what its function finds outside, looked at where that becomes needed."""
 
-    def __init__(self, jitted, arguments, named):
-        self.jitted, self.arguments, self.named = jitted, jitted._first + arguments, named
+    def __init__(self, jitted, first, given, named):
+        self.jitted, self.first, self.given, self.named = jitted, first, given, named
         self.leaves = None  # until it is looked at
         self.has_run = False  # whether the host code has
+        self.has_written = False  # what the record says of state outside
+        self._snapshot = None
 
     def look(self):
         if self.leaves is not None:
             return
-        self.arguments = tuple(map(_number_as_tensor, self.arguments))
-        self.named = {name: _number_as_tensor(value) for name, value in sorted(self.named.items())}
-        first, self._arguments = flatten(self.arguments)
-        second, self._named = flatten(self.named)
-        self._outside = None if self.jitted._function is None else _Outside(self.jitted._function)
-        self._found = self._outside.trees() if self._outside else {}
-        self.leaves = first + second + [leaf for leaves, _ in self._found.values() for leaf in leaves]
+        self.named = dict(sorted(self.named.items()))
+        # By path.
+        self.arguments = {f"arg{i}": _Argument(each) for i, each in enumerate(self.given)}
+        self.arguments |= {f"named.{name}": _Argument(each) for name, each in self.named.items()}
+        self.leaves = [leaf for each in self.arguments.values() for leaf in each.leaves]
+        self.arrays, self._found, self.reach = [], {}, _NO_REACH
+        self._paths = [f"{name}.{path}" if path else name for name, each in self.arguments.items() for path in each.structure.paths]
+        if self.jitted._by_host is None:
+            self._look_outside()
+        self.shared = _shared(self.leaves)
+
+    def _look_outside(self):
+        roots = [("", self.jitted._holder, "function")]
+        roots += [("self" if i == 0 else f"first {i}", self.first, i) for i in range(len(self.first))]
+        self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
+        for path, found in self.reach.values.items():
+            leaves, structure = flatten(found.value)
+            arrays = []
+            for leaf, of_leaf in zip(leaves, structure.paths):
+                if isinstance(leaf, _core.Tensor):
+                    self.leaves.append(leaf)
+                    self._paths.append("outside." + (f"{path}.{of_leaf}" if of_leaf else path))
+                else:
+                    arrays.append(_frozen(leaf))
+            self.arrays += arrays
+            self._found[path] = (structure, *arrays)
 
     def paths(self):
         self.look()
-        outside = [f"outside.{name}" + (f".{path}" if path else "") for name, (_, structure) in self._found.items()
-                   for path in structure.paths]
-        return [f"arg{path}" for path in self._arguments.paths] + [f"named.{path}" for path in self._named.paths] + outside
+        return self._paths
 
     def key(self):
-        """What makes it another one to be recorded."""
+        """(name, value) of all that makes it another one to be recorded."""
         self.look()
-        self._arguments._expect_hashable("f.arg")
-        self._named._expect_hashable("f.named")
-        functions = tuple(function.__code__ for function in self._outside.functions) if self._outside else ()
-        return self._arguments, self._named, tuple(self._counting(self._found).items()), functions
+        for name, each in self.arguments.items():
+            each.structure._expect_hashable(f"f.{name}")
+        arguments = tuple((name, (each.structure, each.sign) if each.sign else each.structure) for name, each in self.arguments.items())
+        arguments += (("tensors that are one", self.shared),) if self.shared else ()
+        if self.reach is _NO_REACH:
+            return arguments
+        opaque = self.reach.opaque or self._unhashable_outside()
+        if opaque is not None:
+            self.jitted._run_by_host(opaque)
+            self.leaves = None
+            return self.key()
+        outside = tuple((f"outside.{path}", found[0] if len(found) == 1 else found) for path, found in self._found.items())
+        return *arguments, *outside, ("code", tuple(self.reach.kinds))
 
-    def _counting(self, found):
-        """The structures of what is found outside, but for what the function gives other values itself."""
-        counting = {name: structure for name, (_, structure) in found.items() if name not in self.jitted._changed}
-        for name, structure in counting.items():
-            structure._expect_hashable(name)
-        return counting
+    def _unhashable_outside(self):
+        for path, (structure, *_) in self._found.items():
+            try:
+                structure._expect_hashable(path)
+            except errors.TypeError as error:
+                return str(error).split("\n")[0]
+        return None
+
+    # ---- The host code.
 
     def host(self, given):
-        """The function of these leaves: the leaves and the structure of what it gives."""
-        self.has_run = True
+        """The function of these leaves: the leaves of what it gives, and what makes the result of them."""
         self.look()
-        jitted, given = self.jitted, iter(given)
-
-        def next_of(structure):
-            return structure.unflatten(itertools.islice(given, len(structure)))
-
-        arguments, named = next_of(self._arguments), next_of(self._named)
-        if jitted._function is None:
-            return _results(jitted._called(*arguments, **named))
-        before = self._counting(self._found)
-        tensors = {name: next_of(structure) for name, (_, structure) in self._found.items() if len(structure)}
-        function, afterwards = self._outside.with_values(jitted._function, tensors)
+        if self._snapshot is not None:
+            self._snapshot.restore()
+        elif self.reach is not _NO_REACH:
+            self._snapshot = Snapshot(self.reach, {name: each.value for name, each in self.arguments.items() if each.is_own})
+        self.has_run = True
         try:
-            result = function(*arguments, **named)
-        finally:
-            for each in afterwards:
-                each()
-        # What the function changes itself, a counter or a list of results, does not make it another one.
-        after = self._counting(_Outside(jitted._function).trees())
-        changed = {name for name, earlier in before.items() if name not in after or after[name] != earlier}
-        if changed:
-            earlier = self.key()
-            jitted._change(changed)
-            jitted._known_as[self.key()] = jitted._known_as.get(earlier, earlier)
-        return _results(result)
+            return self._run(given, as_numbers=False)
+        except Exception as error:  # noqa: BLE001: host code may not know sizes that are symbols
+            if isinstance(error, errors.Error) or not any(each.sign for each in self.arguments.values()):
+                raise
+            if self._snapshot is not None:
+                self._snapshot.restore()
+            return self._run(given, as_numbers=True)
+
+    def _run(self, given, as_numbers):
+        each_of = iter(given)
+        handed_over = {name: each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers)
+                       for name, each in self.arguments.items()}
+        expect_unchanged = handed({name: value for name, value in handed_over.items() if not self.arguments[name].is_own},
+                                  self.jitted._name)
+        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))
+                if isinstance(leaf, _core.Tensor)}  # no array of NumPy
+        arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
+        named = {name: handed_over[f"named.{name}"] for name in self.named}
+        with _Lending(lent.values()):
+            result = self.jitted._called(*self.first, *arguments, **named)
+            expect_unchanged(result)
+            leaves, structure, numbers = _results(result)
+            writes, written = self._writes({key: content for key, (_, content) in lent.items()})
+            made = [leaf._share() for leaf in leaves + written]  # what it holds now
+        return made, _Finish(structure, numbers, writes) if writes or numbers else structure
+
+    def _writes(self, lent):
+        """What was changed outside; where that cannot be done again the host code is run from here on."""
+        if self._snapshot is None:
+            return (), []
+        writes, written, refused = self._snapshot.changes(lent)
+        if refused is not None:
+            self.jitted._run_by_host(refused)
+            return (), []
+        return tuple(writes), _results(written)[0]
+
+    def value_at(self, place):
+        """What is at a place that a write names: an argument, by name, or one outside."""
+        if place.startswith("named."):
+            return self.named[place[len("named."):]]
+        return self.given[int(place[len("arg"):])]
 
     def remember(self, key, donated):
         """Has the next call of the kind recognised at a glance."""
-        functions, places = (self._outside.functions, self._outside.places) if self._outside else ([], [])
-        self.jitted._cache.remember(self.arguments, self.named, functions, places, key, donated)
+        dicts = self.reach.attribute_dicts()
+        shared = [i for pair in self.shared for i in pair]
+        self.jitted._cache.remember(self.first, tuple(map(_sample, self.given)), {name: _sample(each) for name, each in self.named.items()},
+                                    self.reach.functions, self.reach.places, dicts, shared, self.arrays, _agree, key, donated)
+
+
+def _shared(leaves):
+    """(number, that of the first) for each leaf that is the same object as one before."""
+    first = {}
+    return tuple((i, at) for i, leaf in enumerate(leaves) if (at := first.setdefault(id(leaf), i)) != i)
+
+
+def _sample(argument):
+    """A tensor in place of a float."""
+    return asarray(argument) if isinstance(argument, (float, complex)) else argument
+
+
+_LEAF = _core.Structure()
+_NO_REACH = Reach([])
 
 
 class Jitted:
     """What jit gives."""
 
+    _is_jitted = True  # for who looks into it (host_reach.py)
+
     def __init__(self, function, *, donate, **options):
         functools.update_wrapper(self, function, updated=())
-        self._function, self._first = _function_of(function)
-        self._called = function
+        self._called = unwrapped(function)
+        self._holder = {"function": self._called}
         self._donate = (donate,) if isinstance(donate, (int, str)) else tuple(donate)
         self._name = options["name"]
+        self._most_structures = options["most_structures"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
-        self._changed = set()  # names outside of the function that it has given other values
-        self._known_as = {}  # keys without these names, as what was recorded when they still counted
+        self._by_host = None  # why its host code is run at each call, where that is so
+        self._records = collections.OrderedDict()  # keys that were seen
+        self._times = collections.Counter()  # how often each argument or value outside has made another record
+        self._warned = set()
 
     def __call__(self, *arguments, **named):
-        call = _Call(self, arguments, named)
-        result = self._cache.again(self._first, arguments, named, call)
+        return self._call((), arguments, named)
+
+    def _call(self, first, arguments, named):
+        _Lending.wait()
+        call = _Call(self, first, arguments, named)
+        result = self._cache.again(first, arguments, named, call)
         return self._at_first(call) if result is NotImplemented else result
 
     def _at_first(self, call):
-        key = call.key()
-        key = self._known_as.get(key, key)
+        key = self._key_of(call)
         donated = self._donated(call) if self._donate else []
-        result = self._cache.run(key, call.leaves, call, donated)
-        if not call.has_run:
-            call.remember(key, donated)
+        result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
+        if call.has_run:
+            return result
+        if call.has_written:  # it is remembered as it is now
+            call = _Call(self, call.first, call.given, call.named)
+            if call.key() != key:
+                return result
+        call.remember(key, donated)
         return result
+
+    def _key_of(self, call):
+        key = call.key()
+        if key not in self._records:
+            self._warn_of(call.reach.lines)
+            self._note_record(key)
+            if self._by_host is not None and call.reach is not _NO_REACH:  # since it has differed too often
+                call.leaves = None
+                key = call.key()
+        self._records[key] = None
+        self._records.move_to_end(key)
+        if len(self._records) > self._most_structures:
+            self._records.popitem(last=False)
+        return key
+
+    def _note_record(self, key):
+        """Counts what it is that differs from the last call."""
+        if not self._records:
+            return
+        for name in _differences(next(reversed(self._records)), key):
+            self._times[name] += 1
+            if self._times[name] != _MOST_RECORDS_FOR_ONE:
+                continue
+            if not name.startswith(("arg", "named.")):
+                self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
+            else:
+                self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for other values of {name}\n"
+                           "  hint: hand over a tensor or a float, whose value does not count")
+
+    def _run_by_host(self, reason, is_said=False):
+        if self._by_host is not None:
+            return
+        self._by_host = reason
+        self._cache.forget()
+        if not is_said:
+            self._warn(f"{self._name} runs its host code at each call, since {reason}\n"
+                       "  hint: hand such state over as an argument, and give it back; stats(f) says how calls were run")
+
+    def _warn_of(self, lines):
+        """Of calls whose result differs from call to call."""
+        for what, file, line in lines:
+            self._run_by_host(f"{what}() at {file}:{line} gives another value at each call", is_said=True)
+            if (what, file, line) not in self._warned:
+                self._warned.add((what, file, line))
+                self._warn(f"{self._name} runs its host code at each call, since {what}() gives another value at each\n"
+                           "  hint: draw by plait.random, or hand the value over as an argument", file, line)
+
+    def _warn(self, message, file=None, line=None):
+        """At a line of the user's: by default where the function begins."""
+        code = getattr(getattr(self._called, "__func__", self._called), "__code__", None)
+        if file is None and code is not None:
+            file, line = code.co_filename, code.co_firstlineno
+        warnings.warn_explicit(message, errors.HostStateWarning, file or self._name, line or 1)
 
     def _donated(self, call):
         """Numbers of the leaves that are donated."""
         wanted = []
         for each in self._donate:
-            given = call.named if isinstance(each, str) else range(len(call.arguments))
-            if each not in given:
+            if each not in (call.named if isinstance(each, str) else range(len(call.given))):
                 raise errors.ValueError(f"{self._name}: argument {each} is to be donated, and there are "
-                                        f"{len(call.arguments)} by place, and by name {sorted(call.named)}")
+                                        f"{len(call.given)} by place, and by name {sorted(call.named)}")
             wanted.append(f"named.{each}" if isinstance(each, str) else f"arg{each}")
         return [i for i, path in enumerate(call.paths())
                 if any(path == each or path.startswith(each + ".") for each in wanted)]
 
-    def _change(self, names):
-        self._changed |= names
-        self._cache.forget()
-
     def __get__(self, owner, kind=None):
-        return self if owner is None else types.MethodType(self, owner)
+        return self if owner is None else _JittedMethod(self, owner)
 
     def stats(self):
-        return JitStats(*self._cache.stats())
+        traces, hits, failed, host_runs, pieces, retraces, text = self._cache.stats()
+        if self._by_host is not None:
+            retraces += ((self._by_host, 1),)
+            text += f"\n  its host code is run at each call, since {self._by_host}"
+        return JitStats(traces, hits, failed, host_runs, pieces, retraces, text)
+
+
+class _JittedMethod:
+    """A jitted function of a class, of one of its objects: what that holds is state outside of the arguments."""
+
+    def __init__(self, jitted, owner):
+        self.__func__, self.__self__ = jitted, owner
+
+    def __call__(self, *arguments, **named):
+        return self.__func__._call((self.__self__,), arguments, named)
+
+    def __getattr__(self, name):
+        return getattr(self.__func__, name)
+
+
+def _differences(earlier, later):
+    """Names of what differs between two keys."""
+    before, now = dict(earlier), dict(later)
+    return [name for name in {**before, **now} if name not in before or name not in now or before[name] != now[name]]
 
 
 def _results(tree):
-    """The leaves of what a function gives, and its structure, with the numbers of items in their places."""
-    leaves, structure = flatten(_with_numbers(tree))
-    return [asarray(leaf) for leaf in leaves], structure
-
-
-def _with_numbers(tree):
+    """The leaves of what a function gives, its structure, and which leaves stand for whole numbers: sizes, which need not be
+    known while it is recorded. Of items the numbers are taken."""
     leaves, structure = _core._flatten(tree, numbers=True)
-    if not any(isinstance(leaf, Item) for leaf in leaves):
-        return tree
-    return structure.unflatten([leaf._number() if isinstance(leaf, Item) else leaf for leaf in leaves])
+    made = {}  # tensors of sizes, by identity
 
+    def plain(leaf):
+        if type(leaf) is _core.Dim:
+            size = _core.add(leaf, _core.zeros((), dtype=_core.i64))
+            return made.setdefault(id(size), size)
+        return leaf._number() if isinstance(leaf, Item) else leaf
 
-def _number_as_tensor(argument):
-    """Floats among the arguments themselves count as tensors; whole numbers and all else are static."""
-    return asarray(argument) if isinstance(argument, (float, complex)) else argument
+    if any(type(leaf) is _core.Dim or isinstance(leaf, Item) for leaf in leaves):
+        tree = structure.unflatten([plain(leaf) for leaf in leaves])
+    leaves, structure = flatten(tree)
+    return [asarray(leaf) for leaf in leaves], structure, {i for i, leaf in enumerate(leaves) if id(leaf) in made}
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",

@@ -6,6 +6,7 @@ from . import _core, errors
 from .later import Later
 
 difflib = Later("difflib")
+peers = Later("plait.peers")
 
 
 def nearest(name, names, cutoff=0.6):
@@ -18,7 +19,10 @@ def _public(thing):
     return [name for name in dir(thing) if not name.startswith("_")]
 
 
-def _with_hint(message, name, names, prefix=""):
+def _missing(message, name, names, said, prefix=""):
+    """An error that says how it is said here, or which name is the nearest."""
+    if said is not None:
+        return errors.AttributeError.with_hint(message, said)
     near = None if name.startswith("_") else nearest(name, names)
     return errors.AttributeError(message if near is None else f"{message}; did you mean {prefix}{near}?")
 
@@ -27,17 +31,18 @@ def of_module(module):
     """The __getattr__ of a module."""
 
     def missing(name):
-        raise _with_hint(f"{module} has no {name!r}", name, _public(sys.modules[module]), f"{module}.")
+        said = None if name.startswith("_") else peers.of_module(module, name)
+        raise _missing(f"{module} has no {name!r}", name, _public(sys.modules[module]), said, f"{module}.")
 
     return _core._boundary(missing)
 
 
 def of_tensor(tensor, name):
-    """Tensor.__getattr__: most of what other libraries have as methods is a function."""
+    """Tensor.__getattr__: what other libraries have as attributes, and Plait otherwise."""
     message, own = f"a tensor has no {name!r}", _public(type(tensor))
-    if not name.startswith("_") and nearest(name, own) is None:
+    said = None if name.startswith("_") else peers.of_tensor(name)
+    if said is None and not name.startswith("_") and nearest(name, own) is None:
         functions = [each for each, value in vars(sys.modules["plait"]).items() if callable(value) and not isinstance(value, type)]
         near = nearest(name, functions)
-        if near is not None:
-            raise errors.AttributeError(f"{message}; did you mean plait.{near}(x)?")
-    raise _with_hint(message, name, own)
+        said = near and f"plait.{near}(x)"
+    raise _missing(message, name, own, said)

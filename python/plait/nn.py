@@ -198,10 +198,10 @@ class Attention(_Module):
         self.out = Linear(embed_dim, embed_dim, bias, key=keys[1], dtype=dtype)
         self.heads, self.is_causal = num_heads, is_causal
 
-    def __call__(self, x, mask=None):
+    def __call__(self, x, attn_mask=None):
         parts = _core.unflatten(self.qkv(x), -1, (3, self.heads, -1))
         q, k, v = (_core.swapaxes(parts[..., i, :, :], -3, -2) for i in range(3))
-        seen = _core.scaled_dot_product_attention(q, k, v, mask=mask, is_causal=self.is_causal)
+        seen = _core.scaled_dot_product_attention(q, k, v, attn_mask=attn_mask, is_causal=self.is_causal)
         return self.out(_core.reshape(_core.swapaxes(seen, -3, -2), x.shape))
 
 
@@ -251,7 +251,7 @@ class Sequential(_Module):
 # ---- Losses.
 
 
-def cross_entropy(logits, target, *, weights=None, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
+def cross_entropy(logits, target, *, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
     """-log p(target), where classes lie along the last dimension of logits of any rank; the target holds classes, or
     probabilities of all of them. Narrow floats give f32.
 
@@ -261,5 +261,5 @@ def cross_entropy(logits, target, *, weights=None, ignore_index=-100, label_smoo
     logits = _asarray(logits)
     if logits.dtype.kind == "floating" and logits.dtype != _core.f64:
         logits = _core.astype(logits, _core.f32)
-    return _core.cross_entropy(logits, target, axis=-1, weights=weights, ignore_index=ignore_index, label_smoothing=label_smoothing,
+    return _core.cross_entropy(logits, target, axis=-1, weight=weight, ignore_index=ignore_index, label_smoothing=label_smoothing,
                                reduction=reduction)

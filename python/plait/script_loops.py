@@ -191,14 +191,14 @@ class _Counted(_Items):
         if any(isinstance(each, Tensor) for each in (self.first, self.end, self.step)):
             return None
         length = (self.end - self.first + (self.step - 1 if self.step > 0 else self.step + 1)) // self.step
-        return max(length, 0) if isinstance(length, int) else length
+        return max(length, 0) if type(length) is int else length
 
     def stacked(self):
         return [_core.arange(self.length)]
 
     def item(self, slices):
         scaled = slices[0] if self.step == 1 else slices[0] * self.step
-        return scaled if isinstance(self.first, int) and self.first == 0 else scaled + _size(self.first)
+        return scaled if type(self.first) is int and self.first == 0 else scaled + _size(self.first)
 
     def is_there(self, i):
         """Whether i is in the range still."""
@@ -235,7 +235,7 @@ class _Zipped(_Items):
         lengths = [each.length for each in members if not isinstance(each, _Counted) or each.end is not None]
         if None in lengths:
             raise _error(errors.TypeError, "a range up to a tensor is no part of zip or enumerate", place, "use one range and index by it")
-        numbers = [each for each in lengths if isinstance(each, int)]
+        numbers = [each for each in lengths if type(each) is int]
         if len(numbers) == len(lengths):
             self.length = min(lengths)
         elif all(each == lengths[0] for each in lengths):
@@ -295,7 +295,7 @@ def _count(site, names, goes, counted, step, get, put):
 
 def _scan(site, names, goes, items, step, get, put):
     """A loop over so many steps as the sizes tell."""
-    if isinstance(items.length, int) and items.length == 0:
+    if type(items.length) is int and items.length == 0:
         return
 
     def run(carry):
@@ -317,4 +317,4 @@ def _scan(site, names, goes, items, step, get, put):
 
         return _core._scan(one, carry.initial(), items.stacked(), None, False, None, 1)
 
-    _run_loop(site, names, get, put, run, may_begin_empty=isinstance(items.length, int))
+    _run_loop(site, names, get, put, run, may_begin_empty=type(items.length) is int)

@@ -8,9 +8,11 @@
 #include "plait/ops/pad.h"
 #include "plait/ops/reduce.h"
 #include "plait/ops/shape.h"
+#include "plait/tensor/trace.h"
 #include "plait/tensor/trace_function.h"
 
 #include "tests/compile/as_evaluated.h"
+#include "tests/support/sizes.h"
 
 namespace plait::compile {
 namespace {
@@ -188,6 +190,42 @@ TEST(Kernels, PadAndSliceAnywhere) {
         expect_as_evaluated(trace(f)(x).program, {x}, 1e-6);
       }
     }
+  }
+}
+
+// Of size 0, or made 1 from that: an element is read only where there is one.
+TEST(Kernels, ReadNothingOfWhatIsEmpty) {
+  for (const int64_t columns : {1, 3, 7, 40}) {
+    const Tensor none = numbers({0, columns}, 1), x = numbers({1, columns}, 2);
+    const Tensor weights = numbers({columns, columns}, 3);
+    const auto f = [&](const Tensor& e, const Tensor& y, const Tensor& w) {
+      const Tensor empty = e * e, behind = pad(empty, {{0, 1}, {0, 0}});
+      const Tensor wide = pad(empty, {{2, 1}, {1, 0}});
+      const Tensor row = slice_axis(slice_axis(wide, 0, 1, 1), 1, 1, columns);
+      return std::vector<Tensor>{(y + behind) * y,
+                                 (y + row) * y,
+                                 exp(concat({{empty, y, empty}}, 0)) + y,
+                                 concat({{empty, empty, pad(e, {{1, 0}, {0, 0}})}}, 0) * y,
+                                 sum(behind * y + y, {1}, true) + y,
+                                 sum(y - behind, {0}) * 2.,
+                                 tanh(matmul(y, w) + behind),
+                                 sum(matmul(empty, w) + 1., {0}) + y};
+    };
+    expect_as_evaluated(trace(f)(none, x, weights).program, {none, x, weights}, 1e-5);
+  }
+}
+
+TEST(Kernels, ReadNothingOfWhatMayBeEmpty) {
+  Trace recording("main");
+  const Tensor x = recording.parameter(ir::Type::array(DType::f32, {n, 5}), "x");
+  const Tensor y = recording.parameter(ir::Type::array(DType::f32, {1, 5}), "y");
+  const Tensor padded = pad(x * x, {{0, 2}, {0, 0}});
+  const Tensor first = slice_axis(padded, 0, 0, 1), last = slice_axis(padded, 0, n + 1, 1);
+  const RecordedFunction recorded =
+      recording.finish(std::vector<Tensor>{(y + first) * y, exp(y - last), sum(y + first) + y});
+  const ir::Program program = recording.program(recorded);
+  for (const int64_t rows : {3, 0, 1, 2}) {
+    expect_as_evaluated(program, {numbers({rows, 5}, 1), numbers({1, 5}, 2)}, 1e-5);
   }
 }
 

@@ -126,6 +126,25 @@ TEST(PlanMemory, EndsAtAPageThatNobodyMayTouch) {
   EXPECT_EQ(others, 0);
 }
 
+TEST(PlanMemory, ArgumentsAreCopiedToWhereItEnds) {
+  constexpr int64_t kBytes = 12;
+  const Tensor x = numbers({kBytes / 4}, 1);
+  bool is_run = false, is_copied = false;
+  const auto f = [&](const Tensor& y) {
+    const auto look = [&](std::span<const Tensor> given) {
+      is_run = BufferSource::current() != nullptr;
+      if (is_run) is_copied = ends_at_page(given[0].array().buffer(), kBytes, 0);
+      return std::vector<Tensor>();
+    };
+    callback(look, Tensors{y});
+    return y * 2.;
+  };
+  const Compiled compiled(trace(f)(x).program);
+  compiled(Tensors{x}, {.arena = ArenaOptions{.is_guarded = true}});
+  EXPECT_TRUE(is_run);
+  EXPECT_TRUE(is_copied);
+}
+
 TEST(PlanMemory, AnyShiftLeavesElementsWhereTheyMayLie) {
   for (const int64_t shift : {1, 4, 24}) {
     bool is_apart = false;

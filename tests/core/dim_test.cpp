@@ -149,10 +149,15 @@ TEST(Dim, QuotientsBecomeSimpler) {
   EXPECT_EQ(floor_div(m * n + k, m), n + floor_div(k, m));
 }
 
-TEST(Dim, AQuotientOfEqualsStaysWhereItMayBeZeroByZero) {
-  EXPECT_EQ(floor_div(n, n).text(), "n//n");
-  EXPECT_EQ(floor_div(n * m, m).text(), "(m*n)//m");
+TEST(Dim, AQuotientWithoutRestIsAWholeExpression) {
+  EXPECT_EQ(floor_div(n, n), Dim(1));
+  EXPECT_EQ(floor_div(2 * n, n), Dim(2));
+  EXPECT_EQ(floor_div(12 * n * m, n * m), Dim(12));
+  EXPECT_EQ(floor_div(n * m, m), n);
+  EXPECT_EQ(floor_div(n * m + 3 * m, n + 3), m);
   EXPECT_EQ(floor_div(n + 1, n + 1), Dim(1));
+  EXPECT_EQ(mod(6 * n, 2 * n), Dim(0));
+  EXPECT_EQ(floor_div(2 * n + 1, n), 2 + floor_div(1, n));
 }
 
 TEST(Dim, RemaindersBecomeSimpler) {

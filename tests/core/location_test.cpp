@@ -63,6 +63,21 @@ TEST(Location, WithoutAFileIsUnknown) {
   EXPECT_EQ(Location::of("", 7).text(), "");
 }
 
+TEST(Location, OfABackwardPassIsTheSamePlace) {
+  const Noted here = note_here();
+  for (const Location place :
+       {Location::of("model.cpp", 14), here.location, Location::of_caller()}) {
+    const Location backward = place.in_backward_pass();
+    EXPECT_TRUE(backward.is_in_backward_pass() && !place.is_in_backward_pass());
+    EXPECT_EQ(backward.text(), place.text());
+    EXPECT_EQ(backward.in_backward_pass(), backward);
+  }
+  EXPECT_FALSE(Location().in_backward_pass().known());
+  const LocationScope scope(Location::of("model.cpp", 14));
+  EXPECT_EQ(Location::of_caller().text(), "model.cpp:14");
+  EXPECT_NE(Location::of_outermost_caller().text(), "model.cpp:14");
+}
+
 TEST(Location, IsInterned) {
   const Location first = Location::of("interned.cpp", 3);
   EXPECT_EQ(Location::of(std::string("interned") + ".cpp", 3), first);

@@ -39,10 +39,9 @@ class Settings : public testing::Test {
 // In a process of its own, where nothing has been read or reset.
 TEST(SettingsAtStart, TheLastOneComesFromTheEnvironmentToo) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  setenv("PLAIT_CACHE", "elsewhere", 1);
-  EXPECT_EXIT(std::exit(setting::kCache.get() == "elsewhere" ? 0 : 1), testing::ExitedWithCode(0),
-              "");
-  unsetenv("PLAIT_CACHE");
+  setenv("PLAIT_DETECT_ANOMALY", "on", 1);
+  EXPECT_EXIT(std::exit(setting::kDetectAnomaly.get() ? 0 : 1), testing::ExitedWithCode(0), "");
+  unsetenv("PLAIT_DETECT_ANOMALY");
 }
 
 TEST_F(Settings, StartWithTheirDefaults) {
@@ -150,7 +149,7 @@ TEST_F(Settings, UnknownNamesAreKeyErrors) {
       what_of([] { set_setting("thread", "1"); }),
       "KeyError: there is no setting 'thread'\n"
       "  hint: the settings are threads, spin_microseconds, log, verify, dump, passes, arena, "
-      "print_locations, memory_limit, cpu, cache");
+      "print_locations, memory_limit, cpu, cache, detect_anomaly");
   EXPECT_THROW(reset_setting(""), KeyError);
 }
 

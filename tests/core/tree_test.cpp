@@ -18,6 +18,32 @@ struct OtherLeaf {
 template <>
 inline constexpr bool plait::is_tree_leaf<OtherLeaf> = true;
 
+// Of another library: private, with constructors, and without fields().
+namespace theirs {
+
+class Scale {
+ public:
+  Scale() : rest{plait::Leaf{2}}, factor_{1} {}
+  plait::Leaf& factor() { return factor_; }
+  const plait::Leaf& factor() const { return factor_; }
+
+  std::vector<plait::Leaf> rest;
+
+ private:
+  plait::Leaf factor_;
+};
+
+}  // namespace theirs
+
+template <>
+struct plait::FieldsOf<theirs::Scale> {
+  static constexpr auto fields() {
+    return plait::fields<theirs::Scale>(
+        "factor", [](auto& scale) -> auto& { return scale.factor(); }, "rest",
+        &theirs::Scale::rest);
+  }
+};
+
 namespace plait {
 namespace {
 
@@ -181,6 +207,16 @@ TEST(Tree, ClassesThatListTheirFieldsAndMoveOnlyTrees) {
   const Extended mapped =
       map_leaves(std::move(tree), [](const Leaf& leaf) { return Leaf{leaf.id + 10}; });
   EXPECT_EQ(ids_of(mapped), (std::vector<int>{11, 12}));
+}
+
+TEST(Tree, ClassesThatAreListedOutside) {
+  theirs::Scale scale;
+  EXPECT_EQ(leaf_paths(scale), (Paths{"factor", "rest.0"}));
+  const theirs::Scale other = map_leaves(scale, [](Leaf leaf) { return Leaf{leaf.id + 5}; });
+  EXPECT_EQ(other.factor().id, 6);
+  EXPECT_EQ(other.rest.front().id, 7);
+  EXPECT_EQ(leaves<Leaf>(scale).front(), &scale.factor());
+  static_assert(std::same_as<decltype(leaves<Leaf>(other)), std::vector<const Leaf*>>);
 }
 
 TEST(Tree, SeveralLeafTypes) {

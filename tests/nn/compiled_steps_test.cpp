@@ -54,7 +54,7 @@ TEST(Training, CompiledStepsOfAVitGoWhereThoseAtOnceGo) {
       random::key(1), {.image = 24, .patch = 4, .width = 48, .depth = 3, .heads = 3, .labels = 7});
   const Tensor x = random::normal(random::key(2), {6, 3, 24, 24});
   const Tensor y = random::randint(random::key(3), {6}, 0, 7);
-  const optim::Sgd optimizer(model, {.rate = 0.02, .momentum = 0.9});
+  const optim::Sgd optimizer(model, {.lr = 0.02, .momentum = 0.9});
   expect_the_same_way(model, optimizer, x, y, 1e-3);
 }
 
@@ -63,7 +63,7 @@ TEST(Training, CompiledStepsOfAGptGoWhereThoseAtOnceGo) {
       random::key(1), {.vocabulary = 23, .context = 20, .width = 48, .depth = 3, .heads = 3});
   const Tensor ids = random::randint(random::key(2), {4, 21}, 0, 23);
   const Tensor x = ids[{Slice{}, Slice{0, 20}}], y = ids[{Slice{}, Slice{1, 21}}];
-  expect_the_same_way(model, optim::AdamW(model, {.rate = 1e-3}), x, y, 1e-3);
+  expect_the_same_way(model, optim::AdamW(model, {.lr = 1e-3}), x, y, 1e-3);
 }
 
 }  // namespace

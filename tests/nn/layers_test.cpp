@@ -155,8 +155,7 @@ TEST(Layers, RefuseWhatIsNone) {
   expect_contains(what_of<ValueError>([&] { nn::Conv2d::init(key, 6, 4, 3, {.groups = 4}); }),
                   {"in 4 groups"});
   expect_contains(what_of<ValueError>([&] { nn::Conv2d::init(key, 6, 4, 0); }), {"window"});
-  expect_contains(what_of<ValueError>([&] { nn::LayerNorm::init(3, {.epsilon = -1}); }),
-                  {"epsilon is -1"});
+  expect_contains(what_of<ValueError>([&] { nn::LayerNorm::init(3, {.eps = -1}); }), {"eps is -1"});
   expect_contains(what_of<ShapeError>([&] { nn::kaiming_uniform(key, {3}); }), {"two dimensions"});
   expect_contains(what_of<ValueError>([&] { nn::uniform(key, {3}, -1); }), {"bound is -1"});
   expect_contains(what_of<ShapeError>([&] { nn::Linear::init(key, 4, 3)(ones({2, 5})); }),

@@ -18,7 +18,7 @@ TEST(Attention, AsPyTorch) {
   expect_values(scaled_dot_product_attention(q, k, v, {.is_causal = true}),
                 {0, 0.89120736, 0.620997379, 0.0855178181, 0.0118256747, 0.264776675, -0.999990207,
                  -0.449647465, -0.568018129, -0.0599061016, 0.122085927, -0.142939665});
-  expect_values(scaled_dot_product_attention(q, k, v, {.mask = wave({3, 5}, 2), .scale = 0.3}),
+  expect_values(scaled_dot_product_attention(q, k, v, {.attn_mask = wave({3, 5}, 2), .scale = 0.3}),
                 {0.325573423, 0.117920733, -0.260651766, -0.286782745, 0.216842381, 0.640777418,
                  0.466740573, 0.694750802, -0.118781104, -0.304877026, -0.07947476, 0.222779287});
   expect_values(scaled_dot_product_attention(wave({1, 4, 2, 2}), wave({1, 2, 3, 2}, 0.9),
@@ -33,12 +33,12 @@ TEST(Attention, WhoMayLookNowhereGetsZeros) {
     const Tensor q = wave({2, 3, 4}, 0.7, dtype), k = wave({2, 2, 4}, 0.9, dtype);
     const Tensor v = wave({2, 2, 3}, 1.1, dtype);
     const Tensor mask = reshape(tensor<bool>({true, true, false, false, true, false}), {3, 2});
-    const Tensor out = scaled_dot_product_attention(q, k, v, {.mask = mask});
+    const Tensor out = scaled_dot_product_attention(q, k, v, {.attn_mask = mask});
     EXPECT_EQ(out.dtype(), dtype);
     EXPECT_TRUE(all(isfinite(out)).item<bool>());
     EXPECT_EQ(max(absolute(slice(out, 1, {.start = 1, .stop = 2}))).item<double>(), 0);
     const Tensor added = where(mask, 0.0, -INFINITY);
-    expect_same(scaled_dot_product_attention(q, k, v, {.mask = added}), out, 0);
+    expect_same(scaled_dot_product_attention(q, k, v, {.attn_mask = added}), out, 0);
   }
 }
 
@@ -49,7 +49,7 @@ TEST(Attention, SharedHeadsAreRepeatedOnes) {
     return reshape(broadcast_to(expand_dims(x, 2), {s[0], s[1], 3, s[2], s[3]}),
                    {s[0], 6, s[2], s[3]});
   };
-  const AttentionOptions options{.mask = wave({2, 1, 3, 5}, 2), .is_causal = true};
+  const AttentionOptions options{.attn_mask = wave({2, 1, 3, 5}, 2), .is_causal = true};
   expect_same(scaled_dot_product_attention(q, k, v, options),
               scaled_dot_product_attention(q, repeated(k), repeated(v), options), 1e-12);
   EXPECT_THROW(scaled_dot_product_attention(wave({2, 5, 3, 4}), k, v), ShapeError);

@@ -1,6 +1,7 @@
 // What check() takes and refuses, and callback() calls.
 #include "plait/ops/check.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/reduce.h"
+#include "plait/ops/shape.h"
 #include "plait/tensor/machine.h"
 #include "plait/tensor/trace_function.h"
 
@@ -52,6 +54,48 @@ TEST(Check, IsAnInstructionThatStays) {
   const std::string text =
       message_of<CheckError>([&] { evaluate(pruned, std::vector{pair_of(1, -2)}); });
   EXPECT_NE(text.find("positive: 1 of 2 are false"), std::string::npos) << text;
+}
+
+TEST(CheckFinite, CountsWhatIsNot) {
+  const double nan = std::nan(""), inf = HUGE_VAL;
+  EXPECT_EQ(check_finite(pair_of(1, 2), "x").text(), "[1. 2.] : f64[2]");
+  check_finite(arange(3));
+  check_finite(zeros({0}));
+  EXPECT_NE(message_of<CheckError>([&] {
+              check_finite(pair_of(nan, -inf), "loss");
+            }).find("loss has 1 nan and 1 inf among 2 elements, the first at [0]"),
+            std::string::npos);
+  for (const DType dtype : {DType::f16, DType::bf16, DType::f8e5m2, DType::f32, DType::c128}) {
+    const std::string text =
+        what_of<CheckError>([&] { check_finite(astype(pair_of(1, inf), dtype)); });
+    EXPECT_NE(text.find("x has 1 inf among 2 elements, the first at [1]"), std::string::npos)
+        << text;
+    EXPECT_EQ(text.find("check_test.cpp") != std::string::npos, can_read_source_lines()) << text;
+  }
+  EXPECT_NE(message_of<CheckError>([&] {
+              check_finite(sum(pair_of(1, nan)), "total");
+            }).find("total has 1 nan"),
+            std::string::npos);
+}
+
+TEST(CheckFinite, NamesThePathInATree) {
+  struct Layer {
+    Tensor weight, bias;
+  };
+  const std::vector<Layer> layers{{pair_of(1, 2), pair_of(3, 4)},
+                                  {pair_of(1, 2), pair_of(1, HUGE_VAL)}};
+  EXPECT_NE(message_of<CheckError>([&] {
+              check_finite(layers, "gradient");
+            }).find("gradient.1.bias has 1 inf"),
+            std::string::npos);
+}
+
+TEST(CheckFinite, IsAnInstructionThatStays) {
+  const auto traced =
+      trace([](const Tensor& x) { return check_finite(x * 2, "twice"); })(pair_of(1, 2));
+  const ir::Program pruned = ir::prune(traced.program);
+  EXPECT_EQ(evaluate(pruned, std::vector{pair_of(1, 2)}).at(0).text(), "[2. 4.] : f64[2]");
+  EXPECT_THROW(evaluate(pruned, std::vector{pair_of(1, HUGE_VAL)}), CheckError);
 }
 
 TEST(Callback, IsCalledAtOnceAndInPrograms) {

@@ -128,7 +128,7 @@ TEST(Norm, OfBatches) {
   BatchNormOptions options{.weight = wave({4}, 0.3) + 1,
                            .bias = wave({4}, 1.1),
                            .running_mean = wave({4}, 0.2),
-                           .running_variance = wave({4}, 0.2) + 2};
+                           .running_var = wave({4}, 0.2) + 2};
   const BatchNormed trained = batch_norm(x, options);
   expect_values(trained.values,
                 {-0.852165492, 0.499510824,  1.21547265,  3.10229577,   2.07309697,   0.736923675,
@@ -136,8 +136,8 @@ TEST(Norm, OfBatches) {
                  0.940925767,  -0.182643826, -1.62109992, -0.293622105, -0.487455144, 0.216004996,
                  1.15007933,   2.46233041,   3.12477887,  1.48285734,   -0.536037551, -3.08534375});
   expect_values(trained.running_mean, {0.0406147593, 0.151642459, 0.337284927, 0.548657601});
-  expect_values(trained.running_variance, {1.82725725, 2.03185332, 2.21947054, 2.33574602});
-  options.is_training = false;
+  expect_values(trained.running_var, {1.82725725, 2.03185332, 2.21947054, 2.33574602});
+  options.training = false;
   const BatchNormed used = batch_norm(x, options);
   expect_values(used.values, {0,
                               0.455529556,
@@ -166,7 +166,7 @@ TEST(Norm, OfBatches) {
   expect_same(used.running_mean, options.running_mean, 0);
   EXPECT_FALSE(batch_norm(x).running_mean);
   EXPECT_THROW(batch_norm(wave({1, 4})), ValueError);
-  EXPECT_THROW(batch_norm(x, {.is_training = false}), ValueError);
+  EXPECT_THROW(batch_norm(x, {.training = false}), ValueError);
   EXPECT_THROW(batch_norm(x, {.weight = wave({3})}), ShapeError);
 }
 

@@ -156,7 +156,7 @@ TEST(Pooling, OfNarrowFloatsDoesNotOverflow) {
   const Tensor x = full({1, 1, 64}, 60000.0, DType::f16);
   EXPECT_EQ(avg_pool1d(x, 64).text(), "[[[60000.]]] : f16[1, 1, 1]");
   EXPECT_EQ(avg_pool1d(reshape(arange(4), {1, 1, 4}), 2).text(), "[[[0.5 2.5]]] : f32[1, 1, 2]");
-  const Tensor sums = avg_pool1d(wave({1, 1, 6}), 2, {.divisor = 3});
+  const Tensor sums = avg_pool1d(wave({1, 1, 6}), 2, {.divisor_override = 3});
   expect_same(sums, avg_pool1d(wave({1, 1, 6}), 2) * (2.0 / 3), 1e-12);
 }
 
@@ -230,7 +230,7 @@ TEST(Pooling, RefusesWhatDoesNotFit) {
   EXPECT_THROW(max_pool2d(x, {9, 2}), ShapeError);
   EXPECT_THROW(max_pool2d(wave({8, 9}), 2), ShapeError);
   EXPECT_THROW(max_pool2d(x, {2, 2, 2}), ValueError);
-  EXPECT_THROW(avg_pool2d(x, 2, {.divisor = 0}), ValueError);
+  EXPECT_THROW(avg_pool2d(x, 2, {.divisor_override = 0}), ValueError);
   EXPECT_THROW(adaptive_avg_pool2d(x, -2), ValueError);
   EXPECT_THROW(adaptive_avg_pool1d(zeros({2, 0}), 2), ShapeError);
   EXPECT_THROW(max_pool1d(astype(wave({1, 1, 4}), DType::c64), 2), TypeError);

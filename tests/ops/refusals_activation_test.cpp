@@ -70,8 +70,8 @@ Refusals refusals_of_activation() {
       {"threshold", [] { threshold(f32(2), NAN, 0); }, kValue, {"nan", "f32[2]"}},
       {"glu", [] { glu(f32(3)); }, kShape, {"f32[3]"}},
       {"standardize", [] { standardize(f32(), 1e-5); }, kShape, {"f32[]"}},
-      {"standardize", [] { standardize(f32(2), NAN); }, kValue, {"epsilon", "f32[2]"}},
-      {"standardize", [] { standardize(f32(2), -1); }, kValue, {"epsilon", "-1", "f32[2]"}},
+      {"standardize", [] { standardize(f32(2), NAN); }, kValue, {"eps", "f32[2]"}},
+      {"standardize", [] { standardize(f32(2), -1); }, kValue, {"eps", "-1", "f32[2]"}},
       {"standardize", [] { standardize(i64(2), 1e-5); }, kType, {"i64[2]"}},
   };
   for (const auto& [name, f] : kActivations) {

@@ -63,6 +63,7 @@ Refusals refusals_of_create() {
       {"print", [] { print(Tensor(), "x"); }, kValue, {"never given"}},
       {"check", [] { check(Tensor()); }, kValue, {"never given"}},
       {"check", [] { check(f32(2)); }, kType, {"f32[2]", "truth values"}},
+      {"check_finite", [] { check_finite(Tensor()); }, kValue, {"never given"}},
       {"callback",
        [] { callback([](auto) { return std::vector<Tensor>(); }, {{Tensor()}}); },
        kValue,

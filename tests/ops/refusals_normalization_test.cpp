@@ -25,14 +25,14 @@ const std::vector<Named<Norm>> kNorms = {
      [](const Tensor& x, const Tensor& w, double e) { instance_norm(x, w, {}, e); }},
     {"instance_norm",
      [](const Tensor& x, const Tensor& b, double e) { instance_norm(x, {}, b, e); }},
-    {"batch_norm", [](const Tensor& x, const Tensor& w,
-                      double e) { batch_norm(x, {.weight = w, .epsilon = e}); }},
     {"batch_norm",
-     [](const Tensor& x, const Tensor& b, double e) { batch_norm(x, {.bias = b, .epsilon = e}); }},
+     [](const Tensor& x, const Tensor& w, double e) { batch_norm(x, {.weight = w, .eps = e}); }},
+    {"batch_norm",
+     [](const Tensor& x, const Tensor& b, double e) { batch_norm(x, {.bias = b, .eps = e}); }},
     {"batch_norm", [](const Tensor& x, const Tensor& m,
-                      double e) { batch_norm(x, {.running_mean = m, .epsilon = e}); }},
+                      double e) { batch_norm(x, {.running_mean = m, .eps = e}); }},
     {"batch_norm", [](const Tensor& x, const Tensor& v,
-                      double e) { batch_norm(x, {.running_variance = v, .epsilon = e}); }},
+                      double e) { batch_norm(x, {.running_var = v, .eps = e}); }},
 };
 
 void add_norms(Refusals& rows) {
@@ -43,8 +43,8 @@ void add_norms(Refusals& rows) {
     rows.push_back({name, [f] { f(keys(2, 4, 3), {}, 1); }, kType, {"key[2, 4, 3]"}});
     rows.push_back({name, [f, x] { f(x, f32(5), 1); }, kShape, {"f32[2, 4, 3]", "f32[5]"}});
     rows.push_back({name, [f, x] { f(x, f32(1, 3), 1); }, kShape, {"f32[2, 4, 3]", "f32[1, 3]"}});
-    rows.push_back({name, [f, x] { f(x, {}, NAN); }, kValue, {"epsilon", "f32[2, 4, 3]"}});
-    rows.push_back({name, [f, x] { f(x, {}, -1); }, kValue, {"epsilon", "-1", "f32[2, 4, 3]"}});
+    rows.push_back({name, [f, x] { f(x, {}, NAN); }, kValue, {"eps", "f32[2, 4, 3]"}});
+    rows.push_back({name, [f, x] { f(x, {}, -1); }, kValue, {"eps", "-1", "f32[2, 4, 3]"}});
     rows.push_back({name, [f] { f(Tensor(), {}, 1); }, kValue, {"never given"}});
   }
   for (const auto& [name, f] : kNorms) {
@@ -84,21 +84,24 @@ void add_attention(Refusals& rows) {
        kType,
        {"key[4, 3]"}},
       {"scaled_dot_product_attention",
-       [] { scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.mask = f32(3)}); },
+       [] { scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.attn_mask = f32(3)}); },
        kShape,
        {"mask", "[3]"}},
       {"scaled_dot_product_attention",
        [] {
-         scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.mask = truths(5, 2, 4)});
+         scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3),
+                                      {.attn_mask = truths(5, 2, 4)});
        },
        kShape,
        {"mask", "[5, 2, 4]"}},
       {"scaled_dot_product_attention",
-       [] { scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.mask = c64(4)}); },
+       [] { scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.attn_mask = c64(4)}); },
        kType,
        {"mask", "c64[4]"}},
       {"scaled_dot_product_attention",
-       [] { scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.mask = keys(4)}); },
+       [] {
+         scaled_dot_product_attention(f32(2, 3), f32(4, 3), f32(4, 3), {.attn_mask = keys(4)});
+       },
        kType,
        {"mask", "key[4]"}},
       {"scaled_dot_product_attention",
@@ -145,8 +148,8 @@ Refusals refusals_of_normalization() {
       {"normalize", [] { normalize(f32(2)); }, kIndex, {"axis 1", "f32[2]"}},
       {"normalize", [] { normalize(f32(2), 2, {0, 0}); }, kValue, {"axis 0", "f32[2]"}},
       {"normalize", [] { normalize(keys(2), 2, 0); }, kType, {"key[2]"}},
-      {"normalize", [] { normalize(f32(2), 2, 0, NAN); }, kValue, {"epsilon", "f32[2]"}},
-      {"normalize", [] { normalize(f32(2), 2, 0, -1); }, kValue, {"epsilon", "-1"}},
+      {"normalize", [] { normalize(f32(2), 2, 0, NAN); }, kValue, {"eps", "f32[2]"}},
+      {"normalize", [] { normalize(f32(2), 2, 0, -1); }, kValue, {"eps", "-1"}},
       {"layer_norm", [] { layer_norm(f32(2, 3), {2}); }, kShape, {"f32[2, 3]", "[2]"}},
       {"layer_norm", [] { layer_norm(f32(2, 3), {}); }, kShape, {"f32[2, 3]", "[]"}},
       {"layer_norm", [] { layer_norm(f32(3), {2, 3}); }, kShape, {"f32[3]", "[2, 3]"}},
@@ -158,7 +161,7 @@ Refusals refusals_of_normalization() {
       {"batch_norm", [] { batch_norm(f32(4)); }, kShape, {"f32[4]"}},
       {"batch_norm", [] { batch_norm(f32(1, 4)); }, kValue, {"f32[1, 4]", "variance"}},
       {"batch_norm",
-       [] { batch_norm(f32(2, 4), {.is_training = false}); },
+       [] { batch_norm(f32(2, 4), {.training = false}); },
        kValue,
        {"running mean", "f32[2, 4]"}},
       {"batch_norm", [] { batch_norm(f32(2, 4), {.momentum = NAN}); }, kValue, {"momentum"}},

@@ -219,7 +219,7 @@ TEST(Special, Closeness) {
   const Tensor a = doubles({1, 1, INFINITY, INFINITY, NAN}),
                b = doubles({1 + 1e-6, 1.1, INFINITY, -INFINITY, NAN});
   EXPECT_EQ(isclose(a, b).text(), "[ True False  True False False] : bool[5]");
-  EXPECT_EQ(isclose(a, b, {.relative = 0.2, .equal_nan = true}).text(),
+  EXPECT_EQ(isclose(a, b, {.rtol = 0.2, .equal_nan = true}).text(),
             "[ True  True  True False  True] : bool[5]");
   EXPECT_FALSE(allclose(a, b).item<bool>());
   EXPECT_TRUE(allclose(tensor<int64_t>({1, 2}), tensor<int64_t>({1, 2})).item<bool>());

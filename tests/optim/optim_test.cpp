@@ -9,6 +9,29 @@
 
 #include "tests/support/errors.h"
 
+// A layer of another library, whose weight is private.
+namespace theirs {
+
+class Scale {
+ public:
+  explicit Scale(plait::Tensor weight) : weight_(std::move(weight)) {}
+  plait::Tensor& weight() { return weight_; }
+  const plait::Tensor& weight() const { return weight_; }
+
+ private:
+  plait::Tensor weight_;
+};
+
+}  // namespace theirs
+
+template <>
+struct plait::FieldsOf<theirs::Scale> {
+  static constexpr auto fields() {
+    return plait::fields<theirs::Scale>("weight",
+                                        [](auto& scale) -> auto& { return scale.weight(); });
+  }
+};
+
 namespace plait {
 namespace {
 
@@ -27,7 +50,7 @@ double at(const Tensor& x, int64_t i) { return x[i].item<double>(); }
 
 TEST(Sgd, StepsOfSmallNumbers) {
   const Line gradient{.slope = tensor<double>({10, 20}), .offset = full({}, -1., DType::f64)};
-  const optim::Sgd plain(line(), {.rate = 0.1});
+  const optim::Sgd plain(line(), {.lr = 0.1});
   EXPECT_FALSE(plain.velocity.has_value());
   const auto [moved, next] = plain.update(line(), gradient);
   EXPECT_DOUBLE_EQ(at(moved.slope, 0), 0);
@@ -36,7 +59,7 @@ TEST(Sgd, StepsOfSmallNumbers) {
   EXPECT_EQ(next.steps.item<int64_t>(), 1);
   EXPECT_EQ(plain.steps.item<int64_t>(), 0);
 
-  const optim::Sgd heavy(line(), {.rate = 0.1, .momentum = 0.5, .weight_decay = 0.1});
+  const optim::Sgd heavy(line(), {.lr = 0.1, .momentum = 0.5, .weight_decay = 0.1});
   const auto [first, after] = heavy.update(line(), gradient);
   EXPECT_DOUBLE_EQ(at(first.slope, 0), 1 - 0.1 * 10.1);
   const auto [second, last] = after.update(first, gradient);
@@ -46,21 +69,37 @@ TEST(Sgd, StepsOfSmallNumbers) {
 
 TEST(Adam, TheFirstStepIsTheRateWhateverTheGradient) {
   const Line gradient{.slope = tensor<double>({1e-3, -40}), .offset = full({}, 7., DType::f64)};
-  const auto [moved, next] = optim::Adam(line(), {.rate = 0.25}).update(line(), gradient);
+  const auto [moved, next] = optim::Adam(line(), {.lr = 0.25}).update(line(), gradient);
   EXPECT_NEAR(at(moved.slope, 0), 0.75, 1e-5);
   EXPECT_NEAR(at(moved.slope, 1), -1.75, 1e-5);
   const auto [decayed, last] =
-      optim::AdamW(line(), {.rate = 0.25, .weight_decay = 0.4}).update(line(), gradient);
+      optim::AdamW(line(), {.lr = 0.25, .weight_decay = 0.4}).update(line(), gradient);
   EXPECT_NEAR(at(decayed.slope, 0), 0.65, 1e-5);
   EXPECT_NEAR(at(decayed.slope, 1), -1.55, 1e-5);
 }
 
+TEST(Optimizers, ClassesOfOthersAreDifferentiatedMappedJittedAndTrained) {
+  const auto loss = [](const theirs::Scale& scale, const Tensor& x) {
+    return sum(square(scale.weight() * x - 1));
+  };
+  const Tensor x = tensor<double>({1, 2});
+  const theirs::Scale scale(tensor<double>({3, 1}));
+  EXPECT_EQ(leaf_paths(scale), std::vector<std::string>{"weight"});
+  EXPECT_EQ(grad(loss)(scale, x).weight().text(), "[4. 4.] : f64[2]");
+  EXPECT_EQ(jit(grad(loss))(scale, x).weight().text(), "[4. 4.] : f64[2]");
+  const auto [moved, next] = optim::Sgd(scale, {.lr = 0.25}).update(scale, grad(loss)(scale, x));
+  EXPECT_EQ(moved.weight().text(), "[2. 0.] : f64[2]");
+  const theirs::Scale many(tensor<double>({3, 1}));
+  EXPECT_EQ(vmap([](const theirs::Scale& each) { return each.weight() * 2; })(many).text(),
+            "[6. 2.] : f64[2]");
+}
+
 TEST(Optimizers, StatesHaveTheNamesOfTheModel) {
-  const std::vector<std::string> expected{"rate",         "steps",         "means.slope",
+  const std::vector<std::string> expected{"lr",           "steps",         "means.slope",
                                           "means.offset", "squares.slope", "squares.offset"};
   EXPECT_EQ(leaf_paths(optim::AdamW(line())), expected);
   EXPECT_EQ(leaf_paths(optim::Sgd(line(), {.momentum = 0.9})),
-            (std::vector<std::string>{"rate", "steps", "velocity.slope", "velocity.offset"}));
+            (std::vector<std::string>{"lr", "steps", "velocity.slope", "velocity.offset"}));
 }
 
 template <class Optimizer>
@@ -78,8 +117,7 @@ void expect_jitted_alike(const Optimizer& optimizer) {
   auto [a, own] = std::pair(line(), optimizer);
   auto [b, theirs] = std::pair(line(), optimizer);
   for (int i = 0; i < 20; ++i) {
-    own.rate = theirs.rate =
-        optim::warmup_cosine(own.steps, {.peak = 0.05, .warmup = 3, .total = 20});
+    own.lr = theirs.lr = optim::warmup_cosine(own.steps, {.peak = 0.05, .warmup = 3, .total = 20});
     Tensor loss, same_loss;
     std::tie(a, own, loss) = step(a, own, x);
     std::tie(b, theirs, same_loss) = jitted(std::move(b), std::move(theirs), x);
@@ -101,7 +139,7 @@ TEST(Optimizers, ManyModelsAreTrainedAtOnce) {
   const Tensor x = tensor<double>({0.3, 0.7});
   const auto train = [x](const Tensor& offset) {
     Line model{.slope = tensor<double>({1, -2}), .offset = offset};
-    optim::AdamW optimizer(model, {.rate = 0.1});
+    optim::AdamW optimizer(model, {.lr = 0.1});
     for (int i = 0; i < 3; ++i) std::tie(model, optimizer, std::ignore) = step(model, optimizer, x);
     return model.slope;
   };
@@ -117,7 +155,7 @@ TEST(Optimizers, NarrowWeightsStayNarrowAndIntegersStayAsTheyAre) {
   Line gradient = map_leaves(model, zeros_like);
   gradient.slope = astype(tensor<double>({4, 4}), DType::f32);
   gradient.offset = Tensor();
-  const auto [moved, next] = optim::Adam(model, {.rate = 0.25}).update(model, gradient);
+  const auto [moved, next] = optim::Adam(model, {.lr = 0.25}).update(model, gradient);
   EXPECT_EQ(moved.slope.text(), "[ 0.75 -2.25] : bf16[2]");
   EXPECT_EQ(next.means.slope.dtype(), DType::bf16);
   EXPECT_EQ(moved.offset.text(), model.offset.text());
@@ -141,16 +179,16 @@ TEST(Optimizers, Schedule) {
 }
 
 TEST(Optimizers, RefuseBadOptions) {
-  expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.rate = -1}); }),
-                  {"optim::Sgd: rate is -1"});
+  expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.lr = -1}); }),
+                  {"optim::Sgd: lr is -1"});
   expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.momentum = std::nan("")}); }),
                   {"momentum is nan"});
   expect_contains(what_of<ValueError>([] { optim::Sgd(line(), {.nesterov = true}); }),
                   {"nesterov, and no momentum"});
   expect_contains(what_of<ValueError>([] { optim::AdamW(line(), {.beta2 = 1}); }),
                   {"optim::AdamW: beta2 is 1, expected a number from 0 to below 1"});
-  expect_contains(what_of<ValueError>([] { optim::Adam(line(), {.epsilon = -1e-8}); }),
-                  {"optim::Adam: epsilon is -1e-08"});
+  expect_contains(what_of<ValueError>([] { optim::Adam(line(), {.eps = -1e-8}); }),
+                  {"optim::Adam: eps is -1e-08"});
 }
 
 TEST(Optimizers, RefuseTreesThatAreNotTheModels) {

@@ -45,18 +45,18 @@ template <class Model>
 void train(const Model& model, const std::string& optimizer, int steps, const Tensor& x,
            const Tensor& y, Arrays& results) {
   const auto with = [&](const auto& state) { train(model, state, steps, x, y, results); };
-  if (optimizer == "sgd") return with(optim::Sgd(model, {.rate = 0.05}));
+  if (optimizer == "sgd") return with(optim::Sgd(model, {.lr = 0.05}));
   if (optimizer == "momentum") {
-    return with(optim::Sgd(model, {.rate = 0.02, .momentum = 0.9, .weight_decay = 0.01}));
+    return with(optim::Sgd(model, {.lr = 0.02, .momentum = 0.9, .weight_decay = 0.01}));
   }
   if (optimizer == "nesterov") {
-    return with(optim::Sgd(model, {.rate = 0.02, .momentum = 0.9, .nesterov = true}));
+    return with(optim::Sgd(model, {.lr = 0.02, .momentum = 0.9, .nesterov = true}));
   }
   if (optimizer == "adam") {
     return with(
-        optim::Adam(model, {.rate = 3e-3, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.01}));
+        optim::Adam(model, {.lr = 3e-3, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.01}));
   }
-  if (optimizer == "adamw") return with(optim::AdamW(model, {.rate = 3e-3, .weight_decay = 0.1}));
+  if (optimizer == "adamw") return with(optim::AdamW(model, {.lr = 3e-3, .weight_decay = 0.1}));
   throw ValueError("there is no optimizer {}", optimizer);
 }
 

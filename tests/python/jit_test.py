@@ -1,6 +1,7 @@
 """jit in Python: the same as without it, and beside torch.compile and jax.jit."""
 
 import gc
+import json
 import textwrap
 import unittest
 import weakref
@@ -18,6 +19,13 @@ def same(test, a, b):
 
 
 class Jit(unittest.TestCase):
+    def test_arrays_of_numpy_are_arguments(self):
+        f = pl.jit(lambda x, y: (x * y["y"], pl.sum(x)))
+        for scale in (1.0, 2.0):
+            product, total = f(np.full(3, scale), {"y": np.arange(3.0)})
+            np.testing.assert_allclose(product, scale * np.arange(3))
+            self.assertEqual(float(total), 3 * scale)
+
     def test_calls_that_look_alike(self):
         """They are known at a glance, which sees whatever is another one than it was."""
         found = {"pl": pl}
@@ -90,21 +98,17 @@ class Jit(unittest.TestCase):
         self.assertEqual([each() for each in references], [None, None])
 
     def test_records_once(self):
-        runs = []
-
         @pl.jit
         def f(x, scale):
-            runs.append(1)
             return {"y": x * scale, "name": "y"}
 
         for value in (1.0, 2.0, 3.0):
             result = f(array(value, 2), 2.0)
             self.assertEqual(result["name"], "y")
             same(self, result["y"], [2 * value, 4])
-        self.assertEqual(len(runs), 1)
-        self.assertEqual(f.stats().hits, 2)
+        self.assertEqual((f.stats().traces, f.stats().hits), (1, 2))
         f(array(1, 2), scale=3.0)
-        self.assertEqual(len(runs), 2)
+        self.assertEqual(f.stats().traces, 2)
 
     def test_static_arguments(self):
         f = pl.jit(lambda x, times: x * times)
@@ -131,6 +135,70 @@ class Jit(unittest.TestCase):
             x = np.arange(count, dtype=np.float64)
             same(self, f(pl.asarray(x)), np.full(count, x.mean()))
         self.assertEqual(f.stats().traces, 2)
+
+    def test_whole_numbers_become_symbols(self):
+        """One that is an argument itself, as sizes do."""
+        f = pl.jit(lambda x, n, *, by=1: (x * n - by, n + 1, pl.zeros((abs(n), 2)).shape))
+        for n in range(300):
+            got, one_more, shape = f(array(2.0), n, by=n % 7)
+            same(self, got, [2.0 * n - n % 7])
+            self.assertEqual((one_more, shape), (n + 1, (n, 2)))
+        self.assertLessEqual(f.stats().traces, 5)
+        for n in (-3, -8, -1, 2**41, True, False):
+            same(self, f(array(2.0), n)[0] if abs(n) < 9 else pl.jit(lambda x, n: x * n)(array(2.0), n), [2.0 * n - (abs(n) < 9)])
+        calls = {"n": array(0.0)}
+
+        def written(x, n):
+            calls["n"] = calls["n"] + 1
+            return x * n, json.dumps({"n": n})  # which takes no size that is a symbol
+
+        f = pl.jit(written)
+        for i, n in enumerate((3, 4, 5, 3)):
+            self.assertEqual(f(array(1.0), n)[1], json.dumps({"n": n}))
+            same(self, calls["n"], [i + 1])
+        axis = pl.jit(lambda x, axis: pl.sum(x, axis))
+        x = pl.asarray(np.arange(24.0).reshape(2, 3, 4))
+        for _ in range(2):
+            for number in (0, 1, 2, -1, -3):
+                same(self, axis(x, number), np.sum(np.arange(24.0).reshape(2, 3, 4), number))
+        table = pl.jit(lambda x, n: x * {3: 10.0, 4: 20.0, 5: 30.0}[n])
+        for n in (3, 4, 5, 3):
+            same(self, table(array(1.0), n), [{3: 10.0, 4: 20.0, 5: 30.0}[n]])
+
+    def test_sizes_are_whole_numbers(self):
+        @pl.jit
+        def f(x):
+            n = x.shape[0]
+            assert isinstance(n, int) and n in {n: 0} and round(n) == n
+            return [x / n, n / 2 * x, -n, n**2, 2**n, 1 / n, n % 2, divmod(n, 2), 7 // n, n * 0.5, 3 - n, n << 1, str(n), f"{n:3}", {n: x}]
+
+        for count in (2, 3, 5, 2):
+            with self.subTest(count):
+                x = np.ones(count)
+                plain = f.__wrapped__(x)
+                got = f(pl.asarray(x))
+                for a, b in zip(got, plain):
+                    self.assertEqual(np.asarray(a).tolist() if not isinstance(a, dict) else list(a), np.asarray(b).tolist() if not isinstance(b, dict) else list(b))
+
+    def test_what_is_recorded_often_is_reported(self):
+        f = pl.jit(lambda x, mode: x * len(mode))
+        with self.assertWarnsRegex(pl.HostStateWarning, "recorded 8 times for other values of arg1"):
+            for i in range(10):
+                f(array(1.0), "a" * i)
+
+    def test_random_numbers_of_the_host(self):
+        import random
+        import time
+
+        for draw in (lambda x: x * random.random(), lambda x: x * np.random.rand(), lambda x: x + time.perf_counter()):
+            f = pl.jit(draw)
+            with self.assertWarnsRegex(pl.HostStateWarning, "gives another value at each") as warned:
+                first = f(array(1.0)).item()
+            self.assertEqual(warned.filename, __file__)
+            self.assertNotEqual(first, f(array(1.0)).item())
+        seeded = pl.jit(lambda x: x * np.random.default_rng(3).random())
+        self.assertEqual(seeded(array(1.0)).item(), seeded(array(1.0)).item())
+        self.assertEqual(seeded.stats().hits, 1)
 
     def test_sizes_as_numbers(self):
         @pl.jit

@@ -269,6 +269,18 @@ class Equations(Derivatives):
                 self.check(lambda a, b: linalg.cholesky_solve(linalg.cholesky(a, upper), b, upper), [definite(shape, kind), b])
                 self.check(lambda a: linalg.cholesky_inverse(linalg.cholesky(a, upper), upper), [definite(shape, kind)], second=False)
 
+    def test_pinv_of_long_matrices_makes_no_square_of_their_length(self):
+        for shape in ((2, 100_000), (100_000, 2)):
+            a, along = noise(shape, float), noise(shape, float)
+            factors = pl.asarray(noise(shape[::-1], float))
+
+            def number(x):
+                return pl.sum(linalg.pinv(x) * factors)
+
+            slope = np.sum(pl.grad(number)(pl.asarray(a)).numpy() * along)
+            difference = (number(pl.asarray(a + STEP * along)).item() - number(pl.asarray(a - STEP * along)).item()) / (2 * STEP)
+            self.assertAlmostEqual(slope, difference, delta=1e-4 * max(1, abs(difference)))
+
     def test_pinv_and_lstsq(self):
         for kind, shape in self.over(MATRICES):
             a, b = noise(shape, kind), noise((*shape[:-1], 2), kind)

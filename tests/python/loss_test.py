@@ -39,9 +39,9 @@ class Classes(unittest.TestCase):
                 theirs = options | {"weight": None if weight is None else t(weight)}
                 with self.subTest(shape=shape, weighted=weight is not None, **options):
                     for classes, ignore in ((target, -100), (ignored, 2)):
-                        check(lambda x: plait.cross_entropy(x, classes, weights=weight, ignore_index=ignore, **options),
+                        check(lambda x: plait.cross_entropy(x, classes, weight=weight, ignore_index=ignore, **options),
                               lambda x: F.cross_entropy(x, t(classes), ignore_index=ignore, **theirs), [x])
-                    check(lambda x, s: plait.cross_entropy(x, s, weights=weight, **options),
+                    check(lambda x, s: plait.cross_entropy(x, s, weight=weight, **options),
                           lambda x, s: F.cross_entropy(x, s, **theirs), [x, soft])
 
     def test_axis(self):
@@ -55,7 +55,7 @@ class Classes(unittest.TestCase):
         for shape in ((5, 4), (3, 4, 2)):
             x, target, weights = draw(*shape), RANDOM.integers(0, 4, shape[:1] + shape[2:]), shares(4)
             for reduction, ignore in itertools.product(REDUCTIONS, (-100, 1)):
-                check(lambda x: plait.nll_loss(x, target, weights=weights, ignore_index=ignore, reduction=reduction),
+                check(lambda x: plait.nll_loss(x, target, weight=weights, ignore_index=ignore, reduction=reduction),
                       lambda x: F.nll_loss(x, t(target), t(weights), ignore_index=ignore, reduction=reduction), [x])
 
     def test_all_are_ignored(self):
@@ -108,7 +108,7 @@ class Classes(unittest.TestCase):
     def test_margins(self):
         x, target, weights = draw(5, 4), RANDOM.integers(0, 4, 5), shares(4)
         for p, reduction, weight in itertools.product((1, 2), REDUCTIONS, (None, weights)):
-            check(lambda x: plait.multi_margin_loss(x, target, p=p, margin=0.7, weights=weight, reduction=reduction),
+            check(lambda x: plait.multi_margin_loss(x, target, p=p, margin=0.7, weight=weight, reduction=reduction),
                   lambda x: F.multi_margin_loss(x, t(target), p, 0.7, None if weight is None else t(weight),
                                                 reduction=reduction), [x])
         check(lambda x: plait.multi_margin_loss(x, np.int64(2)), lambda x: F.multi_margin_loss(x, torch.tensor(2)), [x[0]])
@@ -125,7 +125,7 @@ class Binary(unittest.TestCase):
         for reduction in REDUCTIONS:
             check(lambda p, y: plait.binary_cross_entropy(p, y, weight=weight, reduction=reduction),
                   lambda p, y: F.binary_cross_entropy(p, y, t(weight).expand(3, 4), reduction=reduction), [p, target])
-            check(lambda x, y: plait.binary_cross_entropy_with_logits(x, y, weight=weight, positive_weight=positive,
+            check(lambda x, y: plait.binary_cross_entropy_with_logits(x, y, weight=weight, pos_weight=positive,
                                                                       reduction=reduction),
                   lambda x, y: F.binary_cross_entropy_with_logits(x, y, t(weight), pos_weight=t(positive),
                                                                   reduction=reduction), [x, target])
@@ -236,7 +236,7 @@ class Vectors(unittest.TestCase):
     def test_alike_and_nothing(self):
         zero = np.zeros((2, 3))
         check_told(lambda x: plait.cosine_similarity(x, zero), zero, [0, 0], zero)
-        check_told(lambda x: plait.pairwise_distance(x, zero, epsilon=0.0), zero, [0, 0], zero)
+        check_told(lambda x: plait.pairwise_distance(x, zero, eps=0.0), zero, [0, 0], zero)
 
 
 def paths_of(target, steps, classes, blank):

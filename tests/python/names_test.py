@@ -47,15 +47,15 @@ class Suggestions(unittest.TestCase):
     def test_attributes_of_tensors(self):
         x = plait.zeros(3)
         self.refused(AttributeError, "did you mean shape?", lambda: x.shpe)
-        self.refused(AttributeError, "did you mean plait.softmax(x)?", lambda: x.softmax)
-        self.refused(AttributeError, "did you mean plait.softmax(x)?", lambda: x.sofmax)
+        self.refused(AttributeError, "did you mean softmax?", lambda: x.sofmax)
+        self.refused(AttributeError, "plait.interpolate(x)", lambda: x.interpolat)
         self.assertFalse(hasattr(x, "__cuda_array_interface__"))
         self.assertRaises(AttributeError, lambda: plait.zeros(3).T.mTT)
 
     def test_arguments(self):
         x = plait.zeros(3)
         self.refused(TypeError, "did you mean 'axis'?", lambda: plait.softmax(x, axs=0))
-        self.refused(TypeError, "did you mean 'keepdims'?", lambda: plait.sum(x, keepdim=True))
+        self.refused(TypeError, "did you mean 'keepdims'?", lambda: plait.sum(x, keepdms=True))
         self.refused(TypeError, "did you mean 'stride'?", lambda: plait.conv2d(x, x, strides=2))
         self.refused(TypeError, "did you mean 'deviation'?", lambda: plait.random.normal((2,), deviatoin=1))
         self.refused(TypeError, "softmax: there is no argument 'qqqqq'", lambda: plait.softmax(x, qqqqq=0))

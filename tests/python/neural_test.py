@@ -92,7 +92,7 @@ class Pooling(unittest.TestCase):
     def test_what_averages_are_divided_by(self):
         x = draw(1, 2, 6, 6)
         same(plait.avg_pool2d(x, 3, padding=1, count_include_pad=False), F.avg_pool2d(t(x), 3, padding=1, count_include_pad=False))
-        same(plait.avg_pool2d(x, 2, divisor=3), F.avg_pool2d(t(x), 2, divisor_override=3))
+        same(plait.avg_pool2d(x, 2, divisor_override=3), F.avg_pool2d(t(x), 2, divisor_override=3))
 
     def test_adaptive(self):
         for rank in (1, 2, 3):
@@ -115,13 +115,13 @@ class Norms(unittest.TestCase):
         same(plait.layer_norm(x, (5, 6), last, last_bias, 1e-3), F.layer_norm(t(x), (5, 6), t(last), t(last_bias), 1e-3))
         same(plait.layer_norm(x, 6), F.layer_norm(t(x), (6,)))
         same(plait.rms_norm(x, (5, 6), last), F.rms_norm(t(x), (5, 6), t(last)))
-        same(plait.rms_norm(x, 6, epsilon=0.1), F.rms_norm(t(x), (6,), eps=0.1))
+        same(plait.rms_norm(x, 6, eps=0.1), F.rms_norm(t(x), (6,), eps=0.1))
         same(plait.group_norm(x, 2, weight, bias), F.group_norm(t(x), 2, t(weight), t(bias)))
-        same(plait.instance_norm(x, weight, bias, epsilon=1e-2), F.instance_norm(t(x), weight=t(weight), bias=t(bias), eps=1e-2))
+        same(plait.instance_norm(x, weight, bias, eps=1e-2), F.instance_norm(t(x), weight=t(weight), bias=t(bias), eps=1e-2))
         same(plait.normalize(x, 3, 2), F.normalize(t(x), 3, 2))
         w, outputs = draw(2, 6), draw(2)
         same(plait.linear(x, w, outputs), F.linear(t(x), t(w), t(outputs)))
-        values, scale = plait.standardize(x, epsilon=0.5, is_centred=False)
+        values, scale = plait.standardize(x, eps=0.5, is_centred=False)
         same(scale, (np.mean(x**2, -1) + 0.5)**-0.5)
         same(values, x * (np.mean(x**2, -1, keepdims=True) + 0.5)**-0.5)
 
@@ -130,13 +130,13 @@ class Norms(unittest.TestCase):
         mean, variance = draw(4), draw(4)**2 + 1
         their_mean, their_variance = t(mean.copy()), t(variance.copy())
         expected = F.batch_norm(t(x), their_mean, their_variance, t(weight), t(bias), True, 0.3, 1e-3)
-        result = plait.batch_norm(x, weight=weight, bias=bias, running_mean=mean, running_variance=variance, momentum=0.3,
-                                  epsilon=1e-3)
+        result = plait.batch_norm(x, weight=weight, bias=bias, running_mean=mean, running_var=variance, momentum=0.3,
+                                  eps=1e-3)
         for ours, theirs in zip(result, (expected, their_mean, their_variance)):
             same(ours, theirs)
-        self.assertEqual(result._fields, ("values", "running_mean", "running_variance"))
+        self.assertEqual(result._fields, ("values", "running_mean", "running_var"))
         self.assertIsNone(plait.batch_norm(x).running_mean)
-        result = plait.batch_norm(x, running_mean=mean, running_variance=variance, is_training=False)
+        result = plait.batch_norm(x, running_mean=mean, running_var=variance, training=False)
         same(result.values, F.batch_norm(t(x), t(mean), t(variance)))
 
     def test_dropout(self):
@@ -144,7 +144,7 @@ class Norms(unittest.TestCase):
         same(plait.dropout(x, 0.3, keep=keep), np.where(keep, x / 0.7, 0))
         key, many = plait.random.key(3), np.ones(10000)
         first = plait.dropout(many, 0.3, key)
-        np.testing.assert_array_equal(plait.dropout(many, probability=0.3, key=key).numpy(), first.numpy())
+        np.testing.assert_array_equal(plait.dropout(many, p=0.3, key=key).numpy(), first.numpy())
         self.assertAlmostEqual((first.numpy() == 0).mean(), 0.3, delta=0.03)
         self.assertAlmostEqual((plait.dropout(many).numpy() == 2).mean(), 0.5, delta=0.03)
         for action in (lambda: plait.dropout(x, 0.3, key, keep), lambda: plait.dropout(x, 1.5)):
@@ -163,10 +163,10 @@ class Resampling(unittest.TestCase):
                 mode = theirs.get((name, rank), name.replace("_", "-"))
                 with self.subTest(rank=rank, mode=name):
                     sizes = [7, 9, 3][:rank]
-                    same(plait.interpolate(x, sizes=sizes, mode=name), F.interpolate(t(x), sizes, mode=mode))
-                    same(plait.interpolate(x, scales=2, mode=name), F.interpolate(t(x), scale_factor=2, mode=mode))
+                    same(plait.interpolate(x, size=sizes, mode=name), F.interpolate(t(x), sizes, mode=mode))
+                    same(plait.interpolate(x, scale_factor=2, mode=name), F.interpolate(t(x), scale_factor=2, mode=mode))
                     if (name, rank) in theirs:
-                        same(plait.interpolate(x, sizes=8, mode=name, align_corners=True),
+                        same(plait.interpolate(x, size=8, mode=name, align_corners=True),
                              F.interpolate(t(x), 8, mode=mode, align_corners=True))
 
     def test_grid_sample(self):
@@ -212,7 +212,7 @@ class Activations(unittest.TestCase):
         x = draw(4, 6) * 3
         for result, expected in (
             (plait.gelu(x), F.gelu(t(x))), (plait.gelu(x, "tanh"), F.gelu(t(x), approximate="tanh")),
-            (plait.leaky_relu(x, slope=0.2), F.leaky_relu(t(x), 0.2)), (plait.elu(x, 0.5), F.elu(t(x), 0.5)),
+            (plait.leaky_relu(x, negative_slope=0.2), F.leaky_relu(t(x), 0.2)), (plait.elu(x, 0.5), F.elu(t(x), 0.5)),
             (plait.hardtanh(x, -2, 0.5), F.hardtanh(t(x), -2, 0.5)), (plait.threshold(x, 0.5, otherwise=9), F.threshold(t(x), 0.5,
                                                                                                                         9)),
             (plait.softplus(x, beta=2), F.softplus(t(x), 2, 1e9)), (plait.softshrink(x, 0.25), F.softshrink(t(x), 0.25)),

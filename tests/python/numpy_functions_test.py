@@ -215,7 +215,7 @@ class Refused(unittest.TestCase):
         for way in pl.grad, lambda f: pl.jit(pl.grad(f)), lambda f: pl.grad(pl.jit(f)):
             self.assertRaisesRegex(BufferError, "derivative follows", way(lambda x: pl.sum(pl.asarray(np.from_dlpack(x)))), x)
         leaf = pl.asarray(V).requires_grad()
-        with self.assertRaisesRegex(pl.TypeError, "numpy()"):
+        with self.assertRaisesRegex(pl.TypeError, r"f64\[3\], which would be cut"):
             np.asarray(leaf * 2)
 
     def test_what_asks_for_numbers(self):

@@ -1,4 +1,4 @@
-"""docs/python.md: in each row of its tables both libraries give the same."""
+"""docs/from-*.md: in each row of their tables of what is said how both libraries give the same."""
 
 import os
 import pathlib
@@ -13,7 +13,7 @@ import numpy as np  # noqa: E402
 import plait as pl  # noqa: E402
 import torch  # noqa: E402
 
-PAGE = pathlib.Path(__file__).resolve().parents[2] / "docs" / "python.md"
+DOCS = pathlib.Path(__file__).resolve().parents[2] / "docs"
 RANDOM = np.random.default_rng(7)
 GIVEN = {"a": RANDOM.normal(size=(3, 4)).astype(np.float32), "x": RANDOM.normal(size=(3, 4)).astype(np.float32),
          "y": RANDOM.normal(size=(3, 4)).astype(np.float32), "v": RANDOM.normal(size=6).astype(np.float32), "i": np.array([3, 0, 3, 5, 1, 3]),
@@ -34,7 +34,9 @@ LIBRARIES = {"NumPy": ({"np": np}, lambda x: x),
 
 def rows():
     """(library, what is said there, what is said here) of each."""
-    for library, table in re.findall(r"^### If you know (\w+)\n(.*?)(?=^###|\Z)", PAGE.read_text(encoding="utf-8"), re.M | re.S):
+    for library in LIBRARIES:
+        page = (DOCS / f"from-{library.lower()}.md").read_text(encoding="utf-8")
+        table = page.partition(f"| {library} | Plait |")[2]
         for theirs, ours in re.findall(r"^\| `(.+?)` \| `(.+?)` \|$", table, re.M):
             yield library, theirs, ours
 

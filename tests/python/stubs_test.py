@@ -30,8 +30,8 @@ pl.jit(pl.sin, dontate=(0,))
 pl.concat(x, [1.0, "two"])
 x + [1, 2]
 """
-FOUND = {3: "call-overload|call-arg", 4: "arg-type", 5: "arg-type", 6: "attr-defined", 7: "attr-defined", 8: "assignment", 9: "arg-type",
-         10: "call-overload", 11: "arg-type", 12: "operator"}
+FOUND = {3: "call-overload|call-arg", 4: "arg-type|call-overload", 5: "arg-type", 6: "attr-defined", 7: "attr-defined", 8: "assignment", 9: "arg-type",
+         10: "call-overload", 11: "arg-type|call-overload", 12: "operator"}
 
 
 def errors_of(file):

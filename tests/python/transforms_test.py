@@ -440,5 +440,17 @@ class Vmap(unittest.TestCase):
             pl.vmap(lambda a: 1 if a > 0 else 2)(x)
 
 
+class Power(unittest.TestCase):
+    def test_derivatives_where_the_exponent_is_0(self):
+        for x in (0.0, 2.0):
+            f = lambda x: pl.power(x, pl.tensor(0.0))  # noqa: E731
+            for _ in range(3):
+                f = pl.grad(f)
+                self.assertEqual(float(f(x)), 0)
+        mixed = pl.grad(pl.grad(pl.power), argnums=1)
+        self.assertEqual(float(mixed(2.0, 0.0)), 0.5)
+        self.assertEqual(float(pl.grad(pl.grad(pl.power, argnums=1))(2.0, 0.0)), 0.5)
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -201,7 +201,7 @@ class Interpolation(unittest.TestCase):
             for mode, theirs, corners in self.modes(rank):
                 for sizes in (1, 2, 5, 7, 11):
                     with self.subTest(rank=rank, mode=mode, sizes=sizes, **corners):
-                        check(lambda x: plait.interpolate(x, sizes=sizes, mode=mode, **corners),
+                        check(lambda x: plait.interpolate(x, size=sizes, mode=mode, **corners),
                               lambda x: F.interpolate(x, sizes, mode=theirs, **corners), [x])
 
     def test_scales(self):
@@ -210,7 +210,7 @@ class Interpolation(unittest.TestCase):
             for mode, theirs, corners in self.modes(rank):
                 for scale in (0.4, 0.7, 1.0, 1.3, 2.0, 2.6):
                     with self.subTest(rank=rank, mode=mode, scale=scale, **corners):
-                        check(lambda x: plait.interpolate(x, scales=scale, mode=mode, **corners),
+                        check(lambda x: plait.interpolate(x, scale_factor=scale, mode=mode, **corners),
                               lambda x: F.interpolate(x, scale_factor=scale, mode=theirs, **corners), [x])
 
     def test_one_place(self):
@@ -218,7 +218,7 @@ class Interpolation(unittest.TestCase):
             x = draw(1, 2, *[1] * rank)
             for mode, theirs, corners in self.modes(rank):
                 with self.subTest(rank=rank, mode=mode, **corners):
-                    check(lambda x: plait.interpolate(x, sizes=4, mode=mode, **corners),
+                    check(lambda x: plait.interpolate(x, size=4, mode=mode, **corners),
                           lambda x: F.interpolate(x, 4, mode=theirs, **corners), [x])
 
     def test_antialias(self):
@@ -226,10 +226,10 @@ class Interpolation(unittest.TestCase):
         for mode, corners, sizes in itertools.product(("linear", "cubic"), (False, True),
                                                       ((4, 3), (1, 1), (9, 7), (12, 5), (2, 11))):
             with self.subTest(mode=mode, corners=corners, sizes=sizes):
-                check(lambda x: plait.interpolate(x, sizes=sizes, mode=mode, align_corners=corners, antialias=True),
+                check(lambda x: plait.interpolate(x, size=sizes, mode=mode, align_corners=corners, antialias=True),
                       lambda x: F.interpolate(x, sizes, mode=self.THEIRS[mode, 2], align_corners=corners, antialias=True), [x])
             for scale in (0.45, 1.7):
-                check(lambda x: plait.interpolate(x, scales=scale, mode=mode, align_corners=corners, antialias=True),
+                check(lambda x: plait.interpolate(x, scale_factor=scale, mode=mode, align_corners=corners, antialias=True),
                       lambda x: F.interpolate(x, scale_factor=scale, mode=self.THEIRS[mode, 2], align_corners=corners,
                                               antialias=True), [x])
 
@@ -271,7 +271,7 @@ class GridSample(unittest.TestCase):
 
 class Attention(unittest.TestCase):
     def attend(self, given, mask=None, accuracy=1e-9, **options):
-        check(lambda *x: plait.scaled_dot_product_attention(*x, mask=mask, **options),
+        check(lambda *x: plait.scaled_dot_product_attention(*x, attn_mask=mask, **options),
               lambda *x: F.scaled_dot_product_attention(*x, attn_mask=None if mask is None else t(mask),
                                                         **options), given, accuracy)
 
@@ -282,7 +282,7 @@ class Attention(unittest.TestCase):
         added, by_dtype = np.where(truth, draw(4, 6), -INF), {}
         for mask in (truth, added):
             def ours(*x, mask=mask):
-                return plait.scaled_dot_product_attention(*x, mask=mask)
+                return plait.scaled_dot_product_attention(*x, attn_mask=mask)
 
             found = ours(*map(plait.asarray, given)).numpy()
             seen = truth.any(-1)
@@ -298,7 +298,7 @@ class Attention(unittest.TestCase):
                 y, *map(plait.asarray, given[1:])) ** 2))(x) ** 2))(plait.asarray(given[0])).numpy()).all())
         for dtype in ("f16", "bf16", "f32"):
             narrow = [plait.astype(plait.asarray(x), dtype) for x in given]
-            found = plait.scaled_dot_product_attention(*narrow, mask=truth)
+            found = plait.scaled_dot_product_attention(*narrow, attn_mask=truth)
             self.assertEqual(str(found.dtype), dtype)
             np.testing.assert_allclose(plait.astype(found, "f64").numpy(), by_dtype["b"], atol=3e-2)
 

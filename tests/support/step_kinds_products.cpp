@@ -192,7 +192,7 @@ const LayerKind kLayer[] = {
     {"avg_pool", 2, [](const Tensor& x) { return avg_pool1d(x, 2, {.stride = 1, .padding = 1}); }},
     {"interpolate", 3,
      [](const Tensor& x) {
-       return interpolate(x, {.scales = {2.}, .mode = Interpolation::linear});
+       return interpolate(x, {.scale_factor = {2.}, .mode = Interpolation::linear});
      }},
     {"group_norm", 2, [](const Tensor& x) { return group_norm(x, 1, {}, {}, 0.1); }},
 };

@@ -269,9 +269,18 @@ RandomProgram::RandomProgram(const ProgramDescription& description, std::span<co
 }
 
 Tensors RandomProgram::arguments(int64_t more) const {
-  SymbolMap<int64_t> sizes;
-  sizes.set(Dim::symbol("n"), std::max<int64_t>(sizes_[0] + more, 0));
-  sizes.set(Dim::symbol("m"), std::max<int64_t>(sizes_[1] + 2 * more, 0));
+  return arguments_of(std::max<int64_t>(sizes_[0] + more, 0),
+                      std::max<int64_t>(sizes_[1] + 2 * more, 0));
+}
+
+std::array<RandomProgram::SmallSizes, 2> RandomProgram::small_sizes() const {
+  return {{{0, seed_ % 3}, {1, seed_ / 3 % 3}}};
+}
+
+Tensors RandomProgram::arguments(SmallSizes sizes) const { return arguments_of(sizes.n, sizes.m); }
+
+Tensors RandomProgram::arguments_of(int64_t n, int64_t m) const {
+  const SymbolMap<int64_t> sizes{{Dim::symbol("n"), n}, {Dim::symbol("m"), m}};
   std::mt19937_64 random(seed_);
   Tensors all;
   for (const ir::Type& type : parameters_) {
@@ -281,10 +290,19 @@ Tensors RandomProgram::arguments(int64_t more) const {
   return all;
 }
 
-ir::Program RandomProgram::traced(FunctionRef<Tensors(std::span<const Tensor>)> f) const {
+ir::Program RandomProgram::traced(Function f) const { return traced(parameters_, f); }
+
+ir::Program RandomProgram::traced(Function f, SmallSizes sizes) const {
+  const SymbolMap<Dim> numbers{{Dim::symbol("n"), sizes.n}, {Dim::symbol("m"), sizes.m}};
+  std::vector<ir::Type> types;
+  for (const ir::Type& type : parameters_) types.push_back(type.substitute(numbers));
+  return traced(types, f);
+}
+
+ir::Program RandomProgram::traced(const std::vector<ir::Type>& types, Function f) const {
   Trace trace("main");
   Tensors parameters;
-  for (const ir::Type& type : parameters_) parameters.push_back(trace.parameter(type));
+  for (const ir::Type& type : types) parameters.push_back(trace.parameter(type));
   const RecordedFunction recorded = trace.finish(f(parameters));
   if (!recorded.captures.empty()) throw ValueError("a random program uses concrete tensors");
   return trace.program(recorded);

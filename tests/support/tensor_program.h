@@ -6,6 +6,7 @@
 // control flow asks its Chooser for blocks.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -109,14 +110,25 @@ class RandomProgram {
 
   const std::vector<ir::Type>& parameters() const { return parameters_; }
   const Block& block() const { return block_; }
+  // Sizes that are 0 or 1: n is either, m one of 0 to 2.
+  struct SmallSizes {
+    int64_t n, m;
+  };
+  std::array<SmallSizes, 2> small_sizes() const;
   // Numbers for it, where its symbols stand for what the description says, or for more.
   Tensors arguments(int64_t more = 0) const;
+  Tensors arguments(SmallSizes sizes) const;
 
   Tensors operator()(std::span<const Tensor> arguments) const { return block_(arguments); }
-  // What a function of its arguments records where sizes are symbols.
-  ir::Program traced(FunctionRef<Tensors(std::span<const Tensor> arguments)> f) const;
+  // What a function of its arguments records where sizes are symbols, or these.
+  using Function = FunctionRef<Tensors(std::span<const Tensor> arguments)>;
+  ir::Program traced(Function f) const;
+  ir::Program traced(Function f, SmallSizes sizes) const;
 
  private:
+  ir::Program traced(const std::vector<ir::Type>& parameters, Function f) const;
+  Tensors arguments_of(int64_t n, int64_t m) const;
+
   std::vector<ir::Type> parameters_;
   std::vector<int64_t> sizes_;
   uint32_t seed_;

@@ -8,6 +8,7 @@
 
 #include "plait/compile/kernel_compiler.h"
 #include "plait/compile/pass.h"
+#include "plait/core/version.h"
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
 
@@ -449,6 +450,12 @@ TEST_F(PlaitIr, WrongUseExitsWithTwo) {
     EXPECT_EQ(wrong.status, 2) << arguments;
     EXPECT_NE(wrong.errors, "") << arguments;
   }
+}
+
+TEST_F(PlaitIr, SaysWhichVersionItIs) {
+  const Outcome outcome = run("--version");
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_EQ(outcome.output, fmt::format("plait-ir {}\n", version()));
 }
 
 TEST_F(PlaitIr, HelpHasAnExampleForEachCommand) {

@@ -1,8 +1,10 @@
 // plait-ir: reads programs, and prints, checks, rewrites, draws, evaluates and compiles them.
 #include <cstdio>
 #include <exception>
+#include <string>
 
 #include "plait/core/error.h"
+#include "plait/core/version.h"
 #include "plait/ops/declare.h"
 
 #include "commands.h"
@@ -16,6 +18,7 @@ int parse_and_run(int count, char** arguments) {
       "Reads programs of the IR, and prints, checks, rewrites, draws, evaluates and compiles them.",
       "plait-ir");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "plait-ir " + std::string(plait::version()));
   app.footer(
       "`plait-ir COMMAND --help` tells more of each command.\nExample: plait-ir verify "
       "model.plait");

@@ -54,7 +54,8 @@ def pad_oracle(x, axis, before, after, step=1):
 moving("pad", pad_oracle, [
     (((3,),), {"axis": 0, "before": 1, "after": 2}), (((3, 4),), {"axis": 1, "before": 0, "after": 1, "step": 3}),
     (((3, 4),), {"axis": 0, "before": 2, "after": 0}), (((0, 2),), {"axis": 0, "before": 1, "after": 1}),
-    (((2, 0),), {"axis": 0, "before": 1, "after": 0}), (((1, 3, 2),), {"axis": 1, "before": 1, "after": 1, "step": 2})],
+    (((2, 0),), {"axis": 0, "before": 1, "after": 0}), (((1, 3, 2),), {"axis": 1, "before": 1, "after": 1, "step": 2}),
+    (((3, 5),), {"axis": 0, "before": 0, "after": 1})],
     dtypes=ALL_BUT_KEYS)
 moving("concat", lambda *parts, axis: np.concatenate(parts, axis), [
     (((3,),), {"axis": 0}), (((3,), (0,), (2,)), {"axis": 0}), (((2, 3), (2, 1)), {"axis": 1}),

@@ -2,6 +2,7 @@
 
 import dataclasses
 import importlib
+import os
 import pathlib
 
 import numpy as np
@@ -11,6 +12,8 @@ CASES = {}  # by primitive
 UNKNOWN = []  # primitives that have cases, but are not in the table
 ELEMENTWISE_SHAPES = ((), (0,), (1,), (7,), (3, 5), (2, 0, 3), (4, 1, 3), (2, 3, 2, 2))
 LARGE = (1_000_003,)
+MOST_ELEMENTS = 5_000
+ALL_SIZES = os.environ.get("PLAIT_SIZES") == "all"  # small samples with every dtype
 
 
 @dataclasses.dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Case:
     zero_signs: bool = True  # whether 0 and -0 are told apart
     specials: tuple = ()  # samples of special values in f64, of a primitive that is not elementwise
     large: bool = True
+    small: bool = True  # tried with other sizes than the samples say
     direction: callable = None  # (random, operand, array): which way an operand may move; else any
     # Of the results, and the library to compute with: what of them is unique, where derivatives are compared.
     invariants: callable = None
@@ -96,6 +100,44 @@ def numbers(low=-3.0, high=3.0):
         return np.asarray(values).astype(to)
 
     return draw
+
+
+def small_samples(case, like=None):
+    """(sample, dtype): its samples with 0 or 1 in place of their sizes. The dtype is `like` where there is that one, else
+    they take turns. Some are refused."""
+    for number, sample in enumerate(_small_samples(case)):
+        turn = like if like in case.dtypes else case.dtypes[number % len(case.dtypes)]
+        for dtype in case.dtypes if ALL_SIZES else (turn,):
+            yield sample, dtype
+
+
+def _small_samples(case):
+    seen = {str(sample) for sample in case.samples}
+    for sample in case.samples if case.small else ():
+        shapes = [each.shape if isinstance(each, np.ndarray) else each for each in sample.operands]
+        if sum(map(np.prod, shapes)) > MOST_ELEMENTS:
+            continue
+        for instead in _small_sizes({size for shape in shapes for size in shape if size > 1}):
+            small = Sample(tuple(_with_sizes(each, instead) for each in sample.operands), sample.attributes)
+            if str(small) not in seen:
+                seen.add(str(small))
+                yield small
+
+
+def _small_sizes(sizes):
+    """What they become: one of them 0 or 1, all of them, one 0 and the others 1."""
+    for small in 0, 1:
+        yield dict.fromkeys(sizes, small)
+    for size in sorted(sizes):
+        yield {size: 0}
+        yield {size: 1}
+        yield {**dict.fromkeys(sizes, 1), size: 0}
+
+
+def _with_sizes(operand, instead):
+    if isinstance(operand, np.ndarray):
+        return operand[(..., *(slice(instead.get(size, size)) for size in operand.shape))]
+    return tuple(instead.get(size, size) for size in operand)
 
 
 def case(name, oracle, *, family, samples=None, tolerance="exact", low=-3.0, high=3.0, draw=None, **options):

@@ -1,11 +1,12 @@
-"""Compiled between neighbours that a kernel takes along: every dtype, every layout, sizes that differ from call to call.
-The suite runs it in guarded memory, too (PLAIT_ARENA=guarded), where whoever reads or writes beside an array is found."""
+"""Compiled between neighbours that a kernel takes along: every dtype, every layout, sizes that differ from call to call,
+and sizes of 0 and 1. The suite runs it in guarded memory, too (PLAIT_ARENA=guarded), where whoever reads or writes beside
+an array is found."""
 
 import numpy as np
 import plait
 
-from suite import values
-from suite.jitted import MOST_ELEMENTS, are_alike
+from suite.cases import MOST_ELEMENTS, small_samples
+from suite.jitted import are_alike
 from suite.layouts import LAYOUTS, laid_out
 
 LAYOUTS_TRIED = [None, *(layout for layout in LAYOUTS if layout != "repeated")]
@@ -21,11 +22,22 @@ def _results(case, given, attributes):
     return [_kept(x) for x in (results if isinstance(results, (list, tuple)) else [results])]
 
 
+def _jitted(case):
+    return plait.jit(lambda given, attributes: _results(case, given, attributes))
+
+
+def _difference(given, attributes, run, eager):
+    compiled = [x.numpy() for x in run(given, attributes)]
+    if [x.shape for x in compiled] != [x.shape for x in eager]:
+        return f"{[x.shape for x in compiled]}, eager {[x.shape for x in eager]}"
+    return None if all(map(are_alike, compiled, eager)) else "other numbers than eager ones"
+
+
 def check_compiled(case, quick=False):
     if not case.repeatable:
         return
     random = np.random.default_rng(21)
-    jitted = plait.jit(lambda given, attributes: _results(case, given, attributes))
+    jitted = _jitted(case)
     for dtype in case.dtypes:
         tried = 0
         for sample in case.samples:
@@ -36,8 +48,31 @@ def check_compiled(case, quick=False):
             tried += 1
             given = [plait.borrow(x) for x in layout and laid_out(operands, layout) or operands]
             eager = [x.numpy() for x in _results(case, given, sample.attributes)]
-            compiled = [x.numpy() for x in jitted(given, sample.attributes)]
-            if [x.shape for x in compiled] != [x.shape for x in eager]:
-                yield f"{dtype} ({sample}) {layout or 'dense'}: {[x.shape for x in compiled]}, at once {[x.shape for x in eager]}"
-            elif not all(map(are_alike, compiled, eager)):
-                yield f"{dtype} ({sample}) {layout or 'dense'}: other numbers than at once"
+            if wrong := _difference(given, sample.attributes, jitted, eager):
+                yield f"{dtype} ({sample}) {layout or 'dense'}: {wrong}"
+    yield from _check_small(case, jitted, random)
+
+
+def _check_small(case, jitted, random):
+    """What was compiled for any sizes, and what is for these. What is refused in eager is refused compiled."""
+    for sample, dtype in small_samples(case, like=plait.f32):  # which has neighbours
+        given = [plait.borrow(x) for x in case.operands_of(sample, dtype, random)]
+        for run, sizes in ((jitted, "any"), (_jitted(case), "these")):
+            if wrong := _small_difference(case, given, sample.attributes, run):
+                yield f"{dtype} ({sample}) for {sizes} sizes: {wrong}"
+
+
+def _small_difference(case, given, attributes, run):
+    try:
+        eager = [x.numpy() for x in _results(case, given, attributes)]
+    except plait.Error:
+        try:
+            run(given, attributes)
+        except plait.Error:
+            return None
+        return "runs, and is refused in eager"
+    try:
+        run(given, attributes)  # which may only record
+        return _difference(given, attributes, run, eager)
+    except plait.Error as error:
+        return f"is refused: {error}"

@@ -4,8 +4,7 @@ import numpy as np
 import plait
 
 from suite import derivatives, values
-
-MOST_ELEMENTS = 5_000
+from suite.cases import MOST_ELEMENTS
 
 
 def check_jit(case, quick=False):

@@ -4,8 +4,8 @@ import numpy as np
 import plait
 
 from suite import values
+from suite.cases import MOST_ELEMENTS
 
-MOST_ELEMENTS = 5_000
 # Their attributes say sizes as numbers, which no symbol is known to be.
 SAYS_SIZES = ("broadcast", "irfft")
 

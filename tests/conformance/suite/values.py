@@ -7,7 +7,7 @@ import plait
 from plait.interop import numpy_dtype
 
 from suite import compare, differences, tolerances
-from suite.cases import LARGE, Sample
+from suite.cases import LARGE, Sample, small_samples
 from suite.layouts import LAYOUTS, laid_out
 
 WIDER = {"f32": np.float64, "f16": np.float64, "bf16": np.float64, "f8e4m3": np.float64, "f8e5m2": np.float64,
@@ -96,6 +96,24 @@ def check_values(case, quick=False):
                 for wrong in disagreements(case, laid, sample.attributes):
                     yield f"{dtype} ({sample}) {layout}: {wrong}"
     yield from check_large(case, random, quick)
+    if not quick:
+        yield from check_small(case, random)
+
+
+def check_small(case, random):
+    """Sizes of 0 and 1 that are refused neither here nor by the oracle."""
+    for sample, dtype in small_samples(case):
+        operands = case.operands_of(sample, dtype, random)
+        try:
+            run(case, operands, sample.attributes)
+        except plait.Error:
+            continue
+        try:
+            found = disagreements(case, operands, sample.attributes)
+        except Exception:  # whatever the oracle says of it
+            continue
+        for wrong in found:
+            yield f"{dtype} ({sample}): {wrong}"
 
 
 def check_large(case, random, quick):

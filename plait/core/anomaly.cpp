@@ -1,0 +1,46 @@
+#include "plait/core/anomaly.h"
+
+#include <mutex>
+#include <utility>
+
+#include "plait/core/immortal.h"
+#include "plait/core/settings.h"
+
+namespace plait {
+namespace {
+
+constexpr int kAsSet = -1;  // as the setting says
+constexpr uint32_t kSetting = 1, kScope = 2;
+thread_local int anomaly_of_thread = kAsSet;
+
+}  // namespace
+
+DetectAnomaly::DetectAnomaly(Anomaly anomaly)
+    : outer_(std::exchange(anomaly_of_thread, static_cast<int>(anomaly))) {
+  anomaly_detail::reasons.fetch_add(kScope, std::memory_order_relaxed);
+}
+
+DetectAnomaly::~DetectAnomaly() {
+  anomaly_detail::reasons.fetch_sub(kScope, std::memory_order_relaxed);
+  anomaly_of_thread = outer_;
+}
+
+Anomaly anomaly_detail::of_thread() {
+  if (anomaly_of_thread != kAsSet) return static_cast<Anomaly>(anomaly_of_thread);
+  if ((reasons.load(std::memory_order_relaxed) & kSetting) == 0) return Anomaly::none;
+  refresh_anomaly_detection();
+  return setting::kDetectAnomaly.get() ? Anomaly::nan_or_inf : Anomaly::none;
+}
+
+void refresh_anomaly_detection() {
+  static Immortal<std::mutex> mutex;
+  // Whoever comes last has read the setting last.
+  const std::lock_guard lock(*mutex);
+  if (setting::kDetectAnomaly.get()) {
+    anomaly_detail::reasons.fetch_or(kSetting, std::memory_order_relaxed);
+  } else {
+    anomaly_detail::reasons.fetch_and(~kSetting, std::memory_order_relaxed);
+  }
+}
+
+}  // namespace plait

@@ -1,0 +1,10 @@
+// Which Plait this is.
+#pragma once
+
+#include <string_view>
+
+namespace plait {
+
+std::string_view version();  // "0.1.0"
+
+}  // namespace plait

@@ -1,0 +1,57 @@
+"""NaN and infinities: where they are, and where they come from."""
+
+import functools
+
+from . import _core, errors
+from .interop import asarray
+from .scopes import Scope
+
+
+def check_finite(x, name=""):
+    """CheckError where x, or a tensor in it (a model, gradients), holds a NaN or an infinity: the error says what has them
+    (the name, and the path in the tree), how many, where the first one lies, and your line. Gives x back.
+
+    Like check it is an instruction where it is recorded (jit, trace, vmap, control flow), which is never removed.
+
+    >>> loss = plait.check_finite(plait.tensor(0.5), "loss")
+    >>> plait.check_finite({"scale": plait.ones(2), "bias": plait.log(plait.tensor([1.0, 0.0]))}, "gradients")
+    Traceback (most recent call last):
+        ...
+    plait.errors.CheckError: CheckError: check_finite of f32[2]: gradients.bias has 1 inf among 2 elements, the first at [1], at ...
+      hint: ...
+    """
+    if not isinstance(name, str):
+        raise errors.TypeError(f"check_finite: name: expected a text, not {type(name).__name__}")
+    leaves, structure = _core._flatten(x, numbers=True)
+    for path, leaf in zip(structure.paths, leaves):
+        if not isinstance(leaf, int):
+            _core._check_finite(asarray(leaf), ".".join(part for part in (name, path) if part))
+    return x
+
+
+def _open(nan, inf):
+    if _core._is_tracing():
+        raise errors.TypeError("detect_anomaly: says how a call computes, and is no part of what is recorded\n"
+                               "  hint: put it around the call of the jitted or traced function")
+    return _core._detect_anomaly(nan, inf)
+
+
+class detect_anomaly(Scope):
+    """`with detect_anomaly():`, or as a decorator: the first NaN or infinity that appears is a CheckError, which names the
+    operation, what it was given, and your line; in a backward pass the line of the operation that the gradient is of.
+
+    An infinity that you write yourself (a mask of -inf) is none; `inf=False` looks for NaN only, and detect_anomaly(False)
+    turns it off for a while. It holds for what this thread computes: eagerly, and in what jit recorded, which runs instruction
+    by instruction meanwhile, and so more slowly. PLAIT_DETECT_ANOMALY=on, in the environment, does so for the whole process.
+    It is PyTorch's detect_anomaly, and JAX's jax_debug_nans.
+
+    >>> with plait.detect_anomaly():
+    ...     plait.grad(lambda x: plait.sum(plait.sqrt(x)))(plait.tensor([4.0, 0.0]))
+    Traceback (most recent call last):
+        ...
+    plait.errors.CheckError: CheckError: divide...: gave 1 inf among 2 elements, the first at [1], ... in the backward pass of sqrt ...
+      hint: ...
+    """
+
+    def __init__(self, enabled=True, *, inf=True):
+        super().__init__(functools.partial(_open, bool(enabled), bool(inf)))

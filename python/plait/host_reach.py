@@ -1,0 +1,318 @@
+"""The state outside of its arguments that a function's host code can read: found by going through the code of the function
+and of all that it can call (docs/jit.md)."""
+
+import dataclasses
+import dis
+import functools
+import os
+import sys
+import types
+
+from . import _core
+from .host_code import is_library, is_library_class, names_in, steady_or_reason
+from .later import Later
+
+np = Later("numpy")
+
+ABSENT = object()
+
+
+def attributes_of(thing):
+    """The dict of its attributes, where it has one."""
+    try:
+        attributes = object.__getattribute__(thing, "__dict__")
+    except AttributeError:
+        return None
+    return attributes if isinstance(attributes, dict) else None
+
+
+_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+_BAGS = (types.SimpleNamespace,)
+_MOST_PLACES = 20_000
+
+
+def unwrapped(value):
+    """The function itself, behind what keeps the package's lines out of tracebacks."""
+    return value.__wrapped__ if isinstance(value, _core._Boundary) else value
+
+
+def is_array(value):
+    """One of NumPy's, or alike."""
+    return hasattr(type(value), "__array_interface__")
+
+
+@dataclasses.dataclass
+class Found:
+    """A tree of tensors and constants, at a place outside of the arguments."""
+
+    place: int  # among the places
+    value: object
+
+
+class Reach:
+    """What the host code of a function, and of all that it finds and can call, can read outside of its arguments.
+
+    Functions, methods, classes, modules and objects of the user's are entered: what they hold by the names that occur in
+    the code that was found is looked at in turn. All else is a tree of tensors and constants."""
+
+    def __init__(self, roots, arguments=()):
+        """`roots`: (path, holder, key) of what is called; `arguments`: trees by path, in which constants may be entered."""
+        self.places = []  # (holder, key, whether it is entered) in order
+        self.values = {}  # Found, by path
+        self.functions = []  # whose code may be exchanged
+        self.kinds = []  # code and classes, in order: others make another record
+        self.lines = []  # (reason, file, line) of calls whose result differs from call to call
+        self.opaque = None  # why nobody can tell what the host code reads, where that is so
+        self.holders = []  # (what, its path): attributes are looked up there by the names below
+        self._names, self._takes_any = {}, False
+        self.placed = {}  # numbers of places, by (identity of the holder, key)
+        self._stores = {}
+        self._classes, self._constructed = [], []  # that were entered; of which objects may be made
+        self._entered, self._alive, self._looked_up = {}, [], set()
+        for path, holder, key in roots:
+            self._add(holder, key, path)
+        for path in arguments:
+            self._enter_parts(arguments[path], path, set())
+        self._settle()
+
+    # ---- Places.
+
+    def _add(self, holder, key, path):
+        if (id(holder), key) in self.placed:
+            return
+        if len(self.places) > _MOST_PLACES:
+            self.opaque = self.opaque or f"it can reach more than {_MOST_PLACES} values"
+            return
+        self.placed[id(holder), key] = len(self.places)
+        self._alive.append(holder)
+        value = _core._value_at(holder, key, ABSENT)
+        entered = value is not ABSENT and self._enter(value, path)
+        self.places.append((holder, key, entered))
+        if value is not ABSENT and not entered:
+            place = len(self.places) - 1
+            self.values[self._free(path)] = Found(place, value)
+            self._enter_parts(value, path, set())
+
+    def _free(self, path):
+        """The path, or with a number behind it where it is that of something else."""
+        free, number = path, 1
+        while free in self.values:
+            number += 1
+            free = f"{path} ({number})"
+        return free
+
+    def _settle(self):
+        """Looks each name up in each holder, until nothing is new."""
+        done = None
+        while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any, len(self._constructed))):
+            done = now
+            for holder, path in list(self.holders):
+                _LOOKUPS[_holder_kind(holder)](self, holder, path)
+
+    def attribute_dicts(self):
+        """Of the objects that were entered: one that has another attribute is another one."""
+        return [own for holder, _ in self.holders if not isinstance(holder, (types.ModuleType, type))
+                and (own := attributes_of(holder)) is not None]
+
+    def _look_up(self, owner, found, holder, path):
+        """Adds those names that are new there."""
+        for name in found:
+            if (id(owner), name) not in self._looked_up:
+                self._looked_up.add((id(owner), name))
+                self._add(holder, name, f"{path}.{name}" if path else name)
+
+    def _known_names(self, attributes):
+        """Of these attributes, those that the code asks for."""
+        return [name for name in attributes if name in self._names]
+
+    def _in_object(self, value, path):
+        own = attributes_of(value)
+        if own is not None:
+            names = [name for name in own if isinstance(name, str)] if self._takes_any else self._known_names(own)
+            self._look_up(value, [*names, *self._new_names(value, own)], own, path)
+        for cls in type(value).__mro__:
+            slots = [name for name, each in vars(cls).items() if isinstance(each, types.MemberDescriptorType)]
+            if not is_library_class(cls):
+                self._look_up(value, slots if self._takes_any else self._known_names(slots), value, path)
+
+    def _new_names(self, value, own):
+        """Attributes that the code may give to an object that has none of that name, or asks whether there is one."""
+        return [name for name in self._stores if name not in own and not hasattr(type(value), name)]
+
+    def _in_class(self, cls, path):
+        for owner in cls.__mro__:
+            if is_library_class(owner):
+                continue
+            special = [name for name, each in vars(owner).items()
+                       if name.startswith("__") and isinstance(each, types.FunctionType)
+                       and (name not in _CONSTRUCTORS or cls in self._constructed)]
+            names = [*special, *self._known_names(vars(owner))]
+            self._look_up(cls, [name for name in names if name not in _OF_CLASSES], cls, path)
+
+    def _in_module(self, module, path):
+        self._look_up(module, self._known_names(vars(module)), vars(module), path)
+
+    def _in_function(self, function, path):
+        own = vars(function)
+        self._look_up(function, [*self._known_names(own), *self._new_names(function, own)], own, path)
+
+    # ---- What is entered.
+
+    def _enter(self, value, path):
+        """Whether this is no tree, but something whose parts are looked at."""
+        value = unwrapped(value)
+        if id(value) in self._entered:
+            return self._entered[id(value)]
+        enter = _enter_of(value)
+        if enter is None:
+            return False
+        self._entered[id(value)] = True
+        self._alive.append(value)
+        enter(self, value, path)
+        return True
+
+    def _enter_parts(self, value, path, seen):
+        """What a tree holds that is entered, and the classes of its nodes."""
+        if type(value) in _PLAIN or isinstance(value, _core.Tensor) or id(value) in seen:
+            return
+        seen.add(id(value))
+        children = _core._children(value)
+        if children is None:
+            if not is_array(value) and not self._enter(value, path):
+                self._note_opaque(value, path)
+            return
+        if type(value) not in (list, tuple, dict):
+            self._enter_class_of(value)
+        for name, child in children:
+            self._enter_parts(child, f"{path}.{name}", seen)
+
+    def _note_opaque(self, value, path):
+        reason = steady_or_reason(value)
+        if reason is not None and self.opaque is None:
+            self.opaque = f"{path} is {reason}"
+
+    def _take_names(self, code):
+        names = names_in(code)
+        self._names |= dict.fromkeys(names.attributes)
+        self._stores |= dict.fromkeys((*names.stores, *names.asked))
+        self._takes_any = self._takes_any or names.takes_any
+        return names
+
+    def _enter_function(self, function, path):
+        name = function.__name__
+        for place, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            self._add(cell, None, place if not path else f"{path}.{place}")
+        if is_library(function.__globals__.get("__name__", "")):
+            return  # but for what is handed to it by closure
+        names = self._take_names(function.__code__)
+        self.functions.append(function)
+        self.kinds.append(function.__code__)
+        for each in names.globals:
+            self._add(function.__globals__, each, each)
+        for module in names.imports:
+            if module in sys.modules:
+                self._enter(sys.modules[module], module)
+        for i in range(len(function.__defaults__ or ())):
+            self._add(function.__defaults__, i, f"{name}.default {i}")
+        for each in function.__kwdefaults__ or {}:
+            self._add(function.__kwdefaults__, each, f"{name}.default {each}")
+        self.holders.append((function, name))
+        self.lines += names.unsteady(function)
+
+    def _enter_method(self, method, path):
+        self._enter(method.__func__, "")
+        self._add(method, "__self__", "self" if not path else f"{path}.self")
+
+    def _enter_partial(self, partial, path):
+        self._enter(partial.func, path)
+        for i in range(len(partial.args)):
+            self._add(partial.args, i, f"{path}.args.{i}")
+        for name in partial.keywords:
+            self._add(partial.keywords, name, f"{path}.{name}")
+        self.kinds.append(tuple(partial.keywords))
+
+    def _enter_class(self, cls, path):
+        self._constructed.append(cls)
+        self._add_class(cls)
+
+    def _enter_module(self, module, path):
+        self.holders.append((module, module.__name__))
+
+    def _enter_descriptor(self, descriptor, path):
+        for name in ("fget", "fset", "fdel", "__func__", "func", "__wrapped__"):
+            inner = getattr(descriptor, name, None)
+            if inner is not None:
+                self._enter(inner, path)
+
+    def _enter_class_of(self, value):
+        """For its methods, but for those that make another object."""
+        if _enter_of(type(value)) is not None:
+            self._add_class(type(value))
+
+    def _add_class(self, cls):
+        if cls not in self._classes:
+            self._classes.append(cls)
+            self.kinds.append(cls)
+            self.holders.append((cls, cls.__name__))
+
+    def _enter_object(self, value, path):
+        self._enter_class_of(value)
+        self.holders.append((value, path))
+
+    def _enter_jitted(self, jitted, path):
+        self._enter(jitted._called, path)
+
+    def _enter_own(self, value, path):
+        """Of the package's classes that hold functions: custom rules, recursive functions."""
+        own = vars(value)
+        self._look_up(value, [name for name, each in own.items() if callable(each)], own, path)
+
+
+_CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}
+_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__"}
+
+
+def _holder_kind(holder):
+    return (types.FunctionType if isinstance(holder, types.FunctionType) else type if isinstance(holder, type) else
+            types.ModuleType if isinstance(holder, types.ModuleType) else object)
+
+
+_LOOKUPS = {types.FunctionType: Reach._in_function, type: Reach._in_class, types.ModuleType: Reach._in_module,
+            object: Reach._in_object}
+
+
+def _enter_of(value):
+    """How it is entered; None for trees."""
+    if type(value) in _PLAIN or isinstance(value, _core.Tensor):
+        return None
+    if isinstance(value, types.FunctionType):
+        return Reach._enter_function
+    if isinstance(value, types.MethodType):
+        return Reach._enter_method
+    if isinstance(value, functools.partial):
+        return Reach._enter_partial
+    if isinstance(value, type):
+        return None if is_library_class(value) else Reach._enter_class
+    if isinstance(value, types.ModuleType):
+        return None if is_library(value.__name__) else Reach._enter_module
+    if isinstance(value, (property, staticmethod, classmethod, functools.cached_property, functools._lru_cache_wrapper)):
+        return Reach._enter_descriptor
+    if _core._children(value) is not None or is_array(value):
+        return None
+    if isinstance(value, _BAGS) or type(value).__module__ == "argparse":
+        return Reach._enter_object
+    if getattr(type(value), "_is_jitted", False):
+        return Reach._enter_jitted
+    module = type(value).__module__
+    if not isinstance(module, str):  # functions of the package's core
+        return None
+    if module.split(".")[0] == "plait":
+        return Reach._enter_own if hasattr(value, "__dict__") else None
+    if is_library_class(type(value)) or isinstance(value, (Exception, os.PathLike)) or _is_enum(value):
+        return None
+    return Reach._enter_object
+
+
+def _is_enum(value):
+    enum = sys.modules.get("enum")
+    return enum is not None and isinstance(value, enum.Enum)

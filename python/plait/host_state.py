@@ -1,0 +1,228 @@
+"""What host code changed outside of its arguments while it was recorded: found by comparing with a snapshot, done again
+where the record is run, or taken back where the host code is run once more (docs/jit.md)."""
+
+import dataclasses
+import types
+
+from . import _core
+from .host_reach import ABSENT, attributes_of
+from .tree import flatten
+
+_CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice, _core.DType)
+
+
+def value_at(place):
+    return _core._value_at(place[0], place[1], ABSENT)
+
+
+def put(holder, key, value):
+    """Puts a value where it is looked up, or takes what is there away."""
+    if isinstance(holder, types.CellType):
+        if value is ABSENT:
+            del holder.cell_contents
+        else:
+            holder.cell_contents = value
+    elif isinstance(holder, dict):
+        if value is ABSENT:
+            holder.pop(key, None)
+        else:
+            holder[key] = value
+    elif isinstance(holder, list):
+        holder[key] = value
+    elif attributes_of(holder) is not None and not isinstance(holder, type):
+        put(attributes_of(holder), key, value)
+    elif value is ABSENT:
+        delattr(holder, key)
+    else:
+        setattr(holder, key, value)
+
+
+def contents_of(container):
+    """A shallow copy."""
+    if isinstance(container, (list, set, dict)):
+        return type(container)(container) if type(container) in (list, set, dict) else container.copy()
+    return dict(attributes_of(container) or {})
+
+
+def changed_keys(container, before):
+    """Keys, names or numbers whose value is another object; None where more than that has changed."""
+    if isinstance(container, set):
+        return [] if container == before else None
+    if isinstance(container, list):
+        if len(container) != len(before):
+            return None
+        return [i for i, (now, was) in enumerate(zip(container, before)) if now is not was]
+    now = container if isinstance(container, dict) else attributes_of(container) or {}
+    if [key for key in before if key in now] != [key for key in now if key in before]:
+        return None  # in another order
+    return [key for key in {**before, **now} if now.get(key, ABSENT) is not before.get(key, ABSENT)]
+
+
+def _restore(container, before):
+    if isinstance(container, list):
+        container[:] = before
+    elif isinstance(container, (set, dict)):
+        container.clear()
+        container.update(before)
+    elif attributes_of(container) is not None:
+        _restore(attributes_of(container), before)
+
+
+def _value_of(container, key):
+    if isinstance(container, list):
+        return container[key]
+    entries = container if isinstance(container, dict) else attributes_of(container) or {}
+    return entries.get(key, ABSENT)
+
+
+def containers_below(value, names=(), seen=None):
+    """(names that lead there, container) for each list, dict, set and object with attributes in a tree."""
+    seen = set() if seen is None else seen
+    if type(value) in _CONSTANTS or isinstance(value, _core.Tensor) or id(value) in seen:
+        return
+    seen.add(id(value))
+    children = _core._children(value)
+    if isinstance(value, set) or (children is not None and not isinstance(value, tuple)):
+        yield names, value
+    for name, child in children or ():
+        yield from containers_below(child, (*names, name), seen)
+
+
+def tensors_below(value, names=()):
+    """(names that lead there, tensor)."""
+    if isinstance(value, _core.Tensor):
+        yield names, value
+    elif type(value) not in _CONSTANTS:
+        for name, child in _core._children(value) or ():
+            yield from tensors_below(child, (*names, name))
+
+
+def _child_at(value, names):
+    for name in names:
+        value = value[name] if isinstance(value, (list, tuple, dict)) else getattr(value, name)
+    return value
+
+
+@dataclasses.dataclass(frozen=True)
+class Write:
+    """A value that host code gave to a place, or to what `names` lead to from an argument or from the value at a place."""
+
+    place: object  # a number of one outside, or the name of an argument
+    path: str
+    structure: object = None  # None where it was taken away
+    names: tuple = None  # None for the place itself
+    key: object = None
+    is_content: bool = False  # of the tensor there: x[i] = y
+
+    def again(self, places, call, leaves):
+        value = ABSENT if self.structure is None else self.structure.unflatten(leaves)
+        if self.names is None:
+            put(*places[self.place][:2], value)
+            return
+        is_argument = isinstance(self.place, str)
+        holder = _child_at(call.value_at(self.place) if is_argument else value_at(places[self.place]), self.names)
+        if self.is_content:
+            _core._exchange(holder, value)
+        else:
+            put(holder, self.key, value)
+
+
+class Snapshot:
+    """The state that host code can reach, as it is before it runs; `arguments`, by name, are handed over as they are."""
+
+    def __init__(self, reach, arguments):
+        self._reach = reach
+        self._values = [value_at(place) for place in reach.places]
+        self._containers, self._tensors = [], []
+        for name, value in arguments.items():
+            self._add_tree(name, value)
+        for number, ((_, _, entered), value) in enumerate(zip(reach.places, self._values)):
+            if not entered and value is not ABSENT:
+                self._add_tree(number, value)
+        self._known = {id(each) for each in self._values} | {id(each[0]) for each in self._containers + self._tensors}
+        self._keys = [(attributes, set(attributes)) for attributes in reach.attribute_dicts()]
+
+    def _add_tree(self, place, value):
+        for names, container in containers_below(value):
+            self._containers.append((container, contents_of(container), place, names))
+        self._tensors += [(tensor, tensor._share(), place, names) for names, tensor in tensors_below(value)]
+
+    def restore(self):
+        """Takes back what has changed."""
+        for container, before, *_ in self._containers:
+            if changed_keys(container, before) != []:
+                _restore(container, before)
+        for place, before in zip(self._reach.places, self._values):
+            if value_at(place) is not before:
+                put(*place[:2], before)
+        for tensor, content, *_ in self._tensors:
+            _core._exchange(tensor, content)
+
+    def changes(self, lent):
+        """The writes that do again what was changed, with the leaves that they write; or why nothing can.
+
+        `lent` has the content of each tensor for the time of the run, by the tensor's identity."""
+        writes, leaves, refused = [], [], None
+        moved = set()  # containers that are written somewhere: each but once
+        paths = {found.place: path for path, found in self._reach.values.items()}
+
+        def path_of(place, names=()):
+            first = place if isinstance(place, str) else paths.get(place, str(self._reach.places[place][1]))
+            return ".".join([first, *map(str, names)])
+
+        def add(value, path, **where):
+            nonlocal refused
+            if value is ABSENT:
+                writes.append(Write(path=path, **where))
+                return
+            reason = self._unwritable(value, moved)
+            refused = refused or (reason and f"{path} becomes {reason}")
+            found, structure = _core._flatten(value)
+            leaves.extend(found)
+            writes.append(Write(path=path, structure=structure, **where))
+
+        rebound = set()
+        for number, (place, before) in enumerate(zip(self._reach.places, self._values)):
+            now = value_at(place)
+            if now is not before and not isinstance(place[0], tuple):
+                rebound.add(number)
+                add(now, path_of(number), place=number)
+        done = set()
+        for container, before, number, names in self._containers:
+            changed = changed_keys(container, before) if id(container) not in done else []
+            done.add(id(container))
+            if changed is None or (changed and number in rebound):
+                refused = refused or f"{path_of(number, names)} is changed in place"
+                continue
+            for key in changed:
+                add(_value_of(container, key), path_of(number, (*names, key)), place=number, names=names, key=key)
+        seen = set()  # one that is in two places is written once
+        for tensor, content, number, names in self._tensors:
+            now = tensor._share()
+            if id(tensor) in seen:
+                continue
+            seen.add(id(tensor))
+            if not _core._is_same(now, lent.get(id(tensor), content)) and not _core._is_same(now, content):
+                add(now, path_of(number, names), place=number, names=names, is_content=True)
+        for attributes, before in self._keys:
+            added = [key for key in attributes if key not in before and not self._is_place(attributes, key)]
+            if added:
+                refused = refused or f"{added[0]} is a new attribute"
+        return writes, leaves, refused
+
+    def _is_place(self, attributes, key):
+        return (id(attributes), key) in self._reach.placed
+
+    def _unwritable(self, value, moved):
+        """Why this could not be made anew at each call."""
+        if isinstance(value, _core.Tensor) or type(value) in _CONSTANTS:
+            return None
+        children = _core._children(value)
+        if children is None:
+            is_known = id(value) in self._known or isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
+            return None if is_known and not getattr(value, "__closure__", None) else f"a {type(value).__name__}"
+        if not isinstance(value, tuple):
+            if id(value) in self._known or id(value) in moved:
+                return f"a {type(value).__name__} that is in two places"
+            moved.add(id(value))
+        return next(filter(None, (self._unwritable(child, moved) for _, child in children)), None)

@@ -1,0 +1,334 @@
+"""The methods of tensors. x.f(...) is plait.f(x, ...): most are made from the table of functions, those with a name of
+NumPy's or PyTorch's own among them. What has two meanings there has one here, or is an error that names both (peers.py)."""
+
+import builtins
+
+from . import _core, errors
+from ._core import Tensor
+from .devices import device as _device
+
+# ---- From functions of the same name, a family a line, and from those that are called otherwise here.
+
+_SAME = """
+    abs acos acosh angle asin asinh atan atan2 atanh ceil conj copysign cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1
+    float_power floor fmod frac frexp gcd heaviside hypot i0 isclose isfinite isin isinf isnan lcm ldexp lerp lgamma log log10
+    log1p log2 logaddexp logaddexp2 logit maximum minimum nan_to_num negative nextafter rad2deg reciprocal round rsqrt sigmoid
+    sign signbit sin sinc sinh sqrt square tan tanh trunc xlogy
+    add subtract multiply divide floor_divide remainder addcmul addcdiv allclose
+    less less_equal greater greater_equal not_equal
+    bitwise_and bitwise_or bitwise_xor bitwise_not logical_and logical_or logical_xor logical_not left_shift right_shift
+    relu relu6 celu elu selu gelu silu softplus softsign leaky_relu hardtanh hardsigmoid hardswish hardshrink softshrink prelu
+    softmax log_softmax logsigmoid logsumexp logcumsumexp
+    sum mean prod any all argmax argmin std var count_nonzero nansum nanmean quantile nanquantile norm
+    cumsum cumprod diff cov corrcoef
+    reshape flatten squeeze unflatten broadcast_to expand_dims swapaxes moveaxis tile flip roll rot90 chunk tril triu
+    argsort topk argpartition searchsorted unique nonzero argwhere bincount
+    take gather scatter scatter_add scatter_reduce index_add masked_fill masked_select take_along_axis
+    matmul dot bmm inner outer addmm baddbmm contiguous
+""".split()
+RENAMED = {
+    "absolute": "abs", "arccos": "acos", "arccosh": "acosh", "arcsin": "asin", "arcsinh": "asinh", "arctan": "atan", "arctan2": "atan2",
+    "arctanh": "atanh", "conjugate": "conj", "fix": "trunc", "sgn": "sign", "neg": "negative", "igamma": "gammainc", "igammac": "gammaincc",
+    "sub": "subtract", "mul": "multiply", "div": "divide", "true_divide": "divide", "pow": "power",
+    "eq": "equal", "ne": "not_equal", "lt": "less", "le": "less_equal", "gt": "greater", "ge": "greater_equal",
+    "bitwise_left_shift": "left_shift", "bitwise_right_shift": "right_shift",
+    "clamp": "clip", "clip": "clip", "amax": "max", "amin": "min",
+    "mm": "matmul", "mv": "matmul", "ger": "outer",
+    "ravel": "flatten", "permute": "permute_dims", "permute_dims": "permute_dims", "unsqueeze": "expand_dims", "swapdims": "swapaxes",
+    "movedim": "moveaxis", "unbind": "unstack", "unstack": "unstack", "repeat_interleave": "repeat", "narrow": "slice_axis",
+    "take_along_dim": "take_along_axis",
+    "inverse": "linalg.inv", "det": "linalg.det", "slogdet": "linalg.slogdet", "matrix_power": "linalg.matrix_power",
+    "matrix_exp": "linalg.expm", "pinverse": "linalg.pinv", "cholesky": "linalg.cholesky", "kron": "linalg.kron",
+}
+# Of these PyTorch gives values and indices, NumPy and Plait values: by place it could be either.
+_BY_KEYWORD = {
+    "max": "x.max(axis=1) gives the greatest, as NumPy does, and x.argmax(axis=1) where it is; plait.maximum(x, y) the greater of two",
+    "min": "x.min(axis=1) gives the least, as NumPy does, and x.argmin(axis=1) where it is; plait.minimum(x, y) the lesser of two",
+    "cummax": "x.cummax(axis=0) gives the greatest so far",
+    "cummin": "x.cummin(axis=0) gives the least so far",
+}
+
+
+def _function(name):
+    value = _core
+    for part in {"abs": "absolute"}.get(name, name).split("."):
+        value = getattr(value, part)
+    return value
+
+
+for _name in _SAME:
+    setattr(Tensor, _name, _core._method(_function(_name), _name))
+for _name, _here in RENAMED.items():
+    setattr(Tensor, _name, _core._method(_function(_here), _name))
+for _name, _why in _BY_KEYWORD.items():
+    setattr(Tensor, _name, _core._method(_function(_name), _name, 0, _why))
+
+# ---- The same numbers in another dtype.
+
+_DTYPES = {"float": "f32", "double": "f64", "half": "f16", "bfloat16": "bf16", "int": "i32", "long": "i64", "short": "i16", "char": "i8",
+           "byte": "u8", "bool": "boolean", "cfloat": "c64", "cdouble": "c128"}
+
+
+def _conversion(name, dtype):
+    def convert(self):
+        return _core.astype(self, dtype)
+
+    convert.__name__ = convert.__qualname__ = name
+    convert.__doc__ = f"The numbers as {dtype.name}."
+    return convert
+
+
+for _name, _here in _DTYPES.items():
+    setattr(Tensor, _name, _conversion(_name, getattr(_core, _here)))
+
+
+def astype(self, dtype, *, copy=True, device=None):
+    """The numbers as another dtype has them."""
+    _device(device)
+    return _core.astype(self, dtype)
+
+
+def type_(self, dtype=None):
+    """As astype."""
+    if dtype is None:
+        raise errors.TypeError.with_hint("type: no dtype is given", "x.dtype is that of the tensor, x.type(plait.f64) gives another")
+    return _core.astype(self, dtype)
+
+
+def type_as(self, other):
+    """The numbers in the dtype of another tensor."""
+    return _core.astype(self, other.dtype)
+
+
+def to(self, *where, dtype=None, device=None, copy=False, non_blocking=False):
+    """In another dtype, that of another tensor, or on a device, of which there is one: the CPU."""
+    for each in where:
+        if isinstance(each, Tensor):
+            dtype = each.dtype
+        elif isinstance(each, str) and each.split(":")[0] in ("cpu", "cuda", "gpu", "tpu", "mps", "meta", "xla"):
+            device = each
+        elif each is not None and not isinstance(each, builtins.bool):
+            try:
+                dtype = _core.DType(each)
+            except errors.TypeError:
+                device = each
+    _device(device)
+    return self if dtype is None or self.dtype == dtype else _core.astype(self, dtype)
+
+
+def cpu(self):
+    """The same tensor: there is one device."""
+    return self
+
+
+def is_floating_point(self):
+    """Whether its numbers are floats."""
+    return self.dtype.kind == "floating"
+
+
+def is_complex(self):
+    """Whether its numbers are complex."""
+    return self.dtype.kind == "complex"
+
+
+# ---- Sizes and memory.
+
+
+def dim(self):
+    """How many dimensions there are."""
+    return self.ndim
+
+
+def numel(self):
+    """How many elements there are."""
+    return self.size
+
+
+def element_size(self):
+    """The bytes of one element."""
+    return self.dtype.itemsize
+
+
+def clone(self):
+    """A tensor of the same numbers: what is assigned to elements of one is not seen in the other."""
+    return self._share()
+
+
+def tolist(self):
+    """The numbers, in lists of lists as deep as there are dimensions; one alone as it is."""
+    if self.is_traced:
+        raise errors.ValueError.with_hint("tolist: what is being recorded has no numbers yet", "give it back, and read it outside")
+    return self.numpy().tolist()
+
+
+def transpose(self, *axes, dim0=None, dim1=None):
+    """The dimensions in reverse order, or in that of `axes`, as NumPy does it; or two of them exchanged, as PyTorch does."""
+    if (dim0, dim1) != (None, None):
+        return _core.swapaxes(self, dim0 if axes == () else axes[0], dim1)
+    if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
+        return _core.transpose(self, axes[0])
+    if len(axes) == 2:
+        first, second = (axis % self.ndim if -self.ndim <= axis < self.ndim else axis for axis in axes)
+        if self.ndim == 2 and first < second:
+            raise errors.ValueError.with_hint(f"transpose: ({axes[0]}, {axes[1]}) of a matrix exchanges its dimensions in PyTorch, and keeps "
+                                   "them in NumPy", "x.T or x.swapaxes(0, 1) exchanges them")
+        return _core.swapaxes(self, *axes)
+    return _core.transpose(self, axes or None)
+
+
+def t(self):
+    """A matrix transposed; a vector as it is."""
+    if self.ndim > 2:
+        raise errors.ShapeError.with_hint(f"t: a tensor of {self.ndim} dimensions is no matrix", "x.mT transposes each matrix of a stack")
+    return _core.transpose(self)
+
+
+def view(self, *shape):
+    """The elements in another shape, as reshape; or, given a dtype, the bytes as elements of that."""
+    if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, _core.Dim)) and not hasattr(shape[0], "__index__"):
+        return _core.view_dtype(self, shape[0])
+    return _core.reshape(self, *shape)
+
+
+def view_as(self, other):
+    """The elements in the shape of another tensor."""
+    return _core.reshape(self, other.shape)
+
+
+def expand(self, *shape):
+    """Sizes of 1 stretched, and dimensions added in front; -1 keeps a size."""
+    sizes = list(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
+    for i in range(1, min(len(sizes), self.ndim) + 1):
+        if isinstance(sizes[-i], int) and sizes[-i] == -1:
+            sizes[-i] = self.shape[-i]
+    return _core.broadcast_to(self, sizes)
+
+
+def expand_as(self, other):
+    """Stretched to the shape of another tensor."""
+    return _core.broadcast_to(self, other.shape)
+
+
+# ---- Parts.
+
+
+def split(self, *place, parts=None, size=None, axis=0):
+    """In so many parts that are alike; or in parts of a size, or of several sizes, along the axis."""
+    if place:
+        raise errors.TypeError.with_hint(f"split: {place[0]} may be how many parts there are (NumPy), or how long each is (PyTorch)",
+                               f"x.split(size={place[0]}) gives parts of that size, x.split(parts=2) two parts")
+    return _core.split(self, parts, axis, size=size)
+
+
+def repeat(self, repeats, *more, axis=False, total=None):
+    """Each element so many times along the axis, or of all with axis=None."""
+    if more or (axis is False and not isinstance(repeats, Tensor)):
+        raise errors.TypeError.with_hint("repeat: NumPy's repeats each element, PyTorch's the whole",
+                               "x.repeat(2, axis=0) or x.repeat(2, axis=None) repeats elements, x.tile(2, 3) the whole")
+    return _core.repeat(self, repeats, None if axis is False else axis, total)
+
+
+def diagonal(self, offset=0):
+    """The diagonal of a matrix."""
+    return _of_matrix("diagonal", _core.diagonal, self, offset)
+
+
+def trace(self, offset=0):
+    """The sum of the diagonal of a matrix."""
+    return _of_matrix("linalg.trace", _core.linalg.trace, self, offset)
+
+
+def _of_matrix(name, function, x, *arguments):
+    if x.ndim > 2:
+        raise errors.ShapeError.with_hint(f"{name}: of {x.ndim} dimensions NumPy and PyTorch take the first two, Plait the last two",
+                               f"plait.{name}(x) is of each matrix in the last two")
+    return function(x, *arguments)
+
+
+def diag(self, diagonal=0):
+    """A matrix with that diagonal, or the diagonal of a matrix."""
+    return _core.diag(self, diagonal)
+
+
+def select(self, axis, index):
+    """The part with that index along the axis, without the axis."""
+    return _core.take(self, index, axis)
+
+
+def index_select(self, axis, index):
+    """The parts that the index names along the axis."""
+    return _core.take(self, index, axis)
+
+
+def where(self, condition, other):
+    """These elements where the condition holds, others elsewhere."""
+    return _core.where(condition, self, other)
+
+
+# ---- What the order of arguments differs in.
+
+
+def polygamma(self, n):
+    """The n-th derivative of digamma."""
+    return _core.polygamma(n, self)
+
+
+def clamp_min(self, min):  # noqa: A002: PyTorch's
+    """No less than that."""
+    return _core.clip(self, min)
+
+
+def clamp_max(self, max):  # noqa: A002: PyTorch's
+    """No more than that."""
+    return _core.clip(self, None, max)
+
+
+def positive(self):
+    """The same numbers."""
+    return self
+
+
+def isreal(self):
+    """Whether the imaginary part is 0."""
+    return _core.equal(_core.imag(self), 0) if self.dtype.kind == "complex" else _core.ones_like(self, dtype=_core.boolean)
+
+
+# ---- New tensors of the same dtype.
+
+
+def new_zeros(self, *shape, dtype=None):
+    """Zeros of its dtype unless told."""
+    return _core.zeros(*shape, dtype=dtype or self.dtype)
+
+
+def new_ones(self, *shape, dtype=None):
+    """Ones of its dtype unless told."""
+    return _core.ones(*shape, dtype=dtype or self.dtype)
+
+
+def new_full(self, shape, fill_value, dtype=None):
+    """All the value, of its dtype unless told."""
+    return _core.full(shape, fill_value, dtype or self.dtype)
+
+
+for _method in (astype, type_as, to, cpu, is_floating_point, is_complex, dim, numel, element_size, clone, tolist, transpose, t, view, view_as,
+                expand, expand_as, split, repeat, diagonal, trace, diag, select, index_select, where, polygamma, clamp_min, clamp_max, positive, isreal,
+                new_zeros, new_ones, new_full):
+    setattr(Tensor, _method.__name__, _method)
+Tensor.type = type_
+Tensor.copy = clone
+Tensor.ndimension = dim
+Tensor.nelement = numel
+Tensor.reshape_as = view_as
+Tensor.new_empty = new_zeros
+
+# ---- Attributes.
+
+Tensor.T = property(lambda tensor: _core.transpose(tensor), doc="With its dimensions in reverse order.")
+Tensor.mT = property(lambda tensor: _core.matrix_transpose(tensor), doc="Each matrix, of the last two dimensions, transposed.")
+Tensor.H = property(lambda tensor: _core.conj(t(tensor)), doc="A matrix, transposed and conjugate.")
+Tensor.mH = property(lambda tensor: _core.conj(_core.matrix_transpose(tensor)), doc="Each matrix, transposed and conjugate.")
+Tensor.real = property(lambda tensor: _core.real(tensor), doc="The real parts.")
+Tensor.imag = property(lambda tensor: _core.imag(tensor), doc="The imaginary parts.")
+Tensor.itemsize = property(element_size, doc="The bytes of one element.")
+Tensor.nbytes = property(lambda tensor: tensor.size * tensor.dtype.itemsize, doc="The bytes of all elements.")

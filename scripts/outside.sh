@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# outside.sh [SUITE...]: builds the Python module, fetches what tests/others/requirements.txt names into
+# build/outside, and runs others' tests (tests/others/run.py). JAX's are run where JAX_TESTS names their folder.
+set -euo pipefail
+# shellcheck source=scripts/common.sh
+source "$(dirname "$0")/common.sh"
+
+folder=build/outside requirements=tests/others/requirements.txt
+fetch() {
+  if cmp -s "$requirements" "$folder/requirements.txt"; then
+    say "   $folder is up to date"
+    return
+  fi
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  local pip=(.venv/bin/python -m pip --quiet --disable-pip-version-check)
+  "${pip[@]}" download --no-deps --no-binary autograd --dest "$folder" \
+    "$(grep '^autograd' "$requirements")"
+  tar -C "$folder" -xzf "$folder"/autograd-*.tar.gz
+  "${pip[@]}" install --no-deps --target "$folder/site" "$(grep '^absl' "$requirements")"
+  cp "$requirements" "$folder/requirements.txt"
+}
+
+step "Building the Python module in build/release" build release -DPLAIT_PYTHON=ON -- plait_python
+step "Others' tests in $folder" fetch
+PYTHONPATH=build/release/python step "Running others' tests" .venv/bin/python tests/others/run.py "$@"

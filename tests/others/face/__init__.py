@@ -1,0 +1,1 @@
+"""NumPy's face for Plait: what the adapters of the suites share."""

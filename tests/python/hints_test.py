@@ -1,0 +1,63 @@
+"""The hints of the library, which speaks C++, as they read in Python: without C++, and with names that there are."""
+
+import pathlib
+import re
+import unittest
+
+import plait as pl
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ROOMS = ("core", "tensor", "ops", "transform", "optim", "nn", "io")  # what Python calls
+OF_CPP = re.compile(r"::|\bstd\b|\w->\w|= true|= false|<\d>|\bTensor\(\)|\{\.|\bin the options\b|\.at\(|\bDType\b|nullptr|allow_integers")
+# Words before brackets that are no functions of users: of hosts, of tests, of what a hint is about.
+NOT_CALLED = {"equals", "x"}
+
+
+def hints():
+    """(file, text) of each literal that is given as a hint, or as one of two."""
+    for room in ROOMS:
+        for file in sorted((ROOT / "plait" / room).glob("*.cpp")):
+            text = file.read_text(encoding="utf-8")
+            for found in re.finditer(r"\.(?:set_)?hint\(", text):
+                end, depth = found.end(), 1
+                while depth:
+                    depth += {"(": 1, ")": -1}.get(text[end], 0)
+                    end += 1
+                inside = text[found.end():end]
+                for literals in re.findall(r'(?:"(?:[^"\\]|\\.)*"\s*)+', inside):
+                    yield file.name, "".join(re.findall(r'"((?:[^"\\]|\\.)*)"', literals)).replace('\\"', '"')
+
+
+def is_there(name):
+    places = (pl, pl.linalg, pl.random, pl.Tensor, pl.Tensor.Indexed, pl.Tape, pl.tree)
+    return any(hasattr(place, name) and not name.startswith("_") for place in places)
+
+
+class Hints(unittest.TestCase):
+    def test_they_speak_python(self):
+        seen = 0
+        for file, hint in hints():
+            with self.subTest(hint, file=file):
+                said = pl._core._testing.hint_in_python(hint)
+                self.assertNotRegex(said, OF_CPP)
+                for name in re.findall(r"\b(?<!\.)([a-z_0-9]+)\(", said):
+                    self.assertTrue(name in NOT_CALLED or is_there(name), f"there is no {name}")
+                seen += 1
+        self.assertGreater(seen, 80)
+
+    def test_in_errors(self):
+        x = pl.ones((3, 3))
+        for call, hint in ((lambda: pl.linalg.solve(pl.zeros((2, 2)), pl.ones(2)), "plait.linalg.lstsq"),
+                           (lambda: pl.linalg.inv(pl.ones((2, 2), pl.f16)), "plait.f32"),
+                           (lambda: pl.grad(lambda i: pl.sum(i))(pl.ones(3, pl.i64)), "allow_int=True"),
+                           (lambda: pl.random.split_key(x), "plait.random.key"),
+                           (lambda: pl.vmap(lambda: x)(), "size=")):
+            with self.assertRaises(pl.Error) as caught:
+                call()
+            with self.subTest(hint):
+                self.assertIn(hint, caught.exception.hint + str(caught.exception))
+                self.assertNotRegex(str(caught.exception), OF_CPP)
+
+
+if __name__ == "__main__":
+    unittest.main()

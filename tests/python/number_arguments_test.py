@@ -1,0 +1,70 @@
+"""Arguments that are numbers of the host: their kinds, and tensors of one element in their place."""
+
+import unittest
+
+import numpy as np
+import plait as pl
+
+MATRIX = pl.asarray([[1.0, 2.0], [3.0, 4.0]])
+LABELS = pl.asarray([[0.0, 1.0], [0.0, 1.0]])
+
+# Functions of which an argument is a number, and no tensor that something could be differentiated by.
+BY_A_NUMBER = {
+    "arange": lambda s: pl.arange(s, 10.0, 1.0),
+    "geomspace": lambda s: pl.geomspace(1.0, s, 5),
+    "logspace": lambda s: pl.logspace(0.0, s, 5),
+    "addmm": lambda s: pl.addmm(MATRIX, MATRIX, MATRIX, alpha=s),
+    "baddbmm": lambda s: pl.baddbmm(MATRIX[None], MATRIX[None], MATRIX[None], beta=s),
+    "addcmul": lambda s: pl.addcmul(MATRIX, MATRIX, MATRIX, s),
+    "addcdiv": lambda s: pl.addcdiv(MATRIX, MATRIX, MATRIX, s),
+    "pad": lambda s: pl.pad(MATRIX, [(1, 1), (1, 1)], value=s),
+    "index_add": lambda s: pl.index_add(MATRIX, 0, pl.asarray([0]), MATRIX[:1], s),
+    "leaky_relu": lambda s: pl.leaky_relu(-MATRIX, s),
+    "elu": lambda s: pl.elu(-MATRIX, s),
+    "celu": lambda s: pl.celu(-MATRIX, s),
+    "softplus": lambda s: pl.softplus(MATRIX, s),
+    "softshrink": lambda s: pl.softshrink(MATRIX, s),
+    "hardtanh": lambda s: pl.hardtanh(MATRIX, -1.0, s),
+    "threshold": lambda s: pl.threshold(-MATRIX, 0.0, s),
+    "norm": lambda s: pl.norm(MATRIX, s),
+    "vector_norm": lambda s: pl.linalg.vector_norm(MATRIX, s),
+    "trapezoid": lambda s: pl.trapezoid(MATRIX, None, s),
+    "std": lambda s: pl.std(MATRIX, None, s),
+    "cov": lambda s: pl.cov(MATRIX, s),
+    "nan_to_num": lambda s: pl.nan_to_num(MATRIX, nan=s),
+    "huber_loss": lambda s: pl.huber_loss(MATRIX, -MATRIX, s),
+    "focal_loss": lambda s: pl.focal_loss(MATRIX, LABELS, gamma=s),
+    "margin_ranking_loss": lambda s: pl.margin_ranking_loss(MATRIX, MATRIX, MATRIX, s),
+    "scaled_dot_product_attention": lambda s: pl.scaled_dot_product_attention(MATRIX[None], MATRIX[None], MATRIX[None], scale=s),
+    "uniform": lambda s: pl.random.uniform(pl.random.key(0), (3,), 0.0, s),
+}
+
+
+class NumberArguments(unittest.TestCase):
+    def test_a_number_that_a_derivative_is_taken_by_is_refused(self):
+        x = pl.asarray(0.5)
+        for name, function in BY_A_NUMBER.items():
+            with self.subTest(name):
+                function(x)  # it is a number as others are
+                for transformed in (pl.grad(lambda s: pl.sum(function(s))), pl.jit(pl.grad(lambda s: pl.sum(function(s)))),
+                                    lambda s: pl.jvp(function, (s,), (s,))):
+                    with self.assertRaisesRegex(pl.TypeError, f"{name}: .*expected a number, not f32"):
+                        transformed(x)
+
+    def test_a_constant_is_taken(self):
+        slope = pl.grad(lambda s: pl.sum(pl.leaky_relu(-MATRIX * s, s.item())))(pl.asarray(0.5))
+        self.assertAlmostEqual(slope.item(), -5.0, places=5)
+        self.assertEqual(pl.grad(lambda s: pl.sum(pl.elu(MATRIX * s, pl.stop_gradient(s))))(pl.asarray(0.5)).item(), 10.0)
+
+    def test_linspace_between_whole_numbers(self):
+        for start, stop in ((0, 10), (-1, 3), (-1.0, 3), (0, 2.5), (False, True)):
+            with self.subTest((start, stop)):
+                for endpoint in (True, False):
+                    found = pl.linspace(start, stop, 7, dtype=pl.f64, endpoint=endpoint).numpy()
+                    np.testing.assert_allclose(found, np.linspace(start, stop, 7, endpoint=endpoint), rtol=1e-12)
+        np.testing.assert_allclose(pl.linspace(1, 1 + 2j, 3).numpy(), np.linspace(1, 1 + 2j, 3), rtol=1e-6)
+        self.assertEqual(pl.linspace(0, 8, 3, dtype=pl.i64).numpy().tolist(), [0, 4, 8])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,133 @@
+"""Whoever comes from NumPy, PyTorch or JAX: each name that they have is there, or an error says how it is said here, by names that
+there are."""
+
+import os
+import re
+import unittest
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import numpy as np  # noqa: E402
+import plait  # noqa: E402
+import torch  # noqa: E402
+from plait import peers  # noqa: E402
+
+
+def functions_of(*modules):
+    return sorted({name for module in modules for name in dir(module)
+                   if not name.startswith("_") and callable(getattr(module, name, None)) and not isinstance(getattr(module, name), type)})
+
+
+def attributes_of(*classes):
+    return sorted({name for each in classes for name in dir(each) if not name.startswith("_")})
+
+
+# What stands in these namespaces without being meant for users of tensors: machinery of theirs.
+MACHINERY = re.compile(r"test|info|show_\w+|.*_p|get_include|handle_torch_function|has_torch_function\w*|assert_int_or_pair|boolean_dispatch|"
+                       r"sym_\w+|typename|import_ir_module\w*|parse_\w+|merge_type_\w+|unify_type_list|classproperty|compiled_with_cxx11_abi")
+NAMES = {
+    plait: functions_of(np, jnp, torch, torch.nn.functional, jax, jax.lax, jax.nn),
+    plait.nn: sorted(name for name, value in vars(torch.nn).items() if isinstance(value, type) and not name.startswith("_")),
+    plait.optim: sorted(name for name, value in vars(torch.optim).items() if isinstance(value, type)),
+    plait.linalg: functions_of(np.linalg, torch.linalg),
+    plait.random: functions_of(np.random, jax.random),
+    plait.fft: functions_of(np.fft, torch.fft),
+}
+# What users type first, whatever module it is of there.
+FIRST = ["save", "load", "cuda", "randn", "rand", "randint", "cat", "manual_seed", "from_numpy", "no_grad", "Tensor", "numpy", "lax", "device", "backends",
+         "utils", "enable_grad", "inference_mode", "set_grad_enabled", "functional", "Parameter", "FloatTensor", "LongTensor", "ShapeDtypeStruct",
+         "concatenate", "mul", "sub", "div", "mm", "clamp", "unsqueeze", "view", "expand", "permute", "PRNGKey", "fori_loop", "device_put"]
+
+
+def unknown_in(hint):
+    """Names in the hint that there are not: of the package, and of tensors."""
+    missing = []
+    for path in re.findall(r"\bplait((?:\.\w+)+)", hint):
+        place = plait
+        for part in path.strip(".").split("."):
+            if not hasattr(place, part):
+                missing.append(f"plait{path}")
+                break
+            place = getattr(place, part)
+    for name in re.findall(r"\b[xy]\.(\w+)", hint):
+        if not hasattr(plait.Tensor, name):
+            missing.append(f"x.{name}")
+    return missing
+
+
+class Names(unittest.TestCase):
+    def answer(self, place, name):
+        """None where it is there; else the hint of the error."""
+        try:
+            getattr(place, name)
+        except AttributeError as error:
+            self.assertIsInstance(error, plait.Error)
+            self.assertTrue(error.hint or "did you mean" in str(error), f"{name} of {place} is not answered: {error}")
+            return error.hint
+        return None
+
+    def check(self, place, names):
+        answered = 0
+        for name in names:
+            with self.subTest(name, place=getattr(place, "__name__", "tensor")):
+                hint = self.answer(place, name)
+                if hint:
+                    self.assertEqual(unknown_in(hint), [], hint)
+                    answered += 1
+        return answered
+
+    def test_of_modules(self):
+        for place, names in NAMES.items():
+            self.check(place, [name for name in names if not MACHINERY.fullmatch(name)])
+
+    def test_of_tensors(self):
+        names = attributes_of(np.ndarray, torch.Tensor, type(jnp.zeros(2)))
+        self.assertGreater(len(names), 600)
+        self.check(plait.ones((2, 3)), names)
+
+    def test_what_is_typed_first(self):
+        for name in FIRST:
+            with self.subTest(name):
+                self.assertTrue(hasattr(plait, name) or peers.of_module("plait", name))
+                self.assertNotIn("there is none here", peers.of_module("plait", name) or "")
+        for name in ("Dropout", "ReLU", "BatchNorm2d", "CrossEntropyLoss", "Module", "functional", "ModuleList", "MultiheadAttention"):
+            with self.subTest(name):
+                self.assertNotIn("there is none here", peers.of_module("plait.nn", name) or "there is none here")
+
+    def test_tables_name_what_there_is(self):
+        for table in (*peers.TABLES.values(), peers.TENSOR):
+            for name, hint in table.items():
+                with self.subTest(name):
+                    self.assertEqual(unknown_in(hint), [])
+
+    def test_tables_are_of_what_there_is_not(self):
+        for module, table in peers.TABLES.items():
+            place = plait if module == "plait" else getattr(plait, module.removeprefix("plait."))
+            self.assertEqual([name for name in table if name in vars(place) and name not in ("Tensor", "devices")], [])
+        self.assertEqual([name for name in peers.TENSOR if hasattr(plait.Tensor, name)], [])
+
+    def test_methods_that_change_in_place(self):
+        x = plait.ones(3)
+        for name in sorted(each for each in dir(torch.Tensor) if each.endswith("_") and not each.startswith("_") and not hasattr(plait.Tensor, each)):
+            with self.subTest(name):
+                self.assertTrue(self.answer(x, name))
+        self.assertIn("x = x.add(…)", self.answer(x, "add_"))
+        self.assertIn("x = plait.zeros_like(x)", self.answer(x, "zero_"))
+
+    def test_calls_that_say_something_else(self):
+        for call, hint in ((lambda: plait.Tensor([1.0]), r"plait.tensor\(\[1.0, 2.0\]\)"), (lambda: plait.ones(3).size(), "x.shape"),
+                           (lambda: plait.ones((2, 2)).max(1), r"x.max\(axis=1\)"), (lambda: plait.ones((2, 2)).transpose(0, 1), "x.T"),
+                           (lambda: plait.ones(3).repeat(2), r"x.tile\(2, 3\)"), (lambda: plait.ones(4).split(2), r"x.split\(size=2\)"),
+                           (lambda: plait.ones(4).std(dim=0), "correction=1"), (lambda: plait.max(plait.ones(4), dim=0), "axis="),
+                           (lambda: plait.sort(plait.ones(4), dim=0), "sort_with_indices"),
+                           (lambda: plait.tensor([1.0], requires_grad=True), "plait.grad"), (lambda: plait.ones(4).std(unbiased=True), "correction=1"),
+                           (lambda: plait.ones(4).add(1, alpha=2), r"alpha \* b"), (lambda: plait.sum(plait.ones(4), out=3), "new tensors"),
+                           (lambda: plait.unique(plait.ones(4), return_counts=True), "unique_counts")):
+            with self.assertRaisesRegex(plait.Error, hint):
+                call()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,75 @@
+"""README.md: its two programs are examples/first_steps.*, and do what it says; each row of its table gives what stands there."""
+
+import contextlib
+import io
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+os.environ.setdefault("JAX_PLATFORMS", "cpu")
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+import plait as pl  # noqa: E402
+import torch  # noqa: E402
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NAMES = {"pl": pl, "jax": jax, "jnp": jnp, "torch": torch}
+
+
+def block(language):
+    return re.search(rf"^```{language}\n(.*?)^```", README, re.M | re.S)[1]
+
+
+def rows():
+    """(what is tried, what it gives, what stands under `elsewhere`) of each."""
+    table = README.partition("| what you get |")[2].partition("\n\n")[0]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")][1:] for line in table.splitlines()[2:]]
+
+
+def outcome(code):
+    """The value, or the name of the error."""
+    try:
+        with contextlib.redirect_stdout(io.StringIO()):
+            return repr(eval(code, {**NAMES, "traced": []}))  # noqa: S307
+    except Exception as error:  # noqa: BLE001
+        return type(error).__name__
+
+
+class Readme(unittest.TestCase):
+    def test_the_programs_are_those_of_the_examples(self):
+        for language, ending in (("python", "py"), ("cpp", "cpp")):
+            self.assertEqual(block(language), (ROOT / f"examples/first_steps.{ending}").read_text(encoding="utf-8"))
+
+    def printed(self, *command):
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def test_they_train(self):
+        said = re.search(r"It prints `(.*?)`", README)[1]
+        self.assertEqual(self.printed(sys.executable, ROOT / "examples/first_steps.py"), said)
+        program = pathlib.Path(pl.__file__).parents[2] / "bin/plait-first-steps"
+        if not program.exists():
+            self.skipTest("the examples are not built")
+        self.assertEqual(self.printed(program), said)
+
+    def test_it_leads_to_every_page(self):
+        pages = {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
+        self.assertEqual(pages - set(re.findall(r"\]\((docs/[^)#]+)", README)), set())
+
+    def test_each_row_gives_what_it_says(self):
+        self.assertGreater(len(rows()), 5)
+        for tried, gives, elsewhere in rows():
+            with self.subTest(tried):
+                self.assertEqual(outcome(tried.strip("`")), gives.strip("`") if gives.startswith("`") else "None")
+                theirs = re.match(r"(JAX|PyTorch) (refuses|compiles 19 times): `(.*)`$", elsewhere)
+                if theirs:
+                    found = outcome(theirs[3])
+                    self.assertTrue(found.endswith("Error") if theirs[2] == "refuses" else found == "19", found)
+
+
+if __name__ == "__main__":
+    unittest.main()
