@@ -244,7 +244,8 @@ class _Call:
             if isinstance(handed_over[name], Handed):
                 made.append(handed_over[name])
                 handed_over[name] = made[-1].tree
-        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))}
+        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))
+                if isinstance(leaf, _core.Tensor)}  # no array of NumPy
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with _Lending(lent.values()):
