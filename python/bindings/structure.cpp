@@ -239,10 +239,9 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
   if (kind == Kind::module) {
     static const nb::handle no_arguments = nb::tuple().release();
     auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
-    const bool is_modules = PyType_IsSubtype(cls, tree_classes.module) != 0;
-    nb::object made = is_modules
-                          ? checked(PyBaseObject_Type.tp_new(cls, no_arguments.ptr(), nullptr))
-                          : checked(PyObject_CallNoArgs(type.ptr()));
+    const bool is_users = PyType_IsSubtype(cls, tree_classes.module) != 0 || registered_as(cls);
+    nb::object made = is_users ? checked(PyBaseObject_Type.tp_new(cls, no_arguments.ptr(), nullptr))
+                               : checked(PyObject_CallNoArgs(type.ptr()));
     set_entries(dict_of(made).ptr());
     return made;
   }
