@@ -479,4 +479,6 @@ def stats(function):
     2 recorded, 1 hits, 0 guards failed, 0 runs of the host code
       the size arg0.0 is 3, and was 2
     """
+    if not callable(getattr(function, "stats", None)):
+        raise errors.TypeError(f"stats: expected what jit gives, not {type(function).__name__}")
     return function.stats()
