@@ -5,6 +5,7 @@ assigned into."""
 import dataclasses
 import unittest
 
+import numpy as np
 import plait as pl
 
 
@@ -89,6 +90,12 @@ class Assignment(unittest.TestCase):
                 ours, theirs = make(), make()
                 self.assertEqual(function(ours).item(), jitted(theirs).item())
                 self.assertEqual([leaf.numpy().tolist() for leaf in pl.tree.leaves(ours)], [leaf.numpy().tolist() for leaf in pl.tree.leaves(theirs)])
+
+    def test_copies_of_arrays_in_jit_are_refused(self):
+        array = np.ones(3)
+        with self.assertRaisesRegex(pl.errors.TypeError, "copy of NumPy's array.*assignment_test.py"):
+            pl.jit(clears)(array)
+        self.assertEqual(array.tolist(), [1, 1, 1])
 
     def test_into_what_the_function_made(self):
         def f(x):
