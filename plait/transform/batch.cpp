@@ -152,7 +152,10 @@ class BatchedRun final : public FunctionRun<LaneValue> {
 
   Dim size_of(const LaneValue& count, bool at_least) override {
     if (!count.is_batched) return as_size(count.tensor, at_least);
-    if (at_least) return as_size(max(count.tensor), true);
+    if (at_least) {  // 0 where there are no samples
+      const Tensor none = zeros({1}, count.tensor.dtype());
+      return as_size(max(concat(std::vector{count.tensor, none}, 0)), true);
+    }
     throw TypeError("as_size: the number differs from sample to sample, and a size must not")
         .at(Location::of_caller())
         .hint("use the padded form: a fixed size and a count of the entries that are there");

@@ -33,19 +33,41 @@ struct Seen {
   Tensor result;
 };
 
+Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
+  Tensors inner;
+  for (const Tensor& tensor : tensors) inner.push_back(from_level(tensor, level));
+  return inner;
+}
+
+// What is computed again by remat goes by the rule at all levels, which leaves no room for what is
+// captured.
+void refuse_captured(std::span<const Tensor> results) {
+  if (!plait::is_followed(results)) return;
+  throw TypeError(
+      "a function with a rule of its own captures what a derivative is taken by, inside of remat "
+      "and under several derivatives")
+      .at(Location::of_caller())
+      .hint("give it as an argument, or jit the function");
+}
+
 // What runs where levels follow the arguments. The innermost of these goes by the rule: to it the
 // arguments are constant, so that what it sees of the results comes of what is captured. Levels
 // further out see how the results were computed, and ask for derivatives of what is kept; those
 // further in see what is captured only.
 struct Followed {
   uint64_t innermost;
-  Tensors results, residuals;
+  Tensors inputs, results, residuals;
   std::vector<Seen> seen;
 
   Followed(std::span<const Tensor> arguments, const TensorFunction& function,
            const Forward& forward)
-      : innermost(open_levels_of(arguments).back()) {
+      : innermost(open_levels_of(arguments).back()), inputs(from_level_all(arguments, innermost)) {
     std::tie(results, residuals) = forward(below_all(arguments, innermost));
+    if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) {
+      inputs.assign(arguments.begin(), arguments.end());
+      refuse_captured(function(below_all(arguments, 0)));
+      return;
+    }
     const std::vector<uint64_t> levels = open_levels_of(results);
     add(below_all(results, innermost + 1));
     if (levels.empty() || levels.back() <= innermost) return;
@@ -91,12 +113,6 @@ Tensors follow_with(Custom custom, std::span<const Seen> seen) {
     return given;
   };
   return follow_custom(custom);
-}
-
-Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
-  Tensors inner;
-  for (const Tensor& tensor : tensors) inner.push_back(from_level(tensor, level));
-  return inner;
 }
 
 }  // namespace
@@ -163,7 +179,7 @@ Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& func
     const auto map = [&](std::span<const Tensor> cotangents) { return pull(cotangents, kept); };
     return below_all(transpose_map(result_types, map, tangents), level);
   };
-  return follow_with({.inputs = from_level_all(arguments, run.innermost),
+  return follow_with({.inputs = std::move(run.inputs),
                       .residuals = std::move(run.residuals),
                       .results = std::move(run.results),
                       .backward = pull,
@@ -197,7 +213,7 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
     };
     return transpose_map(argument_types, map, cotangents);
   };
-  return follow_with({.inputs = from_level_all(arguments, run.innermost),
+  return follow_with({.inputs = std::move(run.inputs),
                       .residuals = below_all(arguments, run.innermost),
                       .results = std::move(run.results),
                       .backward = pull,

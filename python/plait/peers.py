@@ -200,6 +200,7 @@ PLAIT = {
     "get_default_dtype": "plait.f32", "set_default_device": "there is one device, the CPU: plait.Device('cpu')",
     "get_default_device": "plait.Device('cpu')", "set_default_tensor_type": "say dtype= where a tensor is made: plait.zeros(2, dtype=plait.f64)",
     "set_flush_denormal": "with plait.flush_denormals():",
+    **dict.fromkeys(("set_detect_anomaly", "debug_nans", "debug_infs"), "with plait.detect_anomaly():"), "checkify": "plait.check(x > 0)",
     "use_deterministic_algorithms": "all of plait gives the same on every run: plait.random.seed(0)",
     "set_printoptions": "x.numpy(), and np.set_printoptions",
     "set_num_threads": "the environment variable PLAIT_THREADS, before plait is imported: plait.Device('cpu')",

@@ -121,20 +121,35 @@ std::vector<Named> slopes_of_slope(const OfTensor& slope) {
        }}};
 }
 
-TEST(Nested, WhatIsLinearIsDifferentiatedWhereverItIsUsed) {
+void expect_slopes(const Tensor& found, const Tensor& expected, const std::string& what) {
+  if (same(expected.shape(0), 0)) {
+    EXPECT_EQ(found.type(), expected.type()) << what;
+  } else {
+    expect_alike(found, expected, what);
+  }
+}
+
+TEST(Nested, LinearFunctionsAreDifferentiatedWhereverTheyAreUsed) {
+  int count = 0;
   for (const int64_t size : {2, 1, 0}) {
-    const Tensor x = numbers({size}, 0.3);
+    const Tensor x = numbers({size}, 0.3), ones = ones_like(x);
     for (const Named& f : functions()) {
       const auto slope = [&](Tensor z) {
-        return jvp(f.function, std::tuple(z), std::tuple(ones_like(z))).second;
+        return jvp(f.function, std::tuple(z), std::tuple(ones)).second;
       };
       const Tensor expected =
-          reshape(jvp(slope, std::tuple(x), std::tuple(ones_like(x))).second, x.shape());
+          reshape(jvp(slope, std::tuple(x), std::tuple(ones)).second, x.shape());
       for (const Named& first : slopes_of(f.function)) {
         for (const Named& second : slopes_of_slope(first.function)) {
           const std::string what = second.name + " of " + first.name + " of " + f.name;
-          expect_alike(second.function(x), expected, what);
-          if (size == 2) expect_alike(jit(frozen(second.function))(x), expected, what + ", jitted");
+          expect_slopes(second.function(x), expected, what);
+          if (size == 2 && ++count % 5 == 0) {
+            expect_slopes(run_traced(trace(second.function)(x), {x})[0], expected,
+                          "traced " + what);
+          }
+          if (size == 2 && count % 50 == 0) {
+            expect_slopes(jit(frozen(second.function))(x), expected, "jitted " + what);
+          }
         }
       }
     }

@@ -11,7 +11,7 @@ import plait
 
 from suite import rules
 from suite.cases import CASES, load
-from suite.nest_libraries import array_of, jax_function
+from suite.nest_libraries import Unrolled, array_of, jax_function
 
 MOST_ELEMENTS = 40  # of all operands
 REACH = 0.1  # how far operands move
@@ -360,6 +360,11 @@ class Nest:
     def without(self, i):
         return Nest(self.base, self.parts[:i] + self.parts[i + 1:])
 
+    def is_finite(self):
+        """Also where it gives nothing: derivatives of nothing are 0 in one way, and 0 · ∞ in another."""
+        some = Base(self.base.case, self.base.number, self.base.shape_in, (1,)) if self.base.shape_out == (0,) else self.base
+        return np.isfinite(Nest(some, self.parts).run(Unrolled())).all()
+
     def run(self, library, outermost=None):
         """What it gives, as an array. `outermost` is the library of the outermost derivative, if it has one of its own."""
         derivatives = [i for i, part in enumerate(self.parts) if part.order]
@@ -380,9 +385,11 @@ def drawn(case, random, most_order):
                 SHAPES_IN[random.integers(len(SHAPES_IN))], SHAPES_OUT[random.integers(len(SHAPES_OUT))])
     parts, order = [], 0
     for _ in range(random.integers(1, 5)):
-        # A tensor that already is of the tape is no beginning of it, as in PyTorch: so the tape once.
-        had = {part.name for part in parts} & {"backward"}
-        fitting = [name for name, (_, own) in PARTS.items() if order + own <= most_order and name not in had]
+        # A tensor that already is of the tape is no beginning of it, as in PyTorch; and remat keeps nothing of what the
+        # tape from outside follows within it.
+        has_tape = any(part.name == "backward" for part in parts)
+        unfit = {"backward", "remat", "linear_in_remat"} if has_tape else set()
+        fitting = [name for name, (_, own) in PARTS.items() if order + own <= most_order and name not in unfit]
         parts.append(Part(fitting[random.integers(len(fitting))], int(random.integers(60))))
         order += parts[-1].order
     return Nest(base, parts)
