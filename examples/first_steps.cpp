@@ -25,7 +25,7 @@ int main() {
   const Tensor points = random::uniform(random::key(0), {512, 2}, -1., 1.);
   const Tensor labels = astype(sum(square(points), 1) < 0.5, DType::i64);
   Model model;
-  Adam adam(model, {.rate = 0.01});
+  Adam adam(model, {.lr = 0.01});
   Tensor loss;
   const auto jitted = jit(step);
   for (int i = 0; i < 300; ++i) std::tie(loss, model, adam) = jitted(model, adam, points, labels);

@@ -46,6 +46,14 @@ long double hurwitz_zeta(long double s, long double x) {
   return sum;
 }
 
+// The same for a whole number s and x below 0 that is none: the terms below 0 are those of two
+// other sums, with the sign of (−1)^s.
+long double zeta_below(double s, long double x) {
+  const long double above = x - std::floor(x), below = std::ceil(x) - x;
+  const long double sign = std::fmod(s, 2) == 1 ? -1 : 1;
+  return (hurwitz_zeta(s, above) + sign * hurwitz_zeta(s, below)) - sign * hurwitz_zeta(s, 1 - x);
+}
+
 }  // namespace
 
 double entropy(double x) {
@@ -87,18 +95,11 @@ double polygamma(double n, double x) {
   if (!(n > 0) || n != std::floor(n) || std::isnan(x)) return kNan;
   const bool is_odd = std::fmod(n, 2) == 1;
   if (x == 0) return is_odd ? kInfinity : std::copysign(kInfinity, -x);
-  if (x > 0) {
-    const auto size =
-        static_cast<double>(std::exp(log_gamma_of_one_and(n)) * hurwitz_zeta(n + 1, x));
-    return is_odd ? size : -size;
-  }
-  const double whole = std::nearbyint(x);
-  if (x == whole && is_odd && !std::isinf(x)) return kInfinity;
-  if (n > 1 || std::isinf(x)) return kNan;
-  // The derivative of ψ(x) = ψ(1 − x) − π / tan(π x).
-  const double sine = std::sin(std::numbers::pi * (x - whole));
-  const double root = std::numbers::pi / sine;
-  return root * root - static_cast<double>(hurwitz_zeta(2, 1 - x));
+  if (x == -kInfinity) return kNan;
+  if (x < 0 && x == std::floor(x)) return is_odd ? kInfinity : kNan;
+  const long double sum = x > 0 ? hurwitz_zeta(n + 1, x) : zeta_below(n + 1, x);
+  const auto size = static_cast<double>(std::exp(log_gamma_of_one_and(n)) * sum);
+  return is_odd ? size : -size;
 }
 
 double zeta(double x, double q) {
@@ -107,10 +108,7 @@ double zeta(double x, double q) {
   if (q > 0) return static_cast<double>(hurwitz_zeta(x, q));
   if (q == std::floor(q)) return kInfinity;
   if (x != std::floor(x)) return kNan;
-  // The terms below 0 are those of two other sums, with the sign of (−1)^x.
-  const long double wide = q, above = wide - std::floor(wide), below = std::ceil(wide) - wide;
-  const long double size = hurwitz_zeta(x, below) - hurwitz_zeta(x, 1 - wide);
-  return static_cast<double>(hurwitz_zeta(x, above) + (std::fmod(x, 2) == 1 ? -size : size));
+  return static_cast<double>(zeta_below(x, q));
 }
 
 double erf_inverse(double y) {

@@ -20,7 +20,7 @@ double log_gamma(double x);
 double digamma(double x);
 
 // The n-th derivative of digamma, n a whole number: +∞ or −∞ at 0 and, for odd n, +∞ at the
-// negative whole numbers. NaN for n < 0, and below 0 for n > 1.
+// negative whole numbers, where there is none for even n: NaN, as for n < 0.
 double polygamma(double n, double x);
 
 // Σ_k 1 / (q + k)^x, k = 0, 1, …: +∞ for x = 1 and at q = 0, −1, −2, …; NaN for x < 1, and below

@@ -18,6 +18,16 @@ size_t end_of_name(std::string_view text, size_t position) {
   return position;
 }
 
+// Of UTF-8.
+bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
+
+size_t end_of_character(std::string_view text, size_t position) {
+  do {
+    ++position;
+  } while (position < text.size() && continues_character(text[position]));
+  return position;
+}
+
 std::string_view trim(std::string_view text) {
   while (!text.empty() && is_blank(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_blank(text.back())) text.remove_suffix(1);
@@ -223,8 +233,8 @@ std::string_view TextReader::comment() {
 std::string TextReader::line_and_column(size_t position) const {
   const std::string_view before = text_.substr(0, position);
   const size_t newline = before.rfind('\n');
-  const size_t column =
-      newline == std::string_view::npos ? before.size() + 1 : before.size() - newline;
+  const std::string_view line = before.substr(newline == std::string_view::npos ? 0 : newline + 1);
+  const auto column = line.size() - std::ranges::count_if(line, continues_character) + 1;
   return fmt::format("line {}, column {}", 1 + std::count(before.begin(), before.end(), '\n'),
                      column);
 }
@@ -241,9 +251,9 @@ void TextReader::fail_expecting(std::string_view what) {
 std::string TextReader::found() {
   constexpr size_t kMost = 40;
   if (at_end()) return "the end of the text";
-  const size_t end = end_of_name(text_, position_);
-  const std::string_view token =
-      text_.substr(position_, std::clamp<size_t>(end - position_, 1, kMost));
+  size_t end = end_of_name(text_, position_);
+  if (end == position_) end = end_of_character(text_, position_);
+  const std::string_view token = text_.substr(position_, std::min(end - position_, kMost));
   std::string out;
   print_quoted(out, token);
   out.front() = out.back() = '\'';

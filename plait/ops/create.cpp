@@ -12,6 +12,7 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/fits.h"
 
 namespace plait {
 
@@ -97,6 +98,7 @@ Tensor iota(Dim size, DType dtype) {
 
 Tensor full(const Shape& shape, const Scalar& value, DType dtype) {
   const Call call("full", shape);
+  expect_fits(value, dtype);
   return broadcast_to(scalar_tensor(value, dtype), shape);
 }
 Tensor full(const Shape& shape, const Scalar& value) {

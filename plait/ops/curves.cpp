@@ -53,9 +53,11 @@ Tensor interp(const Tensor& x, const Tensor& places, const Tensor& values) {
   const Tensor low = clip(next - 1, 0, last), high = minimum(next, last);
   const Tensor from = take(known, low), gap = take(known, high) - from;
   const Tensor share = where(gap == 0, 0, (at - from) / where(gap == 0, 1, gap));
-  const Tensor below = take(values, low);
-  const Tensor between = below + share * (take(values, high) - below);
-  return where(isnan(at), std::numeric_limits<double>::quiet_NaN(), between);
+  const Tensor below = take(values, low), above = take(values, high);
+  // Beside an infinity share · rise is NaN where the value is that of the lower end.
+  const Tensor is_low = equal(share, 0) | (isinf(below) & (isfinite(above) | equal(below, above)));
+  const Tensor rise = where(is_low & ~isfinite(above - below), 0, above - below);
+  return where(isnan(at), std::numeric_limits<double>::quiet_NaN(), below + share * rise);
 }
 
 Tensor trapezoid(const Tensor& y, double step, int64_t axis) {

@@ -10,6 +10,7 @@
 #include "plait/ops/elementwise.h"
 #include "plait/ops/shape.h"
 #include "plait/tensor/apply.h"
+#include "plait/tensor/fits.h"
 
 namespace plait {
 namespace {
@@ -355,6 +356,16 @@ Tensor apply_to(const ir::Primitive& primitive, const Operand& a, const Operand&
   return apply_to(primitive, a, b, common_dtype(a, b));
 }
 
+// As the numbers are: a tensor of u8 may be compared with 300, which is none.
+[[gnu::always_inline]] inline Tensor compared(const ir::Primitive& primitive, const Operand& a,
+                                              const Operand& b) {
+  const Call call(primitive.name, a, b);
+  const DType dtype = common_dtype(a, b);
+  const auto has = [&](const Operand& x) { return x.is_tensor() || fits(x.scalar(), dtype); };
+  if (has(a) && has(b)) return apply_to(primitive, a, b, dtype);
+  return apply_to(primitive, a, b, dtype == DType::u64 ? DType::f64 : DType::i64);
+}
+
 [[gnu::always_inline]] inline Tensor inexactly_of_two(const ir::Primitive& primitive,
                                                       const Operand& a, const Operand& b) {
   const Call call(primitive.name, a, b);
@@ -404,24 +415,24 @@ Tensor copysign(const Operand& magnitude, const Operand& sign) {
   return inexactly_of_two(elementwise_binary_ops().copysign, magnitude, sign);
 }
 Tensor equal(const Operand& a, const Operand& b) {
-  return promoted(elementwise_binary_ops().equal, a, b);
+  return compared(elementwise_binary_ops().equal, a, b);
 }
 Tensor not_equal(const Operand& a, const Operand& b) {
-  return promoted(elementwise_binary_ops().not_equal, a, b);
+  return compared(elementwise_binary_ops().not_equal, a, b);
 }
 Tensor less(const Operand& a, const Operand& b) {
-  return promoted(elementwise_binary_ops().less, a, b);
+  return compared(elementwise_binary_ops().less, a, b);
 }
 Tensor less_equal(const Operand& a, const Operand& b) {
-  return promoted(elementwise_binary_ops().less_equal, a, b);
+  return compared(elementwise_binary_ops().less_equal, a, b);
 }
 Tensor greater(const Operand& a, const Operand& b) {
   const Call call("greater", a, b);
-  return promoted(elementwise_binary_ops().less, b, a);
+  return compared(elementwise_binary_ops().less, b, a);
 }
 Tensor greater_equal(const Operand& a, const Operand& b) {
   const Call call("greater_equal", a, b);
-  return promoted(elementwise_binary_ops().less_equal, b, a);
+  return compared(elementwise_binary_ops().less_equal, b, a);
 }
 Tensor bitwise_and(const Operand& a, const Operand& b) {
   return promoted(elementwise_binary_ops().bitwise_and, a, b);

@@ -172,8 +172,9 @@ struct ElementwiseUnaryTable {
       {"exp2",
        "2 to the power of x.",
        "numpy.exp2",
-       kFloatings,
-       {.real = [](Reals x) { return std::exp2(x[0]); }},
+       kInexacts,
+       {.real = [](Reals x) { return std::exp2(x[0]); },
+        .complex = [](Complexes x) { return std::exp(x[0] * std::numbers::ln2); }},
        Partial::of(kResult, [](const Context& c) { return std::numbers::ln2 * c.result(); })});
   const ir::Primitive& expm1 =
       unary({"expm1",

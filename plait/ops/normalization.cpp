@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/ops/along.h"
 #include "plait/ops/at.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise.h"
@@ -125,8 +126,7 @@ void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
     throw ValueError("batch_norm: inference needs a running mean and variance")
         .at(Location::of_caller());
   }
-  const Dim count = count_of(x);
-  if (options.training && count.is_number() && count.number() == 1) {
+  if (options.training && !sizes_hold({count_of(x), SizeFact::not_equal, 1})) {
     throw ValueError("batch_norm: {} has one number a channel; in training that has no variance",
                      x.type().text())
         .at(Location::of_caller());

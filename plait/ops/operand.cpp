@@ -5,12 +5,14 @@
 #include "plait/core/error.h"
 #include "plait/core/size_facts.h"
 #include "plait/ops/shape.h"
+#include "plait/tensor/fits.h"
 #include "plait/tensor/trace.h"
 
 namespace plait {
 
 Tensor Operand::as(DType dtype) const {
   if (is_tensor()) return astype(tensor(), dtype);
+  expect_fits(scalar_, dtype);
   // A symbolic size is a whole number first.
   if (scalar_.is_symbolic()) return astype(scalar_tensor(scalar_, DType::i64), dtype);
   return scalar_tensor(scalar_, dtype);

@@ -45,15 +45,17 @@ Dim count_of(const Pool& pool, const Tensor& x, const WindowAttributes& a, size_
                      a.padding[i], extent)
         .at(Location::of_caller());
   }
-  const Dim rest = size + 2 * a.padding[i] - extent;
-  Dim count = floor_div(rest + (pool.ceil_mode ? stride - 1 : 0), stride) + 1;
-  if (pool.ceil_mode) count = min(count, floor_div(size + (a.padding[i] - 1), stride) + 1);
-  if (count.is_number() && count.number() < 1) {
+  const Dim rest = size + 2 * a.padding[i] - extent + (pool.ceil_mode ? stride - 1 : 0);
+  const bool fits =
+      sizes_hold(rest >= Dim(0)) && (!pool.ceil_mode || sizes_hold(size + a.padding[i] >= Dim(1)));
+  if (!fits) {
     throw ShapeError("{}: a window of {} does not fit into {} with a padding of {}", pool.function,
                      extent, x.type().text(), a.padding[i])
         .at(Location::of_caller());
   }
-  return count;
+  const Dim count = floor_div(rest, stride) + 1;
+  if (!pool.ceil_mode) return count;
+  return min(count, floor_div(size + (a.padding[i] - 1), stride) + 1);
 }
 
 WindowAttributes windows_of(const Pool& pool, const Tensor& x) {

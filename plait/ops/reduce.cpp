@@ -204,6 +204,11 @@ Tensor reduce(const ir::Primitive& primitive, const Tensor& x, const Axes& given
 // The greatest and the least of nothing are no numbers.
 Tensor extreme(const ir::Primitive& primitive, std::string_view function, const Tensor& x,
                const Axes& axes, bool keepdims) {
+  if (is_complex(x.dtype())) {
+    throw TypeError("{}: {}: complex numbers have no order", function, x.type().text())
+        .at(Location::of_caller())
+        .hint("absolute(x) and real(x) have one");
+  }
   bool is_known = true;
   for (const int64_t axis : axes.within(x.rank())) {
     const Dim size = x.shape(axis);

@@ -9,6 +9,7 @@
 #include "plait/ops/call.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
+#include "plait/ops/reduce.h"
 #include "plait/ops/scalar_functions.h"
 #include "plait/ops/shape.h"
 #include "plait/ops/special.h"
@@ -378,8 +379,8 @@ Tensor multigammaln(const Operand& a, int64_t order) {
   const DType dtype = inexact(tensor.dtype());
   const Tensor x = astype(tensor, computed(dtype));
   const auto d = static_cast<double>(order);
-  Tensor sum = full_like(x, d * (d - 1) / 4 * std::log(std::numbers::pi));
-  for (int64_t i = 0; i < order; ++i) sum = sum + lgamma(x - static_cast<double>(i) / 2);
+  const Tensor places = expand_dims(x, -1) - iota(order, x.dtype()) / 2;
+  const Tensor sum = plait::sum(lgamma(places), -1) + d * (d - 1) / 4 * std::log(std::numbers::pi);
   constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
   return astype(where(greater(x, (d - 1) / 2), sum, kNan), dtype);
 }

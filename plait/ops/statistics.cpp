@@ -18,6 +18,7 @@
 #include "plait/ops/shape.h"
 #include "plait/ops/sort.h"
 #include "plait/ops/take.h"
+#include "plait/tensor/trace.h"
 
 namespace plait {
 namespace {
@@ -305,6 +306,16 @@ Tensor nanquantile(const Tensor& x, const Operand& q, std::optional<int64_t> axi
   return quantile_of("nanquantile", x, q, axis, keepdims, true);
 }
 
+namespace {
+// A trace that does not know the size takes it for granted that it is another.
+bool is_one(Dim size) {
+  Trace* const trace = Trace::current();
+  const bool is_known = size.is_number() || (trace != nullptr && trace->sizes().actual(size));
+  if (!is_known) return !sizes_hold({size, SizeFact::not_equal, 1});
+  return trace == nullptr ? same(size, Dim(1)) : trace->sizes().decide({size, SizeFact::equal, 1});
+}
+}  // namespace
+
 Tensor cov(const Tensor& x, double correction) {
   const Call call("cov", x);
   expect_number("correction", correction);
@@ -319,7 +330,7 @@ Tensor cov(const Tensor& x, double correction) {
   const Tensor count = Operand(rows.shape(1)).as(real_dtype(rows.dtype()));
   const Tensor together =
       matmul(distance, conj(matrix_transpose(distance))) / maximum(count - correction, 0);
-  return astype(x.rank() == 2 ? together : reshape(together, {}), inexact(x.dtype()));
+  return astype(is_one(rows.shape(0)) ? reshape(together, {}) : together, inexact(x.dtype()));
 }
 
 Tensor corrcoef(const Tensor& x) {
@@ -337,6 +348,7 @@ Tensor diff(const Tensor& x, int64_t times, int64_t axis) {
   Tensor result = x;
   for (int64_t i = 0; i < times; ++i) {
     const Dim size = result.shape(axis), count = max(size - 1, 0);
+    if (same(size, Dim(0))) break;
     const Tensor later = slice_axis(result, axis, min(size, 1), count);
     const Tensor earlier = slice_axis(result, axis, 0, count);
     result = is_boolean(x.dtype()) ? later != earlier : later - earlier;

@@ -11,6 +11,7 @@
 #include "plait/tensor/anomaly.h"
 #include "plait/tensor/autocast.h"
 #include "plait/tensor/derivation.h"
+#include "plait/tensor/fits.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/named_axes.h"
 #include "plait/tensor/row_notes.h"
@@ -292,6 +293,7 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   for (const RowOperand& operand : operands) {
     const DType wanted = &operand == operands.data() ? first.value_or(dtype) : dtype;
     if (operand.tensor == nullptr) {
+      if (!fits(*operand.number, wanted)) return {};
       rows.add(operand.number->element());
     } else if (operand.tensor->derivation() || !rows.add(operand.tensor->array(), wanted)) {
       return {};

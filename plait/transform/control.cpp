@@ -73,6 +73,11 @@ Tensors scan_now(const TensorFunction& body, std::span<const Tensor> initial,
                        results.size(), carries.size())
           .at(Location::of_caller());
     }
+    if (!given.empty() && results.size() - carries.size() != given[0].size()) {
+      throw ValueError("scan: the body gives {} tensors, and gave {} at the first step",
+                       results.size(), carries.size() + given[0].size())
+          .at(Location::of_caller());
+    }
     const auto next = std::span(results).first(carries.size());
     expect_carried("scan", ir_types_of(carries), ir_types_of(next), Location::of_caller(),
                    Carried::keeps_its_type);
@@ -189,6 +194,10 @@ Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
     throw ValueError("scan: nothing says how many steps there are")
         .at(Location::of_caller())
         .hint("say it in the options: length");
+  }
+  if (length->is_number() && length->number() < 0) {
+    throw ValueError("scan: a length of {}, expected 0 or more", length->number())
+        .at(Location::of_caller());
   }
   if (options.unroll < 1 || (options.unroll > 1 && options.checkpoints)) {
     throw ValueError("scan: {} steps are to be one{}", options.unroll,

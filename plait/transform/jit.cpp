@@ -128,6 +128,7 @@ struct Cache::State {
   };
   Found find(const Call& call, std::span<const int64_t> sizes, const std::vector<bool>& outcomes,
              const Way* left);
+  static std::string explain_difference(const Entry& earlier, const Call& call);
   const std::shared_ptr<Entry>& entry_of(const Call& call, std::span<const int64_t> sizes);
   void make_dynamic(Entry& entry, const Call& call) const;
   static Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why);
@@ -188,6 +189,17 @@ void Cache::State::make_dynamic(Entry& entry, const Call& call) const {
   }
 }
 
+// Where the key is one. Host code outside of what the key tells of may have other tensors now.
+std::string Cache::State::explain_difference(const Entry& earlier, const Call& call) {
+  const auto& kinds = earlier.kinds;
+  const auto found = std::ranges::mismatch(kinds, call.leaves.all(), is_kind);
+  const auto place = static_cast<size_t>(found.in1 - kinds.begin());
+  if (place == kinds.size() || place == call.leaves.size()) {
+    return fmt::format("there are {} tensors, and were {}", call.leaves.size(), kinds.size());
+  }
+  return fmt::format("{} is {}", earlier.paths[place], call.leaves[place].type().text());
+}
+
 const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
                                                      std::span<const int64_t> sizes) {
   const Entry* alike = nullptr;
@@ -202,11 +214,9 @@ const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
     alike = &entry;
   }
   if (alike != nullptr) {
-    const size_t differs = static_cast<size_t>(
-        std::ranges::mismatch(alike->kinds, call.leaves.all(), is_kind).in1 - alike->kinds.begin());
-    why = fmt::format("{} is {}", alike->paths[differs], call.leaves[differs].type().text());
+    why = explain_difference(*alike, call);
   } else if (!entries.empty()) {
-    why = explain_difference(entries.front()->key, call.key);
+    why = plait::explain_difference(entries.front()->key, call.key);
   }
   auto made = std::make_shared<Entry>();
   Entry& entry = *made;

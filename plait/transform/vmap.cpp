@@ -29,6 +29,10 @@ size_t place_of(const Tensor& tensor, int64_t axis, int64_t rank, std::string_vi
 Dim lanes_of(std::span<const Tensor> arguments, std::span<const LaneAxis> in,
              const std::optional<Dim>& size) {
   std::optional<Dim> lanes = size;
+  if (lanes && lanes->is_number() && lanes->number() < 0) {
+    throw ValueError("vmap: a size of {}, expected 0 or more", lanes->number())
+        .at(Location::of_caller());
+  }
   std::string first = "the size that is given";
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (!in[i]) continue;

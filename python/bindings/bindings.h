@@ -119,6 +119,7 @@ struct Lent {
                                 std::span<const int64_t> strides);
   Tensor borrow(std::function<void()> release) const;
 };
+nb::object numpy_array(nb::handle given);  // ValueError where lists are no array
 // Shares the memory where the elements lie as a tensor's may; else a copy.
 Tensor borrow_numpy(nb::handle array);
 Tensor borrow_as(nb::handle array,

@@ -14,6 +14,7 @@ namespace {
 struct BoundaryObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   PyObject* function;
+  PyObject* weak_references;
 };
 
 BoundaryObject& boundary_of(PyObject* self) { return *reinterpret_cast<BoundaryObject*>(self); }
@@ -33,6 +34,7 @@ PyObject* wrapped(nb::object function) {
   if (made == nullptr) return nullptr;
   made->vectorcall = entered;
   made->function = function.release().ptr();
+  made->weak_references = nullptr;
   PyObject_GC_Track(made);
   return reinterpret_cast<PyObject*>(made);
 }
@@ -174,6 +176,7 @@ int clear(PyObject* self) {
 void deallocate_boundary(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
+  if (boundary_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
   clear(self);
   type->tp_free(self);
   Py_DECREF(type);
@@ -187,6 +190,8 @@ void* slot(Function* function) {
 PyTypeObject* make_boundary_type() {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(BoundaryObject, vectorcall), READONLY, nullptr},
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(BoundaryObject, weak_references), READONLY,
+       nullptr},
       {}};
   static PyGetSetDef properties[] = {{"__wrapped__", wrapped_function, nullptr, nullptr, nullptr},
                                      {"__doc__", doc, nullptr, nullptr, nullptr},

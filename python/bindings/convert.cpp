@@ -76,9 +76,18 @@ bool is_sequence(nb::handle object) {
          nb::cast<int>(object.attr("ndim")) == 1;
 }
 
+nb::object numpy_array(nb::handle given) {
+  try {
+    return nb::module_::import_("numpy").attr("asarray")(given);
+  } catch (const nb::python_error& error) {
+    if (!error.matches(PyExc_ValueError)) throw;
+    throw ValueError("{}", nb::str(error.value()).c_str()).at(Location::of_caller());
+  }
+}
+
 Tensor borrow_numpy(nb::handle given) {
   // A scalar of NumPy's has no memory of its own to lend; an array of it has.
-  nb::object array = nb::module_::import_("numpy").attr("asarray")(given);
+  nb::object array = numpy_array(given);
   if (!nb::cast<bool>(array.attr("dtype").attr("isnative"))) {
     array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
   }

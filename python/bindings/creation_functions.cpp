@@ -70,8 +70,28 @@ Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const S
   if (is_integer(counted.dtype())) return astype(counted, *dtype);
   return astype(iota(counted.shape(0), DType::f64) * step + first, *dtype);
 }
-Tensor linspace_of(const Scalar& start, const Scalar& stop, int64_t num, Into dtype, bool endpoint,
-                   Device) {
+// Along a new first axis.
+Tensor between(const Tensor& start, const Tensor& stop, int64_t count, bool has_end) {
+  if (count < 0) throw ValueError("linspace: {} numbers", count).at(Location::of_caller());
+  const DType dtype = inexact(common_dtype(start, stop));
+  const DType wide = is_complex(dtype) ? DType::c128 : DType::f64;
+  const Tensor from = astype(start, wide), to = astype(stop, wide);
+  Shape beside = common_shape("linspace", from.shape(), to.shape());
+  for (size_t i = 0; i < beside.rank(); ++i) beside.set(i, 1);
+  Shape counts{count};
+  for (const Dim one : beside) counts.append(one);
+  const Tensor counted = reshape(iota(count), counts);
+  const int64_t steps = std::max<int64_t>(has_end ? count - 1 : count, 1);
+  const Tensor numbers = from + (to - from) / steps * counted;
+  return astype(where(equal(counted, has_end ? steps : -1), to, numbers), dtype);
+}
+Tensor linspace_of(O first, O last, int64_t num, Into dtype, bool endpoint, Device) {
+  if (first.is_tensor() || last.is_tensor()) {
+    const DType common = common_dtype(first, last);
+    const Tensor numbers = between(first.as(common), last.as(common), num, endpoint);
+    return dtype ? astype(numbers, *dtype) : numbers;
+  }
+  const Scalar &start = first.scalar(), &stop = last.scalar();
   const bool is_complex = start.kind() == ScalarKind::complex || stop.kind() == ScalarKind::complex;
   const DType result = dtype.value_or(is_complex ? DType::c64 : DType::f32);
   const auto part = [&](double from, double to) {
@@ -124,8 +144,10 @@ void bind_creation(nb::module_& m) {
         "start, start + step, ... before stop; from 0 to a lone number. Whole numbers give i64, "
         "others f32 unless told."}},
       arg("start"), arg("stop") = nb::none(), arg("step") = 1, dtype, device);
-  add_functions<Tensor(const Scalar&, const Scalar&, int64_t, Into, bool, Device)>(
-      m, {{"linspace", linspace_of, "`num` numbers in equal steps, both ends among them."}},
+  add_functions<Tensor(O, O, int64_t, Into, bool, Device)>(
+      m,
+      {{"linspace", linspace_of,
+        "`num` numbers in equal steps, both ends among them; tensors of ends give rows."}},
       arg("start"), arg("stop"), arg("num"), dtype, arg("endpoint") = true, device);
   add_functions<Tensor(double, double, int64_t, double, DType)>(
       m, {{"logspace", logspace, "`num` powers of the base, with exponents in equal steps."}},

@@ -2,6 +2,9 @@
 // pointer, a dtype, sizes, strides and a function to call when the memory is no longer needed.
 #include <algorithm>
 #include <cstring>
+#include <limits>
+
+#include <fmt/ranges.h>
 
 #include "plait/core/error.h"
 #include "plait/tensor/derivation.h"
@@ -173,14 +176,64 @@ struct Strided {
   bool is_empty() const { return std::ranges::find(sizes, 0) != sizes.end(); }
 };
 
+[[noreturn]] void refuse_sizes(const std::vector<int64_t>& sizes) {
+  refuse_buffer(
+      fmt::format("DLPack: an array of [{}] is larger than any memory", fmt::join(sizes, ", ")));
+}
+
+// What others say of their memory is looked at before it is believed: no number below or beyond
+// what there can be.
+std::vector<int64_t> sizes_of(const DlTensor& given, int64_t element_size) {
+  constexpr int32_t kMostDimensions = 64;
+  if (given.rank < 0 || given.rank > kMostDimensions) {
+    refuse_buffer(fmt::format("DLPack: an array of {} dimensions, expected 0 to {}", given.rank,
+                              kMostDimensions));
+  }
+  if (given.rank == 0) return {};
+  if (given.sizes == nullptr) refuse_buffer("DLPack: the sizes are not there");
+  std::vector<int64_t> sizes(given.sizes, given.sizes + given.rank);
+  int64_t bytes = element_size;  // were no size 0
+  for (const int64_t size : sizes) {
+    if (size < 0) refuse_buffer(fmt::format("DLPack: a size of {}", size));
+    if (__builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes)) refuse_sizes(sizes);
+  }
+  return sizes;
+}
+
+// Where the elements lie, whose lowest and highest addresses must be some.
+void expect_addresses(const Strided& elements, int64_t element_size) {
+  auto lowest = static_cast<__int128>(reinterpret_cast<uintptr_t>(elements.first));
+  __int128 end = lowest + element_size;
+  for (size_t i = 0; i < elements.sizes.size(); ++i) {
+    const __int128 reach = static_cast<__int128>(elements.sizes[i] - 1) * elements.strides[i];
+    (reach < 0 ? lowest : end) += reach;
+  }
+  if (lowest > 0 && end <= std::numeric_limits<int64_t>::max()) return;
+  refuse_buffer(
+      fmt::format("DLPack: an array of [{}] with strides of [{}] bytes lies outside of "
+                  "memory",
+                  fmt::join(elements.sizes, ", "), fmt::join(elements.strides, ", ")));
+}
+
 Strided strided_of(const DlTensor& given, int64_t element_size) {
-  Strided result{static_cast<const std::byte*>(given.data) + given.byte_offset,
-                 {given.sizes, given.sizes + given.rank},
-                 std::vector<int64_t>(static_cast<size_t>(given.rank))};
+  Strided result{nullptr, sizes_of(given, element_size), {}};
+  result.strides.resize(result.sizes.size());
   int64_t step = element_size;
   for (size_t i = result.sizes.size(); i-- > 0; step *= result.sizes[i]) {
-    result.strides[i] = given.strides == nullptr ? step : given.strides[i] * element_size;
+    int64_t& stride = result.strides[i];
+    stride = step;
+    if (given.strides == nullptr || result.sizes[i] <= 1) continue;
+    if (__builtin_mul_overflow(given.strides[i], element_size, &stride)) refuse_sizes(result.sizes);
   }
+  if (result.is_empty()) return result;
+  if (given.data == nullptr) refuse_buffer("DLPack: the memory is not there");
+  constexpr uint64_t kLast = std::numeric_limits<int64_t>::max();
+  const auto address = reinterpret_cast<uintptr_t>(given.data);
+  if (address > kLast || given.byte_offset > kLast - address) {
+    refuse_buffer(fmt::format("DLPack: an offset of {} bytes", given.byte_offset));
+  }
+  result.first = static_cast<const std::byte*>(given.data) + given.byte_offset;
+  expect_addresses(result, element_size);
   return result;
 }
 
@@ -217,9 +270,10 @@ Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may
   }
   const DType dtype = dtype_of(tensor.dtype);
   const Strided given = strided_of(tensor, size_of(dtype));
+  if (given.is_empty()) return Tensor(Array::empty(dtype, Sizes(std::span(given.sizes))));
   const std::optional<Lent> lent =
       Lent::at(const_cast<std::byte*>(given.first), dtype, given.sizes, given.strides);
-  if (lent && !given.is_empty()) {
+  if (lent) {
     PyCapsule_SetName(capsule, used);
     return lent->borrow([managed] {
       if (managed->deleter == nullptr || Py_IsInitialized() == 0) return;
@@ -227,7 +281,7 @@ Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may
       managed->deleter(managed);
     });
   }
-  if (!lent && !may_copy) refuse_buffer("the elements are not aligned: only a copy can be made");
+  if (!may_copy) refuse_buffer("the elements are not aligned: only a copy can be made");
   return copied_elements(given, dtype);  // and the capsule lets the memory go
 }
 

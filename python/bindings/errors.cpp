@@ -48,16 +48,22 @@ nb::object class_of(ErrorKind kind) {
   return nb::module_::import_("plait.errors").attr(std::string(name_of(kind)).c_str());
 }
 
+// Whatever bytes there are: what is wrong is told in any case.
+nb::object text_from(const std::string& bytes) {
+  const auto size = static_cast<Py_ssize_t>(bytes.size());
+  return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), size, "backslashreplace"));
+}
+
 // With the line of Python where the library knows none.
 void raise(Error error) {
   if (!error.location().known()) error.set_location(location_in_python());
   error.set_hint(hint_in_python(error.hint()));
   const nb::object type = class_of(error.kind());
-  nb::object exception = type(error.what());
-  exception.attr("message") = error.message();
-  exception.attr("hint") = error.hint();
-  exception.attr("location") = error.location().text();
-  exception.attr("context") = error.context();
+  nb::object exception = type(text_from(error.what()));
+  exception.attr("message") = text_from(error.message());
+  exception.attr("hint") = text_from(error.hint());
+  exception.attr("location") = text_from(error.location().text());
+  exception.attr("context") = text_from(error.context());
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 

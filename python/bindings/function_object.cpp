@@ -35,6 +35,7 @@ struct FunctionObject {
   PyObject_HEAD vectorcallfunc vectorcall;
   std::vector<Overload>* overloads;
   PyObject* module;
+  PyObject* weak_references;
 };
 
 FunctionObject& function_of(PyObject* self) { return *reinterpret_cast<FunctionObject*>(self); }
@@ -342,6 +343,7 @@ PyObject* reduce(PyObject* self, PyObject*) { return getter<name_of_function>(se
 
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
+  if (function_of(self).weak_references != nullptr) PyObject_ClearWeakRefs(self);
   delete function_of(self).overloads;
   Py_DECREF(function_of(self).module);
   type->tp_free(self);
@@ -356,6 +358,8 @@ PyObject* bound_method(PyObject* self, PyObject* object, PyObject*) {
 PyTypeObject* make_type(bool is_method) {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
+      {"__weaklistoffset__", T_PYSSIZET, offsetof(FunctionObject, weak_references), READONLY,
+       nullptr},
       {}};
   static PyGetSetDef properties[] = {
       {"__name__", getter<name_of_function>, nullptr, nullptr, nullptr},
@@ -399,6 +403,7 @@ FunctionObject& new_function(PyTypeObject* type, nb::handle module) {
   made->vectorcall = vectorcall;
   made->overloads = new std::vector<Overload>{};
   made->module = Py_NewRef(module.ptr());
+  made->weak_references = nullptr;
   return *made;
 }
 

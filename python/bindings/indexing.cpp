@@ -5,6 +5,7 @@
 #include "plait/ops/at.h"
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/handed.h"
 
 namespace plait::python {
 namespace {
@@ -48,8 +49,7 @@ Index number_from(nb::handle object) {
 
 // Lists are arrays of numbers; an empty one counts as one of integers.
 Index list_from(nb::handle list) {
-  const nb::module_ numpy = nb::module_::import_("numpy");
-  nb::object array = numpy.attr("asarray")(list);
+  nb::object array = numpy_array(list);
   if (nb::cast<int64_t>(array.attr("size")) == 0) array = array.attr("astype")("int64");
   return borrow_numpy(array);
 }
@@ -96,6 +96,7 @@ nb::object get_item(nb::handle self, nb::handle given) {
 // Written in place where nobody else has the numbers: views that were taken before keep theirs.
 // Python's lock is held, since no other thread may find the object while its tensor is given away.
 void set_item(nb::handle self, nb::handle given, nb::handle value) {
+  Handed::expect_other(self);
   const Indices indices = indices_from(given);
   const PythonOperand operand(value);
   Tensor& x = *nb::inst_ptr<Tensor>(self);

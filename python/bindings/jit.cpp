@@ -67,6 +67,10 @@ TreeKey tree_key_of(nb::handle parts) {
 std::vector<DynamicSize> dynamic_from(nb::handle given) {
   std::vector<DynamicSize> all;
   for (const nb::handle each : given) {
+    if (!nb::hasattr(each, "argument")) {
+      throw TypeError("jit: dynamic: expected plait.Dynamic, not {}", class_name_of(each))
+          .at(Location::of_caller());
+    }
     const auto of = [&](const char* name) { return each.attr(name); };
     DynamicSize size{.argument = nb::cast<size_t>(of("argument")),
                      .axis = integer_from(of("axis")),

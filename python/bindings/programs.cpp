@@ -12,6 +12,7 @@
 #include "plait/transform/autocast.h"
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/handed.h"
 
 namespace plait::python {
 
@@ -33,9 +34,10 @@ PythonProgram record(const std::string& name, nb::handle function, nb::handle ty
                      nb::handle labels) {
   Trace trace(name, Trace::apart);
   nb::list arguments;
+  Handed handed("a function that is traced");
   for (size_t i = 0; i < nb::len(types); ++i) {
     const std::string label = nb::str(labels[nb::int_(i)]).c_str();
-    arguments.append(trace.parameter(type_from(types[nb::int_(i)]), label));
+    arguments.append(handed.add(trace.parameter(type_from(types[nb::int_(i)]), label)));
   }
   const nb::object results = function(arguments);
   RecordedFunction recorded = trace.finish(tensors_from(results));

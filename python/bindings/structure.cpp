@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <string_view>
 
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
 
+#include "python/bindings/constants.h"
 #include "python/bindings/registered_classes.h"
 
 namespace plait::python {
@@ -58,6 +60,24 @@ bool is_number(PyObject* value) {
          type == &PyComplex_Type || is_element_count(value);
 }
 
+// Objects of attributes, which have nothing else.
+bool is_namespace(PyObject* value) {
+  static PyObject* const simple =
+      nb::object(nb::module_::import_("types").attr("SimpleNamespace")).release().ptr();
+  PyTypeObject* type = Py_TYPE(value);
+  if (reinterpret_cast<PyObject*>(type) == simple) return true;
+  if (std::string_view(type->tp_name) != "Namespace") return false;
+  return nb::handle(reinterpret_cast<PyObject*>(type))
+      .attr("__module__")
+      .equal(nb::str("argparse"));
+}
+
+bool is_deque(PyObject* value) {
+  static PyObject* const type =
+      nb::object(nb::module_::import_("collections").attr("deque")).release().ptr();
+  return reinterpret_cast<PyObject*>(Py_TYPE(value)) == type;
+}
+
 Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   using Kind = Structure::Kind;
   if (is_tensor(value)) return Kind::leaf;
@@ -76,6 +96,8 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
   }
   if (is_of(value, tree_classes.module)) return Kind::module;
   if (is_of(value, tree_classes.record)) return Kind::record;
+  if (is_namespace(value)) return Kind::module;
+  if (is_deque(value)) return Kind::deque;
   if (is_of(value, tree_classes.leaf) ||
       (numbers_are_leaves && (is_item(value) || is_size(value))) ||
       PyObject_HasAttrString(value, "__array_interface__") != 0) {
@@ -142,13 +164,14 @@ nb::object dict_of(nb::handle object) {
 Children children_of(nb::handle value, Structure::Kind kind) {
   using Kind = Structure::Kind;
   Children children;
-  if (kind == Kind::sequence || kind == Kind::named_tuple) {
+  if (kind == Kind::sequence || kind == Kind::named_tuple || kind == Kind::deque) {
     const nb::object fast = checked(PySequence_Fast(value.ptr(), "a list or a tuple"));
     PyObject* const* first = PySequence_Fast_ITEMS(fast.ptr());
     for (Py_ssize_t i = 0; i < PySequence_Fast_GET_SIZE(fast.ptr()); ++i) {
       children.values.push_back(nb::borrow(first[i]));
     }
     if (kind == Kind::named_tuple) children.names = nb::tuple(value.attr("_fields"));
+    if (kind == Kind::deque) children.values.push_back(value.attr("maxlen"));
   } else if (kind == Kind::dict) {
     add_entries(value.ptr(), children);
   } else if (kind == Kind::module) {
@@ -166,13 +189,6 @@ Children children_of(nb::handle value, Structure::Kind kind) {
 
 std::string path_below(const std::string& path, const std::string& name) {
   return path.empty() ? name : path + "." + name;
-}
-
-// Whether they are one, or equal. Python's exceptions are passed on.
-bool are_equal(const nb::object& a, const nb::object& b) {
-  const int equal = PyObject_RichCompareBool(a.ptr(), b.ptr(), Py_EQ);
-  if (equal < 0) throw nb::python_error();
-  return equal != 0;
 }
 
 nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects& children) {
@@ -222,13 +238,21 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
   }
   if (kind == Kind::module) {
     static const nb::handle no_arguments = nb::tuple().release();
-    nb::object made = checked(PyBaseObject_Type.tp_new(reinterpret_cast<PyTypeObject*>(type.ptr()),
-                                                       no_arguments.ptr(), nullptr));
+    auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
+    const bool is_modules = PyType_IsSubtype(cls, tree_classes.module) != 0;
+    nb::object made = is_modules
+                          ? checked(PyBaseObject_Type.tp_new(cls, no_arguments.ptr(), nullptr))
+                          : checked(PyObject_CallNoArgs(type.ptr()));
     set_entries(dict_of(made).ptr());
     return made;
   }
   if (kind == Kind::dataclass) return new_dataclass(type, names, children);
   if (kind == Kind::registered) return new_registered(type, names, children);
+  if (kind == Kind::deque) {
+    nb::list elements;
+    for (size_t i = 0; i + 1 < children.size(); ++i) elements.append(children[i]);
+    return type(elements, children.back());
+  }
   if (kind == Kind::record) return type.attr("_of")(children[0]);
   nb::object tuple = checked(PyTuple_New(count));
   for (Py_ssize_t i = 0; i < count; ++i) {
@@ -306,6 +330,12 @@ bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
   }
   const DeepCall deeper;
   const auto count = static_cast<Py_ssize_t>(node.count);
+  if (node.kind == Kind::deque) {
+    const Children children = children_of(tree, node.kind);
+    return children.values.size() == node.count &&
+           std::ranges::all_of(children.values,
+                               [&](const nb::object& child) { return finds(next, child, leaves); });
+  }
   if (node.kind == Kind::sequence || node.kind == Kind::named_tuple) {
     const bool is_list = PyList_Check(value) != 0;
     const auto size = [&] { return is_list ? PyList_GET_SIZE(value) : PyTuple_GET_SIZE(value); };
@@ -432,6 +462,19 @@ std::vector<std::string> Structure::paths() const {
   return paths;
 }
 
+std::vector<std::pair<std::string, nb::object>> Structure::objects() const {
+  std::vector<std::pair<std::string, nb::object>> objects;
+  Walk(*this).visit_ends("", [&](const Node& node, const std::string& path) {
+    if (node.kind != Kind::constant) return;
+    PyObject* value = node.constant.ptr();
+    const bool is_plain = value == Py_None || is_number(value) || PyUnicode_Check(value) ||
+                          PyBytes_Check(value) || PyFunction_Check(value) ||
+                          PyCFunction_Check(value) || PyType_Check(value);
+    if (!is_plain) objects.emplace_back(path, node.constant);
+  });
+  return objects;
+}
+
 std::string Structure::text() const { return Walk(*this).text(); }
 
 // ---- Whether two are one.
@@ -477,7 +520,7 @@ Py_hash_t Structure::hash(const std::string& prefix) const {
     if (node.names.is_valid()) add(nb::hash(node.names));
     if (node.kind != Kind::constant) continue;
     const Py_hash_t own =
-        PyObject_Hash(node.frozen.is_valid() ? node.frozen.ptr() : node.constant.ptr());
+        hash_of_constant(node.frozen.is_valid() ? node.frozen.ptr() : node.constant.ptr());
     if (own == -1) {
       PyErr_Clear();
       std::string path;
@@ -570,6 +613,24 @@ void bind_structure(nb::module_& module) {
             return nb::tuple(paths);
           },
           "The names of the leaves in order, such as \"blocks.3.norm1.scale\".")
+      .def("_is_of",
+           [](const Structure& structure, nb::handle tree, nb::handle leaves) {
+             Objects found;
+             if (!structure.finds_leaves(tree, found) || found.size() != nb::len(leaves)) {
+               return false;
+             }
+             size_t i = 0;
+             return std::ranges::all_of(
+                 found, [&](const nb::object& each) { return each.is(leaves[i++]); });
+           })
+      .def("_objects",
+           [](const Structure& structure) {
+             nb::list all;
+             for (const auto& [path, value] : structure.objects()) {
+               all.append(nb::make_tuple(path.c_str(), value));
+             }
+             return all;
+           })
       .def("_expect_hashable",
            [](const Structure& structure, const char* prefix) { structure.hash(prefix); })
       .def("__len__", &Structure::size)

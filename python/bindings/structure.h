@@ -5,6 +5,7 @@
 
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "python/bindings/bindings.h"
@@ -20,10 +21,11 @@ class Structure {
     leaf,
     constant,
     sequence,
+    deque,  // with its greatest length as the last child
     named_tuple,
     dict,
     record,
-    module,
+    module,  // and other objects of attributes
     dataclass,
     registered  // its first child is what its flatten calls static, a constant
   };
@@ -40,7 +42,9 @@ class Structure {
   bool is_leaf() const { return nodes_.size() == 1 && size_ == 1; }
   nb::object unflatten(std::span<const nb::object> leaves) const;
   std::vector<std::string> paths() const;  // of the leaves: "blocks.3.norm1.scale"
-  std::string text() const;                // with * for each leaf
+  // Constants, but numbers, texts, functions and classes, with their paths.
+  std::vector<std::pair<std::string, nb::object>> objects() const;
+  std::string text() const;  // with * for each leaf
   bool equals(const Structure& other) const;
   // TypeError where a constant cannot be hashed, which names its path behind the prefix.
   Py_hash_t hash(const std::string& prefix = "") const;

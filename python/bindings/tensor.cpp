@@ -218,8 +218,9 @@ void bind_tensor(nb::module_& module) {
   bind_dims(module);
   nb::class_<Tensor> tensor(
       module, "Tensor",
-      "An array of numbers of one dtype. Nothing changes the numbers: x[i] = y gives "
-      "this object others, and what was made of it before keeps its own.");
+      "An array of numbers of one dtype. x[i] = y gives this object other numbers, and what was "
+      "made of it before keeps its own.",
+      nb::is_weak_referenceable());
   tensor
       .def("__init__",
            [](Tensor*, const nb::args&, const nb::kwargs&) {

@@ -20,48 +20,69 @@
 #include "plait/transform/vmap.h"
 
 #include "python/bindings/bindings.h"
+#include "python/bindings/handed.h"
 
 namespace plait::python {
 namespace {
+
+// A level, and what the function that is followed has been handed.
+template <class Level>
+struct Followed {
+  Level level;
+  Handed handed{"a function whose derivative is taken"};
+
+  void close() {
+    level.close();
+    handed.close();
+  }
+};
+using FollowedPullback = Followed<Pullback>;
+using FollowedPushforward = Followed<Pushforward>;
 
 void bind_levels(nb::module_& module) {
   module.def("_numbers_like", &linearity::numbers_like);
   module.def("_check_linear", [](nb::handle values, nb::handle derivatives) {
     linearity::check(tensors_from(values), tensors_from(derivatives));
   });
-  nb::class_<Pullback>(module, "_Pullback")
-      .def(nb::init<>())
-      .def("begin", &Pullback::begin)
-      .def("finish", &Pullback::finish)
-      .def("passed", &Pullback::passed)
-      .def("close", &Pullback::close)
+  nb::class_<FollowedPullback>(module, "_Pullback")
+      .def("__init__", [](FollowedPullback* self) { new (self) FollowedPullback(); })
+      .def("begin",
+           [](FollowedPullback& followed, const Tensor& argument) {
+             return followed.handed.add(followed.level.begin(argument));
+           })
+      .def("finish", [](FollowedPullback& followed,
+                        const Tensor& result) { return followed.level.finish(result); })
+      .def("passed", [](const FollowedPullback& followed,
+                        const Tensor& result) { return followed.level.passed(result); })
+      .def("close", &FollowedPullback::close)
       .def("push",
-           [](const Pullback& pullback, nb::handle tangents) {
+           [](const FollowedPullback& followed, nb::handle tangents) {
              const std::vector<Tensor> given = optional_tensors_from(tangents);
-             return to_python(computed([&] { return pullback.push(given); }));
+             return to_python(computed([&] { return followed.level.push(given); }));
            })
       .def(
           "pull",
-          [](const Pullback& pullback, nb::handle cotangents, bool keep) {
+          [](const FollowedPullback& followed, nb::handle cotangents, bool keep) {
             const std::vector<Tensor> given = optional_tensors_from(cotangents);
-            return to_python(computed([&] { return pullback(given, keep); }));
+            return to_python(computed([&] { return followed.level(given, keep); }));
           },
           nb::arg("cotangents"), nb::arg("keep"));
-  nb::class_<Pushforward>(module, "_Pushforward")
-      .def(nb::init<>())
+  nb::class_<FollowedPushforward>(module, "_Pushforward")
+      .def("__init__", [](FollowedPushforward* self) { new (self) FollowedPushforward(); })
       .def(
           "begin",
-          [](Pushforward& push, const Tensor& argument, nb::handle tangent,
+          [](FollowedPushforward& followed, const Tensor& argument, nb::handle tangent,
              const std::string& path) {
-            return push.begin(argument, tangent.is_none() ? Tensor() : tensor_from(tangent), path);
+            const Tensor along = tangent.is_none() ? Tensor() : tensor_from(tangent);
+            return followed.handed.add(followed.level.begin(argument, along, path));
           },
           nb::arg("argument"), nb::arg("tangent").none(), nb::arg("path"))
       .def("finish",
-           [](Pushforward& push, const Tensor& result) {
-             auto [value, tangent] = push.finish(result);
+           [](FollowedPushforward& followed, const Tensor& result) {
+             auto [value, tangent] = followed.level.finish(result);
              return nb::make_tuple(value, to_python(tangent));
            })
-      .def("close", &Pushforward::close);
+      .def("close", &FollowedPushforward::close);
   nb::class_<LevelPause>(module, "_LevelPause");
   module.def("_pause_levels", [] { return std::make_unique<LevelPause>(); });
   nb::class_<NoGrad>(module, "_NoGrad");
@@ -131,13 +152,16 @@ std::vector<Tensor> tensors_given(const nb::handle& function, nb::handle first,
   return optional_tensors_from(given);
 }
 
-nb::object called(nb::handle function, std::span<const Tensor> given) {
+nb::object called_with(nb::handle function, nb::handle arguments) {
   try {
-    return function(to_python({given.begin(), given.end()}));
+    return function(arguments);
   } catch (const nb::python_error& error) {
     rethrow_passing(error);
     throw;
   }
+}
+nb::object called(nb::handle function, std::span<const Tensor> given) {
+  return called_with(function, to_python({given.begin(), given.end()}));
 }
 
 // A function of Python from a list of tensors to one, while it is called from there.
@@ -145,14 +169,23 @@ TensorFunction on_lists(nb::handle function) {
   return
       [function](std::span<const Tensor> given) { return tensors_from(called(function, given)); };
 }
+// In whose place it stands: one that may not assign into what it is given.
+TensorFunction in_place_of(nb::handle function, const char* what) {
+  return [function, what](std::span<const Tensor> given) {
+    Handed handed(what);
+    nb::list arguments;
+    for (const Tensor& each : given) arguments.append(handed.add(each));
+    return tensors_from(called_with(function, arguments));
+  };
+}
 
 void bind_remat(nb::module_& module) {
   module.def(
       "_remat",
       [](nb::handle function, nb::handle arguments, const std::string& policy,
          std::vector<std::string> names) {
-        return to_python(
-            remat_tensors(on_lists(function), tensors_from(arguments), {policy, std::move(names)}));
+        return to_python(remat_tensors(in_place_of(function, "a function under remat"),
+                                       tensors_from(arguments), {policy, std::move(names)}));
       },
       nb::arg("function"), nb::arg("arguments"), nb::arg("policy"), nb::arg("names"));
 }
@@ -179,8 +212,9 @@ void bind_vmap(nb::module_& module) {
         const auto out_axes = [&](size_t) { return axes_from(out()); };
         const std::optional<Dim> lanes =
             size.is_none() ? std::nullopt : std::optional<Dim>(integer_from(size));
-        return to_python(vmaps::run(on_lists(function), tensors_from(arguments), axes_from(in),
-                                    out_axes, lanes, name.is_none() ? "" : name_from(name)));
+        return to_python(vmaps::run(in_place_of(function, "a function under vmap"),
+                                    tensors_from(arguments), axes_from(in), out_axes, lanes,
+                                    name.is_none() ? "" : name_from(name)));
       },
       nb::arg("function"), nb::arg("arguments"), nb::arg("in_axes"), nb::arg("out_axes"),
       nb::arg("size").none(), nb::arg("axis_name").none());

@@ -1,7 +1,7 @@
 """The names that the Array API, NumPy, PyTorch and JAX have for what has another one here."""
 
 from . import _core, errors
-from .interop import tensor as array  # noqa: F401: NumPy's
+from .interop import asarray, tensor as array  # noqa: F401: NumPy's
 from .jitting import jit as compile  # noqa: A004,F401: PyTorch's
 from .tree import leaves_with_paths
 from .transforms import remat as checkpoint  # noqa: F401: JAX's and PyTorch's
@@ -52,6 +52,7 @@ def cumulative_prod(x, axis=None, dtype=None, include_initial=False):
 
 
 def _cumulative(scan, first, x, axis, dtype, include_initial):
+    x = asarray(x)
     if axis is None and x.ndim != 1:
         raise errors.ValueError(f"{scan.__name__}: {x.ndim} dimensions need an axis")
     axis = 0 if axis is None else axis

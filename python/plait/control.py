@@ -112,8 +112,21 @@ def for_loop(first, end, body, initial, checkpoints=None):
     >>> plait.for_loop(1, 6, lambda i, product: product * i, plait.tensor(1))
     120 : i64[]
     """
+    if any(isinstance(bound, _core.Tensor) and bound.is_traced for bound in (first, end)):
+        first, end = _bounds(first, end)
+        return while_loop(lambda carry: carry[0] < end, lambda carry: (carry[0] + 1, body(carry[0], carry[1])), (first, initial),
+                          checkpoints)[1]
     counted = _core.arange(first, end)
     return scan(lambda carry, i: (body(i, carry), ()), initial, counted, checkpoints=checkpoints)[0]
+
+
+def _bounds(*bounds):
+    """Of a loop whose number of steps is known when it runs only."""
+    bounds = [asarray(bound) for bound in bounds]
+    for bound in bounds:
+        if bound.ndim or bound.dtype.kind != "integer":
+            raise errors.TypeError(f"for_loop: a bound is {bound.dtype.name}{list(bound.shape)}, expected a whole number")
+    return [_core.astype(bound, _core.i64) for bound in bounds]
 
 
 def associative_scan(function, elements, axis=0, reverse=False):

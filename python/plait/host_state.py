@@ -1,11 +1,13 @@
 """What host code changed outside of its arguments while it was recorded: found by comparing with a snapshot, done again
 where the record is run, or taken back where the host code is run once more (docs/jit.md)."""
 
+import collections
 import dataclasses
 import types
 
 from . import _core
 from .host_reach import ABSENT, attributes_of
+from .sharing import distinct
 from .tree import flatten
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice, _core.DType)
@@ -27,7 +29,7 @@ def put(holder, key, value):
             holder.pop(key, None)
         else:
             holder[key] = value
-    elif isinstance(holder, list):
+    elif isinstance(holder, (list, collections.deque)):
         holder[key] = value
     elif attributes_of(holder) is not None and not isinstance(holder, type):
         put(attributes_of(holder), key, value)
@@ -39,8 +41,8 @@ def put(holder, key, value):
 
 def contents_of(container):
     """A shallow copy."""
-    if isinstance(container, (list, set, dict)):
-        return type(container)(container) if type(container) in (list, set, dict) else container.copy()
+    if isinstance(container, (list, set, dict, collections.deque)):
+        return container.copy()
     return dict(attributes_of(container) or {})
 
 
@@ -48,7 +50,7 @@ def changed_keys(container, before):
     """Keys, names or numbers whose value is another object; None where more than that has changed."""
     if isinstance(container, set):
         return [] if container == before else None
-    if isinstance(container, list):
+    if isinstance(container, (list, collections.deque)):
         if len(container) != len(before):
             return None
         return [i for i, (now, was) in enumerate(zip(container, before)) if now is not was]
@@ -59,8 +61,9 @@ def changed_keys(container, before):
 
 
 def _restore(container, before):
-    if isinstance(container, list):
-        container[:] = before
+    if isinstance(container, (list, collections.deque)):
+        container.clear()
+        container.extend(before)
     elif isinstance(container, (set, dict)):
         container.clear()
         container.update(before)
@@ -69,7 +72,7 @@ def _restore(container, before):
 
 
 def _value_of(container, key):
-    if isinstance(container, list):
+    if isinstance(container, (list, collections.deque)):
         return container[key]
     entries = container if isinstance(container, dict) else attributes_of(container) or {}
     return entries.get(key, ABSENT)
@@ -99,7 +102,7 @@ def tensors_below(value, names=()):
 
 def _child_at(value, names):
     for name in names:
-        value = value[name] if isinstance(value, (list, tuple, dict)) else getattr(value, name)
+        value = value[name] if isinstance(value, (list, tuple, dict, collections.deque)) else getattr(value, name)
     return value
 
 
@@ -110,12 +113,18 @@ class Write:
     place: object  # a number of one outside, or the name of an argument
     path: str
     structure: object = None  # None where it was taken away
+    once: object = None  # its leaves, of which some may be one tensor
     names: tuple = None  # None for the place itself
     key: object = None
     is_content: bool = False  # of the tensor there: x[i] = y
 
+    @property
+    def count(self):
+        """Of its leaves, each once."""
+        return 0 if self.structure is None else len(self.once.values)
+
     def again(self, places, call, leaves):
-        value = ABSENT if self.structure is None else self.structure.unflatten(leaves)
+        value = ABSENT if self.structure is None else self.structure.unflatten(self.once.spread(leaves))
         if self.names is None:
             put(*places[self.place][:2], value)
             return
@@ -177,9 +186,10 @@ class Snapshot:
                 return
             reason = self._unwritable(value, moved)
             refused = refused or (reason and f"{path} becomes {reason}")
-            found, structure = _core._flatten(value)
-            leaves.extend(found)
-            writes.append(Write(path=path, structure=structure, **where))
+            found, structure = flatten(value)
+            once = distinct(found)
+            leaves.extend(once.values)
+            writes.append(Write(path=path, structure=structure, once=once, **where))
 
         rebound = set()
         for number, (place, before) in enumerate(zip(self._reach.places, self._values)):

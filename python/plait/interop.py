@@ -118,12 +118,27 @@ def _holds_tensors(data):
 
 def _of_numbers(data, dtype):
     """Python's own numbers have the default dtype of their kind, like scalars in the library."""
-    array = np.asarray(data)
+    try:
+        array = np.asarray(data)
+    except builtins.ValueError as error:
+        raise errors.ValueError(f"asarray: {error}") from None
+    if dtype is not None:
+        _expect_fits(array, _core.DType(dtype))
     if dtype is None and array.dtype == np.float64 and not _holds_arrays(data):
         return array.astype(np.float32)
     if dtype is None and array.dtype == np.complex128 and not _holds_arrays(data):
         return array.astype(np.complex64)
     return array
+
+
+def _expect_fits(array, dtype):
+    """ValueError where a dtype of whole numbers lacks one that is given."""
+    if dtype.kind != "integer" or array.dtype.kind not in "iu" or not array.size:
+        return
+    limits = np.iinfo(dtype.long_name)
+    for number in (array.min(), array.max()):
+        if not limits.min <= int(number) <= limits.max:
+            raise errors.ValueError(f"{number} does not fit into {dtype.name}, whose numbers go from {limits.min} to {limits.max}")
 
 
 def _holds_arrays(data):

@@ -93,13 +93,13 @@ def _jacobian(name, function, argnums, has_aux, all_by_result):
     def jacobian_of(*arguments, **keywords):
         places, several = _chosen(name, argnums, len(arguments))
         trees = tuple(arguments[place] for place in places)
-        followed = _Followed(_of_chosen(function, places, arguments, keywords), trees, has_aux)
-        _expect_inexact(name, "argument", followed.leaves, followed.structure)
+        followed = _Followed(name, _of_chosen(function, places, arguments, keywords), trees, has_aux)
+        _expect_inexact(name, "argument", followed.once.spread(followed.leaves), followed.structure)
         _expect_inexact(name, "result", followed.results, followed.result_structure)
         trees = []
         for result, row in zip(followed.results, all_by_result(followed)):
             shaped = [_core.reshape(each, (*result.shape, *leaf.shape)) for each, leaf in zip(row, followed.leaves)]
-            by_argument = followed.structure.unflatten(shaped)
+            by_argument = followed.structure.unflatten(followed.once.spread(shaped))
             trees.append(by_argument if several else by_argument[0])
         found = followed.result_structure.unflatten(trees)
         return (found, followed.aux) if has_aux else found

@@ -8,12 +8,13 @@ import threading
 import warnings
 
 from . import _core, errors
-from .handed import handed
+from .given import Handed
 from .host_reach import Reach, unwrapped
 from .host_state import Snapshot
 from .interop import asarray
 from .items import Item
 from .later import Later
+from .sharing import distinct
 from .tree import flatten
 
 np = Later("numpy")
@@ -65,18 +66,19 @@ _MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is re
 class _Finish:
     """The result of a recorded call of its leaves, and what the host code changed outside of its arguments."""
 
-    def __init__(self, structure, numbers, writes):
-        self.structure, self._numbers, self._writes = structure, numbers, writes
+    def __init__(self, structure, once, numbers, writes):
+        self.structure, self._once, self._numbers, self._writes = structure, once, numbers, writes
 
     def finish(self, leaves, places, call):
-        count = len(self.structure)
+        count = len(self._once.values)
         # Where the host code has run its own writes are there, but for derivatives that go through.
         if self._writes and (not call.has_run or _core._is_followed(leaves)):
             written = iter(leaves[count:])
             for write in self._writes:
-                write.again(places, call, list(itertools.islice(written, len(write.structure or ()))))
+                write.again(places, call, list(itertools.islice(written, write.count)))
             call.has_written = True
-        return self.structure.unflatten([each.item() if i in self._numbers else each for i, each in enumerate(leaves[:count])])
+        results = self._once.spread(leaves[:count])
+        return self.structure.unflatten([each.item() if i in self._numbers else each for i, each in enumerate(results)])
 
 
 class _Lending:
@@ -141,7 +143,7 @@ class _Argument:
         if self.is_own:
             return self.value
         if self.sign == 0:
-            return self.structure.unflatten(given)
+            return Handed(self.structure, given)
         size = int(given[0].shape[0]) if as_numbers else given[0].shape[0]
         return size if self.sign == 1 else -size
 
@@ -236,21 +238,25 @@ class _Call:
 
     def _run(self, given, as_numbers):
         each_of = iter(given)
-        handed_over = {name: each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers)
-                       for name, each in self.arguments.items()}
-        expect_unchanged = handed({name: value for name, value in handed_over.items() if not self.arguments[name].is_own},
-                                  self.jitted._name)
-        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))
-                if isinstance(leaf, _core.Tensor)}  # no array of NumPy
+        handed_over, made = {}, []
+        for name, each in self.arguments.items():
+            handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers)
+            if isinstance(handed_over[name], Handed):
+                made.append(handed_over[name])
+                handed_over[name] = made[-1].tree
+        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))}
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with _Lending(lent.values()):
             result = self.jitted._called(*self.first, *arguments, **named)
-            expect_unchanged(result)
+            for each in made:
+                each.expect_unchanged(self.jitted._name, result)
             leaves, structure, numbers = _results(result)
+            once = distinct(leaves)
             writes, written = self._writes({key: content for key, (_, content) in lent.items()})
-            made = [leaf._share() for leaf in leaves + written]  # what it holds now
-        return made, _Finish(structure, numbers, writes) if writes or numbers else structure
+            leaves = [leaf._share() for leaf in once.values + written]  # what it holds now
+        is_plain = not writes and not numbers and len(once.values) == len(structure)
+        return leaves, structure if is_plain else _Finish(structure, once, numbers, writes)
 
     def _writes(self, lent):
         """What was changed outside; where that cannot be done again the host code is run from here on."""

@@ -5,9 +5,12 @@ import copy as _copy
 import math as _math
 
 from . import _core, errors as _errors
+from .given import expect_tree as _expect_tree
 from .interop import asarray as _asarray
 from .module import Module as _Module
 from .names import of_module as _of_module
+from .roles import expect_in_place as _expect_in_place, mark_parameters as _mark_parameters
+from .sharing import Distinct as _Distinct
 from .tree import flatten as _flatten, map as _map
 
 __getattr__ = _of_module(__name__)
@@ -15,6 +18,10 @@ __getattr__ = _of_module(__name__)
 
 def _is_trained(leaf):
     return leaf.dtype.kind in ("floating", "complex")
+
+
+def _trained(tree):
+    return [leaf for leaf in _flatten(tree)[0] if isinstance(leaf, _core.Tensor) and _is_trained(leaf)]
 
 
 def _zeros_like(params):
@@ -48,13 +55,15 @@ class _Optimizer(_Module):
 
     _states = ()
 
-    def _begin(self, lr, **options):
+    def _begin(self, params, lr, **options):
         """The rate is a tensor, so that another one needs no other record; the options are static."""
         for name, (value, limit) in {"lr": (lr, _math.inf), **options}.items():
             number = value.item() if isinstance(value, _core.Tensor) else value
             if not 0 <= number < limit:
                 raise _errors.ValueError(f"{type(self).__name__}: {name} is {number}, expected a number from 0 to below {limit}")
         self.lr, self.steps = lr, _core.zeros((), dtype=_core.i64)
+        _expect_tree(f"{type(self).__name__}: the model", params)
+        _mark_parameters(_trained(params))
 
     def __setattr__(self, name, value):
         if name == "lr" and isinstance(value, (int, float, _core.Tensor)):
@@ -64,19 +73,31 @@ class _Optimizer(_Module):
     def update(self, params, grads):
         """The model and the optimizer of the next step."""
         name = type(self).__name__
+        _expect_in_place(name, _trained(params), _trained(grads))
         leaves, structure = _flatten(_map(_asarray, params))
+        _expect_tree(f"{name}: the model", params, structure)
         pairs = list(zip(structure.paths, leaves))
         columns = [_by_path(name, "the gradient", pairs, grads)]
         columns += [_by_path(name, each, pairs, getattr(self, each)) for each in self._states if getattr(self, each) is not None]
         following = _copy.copy(self)
         following.steps = self.steps + 1
         numbers = following._numbers()
+        once = _Distinct(list(zip(leaves, *columns)), list(map(id, leaves)))
+        self._expect_one_gradient(name, pairs, once.spread([gradient for _, gradient, *_ in once.values]), columns[0])
         rows = [[leaf, *others[1:]] if not _is_trained(leaf) else following._stepped(numbers, leaf, *others)
-                for leaf, *others in zip(leaves, *columns)]
-        made = [structure.unflatten(column) for column in zip(*rows)] if rows else [params] * len(columns)
+                for leaf, *others in once.values]
+        made = [structure.unflatten(once.spread(column)) for column in zip(*rows)] if rows else [params] * len(columns)
+        _mark_parameters(_trained(made[0]))
         for each, state in zip([each for each in self._states if getattr(self, each) is not None], made[1:]):
             setattr(following, each, state)
         return made[0], following
+
+    @staticmethod
+    def _expect_one_gradient(name, pairs, of_firsts, gradients):
+        for (path, leaf), first, gradient in zip(pairs, of_firsts, gradients):
+            if first is not gradient and _is_trained(leaf):
+                raise _errors.ValueError(f"{name}: {path} is a tensor that the model has at another place too, and the gradient has two of "
+                                         "it\n  hint: grad gives it one; plait.tree.map and plait.jit keep it so")
 
     def _stepped(self, numbers, value, gradient, *states):
         """In the dtype that is computed in, and back."""
@@ -102,7 +123,7 @@ class SGD(_Optimizer):
     _states = ("velocity",)
 
     def __init__(self, params, lr=1e-3, momentum=0.0, weight_decay=0.0, nesterov=False):
-        self._begin(lr, momentum=(momentum, _math.inf), weight_decay=(weight_decay, _math.inf))
+        self._begin(params, lr, momentum=(momentum, _math.inf), weight_decay=(weight_decay, _math.inf))
         if nesterov and not momentum:
             raise _errors.ValueError("SGD: nesterov, and no momentum\n  hint: say momentum=0.9")
         self.velocity = _zeros_like(params) if momentum else None
@@ -133,10 +154,13 @@ class Adam(_Optimizer):
     _is_decoupled = False
 
     def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-8, weight_decay=0.0):
-        self._begin(lr, **{"betas[0]": (betas[0], 1), "betas[1]": (betas[1], 1), "eps": (eps, _math.inf),
+        betas = tuple(betas) if isinstance(betas, (list, tuple)) else ()
+        if len(betas) != 2:
+            raise _errors.TypeError(f"{type(self).__name__}: betas: expected two numbers")
+        self._begin(params, lr, **{"betas[0]": (betas[0], 1), "betas[1]": (betas[1], 1), "eps": (eps, _math.inf),
                            "weight_decay": (weight_decay, _math.inf)})
         self.means, self.squares = _zeros_like(params), _zeros_like(params)
-        self.betas, self.eps, self.weight_decay = tuple(betas), eps, weight_decay
+        self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
 
     def _numbers(self):
         """The size of a step, the root of the weight that squares have been given so far, and what is left of a weight that

@@ -36,6 +36,9 @@ class Program:
     """
 
     def __init__(self, recorded, arguments=None, results=None):
+        if not isinstance(recorded, _core.RecordedProgram):
+            raise errors.TypeError(f"Program: expected what was recorded, not {type(recorded).__name__}\n  hint: plait.trace(f)(x) gives a "
+                                   "program, and Program.parse(text)")
         self._recorded, self._arguments, self._results = recorded, arguments, results
 
     @staticmethod

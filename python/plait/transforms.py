@@ -2,10 +2,14 @@
 
 import functools
 import itertools
+import operator
 
 from . import _core, errors
+from .given import Handed, expect_tree
 from .interop import asarray
+from .roles import mark_gradients
 from .scopes import Scope
+from .sharing import Distinct, distinct, distinct_pairs
 from .tree import flatten
 
 
@@ -34,14 +38,21 @@ def _results(tree):
 
 
 class _Followed:
-    """A function that was followed in reverse mode: its arguments and its results as lists, and their structures."""
+    """A function that was followed in reverse mode: its arguments and its results as lists, and their structures. Of
+    tensors that are at several places of an argument each is followed once, unless told otherwise."""
 
-    def __init__(self, function, arguments, has_aux):
+    def __init__(self, name, function, arguments, has_aux, shares=True):
         self.level = _core._Pullback()
         try:
-            self.leaves, self.structure = _tensors(_with_tensors(arguments))
-            given = function(*self.structure.unflatten([self.level.begin(leaf) for leaf in self.leaves]))
-            given, aux = given if has_aux else (given, None)
+            arguments = _with_tensors(arguments)
+            leaves, self.structure = _tensors(arguments)
+            expect_tree(f"{name}: an argument", arguments, self.structure)
+            self.once = distinct_pairs(leaves, _argument_of_each(arguments) if shares else range(len(leaves)))
+            self.leaves = [leaf for leaf, _ in self.once.values]
+            handed = Handed(self.structure, self.once.spread([self.level.begin(leaf) for leaf in self.leaves]))
+            given = function(*handed.tree)
+            handed.expect_unchanged(name, given)
+            given, aux = _with_aux(name, given) if has_aux else (given, None)
             results, self.result_structure = _results(given)
             self.results = [self.level.finish(result) for result in results]
             self.aux = _passed(self.level, aux)
@@ -62,13 +73,13 @@ def vjp(function, *arguments, has_aux=False):
     >>> pull(plait.tensor(1.0))
     (3. : f32[], 2. : f32[])
     """
-    followed = _Followed(function, arguments, has_aux)
-    level, structure, result_structure = followed.level, followed.structure, followed.result_structure
+    followed = _Followed("vjp", function, arguments, has_aux)
+    result_structure = followed.result_structure
 
     def pull(cotangent):
         like = result_structure.unflatten([_core.zeros(())] * len(result_structure))
         cotangents = _tangents(like, cotangent, "vjp: the cotangents", f"the result, {result_structure}")
-        return structure.unflatten(level.pull(cotangents, True))
+        return followed.structure.unflatten(followed.once.spread(followed.level.pull(cotangents, True)))
 
     return (followed.value(), pull, followed.aux) if has_aux else (followed.value(), pull)
 
@@ -76,6 +87,17 @@ def vjp(function, *arguments, has_aux=False):
 def _with_tensors(arguments):
     """Numbers among the arguments themselves count as tensors."""
     return tuple(asarray(each) if isinstance(each, (float, complex)) else each for each in arguments)
+
+
+def _argument_of_each(arguments):
+    """For each leaf the number of its argument: tensors are one within an argument, and derivatives by two are two."""
+    return [number for number, each in enumerate(arguments) for _ in flatten(each)[0]]
+
+
+def _with_aux(name, result):
+    if not isinstance(result, (tuple, list)) or len(result) != 2:
+        raise errors.TypeError(f"{name}: with has_aux the function gives (result, aux), not {type(result).__name__}")
+    return result
 
 
 def _passed(level, tree):
@@ -94,9 +116,11 @@ def jvp(function, primals, tangents, has_aux=False):
         primals, tangents = _with_tensors(primals), tuple(tangents)
         leaves, structure = _tensors(primals)
         given = _tangents(primals, tangents)
-        followed = [level.begin(*each) for each in zip(leaves, given, structure.paths)]
-        result = function(*structure.unflatten(followed))
-        result, aux = result if has_aux else (result, None)
+        once = Distinct(list(zip(leaves, given, structure.paths)), [(id(leaf), id(tangent)) for leaf, tangent in zip(leaves, given)])
+        handed = Handed(structure, once.spread([level.begin(*each) for each in once.values]))
+        result = function(*handed.tree)
+        handed.expect_unchanged("jvp", result)
+        result, aux = _with_aux("jvp", result) if has_aux else (result, None)
         results, result_structure = _results(result)
         pairs = [level.finish(each) for each in results]
         aux_leaves, aux_structure = _tensors(aux)
@@ -117,7 +141,7 @@ def linearize(function, *primals, has_aux=False):
     (9. : f32[], 6. : f32[])
     """
     primals = _with_tensors(primals)
-    followed = _Followed(function, primals, has_aux)
+    followed = _Followed("linearize", function, primals, has_aux, shares=False)
     level, result_structure = followed.level, followed.result_structure
 
     def linear(*tangents):
@@ -168,23 +192,31 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         places, several = _chosen("grad", argnums, len(arguments))
         level = _core._Pullback()
         try:
-            followed, structures = list(arguments), []
+            followed, structures, handed = list(arguments), [], []
             for place in places:
                 leaves, structure = _tensors(arguments[place])
+                _expect_differentiable(arguments[place], structure, place, allow_int)
                 for leaf, path in zip(leaves, structure.paths):
                     _core._check_argument(leaf, path, place, holomorphic, allow_int)
-                followed[place] = structure.unflatten([level.begin(leaf) for leaf in leaves])
-                structures.append(structure)
+                once = distinct(leaves)
+                handed.append(Handed(structure, once.spread([level.begin(leaf) for leaf in once.values])))
+                followed[place] = handed[-1].tree
+                structures.append((structure, once))
             result = function(*followed, **keywords)
-            value, aux = result if has_aux else (result, None)
+            for each in handed:
+                each.expect_unchanged("grad", result)
+            value, aux = _with_aux("grad", result) if has_aux else (result, None)
             value = asarray(value)
             _core._check_result(value, holomorphic)
             value = level.finish(value)
             aux = _passed(level, aux)
         finally:
             level.close()
-        gradients = iter(level.pull([_core.ones_like(value)], False))
-        trees = tuple(structure.unflatten(itertools.islice(gradients, len(structure))) for structure in structures)
+        gradients = level.pull([_core.ones_like(value)], False)
+        mark_gradients(gradients)
+        gradients = iter(gradients)
+        trees = tuple(structure.unflatten(once.spread(list(itertools.islice(gradients, len(once.values)))))
+                      for structure, once in structures)
         return (value, aux) if has_aux else value, trees if several else trees[0]
 
     return with_gradient
@@ -193,7 +225,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
 def _chosen(name, argnums, count):
     """Which of so many arguments are meant, and whether it was a list of them."""
     several = isinstance(argnums, (tuple, list))
-    places = [int(number) for number in argnums] if several else [int(argnums)]
+    places = [operator.index(number) for number in argnums] if several else [operator.index(argnums)]
     for number in places:
         if not -count <= number < count:
             raise errors.ValueError(f"{name}: argument {number} of a call with {count}")
@@ -209,6 +241,16 @@ def _of_chosen(function, places, arguments, keywords):
         return function(*every, **keywords)
 
     return of_chosen
+
+
+def _expect_differentiable(argument, structure, place, allow_int):
+    what = f"grad: argument {place}"
+    expect_tree(what, argument, structure)
+    if len(structure) or allow_int or _core._children(argument) is not None:
+        return
+    hint = f"write {argument}.0" if type(argument) is int else f"write class {type(argument).__name__}(plait.Module) if it is a model"
+    raise errors.TypeError(f"{what} is {argument!r}, of class {type(argument).__name__}, expected a tensor, a float or a tree of tensors\n"
+                           f"  hint: {hint}")
 
 
 def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
@@ -300,15 +342,19 @@ def remat(function=None, *, policy="nothing", names=()):
     @functools.wraps(function)
     def rematerialised(*arguments, **keywords):
         leaves, structure = _tensors(arguments)
-        structures = []
+        once, structures = distinct(leaves), []
 
         def of_list(given):
-            results, found = _tensors(function(*structure.unflatten(given), **keywords))
-            structures.append(found)
-            return results
+            handed = Handed(structure, once.spread(given))
+            result = function(*handed.tree, **keywords)
+            handed.expect_unchanged("remat", result)
+            results, found = _tensors(result)
+            structures.append((found, distinct(results)))
+            return structures[-1][1].values
 
-        results = _core._remat(of_list, leaves, policy, list(names))
-        return structures[0].unflatten(results)
+        results = _core._remat(of_list, once.values, policy, list(names))
+        found, once_found = structures[0]
+        return found.unflatten(once_found.spread(results))
 
     return rematerialised
 
@@ -353,17 +399,20 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
     def of_many(*arguments):
         arguments = _with_tensors(arguments)
         leaves, structure = _tensors(arguments)
-        axes = tuple(in_axes) if isinstance(in_axes, list) else in_axes
-        structures = []
+        axes = _axes_of("in_axes", tuple(in_axes) if isinstance(in_axes, list) else in_axes, arguments)
+        once, structures = distinct_pairs(leaves, axes), []
 
         def of_list(given):
-            result = function(*structure.unflatten(given))
+            handed = Handed(structure, once.spread(given))
+            result = function(*handed.tree)
+            handed.expect_unchanged("vmap", result)
             results, found = _tensors(result)
-            structures.append((found, result))
-            return results
+            structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
+            return [leaf for leaf, _ in structures[-1][1].values]
 
-        results = _core._vmap(of_list, leaves, _axes_of("in_axes", axes, arguments),
-                              lambda: _axes_of("out_axes", out_axes, structures[0][1]), size, axis_name)
-        return structures[0][0].unflatten(results)
+        results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
+                              lambda: [axis for _, axis in structures[0][1].values], size, axis_name)
+        found, once_found = structures[0]
+        return found.unflatten(once_found.spread(results))
 
     return of_many

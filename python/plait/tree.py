@@ -1,10 +1,12 @@
-"""Trees: lists, tuples, named tuples, dicts in their order, dataclasses, Modules, records and classes that are registered. Their
-leaves are tensors and arrays; all else, None and numbers among it, is part of the structure."""
+"""Trees: lists, tuples, named tuples, deques, dicts in their order, dataclasses, Modules, namespaces, records and classes that are
+registered. Their leaves are tensors and arrays; all else, None and numbers among it, is part of the structure. A tensor that is at
+two places of a tree (tied weights) stays one there in what is made of it: by map, derivatives, optimizers and jit."""
 
 import builtins
 
 from . import _core, errors
-from ._core import Structure  # noqa: F401
+from ._core import Structure
+from .sharing import Distinct
 
 
 def flatten(tree):
@@ -23,6 +25,8 @@ def unflatten(structure, leaves):
     >>> plait.tree.unflatten(structure, [plait.tensor(7.0)])
     {'a': 7. : f32[], 'b': 2}
     """
+    if not isinstance(structure, Structure):
+        raise errors.TypeError(f"tree.unflatten: expected a structure, not {type(structure).__name__}")
     return structure.unflatten(leaves)
 
 
@@ -55,7 +59,8 @@ def structure(tree):
 
 
 def map(function, tree, *others):  # noqa: A001: as in other libraries
-    """The tree with function(leaf, leaves of the others in its place...) in the place of each leaf.
+    """The tree with function(leaf, leaves of the others in its place...) in the place of each leaf. Where leaves are one
+    tensor, in all trees, the function is called once, and what it gives is at all those places.
 
     >>> plait.tree.map(lambda p, g: p - 0.5 * g, {"w": plait.tensor(1.0)}, {"w": plait.tensor(4.0)})
     {'w': -1. : f32[]}
@@ -68,7 +73,9 @@ def map(function, tree, *others):  # noqa: A001: as in other libraries
             raise errors.ValueError(f"tree.map: tree {i + 1} is another one than the first: its leaves are {list(own.paths)}, expected "
                                     f"{list(form.paths)}, and the same all else")
         columns.append(found)
-    return form.unflatten(builtins.map(function, *columns))
+    rows = list(zip(*columns))
+    once = Distinct(rows, [tuple(builtins.map(id, row)) for row in rows])
+    return form.unflatten(once.spread([function(*row) for row in once.values]))
 
 
 def register(cls, flatten=None, unflatten=None):

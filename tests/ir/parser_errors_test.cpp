@@ -50,6 +50,9 @@ TEST_F(ParserErrors, OutsideFunctions) {
             "line 1, column 1: expected func or type, found 'fun'"},
            {"\n\n  }", kParse, "line 3, column 3: expected func or type, found '}'"},
            {"\xff", kParse, "line 1, column 1: expected func or type"},
+           // Whole characters, of which columns are too.
+           {"func é", kParse, "line 1, column 6: expected '@', found 'é'"},
+           {"; été\n \"é\" ", kParse, "line 2, column 2: expected func or type, found '\\\"'"},
        }) {
     expect_error(malformed);
   }

@@ -6,6 +6,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/source_line.h"
+#include "plait/ops/at.h"
 #include "plait/ops/create.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/linear.h"
@@ -50,6 +51,23 @@ TEST(Elementwise, IntegersAndSpecialValues) {
   EXPECT_EQ(isnan(i).text(), "[False False False False] : bool[4]");
   EXPECT_EQ(clip(i, -1, 5).text(), "[-1  5  5 -1] : i8[4]");
   EXPECT_EQ(where(i > 0, i, 0).text(), "[  0 127   7   0] : i8[4]");
+}
+
+TEST(Elementwise, NumbersThatADtypeLacks) {
+  const Tensor x = tensor<uint8_t>({1, 200}, {2});
+  for (const Scalar number : {Scalar(300), Scalar(-1)}) {
+    EXPECT_THROW(x + number, ValueError);
+    EXPECT_THROW(where(equal(x, 1), x, number), ValueError);
+    EXPECT_THROW(full({2}, number, DType::u8), ValueError);
+    EXPECT_THROW(x.at(0).set(number), ValueError);
+    EXPECT_THROW(trace([&](const Tensor& y) { return y + number; })(x), ValueError);
+  }
+  EXPECT_EQ((x + 55).text(), "[ 56 255] : u8[2]");
+  // They are compared as they are.
+  EXPECT_EQ(less(x, 300).text(), "[ True  True] : bool[2]");
+  EXPECT_EQ(greater(x, -1).text(), "[ True  True] : bool[2]");
+  EXPECT_EQ(equal(x, 257).text(), "[False False] : bool[2]");
+  EXPECT_EQ(less(-1, tensor<uint64_t>({0, ~uint64_t{0}}, {2})).text(), "[ True  True] : bool[2]");
 }
 
 TEST(Shape, ViewsAndCopies) {

@@ -210,6 +210,14 @@ TEST(Norm, TracedAndWithSymbolicSizes) {
   expect_symbolic_alike(norms, {0, 2}, x);
 }
 
+TEST(Norm, OneNumberAChannelIsRefusedOfSymbolicSizesToo) {
+  const auto norm = [](const Tensor& x) { return batch_norm(x).values; };
+  const TracedProgram traced =
+      trace(norm)(abstract_tensor(ir::Type::array(DType::f64, {Dim::symbol("n"), 4})));
+  EXPECT_EQ(evaluate(traced.program, std::vector{wave({3, 4})})[0].shape(), (Shape{3, 4}));
+  EXPECT_THROW(evaluate(traced.program, std::vector{wave({1, 4})}), ShapeError);
+}
+
 TEST(Norm, RefusesWhatDoesNotFit) {
   const Tensor x = wave({2, 4, 3});
   EXPECT_THROW(layer_norm(x, {4}), ShapeError);

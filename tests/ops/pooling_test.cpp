@@ -223,6 +223,19 @@ TEST(Pooling, TracedAndWithSymbolicSizes) {
   expect_symbolic_alike([](const Tensor& x) { return adaptive_avg_pool2d(x, 5); }, {0, 2, 3}, x);
 }
 
+TEST(Pooling, WindowsThatDoNotFitAreRefusedOfSymbolicSizesToo) {
+  for (const bool ceil_mode : {false, true}) {
+    const auto pool = [&](const Tensor& x) {
+      return avg_pool1d(x, 4, {.stride = 2, .ceil_mode = ceil_mode});
+    };
+    const TracedProgram traced =
+        trace(pool)(abstract_tensor(ir::Type::array(DType::f64, {1, 1, Dim::symbol("n")})));
+    EXPECT_EQ(evaluate(traced.program, std::vector{ones({1, 1, 7}, DType::f64)})[0].shape(2),
+              Dim(ceil_mode ? 3 : 2));
+    EXPECT_THROW(evaluate(traced.program, std::vector{ones({1, 1, 2}, DType::f64)}), ShapeError);
+  }
+}
+
 TEST(Pooling, RefusesWhatDoesNotFit) {
   const Tensor x = wave({2, 3, 8, 9});
   EXPECT_THROW(max_pool2d(x, 3, {.padding = 2}), ValueError);

@@ -26,7 +26,11 @@ TEST(Special, KnownValues) {
   expect_values(polygamma(2, doubles({1, 2, INFINITY})), {-2 * kZeta3, 2 - 2 * kZeta3, 0}, 1e-13);
   expect_values(polygamma(3, doubles({1, 0.5})), {square * square / 15, square * square}, 1e-13);
   expect_values(polygamma(0, doubles({1})), {-kEuler}, 1e-14);
-  expect_values(polygamma(2, doubles({-0.5, NAN})), {NAN, NAN});
+  // Below 0; ψ″ has two limits at the negative whole numbers.
+  expect_values(polygamma(2, doubles({-0.5, -1.5, -1, NAN, -INFINITY})),
+                {-0.82879664423431998, -0.23620405164172739, NAN, NAN, NAN}, 1e-14);
+  expect_values(polygamma(3, doubles({-0.25, -2})), {1555.7633125348489, INFINITY}, 1e-11);
+  expect_values(polygamma(4, doubles({-2.3})), {9738.6717365692527}, 1e-10);
   EXPECT_EQ(lgamma(tensor<int32_t>({3})).dtype(), DType::f32);
 }
 

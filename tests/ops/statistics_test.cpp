@@ -37,6 +37,13 @@ TEST(Statistics, VarianceAndDeviation) {
   EXPECT_EQ(var(full({100}, 300, DType::f16)).text(), "0. : f16[]");
 }
 
+TEST(Statistics, CovarianceOfOneVariableIsANumber) {
+  expect_numbers(cov(tensor<double>({1, 2, 4})), {2.3333333333333335});
+  EXPECT_EQ(cov(reshape(tensor<double>({1, 2, 4}), {1, 3})).shape(), Shape());
+  EXPECT_EQ(corrcoef(reshape(tensor<double>({1, 2, 4}), {1, 3})).text(), "1. : f64[]");
+  EXPECT_EQ(cov(zeros({2, 3})).shape(), (Shape{2, 2}));
+}
+
 TEST(Statistics, MeansOfNarrowFloatsDoNotOverflow) {
   EXPECT_EQ(mean(full({1000}, 300, DType::f16)).text(), "300. : f16[]");
 }

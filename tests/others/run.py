@@ -78,11 +78,11 @@ def outcomes(suite, to_run):
         environment = os.environ | more | {"PLAIT_OUTCOMES": str(file), "PYTHONPATH": os.pathsep.join(paths)}
         with open(BUILD / f"{suite}.log", "w", encoding="utf-8") as log:
             status = subprocess.run(command, env=environment, stdout=log, stderr=subprocess.STDOUT, check=False).returncode
-        if status not in (0, 1):
+        if status not in (0, 1) or not file.exists():
             found.append({"test": f"the run of {pathlib.Path(command[-1]).name}", "outcome": "failed", "reaches": True,
                           "why": f"ended with {status}: build/outside/{suite}.log"})
-    with open(file, encoding="utf-8") as lines:
-        return found + [json.loads(line) for line in lines]
+    lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    return found + [json.loads(line) for line in lines]
 
 
 def report(suite, found, document):

@@ -18,6 +18,11 @@ IDS = np.array([[0, 2], [1, 1]])
 ROWS = np.array([[0, 2, 1, 0], [1, 1, 2, 0]])
 
 
+# interp at knots and between them, where values are infinite.
+KNOTS = np.linspace(-0.5, 3.5, 17)
+BESIDE_INFINITY = [(0., 5, np.inf, 3), (np.inf, 5, -np.inf, -np.inf), (-np.inf, np.inf, 1, np.nan), (1., np.nan, np.inf, np.inf)]
+
+
 def t(array):
     return torch.from_numpy(np.asarray(array))
 
@@ -141,8 +146,14 @@ CASES = {
     "nanmedian": [((H, 1), {}, np.nanmedian(H, 1)), ((H,), {}, np.nanmedian(H)), ((n(np.nan, np.nan),), {}, np.nan)],
     "nanquantile": [((H, n(0.1, 0.5, 1), 1), {"keepdims": True}, np.nanquantile(H, [0.1, 0.5, 1], 1, keepdims=True)),
                     ((H, 0.3), {}, np.nanquantile(H, 0.3))],
-    "cov": [((A,), {}, np.cov(A)), ((A * (1 + 2j), 0), {}, np.cov(A * (1 + 2j), ddof=0)), ((A[0],), {}, np.cov(A[0]))],
-    "corrcoef": [((A,), {}, np.corrcoef(A)), ((A[0],), {}, np.corrcoef(A[0]))],
+    "cov": [((A,), {}, np.cov(A)), ((A * (1 + 2j), 0), {}, np.cov(A * (1 + 2j), ddof=0)), ((A[0],), {}, np.cov(A[0])),
+            ((A[:1],), {}, np.cov(A[:1]))],
+    "corrcoef": [((A,), {}, np.corrcoef(A)), ((A[0],), {}, np.corrcoef(A[0])), ((A[:1],), {}, np.corrcoef(A[:1]))],
+    "exp2": [((A * (1 + 2j),), {}, np.exp2(A * (1 + 2j)))],
+    "linspace": [((plait.tensor(0.0, plait.f64), plait.tensor(1 / 3, plait.f64), 5), {}, np.linspace(0, 1 / 3, 5)),
+                 ((0, plait.tensor(1 / 3, plait.f64), 5), {"endpoint": False}, np.linspace(0, 1 / 3, 5, endpoint=False)),
+                 ((np.float64(0.1), 0.7, 1), {}, np.linspace(0.1, 0.7, 1)), ((A, A[0] + 3, 4), {}, np.linspace(A, A[0] + 3, 4)),
+                 ((n(1 + 2j), n(3 - 1j), 3), {}, np.linspace(n(1 + 2j), n(3 - 1j), 3)), ((n(0., 1), 1, 0), {}, np.zeros((0, 2)))],
     "repeat": [((A, 2, 1), {}, np.repeat(A, 2, 1)), ((A,), {"repeats": n(2, 0, 1, 3), "axis": 0}, np.repeat(A, [2, 0, 1, 3], 0)),
                ((A,), {"repeats": n(2, 0, 1, 3), "axis": 0, "total": 4}, np.repeat(A, [2, 0, 1, 3], 0)[:4])],
     "atleast_1d": [((2.0,), {}, np.full(1, 2, np.float32)), ((A,), {}, A)], "atleast_2d": [((V,), {}, V[None]), ((X,), {}, X)],
@@ -161,7 +172,8 @@ CASES = {
                   ((3, 9, 1), {}, np.full(1, 3, np.float32))],
     "interp": [((n([-1, 0, 0.25], [0.5, 2, 9], [np.nan, 1.75, 1]), n(0., 0.5, 2), n(3., -1, 5)), {},
                 np.interp(n([-1, 0, 0.25], [0.5, 2, 9], [np.nan, 1.75, 1]), [0, 0.5, 2], [3, -1, 5])),
-               ((n(1., 2), n(7.), n(3.)), {}, n(3., 3))],
+               ((n(1., 2), n(7.), n(3.)), {}, n(3., 3)),
+               *(((KNOTS, n(0., 1, 2, 3), n(*values)), {}, np.interp(KNOTS, [0, 1, 2, 3], values)) for values in BESIDE_INFINITY)],
     "trapezoid": [((X,), {}, np.trapezoid(X)), ((X, None, 0.5, 1), {}, np.trapezoid(X, dx=0.5, axis=1)),
                   ((X,), {"places": n(0., 1, 5, 6), "axis": 1}, np.trapezoid(X, [0, 1, 5, 6], axis=1)),
                   ((X, np.cumsum(Y**2, 2)), {}, np.trapezoid(X, np.cumsum(Y**2, 2))), ((X[..., :0],), {}, np.zeros((3, 4)))],
@@ -256,6 +268,8 @@ class Refusals(unittest.TestCase):
             (plait.ValueError, "expand_dims: axis: .* does not fit into 64 bits", lambda: plait.expand_dims(x, 10**30)),
             (plait.TypeError, "concat: arrays: expected a tensor", lambda: plait.concat([x, "x"])),
             (plait.TypeError, "exp: x: expected a tensor, a number or an array of NumPy, not list", lambda: plait.exp([1.0])),
+            (plait.TypeError, "max: c64.*complex numbers have no order", lambda: plait.max(plait.tensor([1j]))),
+            (plait.TypeError, "min: c64.*complex numbers have no order", lambda: plait.min(plait.tensor([1j]), 0)),
             (plait.IndexError, "index 4 is out of range", lambda: plait.take(x, n(0, 4), 0)),
             (plait.IndexError, "", lambda: plait.flip(x, 2)),
             (plait.ShapeError, "", lambda: plait.concat([x, plait.zeros((2, 2))])),

@@ -110,6 +110,37 @@ class Control(unittest.TestCase):
                 np.testing.assert_allclose(pl.vmap(way)(pl.asarray(samples)), eager, rtol=1e-11, atol=1e-12,
                                            err_msg=f"{f.__name__}: vmap of {name}")
 
+    def test_bounds_that_are_tensors(self):
+        def product(first, end, x):
+            return pl.for_loop(first, end, lambda i, h: h * i + x, x)
+
+        first, x = pl.tensor(1), array(0.5, 2.0)
+        wanted = [product(1, end, x).numpy() for end in (4, 1, 6, 0)]
+        ends = [pl.tensor(end) for end in (4, 1, 6, 0)]
+        f, g = pl.jit(product), pl.jit(pl.grad(lambda x, end: pl.sum(product(2, end, x))))
+        for end, value in zip(ends, wanted):
+            np.testing.assert_allclose(product(first, end, x), value)
+            np.testing.assert_allclose(f(first, end, x), value)
+            np.testing.assert_allclose(g(x, end), pl.grad(lambda x: pl.sum(product(2, end.item(), x)))(x))
+        self.assertEqual(pl.stats(f).traces, 1)
+        np.testing.assert_allclose(pl.vmap(product, in_axes=(None, 0, None))(first, pl.stack(ends), x), wanted)
+        self.assertRaises(pl.TypeError, pl.jit(lambda end: product(0, end, x)), pl.tensor(2.5))
+
+    def test_numbers_of_steps_and_samples_that_are_none(self):
+        x = array(0.5, 2.0)
+        for number in (-1, -(2**61), -(2**63), 2**63 - 1, 2**64, 2**62, 1.5, "3", (), float("nan")):
+            for f in (lambda x: pl.scan(lambda c, s: (c, c), x, length=number), lambda x: pl.scan(lambda c, s: (c, ()), x, length=number),
+                      lambda x: pl.vmap(lambda: x, size=number)(), lambda x: pl.scan(lambda c, s: (c, ()), x, x, unroll=number),
+                      lambda x: pl.for_loop(0, 3, lambda i, c: c, x, pl.checkpoints(every=number)),
+                      lambda x: pl.while_loop(lambda c: pl.sum(c) < 0, lambda c: c, x, pl.checkpoints(memory=number)),
+                      lambda x: pl.associative_scan(pl.add, x, axis=number), lambda x: pl.vmap(pl.sin, in_axes=number)(x),
+                      lambda x: pl.vmap(pl.sin, out_axes=number)(x)):
+                for way in (f, pl.jit(f), pl.grad(lambda x: pl.sum(pl.tree.leaves(f(x))[0]))):
+                    try:
+                        way(x)
+                    except (pl.Error, TypeError):
+                        pass
+
     def test_sizes_change(self):
         def primes(x):
             """What no number before divides, of 2, 3, ...: a sieve, with a carry that becomes shorter."""

@@ -112,6 +112,23 @@ class Operators(unittest.TestCase):
         self.assertEqual((plait.asarray([1], plait.bf16) * 2.5).dtype, plait.bf16)
         self.assertEqual((plait.asarray([1], plait.f16) + np.float64(1)).dtype, plait.f64)
 
+    def test_numbers_that_a_dtype_lacks_are_refused(self):
+        """As NumPy 2 does, rather than to wrap them around."""
+        u8 = plait.asarray(np.array([1, 200], np.uint8))
+        for number in (300, -1, 2**40):
+            for action in (lambda: plait.asarray(number, "u8"), lambda: plait.tensor([1, number], plait.u8), lambda: u8 + number,
+                           lambda: number * u8, lambda: plait.where(u8 > 1, u8, number), lambda: u8.at[0].set(number),
+                           lambda: plait.full(2, number, plait.u8), lambda: plait.jit(lambda x: x - number)(u8)):
+                with self.assertRaisesRegex(plait.ValueError, f"{number} does not fit into u8"):
+                    action()
+            for name in ("lt", "le", "gt", "ge", "eq", "ne"):
+                np.testing.assert_array_equal(getattr(u8, f"__{name}__")(number).numpy(), getattr(u8.numpy(), f"__{name}__")(number))
+        self.assertEqual((u8 + 55).numpy().tolist(), [56, 255])
+        self.assertEqual((plait.asarray(255, "u8").item(), plait.asarray(-128, "i8").item()), (255, -128))
+        self.assertEqual(plait.asarray(2**64 - 1, "u64").item(), 2**64 - 1)
+        self.assertEqual(plait.asarray(np.array([300]), "u8").numpy().tolist(), [44])  # a conversion of an array
+        self.assertRaises(plait.ValueError, plait.asarray, 2**63, "i64")
+
     def test_others_are_left_to_the_other(self):
         with self.assertRaises(TypeError):
             plait.arange(3) + "text"

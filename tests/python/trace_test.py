@@ -84,6 +84,14 @@ class Tracing(unittest.TestCase):
         with self.assertRaises(plait.ValueError):
             plait.trace(lambda x: x if x.item() > 0 else -x)(plait.asarray(1.0))
 
+    def test_texts_of_any_letters_are_told_of(self):
+        for text, found in (("func @main(%é: f32[]) -> () {}", "é"), ("func @f() -> (数) {}", "数"), ("🙂", "🙂"), ("func @f<ñ>()", "ñ")):
+            with self.assertRaisesRegex(plait.ParseError, f"found '{found}'"):
+                plait.Program.parse(text)
+        for text, column in (("f32[ñ]", 5), ("f32[n, 数]", 8)):
+            with self.assertRaisesRegex(plait.ParseError, f"column {column}: "):
+                plait.trace(lambda x: x)(plait.Spec(text))
+
     def test_malformed_programs_are_refused(self):
         with self.assertRaises(plait.ParseError):
             plait.Program.parse("func @main(")

@@ -53,6 +53,27 @@ TEST(Jit, ASizeThatDiffersOnceNeverAgainCostsARecording) {
   EXPECT_EQ(host_runs, 2);
 }
 
+// Host code that keeps a tensor outside has another one there at its next call.
+TEST(Jit, TheSameKeyMayComeWithOtherNumbersOfTensors) {
+  const jits::Cache cache(JitOptions{.name = "f"});
+  const auto call = [&](const std::vector<Tensor>& leaves) {
+    TreeKeyBuilder builder;
+    const TreeKey key = std::move(builder).finish();
+    const auto paths = [&] { return std::vector<std::string>(leaves.size(), "leaf"); };
+    const auto host = [](std::span<const Tensor> given, std::any&) {
+      Tensor total = given[0];
+      for (const Tensor& each : given.subspan(1)) total = total + each;
+      return std::vector{total};
+    };
+    return cache({key, JitArguments(leaves), paths, host}).leaves[0].text();
+  };
+  EXPECT_EQ(call({ramp(2)}), "[0. 1.] : f32[2]");
+  EXPECT_EQ(call({ramp(2), ramp(2)}), "[0. 2.] : f32[2]");
+  EXPECT_EQ(call({ramp(2)}), "[0. 1.] : f32[2]");
+  ASSERT_EQ(cache.stats().retraces.size(), 1u);
+  EXPECT_EQ(cache.stats().retraces[0].why, "there are 2 tensors, and were 1");
+}
+
 TEST(Jit, SizesThatWereAlwaysTheSameAreOne) {
   host_runs = 0;
   const auto f = jit([](const Tensor& a, const Tensor& b) {

@@ -42,6 +42,25 @@ int64_t peak_of(const std::function<Tensor(Tensor)>& loop) {
   return (memory_statistics().peak_bytes - before) / (kSize * 8);
 }
 
+TEST(Scan, RefusesLengthsAndStepsThatAreNone) {
+  const TensorFunction same = [](std::span<const Tensor> carry) {
+    return std::vector<Tensor>(carry.begin(), carry.end());
+  };
+  const std::vector<Tensor> start{carry()};
+  for (const int64_t length : {int64_t{-1}, -(int64_t{1} << 61)}) {
+    EXPECT_THROW(control::scan(same, start, {}, {.length = Dim(length)}), ValueError);
+    EXPECT_THROW(trace([&](const Tensor& x) {
+                   return control::scan(same, std::vector{x}, {}, {.length = Dim(length)})[0];
+                 })(carry()),
+                 ValueError);
+  }
+  int step = 0;
+  const TensorFunction fewer = [&](std::span<const Tensor> carry) {
+    return std::vector<Tensor>(step++ == 0 ? 2 : 1, carry[0]);
+  };
+  EXPECT_THROW(control::scan(fewer, start, {}, {.length = Dim(2)}), ValueError);
+}
+
 TEST(Checkpoints, KeepWhatTheyAreTold) {
   const auto loop = [](std::optional<Checkpoints> checkpoints) {
     return [=](Tensor h) {

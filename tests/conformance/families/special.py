@@ -22,9 +22,13 @@ def unary(name, oracle, low=-3.0, high=3.0, tolerance="special", **options):
 
 
 def orders(random, shape, dtype, operand):
-    """Of polygamma: the order is a whole number."""
-    drawn = numbers(0.3, 5.0)(random, shape, dtype, operand)
-    return np.round(np.abs(drawn)).astype(drawn.dtype) if operand == 0 else drawn
+    """Of polygamma: the order is a whole number, and the other is none below 0."""
+    if operand == 0:
+        drawn = numbers(0.3, 5.0)(random, shape, dtype, operand)
+        return np.round(np.abs(drawn)).astype(drawn.dtype)
+    drawn = numbers(-3.0, 5.0)(random, shape, dtype, operand)
+    near = np.abs(drawn - np.round(drawn)) < 0.2
+    return np.where(near & (drawn < 0.3), np.round(drawn) + 0.5, drawn).astype(drawn.dtype)
 
 
 def exact(function, inside=lambda *numbers: True, at_limits=None):

@@ -1,0 +1,29 @@
+"""What tensors are in training, so that arguments in each other's place are noticed: gradients, and parameters that an
+optimizer has seen. It is known of the objects themselves, for as long as they live."""
+
+import weakref
+
+from . import errors
+
+_gradients, _parameters = weakref.WeakValueDictionary(), weakref.WeakValueDictionary()
+
+
+def mark_gradients(tensors):
+    _gradients.update((id(tensor), tensor) for tensor in tensors if tensor is not None)
+
+
+def mark_parameters(tensors):
+    _parameters.update((id(tensor), tensor) for tensor in tensors)
+
+
+def _has(role, tensors):
+    return any(role.get(id(tensor)) is tensor for tensor in tensors)
+
+
+def expect_in_place(name, parameters, gradients):
+    """TypeError where gradients stand in the place of parameters, or parameters in the place of gradients."""
+    are_swapped = (_has(_gradients, parameters) and not _has(_gradients, gradients)
+                   or _has(_parameters, gradients) and not _has(_parameters, parameters))
+    if are_swapped:
+        raise errors.TypeError(f"{name}.update: the model and its gradient are in each other's place\n"
+                               "  hint: update(model, gradient)")
