@@ -87,6 +87,23 @@ struct Seen {
   Tensor result;
 };
 
+Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
+  Tensors inner;
+  for (const Tensor& tensor : tensors) inner.push_back(from_level(tensor, level));
+  return inner;
+}
+
+// What is computed again by remat goes by the rule at all levels, which leaves no room for what is
+// captured.
+void refuse_captured(std::span<const Tensor> results) {
+  if (!plait::is_followed(results)) return;
+  throw TypeError(
+      "a function with a rule of its own captures what a derivative is taken by, inside of remat "
+      "and under several derivatives")
+      .at(Location::of_caller())
+      .hint("give it as an argument, or jit the function");
+}
+
 // What runs where levels follow the arguments. The innermost of these goes by the rule: to it the
 // arguments are constant, so that what it sees of the results comes of what is captured. Levels
 // further out see how the results were computed, and ask for derivatives of what is kept; those
@@ -94,13 +111,20 @@ struct Seen {
 struct Followed {
   uint64_t innermost;
   LevelPtr tape;  // where that is the innermost, though older than others
-  Tensors results, residuals;
+  Tensors inputs, results, residuals;
   std::vector<Seen> seen;
 
   Followed(std::span<const Tensor> arguments, const TensorFunction& function,
            const Forward& forward)
-      : innermost(open_levels_of(arguments).back()), tape(innermost_tape(arguments)) {
+      : innermost(open_levels_of(arguments).back()),
+        tape(innermost_tape(arguments)),
+        inputs(inner(arguments)) {
     std::tie(results, residuals) = forward(outer(arguments));
+    if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) {
+      inputs.assign(arguments.begin(), arguments.end());
+      refuse_captured(function(below_all(arguments, 0)));
+      return;
+    }
     if (tape) {
       add(results);
       return;
@@ -126,16 +150,8 @@ struct Followed {
     return found;
   }
   Tensors inner(std::span<const Tensor> arguments) const {
-    Tensors found;
-    for (const Tensor& each : arguments) {
-      if (!tape) {
-        found.push_back(from_level(each, innermost));
-        continue;
-      }
-      const Tensor alone = below(each, tape->number() + 1);
-      found.push_back(from_level(alone, tape->number()));
-    }
-    return found;
+    return tape ? from_level_all(below_all(arguments, tape->number() + 1), tape->number())
+                : from_level_all(arguments, innermost);
   }
 
  private:
@@ -240,7 +256,7 @@ Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& func
     const auto map = [&](std::span<const Tensor> cotangents) { return pull(cotangents, kept); };
     return below_all(transpose_map(result_types, map, tangents), level);
   };
-  return follow_with({.inputs = run.inner(arguments),
+  return follow_with({.inputs = std::move(run.inputs),
                       .residuals = std::move(run.residuals),
                       .results = std::move(run.results),
                       .backward = pull,
@@ -274,7 +290,7 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
     };
     return transpose_map(argument_types, map, cotangents);
   };
-  return follow_with({.inputs = run.inner(arguments),
+  return follow_with({.inputs = std::move(run.inputs),
                       .residuals = run.outer(arguments),
                       .results = std::move(run.results),
                       .backward = pull,

@@ -358,6 +358,26 @@ class Captures(unittest.TestCase):
             self.assertEqual(pl.grad(lambda x, w: f(x, pl.stop_gradient(w)), (0, 1))(x, w)[1].item(), 0)
 
 
+class Remat(unittest.TestCase):
+    def test_computes_the_same(self):
+        for make in calls_itself_in_jvp, calls_itself_in_vjp, within_each_other, fixed_point:
+            f = make(Ours)
+            again, plain = pl.remat(lambda x: f(x) * f(x * x)), lambda x: f(x) * f(x * x)
+            for order in 1, 2:
+                for way in lambda g: g, pl.jit, lambda g: lambda x: pl.vmap(g)(x[None])[0]:
+                    with self.subTest(f"{make.__name__}, {order}"):
+                        found, wanted = way(nested(again, order, pl))(number(0.7)), nested(plain, order, pl)(number(0.7))
+                        np.testing.assert_allclose(found.item(), wanted.item(), rtol=1e-9)
+
+    def test_of_what_is_captured(self):
+        x, w = number(3.0), number(2.0)
+        for f in captures_in_vjp, captures_in_jvp:
+            again = pl.remat(f)
+            self.assertEqual([each.item() for each in pl.grad(again, (0, 1))(x, w)], [42, 9])
+            with self.assertRaisesRegex(pl.TypeError, "inside of remat and under several derivatives"):
+                pl.grad(lambda x, w: pl.grad(again, 0)(x, w), (0, 1))(x, w)
+
+
 class Hosts(unittest.TestCase):
     """Python's `if` in functions with rules, under jit."""
 

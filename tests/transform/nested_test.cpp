@@ -142,6 +142,7 @@ TEST(Nested, LinearFunctionsAreDifferentiatedWhereverTheyAreUsed) {
       for (const Named& first : slopes_of(f.function)) {
         for (const Named& second : slopes_of_slope(first.function)) {
           const std::string what = second.name + " of " + first.name + " of " + f.name;
+          SCOPED_TRACE(what);
           expect_slopes(second.function(x), expected, what);
           if (size == 2 && ++count % 5 == 0) {
             expect_slopes(run_traced(trace(second.function)(x), {x})[0], expected,
