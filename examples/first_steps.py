@@ -1,7 +1,7 @@
 import plait as pl
 
 points = pl.random.uniform(pl.random.key(0), (512, 2), -1.0, 1.0)
-labels = pl.astype(pl.sum(points**2, axis=1) < 0.5, pl.i64)  # inside of a circle, or not
+labels = ((points**2).sum(dim=1) < 0.5).to(pl.i64)  # inside of a circle, or not
 model = pl.nn.Sequential(pl.nn.Linear(2, 32), pl.relu, pl.nn.Linear(32, 2))
 optimizer = pl.optim.Adam(model, lr=0.01)
 

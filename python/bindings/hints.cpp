@@ -13,7 +13,7 @@ struct Saying {
 };
 constexpr Saying kSayings[] = {
     {"say `keep` (retain_graph) the first time", "say retain_graph=True the first time"},
-    {"give an empty tensor, Tensor()", "give None"},
+    {"give nothing for it: None, an empty Tensor() in C++", "give None for it"},
     {"say allow_unused to get an empty tensor for it", "say allow_unused=True to get None for it"},
     {"(grad<1>(f)), or say allow_integers", "(argnums=1), or say allow_int=True"},
     {"or say holomorphic", "or say holomorphic=True"},

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <ranges>
+#include <unordered_map>
 #include <utility>
 
 #include <nanobind/stl/string.h>
@@ -131,6 +132,20 @@ WholeNumber whole_number_of(nb::handle value) {
 Tensor size_argument(nb::handle number) {
   const int64_t size = std::abs(PyLong_AsLongLong(number.ptr()));
   return Tensor(Array::empty(DType::boolean, {size, 0}));
+}
+
+// For each leaf that is the same object as one before its number and that of the first, as
+// `_shared` in jitting.py has it. Numbers become tensors of their own.
+std::vector<size_t> shared_of(const Objects& leaves) {
+  std::unordered_map<PyObject*, size_t> places;
+  std::vector<size_t> shared;
+  for (size_t i = 0; i < leaves.size(); ++i) {
+    PyObject* leaf = leaves[i].ptr();
+    if (PyFloat_Check(leaf) || PyComplex_Check(leaf) || PyLong_Check(leaf)) continue;
+    const size_t first = places.try_emplace(leaf, i).first->second;
+    if (first != i) shared.insert(shared.end(), {i, first});
+  }
+  return shared;
 }
 
 // How a call appeared, but for its tensors. One that appears the same has the same key.
@@ -273,10 +288,7 @@ class KnownCall {
         arrays.append(each);
       }
     }
-    for (size_t i = 0; i + 1 < shared_.size(); i += 2) {
-      if (shared_[i] >= leaves.size() || !leaves[shared_[i]].is(leaves[shared_[i + 1]]))
-        return false;
-    }
+    if (shared_of(leaves) != shared_) return false;
     return nb::len(arrays) == 0 ? nb::len(arrays_) == 0
                                 : nb::cast<bool>(agree_(arrays_, nb::list(arrays)));
   }

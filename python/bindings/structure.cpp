@@ -60,12 +60,16 @@ bool is_number(PyObject* value) {
          type == &PyComplex_Type || is_element_count(value);
 }
 
+PyTypeObject* simple_namespace() {
+  static PyObject* const type =
+      nb::object(nb::module_::import_("types").attr("SimpleNamespace")).release().ptr();
+  return reinterpret_cast<PyTypeObject*>(type);
+}
+
 // Objects of attributes, which have nothing else.
 bool is_namespace(PyObject* value) {
-  static PyObject* const simple =
-      nb::object(nb::module_::import_("types").attr("SimpleNamespace")).release().ptr();
   PyTypeObject* type = Py_TYPE(value);
-  if (reinterpret_cast<PyObject*>(type) == simple) return true;
+  if (type == simple_namespace()) return true;
   if (std::string_view(type->tp_name) != "Namespace") return false;
   return nb::handle(reinterpret_cast<PyObject*>(type))
       .attr("__module__")
@@ -239,10 +243,10 @@ nb::object new_node(Structure::Kind kind, const nb::object& type, const nb::obje
   if (kind == Kind::module) {
     static const nb::handle no_arguments = nb::tuple().release();
     auto* cls = reinterpret_cast<PyTypeObject*>(type.ptr());
-    const bool is_modules = PyType_IsSubtype(cls, tree_classes.module) != 0;
-    nb::object made = is_modules
-                          ? checked(PyBaseObject_Type.tp_new(cls, no_arguments.ptr(), nullptr))
-                          : checked(PyObject_CallNoArgs(type.ptr()));
+    const bool is_simple = cls == simple_namespace();
+    nb::object made = is_simple
+                          ? checked(PyObject_CallNoArgs(type.ptr()))
+                          : checked(PyBaseObject_Type.tp_new(cls, no_arguments.ptr(), nullptr));
     set_entries(dict_of(made).ptr());
     return made;
   }

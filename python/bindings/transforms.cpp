@@ -44,6 +44,12 @@ void bind_levels(nb::module_& module) {
   module.def("_check_linear", [](nb::handle values, nb::handle derivatives) {
     linearity::check(tensors_from(values), tensors_from(derivatives));
   });
+  nb::class_<Handed>(module, "_HandedCopies")
+      .def("__init__",
+           [](Handed* self) {
+             new (self) Handed("a jitted function, which has a copy of NumPy's array");
+           })
+      .def("add", &Handed::add);
   nb::class_<FollowedPullback>(module, "_Pullback")
       .def("__init__", [](FollowedPullback* self) { new (self) FollowedPullback(); })
       .def("begin",

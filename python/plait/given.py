@@ -24,7 +24,7 @@ def _expect_tree(what, form, seen):
         if names:
             raise errors.TypeError(f"{place} is a {name}, which is no tree: its tensors ({', '.join(names[:4])}"
                                    f"{', ...' if len(names) > 4 else ''}) would count as constants\n"
-                                   f"  hint: write class {name}(plait.Module), or keep it outside of the model")
+                                   f"  hint: write class {name}(plait.Module) or plait.tree.register({name}), or keep it outside of the model")
         _expect_tree(place, structure(inside), seen)
 
 

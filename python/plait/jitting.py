@@ -138,12 +138,12 @@ class _Argument:
             # Else there are arrays of NumPy, in whose place are tensors: the host code has a copy.
             self.is_own = all(type(leaf) is _core.Tensor for leaf in self.leaves)
 
-    def of(self, given, as_numbers):
+    def of(self, given, as_numbers, copies):
         """With these leaves, which its own tensors hold already where it is handed over as it is."""
         if self.is_own:
             return self.value
         if self.sign == 0:
-            return Handed(self.structure, given)
+            return Handed(self.structure, [copies.add(leaf) for leaf in given])
         size = int(given[0].shape[0]) if as_numbers else given[0].shape[0]
         return size if self.sign == 1 else -size
 
@@ -237,14 +237,15 @@ class _Call:
             return self._run(given, as_numbers=True)
 
     def _run(self, given, as_numbers):
-        each_of = iter(given)
+        each_of, copies = iter(given), _core._HandedCopies()
         handed_over, made = {}, []
         for name, each in self.arguments.items():
-            handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers)
+            handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers, copies)
             if isinstance(handed_over[name], Handed):
                 made.append(handed_over[name])
                 handed_over[name] = made[-1].tree
-        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))}
+        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))
+                if isinstance(leaf, _core.Tensor)}  # no array of NumPy
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with _Lending(lent.values()):
@@ -479,4 +480,6 @@ def stats(function):
     2 recorded, 1 hits, 0 guards failed, 0 runs of the host code
       the size arg0.0 is 3, and was 2
     """
+    if not callable(getattr(function, "stats", None)):
+        raise errors.TypeError(f"stats: expected what jit gives, not {type(function).__name__}")
     return function.stats()

@@ -322,6 +322,25 @@ Tensor.nelement = numel
 Tensor.reshape_as = view_as
 Tensor.new_empty = new_zeros
 
+# ---- As numbers of Python's.
+
+
+def _format(self, spec):
+    if not spec:
+        return str(self)
+    if self.ndim:
+        raise errors.TypeError.with_hint(f"a tensor of {self.dtype.name}[{', '.join(map(str, self.shape))}] cannot be formatted by {spec!r}",
+                                         "str(x) shows all numbers, x.item() is the one of a tensor that has one")
+    return format(self.item(), spec)
+
+
+def _round(self, digits=None):
+    return _core.round(self, digits or 0)
+
+
+Tensor.__format__ = _core._boundary(_format)
+Tensor.__round__ = _core._boundary(_round)
+
 # ---- Attributes.
 
 Tensor.T = property(lambda tensor: _core.transpose(tensor), doc="With its dimensions in reverse order.")

@@ -90,6 +90,8 @@ def record(cls):
     >>> plait.grad(lambda chain: chain.value * chain.rest.value)(List(3.0, List(4.0)))
     List(value=4. : f32[], rest=List(value=3. : f32[], rest=List.none()))
     """
+    if not isinstance(cls, type):
+        raise errors.TypeError(f"record: expected a class, not {type(cls).__name__}")
     notes = typing.cast(dict, cls.__dict__.get("__annotations__", {}))
     if not notes:
         raise errors.TypeError(f"record: {cls.__name__} has no fields")

@@ -6,7 +6,7 @@ import builtins
 
 from . import _core, errors
 from ._core import Structure
-from .sharing import Distinct
+from .sharing import Distinct as _Distinct
 
 
 def flatten(tree):
@@ -74,7 +74,7 @@ def map(function, tree, *others):  # noqa: A001: as in other libraries
                                     f"{list(form.paths)}, and the same all else")
         columns.append(found)
     rows = list(zip(*columns))
-    once = Distinct(rows, [tuple(builtins.map(id, row)) for row in rows])
+    once = _Distinct(rows, [tuple(builtins.map(id, row)) for row in rows])
     return form.unflatten(once.spread([function(*row) for row in once.values]))
 
 

@@ -39,14 +39,15 @@ const Unaries kOfComplexToo = {{"negative", negative},
                                {"isfinite", isfinite},
                                {"bitwise_not", bitwise_not},
                                {"logical_not", logical_not},
+                               {"exp2", exp2},
                                {"expm1", expm1},
                                {"log1p", log1p},
                                {"log2", log2},
                                {"log10", log10},
                                {"round", round},
                                {"stop_gradient", stop_gradient}};
-const Unaries kOfReals = {{"exp2", exp2},   {"erf", erf},   {"sigmoid", sigmoid},
-                          {"floor", floor}, {"ceil", ceil}, {"trunc", trunc}};
+const Unaries kOfReals = {
+    {"erf", erf}, {"sigmoid", sigmoid}, {"floor", floor}, {"ceil", ceil}, {"trunc", trunc}};
 const Binaries kArithmetic = {{"add", add},
                               {"subtract", subtract},
                               {"multiply", multiply},

@@ -1,9 +1,11 @@
-"""x[i] = y gives an object other numbers: the caller's in a plain call. In a function that a transform calls with tensors of its
-own it would not reach the caller, and is an error that names the line; what the function made itself may be assigned into."""
+"""x[i] = y gives an object other numbers: the caller's in a plain call, and in a jitted one. In a function that a transform calls
+with tensors of its own it would not reach the caller, and is an error that names the line; what the function made itself may be
+assigned into."""
 
 import dataclasses
 import unittest
 
+import numpy as np
 import plait as pl
 
 
@@ -41,7 +43,6 @@ WAYS = {
     "jvp": lambda f, x: pl.jvp(f, (x,), (x,)),
     "linearize": lambda f, x: pl.linearize(f, x),
     "vmap": lambda f, x: pl.vmap(f)(pl.tree.map(lambda leaf: pl.stack([leaf, leaf]), x)),
-    "jit": lambda f, x: pl.jit(f)(x),
     "jit of grad": lambda f, x: pl.jit(pl.grad(f))(x),
     "grad of jit": lambda f, x: pl.grad(pl.jit(f))(x),
     "remat": lambda f, x: pl.remat(f)(x),
@@ -82,6 +83,20 @@ class Assignment(unittest.TestCase):
                 self.expect_refused(clears_within, way, Weights(pl.ones(2), [{"w": pl.ones(2)}]))
                 self.expect_refused(clears_a_model, way, Model())
 
+    def test_in_jit_it_reaches_the_caller(self):
+        for function, make in ((clears, lambda: pl.ones(3)), (clears_a_model, Model), (clears_within, lambda: Weights(pl.ones(2), [{"w": pl.ones(2)}]))):
+            jitted = pl.jit(function)
+            for _ in range(3):
+                ours, theirs = make(), make()
+                self.assertEqual(function(ours).item(), jitted(theirs).item())
+                self.assertEqual([leaf.numpy().tolist() for leaf in pl.tree.leaves(ours)], [leaf.numpy().tolist() for leaf in pl.tree.leaves(theirs)])
+
+    def test_copies_of_arrays_in_jit_are_refused(self):
+        array = np.ones(3)
+        with self.assertRaisesRegex(pl.errors.TypeError, "copy of NumPy's array.*assignment_test.py"):
+            pl.jit(clears)(array)
+        self.assertEqual(array.tolist(), [1, 1, 1])
+
     def test_into_what_the_function_made(self):
         def f(x):
             y = x * 1
@@ -93,9 +108,8 @@ class Assignment(unittest.TestCase):
             return pl.sum(y * y + z * w)
 
         x = pl.ones(3)
-        for way in WAYS:
-            with self.subTest(way):
-                WAYS[way](f, x)
+        for way in (*WAYS.values(), lambda f, x: pl.jit(f)(x)):
+            way(f, x)
         self.assertEqual(pl.grad(f)(x).numpy().tolist(), [0, 4, 2])
         self.assertEqual(pl.jit(pl.grad(f))(x).numpy().tolist(), [0, 4, 2])
         self.assertEqual(x.numpy().tolist(), [1, 1, 1])

@@ -245,6 +245,14 @@ class Attributes(unittest.TestCase):
         (x * x).sum().backward()
         self.assertEqual(x.grad.tolist(), [2, 4])
 
+    def test_formats_and_rounding(self):
+        x = pl.tensor(3.14159)
+        self.assertEqual((f"{x:.3f}", f"{x:>8.2f}", f"{pl.tensor(7):04d}", f"{pl.tensor([0.5])}", f"{x}"), ("3.142", "    3.14", "0007", "[0.5] : f32[1]", str(x)))
+        self.assertAlmostEqual(round(x, 2).item(), 3.14, places=6)
+        self.assertEqual((round(pl.tensor(2.5)).item(), pl.jit(lambda x: round(x, 1) * 2)(pl.tensor(0.26)).dtype), (2, pl.f32))
+        self.assertEqual(pl.jit(lambda x: f"{x:.1f}")(x), "3.1")
+        self.assertRaisesRegex(pl.TypeError, r"f32\[2\] cannot be formatted by '.2f'", lambda: f"{pl.ones(2):.2f}")
+
     def test_to(self):
         x = pl.ones(2)
         self.assertEqual([x.to(given).dtype for given in (pl.f64, "float64", np.float64, pl.zeros(1, dtype=pl.f64))], [pl.f64] * 4)
