@@ -1,6 +1,7 @@
 #include "plait/transform/custom.h"
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
@@ -25,6 +26,59 @@ Tensors below_all(std::span<const Tensor> tensors, uint64_t level) {
   Tensors outer;
   for (const Tensor& tensor : tensors) outer.push_back(below(tensor, level));
   return outer;
+}
+
+// The tape of the place where this runs. It is opened once, but tensors ask for gradients on it
+// later, also within functions for which levels were opened since.
+const LevelPtr& tape_level() {
+  Trace* const trace = Trace::current();
+  return trace == nullptr ? Level::ground() : trace->tape_level();
+}
+
+// The number of the step by which a level last began to follow one of these, or something that they
+// were made of; 0 for none.
+uint64_t latest_beginning(std::span<const Tensor> tensors, const Level& level) {
+  uint64_t latest = 0;
+  std::vector<const Step*> steps;
+  std::unordered_set<const Step*> seen;
+  const auto visit = [&](const Origin& origin) {
+    const bool follows = origin && origin.levels.contains(level);
+    if (follows && seen.insert(origin.step.get()).second) steps.push_back(origin.step.get());
+    return follows;
+  };
+  for (const Tensor& tensor : tensors) {
+    if (tensor.derivation()) visit(tensor.derivation()->origin);
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    bool is_beginning = true;
+    for (const Origin& input : steps[i]->inputs) is_beginning = !visit(input) && is_beginning;
+    if (is_beginning) latest = std::max(latest, steps[i]->number);
+  }
+  return latest;
+}
+
+// The tape where it was begun within the function of the level that was opened last, which it is
+// further in than; null elsewhere.
+LevelPtr innermost_tape(std::span<const Tensor> arguments) {
+  const LevelPtr& tape = tape_level();
+  const uint64_t begun = latest_beginning(arguments, *tape);
+  if (begun == 0) return nullptr;
+  LevelPtr last = tape;
+  for (const Tensor& tensor : arguments) {
+    if (!tensor.derivation() || !tensor.derivation()->origin) continue;
+    tensor.derivation()->origin.levels.for_each([&](const LevelPtr& level) {
+      if (level->is_open() && level->number() > last->number()) last = level;
+    });
+  }
+  return last != tape && begun > latest_beginning(arguments, *last) ? tape : nullptr;
+}
+
+Tensor with_levels(const Tensor& tensor, const LevelSet& levels) {
+  Derivation derivation = *tensor.derivation();
+  derivation.origin.levels = levels;
+  if (levels.empty()) derivation.origin = {};
+  if (derivation.empty()) return underived(tensor);
+  return tensor.with_derivation(std::make_shared<const Derivation>(std::move(derivation)));
 }
 
 // A result as some levels see it that do not go by the rule.
@@ -56,16 +110,23 @@ void refuse_captured(std::span<const Tensor> results) {
 // further in see what is captured only.
 struct Followed {
   uint64_t innermost;
+  LevelPtr tape;  // where that is the innermost, though older than others
   Tensors inputs, results, residuals;
   std::vector<Seen> seen;
 
   Followed(std::span<const Tensor> arguments, const TensorFunction& function,
            const Forward& forward)
-      : innermost(open_levels_of(arguments).back()), inputs(from_level_all(arguments, innermost)) {
-    std::tie(results, residuals) = forward(below_all(arguments, innermost));
+      : innermost(open_levels_of(arguments).back()),
+        tape(innermost_tape(arguments)),
+        inputs(inner(arguments)) {
+    std::tie(results, residuals) = forward(outer(arguments));
     if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) {
       inputs.assign(arguments.begin(), arguments.end());
       refuse_captured(function(below_all(arguments, 0)));
+      return;
+    }
+    if (tape) {
+      add(results);
       return;
     }
     const std::vector<uint64_t> levels = open_levels_of(results);
@@ -75,6 +136,22 @@ struct Followed {
     Tensors further_in = function(arguments);
     for (Tensor& each : further_in) each = from_level(each, innermost + 1);
     add(further_in);
+  }
+
+  // The arguments as levels further out see them, and as the others do.
+  Tensors outer(std::span<const Tensor> arguments) const {
+    if (!tape) return below_all(arguments, innermost);
+    Tensors found(arguments.begin(), arguments.end());
+    for (Tensor& each : found) {
+      if (each.derivation() && each.derivation()->origin) {
+        each = with_levels(each, each.derivation()->origin.levels.without(LevelSet(tape)));
+      }
+    }
+    return found;
+  }
+  Tensors inner(std::span<const Tensor> arguments) const {
+    return tape ? from_level_all(below_all(arguments, tape->number() + 1), tape->number())
+                : from_level_all(arguments, innermost);
   }
 
  private:
@@ -214,7 +291,7 @@ Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& func
     return transpose_map(argument_types, map, cotangents);
   };
   return follow_with({.inputs = std::move(run.inputs),
-                      .residuals = below_all(arguments, run.innermost),
+                      .residuals = run.outer(arguments),
                       .results = std::move(run.results),
                       .backward = pull,
                       .forward = push},

@@ -29,7 +29,7 @@ class StagedRemat {
       wanted.push_back(has_tangent(operand) && is_followed(operand));
     }
     const std::vector<Tensor> taken(operands.begin(), operands.end());
-    const std::vector<Shape> shapes = control::shapes_of(std::span(results).first(count));
+    const std::vector<Shape> shapes = control::shapes_of(results);
     results = follow_custom(
         {.inputs = taken,
          .residuals = taken,
@@ -39,10 +39,9 @@ class StagedRemat {
                return self.pull(kept.residuals, kept.results.subspan(count), cotangents, wanted);
              },
          .forward =
-             [self = *this, shapes](auto tangents, const Step::Kept& kept, uint64_t) {
+             [self = *this, shapes, count](auto tangents, const Step::Kept& kept, uint64_t) {
                return control::refined(
-                   self.push(kept.residuals, kept.results.subspan(shapes.size()), tangents),
-                   shapes);
+                   self.push(kept.residuals, kept.results.subspan(count), tangents), shapes);
              },
          .first_kept = count});
     results.resize(count);

@@ -199,6 +199,23 @@ class TapeHabit(unittest.TestCase):
         with self.assertRaisesRegex(pl.ValueError, "fullgraph"):
             pl.jit(lambda x: pl.sum(w * x).backward(), fullgraph=True)(w)
 
+    def test_through_a_rule_within_a_function(self):
+        """The tape is older than the function, but was begun within it."""
+        exp = pl.custom_vjp(pl.exp).defvjp(lambda x: (y := pl.exp(x), y), lambda y, cotangent: (3 * y * cotangent,))
+
+        def slope(x):
+            leaf = x.requires_grad()
+            (exp(leaf) * (1 + x)).backward(create_graph=True)
+            return leaf.grad
+
+        x = array(0.7)[0]
+        np.testing.assert_allclose(slope(x), 3 * np.exp(0.7) * 1.7)
+        np.testing.assert_allclose(pl.grad(slope)(x), 3 * np.exp(0.7) * 2.7)
+        np.testing.assert_allclose(pl.jit(pl.grad(slope))(x), 3 * np.exp(0.7) * 2.7)
+        w = array(0.7)[0].requires_grad()  # and here outside of it
+        pl.grad(lambda x: exp(w * x))(array(1.0)[0]).backward()
+        np.testing.assert_allclose(w.grad, 3 * np.exp(0.7) * (1 + 0.7))
+
     def test_no_grad_and_detach(self):
         x = array(1.0, 2.0).requires_grad()
         with pl.no_grad():
