@@ -12,4 +12,4 @@ def step(model, optimizer, x, y):
 
 for _ in range(300):
     loss, model, optimizer = step(model, optimizer, points, labels)
-print(f"loss {loss.item():.3f}")
+print(f"loss {loss:.3f}")

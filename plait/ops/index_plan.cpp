@@ -5,6 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/size_facts.h"
+#include "plait/ops/along.h"
 #include "plait/ops/create.h"
 #include "plait/ops/elementwise.h"
 #include "plait/ops/operand.h"
@@ -61,11 +62,20 @@ bool are_equal(Dim a, Dim b) {
   return context.decide({a, SizeFact::equal, b});
 }
 
+// Whether a place counts from the end, as negative ones do. Where nobody knows a symbolic one, what
+// it will be is required on entry: negative, where it cannot be above 0.
+bool counts_from_end(Dim place) {
+  if (place.is_number()) return place.number() < 0;
+  Trace* const trace = Trace::current();
+  const SizeFacts facts = trace == nullptr ? SizeFacts() : trace->sizes().facts();
+  return facts.prove(place <= Dim(0)) == true ? sizes_hold(place <= Dim(-1))
+                                              : !sizes_hold(place >= Dim(0));
+}
+
 // A slice's bound: from the end where it is negative, cut off at the ends.
 Dim bound(const std::optional<Dim>& given, Dim size, Dim standard, Dim least, Dim most) {
   if (!given) return standard;
-  const bool from_end = given->is_number() && given->number() < 0;
-  return max(min(from_end ? size + *given : *given, most), least);
+  return max(min(counts_from_end(*given) ? size + *given : *given, most), least);
 }
 
 SliceRange range_of(const SymbolicSlice& slice, Dim size) {
@@ -132,8 +142,7 @@ class Planner {
 
   void read_number(Dim number) {
     const Dim size = x_.shape(static_cast<int64_t>(axis_));
-    const bool from_end = number.is_number() && number.number() < 0;
-    const SliceRange range{from_end ? size + number : number, 1, 1};
+    const SliceRange range{counts_from_end(number) ? size + number : number, 1, 1};
     // Also where the tensors beside it name nothing.
     if (range.is_outside(size) && options_.outside == Outside::fails) {
       throw IndexError("index: {} is out of range for axis {} of {}, whose size is {}", number,

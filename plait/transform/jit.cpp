@@ -287,7 +287,7 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
   found.entry = entry_of(call, sizes);
   if (found.entry->variants.empty()) found.why = found.entry->why;
   std::vector<int64_t> numbers;
-  if (found.entry->is_run_by_host || call.by_host) {
+  if (found.entry->is_run_by_host) {
     found.is_run_by_host = true;
     ++stats.host_runs;
     if (found.entry->has_only_numbers || found.entry->uses_outer_tape) return found;
@@ -530,6 +530,13 @@ Outcome Cache::State::run(Call call) {
     return run_by_host(call);
   }
   if (AutocastScope::current() != nullptr) return run_by_host(call);
+  if (call.by_host) {
+    {
+      const std::lock_guard lock(mutex);
+      ++stats.host_runs;
+    }
+    return run_by_host(call);
+  }
   EffectLog log;
   const std::vector<int64_t> sizes = sizes_of(call.leaves);
   std::shared_ptr<Entry> recorded;  // which must outlive the lock

@@ -140,7 +140,7 @@ struct Call {
   HostFunction host;
   // Called where others must let go of those that are donated, since they are taken now.
   std::function<void()> let_go = {};
-  bool by_host = false;  // the host code is run whatever is recorded
+  bool by_host = false;  // the host code is run as it is, whatever is recorded
 };
 struct Outcome {
   std::vector<Tensor> leaves;

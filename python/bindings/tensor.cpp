@@ -241,7 +241,10 @@ void bind_tensor(nb::module_& module) {
       .def("_read", item)
       .def("_array_interface", array_interface)
       .def("__repr__",
-           [](const Tensor& x) { return x.is_traced() ? "traced " + x.type().text() : x.text(); })
+           [](const Tensor& x) {
+             if (x.is_traced() && !x.traced().actual) return "traced " + x.type().text();
+             return x.is_array() ? Tensor(x.array()).text() : x.text();  // a read, where recorded
+           })
       .def(
           "__bool__",
           [](const Tensor& x) { return x.is_traced() ? nb::bool_(x.truth()) : nb::bool_(item(x)); })

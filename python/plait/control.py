@@ -4,7 +4,9 @@ import functools
 
 from . import _core, errors
 from .interop import asarray
-from .transforms import _tensors, _with_tensors
+from .module import Module
+from .sharing import distinct
+from .transforms import _results, _tensors, _with_numbers, _with_tensors
 
 
 class _Results:
@@ -14,7 +16,7 @@ class _Results:
         self.what, self.structure = what, None
 
     def leaves(self, result):
-        leaves, structure = _tensors(result)
+        leaves, structure = _results(result)
         if self.structure is None:
             self.structure = structure
         elif structure != self.structure:
@@ -34,10 +36,12 @@ def cond(predicate, then, otherwise, *operands):
     leaves, structure = _tensors(_with_tensors(operands))
     results = _Results("cond: the branches")
 
-    def branch(function):
-        return lambda given: results.leaves(function(*structure.unflatten(given)))
+    once = distinct(leaves)
 
-    return results.tree(_core._cond(asarray(predicate), branch(then), branch(otherwise), leaves))
+    def branch(function):
+        return lambda given: results.leaves(function(*structure.unflatten(once.spread(given))))
+
+    return results.tree(_core._cond(asarray(predicate), branch(then), branch(otherwise), once.values))
 
 
 def switch(index, branches, *operands):
@@ -74,15 +78,20 @@ def while_loop(test, body, initial, checkpoints=None):
     >>> plait.while_loop(lambda x: x < 100, lambda x: x * 2, plait.tensor(3))
     192 : i64[]
     """
-    leaves, structure = _tensors(initial if isinstance(initial, (float, complex)) else _with_tensors((initial,))[0])
+    leaves, structure = _results(initial)
     results = _Results("while_loop: the initial carry and the body")
     results.structure = structure
 
-    def truth(given):
-        return [asarray(test(results.tree(given)))]
+    def loop(carry):
+        def truth(given):
+            return [asarray(test(results.tree(carry.spread(given))))]
 
-    return results.tree(_core._while(truth, lambda given: results.leaves(body(results.tree(given))), leaves,
-                                     checkpoints))
+        def step(given):
+            return carry.distinct_of(results.leaves(body(results.tree(carry.spread(given)))))
+
+        return results.tree(carry.spread(_core._while(truth, step, carry.values, checkpoints)))
+
+    return _with_tied(loop, leaves, initial)
 
 
 def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None, unroll=1):
@@ -93,17 +102,61 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
     >>> plait.scan(lambda total, x: (total + x, total * x), plait.tensor(0.0), plait.tensor([1.0, 2.0, 3.0]))
     (6. : f32[], [0. 2. 9.] : f32[3])
     """
-    initial, stacked = _with_tensors((initial, stacked))
-    carries, carry_structure = _tensors(initial)
-    slices, slice_structure = _tensors(stacked)
+    carries, carry_structure = _results(initial)
+    slices, slice_structure = _tensors(_with_tensors((stacked,))[0])
     results = _Results("scan: the steps")
 
-    def step(given):
-        carry = carry_structure.unflatten(given[:len(carries)])
-        each = slice_structure.unflatten(given[len(carries):])
-        return results.leaves(tuple(body(carry, each)))
+    def loop(carry):
+        count = len(carry.values)
 
-    return results.tree(_core._scan(step, carries, slices, length, reverse, checkpoints, unroll))
+        def step(given):
+            before = carry_structure.unflatten(carry.spread(given[:count]))
+            each = slice_structure.unflatten(given[count:])
+            leaves = results.leaves(tuple(body(before, each)))
+            return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
+
+        given = _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
+        return results.tree(carry.spread(given[:count]) + given[count:])
+
+    return _with_tied(loop, carries, initial)
+
+
+class _ComeApart(BaseException):
+    """Tensors of a carry that were one are several behind a step."""
+
+
+class _Carry:
+    """What a loop carries, where tensors that are at several places of a Module are one, if they are to stay so."""
+
+    def __init__(self, leaves, is_tied):
+        self._once = distinct(leaves) if is_tied else None
+        self.values = self._once.values if is_tied else leaves
+
+    def spread(self, values):
+        return values if self._once is None else self._once.spread(values)
+
+    def distinct_of(self, leaves):
+        if self._once is None:
+            return leaves
+        values = {place: leaf for place, leaf in zip(self._once.places, leaves)}
+        if any(values[place] is not leaf for place, leaf in zip(self._once.places, leaves)):
+            raise _ComeApart
+        return [values[i] for i in range(len(self.values))]
+
+
+def _with_tied(loop, leaves, initial):
+    """loop(carry), where tied weights of Modules are carried as one for as long as the body keeps them so."""
+    carry = _Carry(leaves, True)
+    if len(carry.values) < len(leaves) and _holds_module(initial):
+        try:
+            return loop(carry)
+        except _ComeApart:
+            pass
+    return loop(_Carry(leaves, False))
+
+
+def _holds_module(tree):
+    return isinstance(tree, Module) or any(_holds_module(child) for _, child in _core._children(tree) or ())
 
 
 def for_loop(first, end, body, initial, checkpoints=None):

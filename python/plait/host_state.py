@@ -106,6 +106,42 @@ def _child_at(value, names):
     return value
 
 
+def without_sizes(value):
+    """With numbers in the place of sizes that are symbols, which mean nothing once the call is over."""
+    if type(value) is _core.Dim:
+        return int(value)
+    if type(value) in _CONSTANTS or isinstance(value, _core.Tensor):
+        return value
+    if isinstance(value, (set, frozenset)):
+        return type(value)(map(without_sizes, value)) if any(type(each) is _core.Dim for each in value) else value
+    if _core._children(value) is None:
+        return value
+    leaves, structure = _core._flatten(value, numbers=True)
+    if not any(type(leaf) is _core.Dim for leaf in leaves):
+        return value
+    return structure.unflatten([without_sizes(leaf) for leaf in leaves])
+
+
+def _settle_sizes(container):
+    """The same of what a container holds, in place."""
+    if isinstance(container, (list, collections.deque)):
+        pairs = list(enumerate(container))
+    elif isinstance(container, set):
+        plain = without_sizes(container)
+        if plain is not container:
+            _restore(container, plain)
+        return
+    else:
+        entries = container if isinstance(container, dict) else attributes_of(container) or {}
+        if any(type(key) is _core.Dim for key in entries):
+            _restore(container, {without_sizes(key): each for key, each in entries.items()})
+        pairs = list((container if isinstance(container, dict) else attributes_of(container) or {}).items())
+    for key, each in pairs:
+        plain = without_sizes(each)
+        if plain is not each:
+            put(container, key, plain)
+
+
 @dataclasses.dataclass(frozen=True)
 class Write:
     """A value that host code gave to a place, or to what `names` lead to from an argument or from the value at a place."""
@@ -196,11 +232,17 @@ class Snapshot:
             now = value_at(place)
             if now is not before and not isinstance(place[0], tuple):
                 rebound.add(number)
+                plain = without_sizes(now)
+                if plain is not now:
+                    put(*place[:2], plain)
+                    now = plain
                 add(now, path_of(number), place=number)
         done = set()
         for container, before, number, names in self._containers:
             changed = changed_keys(container, before) if id(container) not in done else []
             done.add(id(container))
+            if changed != []:
+                _settle_sizes(container)
             if changed is None or (changed and number in rebound):
                 refused = refused or f"{path_of(number, names)} is changed in place"
                 continue

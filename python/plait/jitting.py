@@ -10,7 +10,7 @@ import warnings
 from . import _core, errors
 from .given import Handed
 from .host_reach import Reach, unwrapped
-from .host_state import Snapshot
+from .host_state import Snapshot, without_sizes
 from .interop import asarray
 from .items import Item
 from .later import Later
@@ -230,11 +230,16 @@ class _Call:
         try:
             return self._run(given, as_numbers=False)
         except Exception as error:  # noqa: BLE001: host code may not know sizes that are symbols
-            if isinstance(error, errors.Error) or not any(each.sign for each in self.arguments.values()):
+            if isinstance(error, errors.Error) or not self._takes_symbols(given):
                 raise
             if self._snapshot is not None:
                 self._snapshot.restore()
             return self._run(given, as_numbers=True)
+
+    def _takes_symbols(self, given):
+        """Whether a whole number among the arguments is a symbol."""
+        places = itertools.accumulate((len(each.leaves) for each in self.arguments.values()), initial=0)
+        return any(each.sign and type(given[place].shape[0]) is _core.Dim for place, each in zip(places, self.arguments.values()))
 
     def _run(self, given, as_numbers):
         each_of, copies = iter(given), _core._HandedCopies()
@@ -245,7 +250,7 @@ class _Call:
                 made.append(handed_over[name])
                 handed_over[name] = made[-1].tree
         lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))
-                if isinstance(leaf, _core.Tensor)}  # no array of NumPy
+                if isinstance(leaf, _core.Tensor) and not _core._is_same(leaf, content)}
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with _Lending(lent.values()):
@@ -309,7 +314,7 @@ class Jitted:
         self._holder = {"function": self._called}
         self._donate = (donate,) if isinstance(donate, (int, str)) else tuple(donate)
         self._name = options["name"]
-        self._most_structures = options["most_structures"]
+        self._most_structures, self._fullgraph = options["most_structures"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
         self._by_host = None  # why its host code is run at each call, where that is so
         self._records = collections.OrderedDict()  # keys that were seen
@@ -364,11 +369,14 @@ class Jitted:
                 self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
             else:
                 self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for other values of {name}\n"
-                           "  hint: hand over a tensor or a float, whose value does not count")
+                           "  hint: make what differs a tensor, or an argument of its own that is a number: these values do not count")
 
     def _run_by_host(self, reason, is_said=False):
         if self._by_host is not None:
             return
+        if self._fullgraph:
+            raise errors.ValueError(f"{self._name}: {reason}: its host code would be run at each call, which `fullgraph` rules out\n"
+                                    "  hint: hand such state over as an argument, and give it back")
         self._by_host = reason
         self._cache.forget()
         if not is_said:
@@ -432,9 +440,19 @@ def _differences(earlier, later):
     return [name for name in {**before, **now} if name not in before or name not in now or before[name] != now[name]]
 
 
+def _with_plain_sets(tree):
+    """Sets are constants: sizes in them are numbers."""
+    if isinstance(tree, (set, frozenset)):
+        return without_sizes(tree)
+    if type(tree) in (list, tuple):
+        return type(tree)(map(_with_plain_sets, tree))
+    return {name: _with_plain_sets(each) for name, each in tree.items()} if type(tree) is dict else tree
+
+
 def _results(tree):
     """The leaves of what a function gives, its structure, and which leaves stand for whole numbers: sizes, which need not be
     known while it is recorded. Of items the numbers are taken."""
+    tree = _with_plain_sets(tree)
     leaves, structure = _core._flatten(tree, numbers=True)
     made = {}  # tensors of sizes, by identity
 

@@ -156,7 +156,7 @@ def clone(self):
 
 def tolist(self):
     """The numbers, in lists of lists as deep as there are dimensions; one alone as it is."""
-    if self.is_traced:
+    if self.is_traced and not _core._is_known(self):
         raise errors.ValueError.with_hint("tolist: what is being recorded has no numbers yet", "give it back, and read it outside")
     return self.numpy().tolist()
 

@@ -10,11 +10,11 @@ class Distinct:
             if key not in numbers:
                 numbers[key] = len(numbers)
                 self.values.append(value)
-        self._places = [numbers[key] for key in keys]
+        self.places = [numbers[key] for key in keys]
 
     def spread(self, made):
         """What was made of each, at all places where it stands."""
-        return [made[place] for place in self._places]
+        return [made[place] for place in self.places]
 
 
 def distinct(leaves):

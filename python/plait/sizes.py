@@ -8,6 +8,9 @@ import operator
 from . import _core
 from ._core import Dim
 from .items import Item
+from .later import Later
+
+np = Later("numpy")
 
 _MOST_FACTORS = 8
 _OWN = {name: getattr(Dim, f"__{name}__") for name in ("add", "sub", "mul", "floordiv", "mod", "repr", "hash")}
@@ -78,7 +81,8 @@ Dim.__abs__ = lambda size: size if size >= 0 else -size
 Dim.__invert__ = lambda size: ~int(size)
 Dim.__round__ = lambda size, digits=None: size if digits is None else round(int(size), digits)
 Dim.__trunc__ = Dim.__floor__ = Dim.__ceil__ = lambda size: size
-Dim.__str__ = _shown
+Dim.__str__ = Dim.__repr__ = _shown
+Dim.__array__ = lambda size, dtype=None, copy=None: np.asarray(int(size), dtype)  # for NumPy's functions
 Dim.__format__ = _shown
 Dim.__hash__ = _hash
 numbers.Integral.register(Dim)

@@ -37,6 +37,21 @@ def _results(tree):
     return _tensors(_with_numbers(tree))
 
 
+def _with_floats(tree):
+    """With tensors in the place of Python's floats, in lists, tuples and dicts: derivatives are taken by them too."""
+    if isinstance(tree, (float, complex)) and type(tree) in (float, complex):
+        return asarray(tree)
+    if type(tree) is dict:
+        return {name: _with_floats(each) for name, each in tree.items()}
+    return type(tree)(_with_floats(each) for each in tree) if type(tree) in (list, tuple) else tree
+
+
+def _tied(leaves, made):
+    """What was made of each leaf, where what was made of one tensor is one."""
+    first = {}
+    return [first.setdefault(id(leaf), each) for leaf, each in zip(leaves, made)]
+
+
 class _Followed:
     """A function that was followed in reverse mode: its arguments and its results as lists, and their structures. Of
     tensors that are at several places of an argument each is followed once, unless told otherwise."""
@@ -44,7 +59,7 @@ class _Followed:
     def __init__(self, name, function, arguments, has_aux, shares=True):
         self.level = _core._Pullback()
         try:
-            arguments = _with_tensors(arguments)
+            arguments = _with_floats(tuple(arguments))
             leaves, self.structure = _tensors(arguments)
             expect_tree(f"{name}: an argument", arguments, self.structure)
             self.once = distinct_pairs(leaves, _argument_of_each(arguments) if shares else range(len(leaves)))
@@ -55,12 +70,13 @@ class _Followed:
             given, aux = _with_aux(name, given) if has_aux else (given, None)
             results, self.result_structure = _results(given)
             self.results = [self.level.finish(result) for result in results]
+            self._tied = _tied(results, self.results)
             self.aux = _passed(self.level, aux)
         finally:
             self.level.close()
 
     def value(self):
-        return self.result_structure.unflatten(self.results)
+        return self.result_structure.unflatten(self._tied)
 
 
 def vjp(function, *arguments, has_aux=False):
@@ -102,7 +118,7 @@ def _with_aux(name, result):
 
 def _passed(level, tree):
     leaves, structure = _tensors(tree)
-    return structure.unflatten([level.passed(leaf) for leaf in leaves])
+    return structure.unflatten(_tied(leaves, [level.passed(leaf) for leaf in leaves]))
 
 
 def jvp(function, primals, tangents, has_aux=False):
@@ -113,7 +129,9 @@ def jvp(function, primals, tangents, has_aux=False):
     """
     level = _core._Pushforward()
     try:
-        primals, tangents = _with_tensors(primals), tuple(tangents)
+        if not isinstance(primals, (list, tuple)) or not isinstance(tangents, (list, tuple)):
+            raise errors.TypeError("jvp: primals and tangents are tuples, one entry an argument\n  hint: write jvp(f, (x,), (tangent,))")
+        primals, tangents = _with_floats(tuple(primals)), tuple(tangents)
         leaves, structure = _tensors(primals)
         given = _tangents(primals, tangents)
         once = Distinct(list(zip(leaves, given, structure.paths)), [(id(leaf), id(tangent)) for leaf, tangent in zip(leaves, given)])
@@ -122,7 +140,7 @@ def jvp(function, primals, tangents, has_aux=False):
         handed.expect_unchanged("jvp", result)
         result, aux = _with_aux("jvp", result) if has_aux else (result, None)
         results, result_structure = _results(result)
-        pairs = [level.finish(each) for each in results]
+        pairs = _tied(results, [level.finish(each) for each in results])
         aux_leaves, aux_structure = _tensors(aux)
         aux = aux_structure.unflatten([level.finish(each)[0] for each in aux_leaves])
     finally:
@@ -140,7 +158,7 @@ def linearize(function, *primals, has_aux=False):
     >>> value, along(plait.tensor(1.0))
     (9. : f32[], 6. : f32[])
     """
-    primals = _with_tensors(primals)
+    primals = _with_floats(tuple(primals))
     followed = _Followed("linearize", function, primals, has_aux, shares=False)
     level, result_structure = followed.level, followed.result_structure
 
@@ -194,7 +212,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         try:
             followed, structures, handed = list(arguments), [], []
             for place in places:
-                leaves, structure = _tensors(arguments[place])
+                leaves, structure = _tensors(_with_floats(arguments[place]))
                 _expect_differentiable(arguments[place], structure, place, allow_int)
                 for leaf, path in zip(leaves, structure.paths):
                     _core._check_argument(leaf, path, place, holomorphic, allow_int)
@@ -206,6 +224,8 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
             for each in handed:
                 each.expect_unchanged("grad", result)
             value, aux = _with_aux("grad", result) if has_aux else (result, None)
+            if value is None:
+                raise errors.TypeError("grad: the function gives None, expected one real number\n  hint: does it end in `return`?")
             value = asarray(value)
             _core._check_result(value, holomorphic)
             value = level.finish(value)
@@ -404,7 +424,7 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
 
         def of_list(given):
             handed = Handed(structure, once.spread(given))
-            result = function(*handed.tree)
+            result = _with_numbers(function(*handed.tree))
             handed.expect_unchanged("vmap", result)
             results, found = _tensors(result)
             structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
