@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"VjpSizes", kType, "the same sizes",
                 "%0 = custom_vjp @sized<n>, @sized<m>, @sized<n>(%v)"},
         Refusal{"VjpBackward", kType, "what @none takes", "%0 = custom_vjp @same, @two, @none(%x)"},
-        Refusal{"JvpRule", kType, "what @same takes", "%0 = custom_jvp @same, @same(%x)"}),
+        Refusal{"JvpRule", kType, "what @same gives", "%0 = custom_jvp @same, @same(%x)"}),
     [](const auto& info) { return info.param.name; });
 
 }  // namespace

@@ -87,7 +87,8 @@ TEST(Custom, RulesInProgramsMayCapture) {
   const auto by_rule = [&](auto rule) {
     return custom_jvp([=](Tensor x) { return x * x * rule; },
                       [=](std::tuple<Tensor> at, std::tuple<Tensor> along) {
-                        return std::pair{std::get<0>(at), std::get<0>(along) * rule * w * 7};
+                        const Tensor x = std::get<0>(at);
+                        return std::pair{x * x * rule, std::get<0>(along) * rule * w * 7};
                       });
   };
   const auto f = [&](Tensor x, Tensor v) { return sum(scaled(v)(x) + by_rule(v)(x)); };
