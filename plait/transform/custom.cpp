@@ -9,6 +9,7 @@
 #include "plait/tensor/trace.h"
 #include "plait/transform/derived_functions.h"
 #include "plait/transform/linear_function.h"
+#include "plait/transform/recording.h"
 
 namespace plait::customs {
 namespace {
@@ -93,17 +94,6 @@ Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
   return inner;
 }
 
-// What is computed again by remat goes by the rule at all levels, which leaves no room for what is
-// captured.
-void refuse_captured(std::span<const Tensor> results) {
-  if (!plait::is_followed(results)) return;
-  throw TypeError(
-      "a function with a rule of its own captures what a derivative is taken by, inside of remat "
-      "and under several derivatives")
-      .at(Location::of_caller())
-      .hint("give it as an argument, or jit the function");
-}
-
 // What runs where levels follow the arguments. The innermost of these goes by the rule: to it the
 // arguments are constant, so that what it sees of the results comes of what is captured. Levels
 // further out see how the results were computed, and ask for derivatives of what is kept; those
@@ -119,12 +109,9 @@ struct Followed {
       : innermost(open_levels_of(arguments).back()),
         tape(innermost_tape(arguments)),
         inputs(inner(arguments)) {
+    // What remat leaves out is computed again by operations alone, which know no levels.
+    if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) throw NeedsAllKept();
     std::tie(results, residuals) = forward(outer(arguments));
-    if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) {
-      inputs.assign(arguments.begin(), arguments.end());
-      refuse_captured(function(below_all(arguments, 0)));
-      return;
-    }
     if (tape) {
       add(results);
       return;

@@ -10,8 +10,13 @@
 
 #include "plait/core/location.h"
 #include "plait/tensor/derivation.h"
+#include "plait/tensor/trace.h"
 
 namespace plait {
+
+// Thrown while a sketch is open where a derivative needs what it would leave out: the function is
+// run once more, and everything is kept.
+struct NeedsAllKept : Unwinding {};
 
 class Recording {
  public:

@@ -4,6 +4,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/checkpoint_name.h"
+#include "plait/tensor/effect_log.h"
 #include "plait/transform/autocast.h"
 #include "plait/transform/recording.h"
 #include "plait/transform/staged_remat.h"
@@ -40,10 +41,18 @@ std::vector<Tensor> remat_tensors(const TensorFunction& f, std::span<const Tenso
     operands.insert(operands.end(), staged.captures.begin(), staged.captures.end());
     return run_staged_remat(std::move(staged), operands, policy);
   }
-  Sketch sketch(keeps_of(policy));
-  std::vector<Tensor> results = f(arguments);
-  sketch.end();
-  return stand_for(sketch, std::move(results));
+  EffectLog log;
+  try {
+    const EffectLog::Scope effects(log);
+    Sketch sketch(keeps_of(policy));
+    std::vector<Tensor> results = f(arguments);
+    sketch.end();
+    return stand_for(sketch, std::move(results));
+  } catch (const NeedsAllKept&) {
+    log.rewind();
+    const EffectLog::Scope effects(log);
+    return f(arguments);
+  }
 }
 
 }  // namespace plait
