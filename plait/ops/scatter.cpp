@@ -109,7 +109,9 @@ std::vector<Tensor> tangents_of_extreme(const RuleContext& c, std::span<const Te
   Tensor result;
   if (tangents[0]) result = tangents[0] * from_x / count;
   if (tangents[1]) {
-    const Tensor part = places.sum(c.operand(0), tangents[1] * from_updates / places.read(count));
+    // Where nothing is read, 1 and not 0, whose cotangent would be NaN.
+    const Tensor shares = places.read(count) + (1 - places.read(ones_like(count)));
+    const Tensor part = places.sum(c.operand(0), tangents[1] * from_updates / shares);
     result = result ? result + part : part;
   }
   return {result};

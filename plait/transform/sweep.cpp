@@ -29,11 +29,23 @@ std::vector<Tensor> results_of(const StepPtr& step) {
   return results;
 }
 
+// The levels that may ask for derivatives of what is run again, of both modes.
+LevelSet levels_of_recording(const Step& step) {
+  LevelSet levels = step.levels;
+  for (const Tensor& operand : step.operands) {
+    if (!operand || !operand.derivation()) continue;
+    for (const auto& each : operand.derivation()->tangents) {
+      levels = levels.with(LevelSet(each->level));
+    }
+  }
+  return levels.that_may_ask();
+}
+
 // Runs the operations of a step once more, and gives where its results come from then. They run
 // where they ran first, so that other levels follow them again too, through what the step kept.
 std::vector<Origin> origins_again(const Step& step, const Level& level) {
   std::vector<Origin> origins;
-  const Trace::WhereFollowed there(step.levels.that_may_ask());
+  const Trace::WhereFollowed there(levels_of_recording(step));
   const LevelResume resume(level);
   for (const Tensor& result : step.recording->run(step.operands, Recording::Want::derivatives)) {
     origins.push_back(result.derivation() ? result.derivation()->origin : Origin());

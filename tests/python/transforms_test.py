@@ -105,6 +105,16 @@ class Functions(unittest.TestCase):
         with self.assertRaisesRegex(pl.ValueError, "argument 2 of a call with 1"):
             pl.grad(lambda x: x, argnums=2)(1.0)
 
+    def test_updates_that_are_ignored_have_no_gradient(self):
+        x, updates, places = array(1.0, 5.0), array(3.0, 2.0, 4.0), pl.asarray(np.array([7, 1, -9]))
+        for name, by_x, by_updates in ("scatter_minimum", [1, 0], [0, 1, 0]), ("scatter_maximum", [1, 1], [0, 0, 0]):
+            def total(x, updates, name=name):
+                return pl.sum(pl.apply(name, [x, updates, places], axes=[0], outside="ignored"))
+
+            found = pl.grad(total, (0, 1))(x, updates)
+            np.testing.assert_array_equal(found[0], by_x)
+            np.testing.assert_array_equal(found[1], by_updates)
+
     def test_linear_transpose(self):
         import jax
 

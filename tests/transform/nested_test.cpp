@@ -38,23 +38,27 @@ std::vector<Named> functions() {
                    return std::pair(y, y);
                  },
                  [](Tensor y, Tensor cotangent) { return std::tuple(y * cotangent); });
-  return {{"exp", [](Tensor x) { return exp(x); }},
-          {"tanh", [](Tensor x) { return tanh(x); }},
-          {"remat", remat(layer)},
-          {"remat that keeps",
-           remat([](Tensor x) { return matmul(expand_dims(exp(x), 1), ones({1, 1}, DType::f64)); },
-                 save_dots())},
-          {"cond",
-           [](Tensor x) {
-             return cond(
-                 sum(x) > -100, [](Tensor z) { return exp(z); }, [](Tensor z) { return z; }, x);
-           }},
-          {"pull in remat",
-           [](Tensor x) {
-             const auto pull = vjp([](Tensor z) { return exp(z) * z; }, x).second;
-             return remat([pull](Tensor u) { return std::get<0>(pull(u)); })(ones_like(x));
-           }},
-          {"custom_vjp", [by_rule](Tensor x) { return by_rule(x) * x; }}};
+  return {
+      {"exp", [](Tensor x) { return exp(x); }},
+      {"tanh", [](Tensor x) { return tanh(x); }},
+      {"remat", remat(layer)},
+      {"remat that keeps", remat(
+                               [](Tensor x) {
+                                 const Tensor one = ones({1, 1}, DType::f64);
+                                 return tanh(matmul(expand_dims(exp(x), 1), one)[{ellipsis, 0}]) *
+                                        x;
+                               },
+                               save_dots())},
+      {"cond",
+       [](Tensor x) {
+         return cond(sum(x) > -100, [](Tensor z) { return exp(z); }, [](Tensor z) { return z; }, x);
+       }},
+      {"pull in remat",
+       [](Tensor x) {
+         const auto pull = vjp([](Tensor z) { return exp(z) * z; }, x).second;
+         return remat([pull](Tensor u) { return std::get<0>(pull(u)); })(ones_like(x));
+       }},
+      {"custom_vjp", [by_rule](Tensor x) { return by_rule(x) * x; }}};
 }
 
 // f'(x) of an elementwise f, in many ways.
