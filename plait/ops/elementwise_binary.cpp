@@ -397,14 +397,6 @@ Tensor remainder(const Operand& a, const Operand& b) {
   return promoted(elementwise_binary_ops().remainder, a, b);
 }
 Tensor power(const Operand& a, const Operand& b) {
-  const bool is_whole = a.is_tensor() && is_integer(a.tensor().dtype());
-  if (is_whole && !b.is_tensor() && b.scalar().kind() == ScalarKind::integer &&
-      !b.scalar().is_symbolic() && b.scalar().element().integer >> 63 != 0) {
-    throw ValueError("power: a {} to the power of {} is no whole number", a.tensor().type().text(),
-                     static_cast<int64_t>(b.scalar().element().integer))
-        .at(Location::of_caller())
-        .hint("make it floating, or write 1 / power(x, n)");
-  }
   return promoted(elementwise_binary_ops().power, a, b);
 }
 Tensor maximum(const Operand& a, const Operand& b) {
