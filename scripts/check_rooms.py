@@ -143,6 +143,7 @@ INSIDE = {
     "plait/tensor/buffer_source.h",
     "plait/tensor/effect_log.h",
     "plait/tensor/non_finite.h",
+    "plait/core/error_count.h",
     "plait/tensor/fits.h",
     "plait/tensor/row_notes.h",
     "plait/transform/batch.h",

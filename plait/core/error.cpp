@@ -1,6 +1,7 @@
 #include "plait/core/error.h"
 
 #include "plait/core/call_in_progress.h"
+#include "plait/core/error_count.h"
 
 namespace plait {
 
@@ -22,7 +23,17 @@ std::string_view name_of(ErrorKind kind) {
   return "Error";
 }
 
+namespace {
+
+thread_local uint64_t made_errors = 0;
+
+}  // namespace
+
+uint64_t errors_made() { return made_errors; }
+void count_error() { ++made_errors; }
+
 Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {
+  count_error();
   if (const CallInProgress* call = CallInProgress::outermost()) {
     message_ = call->told_with(std::move(message_));
     location_ = Location::of_caller();

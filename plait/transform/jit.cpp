@@ -488,9 +488,11 @@ void Cache::State::note(const Found& found, const Recording& recording) {
   if (!recording.way) {
     entry.is_run_by_host = true;
     note_retrace(
-        fmt::format("a number is taken out of a tensor at {}: its host code is run at "
-                    "each call",
-                    recording.read.text()));
+        recording.has_failed
+            ? "host code catches an error of the library: it is run at each call"
+            : fmt::format("a number is taken out of a tensor at {}: its host code is run at "
+                          "each call",
+                          recording.read.text()));
   } else {
     found.variant->ways.add(recording.way);
     if (++entry.ways >= options.most_ways) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
+#include "plait/core/error_count.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/derivation.h"
 #include "plait/transform/programs.h"
@@ -73,15 +74,16 @@ Recording record(const ToRecord& what, EffectLog& log) {
   }
   for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
   std::any result;
+  const uint64_t errors = errors_made();
   const std::vector<Tensor> results = what.host(parameters, result);
-  Recording recording;
+  Recording recording{.has_failed = errors_made() != errors};
   for (const Tensor& each : results) {
     recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
   }
   recording.outcome.result = std::make_shared<const std::any>(std::move(result));
   recording.takes_followed = trace.takes_followed();
   recording.read = companion.read;
-  if (companion.has_read) return recording;
+  if (companion.has_read || recording.has_failed) return recording;
   RecordedFunction recorded = trace.finish(results);
   recording.way = std::make_shared<Way>(Way{.program = trace.program(recorded),
                                             .hidden = std::move(recorded.captures),

@@ -31,6 +31,7 @@ struct Recording {
   Outcome outcome;           // of this time, which no derivative goes through
   bool takes_followed = false;  // from elsewhere: a derivative goes through what it computes
   Location read;                // where the first number was read
+  bool has_failed = false;      // something did that the host code has caught
 };
 
 // While one is there whose options say `fullgraph`, reads on its thread are errors although the

@@ -97,6 +97,7 @@ class PythonOperand {
 };
 
 // What stands for the number of a tensor in host code that is recorded (python/plait/items.py).
+void declare_item(nb::handle cls);
 nb::object new_item(nb::handle tensor);
 bool is_item(nb::handle object);
 nb::object number_of_item(nb::handle item);

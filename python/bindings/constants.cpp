@@ -29,7 +29,8 @@ bool are_equal(const nb::object& a, const nb::object& b) {
   if (has_bits(a.ptr()) && Py_TYPE(a.ptr()) == Py_TYPE(b.ptr())) {
     return bits_of(a.ptr()) == bits_of(b.ptr());
   }
-  if (PySlice_Check(a.ptr()) && PySlice_Check(b.ptr())) {
+  const bool are_ranges = PyRange_Check(a.ptr()) && PyRange_Check(b.ptr());
+  if (are_ranges || (PySlice_Check(a.ptr()) && PySlice_Check(b.ptr()))) {
     const auto ours = parts_of_slice(a.ptr()), theirs = parts_of_slice(b.ptr());
     return std::ranges::equal(ours, theirs, [](const nb::object& one, const nb::object& other) {
       return Py_TYPE(one.ptr()) == Py_TYPE(other.ptr()) && are_equal(one, other);

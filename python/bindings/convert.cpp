@@ -107,13 +107,15 @@ Tensor borrow_as(nb::handle given, nb::handle of) {
 }
 
 namespace {
-PyTypeObject* item_class = nullptr;  // once there has been one
+PyTypeObject* item_class = nullptr;  // until it is declared
+}
+
+void declare_item(nb::handle cls) {
+  item_class = reinterpret_cast<PyTypeObject*>(cls.inc_ref().ptr());
 }
 
 nb::object new_item(nb::handle tensor) {
-  const nb::object item = nb::module_::import_("plait.items").attr("Item")(tensor);
-  item_class = Py_TYPE(item.ptr());
-  return item;
+  return nb::module_::import_("plait.items").attr("Item")(tensor);
 }
 
 bool is_item(nb::handle object) {

@@ -15,6 +15,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "plait/core/error_count.h"
+#include "plait/tensor/derivation.h"
 #include "plait/tensor/trace.h"
 
 #include "python/bindings/structure.h"
@@ -345,8 +347,12 @@ class Jit {
     std::vector<Tensor> given;
     given.reserve(leaves.size());
     for (const nb::object& leaf : leaves) given.push_back(leaf_from(leaf));
+    // Derivatives need what they follow.
+    static const std::vector<size_t> none;
+    const bool takes = std::ranges::none_of(given, [](const Tensor& x) { return is_followed(x); });
+    const std::vector<size_t>& gone = takes ? donated : none;
     std::vector<Tensor*> to_take;
-    for (const size_t leaf : donated) to_take.push_back(&given[leaf]);
+    for (const size_t leaf : gone) to_take.push_back(&given[leaf]);
     const auto names = [&] {
       const nb::gil_scoped_acquire locked;
       std::vector<std::string> paths;
@@ -370,7 +376,7 @@ class Jit {
     };
     const auto let_go = [&] {
       const nb::gil_scoped_acquire locked;
-      for (const size_t leaf : donated) {
+      for (const size_t leaf : gone) {
         if (nb::isinstance<Tensor>(leaves[leaf])) *nb::inst_ptr<Tensor>(leaves[leaf]) = Tensor();
       }
     };
@@ -479,6 +485,8 @@ void bind_jit(nb::module_& module) {
         return value.is_valid() ? value : otherwise;
       },
       nb::arg("holder"), nb::arg("key").none(), nb::arg("otherwise"));
+  module.def("_count_error", &count_error);
+  module.def("_declare_item", &declare_item);
   module.def("_truth", [](const Tensor& x) { return x.truth(); });
   // For as long as host code is recorded, tensors outside of its arguments are the record's.
   module.def("_exchange", [](Tensor& place, const Tensor& content) {

@@ -2,6 +2,8 @@
 
 import builtins
 
+from . import _core
+
 
 class Error(Exception):
     """Something that Plait refuses: `message`, `location` in your code, `hint` at the way out."""
@@ -17,6 +19,11 @@ class Error(Exception):
         made = cls(f"{message}\n  hint: {hint}")
         made.message, made.hint = message, hint
         return made
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        if not isinstance(self, builtins.AttributeError):  # which hasattr() catches
+            _core._count_error()
 
     def __str__(self):  # a KeyError would show the text as a repr
         return str(self.args[0]) if self.args else ""

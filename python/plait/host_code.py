@@ -5,6 +5,8 @@ import dataclasses
 import dis
 import functools
 import itertools
+import operator
+import os
 import sys
 import types
 
@@ -13,6 +15,9 @@ _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_
 # By these an object is asked for attributes whose names are computed.
 _TAKING_ANY = {"getattr", "setattr", "delattr", "hasattr", "vars", "eval", "exec", "attrgetter", "deepcopy", "copy"}
 _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
+
+# By these all that there is can be read and changed.
+_REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "modules", "__builtins__", "gc"}
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
               "_pytest", "hypothesis", "ml_dtypes", "builtins"}
@@ -62,6 +67,7 @@ class Names:
     stores: dict  # lines where attributes are given values, by name
     asked: tuple  # texts that may be names of attributes, where the code asks for such
     calls: tuple  # (chain of names, local?, line) of what may be called
+    opaque: str  # by what it reaches anything at all: globals(), eval
 
     def unsteady(self, function):
         """(reason, file, line) of what is found by this function and differs from call to call."""
@@ -97,6 +103,8 @@ def _resolved(chain, is_import, found, cells):
 def _is_unsteady(thing, name, owner):
     if isinstance(thing, (types.ModuleType, type)):
         return False
+    if thing is os.environ:
+        return True
     module = getattr(thing, "__module__", None) or ""
     belongs = getattr(thing, "__self__", None)
     if isinstance(belongs, types.ModuleType):
@@ -113,7 +121,7 @@ def _is_unsteady(thing, name, owner):
 def names_in(code):
     found, texts = {"globals": {}, "attributes": {}, "imports": {}}, {}
     stores, calls, imported = {}, [], {}
-    takes_any = False
+    takes_any, opaque = False, ""
     chain, is_import, line = None, False, code.co_firstlineno
     for instruction in dis.get_instructions(code):
         name, value = instruction.opname, instruction.argval
@@ -121,9 +129,11 @@ def names_in(code):
         if name in _GLOBALS:
             found["globals"][value] = None
             takes_any = takes_any or value in _TAKING_ANY
+            opaque = opaque or (value if value in _REACHING_ALL else "")
         elif name in _ATTRIBUTES:
             found["attributes"][value] = None
-            takes_any = takes_any or value in _ANY_ATTRIBUTE or value in ("attrgetter", "deepcopy")
+            takes_any = takes_any or value in _ANY_ATTRIBUTE or value in ("attrgetter", "deepcopy", "format", "format_map")
+            opaque = opaque or (value if value in ("modules", "import_module") else "")
         elif name == "IMPORT_NAME":
             found["imports"][value] = None
         elif name == "LOAD_CONST":
@@ -156,7 +166,7 @@ def names_in(code):
     takes_any = takes_any or any(each.takes_any for each in inner)
     asked = dict.fromkeys(itertools.chain(texts if takes_any else (), *(each.asked for each in inner)))
     return Names(tuple(found["globals"]), (*found["attributes"], *texts), tuple(found["imports"]), takes_any, stores, tuple(asked),
-                 tuple(calls))
+                 tuple(calls), opaque or next((each.opaque for each in inner if each.opaque), ""))
 
 
 def _add_texts(constant, names):
@@ -169,6 +179,10 @@ def _add_texts(constant, names):
             _add_texts(each, names)
 
 
+_TAKERS = (getattr, setattr, hasattr, vars, dir, globals, locals, eval, exec)
+_VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
+
+
 def steady_or_reason(value):
     """None where it is the same for as long as it is the same object; else what it is."""
     cls = type(value)
@@ -177,6 +191,10 @@ def steady_or_reason(value):
         return f"an iterator ({cls.__name__}), of which each call takes more"
     if module in _UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):
         return f"a source of random numbers ({cls.__name__})"
+    if isinstance(value, (operator.attrgetter, operator.itemgetter, operator.methodcaller)) or any(value is each for each in _TAKERS):
+        return "a function that asks for attributes"
+    if cls in _VIEWS or any(base.__module__ == "_ctypes" for base in cls.__mro__):
+        return f"a {cls.__name__}, which shows what others change"
     if isinstance(value, (bytearray, memoryview, collections.deque)) or cls.__name__ in ("array",) and module == "array":
         return f"a {cls.__name__}, whose contents may change"
     if module in ("queue", "_queue", "_io", "io", "_thread", "threading", "_contextvars", "contextvars", "weakref", "asyncio",

@@ -1,18 +1,14 @@
 """The state outside of its arguments that a function's host code can read: found by going through the code of the function
 and of all that it can call (docs/jit.md)."""
 
+import builtins
 import dataclasses
-import dis
 import functools
-import os
 import sys
 import types
 
 from . import _core
 from .host_code import is_library, is_library_class, names_in, steady_or_reason
-from .later import Later
-
-np = Later("numpy")
 
 ABSENT = object()
 
@@ -61,12 +57,14 @@ class Reach:
         self.values = {}  # Found, by path
         self.functions = []  # whose code may be exchanged
         self.kinds = []  # code and classes, in order: others make another record
+        self.pattern = []  # for each place or container which object is there, by the order in which they were met
+        self.has_own_equality = False  # an object that equals others which hold something else
         self.lines = []  # (reason, file, line) of calls whose result differs from call to call
         self.opaque = None  # why nobody can tell what the host code reads, where that is so
         self.holders = []  # (what, its path): attributes are looked up there by the names below
         self._names, self._takes_any = {}, False
         self.placed = {}  # numbers of places, by (identity of the holder, key)
-        self._stores = {}
+        self._stores, self._met = {}, {}
         self._classes, self._constructed = [], []  # that were entered; of which objects may be made
         self._entered, self._alive, self._looked_up = {}, [], set()
         for path, holder, key in roots:
@@ -88,10 +86,17 @@ class Reach:
         value = _core._value_at(holder, key, ABSENT)
         entered = value is not ABSENT and self._enter(value, path)
         self.places.append((holder, key, entered))
+        if entered:
+            self._note_identity(value)
         if value is not ABSENT and not entered:
             place = len(self.places) - 1
             self.values[self._free(path)] = Found(place, value)
             self._enter_parts(value, path, set())
+
+    def _note_identity(self, value):
+        """Whether two are one object is part of what host code can see."""
+        self._alive.append(value)
+        self.pattern.append(self._met.setdefault(id(value), len(self._met)))
 
     def _free(self, path):
         """The path, or with a number behind it where it is that of something else."""
@@ -128,7 +133,8 @@ class Reach:
     def _in_object(self, value, path):
         own = attributes_of(value)
         if own is not None:
-            names = [name for name in own if isinstance(name, str)] if self._takes_any else self._known_names(own)
+            takes_any = self._takes_any or _is_read_by_library(type(value))
+            names = [name for name in own if isinstance(name, str)] if takes_any else self._known_names(own)
             self._look_up(value, [*names, *self._new_names(value, own)], own, path)
         for cls in type(value).__mro__:
             slots = [name for name, each in vars(cls).items() if isinstance(each, types.MemberDescriptorType)]
@@ -137,7 +143,8 @@ class Reach:
 
     def _new_names(self, value, own):
         """Attributes that the code may give to an object that has none of that name, or asks whether there is one."""
-        return [name for name in self._stores if name not in own and not hasattr(type(value), name)]
+        classes = [vars(cls) for cls in type(value).__mro__]
+        return [name for name in self._stores if name not in own and not any(name in each for each in classes)]
 
     def _in_class(self, cls, path):
         for owner in cls.__mro__:
@@ -147,10 +154,12 @@ class Reach:
                        if name.startswith("__") and isinstance(each, types.FunctionType)
                        and (name not in _CONSTRUCTORS or cls in self._constructed)]
             names = [*special, *self._known_names(vars(owner))]
-            self._look_up(cls, [name for name in names if name not in _OF_CLASSES], cls, path)
+            # Of each class in turn, since super() finds what another one hides.
+            self._look_up(owner, [name for name in names if name not in _OF_CLASSES], owner, owner.__name__)
 
     def _in_module(self, module, path):
-        self._look_up(module, self._known_names(vars(module)), vars(module), path)
+        names = [*self._known_names(vars(module)), *(["__getattr__"] if "__getattr__" in vars(module) else [])]
+        self._look_up(module, names, vars(module), path)
 
     def _in_function(self, function, path):
         own = vars(function)
@@ -173,14 +182,28 @@ class Reach:
 
     def _enter_parts(self, value, path, seen):
         """What a tree holds that is entered, and the classes of its nodes."""
-        if type(value) in _PLAIN or isinstance(value, _core.Tensor) or id(value) in seen:
+        if type(value) in _PLAIN or isinstance(value, _core.Tensor):
+            return
+        if id(value) in seen:
+            self._note_identity(value)
             return
         seen.add(id(value))
         children = _core._children(value)
         if children is None:
-            if not is_array(value) and not self._enter(value, path):
+            if is_array(value):
+                return
+            self._note_identity(value)
+            if isinstance(value, (set, frozenset)):
+                for each in value:
+                    self._enter_parts(each, path, seen)
+            elif not self._enter(value, path):
                 self._note_opaque(value, path)
             return
+        if not isinstance(value, tuple):
+            self._note_identity(value)
+        if isinstance(value, dict):
+            for key in value:
+                self._enter_parts(key, path, seen)
         if type(value) not in (list, tuple, dict):
             self._enter_class_of(value)
         for name, child in children:
@@ -193,6 +216,8 @@ class Reach:
 
     def _take_names(self, code):
         names = names_in(code)
+        if names.opaque and self.opaque is None:
+            self.opaque = f"its code uses {names.opaque}, by which it can reach anything"
         self._names |= dict.fromkeys(names.attributes)
         self._stores |= dict.fromkeys((*names.stores, *names.asked))
         self._takes_any = self._takes_any or names.takes_any
@@ -209,6 +234,8 @@ class Reach:
         self.kinds.append(function.__code__)
         for each in names.globals:
             self._add(function.__globals__, each, each)
+            if each not in function.__globals__ and each in vars(builtins):
+                self._add(vars(builtins), each, each)
         for module in names.imports:
             if module in sys.modules:
                 self._enter(sys.modules[module], module)
@@ -250,14 +277,24 @@ class Reach:
             self._add_class(type(value))
 
     def _add_class(self, cls):
-        if cls not in self._classes:
-            self._classes.append(cls)
-            self.kinds.append(cls)
-            self.holders.append((cls, cls.__name__))
+        if any(each is cls for each in self._classes):
+            return
+        self._classes.append(cls)
+        self.kinds.append(cls)
+        self.holders.append((cls, cls.__name__))
+        if not is_library_class(type(cls)):  # a class of the user's, too
+            self._add_class(type(cls))
 
     def _enter_object(self, value, path):
         self._enter_class_of(value)
         self.holders.append((value, path))
+        self.has_own_equality = self.has_own_equality or type(value).__eq__ is not object.__eq__
+        if not is_library_class(type(value)):
+            self._add(value, "__class__", f"{path}.__class__")
+
+    def _enter_builtin_method(self, method, path):
+        """Of a list or a dict, say."""
+        self._add(method, "__self__", path)
 
     def _enter_jitted(self, jitted, path):
         self._enter(jitted._called, path)
@@ -277,6 +314,11 @@ def _holder_kind(holder):
             types.ModuleType if isinstance(holder, types.ModuleType) else object)
 
 
+def _is_read_by_library(cls):
+    """Whether methods that are not the user's read its attributes."""
+    return any(base is not object and is_library_class(base) and base.__module__ not in ("builtins", "plait.module") for base in cls.__mro__)
+
+
 _LOOKUPS = {types.FunctionType: Reach._in_function, type: Reach._in_class, types.ModuleType: Reach._in_module,
             object: Reach._in_object}
 
@@ -291,6 +333,9 @@ def _enter_of(value):
         return Reach._enter_method
     if isinstance(value, functools.partial):
         return Reach._enter_partial
+    if isinstance(value, (types.BuiltinMethodType, types.MethodWrapperType)):
+        owner = value.__self__
+        return None if owner is None or isinstance(owner, (types.ModuleType, type)) else Reach._enter_builtin_method
     if isinstance(value, type):
         return None if is_library_class(value) else Reach._enter_class
     if isinstance(value, types.ModuleType):
@@ -308,11 +353,6 @@ def _enter_of(value):
         return None
     if module.split(".")[0] == "plait":
         return Reach._enter_own if hasattr(value, "__dict__") else None
-    if is_library_class(type(value)) or isinstance(value, (Exception, os.PathLike)) or _is_enum(value):
+    if is_library_class(type(value)):
         return None
     return Reach._enter_object
-
-
-def _is_enum(value):
-    enum = sys.modules.get("enum")
-    return enum is not None and isinstance(value, enum.Enum)

@@ -153,23 +153,32 @@ class Write:
     names: tuple = None  # None for the place itself
     key: object = None
     is_content: bool = False  # of the tensor there: x[i] = y
+    source: tuple = None  # (place, names) of a tensor that was there before and is put there as it is
 
     @property
     def count(self):
         """Of its leaves, each once."""
         return 0 if self.structure is None else len(self.once.values)
 
-    def again(self, places, call, leaves):
-        value = ABSENT if self.structure is None else self.structure.unflatten(self.once.spread(leaves))
+    def value(self, places, call, leaves):
+        """What it gives: found before anything is written."""
+        if self.source is not None:
+            return _found(places, call, *self.source)
+        return ABSENT if self.structure is None else self.structure.unflatten(self.once.spread(leaves))
+
+    def again(self, places, call, value):
         if self.names is None:
             put(*places[self.place][:2], value)
             return
-        is_argument = isinstance(self.place, str)
-        holder = _child_at(call.value_at(self.place) if is_argument else value_at(places[self.place]), self.names)
+        holder = _found(places, call, self.place, self.names)
         if self.is_content:
             _core._exchange(holder, value)
         else:
             put(holder, self.key, value)
+
+
+def _found(places, call, place, names):
+    return _child_at(call.value_at(place) if isinstance(place, str) else value_at(places[place]), names)
 
 
 class Snapshot:
@@ -209,6 +218,7 @@ class Snapshot:
         `lent` has the content of each tensor for the time of the run, by the tensor's identity."""
         writes, leaves, refused = [], [], None
         moved = set()  # containers that are written somewhere: each but once
+        sources = {id(tensor): (place, names) for tensor, _, place, names in reversed(self._tensors)}
         paths = {found.place: path for path, found in self._reach.values.items()}
 
         def path_of(place, names=()):
@@ -219,6 +229,9 @@ class Snapshot:
             nonlocal refused
             if value is ABSENT:
                 writes.append(Write(path=path, **where))
+                return
+            if id(value) in sources and not where.get("is_content"):
+                writes.append(Write(path=path, source=sources[id(value)], **where))
                 return
             reason = self._unwritable(value, moved)
             refused = refused or (reason and f"{path} becomes {reason}")
@@ -271,8 +284,8 @@ class Snapshot:
             return None
         children = _core._children(value)
         if children is None:
-            is_known = id(value) in self._known or isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
-            return None if is_known and not getattr(value, "__closure__", None) else f"a {type(value).__name__}"
+            is_fixed = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and not getattr(value, "__closure__", None)
+            return None if is_fixed else f"a {type(value).__name__}"
         if not isinstance(value, tuple):
             if id(value) in self._known or id(value) in moved:
                 return f"a {type(value).__name__} that is in two places"

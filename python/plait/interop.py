@@ -59,6 +59,10 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     _device(device)
     if isinstance(obj, Tensor):
         result = obj
+    elif type(obj) is _core.Dim and (dtype is None or _core.DType(dtype) == _core.i64):
+        return _core.add(obj, _core.zeros((), dtype=_core.i64))
+    elif type(obj) is _core.Dim:
+        return asarray(int(obj), dtype)
     elif isinstance(obj, Item):
         result = obj._constant(dtype or obj._default_dtype)
     elif type(obj) in (bool, int, float, complex) or _is_list(obj):

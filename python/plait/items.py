@@ -106,6 +106,7 @@ class Item:
 
 
 numbers.Number.register(Item)
+_core._declare_item(Item)
 
 
 def _number_of(value):

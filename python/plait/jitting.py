@@ -1,8 +1,10 @@
 """jit(f): a function that is recorded once and then run from the record (docs/jit.md)."""
 
 import collections
+import copy
 import dataclasses
 import functools
+import inspect
 import itertools
 import threading
 import warnings
@@ -74,9 +76,11 @@ class _Finish:
         # Where the host code has run its own writes are there, but for derivatives that go through.
         if self._writes and (not call.has_run or _core._is_followed(leaves)):
             written = iter(leaves[count:])
-            for write in self._writes:
-                write.again(places, call, list(itertools.islice(written, write.count)))
+            values = [write.value(places, call, list(itertools.islice(written, write.count))) for write in self._writes]
+            for write, value in zip(self._writes, values):
+                write.again(places, call, value)
             call.has_written = True
+            call.writes_into_trees = any(write.names is not None for write in self._writes)
         results = self._once.spread(leaves[:count])
         return self.structure.unflatten([each.item() if i in self._numbers else each for i, each in enumerate(results)])
 
@@ -156,15 +160,15 @@ class _Call:
         self.leaves = None  # until it is looked at
         self.has_run = False  # whether the host code has
         self.has_written = False  # what the record says of state outside
+        self.writes_into_trees = False
         self._snapshot = None
 
     def look(self):
         if self.leaves is not None:
             return
-        self.named = dict(sorted(self.named.items()))
         # By path.
         self.arguments = {f"arg{i}": _Argument(each) for i, each in enumerate(self.given)}
-        self.arguments |= {f"named.{name}": _Argument(each) for name, each in self.named.items()}
+        self.arguments |= {f"named.{name}": _Argument(each) for name, each in sorted(self.named.items())}
         self.leaves = [leaf for each in self.arguments.values() for leaf in each.leaves]
         self.arrays, self._found, self.reach = [], {}, _NO_REACH
         self._paths = [f"{name}.{path}" if path else name for name, each in self.arguments.items() for path in each.structure.paths]
@@ -199,6 +203,7 @@ class _Call:
             each.structure._expect_hashable(f"f.{name}")
         arguments = tuple((name, (each.structure, each.sign) if each.sign else each.structure) for name, each in self.arguments.items())
         arguments += (("tensors that are one", self.shared),) if self.shared else ()
+        arguments += (("the order of named arguments", tuple(self.named)),) if self._has_order() else ()
         if self.reach is _NO_REACH:
             return arguments
         opaque = self.reach.opaque or self._unhashable_outside()
@@ -207,7 +212,12 @@ class _Call:
             self.leaves = None
             return self.key()
         outside = tuple((f"outside.{path}", found[0] if len(found) == 1 else found) for path, found in self._found.items())
-        return *arguments, *outside, ("code", tuple(self.reach.kinds))
+        return *arguments, *outside, ("code", tuple(self.reach.kinds)), ("objects that are one", tuple(self.reach.pattern))
+
+    def _has_order(self):
+        """Whether the function sees in which order arguments were named."""
+        code = getattr(getattr(self.jitted._called, "__func__", self.jitted._called), "__code__", None)
+        return len(self.named) > 1 and (code is None or bool(code.co_flags & inspect.CO_VARKEYWORDS))
 
     def _unhashable_outside(self):
         for path, (structure, *_) in self._found.items():
@@ -284,7 +294,7 @@ class _Call:
         """Has the next call of the kind recognised at a glance."""
         dicts = self.reach.attribute_dicts()
         shared = [i for pair in self.shared for i in pair]
-        self.jitted._cache.remember(self.first, tuple(map(_sample, self.given)), {name: _sample(each) for name, each in self.named.items()},
+        self.jitted._cache.remember(self.first, tuple(map(_sample, self.given)), {name: _sample(each) for name, each in sorted(self.named.items())},
                                     self.reach.functions, self.reach.places, dicts, shared, self.arrays, _agree, key, donated)
 
 
@@ -313,7 +323,7 @@ class Jitted:
         self._called = unwrapped(function)
         self._holder = {"function": self._called}
         self._donate = (donate,) if isinstance(donate, (int, str)) else tuple(donate)
-        self._name = options["name"]
+        self._name, self._options = options["name"], options
         self._most_structures, self._fullgraph = options["most_structures"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
         self._by_host = None  # why its host code is run at each call, where that is so
@@ -335,6 +345,9 @@ class Jitted:
         donated = self._donated(call) if self._donate else []
         result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
         if call.has_run:
+            return result
+        # What a glance does not see: which lists are one, how objects compare, in which order arguments were named.
+        if call.writes_into_trees or call.reach.has_own_equality or call._has_order():
             return result
         if call.has_written:  # it is remembered as it is now
             call = _Call(self, call.first, call.given, call.named)
@@ -413,12 +426,23 @@ class Jitted:
     def __get__(self, owner, kind=None):
         return self if owner is None else _JittedMethod(self, owner)
 
+    def __deepcopy__(self, memo):
+        """Of a model that holds it: that of the copy, with nothing recorded yet."""
+        return _jitted_again(copy.deepcopy(self._called, memo), self._donate, self._options)
+
+    def __reduce__(self):
+        return _jitted_again, (self._called, self._donate, self._options)
+
     def stats(self):
         traces, hits, failed, host_runs, pieces, retraces, text = self._cache.stats()
         if self._by_host is not None:
             retraces += ((self._by_host, 1),)
             text += f"\n  its host code is run at each call, since {self._by_host}"
         return JitStats(traces, hits, failed, host_runs, pieces, retraces, text)
+
+
+def _jitted_again(function, donate, options):
+    return Jitted(function, donate=donate, **options)
 
 
 class _JittedMethod:

@@ -265,8 +265,8 @@ def max_pool(name):
 def batch_norm(x, running_mean=None, running_var=None, weight=None, bias=None, training=False, momentum=0.1, eps=1e-5):
     if x.ndim < 2 or running_mean is None and not training or eps < 0 or not 0 <= momentum <= 1:
         raise LeftOut("without channels or running statistics, or with numbers that Plait refuses")
-    return plait.batch_norm(x, weight=weight, bias=bias, running_mean=running_mean, running_variance=running_var,
-                            is_training=training, momentum=momentum, epsilon=eps).values
+    return plait.batch_norm(x, weight=weight, bias=bias, running_mean=running_mean, running_var=running_var,
+                            training=training, momentum=momentum, eps=eps).values
 
 
 def spread(name):
