@@ -25,15 +25,14 @@ std::string_view name_of(ErrorKind kind) {
 
 namespace {
 
-thread_local uint64_t made_errors = 0;
+thread_local uint64_t shown_errors = 0;
 
 }  // namespace
 
-uint64_t errors_made() { return made_errors; }
-void count_error() { ++made_errors; }
+uint64_t errors_shown() { return shown_errors; }
+void count_error() { ++shown_errors; }
 
 Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {
-  count_error();
   if (const CallInProgress* call = CallInProgress::outermost()) {
     message_ = call->told_with(std::move(message_));
     location_ = Location::of_caller();

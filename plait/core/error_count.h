@@ -1,13 +1,13 @@
-// How many errors there have been: host code that is recorded may catch one, and go on by a path
-// that another call would not take.
+// How many errors host code was shown: what is recorded may catch one, and go on by a path that
+// another call would not take.
 #pragma once
 
 #include <cstdint>
 
 namespace plait {
 
-// On this thread, thrown or not.
-uint64_t errors_made();
-void count_error();  // that another language has made
+// On this thread. Those of host code in C++ are not counted.
+uint64_t errors_shown();
+void count_error();
 
 }  // namespace plait

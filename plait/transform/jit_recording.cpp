@@ -74,9 +74,9 @@ Recording record(const ToRecord& what, EffectLog& log) {
   }
   for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
   std::any result;
-  const uint64_t errors = errors_made();
+  const uint64_t errors = errors_shown();
   const std::vector<Tensor> results = what.host(parameters, result);
-  Recording recording{.has_failed = errors_made() != errors};
+  Recording recording{.has_failed = errors_shown() != errors};
   for (const Tensor& each : results) {
     recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
   }

@@ -192,11 +192,12 @@ class Reach:
         if children is None:
             if is_array(value):
                 return
-            self._note_identity(value)
             if isinstance(value, (set, frozenset)):
                 for each in value:
                     self._enter_parts(each, path, seen)
-            elif not self._enter(value, path):
+            elif self._enter(value, path):
+                self._note_identity(value)
+            else:
                 self._note_opaque(value, path)
             return
         if not isinstance(value, tuple):

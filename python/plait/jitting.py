@@ -378,9 +378,9 @@ class Jitted:
             self._times[name] += 1
             if self._times[name] != _MOST_RECORDS_FOR_ONE:
                 continue
-            if not name.startswith(("arg", "named.")):
+            if name.startswith("outside."):
                 self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
-            else:
+            elif name.startswith(("arg", "named.")):
                 self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for other values of {name}\n"
                            "  hint: make what differs a tensor, or an argument of its own that is a number: these values do not count")
 

@@ -103,4 +103,4 @@ class Hostile(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    attack(sys.argv[1])
+    unittest.main() if len(sys.argv) < 2 or sys.argv[1].startswith("-") else attack(sys.argv[1])
