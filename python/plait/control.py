@@ -6,7 +6,7 @@ from . import _core, errors
 from .interop import asarray
 from .module import Module
 from .sharing import distinct
-from .transforms import _results, _tensors, _with_numbers, _with_tensors
+from .transforms import _results, _tensors, _with_tensors
 
 
 class _Results:

@@ -216,69 +216,81 @@ class Snapshot:
         """The writes that do again what was changed, with the leaves that they write; or why nothing can.
 
         `lent` has the content of each tensor for the time of the run, by the tensor's identity."""
-        writes, leaves, refused = [], [], None
-        moved = set()  # containers that are written somewhere: each but once
-        sources = {id(tensor): (place, names) for tensor, _, place, names in reversed(self._tensors)}
-        paths = {found.place: path for path, found in self._reach.values.items()}
+        found = _Changes(self._reach, self._tensors, self._known)
+        rebound = {number for number, (place, before) in enumerate(zip(self._reach.places, self._values)) if found.of_place(number, place, before)}
+        for container, *rest in _once(self._containers):
+            found.of_container(container, *rest, rebound)
+        for tensor, content, place, names in _once(self._tensors):
+            now = tensor._share()
+            if not _core._is_same(now, lent.get(id(tensor), content)) and not _core._is_same(now, content):
+                found.add(now, place=place, names=names, is_content=True)
+        for attributes, before in self._keys:
+            found.of_attributes(attributes, before)
+        return found.writes, found.leaves, found.refused
 
-        def path_of(place, names=()):
-            first = place if isinstance(place, str) else paths.get(place, str(self._reach.places[place][1]))
-            return ".".join([first, *map(str, names)])
 
-        def add(value, path, **where):
-            nonlocal refused
-            if value is ABSENT:
-                writes.append(Write(path=path, **where))
-                return
-            if id(value) in sources and not where.get("is_content"):
-                writes.append(Write(path=path, source=sources[id(value)], **where))
-                return
-            reason = self._unwritable(value, moved)
-            refused = refused or (reason and f"{path} becomes {reason}")
+def _once(entries):
+    """Those of each object but the first left out: what is at two places is written once."""
+    return {id(entry[0]): entry for entry in reversed(entries)}.values()
+
+
+class _Changes:
+    """What host code has changed, as writes; `refused` says why it cannot be done again, where that is so."""
+
+    def __init__(self, reach, tensors, known):
+        self.writes, self.leaves, self.refused = [], [], None
+        self._reach, self._known = reach, known
+        self._moved = set()  # containers that are written somewhere: each but once
+        self._sources = {id(tensor): (place, names) for tensor, _, place, names in reversed(tensors)}
+        self._paths = {found.place: path for path, found in reach.values.items()}
+
+    def of_place(self, number, place, before):
+        """Whether it has another value."""
+        now = value_at(place)
+        if now is before or isinstance(place[0], tuple):
+            return False
+        plain = without_sizes(now)
+        if plain is not now:
+            put(*place[:2], plain)
+        self.add(plain, place=number)
+        return True
+
+    def of_container(self, container, before, place, names, rebound):
+        changed = changed_keys(container, before)
+        if changed == []:
+            return
+        _settle_sizes(container)
+        if changed is None or place in rebound:
+            self.refused = self.refused or f"{self._path_of(place, names)} is changed in place"
+            return
+        for key in changed:
+            self.add(_value_of(container, key), place=place, names=names, key=key)
+
+    def of_attributes(self, attributes, before):
+        added = [key for key in attributes if key not in before and (id(attributes), key) not in self._reach.placed]
+        if added:
+            self.refused = self.refused or f"{added[0]} is a new attribute"
+
+    def add(self, value, place, names=None, key=None, is_content=False):
+        path = self._path_of(place, names or (), *([] if key is None else [key]))
+        where = {"place": place, "path": path, "names": names, "key": key, "is_content": is_content}
+        if value is ABSENT:
+            self.writes.append(Write(**where))
+        elif id(value) in self._sources and not is_content:
+            self.writes.append(Write(source=self._sources[id(value)], **where))
+        else:
+            reason = self._unwritable(value)
+            self.refused = self.refused or (reason and f"{path} becomes {reason}")
             found, structure = flatten(value)
             once = distinct(found)
-            leaves.extend(once.values)
-            writes.append(Write(path=path, structure=structure, once=once, **where))
+            self.leaves += once.values
+            self.writes.append(Write(structure=structure, once=once, **where))
 
-        rebound = set()
-        for number, (place, before) in enumerate(zip(self._reach.places, self._values)):
-            now = value_at(place)
-            if now is not before and not isinstance(place[0], tuple):
-                rebound.add(number)
-                plain = without_sizes(now)
-                if plain is not now:
-                    put(*place[:2], plain)
-                    now = plain
-                add(now, path_of(number), place=number)
-        done = set()
-        for container, before, number, names in self._containers:
-            changed = changed_keys(container, before) if id(container) not in done else []
-            done.add(id(container))
-            if changed != []:
-                _settle_sizes(container)
-            if changed is None or (changed and number in rebound):
-                refused = refused or f"{path_of(number, names)} is changed in place"
-                continue
-            for key in changed:
-                add(_value_of(container, key), path_of(number, (*names, key)), place=number, names=names, key=key)
-        seen = set()  # one that is in two places is written once
-        for tensor, content, number, names in self._tensors:
-            now = tensor._share()
-            if id(tensor) in seen:
-                continue
-            seen.add(id(tensor))
-            if not _core._is_same(now, lent.get(id(tensor), content)) and not _core._is_same(now, content):
-                add(now, path_of(number, names), place=number, names=names, is_content=True)
-        for attributes, before in self._keys:
-            added = [key for key in attributes if key not in before and not self._is_place(attributes, key)]
-            if added:
-                refused = refused or f"{added[0]} is a new attribute"
-        return writes, leaves, refused
+    def _path_of(self, place, names, *key):
+        first = place if isinstance(place, str) else self._paths.get(place, str(self._reach.places[place][1]))
+        return ".".join([first, *map(str, names), *map(str, key)])
 
-    def _is_place(self, attributes, key):
-        return (id(attributes), key) in self._reach.placed
-
-    def _unwritable(self, value, moved):
+    def _unwritable(self, value):
         """Why this could not be made anew at each call."""
         if isinstance(value, _core.Tensor) or type(value) in _CONSTANTS:
             return None
@@ -287,7 +299,7 @@ class Snapshot:
             is_fixed = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and not getattr(value, "__closure__", None)
             return None if is_fixed else f"a {type(value).__name__}"
         if not isinstance(value, tuple):
-            if id(value) in self._known or id(value) in moved:
+            if id(value) in self._known or id(value) in self._moved:
                 return f"a {type(value).__name__} that is in two places"
-            moved.add(id(value))
-        return next(filter(None, (self._unwritable(child, moved) for _, child in children)), None)
+            self._moved.add(id(value))
+        return next(filter(None, (self._unwritable(child) for _, child in children)), None)

@@ -294,7 +294,8 @@ class _Call:
         """Has the next call of the kind recognised at a glance."""
         dicts = self.reach.attribute_dicts()
         shared = [i for pair in self.shared for i in pair]
-        self.jitted._cache.remember(self.first, tuple(map(_sample, self.given)), {name: _sample(each) for name, each in sorted(self.named.items())},
+        named = {name: _sample(each) for name, each in sorted(self.named.items())}
+        self.jitted._cache.remember(self.first, tuple(map(_sample, self.given)), named,
                                     self.reach.functions, self.reach.places, dicts, shared, self.arrays, _agree, key, donated)
 
 
