@@ -103,7 +103,8 @@ void check_both_ways(const ir::Program& program, const Tensors& arguments, uint3
   }
   cotangents.insert(cotangents.end(), given.begin() + static_cast<ptrdiff_t>(both.results),
                     given.end());
-  expect_compiled("the backward pass compiled", both.backward, cotangents, seed, 10 * tolerance, arena);
+  expect_compiled("the backward pass compiled", both.backward, cotangents, seed, 10 * tolerance,
+                  arena);
 }
 
 // Recorded for sizes that are 0 or 1, which other code is made of. What refuses them, by itself or
