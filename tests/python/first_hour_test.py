@@ -41,6 +41,17 @@ class Sizes(unittest.TestCase):
                 self.where.add(n)
                 return x * 2, {n}
 
+        state = {"n": 0, "both": []}
+
+        def noted(x):
+            state["n"] = x.shape[0]
+            state["both"] = [x.shape[0], (x.shape[0] + 1,)]
+            return x
+
+        jitted = pl.jit(noted)
+        for n in 2, 3, 4, 3, 5:
+            jitted(pl.ones(n))
+            self.assertEqual(str(state), str({"n": n, "both": [n, (n + 1,)]}))
         seen = Seen()
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", pl.HostStateWarning)

@@ -174,10 +174,10 @@ class HostStateFurther(unittest.TestCase):
             a["k"] = a["k"] + 1
             return b["k"] * 1
 
-        jitted = pl.jit(both)
+        jitted, shared = pl.jit(both), number(1.0)
         for is_one in (False, True, False, True, True, False):
-            a = {"k": number(1.0)}
-            self.assertEqual(jitted(a, a if is_one else {"k": number(1.0)}).item(), 2 if is_one else 1)
+            a = {"k": shared}
+            self.assertEqual(jitted(a, a if is_one else {"k": shared}).item(), 2 if is_one else 1)
 
     def test_tensors_that_are_put_elsewhere_stay_one(self):
         box = Box()
