@@ -7,6 +7,8 @@
 
 #include <fmt/core.h>
 
+#include "plait/core/anomaly.h"
+#include "plait/core/error.h"
 #include "plait/ir/verify.h"
 #include "plait/ops/complex.h"
 #include "plait/ops/create.h"
@@ -254,12 +256,6 @@ class Checks {
     add_products(cotangents, tangents_, left);
     add_products(pulled, direction_, right);
     if (std::abs(left - right) <= tolerance_ * size) return;
-    // What is NaN on the way to a result without elements, as the mean of nothing, is not seen
-    // there.
-    const bool hides = std::ranges::any_of(results_, [](const Tensor& each) {
-      return each.is_array() && each.array().element_count() == 0;
-    });
-    if (hides && std::isnan(right)) return;
     throw Disagreement(fmt::format("vjp and jvp: ⟨c, J t⟩ is {}, ⟨Jᵀ c, t⟩ {}", left, right));
   }
 
@@ -357,9 +353,30 @@ class Checks {
 
 }  // namespace
 
+namespace {
+
+// Whether something on the way is NaN or infinite, as the mean of nothing: what is made of it, and
+// not seen in a result, differs from way to way.
+bool has_anomaly(const RandomProgram& program, const Tensors& arguments) {
+  try {
+    const DetectAnomaly detect;
+    program(arguments);
+    return false;
+  } catch (const CheckError&) {
+    return true;
+  }
+}
+
+}  // namespace
+
 bool check_derivatives(const RandomProgram& program) {
   for (const RandomProgram::SmallSizes sizes : program.small_sizes()) {
-    Checks(program, program.arguments(sizes)).run_small();
+    const Tensors arguments = program.arguments(sizes);
+    try {
+      Checks(program, arguments).run_small();
+    } catch (const Disagreement&) {
+      if (!has_anomaly(program, arguments)) throw;
+    }
   }
   return Checks(program, program.arguments()).run();
 }
