@@ -213,7 +213,7 @@ def expand_as(self, other):
 
 
 def split(self, *place, parts=None, size=None, axis=0):
-    """In so many parts that are alike; or in parts of a size, or of several sizes, along the axis."""
+    """Split along the axis: into equal pieces (parts=), or into pieces of one size or of several (size=)."""
     if place:
         raise errors.TypeError.with_hint(f"split: {place[0]} may be how many parts there are (NumPy), or how long each is (PyTorch)",
                                f"x.split(size={place[0]}) gives parts of that size, x.split(parts=2) two parts")
