@@ -4,12 +4,12 @@ function(plait_choose_cpu_sources sources headers)
   set(left_out)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
     list(APPEND left_out "_portable\\.cpp$")
-    set_source_files_properties(plait/cpu/product_kernels_avx2.cpp PROPERTIES
+    set_source_files_properties(plait/cpu/inside/products/product_kernels_avx2.cpp PROPERTIES
                                 COMPILE_OPTIONS "-mavx2;-mfma")
-    set_source_files_properties(plait/cpu/product_kernels_avx512.cpp PROPERTIES
+    set_source_files_properties(plait/cpu/inside/products/product_kernels_avx512.cpp PROPERTIES
                                 COMPILE_OPTIONS "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma")
     # GCC 12 sees its own intrinsics read what nobody set (GCC bug 105593).
-    set_source_files_properties(plait/cpu/tile_kernels_amx.cpp PROPERTIES COMPILE_OPTIONS
+    set_source_files_properties(plait/cpu/inside/products/tile_kernels_amx.cpp PROPERTIES COMPILE_OPTIONS
       "-Wno-uninitialized;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mamx-tile;-mamx-bf16")
   else()
     list(APPEND left_out "_x86\\.cpp$" "_avx2\\.cpp$" "_avx512\\.cpp$" "_amx\\.cpp$")

@@ -31,15 +31,15 @@ endfunction()
 function(plait_use_highway target)
   # Nobody reads floating-point exceptions or errno after a kernel, and many loops vectorise only then.
   # That some, such as those that divide integers, do not vectorise is no reason for clang to warn.
-  set_property(SOURCE plait/cpu/arithmetic_kernels.cpp plait/cpu/conversion_kernels.cpp
-                      plait/cpu/function_kernels.cpp plait/cpu/narrow_floats.cpp
-                      plait/cpu/random_kernels.cpp
+  set_property(SOURCE plait/cpu/inside/elementwise/arithmetic_kernels.cpp plait/cpu/inside/elementwise/conversion_kernels.cpp
+                      plait/cpu/inside/elementwise/function_kernels.cpp plait/cpu/inside/elementwise/narrow_floats.cpp
+                      plait/cpu/inside/random/random_kernels.cpp
                APPEND PROPERTY COMPILE_OPTIONS -fno-trapping-math -fno-math-errno
                                $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
   # Fused is what the source says, so that code emitted from it (llvm_functions.cpp) gives the same bits.
-  set_property(SOURCE plait/cpu/function_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
+  set_property(SOURCE plait/cpu/inside/elementwise/function_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
   # Highway's quicksort draws 64 bits at a time, and reads halves of them.
-  set_property(SOURCE plait/cpu/sort_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
+  set_property(SOURCE plait/cpu/inside/order/sort_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
   if(NOT PLAIT_HIGHWAY)
     return()
   endif()
@@ -68,7 +68,7 @@ if(NOT TARGET PkgConfig::LIBDW)
 endif()
 
 # oneDNN multiplies matrices and convolves. Only its headers are needed here: the library is loaded
-# when it is first called (plait/cpu/onednn_library.h).
+# when it is first called (plait/cpu/inside/libraries/onednn_library.h).
 if(NOT PLAIT_CARRIED)
   find_path(PLAIT_ONEDNN_HEADERS dnnl.hpp)
   mark_as_advanced(PLAIT_ONEDNN_HEADERS)
@@ -81,7 +81,7 @@ else()
 endif()
 
 # LLVM compiles fused kernels, for the CPUs that its levels are of. Only its headers are needed here:
-# the library is loaded when it is first called (plait/cpu/llvm_library.h).
+# the library is loaded when it is first called (plait/cpu/inside/codegen/llvm_library.h).
 if(PLAIT_LLVM AND NOT PLAIT_CARRIED AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   find_path(PLAIT_LLVM_HEADERS llvm-c/LLJIT.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
   mark_as_advanced(PLAIT_LLVM_HEADERS)

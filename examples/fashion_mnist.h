@@ -11,14 +11,14 @@
 #include <fmt/core.h>
 
 #include "plait/io/idx.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/index.h"
-#include "plait/ops/random.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/sort.h"
-#include "plait/ops/take.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/reductions/sort.h"
+#include "plait/ops/indexing/take.h"
 
 namespace plait::examples {
 

@@ -9,14 +9,14 @@
 #include <fmt/core.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/declare.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/softmax.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/neural/softmax.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "sample_programs.h"
 

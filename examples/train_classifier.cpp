@@ -12,10 +12,10 @@
 #include <fmt/core.h>
 
 #include "plait/nn/layers.h"
-#include "plait/nn/loss.h"
-#include "plait/ops/activation.h"
+#include "plait/nn/losses.h"
+#include "plait/ops/neural/activation.h"
 #include "plait/optim/adam.h"
-#include "plait/transform/grad.h"
+#include "plait/transform/derivatives/grad.h"
 
 #include "fashion_mnist.h"
 #include "progress.h"

@@ -12,10 +12,10 @@
 #include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
-#include "plait/nn/loss.h"
+#include "plait/nn/losses.h"
 #include "plait/optim/adam.h"
 #include "plait/optim/schedule.h"
-#include "plait/transform/grad.h"
+#include "plait/transform/derivatives/grad.h"
 #include "plait/transform/jit.h"
 
 #include "fashion_mnist.h"

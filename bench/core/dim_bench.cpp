@@ -1,8 +1,8 @@
 #include <benchmark/benchmark.h>
 
-#include "plait/core/dim.h"
-#include "plait/core/shape.h"
-#include "plait/core/size_facts.h"
+#include "plait/core/sizes/dim.h"
+#include "plait/core/sizes/shape.h"
+#include "plait/core/sizes/size_facts.h"
 
 namespace plait {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "plait/core/thread_team.h"
+#include "plait/core/system/thread_team.h"
 
 namespace plait {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <benchmark/benchmark.h>
 
-#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/core/settings.h"
 #include "plait/ir/primitive.h"
 #include "plait/ops/declare.h"
-#include "plait/tensor/array.h"
+#include "plait/tensor/memory/array.h"
 
 namespace plait {
 namespace {

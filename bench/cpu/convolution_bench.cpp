@@ -1,7 +1,7 @@
 // Convolutions as image models ask for them, and their gradients.
 #include <benchmark/benchmark.h>
 
-#include "plait/cpu/convolution.h"
+#include "plait/cpu/inside/convolutions/cpu_convolution.h"
 
 namespace plait {
 namespace {

@@ -5,7 +5,7 @@
 #include <benchmark/benchmark.h>
 
 #include "plait/core/settings.h"
-#include "plait/cpu/elementwise.h"
+#include "plait/cpu/inside/elementwise/cpu_elementwise.h"
 
 namespace plait {
 namespace {

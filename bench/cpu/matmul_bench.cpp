@@ -1,8 +1,8 @@
 // Matrix products as models ask for them. The rates are of the multiplications and additions.
 #include <benchmark/benchmark.h>
 
-#include "plait/core/thread_team.h"
-#include "plait/cpu/matmul.h"
+#include "plait/core/system/thread_team.h"
+#include "plait/cpu/inside/products/matmul.h"
 
 namespace plait {
 namespace {

@@ -4,7 +4,7 @@
 #include <benchmark/benchmark.h>
 
 #include "plait/ir/builder.h"
-#include "plait/ir/verify.h"
+#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/scalar_ops.h"
 

@@ -4,7 +4,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "plait/ir/evaluator.h"
+#include "plait/ir/evaluation/evaluator.h"
 
 #include "tests/support/scalar_machine.h"
 

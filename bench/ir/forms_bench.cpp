@@ -3,7 +3,7 @@
 
 #include "plait/core/location.h"
 #include "plait/ir/builder.h"
-#include "plait/ir/printer.h"
+#include "plait/ir/text/printer.h"
 
 #include "tests/support/scalar_ops.h"
 

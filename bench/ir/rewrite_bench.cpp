@@ -2,11 +2,11 @@
 #include <benchmark/benchmark.h>
 
 #include "plait/ir/builder.h"
-#include "plait/ir/identity.h"
-#include "plait/ir/pattern.h"
-#include "plait/ir/prune.h"
-#include "plait/ir/rewrite.h"
-#include "plait/ir/verify.h"
+#include "plait/ir/analysis/identity.h"
+#include "plait/ir/rewriting/pattern.h"
+#include "plait/ir/rewriting/prune.h"
+#include "plait/ir/rewriting/rewrite.h"
+#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/scalar_ops.h"
 

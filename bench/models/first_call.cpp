@@ -24,13 +24,13 @@
 #include <fmt/format.h>
 
 #include "plait/compile/compiler.h"
-#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/pass.h"
 #include "plait/core/function_ref.h"
 #include "plait/ir/primitive.h"
 #include "plait/optim/adam.h"
 #include "plait/optim/sgd.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/tracing/trace_function.h"
 #include "plait/transform/autocast.h"
 #include "plait/transform/programs.h"
 

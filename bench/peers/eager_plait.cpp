@@ -1,8 +1,8 @@
 // Plait's side of the C++ cases of compare.py.
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/transform/grad.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/transform/derivatives/grad.h"
 
 #include "bench/peers/eager_protocol.h"
 

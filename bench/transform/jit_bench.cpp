@@ -1,9 +1,9 @@
 // What a call of a jitted function costs besides what it computes.
 #include <benchmark/benchmark.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/transform/jit.h"
 
 namespace user {

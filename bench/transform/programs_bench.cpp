@@ -1,12 +1,12 @@
 // How long transforms of a recorded program take.
 #include <benchmark/benchmark.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/reduce.h"
-#include "plait/tensor/trace_function.h"
-#include "plait/transform/grad.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/derivatives/grad.h"
 #include "plait/transform/programs.h"
 
 namespace user {

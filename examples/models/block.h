@@ -5,9 +5,9 @@
 
 #include "plait/nn/layers.h"
 #include "plait/nn/transformer.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/index.h"
-#include "plait/ops/random.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/random/random.h"
 
 namespace plait::models {
 

@@ -1,7 +1,7 @@
 // A language model (Radford and others, 2018): says for each place what comes next.
 #pragma once
 
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/reshape.h"
 
 #include "examples/models/block.h"
 

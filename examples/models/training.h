@@ -3,8 +3,8 @@
 
 #include <tuple>
 
-#include "plait/nn/loss.h"
-#include "plait/transform/grad.h"
+#include "plait/nn/losses.h"
+#include "plait/transform/derivatives/grad.h"
 
 namespace plait::models {
 

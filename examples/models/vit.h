@@ -3,8 +3,8 @@
 
 #include <array>
 
-#include "plait/ops/create.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 
 #include "examples/models/block.h"
 

@@ -9,11 +9,11 @@
 
 #include <fmt/format.h>
 
-#include "plait/ops/elementwise.h"
-#include "plait/ops/random.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/effect_log.h"
-#include "plait/tensor/machine.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/inside/effect_log.h"
+#include "plait/tensor/array_machine.h"
 #include "plait/transform/programs.h"
 
 namespace plait::compile {

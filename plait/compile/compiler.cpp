@@ -1,8 +1,8 @@
 #include "plait/compile/compiler.h"
 
-#include "plait/ir/value_check.h"
+#include "plait/ir/inside/evaluation/value_check.h"
 #include "plait/ops/declare.h"
-#include "plait/tensor/machine.h"
+#include "plait/tensor/array_machine.h"
 #include "plait/transform/programs.h"
 
 namespace plait {

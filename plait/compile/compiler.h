@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-#include "plait/compile/execution.h"
+#include "plait/compile/inside/running/execution.h"
 #include "plait/compile/pass.h"
 #include "plait/transform/jit.h"
 

@@ -3,7 +3,7 @@
 #include <mutex>
 #include <utility>
 
-#include "plait/core/immortal.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/core/settings.h"
 
 namespace plait {

@@ -1,7 +1,7 @@
 #include "plait/core/error.h"
 
 #include "plait/core/call_in_progress.h"
-#include "plait/core/error_count.h"
+#include "plait/core/inside/error_count.h"
 
 namespace plait {
 

@@ -14,9 +14,9 @@
 #include <unwind.h>
 
 #include "plait/core/call_in_progress.h"
-#include "plait/core/caller_source.h"
-#include "plait/core/immortal.h"
-#include "plait/core/source_line.h"
+#include "plait/core/inside/caller_source.h"
+#include "plait/core/inside/system/immortal.h"
+#include "plait/core/inside/source_line.h"
 
 namespace plait {
 namespace {

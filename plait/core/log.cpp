@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
-#include "plait/core/immortal.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/core/settings.h"
 
 namespace plait {

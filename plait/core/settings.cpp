@@ -11,9 +11,9 @@
 
 #include "plait/core/anomaly.h"
 #include "plait/core/error.h"
-#include "plait/core/immortal.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/core/log.h"
-#include "plait/core/thread_team.h"
+#include "plait/core/system/thread_team.h"
 
 namespace plait {
 

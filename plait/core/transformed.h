@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "plait/core/reflect.h"
+#include "plait/core/trees/reflect.h"
 
 namespace plait {
 

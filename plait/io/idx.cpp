@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "plait/core/error.h"
-#include "plait/io/byte_order.h"
-#include "plait/io/file.h"
-#include "plait/io/gzip.h"
+#include "plait/io/inside/byte_order.h"
+#include "plait/io/inside/file.h"
+#include "plait/io/inside/gzip.h"
 
 namespace plait {
 namespace {

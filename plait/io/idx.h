@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include "plait/tensor/array.h"
+#include "plait/tensor/memory/array.h"
 
 namespace plait {
 

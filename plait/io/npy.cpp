@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/io/byte_fields.h"
-#include "plait/io/byte_order.h"
-#include "plait/io/file.h"
-#include "plait/io/npy_array.h"
-#include "plait/io/npy_header.h"
+#include "plait/io/inside/byte_fields.h"
+#include "plait/io/inside/byte_order.h"
+#include "plait/io/inside/file.h"
+#include "plait/io/inside/npy_array.h"
+#include "plait/io/inside/npy_header.h"
 
 namespace plait {
 namespace {

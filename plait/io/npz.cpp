@@ -5,12 +5,12 @@
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
-#include "plait/io/deflate.h"
-#include "plait/io/file.h"
-#include "plait/io/npy_array.h"
-#include "plait/io/npy_header.h"
-#include "plait/io/npz_member.h"
-#include "plait/io/zip.h"
+#include "plait/io/inside/deflate.h"
+#include "plait/io/inside/file.h"
+#include "plait/io/inside/npy_array.h"
+#include "plait/io/inside/npy_header.h"
+#include "plait/io/inside/npz_member.h"
+#include "plait/io/inside/zip.h"
 
 namespace plait {
 namespace {

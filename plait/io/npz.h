@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plait/tensor/array.h"
+#include "plait/tensor/memory/array.h"
 
 namespace plait {
 

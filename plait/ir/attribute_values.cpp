@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
-#include "plait/core/element_text.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
-#include "plait/ir/parser.h"
+#include "plait/ir/text/parser.h"
 
 namespace plait::ir {
 namespace {

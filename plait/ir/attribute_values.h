@@ -13,7 +13,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "plait/core/size_facts.h"
+#include "plait/core/sizes/size_facts.h"
 #include "plait/core/text.h"
 #include "plait/ir/bytes.h"
 #include "plait/ir/type.h"

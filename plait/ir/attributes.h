@@ -20,7 +20,7 @@
 #include <typeinfo>
 #include <vector>
 
-#include "plait/core/reflect.h"
+#include "plait/core/trees/reflect.h"
 #include "plait/ir/attribute_values.h"
 
 namespace plait::ir {

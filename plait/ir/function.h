@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "plait/core/location.h"
-#include "plait/core/size_facts.h"
+#include "plait/core/sizes/size_facts.h"
 #include "plait/ir/attributes.h"
 #include "plait/ir/effects.h"
 #include "plait/ir/labels.h"

@@ -20,8 +20,8 @@
 #include <string_view>
 #include <vector>
 
-#include "plait/core/dim.h"
-#include "plait/core/shape.h"
+#include "plait/core/sizes/dim.h"
+#include "plait/core/sizes/shape.h"
 
 namespace plait::ir {
 

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plait/core/dtype_set.h"
+#include "plait/core/numbers/dtype_set.h"
 #include "plait/core/error.h"
 #include "plait/ir/function.h"
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plait/core/dim.h"
+#include "plait/core/sizes/dim.h"
 
 namespace plait::ir {
 

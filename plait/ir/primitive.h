@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "plait/core/dtype_set.h"
+#include "plait/core/numbers/dtype_set.h"
 #include "plait/ir/attributes.h"
 #include "plait/ir/effects.h"
 #include "plait/ir/function.h"

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "plait/core/dtype.h"
-#include "plait/core/shape.h"
+#include "plait/core/numbers/dtype.h"
+#include "plait/core/sizes/shape.h"
 #include "plait/ir/mesh.h"
 
 namespace plait::ir {

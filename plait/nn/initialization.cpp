@@ -4,8 +4,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/call.h"
-#include "plait/ops/create.h"
-#include "plait/ops/random.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/random/random.h"
 
 namespace plait::nn {
 namespace {

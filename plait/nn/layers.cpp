@@ -5,11 +5,11 @@
 
 #include "plait/core/error.h"
 #include "plait/nn/initialization.h"
-#include "plait/ops/create.h"
-#include "plait/ops/index.h"
-#include "plait/ops/normalization.h"
-#include "plait/ops/random.h"
-#include "plait/ops/take.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/neural/normalization.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/indexing/take.h"
 
 namespace plait::nn {
 namespace {

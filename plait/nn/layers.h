@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "plait/ops/convolution.h"
+#include "plait/ops/neural/convolution.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::nn {

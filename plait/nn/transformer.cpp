@@ -1,13 +1,13 @@
 #include "plait/nn/transformer.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/activation.h"
-#include "plait/ops/attention.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/neural/attention.h"
 #include "plait/ops/call.h"
-#include "plait/ops/index.h"
-#include "plait/ops/random.h"
-#include "plait/ops/rearrange.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/arrays/rearrange.h"
+#include "plait/ops/arrays/reshape.h"
 
 namespace plait::nn {
 

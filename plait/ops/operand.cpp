@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/core/size_facts.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/fits.h"
-#include "plait/tensor/trace.h"
+#include "plait/core/sizes/size_facts.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/inside/fits.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 

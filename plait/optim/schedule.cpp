@@ -3,8 +3,8 @@
 #include <numbers>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/arrays/reshape.h"
 
 namespace plait::optim {
 

@@ -1,7 +1,7 @@
 #include "plait/optim/sgd.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise.h"
+#include "plait/ops/elementwise/elementwise.h"
 
 namespace plait::optim {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "plait/core/function_ref.h"
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::optim {

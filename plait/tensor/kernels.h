@@ -5,7 +5,7 @@
 #include <span>
 
 #include "plait/ir/primitive.h"
-#include "plait/tensor/array.h"
+#include "plait/tensor/memory/array.h"
 
 namespace plait {
 

@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "plait/core/error.h"
-#include "plait/core/immortal.h"
+#include "plait/core/inside/system/immortal.h"
 
 namespace plait {
 namespace {

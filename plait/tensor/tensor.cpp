@@ -2,7 +2,7 @@
 
 #include "plait/core/error.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/trace.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 

@@ -19,11 +19,11 @@
 #include <fmt/core.h>
 
 #include "plait/core/function_ref.h"
-#include "plait/core/shape.h"
-#include "plait/core/tree.h"
+#include "plait/core/sizes/shape.h"
+#include "plait/core/trees/tree.h"
 #include "plait/ir/type.h"
 #include "plait/ir/value.h"
-#include "plait/tensor/array.h"
+#include "plait/tensor/memory/array.h"
 #include "plait/tensor/scalar.h"
 
 namespace plait {

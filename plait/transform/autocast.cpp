@@ -1,11 +1,11 @@
 #include "plait/transform/autocast.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/transform/retrace.h"
-#include "plait/transform/run_program.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/transform/inside/derivatives/retrace.h"
+#include "plait/transform/inside/running/run_program.h"
 
 namespace plait {
 

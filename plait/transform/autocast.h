@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "plait/core/transformed.h"
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 #include "plait/ir/program.h"
-#include "plait/tensor/autocast.h"
+#include "plait/tensor/autocast_policy.h"
 
 namespace plait {
 

@@ -9,14 +9,14 @@
 #include "plait/core/error.h"
 #include "plait/core/log.h"
 #include "plait/core/text.h"
-#include "plait/tensor/autocast.h"
-#include "plait/tensor/derivation.h"
-#include "plait/transform/jit_backends.h"
-#include "plait/transform/jit_entries.h"
-#include "plait/transform/jit_pieces.h"
-#include "plait/transform/jit_recording.h"
-#include "plait/transform/run_program.h"
-#include "plait/transform/tape.h"
+#include "plait/tensor/autocast_policy.h"
+#include "plait/tensor/tracing/derivation.h"
+#include "plait/transform/inside/jit/jit_backends.h"
+#include "plait/transform/inside/jit/jit_entries.h"
+#include "plait/transform/inside/jit/jit_pieces.h"
+#include "plait/transform/inside/jit/jit_recording.h"
+#include "plait/transform/inside/running/run_program.h"
+#include "plait/transform/derivatives/tape.h"
 
 namespace plait {
 

@@ -25,7 +25,7 @@
 
 #include "plait/core/function_ref.h"
 #include "plait/core/transformed.h"
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 #include "plait/ir/program.h"
 #include "plait/tensor/tensor.h"
 

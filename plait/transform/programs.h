@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "plait/ir/program.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 namespace plait {
 

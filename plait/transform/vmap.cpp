@@ -3,18 +3,18 @@
 #include <numeric>
 
 #include "plait/core/error.h"
-#include "plait/ir/verify.h"
-#include "plait/ops/along.h"
+#include "plait/ir/analysis/verify.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/collective.h"
-#include "plait/ops/create.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/named_axes.h"
-#include "plait/tensor/trace.h"
-#include "plait/transform/batch.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/tracing/named_axes.h"
+#include "plait/tensor/tracing/trace.h"
+#include "plait/transform/inside/batching/batch.h"
 #include "plait/transform/programs.h"
-#include "plait/transform/staged.h"
-#include "plait/transform/staged_recursion.h"
-#include "plait/transform/tensor_lists.h"
+#include "plait/transform/inside/control/staged.h"
+#include "plait/transform/inside/control/staged_recursion.h"
+#include "plait/transform/inside/derivatives/tensor_lists.h"
 
 namespace plait::vmaps {
 namespace {

@@ -22,7 +22,7 @@
 
 #include "plait/core/function_ref.h"
 #include "plait/core/transformed.h"
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait {

@@ -6,7 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 
-#include "plait/ops/check.h"
+#include "plait/ops/effects/check.h"
 
 #include "python/bindings/bindings.h"
 

@@ -5,7 +5,7 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/error.h"
-#include "plait/tensor/derivation.h"
+#include "plait/tensor/tracing/derivation.h"
 
 namespace plait::python {
 namespace {

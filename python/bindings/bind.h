@@ -15,7 +15,7 @@
 #include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
-#include "plait/core/reflect.h"
+#include "plait/core/trees/reflect.h"
 
 #include "python/bindings/arguments.h"
 #include "python/bindings/function_object.h"

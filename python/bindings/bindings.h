@@ -14,7 +14,7 @@
 #include "plait/core/error.h"
 #include "plait/ir/primitive.h"
 #include "plait/ops/operand.h"
-#include "plait/ops/reduce.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/tensor.h"
 
 namespace plait::python {

@@ -1,6 +1,6 @@
 // From objects of Python to what the library takes, and back.
 #include "plait/core/error.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 #include "python/bindings/bindings.h"

@@ -5,9 +5,9 @@
 #include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/rules.h"

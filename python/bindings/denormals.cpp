@@ -1,4 +1,4 @@
-#include "plait/core/denormals.h"
+#include "plait/core/system/denormals.h"
 
 #include <memory>
 

@@ -1,10 +1,10 @@
 // Elementwise functions.
-#include "plait/ops/elementwise.h"
+#include "plait/ops/elementwise/elementwise.h"
 
 #include <cmath>
 
-#include "plait/ops/complex.h"
-#include "plait/ops/special.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/elementwise/special.h"
 
 #include "python/bindings/bind.h"
 

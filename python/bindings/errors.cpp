@@ -7,10 +7,10 @@
 
 #include <nanobind/stl/string.h>
 
-#include "plait/core/caller_source.h"
+#include "plait/core/inside/caller_source.h"
 #include "plait/core/error.h"
-#include "plait/core/interruption.h"
-#include "plait/transform/open_recursion.h"
+#include "plait/core/inside/system/interruption.h"
+#include "plait/transform/inside/control/open_recursion.h"
 
 #include "python/bindings/bindings.h"
 

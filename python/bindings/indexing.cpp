@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/at.h"
+#include "plait/ops/indexing/at.h"
 
 #include "python/bindings/bindings.h"
 #include "python/bindings/handed.h"

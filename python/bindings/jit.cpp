@@ -15,9 +15,9 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "plait/core/error_count.h"
-#include "plait/tensor/derivation.h"
-#include "plait/tensor/trace.h"
+#include "plait/core/inside/error_count.h"
+#include "plait/tensor/tracing/derivation.h"
+#include "plait/tensor/tracing/trace.h"
 
 #include "python/bindings/structure.h"
 

@@ -2,14 +2,14 @@
 #include <cmath>
 
 #include "plait/core/error.h"
-#include "plait/ops/complex.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/fft.h"
-#include "plait/ops/linalg.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/statistics.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/fft/fft.h"
+#include "plait/ops/linalg/linalg.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/reductions/statistics.h"
 
 #include "python/bindings/bind.h"
 

@@ -1,5 +1,5 @@
 // What the library knows of its own memory.
-#include "plait/tensor/memory.h"
+#include "plait/tensor/memory/memory.h"
 
 #include "python/bindings/bind.h"
 

@@ -1,12 +1,12 @@
 // Activations, norms, convolutions, pooling, resampling and attention.
-#include "plait/ops/activation.h"
-#include "plait/ops/attention.h"
-#include "plait/ops/convolution.h"
-#include "plait/ops/loss.h"
-#include "plait/ops/normalization.h"
-#include "plait/ops/pooling.h"
-#include "plait/ops/resampling.h"
-#include "plait/ops/softmax.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/neural/attention.h"
+#include "plait/ops/neural/convolution.h"
+#include "plait/ops/neural/loss.h"
+#include "plait/ops/neural/normalization.h"
+#include "plait/ops/neural/pooling.h"
+#include "plait/ops/neural/resampling.h"
+#include "plait/ops/neural/softmax.h"
 
 #include "python/bindings/bind.h"
 

@@ -3,11 +3,11 @@
 #include <map>
 #include <utility>
 
-#include "plait/ops/callback.h"
-#include "plait/ops/check.h"
-#include "plait/ops/checkpoint_name.h"
-#include "plait/ops/print.h"
-#include "plait/tensor/trace.h"
+#include "plait/ops/effects/callback.h"
+#include "plait/ops/effects/check.h"
+#include "plait/ops/effects/checkpoint_name.h"
+#include "plait/ops/effects/print.h"
+#include "plait/tensor/tracing/trace.h"
 
 #include "python/bindings/bind.h"
 

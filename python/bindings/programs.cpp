@@ -6,9 +6,9 @@
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/parser.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace.h"
+#include "plait/ir/text/parser.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace.h"
 #include "plait/transform/autocast.h"
 
 #include "python/bindings/bindings.h"

@@ -2,7 +2,7 @@
 #include <variant>
 
 #include "plait/core/error.h"
-#include "plait/ops/random.h"
+#include "plait/ops/random/random.h"
 
 #include "python/bindings/bind.h"
 

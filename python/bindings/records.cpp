@@ -3,8 +3,8 @@
 #include <nanobind/stl/vector.h>
 
 #include "plait/core/text.h"
-#include "plait/ir/parser.h"
-#include "plait/transform/record.h"
+#include "plait/ir/text/parser.h"
+#include "plait/transform/control/record.h"
 
 #include "python/bindings/bindings.h"
 

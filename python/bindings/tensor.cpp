@@ -5,12 +5,12 @@
 #include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/along.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/rearrange.h"
-#include "plait/ops/shape.h"
-#include "plait/transform/control.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/arrays/rearrange.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/transform/control/control.h"
 
 #include "python/bindings/bindings.h"
 

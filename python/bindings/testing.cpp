@@ -5,11 +5,11 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/loops.h"
+#include "plait/tensor/inside/index_loops.h"
 #include "plait/tensor/rules.h"
 
 #include "python/bindings/bindings.h"

@@ -8,15 +8,15 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include "plait/tensor/named_axes.h"
-#include "plait/transform/associative_scan.h"
+#include "plait/tensor/tracing/named_axes.h"
+#include "plait/transform/control/associative_scan.h"
 #include "plait/transform/autocast.h"
-#include "plait/transform/control.h"
-#include "plait/transform/custom.h"
-#include "plait/transform/grad.h"
-#include "plait/transform/recursive.h"
-#include "plait/transform/remat.h"
-#include "plait/transform/tape.h"
+#include "plait/transform/control/control.h"
+#include "plait/transform/derivatives/custom.h"
+#include "plait/transform/derivatives/grad.h"
+#include "plait/transform/control/recursive.h"
+#include "plait/transform/derivatives/remat.h"
+#include "plait/transform/derivatives/tape.h"
 #include "plait/transform/vmap.h"
 
 #include "python/bindings/bindings.h"

@@ -5,10 +5,10 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/pass.h"
-#include "plait/compile/plan.h"
-#include "plait/ir/printer.h"
+#include "plait/compile/inside/plans/plan.h"
+#include "plait/ir/text/printer.h"
 #include "plait/ops/declare.h"
 
 namespace plait::compile {

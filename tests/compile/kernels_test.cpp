@@ -1,15 +1,15 @@
 // What kernels give, of sums and of numbers that round, where random programs seldom come.
 #include <gtest/gtest.h>
 
-#include "plait/core/denormals.h"
-#include "plait/core/thread_team.h"
-#include "plait/ops/create.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/pad.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/trace.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/core/system/denormals.h"
+#include "plait/core/system/thread_team.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/arrays/pad.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/tracing/trace.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/compile/as_evaluated.h"
 #include "tests/support/sizes.h"

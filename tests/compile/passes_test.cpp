@@ -1,13 +1,13 @@
 // What each pass must not change, where random programs seldom come.
 #include <gtest/gtest.h>
 
-#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/core/error.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/print.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/effects/print.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/compile/as_evaluated.h"
 

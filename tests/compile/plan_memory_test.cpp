@@ -1,5 +1,5 @@
 // What the steps of a plan work in, and where guarded memory ends.
-#include "plait/compile/plan_memory.h"
+#include "plait/compile/inside/running/plan_memory.h"
 
 #include <algorithm>
 #include <atomic>
@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/callback.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/ops/effects/callback.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/compile/as_evaluated.h"
 

@@ -3,12 +3,12 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/callback.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/trace_function.h"
-#include "plait/transform/control.h"
+#include "plait/ops/effects/callback.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/control/control.h"
 
 #include "tests/compile/as_evaluated.h"
 #include "tests/compile/passes_left_out.h"

@@ -8,11 +8,11 @@
 
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
-#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
-#include "plait/ir/verify.h"
-#include "plait/tensor/machine.h"
+#include "plait/ir/analysis/verify.h"
+#include "plait/tensor/array_machine.h"
 #include "plait/transform/programs.h"
 
 #include "tests/compile/passes_left_out.h"

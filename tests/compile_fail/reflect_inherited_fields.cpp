@@ -1,5 +1,5 @@
 // expect: fields\(\) is inherited and would lose
-#include "plait/core/reflect.h"
+#include "plait/core/trees/reflect.h"
 
 struct Base {
   int a;

@@ -1,5 +1,5 @@
 // expect: Base is not a base class
-#include "plait/core/reflect.h"
+#include "plait/core/trees/reflect.h"
 
 struct Other {};
 struct Layer {

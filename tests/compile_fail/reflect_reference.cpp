@@ -1,5 +1,5 @@
 // expect: cannot count the fields of this struct
-#include "plait/core/reflect.h"
+#include "plait/core/trees/reflect.h"
 
 struct Borrows {
   int& number;

@@ -1,5 +1,5 @@
 // expect: this leaf cannot be replaced
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 struct Leaf {};
 template <>

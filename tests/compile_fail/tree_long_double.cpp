@@ -1,5 +1,5 @@
 // expect: a static field of a tree must have std::hash and ==
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 struct Leaf {};
 template <>

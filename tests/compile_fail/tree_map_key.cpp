@@ -1,5 +1,5 @@
 // expect: the keys of a map in a tree are strings or integers
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 struct Leaf {};
 template <>

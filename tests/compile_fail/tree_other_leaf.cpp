@@ -1,5 +1,5 @@
 // expect: the tree has leaves of another type
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 struct Leaf {};
 template <>

@@ -1,5 +1,5 @@
 // expect: a tree owns its parts by value
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 struct Leaf {};
 template <>

@@ -1,4 +1,4 @@
-#include "plait/core/available_memory.h"
+#include "plait/core/inside/system/available_memory.h"
 
 #include <limits>
 

@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/source_line.h"
+#include "plait/core/inside/source_line.h"
 
 namespace plait {
 namespace {

@@ -1,4 +1,4 @@
-#include "plait/core/cpu_count.h"
+#include "plait/core/inside/system/cpu_count.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "plait/core/deep_stack.h"
+#include "plait/core/system/deep_stack.h"
 
 #include <stdexcept>
 #include <thread>

@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "plait/core/dim.h"
+#include "plait/core/sizes/dim.h"
 #include "plait/core/error.h"
-#include "plait/core/size_facts.h"
+#include "plait/core/sizes/size_facts.h"
 #include "plait/core/text.h"
 
 #include "tests/core/size_program.h"

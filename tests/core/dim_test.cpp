@@ -1,4 +1,4 @@
-#include "plait/core/dim.h"
+#include "plait/core/sizes/dim.h"
 
 #include <string>
 #include <thread>

@@ -1,4 +1,4 @@
-#include "plait/core/dtype.h"
+#include "plait/core/numbers/dtype.h"
 
 #include <cmath>
 #include <set>

@@ -1,4 +1,4 @@
-#include "plait/core/element.h"
+#include "plait/core/numbers/element.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "plait/core/float_formats.h"
+#include "plait/core/numbers/float_formats.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "plait/core/gamma_functions.h"
+#include "plait/core/inside/mathematics/gamma_functions.h"
 
 #include <cmath>
 #include <limits>

@@ -4,7 +4,7 @@
 #include <rapidcheck.h>
 
 #include "plait/core/error.h"
-#include "plait/core/literal.h"
+#include "plait/core/numbers/literal.h"
 #include "plait/core/text.h"
 
 namespace plait {

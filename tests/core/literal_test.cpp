@@ -1,4 +1,4 @@
-#include "plait/core/literal.h"
+#include "plait/core/numbers/literal.h"
 
 #include <complex>
 #include <limits>

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/literal.h"
+#include "plait/core/numbers/literal.h"
 #include "plait/core/text.h"
 
 #include "tests/support/errors.h"

@@ -10,8 +10,8 @@
 #include <gnu/libc-version.h>
 #include <gtest/gtest.h>
 
-#include "plait/core/caller_source.h"
-#include "plait/core/source_line.h"
+#include "plait/core/inside/caller_source.h"
+#include "plait/core/inside/source_line.h"
 
 namespace plait {
 namespace {

@@ -1,4 +1,4 @@
-#include "plait/core/promotion.h"
+#include "plait/core/numbers/promotion.h"
 
 #include <algorithm>
 #include <array>

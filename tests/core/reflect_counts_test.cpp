@@ -6,7 +6,7 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "plait/core/reflect.h"
+#include "plait/core/trees/reflect.h"
 
 namespace plait::reflect {
 namespace {

@@ -1,4 +1,4 @@
-#include "plait/core/reflect.h"
+#include "plait/core/trees/reflect.h"
 
 #include <any>
 #include <array>

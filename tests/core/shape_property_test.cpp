@@ -6,8 +6,8 @@
 #include <rapidcheck.h>
 
 #include "plait/core/error.h"
-#include "plait/core/shape.h"
-#include "plait/core/size_facts.h"
+#include "plait/core/sizes/shape.h"
+#include "plait/core/sizes/size_facts.h"
 
 #include "tests/core/size_program.h"
 

@@ -1,4 +1,4 @@
-#include "plait/core/shape.h"
+#include "plait/core/sizes/shape.h"
 
 #include <utility>
 #include <vector>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/size_facts.h"
+#include "plait/core/sizes/size_facts.h"
 
 #include "tests/support/errors.h"
 #include "tests/support/sizes.h"

@@ -1,4 +1,4 @@
-#include "plait/core/size_facts.h"
+#include "plait/core/sizes/size_facts.h"
 
 #include <string>
 #include <vector>

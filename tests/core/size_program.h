@@ -9,7 +9,7 @@
 
 #include <rapidcheck.h>
 
-#include "plait/core/dim.h"
+#include "plait/core/sizes/dim.h"
 
 namespace plait {
 

@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/core/dim.h"
-#include "plait/core/element_text.h"
+#include "plait/core/sizes/dim.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
-#include "plait/core/literal.h"
+#include "plait/core/numbers/literal.h"
 
 #include "tests/support/errors.h"
 

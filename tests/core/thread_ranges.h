@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "plait/core/thread_team.h"
+#include "plait/core/system/thread_team.h"
 
 namespace plait {
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "plait/core/error.h"
-#include "plait/core/thread_team.h"
+#include "plait/core/system/thread_team.h"
 
 namespace plait {
 namespace {

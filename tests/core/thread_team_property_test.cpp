@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "plait/core/thread_team.h"
+#include "plait/core/system/thread_team.h"
 
 #include "tests/core/thread_ranges.h"
 #include "tests/support/threads.h"

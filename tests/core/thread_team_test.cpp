@@ -1,4 +1,4 @@
-#include "plait/core/thread_team.h"
+#include "plait/core/system/thread_team.h"
 
 #include <atomic>
 #include <chrono>
@@ -17,8 +17,8 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/core/cpu_count.h"
-#include "plait/core/denormals.h"
+#include "plait/core/inside/system/cpu_count.h"
+#include "plait/core/system/denormals.h"
 #include "plait/core/error.h"
 
 #include "tests/core/thread_ranges.h"

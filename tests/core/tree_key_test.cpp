@@ -1,4 +1,4 @@
-#include "plait/core/tree_key.h"
+#include "plait/core/trees/tree_key.h"
 
 #include <bit>
 #include <limits>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/hash.h"
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 #include "tests/core/tree_parts.h"
 

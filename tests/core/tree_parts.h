@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 namespace plait {
 

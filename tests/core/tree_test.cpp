@@ -1,4 +1,4 @@
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 #include <type_traits>
 

@@ -5,7 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/cpu/sort.h"
+#include "plait/cpu/inside/order/cpu_sort.h"
 
 #include "tests/cpu/elementwise_support.h"
 #include "tests/cpu/reduce_support.h"

@@ -1,5 +1,5 @@
 // Conversions of arrays give what those of single elements do, at every level.
-#include "plait/cpu/conversion.h"
+#include "plait/cpu/inside/elementwise/conversion.h"
 
 #include <random>
 

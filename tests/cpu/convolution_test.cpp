@@ -1,4 +1,4 @@
-#include "plait/cpu/convolution.h"
+#include "plait/cpu/inside/convolutions/cpu_convolution.h"
 
 #include <thread>
 #include <vector>
@@ -7,7 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/cpu/library_convolution.h"
+#include "plait/cpu/inside/libraries/library_convolution.h"
 
 #include "tests/cpu/product_reference.h"
 #include "tests/support/threads.h"

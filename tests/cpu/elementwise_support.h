@@ -15,10 +15,10 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "plait/core/element.h"
+#include "plait/core/numbers/element.h"
 #include "plait/core/settings.h"
 #include "plait/cpu/cpu_level.h"
-#include "plait/cpu/elementwise.h"
+#include "plait/cpu/inside/elementwise/cpu_elementwise.h"
 
 namespace plait::elementwise_test {
 

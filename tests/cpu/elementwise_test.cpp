@@ -1,12 +1,12 @@
 // Which loops there are, and that they reach the elements of any layout.
-#include "plait/cpu/elementwise.h"
+#include "plait/cpu/inside/elementwise/cpu_elementwise.h"
 
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "plait/core/error.h"
-#include "plait/cpu/loops.h"
+#include "plait/cpu/inside/elementwise/cpu_loops.h"
 
 #include "tests/cpu/elementwise_support.h"
 #include "tests/support/threads.h"

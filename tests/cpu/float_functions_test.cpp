@@ -4,7 +4,7 @@
 #include <numbers>
 #include <string>
 
-#include "plait/core/special_functions.h"
+#include "plait/core/inside/mathematics/special_functions.h"
 
 #include "tests/cpu/elementwise_support.h"
 #include "tests/support/special_numbers.h"

@@ -1,4 +1,4 @@
-#include "plait/cpu/matmul.h"
+#include "plait/cpu/inside/products/matmul.h"
 
 #include <bit>
 #include <cmath>
@@ -9,16 +9,16 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include "plait/compile/row_product.h"
+#include "plait/compile/inside/nests/row_product.h"
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
-#include "plait/cpu/blocked_product.h"
-#include "plait/cpu/half_precision.h"
-#include "plait/cpu/library_product.h"
-#include "plait/cpu/product_grid.h"
-#include "plait/cpu/recent_cache.h"
-#include "plait/cpu/tile_kernels.h"
-#include "plait/cpu/tile_product.h"
+#include "plait/cpu/inside/products/blocked_product.h"
+#include "plait/cpu/inside/elementwise/half_precision.h"
+#include "plait/cpu/inside/libraries/library_product.h"
+#include "plait/cpu/inside/products/product_grid.h"
+#include "plait/cpu/inside/recent_cache.h"
+#include "plait/cpu/inside/products/tile_kernels.h"
+#include "plait/cpu/inside/products/tile_product.h"
 
 #include "tests/cpu/product_reference.h"
 #include "tests/support/threads.h"

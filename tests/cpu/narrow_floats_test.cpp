@@ -2,7 +2,7 @@
 // them is computed in f32 and rounded once.
 #include <bit>
 
-#include "plait/cpu/kernels.h"
+#include "plait/cpu/inside/elementwise/cpu_kernels.h"
 
 #include "tests/cpu/elementwise_support.h"
 

@@ -13,8 +13,8 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/compile/kernel_compiler.h"
-#include "plait/core/element.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
+#include "plait/core/numbers/element.h"
 #include "plait/core/settings.h"
 #include "plait/cpu/cpu_level.h"
 #include "plait/ir/primitive.h"

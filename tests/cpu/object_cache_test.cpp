@@ -1,5 +1,5 @@
 // Compiled objects are kept from one process to the next, and damage to what is kept is noticed.
-#include "plait/cpu/object_cache.h"
+#include "plait/cpu/inside/codegen/object_cache.h"
 
 #include <chrono>
 #include <cstdlib>

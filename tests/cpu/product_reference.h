@@ -5,7 +5,7 @@
 #include <complex>
 #include <cstdint>
 
-#include "plait/tensor/array.h"
+#include "plait/tensor/memory/array.h"
 
 namespace plait {
 

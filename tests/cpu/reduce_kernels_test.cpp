@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/cpu/reduce.h"
+#include "plait/cpu/inside/reductions/cpu_reduce.h"
 
 #include "tests/cpu/elementwise_support.h"
 #include "tests/cpu/reduce_support.h"

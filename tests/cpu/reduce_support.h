@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "plait/cpu/reduce.h"
+#include "plait/cpu/inside/reductions/cpu_reduce.h"
 
 namespace plait::reduce_test {
 

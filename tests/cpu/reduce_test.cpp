@@ -1,4 +1,4 @@
-#include "plait/cpu/reduce.h"
+#include "plait/cpu/inside/reductions/cpu_reduce.h"
 
 #include <gtest/gtest.h>
 

@@ -1,6 +1,6 @@
 // The kernels of gather and scatter against plain loops, in all the ways in which threads share
 // them, with the same results to the last bit.
-#include "plait/cpu/scatter.h"
+#include "plait/cpu/inside/indexing/cpu_scatter.h"
 
 #include <cmath>
 #include <cstring>
@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/cpu/gather.h"
+#include "plait/cpu/inside/indexing/cpu_gather.h"
 
 #include "tests/support/threads.h"
 

@@ -1,5 +1,5 @@
 // Words in order, by any number of parts, where there are instructions for that.
-#include "plait/cpu/word_sort.h"
+#include "plait/cpu/inside/order/word_sort.h"
 
 #include <algorithm>
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/io/deflate.h"
+#include "plait/io/inside/deflate.h"
 #include "plait/io/npz.h"
-#include "plait/io/npz_member.h"
+#include "plait/io/inside/npz_member.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "plait/io/file.h"
+#include "plait/io/inside/file.h"
 
 #include <sys/stat.h>
 #include <sys/wait.h>

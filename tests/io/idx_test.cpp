@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/io/deflate.h"
-#include "plait/io/file.h"
+#include "plait/io/inside/deflate.h"
+#include "plait/io/inside/file.h"
 
 #include "tests/io/npy_samples.h"
 #include "tests/io/temporary_folder.h"

@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/io/byte_fields.h"
-#include "plait/io/deflate.h"
-#include "plait/tensor/array.h"
+#include "plait/io/inside/byte_fields.h"
+#include "plait/io/inside/deflate.h"
+#include "plait/tensor/memory/array.h"
 
 #include "tests/support/errors.h"
 

@@ -1,6 +1,6 @@
 #include "plait/io/npy.h"
 
-#include "plait/io/file.h"
+#include "plait/io/inside/file.h"
 
 #include "tests/io/npy_samples.h"
 #include "tests/io/temporary_folder.h"

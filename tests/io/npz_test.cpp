@@ -1,9 +1,9 @@
 #include "plait/io/npz.h"
 
-#include "plait/io/deflate.h"
-#include "plait/io/file.h"
+#include "plait/io/inside/deflate.h"
+#include "plait/io/inside/file.h"
 #include "plait/io/npy.h"
-#include "plait/io/zip.h"
+#include "plait/io/inside/zip.h"
 
 #include "tests/io/npy_samples.h"
 #include "tests/io/temporary_folder.h"

@@ -1,4 +1,4 @@
-#include "plait/ir/binary.h"
+#include "plait/ir/inside/text/binary.h"
 
 #include <cmath>
 #include <limits>

@@ -1,4 +1,4 @@
-#include "plait/ir/call_graph.h"
+#include "plait/ir/analysis/call_graph.h"
 
 #include <random>
 #include <set>

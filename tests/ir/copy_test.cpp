@@ -1,11 +1,11 @@
-#include "plait/ir/copy.h"
+#include "plait/ir/rewriting/copy_function.h"
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/identity.h"
-#include "plait/ir/printer.h"
-#include "plait/ir/verify.h"
+#include "plait/ir/analysis/identity.h"
+#include "plait/ir/text/printer.h"
+#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/scalar_ops.h"
 

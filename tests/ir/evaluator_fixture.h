@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/evaluator.h"
+#include "plait/ir/evaluation/evaluator.h"
 
 #include "tests/support/errors.h"
 #include "tests/support/scalar_machine.h"

@@ -1,5 +1,5 @@
 // Instructions that need no other function, sizes, entry checks, and what is kept in memory.
-#include "plait/ir/evaluator.h"
+#include "plait/ir/evaluation/evaluator.h"
 
 #include "plait/ir/primitive.h"
 

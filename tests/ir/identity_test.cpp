@@ -1,4 +1,4 @@
-#include "plait/ir/identity.h"
+#include "plait/ir/analysis/identity.h"
 
 #include <algorithm>
 #include <set>

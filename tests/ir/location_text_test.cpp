@@ -1,4 +1,4 @@
-#include "plait/ir/location_text.h"
+#include "plait/ir/inside/text/location_text.h"
 
 #include <gtest/gtest.h>
 

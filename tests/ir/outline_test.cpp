@@ -1,9 +1,9 @@
 // Parts of functions made functions of their own.
-#include "plait/ir/outline.h"
+#include "plait/ir/rewriting/outline.h"
 
 #include <gtest/gtest.h>
 
-#include "plait/ir/verify.h"
+#include "plait/ir/analysis/verify.h"
 
 #include "tests/ir/evaluator_fixture.h"
 #include "tests/support/outlined.h"

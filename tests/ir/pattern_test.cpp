@@ -1,11 +1,11 @@
-#include "plait/ir/pattern.h"
+#include "plait/ir/rewriting/pattern.h"
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/printer.h"
-#include "plait/ir/prune.h"
-#include "plait/ir/verify.h"
+#include "plait/ir/text/printer.h"
+#include "plait/ir/rewriting/prune.h"
+#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/scalar_ops.h"
 

@@ -1,10 +1,10 @@
-#include "plait/ir/prune.h"
+#include "plait/ir/rewriting/prune.h"
 
 #include <gtest/gtest.h>
 
 #include "plait/ir/builder.h"
-#include "plait/ir/graph.h"
-#include "plait/ir/verify.h"
+#include "plait/ir/text/graph.h"
+#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/scalar_ops.h"
 

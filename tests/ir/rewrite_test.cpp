@@ -1,12 +1,12 @@
-#include "plait/ir/rewrite.h"
+#include "plait/ir/rewriting/rewrite.h"
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/pattern.h"
-#include "plait/ir/printer.h"
+#include "plait/ir/rewriting/pattern.h"
+#include "plait/ir/text/printer.h"
 #include "plait/ir/structure.h"
-#include "plait/ir/verify.h"
+#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/errors.h"
 #include "tests/support/scalar_ops.h"

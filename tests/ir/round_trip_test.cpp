@@ -3,7 +3,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/builder.h"
-#include "plait/ir/printer.h"
+#include "plait/ir/text/printer.h"
 #include "plait/ir/structure.h"
 
 #include "tests/ir/form_examples.h"

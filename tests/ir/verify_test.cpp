@@ -1,5 +1,5 @@
 // Each rule of the verifier is broken at least once, and named.
-#include "plait/ir/verify.h"
+#include "plait/ir/analysis/verify.h"
 
 #include <functional>
 #include <set>

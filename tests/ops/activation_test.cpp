@@ -1,5 +1,5 @@
 // The figures are what PyTorch 2.15 gives for the same numbers in f64, by torch.nn.functional.
-#include "plait/ops/activation.h"
+#include "plait/ops/neural/activation.h"
 
 #include "plait/core/error.h"
 

@@ -1,16 +1,16 @@
-#include "plait/ops/at.h"
+#include "plait/ops/indexing/at.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/assign.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/ops/elementwise/assign.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 namespace plait {
 namespace {

@@ -1,9 +1,9 @@
 // The figures are what PyTorch 2.15 gives for the same numbers in f64, by torch.nn.functional.
-#include "plait/ops/attention.h"
+#include "plait/ops/neural/attention.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/softmax.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/neural/softmax.h"
 
 #include "tests/ops/layer_support.h"
 

@@ -1,4 +1,4 @@
-#include "plait/ops/blockwise.h"
+#include "plait/ops/inside/blockwise.h"
 
 #include <cmath>
 #include <functional>
@@ -7,12 +7,12 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/activation.h"
-#include "plait/ops/at.h"
-#include "plait/ops/index.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/special.h"
-#include "plait/ops/statistics.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/indexing/at.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/elementwise/special.h"
+#include "plait/ops/reductions/statistics.h"
 
 #include "tests/ops/layer_support.h"
 

@@ -1,5 +1,5 @@
 // What check() takes and refuses, and callback() calls.
-#include "plait/ops/check.h"
+#include "plait/ops/effects/check.h"
 
 #include <cmath>
 #include <string>
@@ -8,16 +8,16 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/source_line.h"
-#include "plait/ir/effect_analysis.h"
-#include "plait/ir/prune.h"
-#include "plait/ops/callback.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/core/inside/source_line.h"
+#include "plait/ir/analysis/effect_analysis.h"
+#include "plait/ir/rewriting/prune.h"
+#include "plait/ops/effects/callback.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/support/errors.h"
 

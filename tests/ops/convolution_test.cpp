@@ -1,4 +1,4 @@
-#include "plait/ops/convolution.h"
+#include "plait/ops/neural/convolution.h"
 
 #include "plait/core/error.h"
 

@@ -1,7 +1,7 @@
 // Dropout: what is kept, by how much it grows, and by which key.
 #include "plait/core/error.h"
-#include "plait/ops/normalization.h"
-#include "plait/ops/random.h"
+#include "plait/ops/neural/normalization.h"
+#include "plait/ops/random/random.h"
 #include "plait/tensor/rules.h"
 
 #include "tests/ops/layer_support.h"

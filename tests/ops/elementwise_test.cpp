@@ -1,19 +1,19 @@
-#include "plait/ops/elementwise.h"
+#include "plait/ops/elementwise/elementwise.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/source_line.h"
-#include "plait/ops/at.h"
-#include "plait/ops/create.h"
+#include "plait/core/inside/source_line.h"
+#include "plait/ops/indexing/at.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/declare.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/layer_support.h"
 

@@ -1,4 +1,4 @@
-#include "plait/ops/fft.h"
+#include "plait/ops/fft/fft.h"
 
 #include <cmath>
 #include <numbers>
@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/fft_primitives.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/fft/fft_primitives.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/numeric_check.h"
 #include "tests/support/threads.h"

@@ -19,13 +19,13 @@
 #include "plait/core/hash.h"
 #include "plait/core/text.h"
 #include "plait/ir/builder.h"
-#include "plait/ir/evaluator.h"
+#include "plait/ir/evaluation/evaluator.h"
 #include "plait/ir/primitive.h"
-#include "plait/ir/verify.h"
+#include "plait/ir/analysis/verify.h"
 #include "plait/ops/declare.h"
-#include "plait/ops/print.h"
-#include "plait/ops/random.h"
-#include "plait/tensor/machine.h"
+#include "plait/ops/effects/print.h"
+#include "plait/ops/random/random.h"
+#include "plait/tensor/array_machine.h"
 
 #include "tests/support/files.h"
 

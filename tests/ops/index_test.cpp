@@ -1,19 +1,19 @@
 // x[…] against figures of NumPy 2 (x = np.arange(24).reshape(2, 3, 4)), and what it refuses.
-#include "plait/ops/index.h"
+#include "plait/ops/indexing/index.h"
 
 #include <limits>
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/core/source_line.h"
-#include "plait/ir/effect_analysis.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/core/inside/source_line.h"
+#include "plait/ir/analysis/effect_analysis.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/support/errors.h"
 

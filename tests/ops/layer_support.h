@@ -7,13 +7,13 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/create.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/declare.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/rule_checks.h"
 

@@ -1,24 +1,24 @@
-#include "plait/ops/linalg.h"
+#include "plait/ops/linalg/linalg.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/cpu/lapack.h"
-#include "plait/ops/complex.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/linalg_parts.h"
-#include "plait/ops/linalg_primitives.h"
-#include "plait/ops/linalg_routines.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/matrix_parts.h"
-#include "plait/ops/rearrange.h"
-#include "plait/ops/shape.h"
+#include "plait/cpu/inside/libraries/lapack.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/linalg/linalg_parts.h"
+#include "plait/ops/inside/linalg/linalg_primitives.h"
+#include "plait/ops/inside/linalg/linalg_routines.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/rearrange.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/numeric_check.h"
 #include "tests/support/errors.h"

@@ -5,8 +5,8 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 namespace {

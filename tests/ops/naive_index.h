@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plait/ops/index.h"
+#include "plait/ops/indexing/index.h"
 
 namespace plait {
 

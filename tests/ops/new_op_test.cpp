@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/create.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/declare.h"
-#include "plait/ops/elementwise.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/support/files.h"
 

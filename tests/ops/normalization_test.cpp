@@ -1,8 +1,8 @@
 // The figures are what PyTorch 2.15 gives for the same numbers in f64, by torch.nn.functional.
-#include "plait/ops/normalization.h"
+#include "plait/ops/neural/normalization.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/softmax.h"
+#include "plait/ops/neural/softmax.h"
 
 #include "tests/ops/layer_support.h"
 

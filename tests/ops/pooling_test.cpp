@@ -1,9 +1,9 @@
-#include "plait/ops/pooling.h"
+#include "plait/ops/neural/pooling.h"
 
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/window.h"
+#include "plait/ops/neural/window.h"
 
 #include "tests/ops/layer_support.h"
 

@@ -1,5 +1,5 @@
 // What print() writes, when, and where to.
-#include "plait/ops/print.h"
+#include "plait/ops/effects/print.h"
 
 #include <string>
 #include <vector>
@@ -7,16 +7,16 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/effect_analysis.h"
-#include "plait/ir/evaluator.h"
-#include "plait/ir/printer.h"
-#include "plait/ir/prune.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/tensor/machine.h"
+#include "plait/ir/analysis/effect_analysis.h"
+#include "plait/ir/evaluation/evaluator.h"
+#include "plait/ir/text/printer.h"
+#include "plait/ir/rewriting/prune.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/tensor/array_machine.h"
 #include "plait/tensor/rules.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 namespace plait {
 namespace {

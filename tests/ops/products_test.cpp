@@ -1,4 +1,4 @@
-#include "plait/ops/products.h"
+#include "plait/ops/products/products.h"
 
 #include <algorithm>
 #include <limits>
@@ -7,8 +7,8 @@
 #include <string>
 
 #include "plait/core/error.h"
-#include "plait/ops/contraction_order.h"
-#include "plait/ops/linear.h"
+#include "plait/ops/inside/products/contraction_order.h"
+#include "plait/ops/products/linear.h"
 
 #include "tests/ops/layer_support.h"
 

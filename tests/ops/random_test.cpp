@@ -1,4 +1,4 @@
-#include "plait/ops/random.h"
+#include "plait/ops/random/random.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,18 +11,18 @@
 
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
-#include "plait/ops/create.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/declare.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/philox.h"
-#include "plait/ops/random_primitives.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/take.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/random/philox.h"
+#include "plait/ops/inside/random/random_primitives.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/indexing/take.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/machine.h"
+#include "plait/tensor/array_machine.h"
 #include "plait/tensor/rules.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/layer_support.h"
 #include "tests/support/threads.h"

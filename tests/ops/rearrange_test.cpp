@@ -1,19 +1,19 @@
-#include "plait/ops/rearrange.h"
+#include "plait/ops/arrays/rearrange.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/matrix_parts.h"
-#include "plait/ops/pad.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/pad.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/rule_checks.h"
 

@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/random.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/trace.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

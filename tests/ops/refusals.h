@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 

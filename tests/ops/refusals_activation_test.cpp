@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/activation.h"
-#include "plait/ops/softmax.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/neural/softmax.h"
 
 #include "refusals.h"
 

@@ -1,7 +1,7 @@
 // Refusals of convolution.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/convolution.h"
+#include "plait/ops/neural/convolution.h"
 
 #include "refusals.h"
 

@@ -3,12 +3,12 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/callback.h"
-#include "plait/ops/check.h"
-#include "plait/ops/checkpoint_name.h"
-#include "plait/ops/create.h"
-#include "plait/ops/matrix_parts.h"
-#include "plait/ops/print.h"
+#include "plait/ops/effects/callback.h"
+#include "plait/ops/effects/check.h"
+#include "plait/ops/effects/checkpoint_name.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/effects/print.h"
 
 #include "refusals.h"
 

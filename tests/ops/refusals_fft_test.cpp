@@ -1,7 +1,7 @@
 // Refusals of fft.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/fft.h"
+#include "plait/ops/fft/fft.h"
 
 #include "refusals.h"
 

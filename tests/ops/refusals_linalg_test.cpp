@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/linalg.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/linalg/linalg.h"
+#include "plait/ops/arrays/reshape.h"
 
 #include "refusals.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/loss.h"
+#include "plait/ops/neural/loss.h"
 
 #include "refusals.h"
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/attention.h"
-#include "plait/ops/normalization.h"
+#include "plait/ops/neural/attention.h"
+#include "plait/ops/neural/normalization.h"
 
 #include "refusals.h"
 

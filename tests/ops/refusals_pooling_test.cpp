@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/pooling.h"
-#include "plait/ops/resampling.h"
+#include "plait/ops/neural/pooling.h"
+#include "plait/ops/neural/resampling.h"
 
 #include "refusals.h"
 

@@ -1,8 +1,8 @@
 // Refusals of linear.h and products.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/linear.h"
-#include "plait/ops/products.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/products/products.h"
 
 #include "refusals.h"
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/random.h"
+#include "plait/ops/random/random.h"
 
 #include "refusals.h"
 

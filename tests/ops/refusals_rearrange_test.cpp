@@ -1,7 +1,7 @@
 // Refusals of rearrange.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/rearrange.h"
+#include "plait/ops/arrays/rearrange.h"
 
 #include "refusals.h"
 

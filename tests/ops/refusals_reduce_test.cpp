@@ -4,10 +4,10 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/curves.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/scan.h"
-#include "plait/ops/statistics.h"
+#include "plait/ops/elementwise/curves.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/reductions/scan.h"
+#include "plait/ops/reductions/statistics.h"
 
 #include "refusals.h"
 

@@ -1,10 +1,10 @@
 // Refusals of segment.h, sets.h, reinterpret.h, unfold.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/reinterpret.h"
-#include "plait/ops/segment.h"
-#include "plait/ops/sets.h"
-#include "plait/ops/unfold.h"
+#include "plait/ops/arrays/reinterpret.h"
+#include "plait/ops/indexing/segment.h"
+#include "plait/ops/reductions/sets.h"
+#include "plait/ops/neural/unfold.h"
 
 #include "refusals.h"
 

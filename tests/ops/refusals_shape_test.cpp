@@ -1,8 +1,8 @@
 // Refusals of shape.h and pad.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/pad.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/arrays/pad.h"
+#include "plait/ops/arrays/reshape.h"
 
 #include "refusals.h"
 

@@ -1,7 +1,7 @@
 // Refusals of sort.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/sort.h"
+#include "plait/ops/reductions/sort.h"
 
 #include "refusals.h"
 

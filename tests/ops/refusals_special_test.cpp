@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/special.h"
+#include "plait/ops/elementwise/special.h"
 
 #include "refusals.h"
 

@@ -1,8 +1,8 @@
 // Refusals of take.h.
 #include <gtest/gtest.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/take.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/indexing/take.h"
 
 #include "refusals.h"
 

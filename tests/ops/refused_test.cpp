@@ -6,9 +6,9 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/program.h"
-#include "plait/ops/create.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/support/errors.h"
 

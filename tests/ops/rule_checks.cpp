@@ -6,14 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/complex.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -5,16 +5,16 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/index.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/scatter.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/update_slice.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/indexing/scatter.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/indexing/update_slice.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/rules.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/rule_checks.h"
 

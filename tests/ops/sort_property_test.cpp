@@ -7,12 +7,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/scan.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/sort.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/reductions/scan.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/reductions/sort.h"
 
 #include "tests/ops/rule_checks.h"
 #include "tests/support/threads.h"

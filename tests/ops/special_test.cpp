@@ -1,9 +1,9 @@
-#include "plait/ops/special.h"
+#include "plait/ops/elementwise/special.h"
 
 #include <limits>
 
 #include "plait/core/error.h"
-#include "plait/ops/complex.h"
+#include "plait/ops/elementwise/complex.h"
 
 #include "tests/ops/layer_support.h"
 

@@ -1,16 +1,16 @@
 // Figures without another source are numpy's, of the function of the same name.
-#include "plait/ops/statistics.h"
+#include "plait/ops/reductions/statistics.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/complex.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/scan.h"
-#include "plait/ops/shape.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/scan.h"
+#include "plait/ops/arrays/reshape.h"
 
 #include "tests/ops/rule_checks.h"
 

@@ -1,17 +1,17 @@
 // Figures of NumPy's functions and of the examples in PyTorch's manual.
-#include "plait/ops/take.h"
+#include "plait/ops/indexing/take.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/index.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/ops/layer_support.h"
 

@@ -19,14 +19,14 @@
 #include <string>
 #include <vector>
 
-#include "plait/core/element.h"
+#include "plait/core/numbers/element.h"
 #include "plait/core/error.h"
-#include "plait/core/literal.h"
-#include "plait/core/promotion.h"
+#include "plait/core/numbers/literal.h"
+#include "plait/core/numbers/promotion.h"
 #include "plait/core/text.h"
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
-#include "plait/ops/create.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/declare.h"
 #include "plait/tensor/apply.h"
 

@@ -7,7 +7,7 @@
 #include "plait/io/npz.h"
 #include "plait/optim/adam.h"
 #include "plait/optim/sgd.h"
-#include "plait/transform/grad.h"
+#include "plait/transform/derivatives/grad.h"
 #include "plait/transform/jit.h"
 
 #include "examples/models/gpt.h"

@@ -1,8 +1,8 @@
 // The entry of a program with parts of it made functions.
 #pragma once
 
-#include "plait/ir/copy.h"
-#include "plait/ir/outline.h"
+#include "plait/ir/rewriting/copy_function.h"
+#include "plait/ir/rewriting/outline.h"
 
 namespace plait::ir {
 

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include "plait/core/element.h"
+#include "plait/core/numbers/element.h"
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ir/primitive.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "plait/ir/machine.h"
+#include "plait/ir/evaluation/machine.h"
 
 namespace plait::ir {
 

@@ -1,7 +1,7 @@
 // Sizes that are known by their names alone.
 #pragma once
 
-#include "plait/core/dim.h"
+#include "plait/core/sizes/dim.h"
 
 namespace plait {
 

@@ -3,13 +3,13 @@
 #include <atomic>
 
 #include "plait/ir/structure.h"
-#include "plait/ops/activation.h"
+#include "plait/ops/neural/activation.h"
 #include "plait/ops/declare.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/special.h"
-#include "plait/tensor/derivation.h"
-#include "plait/tensor/trace.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/special.h"
+#include "plait/tensor/tracing/derivation.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

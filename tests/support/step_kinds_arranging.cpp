@@ -1,19 +1,19 @@
 // Steps along an axis, and those that give other shapes.
 #include <array>
 
-#include "plait/ops/activation.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/index.h"
-#include "plait/ops/matrix_parts.h"
-#include "plait/ops/pad.h"
-#include "plait/ops/rearrange.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/scan.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/softmax.h"
-#include "plait/ops/sort.h"
-#include "plait/ops/statistics.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/pad.h"
+#include "plait/ops/arrays/rearrange.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/reductions/scan.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/neural/softmax.h"
+#include "plait/ops/reductions/sort.h"
+#include "plait/ops/reductions/statistics.h"
 
 #include "tests/support/step_kinds.h"
 

@@ -7,13 +7,13 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/parser.h"
-#include "plait/ops/complex.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/trace.h"
+#include "plait/ir/text/parser.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 namespace {

@@ -1,7 +1,7 @@
 // Work by a given number of threads.
 #pragma once
 
-#include "plait/core/thread_team.h"
+#include "plait/core/system/thread_team.h"
 
 namespace plait {
 

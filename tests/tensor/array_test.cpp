@@ -1,4 +1,4 @@
-#include "plait/tensor/array.h"
+#include "plait/tensor/memory/array.h"
 
 #include <limits>
 #include <numeric>

@@ -1,4 +1,4 @@
-#include "plait/tensor/layout.h"
+#include "plait/tensor/memory/layout.h"
 
 #include <gtest/gtest.h>
 

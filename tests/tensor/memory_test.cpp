@@ -1,4 +1,4 @@
-#include "plait/tensor/memory.h"
+#include "plait/tensor/memory/memory.h"
 
 #include <cstring>
 #include <thread>
@@ -7,7 +7,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
-#include "plait/tensor/buffer.h"
+#include "plait/tensor/memory/buffer.h"
 
 namespace plait {
 namespace {

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/ir/primitive.h"
-#include "plait/ir/printer.h"
+#include "plait/ir/text/printer.h"
 #include "plait/ir/program.h"
 #include "plait/ops/declare.h"
 

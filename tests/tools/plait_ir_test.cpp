@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "plait/compile/kernel_compiler.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/compile/pass.h"
 #include "plait/core/version.h"
 #include "plait/io/npy.h"

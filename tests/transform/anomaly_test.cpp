@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "plait/core/source_line.h"
+#include "plait/core/inside/source_line.h"
 #include "plait/plait.h"
 
 #include "tests/support/errors.h"

@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ir/verify.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/tensor/derivation.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
-#include "plait/transform/grad.h"
+#include "plait/ir/analysis/verify.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/tensor/tracing/derivation.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/derivatives/grad.h"
 #include "plait/transform/programs.h"
 
 #include "tests/support/counted_allocations.h"

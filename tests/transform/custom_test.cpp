@@ -1,5 +1,5 @@
 // Functions with derivatives of their own, in both modes and every order; matrices of derivatives.
-#include "plait/transform/custom.h"
+#include "plait/transform/derivatives/custom.h"
 
 #include <cmath>
 #include <functional>
@@ -7,16 +7,16 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/index.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
-#include "plait/transform/control.h"
-#include "plait/transform/jacobian.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/control/control.h"
+#include "plait/transform/derivatives/jacobian.h"
 #include "plait/transform/programs.h"
 #include "plait/transform/vmap.h"
 

@@ -1,12 +1,12 @@
 // The derivative of dropout flows by the mask.
 #include <gtest/gtest.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/normalization.h"
-#include "plait/ops/random.h"
-#include "plait/ops/reduce.h"
-#include "plait/transform/grad.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/neural/normalization.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/transform/derivatives/grad.h"
 
 namespace plait {
 namespace {

@@ -1,24 +1,24 @@
 // Gradients and tangents of functions, alone and within each other.
-#include "plait/transform/grad.h"
+#include "plait/transform/derivatives/grad.h"
 
 #include <cmath>
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/activation.h"
-#include "plait/ops/complex.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/index.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/ops/sort.h"
-#include "plait/ops/special.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
-#include "plait/transform/tape.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/reductions/sort.h"
+#include "plait/ops/elementwise/special.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/derivatives/tape.h"
 
 #include "tests/transform/traced_run.h"
 #include "tests/transform/transform_support.h"

@@ -6,12 +6,12 @@
 
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
-#include "plait/ops/callback.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/random.h"
-#include "plait/ops/reduce.h"
-#include "plait/transform/grad.h"
+#include "plait/ops/effects/callback.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/transform/derivatives/grad.h"
 #include "plait/transform/jit.h"
 
 #include "tests/support/drawn_program.h"

@@ -8,7 +8,7 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/core/source_line.h"
+#include "plait/core/inside/source_line.h"
 #include "plait/plait.h"
 
 #include "tests/transform/transform_support.h"

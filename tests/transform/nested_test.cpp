@@ -8,13 +8,13 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/index.h"
-#include "plait/transform/control.h"
-#include "plait/transform/custom.h"
-#include "plait/transform/jacobian.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/transform/control/control.h"
+#include "plait/transform/derivatives/custom.h"
+#include "plait/transform/derivatives/jacobian.h"
 #include "plait/transform/jit.h"
-#include "plait/transform/remat.h"
-#include "plait/transform/tape.h"
+#include "plait/transform/derivatives/remat.h"
+#include "plait/transform/derivatives/tape.h"
 #include "plait/transform/vmap.h"
 
 #include "tests/transform/traced_run.h"

@@ -8,7 +8,7 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/declare.h"
-#include "plait/ops/elementwise.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/rules.h"
 

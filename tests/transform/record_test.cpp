@@ -1,20 +1,20 @@
 // Trees and lists as data: at once, staged, differentiated in every order, as deep as can be.
-#include "plait/transform/record.h"
+#include "plait/transform/control/record.h"
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/trace_function.h"
-#include "plait/transform/grad.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/derivatives/grad.h"
 #include "plait/transform/programs.h"
-#include "plait/transform/recursive.h"
-#include "plait/transform/vjp.h"
+#include "plait/transform/control/recursive.h"
+#include "plait/transform/derivatives/vjp.h"
 #include "plait/transform/vmap.h"
 
 #include "tests/support/errors.h"

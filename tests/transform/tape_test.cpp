@@ -1,19 +1,19 @@
 // requires_grad and backward, tapes within tapes, and both within functions that are
 // differentiated.
-#include "plait/transform/tape.h"
+#include "plait/transform/derivatives/tape.h"
 
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/index.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/tensor/machine.h"
-#include "plait/tensor/memory.h"
-#include "plait/tensor/trace_function.h"
-#include "plait/transform/grad.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/array_machine.h"
+#include "plait/tensor/memory/memory.h"
+#include "plait/tensor/tracing/trace_function.h"
+#include "plait/transform/derivatives/grad.h"
 
 #include "tests/transform/transform_support.h"
 

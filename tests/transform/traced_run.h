@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "plait/tensor/trace_function.h"
+#include "plait/tensor/tracing/trace_function.h"
 #include "plait/transform/programs.h"
 
 namespace plait {

@@ -7,12 +7,12 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ops/create.h"
-#include "plait/ops/elementwise.h"
-#include "plait/ops/linear.h"
-#include "plait/ops/reduce.h"
-#include "plait/ops/shape.h"
-#include "plait/transform/grad.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/transform/derivatives/grad.h"
 
 namespace plait {
 

@@ -4,10 +4,10 @@
 #include <optional>
 #include <vector>
 
-#include "plait/core/element_text.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
 #include "plait/io/npy.h"
-#include "plait/tensor/machine.h"
+#include "plait/tensor/array_machine.h"
 
 using namespace plait;
 

@@ -7,15 +7,15 @@
 #include <fmt/ranges.h>
 
 #include "plait/io/npz.h"
-#include "plait/ir/effect_analysis.h"
-#include "plait/ir/graph.h"
-#include "plait/ir/identity.h"
-#include "plait/ir/pattern.h"
+#include "plait/ir/analysis/effect_analysis.h"
+#include "plait/ir/text/graph.h"
+#include "plait/ir/analysis/identity.h"
+#include "plait/ir/rewriting/pattern.h"
 #include "plait/ir/primitive.h"
-#include "plait/ir/printer.h"
-#include "plait/ir/prune.h"
-#include "plait/ir/rewrite.h"
-#include "plait/ir/verify.h"
+#include "plait/ir/text/printer.h"
+#include "plait/ir/rewriting/prune.h"
+#include "plait/ir/rewriting/rewrite.h"
+#include "plait/ir/analysis/verify.h"
 #include "plait/ops/table.h"
 
 #include "compile.h"

@@ -4,8 +4,8 @@
 
 #include "plait/compile/compiler.h"
 #include "plait/core/error.h"
-#include "plait/ir/evaluator.h"
-#include "plait/tensor/machine.h"
+#include "plait/ir/evaluation/evaluator.h"
+#include "plait/tensor/array_machine.h"
 #include "plait/transform/programs.h"
 
 #include "arguments.h"

@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
-#include "plait/core/dim.h"
+#include "plait/core/sizes/dim.h"
 #include "plait/ir/program.h"
 #include "plait/ir/value.h"
-#include "plait/tensor/array.h"
+#include "plait/tensor/memory/array.h"
 
 struct RunOptions {
   std::string function;                // "" is the first

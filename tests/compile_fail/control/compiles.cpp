@@ -1,5 +1,5 @@
 // expect: never seen
-#include "plait/core/tree.h"
+#include "plait/core/trees/tree.h"
 
 struct Leaf {};
 template <>

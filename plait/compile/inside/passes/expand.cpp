@@ -1,0 +1,121 @@
+// What kernels can be made of takes the place of operations on rows (softmax, standardisation, sums
+// of squares) and of concatenations. Their rules say how (Rules::in_parts).
+#include <algorithm>
+
+#include "plait/compile/inside/nests/kernel_compiler.h"
+#include "plait/compile/pass.h"
+#include "plait/compile/inside/nests/region.h"
+#include "plait/ir/rewriting/copy_function.h"
+#include "plait/ir/rewriting/prune.h"
+#include "plait/ir/rewriting/rewrite.h"
+#include "plait/tensor/rules.h"
+#include "plait/tensor/tracing/trace.h"
+
+namespace plait::compile {
+namespace {
+
+using ir::Instruction;
+
+bool has_parts(const Instruction& instruction) {
+  const Rules* const rules = find_rules(instruction.primitive());
+  return rules != nullptr && rules->in_parts != nullptr &&
+         kernel_compiler()->holds(instruction.operand_type(0).dtype());
+}
+
+// What moves elements only is best copied where no kernel goes on with them.
+bool is_worth_it(const Instruction& instruction, std::span<const Instruction> users) {
+  if (instruction.primitive().name != "concat") return true;
+  return std::ranges::any_of(users, [](const Instruction& user) {
+    const Role role = role_of(user);
+    return role == Role::pointwise || role == Role::reduction || has_parts(user);
+  });
+}
+
+// The parts as a function of the operands; null where they are not worth it.
+std::shared_ptr<const ir::Function> parts_of(const Instruction& instruction) {
+  Trace trace("parts", Trace::apart);
+  std::vector<Tensor> operands;
+  std::vector<OperandType> types;
+  for (size_t i = 0; i < instruction.operands().size(); ++i) {
+    operands.push_back(trace.parameter(instruction.operand_type(i)));
+    types.emplace_back(operands.back());
+  }
+  const Rules& rules = *find_rules(instruction.primitive());
+  const std::vector<Tensor> results =
+      rules.in_parts({instruction.attributes(), operands, {}, types});
+  return results.empty() ? nullptr : trace.finish(results).function;
+}
+
+void splice(const ir::Function& parts, const Instruction& instruction, ir::Copier& outer,
+            ir::FunctionBuilder& builder) {
+  ir::Copier copier(parts, builder);
+  for (ir::ValueId i = 0; i < instruction.operands().size(); ++i) {
+    copier.set(i, outer.value(instruction.operands()[i]));
+  }
+  for (const Instruction part : parts.instructions()) {
+    ir::Draft draft = copier.draft(part);
+    draft.location = instruction.location();
+    copier.set_results(part, copier.add(draft));
+  }
+  outer.set_results(instruction, {copier.values(parts.results()), {}});
+}
+
+std::shared_ptr<const ir::Function> expanded_function(const ir::Function& function,
+                                                      const ir::Declarations& declarations) {
+  std::vector<std::vector<Instruction>> users(function.value_count());
+  for (const Instruction instruction : function.instructions()) {
+    for (const ir::ValueId operand : instruction.operands()) users[operand].push_back(instruction);
+  }
+  bool is_changed = false;
+  ir::FunctionBuilder builder(function.name(), declarations);
+  builder.declare(function.signature(), ir::parameter_labels(function));
+  builder.set_location(function.location());
+  ir::Copier copier(function, builder);
+  copier.set_parameters();
+  for (const Instruction instruction : function.instructions()) {
+    const bool is_expanded =
+        has_parts(instruction) && is_worth_it(instruction, users[instruction.result()]);
+    const auto parts = is_expanded ? parts_of(instruction) : nullptr;
+    if (parts == nullptr) {
+      copier.copy(instruction);
+      continue;
+    }
+    splice(*parts, instruction, copier, builder);
+    is_changed = true;
+  }
+  return is_changed ? copier.finish() : nullptr;
+}
+
+// Weights that are rounded and then turned are turned first, so that a product may round them as it
+// packs them.
+std::optional<ir::Replacement> turned_before_rounding(const ir::Candidate& c) {
+  const auto rounding = c.definition(0);
+  if (!rounding || !is_rounding(*rounding)) return std::nullopt;
+  const ir::ValueId weights = rounding->operands()[0];
+  if (c.function.definition(weights)) return std::nullopt;
+  ir::Replacement replacement;
+  const auto turned =
+      replacement.add(*c.instruction.primitive, {weights}, c.instruction.attributes);
+  replacement.give({replacement.add(rounding->primitive(), {turned}, rounding->attributes())});
+  return replacement;
+}
+
+}  // namespace
+
+ir::Program expanded(const ir::Program& given) {
+  if (kernel_compiler() == nullptr) return given;
+  const ir::Program program =
+      ir::prune(ir::Rewriter({{"turned before it is rounded", &ir::primitive("permute"),
+                               turned_before_rounding}})
+                    .rewrite(given));
+  const ir::Declarations declarations = ir::declarations_of(program);
+  std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
+                                                             program.functions().end());
+  for (auto& function : functions) {
+    if (auto whole = expanded_function(*function, declarations)) function = std::move(whole);
+  }
+  return ir::Program::of(std::move(functions),
+                         {program.records().begin(), program.records().end()});
+}
+
+}  // namespace plait::compile

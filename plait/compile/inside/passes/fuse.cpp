@@ -1,0 +1,307 @@
+// What one kernel computes becomes one instruction, whose callee says what it is.
+#include <algorithm>
+#include <map>
+#include <queue>
+#include <unordered_map>
+#include <unordered_set>
+
+#include <fmt/format.h>
+
+#include "plait/compile/inside/passes/clusters.h"
+#include "plait/compile/inside/nests/kernel_compiler.h"
+#include "plait/compile/pass.h"
+#include "plait/core/error.h"
+#include "plait/ir/rewriting/copy_function.h"
+#include "plait/ir/analysis/identity.h"
+#include "plait/ir/rewriting/prune.h"
+
+namespace plait::compile {
+namespace {
+
+using ir::Instruction;
+using ir::ValueId;
+
+// What the callees of one program are called: equal ones share a name.
+class Kernels {
+ public:
+  explicit Kernels(const ir::Program& program) {
+    for (const auto& function : program.functions()) taken_.insert(function->name());
+  }
+
+  std::string free_name() {
+    std::string name;
+    do {
+      name = fmt::format("kernel{}", next_++);
+    } while (taken_.contains(name));
+    return name;
+  }
+
+  // The name under which the function is called.
+  std::string add(std::shared_ptr<const ir::Function> function) {
+    const auto identities = ir::identities(ir::Program::of({function}));
+    const auto [place, is_new] = by_identity_.emplace(identities[0], function->name());
+    if (is_new) {
+      functions_.push_back(std::move(function));
+    } else {
+      --next_;
+    }
+    return place->second;
+  }
+
+  const std::vector<std::shared_ptr<const ir::Function>>& functions() const { return functions_; }
+
+ private:
+  std::unordered_set<std::string> taken_;
+  std::unordered_map<ir::Identity, std::string> by_identity_;
+  std::vector<std::shared_ptr<const ir::Function>> functions_;
+  size_t next_ = 0;
+};
+
+// One function, with its clusters as calls.
+class Fusing {
+ public:
+  Fusing(const ir::EffectAnalysis& effects, size_t index, const ir::Declarations& declarations,
+         Kernels& kernels)
+      : effects_(effects),
+        index_(index),
+        function_(effects.program().function(index)),
+        roles_(function_),
+        declarations_(declarations),
+        kernels_(kernels) {}
+
+  // Null where there is nothing to fuse.
+  std::shared_ptr<const ir::Function> run() {
+    clusters_ = clusters_of(effects_, index_);
+    if (clusters_.empty()) return nullptr;
+    ir::FunctionBuilder builder(function_.name(), local_);
+    add_declarations();
+    builder.declare(function_.signature(), ir::parameter_labels(function_));
+    builder.set_location(function_.location());
+    ir::Copier copier(function_, builder);
+    copier.set_parameters();
+    for (const uint32_t node : order()) {
+      if (node < function_.size()) {
+        if (is_needed_[node]) copier.copy(function_.instruction(node));
+      } else {
+        add_call(clusters_[node - function_.size()], copier, builder);
+      }
+    }
+    return copier.finish();
+  }
+
+ private:
+  void add_declarations() {
+    for (const auto& function : effects_.program().functions()) {
+      local_.add(function->name(), function->signature());
+    }
+    for (const ir::RecordType& record : effects_.program().records()) local_.add(record);
+    for (const auto& function : kernels_.functions()) {
+      local_.add(function->name(), function->signature());
+    }
+  }
+
+  // What kernels look through, and the numbers that they take, they have with them: for others it
+  // stays.
+  void find_needed() {
+    is_needed_.assign(function_.size(), true);
+    std::vector<bool> is_read(function_.value_count());
+    for (const ValueId result : function_.results()) is_read[result] = true;
+    for (size_t i = function_.size(); i-- > 0;) {
+      const Instruction instruction = function_.instruction(i);
+      const Role role = roles_.of(instruction);
+      if (cluster_of_.contains(instruction.index()) && role != Role::product) continue;
+      if (role == Role::look || role == Role::number) is_needed_[i] = is_read[instruction.result()];
+      for (const ValueId operand : instruction.operands()) {
+        if (is_needed_[i]) is_read[operand] = true;
+      }
+    }
+  }
+
+  // ---- The order: as before, but that a cluster stands where its last member did, and what needs
+  // its results behind it. Effects stay in their order.
+
+  uint32_t node_of(uint32_t instruction) const {
+    const auto place = cluster_of_.find(instruction);
+    return place == cluster_of_.end() ? instruction
+                                      : static_cast<uint32_t>(function_.size()) + place->second;
+  }
+
+  std::vector<uint32_t> order() {
+    for (uint32_t c = 0; c < clusters_.size(); ++c) {
+      for (const uint32_t member : clusters_[c].members) cluster_of_.emplace(member, c);
+    }
+    find_needed();
+    const size_t nodes = function_.size() + clusters_.size();
+    std::vector<std::vector<uint32_t>> successors(nodes);
+    std::vector<uint32_t> missing(nodes), position(nodes);
+    const std::vector<std::vector<uint32_t>> orders = orders_of(effects_, index_);
+    for (const Instruction instruction : function_.instructions()) {
+      const uint32_t node = node_of(instruction.index());
+      position[node] = instruction.index();
+      const auto after = [&](uint32_t other) {
+        if (other == node) return;
+        successors[other].push_back(node);
+        ++missing[node];
+      };
+      // Which has what it looks through with it.
+      const bool is_member = node >= function_.size() && roles_.of(instruction) != Role::product;
+      for (const ValueId operand : instruction.operands()) {
+        const ValueId needed = is_member ? roles_.seen_through(operand) : operand;
+        if (is_member && roles_.is_number(needed)) continue;
+        if (const auto from = function_.definition(needed)) after(node_of(from->index()));
+      }
+      for (const uint32_t other : orders[instruction.index()]) after(node_of(other));
+    }
+    return sorted(successors, missing, position);
+  }
+
+  std::vector<uint32_t> sorted(const std::vector<std::vector<uint32_t>>& successors,
+                               std::vector<uint32_t>& missing,
+                               const std::vector<uint32_t>& position) const {
+    using Item = std::pair<uint32_t, uint32_t>;  // position, node
+    std::priority_queue<Item, std::vector<Item>, std::greater<>> ready;
+    const auto is_there = [&](uint32_t node) {
+      return node >= function_.size() || !cluster_of_.contains(node);
+    };
+    for (uint32_t node = 0; node < missing.size(); ++node) {
+      if (missing[node] == 0 && is_there(node)) ready.emplace(position[node], node);
+    }
+    std::vector<uint32_t> order;
+    while (!ready.empty()) {
+      const uint32_t node = ready.top().second;
+      ready.pop();
+      order.push_back(node);
+      for (const uint32_t next : successors[node]) {
+        if (--missing[next] == 0) ready.emplace(position[next], next);
+      }
+    }
+    for (uint32_t node = 0; node < missing.size(); ++node) {
+      if (missing[node] == 0 || !is_there(node)) continue;
+      throw CompileError("fuse: @{}: kernels wait for each other, one of them at {}",
+                         function_.name(), position[node]);
+    }
+    return order;
+  }
+
+  // ---- The callee.
+
+  // The members, with what they look through and the numbers that they take, in order.
+  std::vector<uint32_t> body_of(const Cluster& cluster) const {
+    std::vector<uint32_t> body(cluster.members), waiting(cluster.members);
+    std::unordered_set<uint32_t> seen(cluster.members.begin(), cluster.members.end());
+    while (!waiting.empty()) {
+      const Instruction next = function_.instruction(waiting.back());
+      waiting.pop_back();
+      if (roles_.of(next) == Role::product) continue;  // whose operands come from outside
+      for (const ValueId operand : next.operands()) {
+        const auto from = function_.definition(operand);
+        if (!from) continue;
+        const Role role = roles_.of(*from);
+        if (role != Role::look && role != Role::number) continue;
+        if (!seen.insert(from->index()).second) continue;
+        body.push_back(from->index());
+        waiting.push_back(from->index());
+      }
+    }
+    for (const uint32_t member : cluster.members) {
+      if (const auto rounding = rounding_within(member, body)) body.push_back(*rounding);
+    }
+    std::ranges::sort(body);
+    return body;
+  }
+
+  // The conversion that packing the right-hand side of a product does, if nothing else in the body
+  // reads what it gives and it is a part of no kernel.
+  std::optional<uint32_t> rounding_within(uint32_t member, std::span<const uint32_t> body) const {
+    const Instruction product = function_.instruction(member);
+    if (roles_.of(product) != Role::product) return std::nullopt;
+    const auto rounding = rounding_of(function_, product);
+    if (!rounding || cluster_of_.contains(rounding->index())) return std::nullopt;
+    for (const uint32_t index : body) {
+      const auto operands = function_.instruction(index).operands();
+      const auto reads = std::ranges::count(operands, rounding->result());
+      if (reads > (index == member ? 1 : 0)) return std::nullopt;
+    }
+    return rounding->index();
+  }
+
+  void add_call(const Cluster& cluster, ir::Copier& outer, ir::FunctionBuilder& builder) {
+    const std::vector<uint32_t> body = body_of(cluster);
+    std::vector<ValueId> operands;
+    std::vector<Dim> sizes;
+    auto kernel = callee(cluster, body, operands, sizes);
+    const ir::Signature signature = kernel->signature();
+    const std::string name = kernels_.add(std::move(kernel));
+    if (local_.find_function(name) == nullptr) local_.add(name, signature);
+    const std::vector<ValueId> given = outer.values(operands);
+    const ir::Callee named{name, outer.sizes(sizes)};
+    const Instruction last = function_.instruction(cluster.members.back());
+    const ir::Added added = builder.add({.primitive = ir::primitive(ir::Structure::fused),
+                                         .operands = given,
+                                         .callees = {&named, 1},
+                                         .location = last.location()});
+    for (size_t i = 0; i < cluster.results.size(); ++i) outer.set(cluster.results[i], added[i]);
+  }
+
+  std::shared_ptr<const ir::Function> callee(const Cluster& cluster, std::span<const uint32_t> body,
+                                             std::vector<ValueId>& operands,
+                                             std::vector<Dim>& sizes) {
+    std::unordered_set<ValueId> defined;
+    std::unordered_set<Dim> named;
+    const auto name_sizes = [&](Dim symbol) {
+      if (named.insert(symbol).second) sizes.push_back(symbol);
+    };
+    const auto add_operand = [&](ValueId value) {
+      if (std::ranges::find(operands, value) == operands.end()) operands.push_back(value);
+    };
+    for (const uint32_t index : body) {
+      const Instruction instruction = function_.instruction(index);
+      for (const ValueId operand : instruction.operands()) {
+        if (!defined.contains(operand)) add_operand(operand);
+      }
+      defined.insert(instruction.result());
+      for_each_size(instruction, name_sizes);
+    }
+    for (const ValueId operand : operands) {
+      function_.type_of(operand).for_each_dim([&](Dim dim) { dim.for_each_symbol(name_sizes); });
+    }
+    ir::FunctionBuilder builder(kernels_.free_name(), declarations_);
+    for (const Dim size : sizes) builder.size_parameter(size.name());
+    ir::Copier copier(function_, builder);
+    for (const ValueId operand : operands) {
+      copier.set(operand, builder.parameter(function_.type_of(operand).without_sharding()));
+    }
+    for (const uint32_t index : body) copier.copy(function_.instruction(index));
+    return builder.finish(copier.values(cluster.results));
+  }
+
+  const ir::EffectAnalysis& effects_;
+  const size_t index_;
+  const ir::Function& function_;
+  const Roles roles_;
+  const ir::Declarations& declarations_;
+  ir::Declarations local_;
+  Kernels& kernels_;
+  std::vector<Cluster> clusters_;
+  std::unordered_map<uint32_t, uint32_t> cluster_of_;
+  std::vector<bool> is_needed_;  // of instructions that are in no cluster
+};
+
+}  // namespace
+
+ir::Program fused(const ir::Program& program) {
+  if (kernel_compiler() == nullptr) return program;
+  const ir::EffectAnalysis effects(program);
+  const ir::Declarations declarations = ir::declarations_of(program);
+  Kernels kernels(program);
+  std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),
+                                                             program.functions().end());
+  for (size_t i = 0; i < functions.size(); ++i) {
+    if (auto whole = Fusing(effects, i, declarations, kernels).run()) functions[i] = whole;
+  }
+  functions.insert(functions.end(), kernels.functions().begin(), kernels.functions().end());
+  return ir::prune(
+      ir::Program::of(std::move(functions), {program.records().begin(), program.records().end()}));
+}
+
+}  // namespace plait::compile

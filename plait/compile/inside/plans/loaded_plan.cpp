@@ -1,0 +1,66 @@
+#include <algorithm>
+
+#include "plait/compile/inside/running/execution.h"
+#include "plait/tensor/array_machine.h"
+
+namespace plait::compile {
+namespace {
+
+// Sizes for which what was found out is kept, of one function.
+constexpr size_t kMostBound = 64;
+constexpr size_t kMostFrames = 8;
+
+}  // namespace
+
+LoadedPlan::LoadedPlan(Plan plan) : plan_(std::move(plan)), bound_(plan_.functions.size()) {
+  for (const Literal& literal : plan_.constants) {
+    constants_.push_back(TensorMachine::value_of(Array::of(literal)));
+  }
+}
+
+std::shared_ptr<const BoundFunction> LoadedPlan::bound(uint32_t function,
+                                                       std::span<const int64_t> sizes) const {
+  {
+    const std::lock_guard lock(mutex_);
+    auto& known = bound_[function];
+    for (size_t i = 0; i < known.size(); ++i) {
+      if (!std::ranges::equal(known[i]->sizes, sizes)) continue;
+      std::rotate(known.begin(), known.begin() + static_cast<ptrdiff_t>(i),
+                  known.begin() + static_cast<ptrdiff_t>(i) + 1);
+      return known.front();
+    }
+  }
+  auto made = std::make_shared<const BoundFunction>(
+      bound_function(plan_.functions[function], plan_.kernels, sizes));
+  const std::lock_guard lock(mutex_);
+  auto& known = bound_[function];
+  known.insert(known.begin(), made);
+  if (known.size() > kMostBound) known.pop_back();
+  return made;
+}
+
+std::unique_ptr<Frame> LoadedPlan::take_frame(
+    const std::shared_ptr<const BoundFunction>& bound) const {
+  const std::lock_guard lock(mutex_);
+  for (auto& frame : frames_) {
+    if (frame->bound != bound) continue;
+    std::swap(frame, frames_.back());
+    std::unique_ptr<Frame> taken = std::move(frames_.back());
+    frames_.pop_back();
+    return taken;
+  }
+  return nullptr;
+}
+
+void LoadedPlan::give_back(std::unique_ptr<Frame> frame) const {
+  std::ranges::fill(frame->cells, ir::Value());
+  frame->next = 0;
+  std::unique_ptr<Frame> oldest;  // its memory goes when nobody waits for the lock
+  const std::lock_guard lock(mutex_);
+  frames_.push_back(std::move(frame));
+  if (frames_.size() <= kMostFrames) return;
+  oldest = std::move(frames_.front());
+  frames_.erase(frames_.begin());
+}
+
+}  // namespace plait::compile

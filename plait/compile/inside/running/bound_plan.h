@@ -1,0 +1,36 @@
+// A planned function for sizes that are known: what each step computes with, and where in the frame
+// each register lies.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "plait/compile/inside/running/kernel_run.h"
+#include "plait/compile/inside/plans/plan.h"
+#include "plait/tensor/kernels.h"
+
+namespace plait::compile {
+
+// The sizes of a step, as numbers.
+struct BoundStep {
+  std::vector<ArrayType> types;  // of results that are arrays
+  ir::Attributes attributes;
+  KernelSizes kernel;
+};
+BoundStep bound_step(const Step& step, const SymbolMap<int64_t>& sizes);
+
+struct BoundFunction {
+  const PlannedFunction* function = nullptr;
+  std::vector<int64_t> sizes;
+  SymbolMap<int64_t> named;
+  // Nothing where the step has sizes that are born on the way.
+  std::vector<std::optional<BoundStep>> steps;
+  std::vector<int64_t> offsets;  // of each register, in bytes; -1 where it is not in the frame
+  int64_t frame_bytes = 0;
+};
+BoundFunction bound_function(const PlannedFunction& function,
+                             std::span<const PlannedKernel> kernels,
+                             std::span<const int64_t> sizes);
+
+}  // namespace plait::compile

@@ -1,0 +1,44 @@
+// Where the steps of a plan that is being run take memory from, besides the frames.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "plait/compile/inside/running/guarded_memory.h"
+#include "plait/compile/inside/running/work_memory.h"
+#include "plait/tensor/inside/memory/buffer_source.h"
+
+namespace plait::compile {
+
+// Guarded memory is slow, and finds who writes or reads where he must not.
+struct ArenaOptions {
+  bool is_guarded = false;
+  int64_t shift = 0;  // in bytes; results must not depend on it
+};
+
+class PlanMemory final : public BufferSource {
+ public:
+  explicit PlanMemory(const ArenaOptions& options) : options_(options) {}
+
+  const ArenaOptions& options() const { return options_; }
+  bool is_guarded() const { return options_.is_guarded; }
+
+  Buffer allocate(int64_t bytes) override;
+  Buffer allocate_work(int64_t bytes) override;
+  // From here on: memory like `last` of an earlier call, if there is one, and as large as that
+  // call wanted.
+  void work_in(std::shared_ptr<WorkMemory>& last);
+  // Nobody wrote beside what the step was given; CheckError otherwise.
+  void end_step();
+
+ private:
+  Buffer guarded(int64_t bytes);
+
+  const ArenaOptions options_;
+  std::shared_ptr<WorkMemory> work_;
+  std::mutex mutex_;
+  std::vector<GuardedBlock> blocks_;  // of this step
+};
+
+}  // namespace plait::compile

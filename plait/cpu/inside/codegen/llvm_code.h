@@ -1,0 +1,149 @@
+// Code under construction, as numbers that are not known yet: what LLVM's builder does, for single
+// numbers and vectors of them alike. Everything here goes to the function that this thread emits.
+#pragma once
+
+#include <cstdint>
+#include <set>
+#include <span>
+#include <string>
+
+#include "plait/core/numbers/dtype.h"
+#include "plait/core/function_ref.h"
+#include "plait/core/settings.h"
+#include "plait/cpu/inside/codegen/llvm_library.h"
+
+namespace plait::cpu::code {
+
+using Code = LLVMValueRef;
+using Type = LLVMTypeRef;
+using Block = LLVMBasicBlockRef;
+
+// A module that is being filled, by the thread that made it.
+class Emission {
+ public:
+  Emission(LLVMContextRef context, LLVMModuleRef module, CpuLevel level);
+  ~Emission();
+  Emission(const Emission&) = delete;
+  Emission& operator=(const Emission&) = delete;
+
+  LLVMContextRef context;
+  LLVMModuleRef module;
+  LLVMBuilderRef builder, entry_builder;  // the latter for the variables of a function
+  LLVMValueRef function = nullptr;
+  CpuLevel level;
+  bool has_fma;
+  unsigned lanes = 1;                   // of what is emitted now; numbers where it is 1
+  std::string_view operation;           // which is emitted now
+  std::set<std::string> outside_names;  // what is called and defined elsewhere
+
+ private:
+  Emission* outer_;
+};
+Emission& emission();
+
+// While this lives, vectors of so many lanes are emitted.
+class LanesOf {
+ public:
+  explicit LanesOf(unsigned lanes) : outer_(emission().lanes) { emission().lanes = lanes; }
+  ~LanesOf() { emission().lanes = outer_; }
+  LanesOf(const LanesOf&) = delete;
+  LanesOf& operator=(const LanesOf&) = delete;
+
+ private:
+  unsigned outer_;
+};
+
+// ---- Types.
+
+Type bit_type();
+Type integer_type(unsigned bits);
+Type float_type();
+Type double_type();
+Type pointer_type();
+Type vector_of(Type single);  // of as many lanes as there are
+Type single_of(Type type);    // the type of a lane
+bool is_float(Type type);
+unsigned bits_of(Type single);
+
+// How elements of a dtype lie in memory, and what is computed with: narrow floats as f32, bool as a
+// bit.
+Type memory_type(DType dtype);
+Type computed_type(DType dtype);
+
+// ---- Constants; vectors of them where the type is of vectors.
+
+Code integer(Type type, uint64_t value);
+Code number(Type type, double value);
+Code zero(Type type);
+Code index(int64_t value);  // an i64
+Code truth(bool value);
+Code ascending(Type single, int64_t step);  // 0, step, 2 * step, ...: a lane each
+
+// ---- Arithmetic: of floats and integers, by the type.
+
+Code add(Code a, Code b);
+Code subtract(Code a, Code b);
+Code multiply(Code a, Code b);
+Code divide(Code a, Code b);                         // of floats
+Code multiply_add(Code a, Code b, Code c);           // a * b + c, fused where the level has that
+Code negative_multiply_add(Code a, Code b, Code c);  // c - a * b
+Code negative(Code a);
+Code bit_and(Code a, Code b);
+Code bit_or(Code a, Code b);
+Code bit_xor(Code a, Code b);
+Code bit_not(Code a);
+Code shift_left(Code a, Code b);
+Code shift_right(Code a, Code b, bool is_signed);
+Code select(Code condition, Code yes, Code no);
+Code of_float(const char* intrinsic, std::span<const Code> operands);  // "llvm.floor"
+
+Code equal(Code a, Code b);
+Code not_equal(Code a, Code b);  // also where one is a NaN
+Code less(Code a, Code b, bool is_signed);
+Code less_equal(Code a, Code b, bool is_signed);
+inline Code greater(Code a, Code b, bool is_signed) { return less(b, a, is_signed); }
+inline Code greater_equal(Code a, Code b, bool is_signed) { return less_equal(b, a, is_signed); }
+Code is_nan(Code a);
+Code is_number(Code a);
+
+// ---- Conversions.
+
+Code as_bits(Code a, Type single);                  // the same bits as another type
+Code resized(Code a, Type single, bool is_signed);  // of integers
+Code real_of_integer(Code a, Type single, bool is_signed);
+Code resized_real(Code a, Type single);
+Code saturated(Code a, Type single, bool is_signed);
+
+Code splat(Code single);  // itself where there is one lane
+Code lane(Code vector, unsigned place);
+// The upper half of a vector's lanes, or the lower.
+Code half_of(Code vector, bool upper);
+
+// ---- Memory.
+
+Code variable(Type type);  // in the frame of the function
+Code load(Type type, Code pointer, unsigned alignment);
+void store(Code value, Code pointer, unsigned alignment);
+Code get(Code variable, Type type);
+void set(Code variable, Code value);
+Code element_at(Code pointer, Type element, Code place);
+void copy_bytes(Code to, Code from, Code count);
+// Of a vector the lanes for which the mask holds; others are 0, or left as they are.
+Code load_some(Type type, Code pointer, unsigned alignment, Code mask);
+void store_some(Code value, Code pointer, unsigned alignment, Code mask);
+
+// ---- The course of the function.
+
+Block new_block(const char* name);
+void go_to(Block block);
+void continue_at(Block block);
+// Both end at what follows. `rare` says that the condition is hardly ever true.
+void when(Code condition, bool rare, FunctionRef<void()> body);
+void when(Code condition, FunctionRef<void()> yes, FunctionRef<void()> no);
+// While place < end, from `begin` in steps.
+void loop(Code begin, Code end, int64_t step, FunctionRef<void(Code place)> body);
+// `usual` where the condition holds in every lane, else what `other` gives.
+Code unless_all(Code condition, Code usual, FunctionRef<Code()> other);
+Code all_lanes(Code condition);
+
+}  // namespace plait::cpu::code

@@ -1,0 +1,141 @@
+// Compiles nests by LLVM: what the seam in compile/kernel_compiler.h asks for.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "plait/compile/inside/nests/kernel_compiler.h"
+#include "plait/core/hash.h"
+#include "plait/core/log.h"
+#include "plait/core/system/thread_team.h"
+#include "plait/cpu/cpu_level.h"
+#include "plait/cpu/inside/codegen/llvm_engine.h"
+#include "plait/cpu/inside/codegen/llvm_nest.h"
+#include "plait/ir/primitive.h"
+
+namespace plait::cpu {
+namespace {
+
+using compile::CompiledKernel;
+using compile::Nest;
+
+// Counts the generators: code that an earlier one made is made anew.
+constexpr int kGenerator = 3;
+constexpr size_t kKernelsOfModule = 8;
+
+// A nest that is to be compiled, with its identity.
+struct Order {
+  const Nest* nest;
+  Hash128 key;
+};
+
+std::string name_of(const Hash128& key) { return "plait_" + key.text(); }
+
+CachedObject compiled(CpuLevel level, std::span<const Order> orders) {
+  return compiled_object(level, [&] {
+    for (const Order& order : orders) {
+      const NestPlan plan = plan_of(*order.nest, level);
+      code::NestCode(*order.nest, plan).emit(name_of(order.key));
+    }
+  });
+}
+
+CachedObject object_of(CpuLevel level, std::span<const Order> orders) {
+  Hasher hasher;
+  for (const Order& order : orders) hasher.update(order.key.text());
+  const Hash128 key = hasher.finish();
+  if (auto cached = read_cached_object(key)) {
+    log(LogArea::compile, LogLevel::debug, "{} kernels are taken from {}", orders.size(),
+        object_cache_folder());
+    return *std::move(cached);
+  }
+  const auto start = std::chrono::steady_clock::now();
+  CachedObject object = compiled(level, orders);
+  const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
+  log(LogArea::compile, LogLevel::debug, "{} kernels are compiled in {:.1f} ms", orders.size(),
+      time.count());
+  write_cached_object(key, object);
+  return object;
+}
+
+class LlvmCompiler final : public compile::KernelCompiler {
+ public:
+  bool holds(DType dtype) const override {
+    return !is_complex(dtype) && !is_key(dtype) && dtype != DType::f8e4m3 && dtype != DType::f8e5m2;
+  }
+
+  bool computes(const ir::Primitive& primitive, std::span<const DType> operands,
+                DType result) const override {
+    if (!holds(result) || !std::ranges::all_of(operands, [&](DType d) { return holds(d); })) {
+      return false;
+    }
+    if (primitive.name == "convert") return true;
+    return primitive.elementwise != ir::Elementwise::no && !operands.empty() &&
+           code::has_operation(primitive.name, operands.back());
+  }
+
+  std::vector<CompiledKernel> compile(std::span<const Nest> nests) override {
+    const CpuLevel level = cpu_level();
+    const std::string machine = machine_text(level);
+    std::vector<Hash128> keys;
+    for (const Nest& nest : nests) {
+      keys.push_back(hash_of(fmt::format("{} {}\n{}", kGenerator, machine, nest.text())));
+    }
+    make_missing(level, nests, keys);
+    std::vector<CompiledKernel> result;
+    const std::lock_guard lock(mutex_);
+    for (const Hash128& key : keys) result.push_back(kernels_.at(key));
+    return result;
+  }
+
+ private:
+  void make_missing(CpuLevel level, std::span<const Nest> nests, std::span<const Hash128> keys) {
+    std::vector<Order> orders;
+    const std::lock_guard making(making_);  // what two threads want is made once
+    std::unordered_set<Hash128> ordered;
+    for (size_t i = 0; i < nests.size(); ++i) {
+      if (!has(keys[i]) && ordered.insert(keys[i]).second) orders.push_back({&nests[i], keys[i]});
+    }
+    const size_t modules = (orders.size() + kKernelsOfModule - 1) / kKernelsOfModule;
+    std::vector<CachedObject> objects(modules);
+    parallel_chunks(static_cast<int64_t>(modules), [&](int64_t chunk) {
+      const size_t first = static_cast<size_t>(chunk) * kKernelsOfModule;
+      const size_t count = std::min(kKernelsOfModule, orders.size() - first);
+      objects[static_cast<size_t>(chunk)] =
+          object_of(level, std::span<const Order>(orders).subspan(first, count));
+    });
+    for (const CachedObject& object : objects) load_object(object);
+    for (const Order& order : orders) add(level, order);
+  }
+
+  bool has(const Hash128& key) {
+    const std::lock_guard lock(mutex_);
+    return kernels_.contains(key);
+  }
+  void add(CpuLevel level, const Order& order) {
+    CompiledKernel kernel = code::scratch_of(*order.nest, plan_of(*order.nest, level));
+    kernel.run = reinterpret_cast<decltype(kernel.run)>(address_of_loaded(name_of(order.key)));
+    const std::lock_guard lock(mutex_);
+    kernels_.emplace(order.key, kernel);
+  }
+
+  std::mutex mutex_, making_;
+  std::unordered_map<Hash128, CompiledKernel> kernels_;
+};
+
+}  // namespace
+}  // namespace plait::cpu
+
+namespace plait::compile {
+
+void register_cpu_compiler() {
+  if (cpu::has_llvm()) register_kernel_compiler(std::make_unique<cpu::LlvmCompiler>());
+}
+
+}  // namespace plait::compile

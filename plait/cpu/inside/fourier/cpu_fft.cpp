@@ -1,0 +1,200 @@
+#include "plait/cpu/inside/fourier/cpu_fft.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <numeric>
+#include <vector>
+
+#include "plait/core/error.h"
+#include "plait/core/system/thread_team.h"
+#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/cpu/inside/fourier/fourier.h"
+#include "plait/ops/inside/fft/fft_primitives.h"
+
+namespace plait {
+namespace {
+
+template <class T>
+using Complex = std::complex<T>;
+
+// The axis moved to the end, or (the same permutation, undone) back from there.
+Array with_axis_last(const Array& x, int64_t axis) {
+  std::vector<int64_t> order(x.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + axis, order.begin() + axis + 1, order.end());
+  return x.view(x.layout().permuted(order)).contiguous();
+}
+Array with_last_axis_at(const Array& x, int64_t axis) {
+  std::vector<int64_t> order(x.rank());
+  std::iota(order.begin(), order.end(), 0);
+  std::rotate(order.begin() + axis, order.end() - 1, order.end());
+  return x.view(x.layout().permuted(order)).contiguous();
+}
+
+double factor_of(FftScale scale, int64_t length) {
+  const auto n = static_cast<double>(length);
+  switch (scale) {
+    case FftScale::none: return 1;
+    case FftScale::root: return 1 / std::sqrt(n);
+    case FftScale::length: return 1 / n;
+  }
+  return 1;
+}
+
+// Calls transform(in, out, count) for every few rows of In, dense one behind the other, and of Out.
+template <class In, class Out, class T, class Transform>
+void transform_rows(KernelCall& call, int64_t axis, const Fourier<T>& fourier,
+                    Transform transform) {
+  const Array x = with_axis_last(call.operands[0], axis);
+  Sizes sizes = x.sizes();
+  const int64_t in_length = sizes.back();
+  const int64_t out_length = call.types[0].sizes[static_cast<size_t>(axis)];
+  sizes[sizes.size() - 1] = out_length;
+  Array result = Array::empty(call.types[0].dtype, sizes);
+  const In* in = x.elements<In>().data();
+  Out* out = result.writable_elements<Out>().data();
+  const int64_t rows = x.element_count() / in_length, at_once = fourier.rows_at_once();
+  const int64_t groups = quotient_up(rows, at_once);
+  parallel_for(
+      groups, std::max<int64_t>(1, fourier.least_rows() / at_once),
+      [&](int64_t begin, int64_t end) {
+        for (int64_t row = begin * at_once; row < std::min(end * at_once, rows); row += at_once) {
+          transform(in + row * in_length, out + row * out_length, std::min(at_once, rows - row));
+        }
+      });
+  call.results[0] = with_last_axis_at(result, axis);
+}
+
+// Along an axis that is not the last one, as it lies there.
+template <class T>
+void transform_columns(KernelCall& call, int64_t n, int64_t inner, const Fourier<T>& fourier,
+                       bool inverse, T factor) {
+  const Array x = call.operands[0].contiguous();
+  Array result = Array::empty(x.dtype(), x.sizes());
+  const Complex<T>* in = x.elements<Complex<T>>().data();
+  Complex<T>* out = result.writable_elements<Complex<T>>().data();
+  const int64_t lanes = fourier.lanes(), groups = quotient_up(inner, lanes);
+  parallel_for(x.element_count() / (n * inner) * groups,
+               std::max<int64_t>(1, fourier.least_rows() / lanes), [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   const int64_t at = i / groups * n * inner;
+                   fourier.transform_columns(in + at, out + at, inner, i % groups, inverse, factor);
+                 }
+               });
+  call.results[0] = std::move(result);
+}
+
+// Whether there is anything to transform; else the result is there. The type rule sees only lengths
+// that are known by number.
+bool has_rows(KernelCall& call, int64_t length) {
+  if (length < 1) {
+    throw ValueError("{}: a transform of {} numbers; the operand is {}{}", call.primitive.name,
+                     length, name_of(call.operands[0].dtype()),
+                     text_of_sizes(call.operands[0].sizes()));
+  }
+  if (call.operands[0].element_count() > 0) return true;
+  call.new_result(0);
+  return false;
+}
+
+template <class T>
+void fft_of(KernelCall& call) {
+  const auto& a = call.attributes.as<FftAttributes>();
+  const Sizes& sizes = call.operands[0].sizes();
+  const int64_t n = sizes[static_cast<size_t>(a.axis)];
+  if (!has_rows(call, n)) return;
+  const auto factor = static_cast<T>(factor_of(a.scale, n));
+  const auto fourier = fourier_of<T>(n);
+  const int64_t inner =
+      std::accumulate(sizes.begin() + a.axis + 1, sizes.end(), int64_t{1}, std::multiplies<>());
+  if (inner > fourier->lanes() / 2 && inner > 1 && fourier->has_columns()) {
+    return transform_columns(call, n, inner, *fourier, a.inverse, factor);
+  }
+  transform_rows<Complex<T>, Complex<T>>(
+      call, a.axis, *fourier, [&](const Complex<T>* in, Complex<T>* out, int64_t count) {
+        fourier->transform_rows(in, n, out, n, count, a.inverse, factor);
+      });
+}
+
+// An even number of real ones are half as many complex ones, whose transform is unfolded.
+template <class T>
+void rfft_of(KernelCall& call) {
+  const auto& a = call.attributes.as<RfftAttributes>();
+  const int64_t n = call.operands[0].sizes()[static_cast<size_t>(a.axis)];
+  if (!has_rows(call, n)) return;
+  const auto factor = static_cast<T>(factor_of(a.scale, n));
+  const int64_t half = n / 2;
+  if (n % 2 == 0) {
+    const auto fourier = fourier_of<T>(half);
+    return transform_rows<T, Complex<T>>(
+        call, a.axis, *fourier, [&](const T* in, Complex<T>* out, int64_t count) {
+          fourier->transform_rows(reinterpret_cast<const Complex<T>*>(in), half, out, half + 1,
+                                  count, false, T(1));
+          for (int64_t i = 0; i < count; ++i, out += half + 1) fourier->unfold(out, out, factor);
+        });
+  }
+  const auto fourier = fourier_of<T>(n);
+  transform_rows<T, Complex<T>>(
+      call, a.axis, *fourier, [&](const T* in, Complex<T>* out, int64_t count) {
+        const std::vector<Complex<T>> numbers(in, in + count * n);
+        std::vector<Complex<T>> transformed(numbers.size());
+        fourier->transform_rows(numbers.data(), n, transformed.data(), n, count, false, factor);
+        for (int64_t i = 0; i < count; ++i) {
+          std::copy_n(transformed.begin() + i * n, half + 1, out + i * (half + 1));
+        }
+      });
+}
+
+template <class T>
+void irfft_of(KernelCall& call) {
+  const auto& a = call.attributes.as<IrfftAttributes>();
+  const int64_t n = a.size.number();
+  if (!has_rows(call, n)) return;
+  const auto factor = static_cast<T>(factor_of(a.scale, n));
+  const int64_t half = n / 2;
+  if (n % 2 == 0) {
+    const auto fourier = fourier_of<T>(half);
+    return transform_rows<Complex<T>, T>(
+        call, a.axis, *fourier, [&](const Complex<T>* in, T* out, int64_t count) {
+          Array folded = Array::empty(call.operands[0].dtype(), {count * half});
+          Complex<T>* z = folded.writable_elements<Complex<T>>().data();
+          for (int64_t i = 0; i < count; ++i) fourier->fold(in + i * (half + 1), z + i * half);
+          fourier->transform_rows(z, half, reinterpret_cast<Complex<T>*>(out), half, count, true,
+                                  factor);
+        });
+  }
+  const auto fourier = fourier_of<T>(n);
+  transform_rows<Complex<T>, T>(
+      call, a.axis, *fourier, [&](const Complex<T>* in, T* out, int64_t count) {
+        std::vector<Complex<T>> whole(static_cast<size_t>(count * n)), transformed(whole.size());
+        for (int64_t i = 0; i < count; ++i, in += half + 1) {
+          const auto row = whole.begin() + i * n;
+          row[0] = in[0].real();
+          for (int64_t k = 1; k <= half; ++k) {
+            row[k] = in[k];
+            row[n - k] = std::conj(in[k]);
+          }
+        }
+        fourier->transform_rows(whole.data(), n, transformed.data(), n, count, true, factor);
+        for (const Complex<T>& value : transformed) *out++ = value.real();
+      });
+}
+
+bool is_single(const KernelCall& call) {
+  return real_dtype(call.operands[0].dtype()) == DType::f32;
+}
+
+}  // namespace
+
+void run_fft(KernelCall& call, const void*) {
+  is_single(call) ? fft_of<float>(call) : fft_of<double>(call);
+}
+void run_rfft(KernelCall& call, const void*) {
+  is_single(call) ? rfft_of<float>(call) : rfft_of<double>(call);
+}
+void run_irfft(KernelCall& call, const void*) {
+  is_single(call) ? irfft_of<float>(call) : irfft_of<double>(call);
+}
+
+}  // namespace plait

@@ -1,0 +1,186 @@
+#include "plait/cpu/inside/indexing/cpu_scatter.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "plait/core/system/thread_team.h"
+#include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/cpu/inside/elementwise/cpu_elementwise.h"
+#include "plait/cpu/inside/indexing/indexed_rows.h"
+#include "plait/cpu/inside/indexing/scatter_loops.h"
+
+namespace plait {
+namespace {
+
+constexpr int64_t kWork = 1 << 14;   // elements worth a thread
+constexpr int64_t kColumns = 32;     // of a row, worth a thread
+constexpr int64_t kChunk = 1 << 13;  // points sorted at a time
+constexpr int64_t kMostBuckets = 256;
+// To put points in buckets takes as long as three threads save.
+constexpr int64_t kBucketThreads = 4, kBucketWork = 1 << 17;
+// Whole sums of few elements, which each part of the points has for itself.
+constexpr int64_t kFewElements = 1 << 12, kParts = 16, kPointsPerElement = 64;
+
+// From one point's update to the next, where that is the same for all points.
+std::optional<int64_t> apart(const Layout& updates, size_t point_rank) {
+  const std::span<const int64_t> sizes = updates.sizes, strides = updates.strides;
+  const Layout points{Sizes(sizes.first(point_rank)), Sizes(strides.first(point_rank)), 0};
+  const Layout* one[] = {&points};
+  const JointLayout joint(one);
+  if (joint.sizes.empty()) return 0;
+  if (joint.sizes.size() == 1) return joint.strides[0][0];
+  return std::nullopt;
+}
+
+JointLayout joined_rows(const Layout& x, const Layout& updates, size_t point_rank) {
+  const std::span<const int64_t> sizes = updates.sizes, strides = updates.strides;
+  const Layout row{Sizes(sizes.subspan(point_rank)), Sizes(strides.subspan(point_rank)), 0};
+  const Layout* both[] = {&x, &row};
+  return JointLayout(both);
+}
+
+// One call: what is to be done, shared among the threads in one of several ways.
+class Scatter {
+ public:
+  Scatter(const RowUpdates& updates, const RowLoops& loops, Array& x, const std::byte* from)
+      : updates_(updates),
+        loops_(loops),
+        array_(x),
+        x_(x.writable_data()),
+        x_count_(x.element_count()),
+        from_(from) {}
+
+  void run(Combine combine, bool unique) {
+    const int64_t points = updates_.points, inner = updates_.inner();
+    const int64_t grain = std::max<int64_t>(kWork / updates_.row_count, 1);
+    if (unique) return share(loops_.loop, nullptr, points, grain);
+    if (loops_.grouped != nullptr) return run_grouped(grain);
+    const int64_t work = points * updates_.row_count;
+    if (work <= kWork || thread_count() == 1) {
+      return run(loops_.loop, {nullptr, 0, points, 0, inner});
+    }
+    const bool has_few = x_count_ <= kFewElements && points >= kPointsPerElement * x_count_;
+    if (has_few && combine == Combine::add && is_integer(array_.dtype())) return add_in_parts();
+    if (inner / kColumns >= thread_count()) {
+      return parallel_for(inner, kColumns, [&](int64_t first, int64_t last) {
+        run(loops_.loop, {nullptr, 0, points, first, last});
+      });
+    }
+    if (thread_count() < kBucketThreads || work < kBucketWork) {
+      return run(loops_.loop, {nullptr, 0, points, 0, inner});
+    }
+    run_in_buckets();
+  }
+
+ private:
+  void run(RowLoop loop, const RowPart& part) const { loop(updates_, part, x_, from_); }
+
+  void add_in_parts() const {
+    const int64_t each = quotient_up(updates_.points, kParts);
+    std::array<Array, kParts> sums;
+    parallel_chunks(kParts, [&](int64_t part) {
+      Array& sum = sums[static_cast<size_t>(part)];
+      sum = Array::filled(array_.dtype(), array_.sizes(), Element::of_signed(0));
+      const int64_t begin = std::min(part * each, updates_.points);
+      const int64_t end = std::min(begin + each, updates_.points);
+      loops_.loop(updates_, {nullptr, begin, end, 0, updates_.inner()}, sum.writable_data(), from_);
+    });
+    const ElementwiseLoop add = find_elementwise_loop("add", array_.dtype());
+    for (const Array& sum : sums) {
+      const Array both[] = {array_, sum};
+      run_elementwise(add, both, array_, 1);
+    }
+  }
+
+  void share(RowLoop loop, const int64_t* order, int64_t points, int64_t grain) const {
+    parallel_for(points, grain, [&](int64_t begin, int64_t end) {
+      run(loop, {order, begin, end, 0, updates_.inner()});
+    });
+  }
+
+  void run_grouped(int64_t grain) {
+    std::vector<int64_t> order;
+    for (int64_t point = 0; point < updates_.points; ++point) {
+      if (updates_.offsets[point] != IndexedRows::kNowhere) order.push_back(point);
+    }
+    std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+      return updates_.offsets[a] < updates_.offsets[b];
+    });
+    updates_.points = static_cast<int64_t>(order.size());
+    share(loops_.grouped, order.data(), updates_.points, grain);
+  }
+
+  // A bucket is a part of x; the points of each are put together in their order, a chunk of points
+  // at a time: counted, then placed behind what earlier buckets and chunks have.
+  void run_in_buckets() const {
+    int shift = 0;
+    while (((x_count_ - 1) >> shift) >= kMostBuckets) ++shift;
+    const int64_t buckets = ((x_count_ - 1) >> shift) + 1;
+    const int64_t chunks = (updates_.points + kChunk - 1) / kChunk;
+    std::vector<int64_t> starts(static_cast<size_t>(buckets * chunks + 1), 0);
+    const auto start_of = [&](int64_t bucket, int64_t chunk) -> int64_t& {
+      return starts[static_cast<size_t>(bucket * chunks + chunk)];
+    };
+    const auto for_each_point = [&](int64_t chunk, auto visit) {
+      const int64_t end = std::min((chunk + 1) * kChunk, updates_.points);
+      for (int64_t point = chunk * kChunk; point < end; ++point) {
+        const int64_t offset = updates_.offsets[point];
+        if (offset == IndexedRows::kNowhere) continue;
+        visit(point, static_cast<size_t>(offset >> shift));
+      }
+    };
+    using Counts = std::array<int64_t, kMostBuckets>;
+    parallel_chunks(chunks, [&](int64_t chunk) {
+      Counts counts{};
+      for_each_point(chunk, [&](int64_t, size_t bucket) { ++counts[bucket]; });
+      for (int64_t b = 0; b < buckets; ++b) start_of(b, chunk) = counts[static_cast<size_t>(b)];
+    });
+    std::exclusive_scan(starts.begin(), starts.end(), starts.begin(), int64_t{0});
+    std::vector<int64_t> order(static_cast<size_t>(starts.back()));
+    parallel_chunks(chunks, [&](int64_t chunk) {
+      Counts next;
+      for (int64_t b = 0; b < buckets; ++b) next[static_cast<size_t>(b)] = start_of(b, chunk);
+      for_each_point(chunk, [&](int64_t point, size_t bucket) {
+        order[static_cast<size_t>(next[bucket]++)] = point;
+      });
+    });
+    parallel_chunks(buckets, [&](int64_t bucket) {
+      const int64_t end = bucket + 1 < buckets ? start_of(bucket + 1, 0) : starts.back();
+      run(loops_.loop, {order.data(), start_of(bucket, 0), end, 0, updates_.inner()});
+    });
+  }
+
+  RowUpdates updates_;
+  RowLoops loops_;
+  Array& array_;
+  std::byte* x_;
+  int64_t x_count_;
+  const std::byte* from_;
+};
+
+}  // namespace
+
+void write_rows(Combine combine, Array& x, const Array& given, std::span<const Array> indices,
+                const GatherAttributes& attributes) {
+  const IndexedRows rows("scatter", x, indices, attributes);
+  if (rows.count() == 0) return;
+  Array found = Array::empty(DType::i64, {rows.count()});
+  int64_t* const offsets = found.writable_elements<int64_t>().data();
+  parallel_for(rows.count(), kWork,
+               [&](int64_t begin, int64_t end) { rows.find(begin, end, offsets + begin); });
+  if (given.element_count() == 0) return;
+  Array updates = given;
+  if (!apart(updates.layout(), rows.point_rank())) updates = given.contiguous();
+  const RowUpdates row_updates{.offsets = offsets,
+                               .points = rows.count(),
+                               .apart = *apart(updates.layout(), rows.point_rank()),
+                               .row = joined_rows(rows.row(), updates.layout(), rows.point_rank()),
+                               .row_count = rows.row().element_count()};
+  Scatter(row_updates, find_row_loops(combine, x.dtype()), x, updates.data())
+      .run(combine, attributes.unique);
+}
+
+}  // namespace plait

@@ -1,0 +1,42 @@
+// What is done to the elements of rows, for each dtype and combination.
+#pragma once
+
+#include <cstdint>
+
+#include "plait/ops/indexing/scatter.h"
+#include "plait/tensor/memory/layout.h"
+
+namespace plait {
+
+// The updates of some points and where they go.
+struct RowUpdates {
+  const int64_t* offsets;  // of each point's row in x, in elements; IndexedRows::kNowhere: lost
+  int64_t points;
+  int64_t apart;    // from one point's update to the next, in elements
+  JointLayout row;  // in x, then in the updates
+  int64_t row_count;
+
+  int64_t inner() const { return row.sizes.empty() ? 1 : row.sizes.back(); }
+};
+
+// The points order[begin…end) (themselves where there is no order), and of their rows the columns
+// of the innermost dimension.
+struct RowPart {
+  const int64_t* order = nullptr;
+  int64_t begin = 0, end = 0;
+  int64_t first_column = 0, last_column = 0;
+
+  int64_t point(int64_t i) const { return order == nullptr ? i : order[i]; }
+};
+
+using RowLoop = void (*)(const RowUpdates& updates, const RowPart& part, std::byte* x,
+                         const std::byte* from);
+
+struct RowLoops {
+  RowLoop loop = nullptr;
+  // In f32, rounded once a row: takes an order in which the points of one row follow each other.
+  RowLoop grouped = nullptr;
+};
+RowLoops find_row_loops(Combine combine, DType dtype);
+
+}  // namespace plait

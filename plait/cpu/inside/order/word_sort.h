@@ -1,0 +1,83 @@
+// Sorting whole numbers with several threads: parts that are sorted in lanes, and merged.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+#include <utility>
+
+#include "plait/core/system/thread_team.h"
+#include "plait/cpu/inside/order/sort_kernels.h"
+
+namespace plait {
+
+class WordSorter {
+ public:
+  WordSorter(cpu::WordSort sort, int threads)
+      : sort_(sort), parts_(static_cast<int64_t>(std::bit_floor(static_cast<unsigned>(threads)))) {}
+
+  // Gives where they are in the end.
+  uint32_t* sort(uint32_t* words, uint32_t* spare, int64_t count) const {
+    if (parts_ == 1) {
+      sort_(words, count);
+      return words;
+    }
+    const auto begin = [&](int64_t part) { return count * part / parts_; };
+    parallel_chunks(
+        parts_, [&](int64_t part) { sort_(words + begin(part), begin(part + 1) - begin(part)); });
+    for (int64_t width = 1; width < parts_; width *= 2) {
+      // Of each pair of neighbours every thread that there is for it merges a piece.
+      parallel_chunks(parts_, [&](int64_t piece) {
+        const int64_t first = piece / (2 * width) * (2 * width);
+        const int64_t low = begin(first), middle = begin(first + width),
+                      high = begin(first + 2 * width);
+        merge({words + low, middle - low}, {words + middle, high - middle},
+              (high - low) * (piece - first) / (2 * width),
+              (high - low) * (piece - first + 1) / (2 * width), spare + low);
+      });
+      std::swap(words, spare);
+    }
+    return words;
+  }
+
+ private:
+  struct Run {
+    const uint32_t* words;
+    int64_t count;
+  };
+
+  // How many of the first `count` merged words are those of a.
+  static int64_t share_of(Run a, Run b, int64_t count) {
+    int64_t low = std::max<int64_t>(count - b.count, 0), high = std::min(count, a.count);
+    while (low < high) {
+      const int64_t middle = low + (high - low) / 2;
+      if (a.words[middle] < b.words[count - middle - 1]) {
+        low = middle + 1;
+      } else {
+        high = middle;
+      }
+    }
+    return low;
+  }
+
+  // The merged words from `begin` to `end`, to their places.
+  static void merge(Run a, Run b, int64_t begin, int64_t end, uint32_t* to) {
+    int64_t i = share_of(a, b, begin), j = begin - i;
+    const int64_t last_i = share_of(a, b, end), last_j = end - last_i;
+    to += begin;
+    while (i < last_i && j < last_j) {
+      const uint32_t left = a.words[i], right = b.words[j];
+      const bool takes_right = right < left;  // as often as not
+      *to++ = takes_right ? right : left;
+      i += takes_right ? 0 : 1;
+      j += takes_right ? 1 : 0;
+    }
+    to = std::copy(a.words + i, a.words + last_i, to);
+    std::copy(b.words + j, b.words + last_j, to);
+  }
+
+  cpu::WordSort sort_;
+  int64_t parts_;  // a power of two
+};
+
+}  // namespace plait

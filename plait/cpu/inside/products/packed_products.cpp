@@ -1,0 +1,76 @@
+#include "plait/cpu/inside/products/packed_products.h"
+
+#include <algorithm>
+
+#include "plait/core/system/thread_team.h"
+#include "plait/core/inside/sizes/whole_numbers.h"
+
+namespace plait {
+namespace {
+
+constexpr int64_t kLeastRows = 128, kLeastWork = int64_t{1} << 22;
+// Rows of a that stay in the second cache while b passes through it.
+constexpr int64_t kBlockBytes = 1 << 19;
+constexpr int64_t kLeastBlock = 64, kMostBlock = 256, kRowUnit = 8;
+
+// Row after row.
+Buffer dense_copy(DType dtype, const Matrix& m) {
+  const Layout layout{Sizes{m.rows, m.columns}, Sizes{m.row_stride, m.column_stride}};
+  Buffer memory = Buffer::allocate_work(m.rows * m.columns * size_of(dtype));
+  Array copy(dtype, Layout::contiguous(layout.sizes), memory);
+  copy_elements(Array(dtype, layout, Buffer::borrow(m.data, [] {})), copy);
+  return memory;
+}
+
+}  // namespace
+
+std::unique_ptr<PackedProducts> PackedProducts::of(DType dtype, const Matrix& a, const Matrix& b,
+                                                   DType b_dtype) {
+  if (!library_has_product(dtype) || a.rows < std::max(kLeastRows, kLeastBlock * thread_count())) {
+    return nullptr;
+  }
+  if (a.rows * a.columns * b.columns < kLeastWork) return nullptr;
+  std::unique_ptr<PackedProducts> products(new PackedProducts(dtype, a, b, b_dtype));
+  if (!products->prepare()) return nullptr;
+  products->pack();
+  return products;
+}
+
+PackedProducts::PackedProducts(DType dtype, const Matrix& a, const Matrix& b, DType b_dtype)
+    : dtype_(dtype), b_dtype_(b_dtype), a_(a), b_(b) {
+  const int64_t threads = thread_count();
+  const int64_t most =
+      std::clamp(kBlockBytes / (a.columns * size_of(dtype)), kLeastBlock, kMostBlock);
+  const int64_t blocks = quotient_up(quotient_up(a.rows, most), threads) * threads;
+  rows_ = std::max(quotient_up(quotient_up(a.rows, blocks), kRowUnit) * kRowUnit, kLeastBlock);
+}
+
+int64_t PackedProducts::row_blocks() const { return quotient_up(a_.rows, rows_); }
+
+bool PackedProducts::prepare() {
+  const int64_t a_row = a_.column_stride == 1 ? a_.row_stride : a_.columns;
+  product_ = packed_library_product({dtype_, b_dtype_, rows_, a_.rows - (row_blocks() - 1) * rows_,
+                                     b_.columns, a_.columns, a_row, b_.row_stride, b_.column_stride,
+                                     thread_count()});
+  return product_ != nullptr;
+}
+
+void PackedProducts::pack() {
+  packed_ = Buffer::allocate_work(product_->packed_bytes());
+  parallel_for(product_->parts(), 1, [&](int64_t begin, int64_t end) {
+    for (int64_t part = begin; part < end; ++part) {
+      product_->pack(part, b_.data, packed_.data());
+    }
+  });
+}
+
+void PackedProducts::run(int64_t block, std::byte* out) const {
+  const int64_t first = first_row(block), rows = first_row(block + 1) - first;
+  const Matrix a = a_.block(first, 0, rows, a_.columns, size_of(dtype_));
+  if (a.column_stride == 1) return product_->run(rows, a.data, packed_.data(), out);
+  const ThreadLimit alone(1);
+  const Buffer dense = dense_copy(dtype_, a);
+  product_->run(rows, dense.data(), packed_.data(), out);
+}
+
+}  // namespace plait

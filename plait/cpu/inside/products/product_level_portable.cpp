@@ -1,0 +1,10 @@
+// Processors that have one set of kernels.
+#include "plait/cpu/inside/products/product_kernels.h"
+#include "plait/cpu/inside/products/tile_kernels.h"
+
+namespace plait {
+
+const ProductKernels& product_kernels() { return kProductKernels; }
+const TileKernels* tile_kernels() { return nullptr; }
+
+}  // namespace plait

@@ -1,0 +1,48 @@
+// Which kernels an x86-64 processor takes.
+#include <cpuid.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "plait/core/settings.h"
+#include "plait/cpu/inside/products/product_kernels.h"
+#include "plait/cpu/inside/products/tile_kernels.h"
+
+namespace plait {
+namespace {
+
+CpuLevel best_level() {
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl")) {
+    return CpuLevel::avx512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return CpuLevel::avx2;
+  return CpuLevel::sse4;
+}
+
+// The system gives a process room for tiles when it is asked.
+bool has_tile_units() {
+  // Compilers have different names for these: bits of the registers a and d.
+  constexpr unsigned kVectorsOfBf16 = 1U << 5, kTilesOfBf16 = 1U << 22;
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & kVectorsOfBf16) == 0) return false;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d) == 0 || (d & kTilesOfBf16) == 0) return false;
+  constexpr int kAskForState = 0x1023, kTiles = 18;
+  return syscall(SYS_arch_prctl, kAskForState, kTiles) == 0;
+}
+
+}  // namespace
+
+const ProductKernels& product_kernels() {
+  static const CpuLevel best = best_level();
+  const CpuLevel wanted = setting::kCpu.get();
+  const CpuLevel level = wanted == CpuLevel::best || wanted > best ? best : wanted;
+  if (level == CpuLevel::avx512) return kProductKernelsAvx512;
+  return level == CpuLevel::avx2 ? kProductKernelsAvx2 : kProductKernels;
+}
+
+const TileKernels* tile_kernels() {
+  static const bool are_there = best_level() == CpuLevel::avx512 && has_tile_units();
+  return are_there && setting::kCpu.get() == CpuLevel::best ? &kTileKernels : nullptr;
+}
+
+}  // namespace plait

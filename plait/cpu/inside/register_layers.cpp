@@ -1,0 +1,143 @@
+#include <algorithm>
+#include <array>
+#include <span>
+#include <utility>
+
+#include "plait/core/error.h"
+#include "plait/cpu/inside/convolutions/cpu_convolution.h"
+#include "plait/cpu/inside/kernel_registration.h"
+#include "plait/cpu/inside/reductions/rows.h"
+#include "plait/cpu/inside/convolutions/cpu_window.h"
+#include "plait/ops/neural/convolution.h"
+#include "plait/ops/neural/softmax.h"
+#include "plait/ops/neural/window.h"
+#include "plait/tensor/kernels.h"
+
+namespace plait {
+namespace {
+
+Sizes numbers(std::span<const Dim> dims) {
+  Sizes sizes;
+  for (const Dim dim : dims) sizes.push_back(dim.number());
+  return sizes;
+}
+
+using Convolution = void (*)(const Array&, const Array&, const ConvolutionGeometry&, Array&);
+
+template <Convolution convolve>
+void run_convolution(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<ConvolutionAttributes>();
+  const ConvolutionGeometry geometry{.strides = a.strides,
+                                     .padding_low = numbers(a.padding_low),
+                                     .padding_high = numbers(a.padding_high),
+                                     .dilation = a.dilation,
+                                     .input_dilation = a.input_dilation,
+                                     .groups = a.groups.number()};
+  convolve(call.operands[0], call.operands[1], geometry, call.new_result(0));
+}
+
+// ---- Windows
+
+// `space` has the sizes that the windows slide over.
+std::vector<WindowDimension> windows_of(const WindowAttributes& a, const Sizes& space) {
+  std::vector<WindowDimension> windows;
+  const size_t outer = space.size() - a.counts.size();
+  for (size_t i = 0; i < a.counts.size(); ++i) {
+    WindowDimension d{.size = space[outer + i], .count = a.counts[i].number()};
+    if (a.window.empty()) {
+      d.is_even = true;
+    } else {
+      d.window = a.window[i];
+      d.stride = a.strides[i];
+      d.dilation = a.dilation[i];
+      d.padding = a.padding[i];
+    }
+    windows.push_back(d);
+  }
+  return windows;
+}
+
+// The type rule sees only sizes that are known by number.
+void expect_windows(const KernelCall& call, const WindowAttributes& a) {
+  const Sizes& given = call.operands[0].sizes();
+  if (std::ranges::equal(numbers(a.counts), std::span(given).last(a.counts.size()))) return;
+  throw ShapeError("{}: {} does not hold {} windows", call.primitive.name, text_of_sizes(given),
+                   Shape(a.counts).text());
+}
+
+using Windows = void (*)(const Array&, std::span<const WindowDimension>, Array&);
+
+template <Windows compute, bool gives_space>
+void run_windows(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<WindowAttributes>();
+  if (gives_space) expect_windows(call, a);
+  Array& out = call.new_result(0);
+  if (out.element_count() == 0) return;  // there may be any number of empty planes
+  const Sizes& space = gives_space ? out.sizes() : call.operands[0].sizes();
+  compute(call.operands[0], windows_of(a, space), out);
+}
+
+using Places = void (*)(const Array&, const Array&, size_t, Array&);
+
+template <Places compute>
+void run_places(KernelCall& call, const void*) {
+  const auto dimensions = static_cast<size_t>(call.attributes.as<PlaneAttributes>().dimensions);
+  Array& out = call.new_result(0);
+  const Array& places = call.operands[1];
+  if (out.element_count() > 0 || places.element_count() > 0) {
+    compute(call.operands[0], places, dimensions, out);
+  }
+}
+
+// ---- Rows
+
+// Calls compute(x, out) with the axis last.
+template <class Compute>
+void along_axis(KernelCall& call, const Compute& compute) {
+  const auto& a = call.attributes.as<SoftmaxAttributes>();
+  const Array& x = call.operands[0];
+  const auto last = static_cast<int64_t>(x.rank()) - 1;
+  if (a.axis == last) return compute(x, call.make_result(0));
+  Sizes order;
+  for (int64_t i = 0; i <= last; ++i) order.push_back(i == a.axis ? last : i == last ? a.axis : i);
+  const Array turned = x.view(x.layout().permuted(order));
+  Array rows = Array::empty(x.dtype(), turned.sizes());
+  compute(turned, rows);
+  call.results[0] = rows.view(rows.layout().permuted(order));
+}
+
+void run_softmax(KernelCall& call, const void*) {
+  const bool masked_is_zero = call.attributes.as<SoftmaxAttributes>().masked_is_zero;
+  along_axis(call, [&](const Array& x, Array& out) { softmax_rows(x, masked_is_zero, out); });
+}
+
+void run_log_softmax(KernelCall& call, const void*) {
+  along_axis(call, [](const Array& x, Array& out) { log_softmax_rows(x, out); });
+}
+
+void run_standardize(KernelCall& call, const void*) {
+  const auto& a = call.attributes.as<StandardizeAttributes>();
+  Array& out = call.new_result(0);
+  standardize_rows(call.operands[0], a.is_centred, a.epsilon, out, call.new_result(1));
+}
+
+}  // namespace
+
+void register_layer_kernels() {
+  const std::pair<const char*, void (*)(KernelCall&, const void*)> kernels[] = {
+      {"convolution", run_convolution<convolution>},
+      {"convolution_input_gradient", run_convolution<convolution_input_gradient>},
+      {"convolution_weight_gradient", run_convolution<convolution_weight_gradient>},
+      {"window_sum", run_windows<window_sum, false>},
+      {"window_spread", run_windows<window_spread, true>},
+      {"window_maximum", run_windows<window_maximum, false>},
+      {"window_maximum_index", run_windows<window_maximum_index, false>},
+      {"plane_take", run_places<plane_take>},
+      {"plane_put", run_places<plane_put>},
+      {"softmax", run_softmax},
+      {"log_softmax", run_log_softmax},
+      {"standardize", run_standardize}};
+  for (const auto& [name, run] : kernels) register_kernel(ir::primitive(name), {run});
+}
+
+}  // namespace plait

@@ -1,0 +1,14 @@
+// One array of an archive.
+#pragma once
+
+#include <memory>
+
+#include "plait/io/inside/zip.h"
+#include "plait/tensor/memory/array.h"
+
+namespace plait {
+
+// Borrows as npy_array() does. ParseError also when the checksum is another.
+Array npz_member(const ZipMember& member, std::shared_ptr<const void> owner);
+
+}  // namespace plait

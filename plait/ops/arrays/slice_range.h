@@ -1,0 +1,28 @@
+// Regular ranges along an axis (start, start + step, … `count` of them), and whether they lie in
+// it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "plait/core/sizes/dim.h"
+#include "plait/core/location.h"
+
+namespace plait {
+
+struct SliceRange {
+  Dim start = 0;
+  Dim count = 0;
+  int64_t step = 1;
+
+  bool is_whole(Dim size) const { return same(start, Dim(0)) && same(count, size) && step == 1; }
+  // Whether the numbers say that it leads outside.
+  bool is_outside(Dim size) const;
+  [[noreturn]] void refuse(std::string_view function, Dim size, int64_t axis,
+                           const std::string& array, Location location = {}) const;
+  // Whether it lies inside whatever the sizes are.
+  bool is_safe(Dim size) const;
+};
+
+}  // namespace plait

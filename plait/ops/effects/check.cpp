@@ -1,0 +1,128 @@
+#include "plait/ops/effects/check.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "plait/core/error.h"
+#include "plait/ir/inference.h"
+#include "plait/ops/call.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/inside/samples.h"
+#include "plait/tensor/apply.h"
+#include "plait/tensor/inside/non_finite.h"
+
+namespace plait {
+namespace {
+
+std::string sample_text(std::span<const int64_t> sample) {
+  return sample.empty() ? "" : fmt::format(" (sample {})", fmt::join(sample, ", "));
+}
+
+void look_at(const Array& condition, const CheckAttributes& attributes,
+             std::span<const int64_t> sample) {
+  const Array packed = condition.contiguous();
+  const auto truths = packed.elements<bool>();
+  const auto failing = std::ranges::count(truths, false);
+  if (failing == 0) return;
+  std::string text = attributes.message.empty() ? "does not hold" : attributes.message;
+  text += sample_text(sample);
+  if (packed.rank() > 0) {
+    const auto first = std::ranges::find(truths, false) - truths.begin();
+    text += fmt::format(": {} of {} are false, the first at [{}]", failing, truths.size(),
+                        fmt::join(place_of(first, packed.sizes()), ", "));
+  }
+  throw CheckError("{}", text);
+}
+
+void look_for_non_finite(const Array& x, const CheckFiniteAttributes& attributes,
+                         std::span<const int64_t> sample) {
+  const NonFinite found = non_finite_in(x);
+  if (!found) return;
+  throw CheckError("{}{} has {}", attributes.label.empty() ? "x" : attributes.label,
+                   sample_text(sample), found.text())
+      .hint("while DetectAnomaly lives, the operation that gave the first one is an error");
+}
+
+// What checks have in common.
+template <class Attributes>
+ir::Primitive check_primitive(std::string_view name, std::string_view summary, DTypeSet takes) {
+  return {.name = std::string(name),
+          .summary = std::string(summary),
+          .oracle = "the errors that tests/ops/check_test.cpp expects",
+          .attributes = &ir::schema_of<Attributes>(),
+          .operands = ir::exactly(1),
+          .takes = takes,
+          .infer =
+              [](ir::Inference& in) {
+                in.expect_array(0, in.primitive.takes);
+                expect_samples(in, in.attributes_as<Attributes>().samples);
+              },
+          .effects = [](const ir::Instruction&) -> ir::Effects {
+            return {.observable = true, .may_fail = true};
+          }};
+}
+
+struct CheckTable;
+const CheckTable& check_ops();
+
+struct CheckTable {
+  const ir::Primitive& check =
+      declare({.primitive = check_primitive<CheckAttributes>(
+                   "check", "An error with the message where one of these is false.", kBoolean),
+               .rules = {.not_differentiable = "has no results",
+                         .batching = {[](const auto& a, auto operands, const auto& batched) {
+                           return with_more_samples<CheckAttributes>(check_ops().check, a, operands,
+                                                                     batched);
+                         }}},
+               .evaluator = [](KernelCall& call, const void*) {
+                 const auto& attributes = call.attributes.as<CheckAttributes>();
+                 for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
+                   look_at(operands[0], attributes, place);
+                 });
+               }});
+  const ir::Primitive& check_finite =
+      declare({.primitive = check_primitive<CheckFiniteAttributes>(
+                   "check_finite", "An error with the name where one of these is NaN or infinite.",
+                   kInexacts),
+               .rules = {.not_differentiable = "has no results",
+                         .batching = {[](const auto& a, auto operands, const auto& batched) {
+                           return with_more_samples<CheckFiniteAttributes>(check_ops().check_finite,
+                                                                           a, operands, batched);
+                         }}},
+               .evaluator = [](KernelCall& call, const void*) {
+                 const auto& attributes = call.attributes.as<CheckFiniteAttributes>();
+                 for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
+                   look_for_non_finite(operands[0], attributes, place);
+                 });
+               }});
+};
+const CheckTable& check_ops() {
+  static const CheckTable table;
+  return table;
+}
+
+}  // namespace
+
+void check(const Tensor& condition, std::string_view message) {
+  const Call call("check", condition);
+  if (!is_boolean(condition.dtype())) {
+    throw TypeError("expected truth values, not {}", condition.type().text())
+        .hint("compare: x > 0, isfinite(x)");
+  }
+  apply_all(check_ops().check, {&condition, 1},
+            ir::Attributes::of(CheckAttributes{.message = std::string(message)}));
+}
+
+Tensor check_finite(const Tensor& x, std::string_view name) {
+  const Call call("check_finite", x);
+  if (is_inexact(x.dtype())) {
+    apply_all(check_ops().check_finite, {&x, 1},
+              ir::Attributes::of(CheckFiniteAttributes{.label = std::string(name)}));
+  }
+  return x;
+}
+
+void register_check() { check_ops(); }
+
+}  // namespace plait

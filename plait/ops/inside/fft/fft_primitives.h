@@ -1,0 +1,42 @@
+// The primitives of Fourier transforms. Inside of ops and the backends.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "plait/core/sizes/dim.h"
+#include "plait/ir/primitive.h"
+
+namespace plait {
+
+// What the sum is divided by: nothing, the root of the length, the length.
+enum class FftScale : uint8_t { none, root, length };
+std::span<const std::string_view> enumerator_names(FftScale);
+
+struct FftAttributes {
+  int64_t axis = 0;
+  bool inverse = false;  // e^(+2πi jk / n)
+  FftScale scale = FftScale::none;
+  static constexpr std::string_view kRequired[] = {"axis"};
+};
+struct RfftAttributes {
+  int64_t axis = 0;
+  FftScale scale = FftScale::none;
+  static constexpr std::string_view kRequired[] = {"axis"};
+};
+struct IrfftAttributes {
+  int64_t axis = 0;
+  Dim size = 0;  // of the real side
+  FftScale scale = FftScale::none;
+  static constexpr std::string_view kRequired[] = {"axis", "size"};
+};
+
+struct FftPrimitives {
+  const ir::Primitive& fft;
+  const ir::Primitive& rfft;
+  const ir::Primitive& irfft;
+};
+const FftPrimitives& fft_primitives();
+
+}  // namespace plait

@@ -1,0 +1,85 @@
+// What is drawn by trying until it fits. Each element tries for itself, so it does not matter who
+// computes the others: attempt 0 takes the element's own bits of the key's stream, attempt a those
+// of the stream of folded_key(key, a).
+#pragma once
+
+#include <cstdint>
+
+#include "plait/ops/inside/random/philox.h"
+
+namespace plait {
+
+constexpr KeyBits attempt_key(const KeyBits& key, uint64_t attempt) {
+  return attempt == 0 ? key : folded_key(key, attempt);
+}
+
+// In (0, 1].
+constexpr double unit_above_zero(uint64_t bits) {
+  return static_cast<double>((bits >> 11) + 1) * 0x1p-53;
+}
+
+// Two such numbers for each attempt of an element.
+struct TwoUnits {
+  double first, second;
+
+  TwoUnits(const KeyBits& key, uint64_t element, uint64_t attempt) {
+    const PhiloxBlock block = stream_block(attempt_key(key, attempt), element);
+    first = unit_above_zero(first_word(block));
+    second = unit_above_zero(second_word(block));
+  }
+};
+
+// The words of a key's stream, one after the other.
+class StreamWords {
+ public:
+  explicit StreamWords(const KeyBits& key) : key_(key) {}
+
+  uint64_t next() {
+    if (taken_ % 2 == 0) block_ = stream_block(key_, taken_ / 2);
+    return taken_++ % 2 == 0 ? first_word(block_) : second_word(block_);
+  }
+
+ private:
+  KeyBits key_;
+  uint64_t taken_ = 0;
+  PhiloxBlock block_ = {};
+};
+
+// Lemire's method ("Fast random integer generation in an interval", 2019): the upper half of
+// bits · count, where the lower half is not among the first 2^64 mod count, which are what makes
+// some results likelier than others.
+class EvenIntegers {
+ public:
+  explicit EvenIntegers(uint64_t count) : count_(count) {}
+
+  // next() gives 64 bits.
+  template <class Next>
+  uint64_t draw(Next next) const {
+    __extension__ using Wide = unsigned __int128;
+    while (true) {
+      const Wide product = static_cast<Wide>(next()) * count_;
+      const auto low = static_cast<uint64_t>(product);
+      // The remainder is below count, so that it is seldom needed.
+      if (low >= count_ || low >= (0 - count_) % count_)
+        return static_cast<uint64_t>(product >> 64);
+    }
+  }
+
+  // For the elements from `first` on, with their own words of the key's stream.
+  void draw_all(const KeyBits& key, int64_t first, int64_t n, const uint64_t* own,
+                int64_t* out) const {
+    for (int64_t i = 0; i < n; ++i) {
+      uint64_t attempt = 0;
+      out[i] = static_cast<int64_t>(draw([&] {
+        const uint64_t number = attempt++;
+        if (number == 0) return own[i];
+        return stream_word(folded_key(key, number), static_cast<uint64_t>(first + i));
+      }));
+    }
+  }
+
+ private:
+  uint64_t count_;
+};
+
+}  // namespace plait

@@ -1,0 +1,119 @@
+// The primitives of random numbers. Inside of ops and the backends.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "plait/core/sizes/dim.h"
+#include "plait/core/numbers/dtype.h"
+#include "plait/core/numbers/element.h"
+#include "plait/core/function_ref.h"
+#include "plait/ir/primitive.h"
+#include "plait/tensor/kernels.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+// Where each element is made of bits of its own of the stream.
+enum class Distribution : uint8_t { uniform, normal, exponential, laplace, gumbel };
+std::span<const std::string_view> enumerator_names(Distribution);
+
+struct SplitKeyAttributes {
+  Dim count = 2;
+};
+// `sizes` are those of the results for each key.
+struct RandomBitsAttributes {
+  std::vector<Dim> sizes = {};
+  DType dtype = DType::u32;
+  static constexpr std::string_view kRequired[] = {"sizes", "dtype"};
+};
+struct RandomValuesAttributes {
+  Distribution distribution = Distribution::uniform;
+  std::vector<Dim> sizes = {};
+  DType dtype = DType::f32;
+  static constexpr std::string_view kRequired[] = {"distribution", "sizes", "dtype"};
+};
+struct RandomIntegersAttributes {
+  std::vector<Dim> sizes = {};
+  Dim count = 0;  // of the integers there are
+  static constexpr std::string_view kRequired[] = {"sizes", "count"};
+};
+struct RandomPermutationAttributes {
+  Dim count = 0;
+  static constexpr std::string_view kRequired[] = {"count"};
+};
+struct TruncatedNormalAttributes {
+  std::vector<Dim> sizes = {};
+  double low = 0;
+  double high = 0;
+  DType dtype = DType::f32;
+  static constexpr std::string_view kRequired[] = {"sizes", "low", "high", "dtype"};
+};
+
+struct RandomGammaAttributes {
+  bool log = false;  // gives the logarithms
+};
+
+struct RandomPrimitives {
+  const ir::Primitive& key_of_seed;
+  const ir::Primitive& split_key;
+  const ir::Primitive& fold_in;
+  const ir::Primitive& draw_key;
+  const ir::Primitive& bits;
+  const ir::Primitive& values;
+  const ir::Primitive& integers;
+  const ir::Primitive& permutation;
+  const ir::Primitive& truncated_normal;
+};
+const RandomPrimitives& random_primitives();
+
+// Those that take parameters behind the keys: for each element of the result its own, so their
+// shape is the result's, and begins with that of the keys.
+struct ParametricPrimitives {
+  const ir::Primitive& gamma;
+  const ir::Primitive& gamma_slope;
+  const ir::Primitive& poisson;
+  const ir::Primitive& binomial;
+  const ir::Primitive& multinomial;
+};
+const ParametricPrimitives& parametric_primitives();
+
+// How many bytes of the stream an element is made of: element e has those from e times so many on.
+// The numbers of the stream lie there with their low byte first.
+int64_t random_bytes(Distribution distribution, DType dtype);
+// The values of `count` elements from their bytes of the stream, and those of one more where the
+// count is odd.
+void random_values(Distribution distribution, DType dtype, const uint32_t* words, int64_t count,
+                   std::byte* out);
+
+// Two standard normal numbers.
+std::array<double, 2> normal_pair(uint64_t first, uint64_t second);
+
+// Makes the result, and has it filled for all keys of the operand: a piece of a key's elements at a
+// time, in the thread team. Pieces begin at multiples of kRandomPiece, so at whole blocks.
+inline constexpr int64_t kRandomPiece = 1024;
+using RandomFill =
+    FunctionRef<void(const KeyBits& key, int64_t first, int64_t count, std::byte* out)>;
+void fill_random_pieces(KernelCall& call, RandomFill fill);
+
+// Evaluators of what may need more than one attempt (random_rejection.cpp).
+void random_integers_now(KernelCall& call, const void*);
+int64_t integers_to_choose_from(const KernelCall& call);  // ValueError where there are none
+void random_permutation_now(KernelCall& call, const void*);
+void truncated_normal_now(KernelCall& call, const void*);
+void random_gamma_now(KernelCall& call, const void*);  // random_gamma.cpp
+// random_counts.cpp
+void random_poisson_now(KernelCall& call, const void*);
+void random_binomial_now(KernelCall& call, const void*);
+void random_multinomial_now(KernelCall& call, const void*);
+
+// Makes the default stream that of the seed.
+void set_default_seed(uint64_t seed);
+// Where it is the one that the default stream gave last, it gives it again.
+void take_back_default_key(const Tensor& key);
+
+}  // namespace plait

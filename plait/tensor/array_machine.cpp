@@ -1,0 +1,149 @@
+#include "plait/tensor/array_machine.h"
+
+#include "plait/core/error.h"
+#include "plait/ir/evaluation/evaluator.h"
+#include "plait/tensor/inside/kernel_anomaly.h"
+#include "plait/tensor/kernels.h"
+
+namespace plait {
+namespace {
+
+// Sizes that this instruction brings into being count as -1.
+ArrayType type_of(const ir::Type& type, const ir::PrimitiveCall& call) {
+  ArrayType result{type.dtype(), Sizes(type.shape().rank())};
+  const auto born = call.instruction.size_results();
+  for (size_t i = 0; i < result.sizes.size(); ++i) {
+    const Dim dim = type.shape()[i];
+    const bool is_born = std::ranges::find_if(born, is_same_as(dim)) != born.end();
+    result.sizes[i] = is_born ? -1 : call.size(dim);
+  }
+  return result;
+}
+
+ir::Attributes with_numbers(const ir::PrimitiveCall& call) {
+  return call.instruction.attributes().map_sizes([&](Dim dim) { return Dim(call.size(dim)); });
+}
+
+// The born sizes are read off the results that bear them.
+void find_born_sizes(ir::PrimitiveCall& call, std::span<const Array> results) {
+  const auto born = call.instruction.size_results();
+  for (size_t k = 0; k < born.size(); ++k) {
+    for (size_t r = 0; r < results.size(); ++r) {
+      const Shape& shape = call.instruction.result_types()[r].shape();
+      for (size_t i = 0; i < shape.rank(); ++i) {
+        if (same(shape[i], born[k])) call.size_results[k] = results[r].sizes()[i];
+      }
+    }
+  }
+}
+
+}  // namespace
+
+ir::Value TensorMachine::value_of(const Tensor& tensor) {
+  return tensor.is_traced() || tensor.is_array() ? value_of(tensor.array()) : tensor.record();
+}
+
+Tensor TensorMachine::tensor_of(ir::Value value, const ir::Type& type) {
+  return type.is_array() ? Tensor(array_of(value)) : Tensor(RecordValue{type, std::move(value)});
+}
+
+void TensorMachine::run(ir::PrimitiveCall& call) {
+  const ir::Primitive& primitive = call.instruction.primitive();
+  std::vector<Array> operands;
+  operands.reserve(call.operands.size());
+  for (ir::Value& value : call.operands) {
+    operands.push_back(array_of(value));
+    value = {};  // so that memory which nobody else needs may be used again
+  }
+  std::vector<ArrayType> types;
+  for (const ir::Type& type : call.instruction.result_types()) types.push_back(type_of(type, call));
+  std::vector<Array> results(types.size());
+  const ir::Attributes attributes = with_numbers(call);
+  KernelCall kernel_call{primitive, operands, attributes, types, results};
+  const Kernel& kernel = kernel_of(primitive);
+  const LocationScope place(detects_anomaly() ? call.instruction.location() : Location());
+  run_kernel(kernel, kernel_call);
+  find_born_sizes(call, results);
+  for (size_t i = 0; i < results.size(); ++i) call.results[i] = value_of(std::move(results[i]));
+}
+
+ir::Value TensorMachine::literal(const Literal& literal) { return value_of(Array::of(literal)); }
+
+ir::Value TensorMachine::from_size(int64_t size, DType dtype) {
+  return value_of(Array::filled(dtype, {}, Element::of_signed(size)));
+}
+
+ir::Value TensorMachine::from_boolean(bool truth) { return value_of(Array::of(truth)); }
+
+int64_t TensorMachine::to_integer(const ir::Value& scalar) {
+  return static_cast<int64_t>(array_of(scalar).element().integer);
+}
+
+bool TensorMachine::to_boolean(const ir::Value& scalar) {
+  return array_of(scalar).element().integer != 0;
+}
+
+ir::ArraySizes TensorMachine::sizes_of(const ir::Value& array) {
+  const Array& numbers = array_of(array);
+  return {numbers.dtype(), {numbers.sizes().begin(), numbers.sizes().end()}};
+}
+
+ir::Value TensorMachine::slice(const ir::Value& stacked, int64_t index) {
+  const Array& array = array_of(stacked);
+  return value_of(array.view(array.layout().picked(0, index)));
+}
+
+ir::Value TensorMachine::stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) {
+  Sizes sizes(each.sizes);
+  sizes.insert(0, static_cast<int64_t>(slices.size()));
+  Array stacked = Array::empty(each.dtype, std::move(sizes));
+  for (size_t i = 0; i < slices.size(); ++i) {
+    Array place = stacked.view(stacked.layout().picked(0, static_cast<int64_t>(i)));
+    copy_elements(array_of(slices[i]), place);
+  }
+  return value_of(std::move(stacked));
+}
+
+std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value> values) {
+  const std::vector<ir::Type>& types = program.entry().signature().results;
+  std::vector<Tensor> results;
+  results.reserve(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    results.push_back(TensorMachine::tensor_of(std::move(values[i]), types[i]));
+  }
+  return results;
+}
+
+std::vector<ir::Value> values_of(std::vector<Tensor> given) {
+  std::vector<ir::Value> values(given.size());
+  for (size_t i = 0; i < given.size(); ++i) {
+    Tensor tensor = std::move(given[i]);
+    if (!tensor) continue;
+    values[i] = tensor.is_array() ? TensorMachine::value_of(std::move(tensor).take_array())
+                                  : TensorMachine::value_of(tensor);
+  }
+  return values;
+}
+
+std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
+                             const ir::EvaluatorOptions& options) {
+  return evaluate_given(program, {arguments.begin(), arguments.end()}, options);
+}
+
+std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
+                                   const ir::EvaluatorOptions& options) {
+  TensorMachine machine;
+  return tensors_of(program,
+                    ir::evaluate_given(program, machine, values_of(std::move(arguments)), options));
+}
+
+std::vector<Tensor> evaluate_given(const ir::PreparedProgram& prepared,
+                                   std::vector<Tensor> arguments,
+                                   const ir::EvaluatorOptions& options) {
+  TensorMachine machine;
+  return tensors_of(
+      prepared.program(),
+      ir::evaluate_given(prepared, machine, values_of(std::move(arguments)), options));
+}
+
+}  // namespace plait

@@ -1,0 +1,47 @@
+// Evaluates programs on arrays: the evaluator's machine (ir/machine.h), which runs a kernel for
+// each instruction.
+#pragma once
+
+#include "plait/ir/evaluation/evaluator.h"
+#include "plait/ir/evaluation/machine.h"
+#include "plait/ir/program.h"
+#include "plait/tensor/tensor.h"
+
+namespace plait {
+
+class TensorMachine : public ir::Machine {
+ public:
+  static ir::Value value_of(Array array) { return ir::Value::of(std::move(array)); }
+  static const Array& array_of(const ir::Value& value) { return value.as<Array>(); }
+  static ir::Value value_of(const Tensor& tensor);
+  static Tensor tensor_of(ir::Value value, const ir::Type& type);
+
+  void run(ir::PrimitiveCall& call) override;
+  ir::Value literal(const Literal& literal) override;
+  ir::Value from_size(int64_t size, DType dtype) override;
+  ir::Value from_boolean(bool truth) override;
+  int64_t to_integer(const ir::Value& scalar) override;
+  bool to_boolean(const ir::Value& scalar) override;
+  ir::ArraySizes sizes_of(const ir::Value& array) override;
+  ir::Value slice(const ir::Value& stacked, int64_t index) override;
+  ir::Value stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) override;
+};
+
+// Tensors as values, and back as results of a program. A tensor that is not there is an empty
+// value.
+std::vector<ir::Value> values_of(std::vector<Tensor> tensors);
+std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value> results);
+
+// Evaluates a program whose parameters and results are arrays and records.
+std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
+                             const ir::EvaluatorOptions& options = {});
+// The same with arguments that are given away, whose memory may be used again.
+std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
+                                   const ir::EvaluatorOptions& options = {});
+// Of arguments that are known to be of the types of the program's parameters. One that it does not
+// read may be a tensor that is not there.
+std::vector<Tensor> evaluate_given(const ir::PreparedProgram& prepared,
+                                   std::vector<Tensor> arguments,
+                                   const ir::EvaluatorOptions& options = {});
+
+}  // namespace plait

@@ -1,0 +1,20 @@
+#include "plait/tensor/inside/effect_log.h"
+
+#include <algorithm>
+
+namespace plait {
+
+void EffectLog::have(KernelCall& call, FunctionRef<void()> effect) {
+  // Host code that does something else the second time has its own effects.
+  if (next_ < results_.size() && results_[next_].size() != call.results.size())
+    results_.resize(next_);
+  if (next_ < results_.size()) {
+    std::ranges::copy(results_[next_++], call.results.begin());
+    return;
+  }
+  outer_ == nullptr ? effect() : outer_->have(call, effect);
+  results_.emplace_back(call.results.begin(), call.results.end());
+  ++next_;
+}
+
+}  // namespace plait

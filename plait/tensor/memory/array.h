@@ -1,0 +1,100 @@
+// Numbers in memory: a dtype, a layout, and the buffer that they lie in. What eager operations
+// compute with. Copies share the buffer, and views are arrays that share it too.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "plait/core/numbers/dtype.h"
+#include "plait/core/numbers/element.h"
+#include "plait/core/numbers/literal.h"
+#include "plait/tensor/memory/buffer.h"
+#include "plait/tensor/memory/layout.h"
+
+namespace plait {
+
+class Array {
+ public:
+  Array() = default;  // nothing: no dtype, no buffer
+  Array(DType dtype, Layout layout, Buffer buffer)
+      : dtype_(dtype), layout_(std::move(layout)), buffer_(std::move(buffer)) {}
+
+  static Array empty(DType dtype, Sizes sizes);  // not cleared
+  static Array filled(DType dtype, Sizes sizes, const Element& value);
+  static Array of(const Literal& literal);
+  template <class T>
+  static Array of(std::span<const T> values, Sizes sizes);
+  template <class T>
+  static Array of(T value) {
+    return of(std::span<const T>(&value, 1), {});
+  }
+  // ShapeError when the strides lead outside the `bytes` that are lent.
+  static Array borrow(DType dtype, Layout layout, const void* data, int64_t bytes,
+                      std::function<void()> release);
+
+  explicit operator bool() const { return static_cast<bool>(buffer_); }
+  DType dtype() const { return dtype_; }
+  const Layout& layout() const { return layout_; }
+  const Sizes& sizes() const { return layout_.sizes; }
+  size_t rank() const { return layout_.rank(); }
+  int64_t element_count() const { return layout_.element_count(); }
+  int64_t element_size() const { return size_of(dtype_); }
+  const Buffer& buffer() const { return buffer_; }
+
+  // Of the element with all indices 0.
+  const std::byte* data() const { return buffer_.data() + layout_.offset * element_size(); }
+  // For whoever has just made this array, or has seen that is_writable().
+  std::byte* writable_data() { return buffer_.data() + layout_.offset * element_size(); }
+  bool is_writable() const { return buffer_.is_writable(); }
+  bool is_contiguous() const { return layout_.is_contiguous(); }
+
+  // T must be the C++ type of the dtype, and the array contiguous.
+  template <class T>
+  std::span<const T> elements() const {
+    expect_elements(kDTypeOf<T>);
+    return {reinterpret_cast<const T*>(data()), static_cast<size_t>(element_count())};
+  }
+  template <class T>
+  std::span<T> writable_elements() {
+    expect_elements(kDTypeOf<T>);
+    return {reinterpret_cast<T*>(writable_data()), static_cast<size_t>(element_count())};
+  }
+  Element element() const;  // of an array of one element; ValueError otherwise
+
+  Array view(Layout layout) const { return Array(dtype_, std::move(layout), buffer_); }
+  Array contiguous() const;                  // itself, or a copy in row-major order
+  Array copy() const;                        // always new memory
+  Array converted(DType dtype) const;        // itself where it has the dtype
+  Array reshaped(const Sizes& sizes) const;  // a view where possible
+  Literal literal() const;
+
+ private:
+  void expect_elements(DType dtype) const;
+  void expect_count(size_t values) const;
+
+  DType dtype_ = DType::f32;
+  Layout layout_;
+  Buffer buffer_;
+};
+
+// Copies the elements of `from` into `to`, which has the same sizes and dtype and is writable. The
+// two must not overlap.
+void copy_elements(const Array& from, Array& to);
+
+// As NumPy prints it, then its type: "[[1. 2.]\n [3. 4.]] : f32[2, 2]". Large arrays are cut short.
+std::string text_of(const Array& array);
+
+template <class T>
+Array Array::of(std::span<const T> values, Sizes sizes) {
+  Array array = empty(kDTypeOf<T>, std::move(sizes));
+  array.expect_count(values.size());
+  std::copy(values.begin(), values.end(), array.writable_elements<T>().begin());
+  return array;
+}
+
+}  // namespace plait

@@ -1,0 +1,142 @@
+#include "plait/tensor/tracing/level.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace plait {
+namespace {
+
+std::atomic<uint64_t> newest_number{0};
+
+thread_local PausedLevels paused;
+
+bool holds(const std::vector<uint64_t>& numbers, uint64_t number) {
+  return !numbers.empty() && std::ranges::find(numbers, number) != numbers.end();
+}
+
+}  // namespace
+
+LevelPtr Level::open() { return std::make_shared<const Level>(++newest_number); }
+
+const LevelPtr& Level::ground() {
+  static const LevelPtr level = open();
+  return level;
+}
+
+uint64_t Level::newest() { return newest_number.load(); }
+
+bool Level::is_resumed() const { return holds(paused.resumed, number_); }
+
+bool Level::is_open() const {
+  if (is_resumed()) return true;
+  return !is_closed() && number_ > paused.up_to && !holds(paused.single, number_);
+}
+
+bool Level::may_ask() const {
+  return is_open() || (!is_closed() && !holds(paused.single, number_));
+}
+
+void Level::close() const {
+  closed_.store(true, std::memory_order_release);
+  for (const auto& work : std::exchange(at_close_, {})) work();
+}
+
+void Level::at_close(std::function<void()> work) const { at_close_.push_back(std::move(work)); }
+
+LevelPause::LevelPause() : earlier_(paused) {
+  Level::ground();  // is older than the pause
+  paused.up_to = Level::newest();
+  paused.resumed.clear();
+}
+
+LevelPause::LevelPause(const Level& level) : earlier_(paused) {
+  paused.single.push_back(level.number());
+  std::erase(paused.resumed, level.number());
+}
+
+LevelPause::LevelPause(const LevelSet& levels) : earlier_(paused) {
+  levels.for_each([](const LevelPtr& level) {
+    paused.single.push_back(level->number());
+    std::erase(paused.resumed, level->number());
+  });
+}
+
+LevelPause::~LevelPause() { paused = std::move(earlier_); }
+
+LevelPause::Break::Break(LevelPause& pause) : pause_(pause) { std::swap(paused, pause.earlier_); }
+LevelPause::Break::~Break() { std::swap(paused, pause_.earlier_); }
+
+LevelResume::LevelResume(const Level& level) : earlier_(paused) {
+  paused.resumed.push_back(level.number());
+  ++depth_;
+}
+
+LevelResume::~LevelResume() {
+  paused = std::move(earlier_);
+  --depth_;
+}
+
+LevelSet::LevelSet(LevelPtr level)
+    : levels_(std::make_shared<const Levels>(Levels{std::move(level)})) {}
+
+LevelSet::LevelSet(Levels levels) {
+  if (!levels.empty()) levels_ = std::make_shared<const Levels>(std::move(levels));
+}
+
+bool LevelSet::contains(const Level& level) const {
+  return levels_ &&
+         std::ranges::any_of(*levels_, [&](const LevelPtr& own) { return own.get() == &level; });
+}
+
+bool LevelSet::has_unclosed_besides(const Level& level) const {
+  return levels_ && std::ranges::any_of(*levels_, [&](const LevelPtr& own) {
+           return own.get() != &level && !own->is_closed();
+         });
+}
+
+LevelSet LevelSet::with(const LevelSet& others) const {
+  if (levels_ == others.levels_ || !others.levels_) return *this;
+  if (!levels_) return others;
+  Levels all;
+  std::ranges::set_union(
+      *levels_, *others.levels_, std::back_inserter(all), {},
+      [](const LevelPtr& level) { return level->number(); },
+      [](const LevelPtr& level) { return level->number(); });
+  return LevelSet(std::move(all));
+}
+
+LevelSet LevelSet::without(const LevelSet& others) const {
+  return filtered([&](const LevelPtr& level) { return !others.contains(*level); });
+}
+
+template <class Keep>
+LevelSet LevelSet::filtered(Keep keep) const {
+  if (!levels_ || std::ranges::all_of(*levels_, keep)) return *this;
+  Levels kept;
+  std::ranges::copy_if(*levels_, std::back_inserter(kept), keep);
+  return LevelSet(std::move(kept));
+}
+
+bool LevelSet::are_open() const {
+  return !levels_ ||
+         std::ranges::all_of(*levels_, [](const LevelPtr& level) { return level->is_open(); });
+}
+
+bool LevelSet::any_is_resumed() const {
+  return levels_ &&
+         std::ranges::any_of(*levels_, [](const LevelPtr& level) { return level->is_resumed(); });
+}
+
+LevelSet LevelSet::still_open() const {
+  return filtered([](const LevelPtr& level) { return level->is_open(); });
+}
+
+LevelSet LevelSet::that_may_ask() const {
+  return filtered([](const LevelPtr& level) { return level->may_ask(); });
+}
+
+LevelSet LevelSet::below(uint64_t number) const {
+  return filtered([=](const LevelPtr& level) { return level->number() < number; });
+}
+
+}  // namespace plait

@@ -1,0 +1,31 @@
+#include "plait/transform/control/recursive.h"
+
+#include "plait/tensor/tracing/trace.h"
+#include "plait/transform/inside/control/open_recursion.h"
+#include "plait/transform/inside/control/staged_recursion.h"
+#include "plait/transform/inside/derivatives/tensor_lists.h"
+
+namespace plait::control {
+
+bool is_staging() { return Trace::current() != nullptr; }
+
+Tensors call_recursive(const std::shared_ptr<const RecursiveName>& function, const TreeKey& tree,
+                       std::span<const Tensor> arguments, const RecursiveBody& body,
+                       std::any& structure) {
+  const OpenRecursion::Key key{function.get(), "", tree};
+  const std::vector<ir::Type> types = ir_types_of(arguments);
+  if (OpenRecursion* const open = OpenRecursion::find(key, types)) {
+    Tensors results = open->call(arguments);
+    structure = open->structure;
+    return results;
+  }
+  StagedFunction staged;
+  {
+    OpenRecursion open(key, function->name, types);
+    staged = open.stage([&](auto given) { return body(given, open.structure); });
+    structure = std::move(open.structure);
+  }
+  return run_recursive(staged.program, *staged.function, joined({arguments, staged.captures}));
+}
+
+}  // namespace plait::control

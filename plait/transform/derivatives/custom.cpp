@@ -1,0 +1,302 @@
+#include "plait/transform/derivatives/custom.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+#include "plait/core/error.h"
+#include "plait/ir/structure.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/tracing/trace.h"
+#include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/linear_function.h"
+#include "plait/transform/inside/derivatives/recording.h"
+
+namespace plait::customs {
+namespace {
+
+// Zeros in the place of cotangents that nothing arrived for.
+Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> types) {
+  Tensors whole;
+  for (size_t i = 0; i < given.size(); ++i) {
+    whole.push_back(given[i] ? given[i] : zeros_of(types[i]));
+  }
+  return whole;
+}
+
+Tensors below_all(std::span<const Tensor> tensors, uint64_t level) {
+  Tensors outer;
+  for (const Tensor& tensor : tensors) outer.push_back(below(tensor, level));
+  return outer;
+}
+
+// The tape of the place where this runs. It is opened once, but tensors ask for gradients on it
+// later, also within functions for which levels were opened since.
+const LevelPtr& tape_level() {
+  Trace* const trace = Trace::current();
+  return trace == nullptr ? Level::ground() : trace->tape_level();
+}
+
+// The number of the step by which a level last began to follow one of these, or something that they
+// were made of; 0 for none.
+uint64_t latest_beginning(std::span<const Tensor> tensors, const Level& level) {
+  uint64_t latest = 0;
+  std::vector<const Step*> steps;
+  std::unordered_set<const Step*> seen;
+  const auto visit = [&](const Origin& origin) {
+    const bool follows = origin && origin.levels.contains(level);
+    if (follows && seen.insert(origin.step.get()).second) steps.push_back(origin.step.get());
+    return follows;
+  };
+  for (const Tensor& tensor : tensors) {
+    if (tensor.derivation()) visit(tensor.derivation()->origin);
+  }
+  for (size_t i = 0; i < steps.size(); ++i) {
+    bool is_beginning = true;
+    for (const Origin& input : steps[i]->inputs) is_beginning = !visit(input) && is_beginning;
+    if (is_beginning) latest = std::max(latest, steps[i]->number);
+  }
+  return latest;
+}
+
+// The tape where it was begun within the function of the level that was opened last, which it is
+// further in than; null elsewhere.
+LevelPtr innermost_tape(std::span<const Tensor> arguments) {
+  const LevelPtr& tape = tape_level();
+  const uint64_t begun = latest_beginning(arguments, *tape);
+  if (begun == 0) return nullptr;
+  LevelPtr last = tape;
+  for (const Tensor& tensor : arguments) {
+    if (!tensor.derivation() || !tensor.derivation()->origin) continue;
+    tensor.derivation()->origin.levels.for_each([&](const LevelPtr& level) {
+      if (level->is_open() && level->number() > last->number()) last = level;
+    });
+  }
+  return last != tape && begun > latest_beginning(arguments, *last) ? tape : nullptr;
+}
+
+Tensor with_levels(const Tensor& tensor, const LevelSet& levels) {
+  Derivation derivation = *tensor.derivation();
+  derivation.origin.levels = levels;
+  if (levels.empty()) derivation.origin = {};
+  if (derivation.empty()) return underived(tensor);
+  return tensor.with_derivation(std::make_shared<const Derivation>(std::move(derivation)));
+}
+
+// A result as some levels see it that do not go by the rule.
+struct Seen {
+  size_t place;
+  Tensor result;
+};
+
+Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
+  Tensors inner;
+  for (const Tensor& tensor : tensors) inner.push_back(from_level(tensor, level));
+  return inner;
+}
+
+// What runs where levels follow the arguments. The innermost of these goes by the rule: to it the
+// arguments are constant, so that what it sees of the results comes of what is captured. Levels
+// further out see how the results were computed, and ask for derivatives of what is kept; those
+// further in see what is captured only.
+struct Followed {
+  uint64_t innermost;
+  LevelPtr tape;  // where that is the innermost, though older than others
+  Tensors inputs, results, residuals;
+  std::vector<Seen> seen;
+
+  Followed(std::span<const Tensor> arguments, const TensorFunction& function,
+           const Forward& forward)
+      : innermost(open_levels_of(arguments).back()),
+        tape(innermost_tape(arguments)),
+        inputs(inner(arguments)) {
+    // What remat leaves out is computed again by operations alone, which know no levels.
+    if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) throw NeedsAllKept();
+    std::tie(results, residuals) = forward(outer(arguments));
+    if (tape) {
+      add(results);
+      return;
+    }
+    const std::vector<uint64_t> levels = open_levels_of(results);
+    add(below_all(results, innermost + 1));
+    if (levels.empty() || levels.back() <= innermost) return;
+    const control::Again again;
+    Tensors further_in = function(arguments);
+    for (Tensor& each : further_in) each = from_level(each, innermost + 1);
+    add(further_in);
+  }
+
+  // The arguments as levels further out see them, and as the others do.
+  Tensors outer(std::span<const Tensor> arguments) const {
+    if (!tape) return below_all(arguments, innermost);
+    Tensors found(arguments.begin(), arguments.end());
+    for (Tensor& each : found) {
+      if (each.derivation() && each.derivation()->origin) {
+        each = with_levels(each, each.derivation()->origin.levels.without(LevelSet(tape)));
+      }
+    }
+    return found;
+  }
+  Tensors inner(std::span<const Tensor> arguments) const {
+    return tape ? from_level_all(below_all(arguments, tape->number() + 1), tape->number())
+                : from_level_all(arguments, innermost);
+  }
+
+ private:
+  void add(std::span<const Tensor> found) {
+    for (size_t i = 0; i < found.size(); ++i) {
+      if (is_followed(found[i])) seen.push_back({i, found[i]});
+    }
+  }
+};
+
+// Adds what levels see to what the rule says: such results are inputs too.
+Tensors follow_with(Custom custom, std::span<const Seen> seen) {
+  if (seen.empty()) return follow_custom(custom);
+  const size_t arguments = custom.inputs.size();
+  std::vector<size_t> places;
+  for (const Seen& each : seen) {
+    places.push_back(each.place);
+    custom.inputs.push_back(each.result);
+  }
+  custom.backward = [rule = std::move(custom.backward), places](std::span<const Tensor> cotangents,
+                                                                const Step::Kept& kept) {
+    Tensors given = rule(cotangents, kept);
+    for (const size_t place : places) given.push_back(cotangents[place]);
+    return given;
+  };
+  custom.forward = [rule = std::move(custom.forward), places, arguments,
+                    count = custom.results.size()](std::span<const Tensor> tangents,
+                                                   const Step::Kept& kept, uint64_t level) {
+    const auto of_arguments = tangents.first(arguments);
+    const bool any = std::ranges::any_of(of_arguments, [](const Tensor& x) { return bool(x); });
+    Tensors given = any ? rule(of_arguments, kept, level) : Tensors(count);
+    for (size_t i = 0; i < places.size(); ++i) {
+      Tensor& total = given[places[i]];
+      total = sum_of(total, tangents[arguments + i]);
+    }
+    return given;
+  };
+  return follow_custom(custom);
+}
+
+}  // namespace
+
+void check_count(std::string_view what, size_t given, size_t wanted) {
+  if (given == wanted) return;
+  throw ValueError("{} gives {} tensors, expected {}", what, given, wanted)
+      .at(Location::of_caller());
+}
+
+namespace {
+
+constexpr const char* kFits =
+    "what a rule gives has the shape and the dtype of what it is a derivative of";
+
+// Sizes without numbers may turn out to be the same.
+bool may_be_same(const Shape& given, const Shape& wanted) {
+  return std::ranges::equal(
+      given, wanted, [](Dim a, Dim b) { return same(a, b) || !a.is_number() || !b.is_number(); });
+}
+
+Tensor fitted(std::string_view what, size_t number, const Tensor& given, const OperandType& type) {
+  if (!given || !type.is_array()) return given;
+  if (!ir::has_tangent(type.type())) return {};
+  if (!may_be_same(given.shape(), type.shape())) {
+    throw ShapeError("{}: number {} is {}, expected {}", what, number, given.type().text(),
+                     type.text())
+        .at(Location::of_caller())
+        .hint(kFits);
+  }
+  if (is_complex(given.dtype()) && !is_complex(type.dtype())) {
+    throw TypeError("{}: number {} is {}, expected {}", what, number, given.type().text(),
+                    type.text())
+        .at(Location::of_caller())
+        .hint(kFits);
+  }
+  return given.dtype() == type.dtype() ? given : astype(given, type.dtype());
+}
+
+}  // namespace
+
+Tensors fitted(std::string_view what, Tensors given, std::span<const OperandType> wanted) {
+  check_count(what, given.size(), wanted.size());
+  for (size_t i = 0; i < given.size(); ++i) given[i] = fitted(what, i, given[i], wanted[i]);
+  return given;
+}
+
+bool is_recorded(std::span<const Tensor> arguments) {
+  return Trace::current() != nullptr && !plait::is_followed(arguments);
+}
+
+bool is_followed(std::span<const Tensor> arguments) { return plait::is_followed(arguments); }
+
+Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const Forward& forward, const Backward& backward) {
+  Followed run(arguments, function, forward);
+  const std::vector<OperandType> argument_types = types_of(arguments);
+  const std::vector<OperandType> result_types = types_of(run.results);
+  const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
+    return fitted("custom_vjp: the backward function",
+                  backward(kept.residuals, made_whole(cotangents, result_types)), argument_types);
+  };
+  const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
+    const auto map = [&](std::span<const Tensor> cotangents) { return pull(cotangents, kept); };
+    return below_all(transpose_map(result_types, map, tangents), level);
+  };
+  return follow_with({.inputs = std::move(run.inputs),
+                      .residuals = std::move(run.residuals),
+                      .results = std::move(run.results),
+                      .backward = pull,
+                      .forward = push},
+                     run.seen);
+}
+
+Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
+                   const Along& along) {
+  const std::vector<OperandType> argument_types = types_of(arguments);
+  // Who asks for further derivatives sees how the rule computes the results.
+  const bool is_seen = open_levels_of(arguments).size() > 1 || Trace::current() != nullptr;
+  const auto forward = [&](std::span<const Tensor> given) {
+    const Tensors none(given.size());
+    return std::pair(
+        is_seen ? along(given, made_whole(none, argument_types)).first : function(given),
+        Tensors());
+  };
+  Followed run(arguments, function, forward);
+  const std::vector<OperandType> result_types = types_of(run.results);
+  const auto tangents_at = [=](std::span<const Tensor> point, std::span<const Tensor> tangents) {
+    return fitted("custom_jvp: the rule", along(point, made_whole(tangents, argument_types)).second,
+                  result_types);
+  };
+  const auto push = [=](std::span<const Tensor> tangents, const Step::Kept& kept, uint64_t level) {
+    return below_all(tangents_at(kept.residuals, tangents), level);
+  };
+  const auto pull = [=](std::span<const Tensor> cotangents, const Step::Kept& kept) {
+    const auto map = [&](std::span<const Tensor> tangents) {
+      return tangents_at(kept.residuals, tangents);
+    };
+    return transpose_map(argument_types, map, cotangents);
+  };
+  return follow_with({.inputs = std::move(run.inputs),
+                      .residuals = run.outer(arguments),
+                      .results = std::move(run.results),
+                      .backward = pull,
+                      .forward = push},
+                     run.seen);
+}
+
+Tensors follow_captured(Tensors results, std::span<const Tensor> computed) {
+  std::vector<Seen> seen;
+  for (size_t i = 0; i < computed.size(); ++i) {
+    if (is_followed(computed[i])) seen.push_back({i, computed[i]});
+  }
+  const auto nothing = [](std::span<const Tensor>, const Step::Kept&) { return Tensors(); };
+  return follow_with({.inputs = {},
+                      .residuals = {},
+                      .results = std::move(results),
+                      .backward = nothing,
+                      .forward = {}},
+                     seen);
+}
+
+}  // namespace plait::customs

@@ -1,0 +1,122 @@
+// Derivatives of arrays by arrays, and second derivatives.
+//
+//   Tensor matrix = jacfwd(f)(x);                          // the shape of f(x), then that of x
+//   Parameters rows = jacrev(residuals)(parameters, x);    // by a struct, if the result is a
+//   tensor auto [by_a, by_c] = jacfwd<0, 2>(f)(a, b, c);
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "plait/transform/derivatives/grad.h"
+
+namespace plait {
+
+namespace jacobians {
+
+// For each tensor of the result the derivatives by each of the arguments.
+using Matrix = std::vector<std::vector<Tensor>>;
+using Function = FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;
+Matrix forward(Function f, std::span<const Tensor> arguments);
+Matrix reverse(Function f, std::span<const Tensor> arguments);
+
+template <class T>
+inline constexpr bool is_tuple = false;
+template <class... Parts>
+inline constexpr bool is_tuple<std::tuple<Parts...>> = true;
+
+// The next rows of a matrix as trees: what stands for each tensor of the result has the structure
+// of the arguments.
+template <class Result, class Arguments>
+auto arranged(const Result& result, const Arguments& arguments,
+              std::span<const std::vector<Tensor>>& rows) {
+  if constexpr (std::is_same_v<Result, Tensor>) {
+    auto row = with_tensors(arguments, rows.front());
+    rows = rows.subspan(1);
+    return row;
+  } else if constexpr (is_tuple<Result>) {
+    return std::apply(
+        [&](const auto&... parts) { return std::tuple{arranged(parts, arguments, rows)...}; },
+        result);
+  } else {
+    static_assert(std::is_same_v<Arguments, Tensor>,
+                  "the derivative of a struct by a struct is no struct: let the function give a "
+                  "tensor or a tuple of tensors, or take one tensor");
+    return map_tensors(result, [&](const Tensor&) {
+      Tensor only = rows.front()[0];
+      rows = rows.subspan(1);
+      return only;
+    });
+  }
+}
+
+// By the arguments of these numbers: one alone, or a tuple.
+template <size_t... wanted, class F, class... Arguments>
+auto take(Matrix (*make)(Function, std::span<const Tensor>), const F& f,
+          const std::tuple<Arguments...>& arguments) {
+  if constexpr (sizeof...(wanted) == 0) {
+    return take<0>(make, f, arguments);
+  } else {
+    const auto chosen = [&] {
+      const std::tuple several(std::get<wanted>(arguments)...);
+      if constexpr (sizeof...(wanted) == 1) {
+        return std::get<0>(several);
+      } else {
+        return several;
+      }
+    }();
+    std::optional<decltype(std::apply(f, arguments))> result;
+    const auto on_leaves = [&](std::span<const Tensor> given) {
+      auto all = arguments;
+      const auto put = [&](auto& argument) {
+        for_each_tensor(argument, [&](Tensor& leaf) {
+          leaf = given.front();
+          given = given.subspan(1);
+        });
+      };
+      (put(std::get<wanted>(all)), ...);
+      result.emplace(std::apply(f, all));
+      return tensors_of(*result);
+    };
+    const Matrix matrix = make(on_leaves, tensors_of(chosen));
+    std::span<const std::vector<Tensor>> rows = matrix;
+    return arranged(*result, chosen, rows);
+  }
+}
+
+}  // namespace jacobians
+
+// The derivative of each element of the result by each of the first argument, or of those of these
+// numbers. All columns, or all rows, are computed together: jacfwd where the arguments are small,
+// jacrev where the result is. The function itself runs once.
+template <size_t... wanted, class F>
+auto jacfwd(F f) {
+  return transformed(std::move(f), [](const F& function, const auto&... arguments) {
+    return jacobians::take<wanted...>(jacobians::forward, function, std::tuple(arguments...));
+  });
+}
+template <size_t... wanted, class F>
+auto jacrev(F f) {
+  return transformed(std::move(f), [](const F& function, const auto&... arguments) {
+    return jacobians::take<wanted...>(jacobians::reverse, function, std::tuple(arguments...));
+  });
+}
+// The second derivatives of a number: the shape of x twice; of several arguments a tuple of tuples.
+template <size_t... wanted, class F>
+auto hessian(F f) {
+  return jacfwd<wanted...>(grad<wanted...>(std::move(f)));
+}
+
+// The product of the second derivatives by the first argument with a vector of its structure,
+// without making the matrix: forward over reverse.
+template <class F, class First, class... Rest>
+auto hvp(const F& f, const First& x, const First& vector, const Rest&... rest) {
+  const auto gradient = [&](const First& at) { return grad(f)(at, rest...); };
+  return jvp(gradient, std::tuple(x), std::tuple(vector)).second;
+}
+
+}  // namespace plait

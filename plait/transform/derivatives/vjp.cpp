@@ -1,0 +1,169 @@
+#include "plait/transform/derivatives/vjp.h"
+
+#include "plait/core/error.h"
+#include "plait/ir/structure.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/tensor/tracing/named_axes.h"
+#include "plait/tensor/tracing/trace.h"
+#include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/derivatives/follow.h"
+#include "plait/transform/inside/derivatives/sweep.h"
+
+namespace plait {
+namespace {
+
+// ShapeError or TypeError unless the tensor can be a tangent or cotangent of `what`.
+void check_fits(std::string_view function, const Tensor& given, const OperandType& wanted,
+                const std::string& what) {
+  if (!given) return;
+  const bool is_array = wanted.type().is_array();
+  if (!is_array && given.type() == wanted.type()) return;
+  if (is_array && !given.is_array()) {
+    throw TypeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+                    given.type().text())
+        .at(Location::of_caller());
+  }
+  if (!ir::has_tangent(wanted.type())) {
+    throw TypeError("{}: {} is {}, which has no derivative, but {} is given for it", function, what,
+                    wanted.text(), given.type().text())
+        .at(Location::of_caller())
+        .hint("give nothing for it: None, an empty Tensor() in C++");
+  }
+  if (!is_array || given.dtype() != wanted.dtype()) {
+    throw TypeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+                    given.type().text())
+        .at(Location::of_caller());
+  }
+  if (!same(given.shape(), wanted.shape())) {
+    throw ShapeError("{}: {} is {}, but what is given for it {}", function, what, wanted.text(),
+                     given.type().text())
+        .at(Location::of_caller());
+  }
+}
+
+// Where each place has a cotangent of its own, of a result that is the same everywhere: their sum.
+Tensor brought_together(const Tensor& cotangent, const OperandType& result) {
+  ir::AxisSet axes = axes_of(cotangent);
+  if (axes.empty()) return cotangent;
+  for (const std::string& axis : result.type().all_varying()) axes.erase(axis);
+  return axes.empty() ? cotangent : sum_along(cotangent, axes);
+}
+
+}  // namespace
+
+namespace linearity {
+
+bool is_staging() { return Trace::current() != nullptr; }
+
+Tensor zeros_like(const Tensor& leaf) { return plait::zeros_like(leaf); }
+
+Tensor numbers_like(const Tensor& leaf) {
+  const Tensor numbers = sin(astype(iota(leaf.shape().element_count()) + 1, DType::f64));
+  return astype(reshape(numbers, leaf.shape()), leaf.dtype());
+}
+
+void check(std::span<const Tensor> values, std::span<const Tensor> derivatives) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!has_tangent(values[i]) || same(values[i].shape().element_count(), Dim(0))) continue;
+    const auto largest = [](const Tensor& x) {
+      return astype(max(absolute(x)), DType::f64).item<double>();
+    };
+    const double difference = largest(values[i] - derivatives[i]);
+    const int64_t bytes = size_of(values[i].dtype()) / (is_complex(values[i].dtype()) ? 2 : 1);
+    const double allowed = bytes == 8 ? 1e-9 : bytes == 4 ? 1e-3 : 0.1;
+    if (difference <= allowed * std::max(1.0, largest(values[i]))) continue;
+    throw ValueError("linear_transpose: the function is not linear: result {} is off by {}", i,
+                     difference)
+        .at(Location::of_caller())
+        .hint("take vjp of it, at the place where its derivative is wanted");
+  }
+}
+
+}  // namespace linearity
+
+Pullback::Pullback() : level_(Level::open()) {}
+
+Pullback::~Pullback() {
+  if (level_) level_->close();
+}
+
+Tensor Pullback::begin(const Tensor& argument) {
+  arguments_.emplace_back(argument);
+  beginnings_.emplace_back();
+  if (!has_tangent(argument)) return argument;
+  Tensor followed = begin_following(argument, level_);
+  beginnings_.back() = followed.derivation()->origin.step;
+  return followed;
+}
+
+Tensor Pullback::finish(const Tensor& result) {
+  results_.push_back(result.derivation() ? result.derivation()->origin : Origin());
+  result_types_.emplace_back(result);
+  return below(result, level_->number());
+}
+
+Tensor Pullback::passed(const Tensor& result) const { return below(result, level_->number()); }
+
+void Pullback::close() { level_->close(); }
+
+std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, bool keep) const {
+  if (cotangents.size() != results_.size()) {
+    throw ValueError("vjp: {} cotangents for {} results", cotangents.size(), results_.size())
+        .at(Location::of_caller());
+  }
+  Sweep sweep(*level_);
+  for (size_t i = 0; i < results_.size(); ++i) {
+    check_fits("vjp", cotangents[i], result_types_[i], fmt::format("result {}", i));
+    sweep.add(results_[i], brought_together(cotangents[i], result_types_[i]));
+  }
+  std::vector<const Step*> wanted;
+  for (const StepPtr& beginning : beginnings_) {
+    if (beginning) wanted.push_back(beginning.get());
+  }
+  sweep.run({.keep = keep, .wanted = wanted});
+  std::vector<Tensor> given;
+  for (size_t i = 0; i < beginnings_.size(); ++i) {
+    Tensor cotangent = beginnings_[i] ? sweep.at(*beginnings_[i]) : Tensor();
+    given.push_back(cotangent ? std::move(cotangent) : zeros_of(arguments_[i]));
+  }
+  return given;
+}
+
+std::vector<Tensor> Pullback::push(std::span<const Tensor> tangents) const {
+  if (tangents.size() != arguments_.size()) {
+    throw ValueError("linearize: {} tangents for {} arguments", tangents.size(), arguments_.size())
+        .at(Location::of_caller());
+  }
+  for (size_t i = 0; i < tangents.size(); ++i) {
+    check_fits("linearize", tangents[i], arguments_[i], fmt::format("argument {}", i));
+  }
+  std::vector<Tensor> given = sweep_forward(*level_, results_, beginnings_, tangents);
+  for (size_t i = 0; i < given.size(); ++i) {
+    if (!given[i]) given[i] = zeros_of(result_types_[i]);
+  }
+  return given;
+}
+
+void Pullback::expect_linear() const { refuse_nonlinear_steps(*level_, results_); }
+
+Pushforward::Pushforward() : level_(Level::open()) {}
+Pushforward::~Pushforward() { close(); }
+void Pushforward::close() { level_->close(); }
+
+Tensor Pushforward::begin(const Tensor& argument, const Tensor& tangent, std::string_view path) {
+  check_fits("jvp", tangent, OperandType(argument), fmt::format("argument {}", path));
+  // A tangent of each place's own is one of what each place has.
+  return tangent ? with_tangent(vary_along(argument, axes_of(tangent)), level_, tangent) : argument;
+}
+
+std::pair<Tensor, Tensor> Pushforward::finish(const Tensor& result) {
+  Tensor tangent = tangent_of(result, *level_);
+  if (!tangent) tangent = zeros_of(OperandType(result));
+  return {below(result, level_->number()), std::move(tangent)};
+}
+
+}  // namespace plait

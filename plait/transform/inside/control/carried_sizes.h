@@ -1,0 +1,26 @@
+// Sizes that change from step to step of a loop.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "plait/transform/inside/control/staged.h"
+
+namespace plait::control {
+
+// A body that was recorded, and of which types what it carries is at each step: sizes that change
+// have names of their own there. Those that are equal at first and at each step share one.
+struct StagedBody {
+  StagedFunction body;
+  std::vector<ir::Type> types;
+  std::vector<Dim> sizes = {};
+};
+StagedBody stage_body(std::span<const ir::Type> initial, const TensorFunction& body);
+
+// TypeError unless a step gives tensors of the types that it takes, perhaps but for their sizes.
+enum class Carried : uint8_t { keeps_its_type, may_change_sizes };
+void expect_carried(std::string_view what, std::span<const ir::Type> before,
+                    std::span<const ir::Type> after, const Location& location, Carried carried);
+
+}  // namespace plait::control

@@ -1,0 +1,19 @@
+// Loops in pieces, of which each is computed again on the way back.
+#pragma once
+
+#include <span>
+
+#include "plait/transform/control/control.h"
+
+namespace plait::control {
+
+// These sizes, and then those of x but its first ones.
+Shape with_rows(Shape rows, const Tensor& x, size_t dropped);
+
+Tensors checkpointed_while(const TensorFunction& test, const TensorFunction& body,
+                           std::span<const Tensor> initial, const Checkpoints& checkpoints);
+Tensors checkpointed_scan(const TensorFunction& body, std::span<const Tensor> initial,
+                          std::span<const Tensor> stacked, Dim length, bool reverse,
+                          const Checkpoints& checkpoints);
+
+}  // namespace plait::control

@@ -1,0 +1,238 @@
+#include "plait/transform/inside/derivatives/linear_function.h"
+
+#include <algorithm>
+#include <list>
+
+#include "plait/core/error.h"
+#include "plait/core/hash.h"
+#include "plait/ir/text/printer.h"
+#include "plait/ir/structure.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/tensor/tracing/derivation.h"
+#include "plait/transform/inside/running/run_instruction.h"
+#include "plait/transform/inside/derivatives/tensor_lists.h"
+#include "plait/transform/derivatives/vjp.h"
+
+namespace plait {
+namespace {
+
+[[noreturn]] void refuse_nonlinear(const ir::Instruction& instruction, std::string_view why) {
+  throw ValueError("{} is not linear: {}", ir::print(instruction), why).at(instruction.location());
+}
+
+// Runs what depends on known values only, and remembers which values are linear.
+class LinearFunction {
+ public:
+  LinearFunction(const ir::Function& function, std::span<const Tensor> values)
+      : function_(function),
+        values_(function.value_count()),
+        is_linear_(function.value_count(), false) {
+    for (size_t i = 0; i < function.parameter_count(); ++i) {
+      values_[i] = values[i];
+      is_linear_[i] = !values[i];
+    }
+    for (const ir::Instruction instruction : function.instructions()) run(instruction);
+  }
+
+  std::vector<Tensor> transpose(std::span<const Tensor> cotangents) {
+    cotangents_.assign(function_.value_count(), {});
+    for (size_t i = 0; i < cotangents.size(); ++i) {
+      add(function_.results()[i], cotangents[i]);
+    }
+    for (size_t i = function_.size(); i-- > 0;) {
+      const ir::Instruction instruction = function_.instruction(i);
+      if (is_linear_[instruction.result()]) pull_through(instruction);
+    }
+    return {cotangents_.begin(),
+            cotangents_.begin() + static_cast<std::ptrdiff_t>(function_.parameter_count())};
+  }
+
+ private:
+  void run(const ir::Instruction& instruction) {
+    const auto operands = instruction.operands();
+    if (std::ranges::any_of(operands, [&](ir::ValueId id) { return is_linear_[id]; })) {
+      for (size_t r = 0; r < instruction.result_count(); ++r) {
+        is_linear_[instruction.result(r)] = true;
+      }
+      return;
+    }
+    std::vector<Tensor> given;
+    for (const ir::ValueId operand : operands) given.push_back(values_[operand]);
+    const std::vector<Tensor> results = run_instruction(instruction, given, {});
+    for (size_t r = 0; r < results.size(); ++r) values_[instruction.result(r)] = results[r];
+  }
+
+  void add(ir::ValueId value, const Tensor& cotangent) {
+    if (!cotangent || !is_linear_[value]) return;
+    Tensor& total = cotangents_[value];
+    total = sum_of(total, cotangent);
+  }
+
+  void pull_through(const ir::Instruction& instruction) {
+    std::vector<Tensor> cotangents;
+    bool is_zero = true;
+    for (size_t r = 0; r < instruction.result_count(); ++r) {
+      cotangents.push_back(std::exchange(cotangents_[instruction.result(r)], {}));
+      is_zero = is_zero && !cotangents.back();
+    }
+    if (is_zero) return;
+    const auto operands = instruction.operands();
+    if (instruction.primitive().structure == ir::Structure::refine) {
+      Trace* const trace = Trace::current();
+      const Shape shape = instruction.operand_type(0).shape();
+      add(operands[0], trace == nullptr ? cotangents[0] : trace->refine(cotangents[0], shape));
+      return;
+    }
+    std::vector<bool> wanted;
+    std::vector<Tensor> known;
+    std::vector<OperandType> operand_types, result_types;
+    for (size_t i = 0; i < operands.size(); ++i) {
+      wanted.push_back(is_linear_[operands[i]]);
+      known.push_back(values_[operands[i]]);
+      operand_types.emplace_back(instruction.operand_type(i));
+    }
+    for (const ir::Type& type : instruction.result_types()) result_types.emplace_back(type);
+    check_reads(instruction, wanted);
+    const std::vector<Tensor> none(instruction.result_count());
+    const std::vector<Tensor> given = pull_back({instruction.primitive(), instruction.attributes(),
+                                                 known, none, operand_types, result_types},
+                                                cotangents, wanted);
+    for (size_t i = 0; i < operands.size(); ++i) add(operands[i], given[i]);
+  }
+
+  void check_reads(const ir::Instruction& instruction, const std::vector<bool>& wanted) const {
+    const Reads reads = reads_of(instruction.primitive(), wanted);
+    if (reads.results != 0) refuse_nonlinear(instruction, "its derivative depends on its result");
+    for (size_t i = 0; i < wanted.size(); ++i) {
+      if (wanted[i] && reads_operand(reads, i)) {
+        refuse_nonlinear(instruction, "its derivative depends on its operands");
+      }
+    }
+  }
+
+  const ir::Function& function_;
+  std::vector<Tensor> values_;  // by value; empty for linear ones
+  std::vector<bool> is_linear_;
+  std::vector<Tensor> cotangents_;
+};
+
+// A rule for tangents as a function: what it reads of operands and results, then the tangents.
+RecordedFunction record_tangents(const Application& applied, const Tangents& rule,
+                                 const std::vector<bool>& active) {
+  Trace trace("tangents", Trace::apart);
+  std::vector<Tensor> operands(applied.operands.size()), results(applied.results.size());
+  std::vector<Tensor> tangents(operands.size());
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (reads_operand(rule.reads, i)) {
+      operands[i] = trace.parameter(applied.operand_types[i].type());
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (reads_result(rule.reads, i)) results[i] = trace.parameter(applied.result_types[i].type());
+  }
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (active[i]) tangents[i] = trace.parameter(applied.operand_types[i].type());
+  }
+  std::vector<Tensor> given =
+      rule.of({applied.attributes, operands, results, applied.operand_types}, tangents);
+  // A result without a tangent is a constant of its own: whatever it is, nothing flows from there.
+  const Tensor nothing = trace.size(0, DType::i64);
+  for (Tensor& tangent : given) {
+    if (!tangent) tangent = nothing;
+  }
+  return trace.finish(given);
+}
+
+// The recorded rules that were used last.
+class RecordedTangents {
+ public:
+  RecordedFunction of(const Application& applied, const Tangents& rule,
+                      const std::vector<bool>& active) {
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (!entry->answers(applied, active)) continue;
+      entries_.splice(entries_.begin(), entries_, entry);
+      return entry->function;
+    }
+    Entry entry{&applied.primitive, applied.attributes, active, {}, {}, {}};
+    for (const OperandType& type : applied.operand_types) entry.operands.push_back(type.type());
+    for (const OperandType& type : applied.result_types) entry.results.push_back(type.type());
+    entry.function = record_tangents(applied, rule, active);
+    entries_.push_front(std::move(entry));
+    if (entries_.size() > kMost) entries_.pop_back();
+    return entries_.front().function;
+  }
+
+ private:
+  struct Entry {
+    const ir::Primitive* primitive;
+    ir::Attributes attributes;
+    std::vector<bool> active;
+    std::vector<ir::Type> operands, results;
+    RecordedFunction function;
+
+    bool answers(const Application& asked, const std::vector<bool>& by) const {
+      const auto is = [](const ir::Type& type, const OperandType& other) {
+        return type == other.type();
+      };
+      return primitive == &asked.primitive && active == by && attributes == asked.attributes &&
+             std::ranges::equal(operands, asked.operand_types, is) &&
+             std::ranges::equal(results, asked.result_types, is);
+    }
+  };
+
+  static constexpr size_t kMost = 64;
+  std::list<Entry> entries_;
+};
+thread_local RecordedTangents recorded_tangents;
+
+}  // namespace
+
+std::vector<Tensor> transpose_function(const ir::Function& function, std::span<const Tensor> values,
+                                       std::span<const Tensor> cotangents) {
+  return LinearFunction(function, values).transpose(cotangents);
+}
+
+std::vector<Tensor> transpose_tangents(const Application& applied,
+                                       std::span<const Tensor> cotangents,
+                                       const std::vector<bool>& wanted) {
+  const Tangents& rule = find_rules(applied.primitive)->tangents;
+  const RecordedFunction recorded = recorded_tangents.of(applied, rule, wanted);
+  std::vector<Tensor> values;
+  for (size_t i = 0; i < applied.operands.size(); ++i) {
+    if (reads_operand(rule.reads, i)) values.push_back(applied.operands[i]);
+  }
+  for (size_t i = 0; i < applied.results.size(); ++i) {
+    if (reads_result(rule.reads, i)) values.push_back(applied.results[i]);
+  }
+  const size_t first_tangent = values.size();
+  values.resize(recorded.function->parameter_count() - recorded.captures.size());
+  values.insert(values.end(), recorded.captures.begin(), recorded.captures.end());
+  const std::vector<Tensor> all = transpose_function(*recorded.function, values, cotangents);
+  std::vector<Tensor> given(wanted.size());
+  for (size_t i = 0, next = first_tangent; i < wanted.size(); ++i) {
+    if (wanted[i]) given[i] = all[next++];
+  }
+  return given;
+}
+
+std::vector<Tensor> transpose_map(std::span<const OperandType> arguments, const TensorFunction& map,
+                                  std::span<const Tensor> cotangents) {
+  Pullback pullback;
+  std::vector<Tensor> at_zero, arriving;
+  std::vector<bool> moves;
+  for (const OperandType& type : arguments) {
+    moves.push_back(ir::has_tangent(type.type()));
+    at_zero.push_back(moves.back() ? pullback.begin(zeros_of(type)) : Tensor());
+  }
+  const std::vector<Tensor> results = map(at_zero);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (!results[i]) continue;
+    pullback.finish(results[i]);
+    arriving.push_back(cotangents[i]);
+  }
+  pullback.close();
+  pullback.expect_linear();
+  return spread(pullback(arriving, false), moves);
+}
+
+}  // namespace plait

@@ -1,0 +1,21 @@
+// A function recorded once more: what transforms of programs begin with.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "plait/tensor/tracing/trace.h"
+
+namespace plait {
+
+// A trace with the parameters of a function, and what is known of their sizes.
+struct Retrace {
+  Trace trace;
+  std::vector<Tensor> parameters;
+
+  Retrace(const ir::Function& function, const std::string& name);
+  ir::Program finish(std::span<const Tensor> results);
+};
+
+}  // namespace plait

@@ -1,0 +1,64 @@
+// Reverse mode: cotangents go back from results through the steps that a level noted, the last step
+// first.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "plait/tensor/tracing/derivation.h"
+
+namespace plait {
+
+struct SweepOptions {
+  bool keep = false;  // the steps may be swept again
+  // Where cotangents are kept. Nothing else is computed if `only_wanted`.
+  std::span<const Step* const> wanted = {};
+  bool only_wanted = false;
+  std::span<const Step* const> stops = {};  // not gone further than that
+  // Called with each beginning of the level that is reached, and the cotangent there.
+  std::function<void(Step& beginning, const Tensor& cotangent)> at_beginning = {};
+};
+
+class Sweep {
+ public:
+  explicit Sweep(const Level& level) : level_(level) {}
+
+  // The cotangent of what came from there. Nothing happens where the level does not follow it.
+  void add(const Origin& origin, const Tensor& cotangent);
+  void run(const SweepOptions& options);
+  // What came together at a wanted step, for one of its results; empty where nothing did.
+  Tensor at(const Step& wanted, uint32_t result = 0) const;
+
+ private:
+  struct Later {
+    bool operator()(const StepPtr& a, const StepPtr& b) const { return a->number < b->number; }
+  };
+
+  using Steps = std::unordered_set<uint64_t>;  // by number
+
+  void add_leading(std::vector<const Step*> steps, uint64_t later_than);
+  StepPtr take_latest();
+  void pull_through(const StepPtr& step, std::span<const Tensor> cotangents);
+  void pull_through_again(const Step& step, std::span<const Tensor> cotangents);
+  bool follows(const Origin& origin) const { return origin && origin.levels.contains(level_); }
+
+  const Level& level_;
+  std::vector<StepPtr> waiting_;  // a heap, the latest on top
+  std::unordered_map<const Step*, std::vector<Tensor>> cotangents_, kept_;
+  std::optional<Steps> only_;  // those that anything is computed for; all where there is nothing
+};
+
+// Forward along the same steps, as often as one likes: the tangents of the results from those of
+// the beginnings; empty ones are zero.
+std::vector<Tensor> sweep_forward(const Level& level, std::span<const Origin> results,
+                                  std::span<const StepPtr> beginnings,
+                                  std::span<const Tensor> tangents);
+
+// ValueError that names a step to these results whose derivative depends on what the level follows.
+void refuse_nonlinear_steps(const Level& level, std::span<const Origin> results);
+
+}  // namespace plait

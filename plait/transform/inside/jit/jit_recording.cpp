@@ -1,0 +1,97 @@
+#include "plait/transform/inside/jit/jit_recording.h"
+
+#include <algorithm>
+
+#include "plait/core/error.h"
+#include "plait/core/inside/error_count.h"
+#include "plait/tensor/apply.h"
+#include "plait/tensor/tracing/derivation.h"
+#include "plait/transform/programs.h"
+
+namespace plait::jits {
+namespace {
+
+class EagerCompanion final : public Companion {
+ public:
+  explicit EagerCompanion(const JitArguments& arguments) : arguments_(arguments) {}
+
+  std::vector<Tensor> apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
+                            const ir::Attributes& attributes) override {
+    return apply_unfollowed(primitive, operands, attributes);
+  }
+  std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> operands) override {
+    return plait::run(program, operands);
+  }
+  bool has_parameter_of(const Level& level) const override {
+    return std::ranges::any_of(arguments_.all(), [&](const Tensor* argument) {
+      const auto& derivation = argument->derivation();
+      return derivation && derivation->origin.levels.contains(level);
+    });
+  }
+  void on_read(const Tensor& value) override {
+    const Location location = Location::of_caller();
+    if (const JitOptions* const strict = Fullgraph::current()) {
+      throw ValueError("{}: a number is taken out of a {}, which `fullgraph` rules out",
+                       strict->name, value.type().text())
+          .at(location)
+          .hint("compute with the tensor, or decide by where, cond or while_loop");
+    }
+    if (!has_read) read = location;
+    has_read = true;
+  }
+  void on_guard(bool outcome, Location location) override {
+    if (const JitOptions* const strict = Fullgraph::current()) {
+      throw ValueError(
+          "{}: host code decides by the value of a tensor, which `fullgraph` rules out",
+          strict->name)
+          .at(location)
+          .hint("decide by where, cond or while_loop");
+    }
+    outcomes.push_back(outcome);
+    places.push_back(location);
+  }
+
+  std::vector<bool> outcomes;
+  std::vector<Location> places;
+  bool has_read = false;
+  Location read;
+
+ private:
+  const JitArguments& arguments_;
+};
+
+}  // namespace
+
+Recording record(const ToRecord& what, EffectLog& log) {
+  const EffectLog::Scope effects(log);
+  const Fullgraph strict(what.options);
+  EagerCompanion companion(what.leaves);
+  Trace trace(what.options.name, Trace::apart);
+  trace.accompany(companion);
+  std::vector<Tensor> parameters;
+  for (size_t i = 0; i < what.leaves.size(); ++i) {
+    parameters.push_back(trace.parameter(what.types[i], what.paths[i], underived(what.leaves[i])));
+  }
+  for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
+  std::any result;
+  const uint64_t errors = errors_shown();
+  const std::vector<Tensor> results = what.host(parameters, result);
+  Recording recording{.has_failed = errors_shown() != errors};
+  for (const Tensor& each : results) {
+    recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
+  }
+  recording.outcome.result = std::make_shared<const std::any>(std::move(result));
+  recording.takes_followed = trace.takes_followed();
+  recording.read = companion.read;
+  if (companion.has_read || recording.has_failed) return recording;
+  RecordedFunction recorded = trace.finish(results);
+  recording.way = std::make_shared<Way>(Way{.program = trace.program(recorded),
+                                            .hidden = std::move(recorded.captures),
+                                            .outcomes = std::move(companion.outcomes),
+                                            .places = std::move(companion.places),
+                                            .result = recording.outcome.result,
+                                            .run = {}});
+  return recording;
+}
+
+}  // namespace plait::jits

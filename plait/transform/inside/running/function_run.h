@@ -1,0 +1,86 @@
+// Functions of the IR run instruction by instruction, on values of whatever kind.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "plait/core/system/deep_stack.h"
+#include "plait/ir/analysis/call_graph.h"
+#include "plait/ir/program.h"
+#include "plait/ir/structure.h"
+#include "plait/tensor/tracing/trace.h"
+
+namespace plait {
+
+// What the sizes of a function stand for, where its parameters are given values of these types.
+// ShapeError or TypeError where they do not fit.
+SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const ir::Type> arguments);
+// Sizes that are born with results of these types.
+void learn_born(const ir::Instruction& instruction, std::span<const ir::Type> results,
+                SymbolMap<Dim>& sizes);
+
+template <class Value>
+class FunctionRun {
+ public:
+  explicit FunctionRun(const ir::Program& program) : program_(program) {}
+  virtual ~FunctionRun() = default;
+
+  // Of a verified program.
+  std::vector<Value> function(const ir::Function& function, std::span<const Value> arguments) {
+    return with_enough_stack([&] { return body(function, arguments); });
+  }
+
+ protected:
+  virtual ir::Type type_of(const Value& value) const = 0;
+  virtual std::vector<Value> run(const ir::Instruction& instruction,
+                                 std::span<const Value> operands, const SymbolMap<Dim>& sizes) = 0;
+  virtual Dim size_of(const Value& count, bool at_least) = 0;
+  // What stands for a value that is there now.
+  virtual Value noted(const ir::Function&, ir::ValueId, Value value) { return value; }
+
+  const ir::Function& callee(const ir::Instruction& instruction, size_t i = 0) const {
+    return program_.function(instruction.callees()[i].name);
+  }
+  const ir::Program& program() const { return program_; }
+  // Whether the function calls itself, directly or by others.
+  bool comes_back(const ir::Function& function) {
+    if (!calls_) calls_.emplace(program_);
+    return calls_->is_recursive(calls_->component_of(program_.index_of(function.name())));
+  }
+
+ private:
+  std::vector<ir::Type> types_of(std::span<const Value> values) const {
+    std::vector<ir::Type> types;
+    for (const Value& value : values) types.push_back(type_of(value));
+    return types;
+  }
+
+  std::vector<Value> body(const ir::Function& function, std::span<const Value> arguments) {
+    SymbolMap<Dim> sizes = sizes_for(function, types_of(arguments));
+    std::vector<Value> values(function.value_count());
+    for (ir::ValueId i = 0; i < arguments.size(); ++i) values[i] = noted(function, i, arguments[i]);
+    for (const ir::Instruction instruction : function.instructions()) {
+      const LocationScope place(instruction.location());
+      std::vector<Value> operands;
+      for (const ir::ValueId operand : instruction.operands()) operands.push_back(values[operand]);
+      const std::vector<Value> results = run(instruction, operands, sizes);
+      for (size_t r = 0; r < results.size(); ++r) {
+        values[instruction.result(r)] = noted(function, instruction.result(r), results[r]);
+      }
+      if (!instruction.size_results().empty()) learn_born(instruction, types_of(results), sizes);
+      if (instruction.primitive().structure == ir::Structure::as_size) {
+        const bool at_least = instruction.attributes_as<ir::AsSizeAttributes>().at_least;
+        sizes.set(instruction.size_results()[0], size_of(operands[0], at_least));
+      }
+    }
+    std::vector<Value> results;
+    for (const ir::ValueId result : function.results()) results.push_back(values[result]);
+    return results;
+  }
+
+  const ir::Program& program_;
+  std::optional<ir::CallGraph> calls_;  // once somebody asked
+};
+
+}  // namespace plait
