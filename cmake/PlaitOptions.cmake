@@ -39,8 +39,8 @@ function(plait_set_options target)
   endif()
 endfunction()
 
-# plait_unite(<target> <folder> <count>): compiles the target's sources that lie in a folder so many at a
-# time, since half of the time that one takes goes to what it includes. So no two files of a folder may give
+# plait_unite(<target> <folder> <count>): compiles the target's sources that lie below a folder of this project
+# so many at a time, since half of the time that one takes goes to what it includes. So no two files of a folder may give
 # things of their own the same name. Sources with options of their own are compiled one by one. What is
 # compiled lies in PLAIT_UNITY_FOLDER: builds that name the same one share it, and what a compiler
 # cache has of it.
@@ -49,10 +49,15 @@ function(plait_unite target folder count)
     return()
   endif()
   get_target_property(sources ${target} SOURCES)
-  list(FILTER sources INCLUDE REGEX "/${folder}/[^/]*\\.cpp$")
   list(SORT sources)
+  string(REPLACE "/" "_" name "${folder}")
   set(alike "")
   foreach(source IN LISTS sources)
+    cmake_path(IS_PREFIX PROJECT_SOURCE_DIR "${source}" here)
+    cmake_path(RELATIVE_PATH source BASE_DIRECTORY "${PROJECT_SOURCE_DIR}/${folder}" OUTPUT_VARIABLE within)
+    if(NOT here OR within MATCHES "^\\.\\./|\\.h$")
+      continue()
+    endif()
     get_source_file_property(options "${source}" COMPILE_OPTIONS)
     get_source_file_property(definitions "${source}" COMPILE_DEFINITIONS)
     if(NOT options AND NOT definitions)
@@ -66,7 +71,7 @@ function(plait_unite target folder count)
     set_source_files_properties(${some} PROPERTIES HEADER_FILE_ONLY ON)
     list(TRANSFORM some REPLACE "(.+)" "#include \"\\1\"\n")
     list(JOIN some "" includes)
-    set(united "${PLAIT_UNITY_FOLDER}/${target}_${folder}_${number}.cpp")
+    set(united "${PLAIT_UNITY_FOLDER}/${target}_${name}_${number}.cpp")
     file(CONFIGURE OUTPUT "${united}" CONTENT "${includes}" @ONLY)
     target_sources(${target} PRIVATE "${united}")
     math(EXPR number "${number} + 1")

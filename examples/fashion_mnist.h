@@ -12,13 +12,13 @@
 
 #include "plait/io/idx.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
+#include "plait/ops/indexing/take.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/reductions/sort.h"
-#include "plait/ops/indexing/take.h"
 
 namespace plait::examples {
 

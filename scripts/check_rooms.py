@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
-"""Checks the rooms: which may include which, and that <plait/plait.h> has every public header."""
+"""Checks the rooms: which may include which, what is public, and how many units include each other in a circle.
+With --fix it writes plait/plait.h first."""
 
+import collections
 import pathlib
 import re
 import sys
@@ -18,169 +20,12 @@ ROWS = [
     ["nn", "optim", "data", "io", "serve"],
 ]
 
-# Headers that the umbrella leaves out: they are for the sources of Plait only.
-INSIDE = {
-    "plait/compile/inside/running/bound_plan.h",
-    "plait/compile/inside/passes/clusters.h",
-    "plait/compile/inside/running/execution.h",
-    "plait/compile/inside/plans/free_ranges.h",
-    "plait/compile/inside/plans/function_planner.h",
-    "plait/compile/inside/running/guarded_memory.h",
-    "plait/compile/inside/nests/kernel_compiler.h",
-    "plait/compile/inside/running/kernel_run.h",
-    "plait/compile/inside/nests/nest.h",
-    "plait/compile/inside/plans/plan.h",
-    "plait/compile/inside/plans/plan_builder.h",
-    "plait/compile/inside/running/plan_memory.h",
-    "plait/compile/inside/nests/region.h",
-    "plait/compile/inside/passes/rewrite_rules.h",
-    "plait/compile/inside/nests/row_product.h",
-    "plait/compile/inside/running/work_memory.h",
-    "plait/core/inside/sizes/dim_node.h",
-    "plait/core/inside/sizes/dim_polynomial.h",
-    "plait/core/inside/sizes/divisors.h",
-    "plait/core/inside/mathematics/dual.h",
-    "plait/core/inside/numbers/element_text.h",
-    "plait/core/inside/mathematics/gamma_functions.h",
-    "plait/core/inside/mathematics/gamma_parts.h",
-    "plait/core/inside/system/immortal.h",
-    "plait/core/inside/system/interruption.h",
-    "plait/core/sizes/interval.h",
-    "plait/core/inside/system/job_slot.h",
-    "plait/core/trees/reflect_bindings.h",
-    "plait/core/inside/sizes/size_proof.h",
-    "plait/core/inside/sizes/size_reader.h",
-    "plait/core/inside/source_line.h",
-    "plait/core/inside/mathematics/special_functions.h",
-    "plait/core/inside/sizes/whole_numbers.h",
-    "plait/cpu/inside/reductions/axis_rows.h",
-    "plait/cpu/inside/products/blocked_product.h",
-    "plait/cpu/inside/elementwise/conversion.h",
-    "plait/cpu/inside/convolutions/convolution_shape.h",
-    "plait/cpu/inside/products/dot.h",
-    "plait/cpu/inside/fourier/cpu_fft.h",
-    "plait/cpu/inside/elementwise/float_division.h",
-    "plait/cpu/inside/fourier/fourier.h",
-    "plait/cpu/inside/fourier/fourier_kernels.h",
-    "plait/cpu/inside/elementwise/half_precision.h",
-    "plait/cpu/inside/indexing/indexed_rows.h",
-    "plait/cpu/inside/kernel_registration.h",
-    "plait/cpu/inside/elementwise/cpu_kernels.h",
-    "plait/cpu/inside/libraries/lapack.h",
-    "plait/cpu/inside/libraries/lapack_functions.h",
-    "plait/cpu/inside/libraries/library_convolution.h",
-    "plait/cpu/inside/libraries/library_product.h",
-    "plait/cpu/inside/codegen/llvm_code.h",
-    "plait/cpu/inside/codegen/llvm_engine.h",
-    "plait/cpu/inside/codegen/llvm_library.h",
-    "plait/cpu/inside/codegen/llvm_nest.h",
-    "plait/cpu/inside/codegen/llvm_operations.h",
-    "plait/cpu/inside/elementwise/cpu_loops.h",
-    "plait/cpu/inside/products/matrix.h",
-    "plait/cpu/inside/codegen/nest_plan.h",
-    "plait/cpu/inside/codegen/object_cache.h",
-    "plait/cpu/inside/libraries/onednn_engine.h",
-    "plait/cpu/inside/libraries/onednn_library.h",
-    "plait/cpu/inside/order/order_items.h",
-    "plait/cpu/inside/order/order_key.h",
-    "plait/cpu/inside/products/packed_products.h",
-    "plait/cpu/inside/convolutions/patches.h",
-    "plait/cpu/inside/products/product_grid.h",
-    "plait/cpu/inside/products/product_kernels.h",
-    "plait/cpu/inside/products/product_kernels_body.h",
-    "plait/cpu/inside/products/cpu_products.h",
-    "plait/cpu/inside/products/ragged.h",
-    "plait/cpu/inside/random/cpu_random.h",
-    "plait/cpu/inside/random/random_kernels.h",
-    "plait/cpu/inside/recent_cache.h",
-    "plait/cpu/inside/reductions/reduce_kernels.h",
-    "plait/cpu/inside/reductions/row_kernels.h",
-    "plait/cpu/inside/reductions/row_view.h",
-    "plait/cpu/inside/indexing/scatter_loops.h",
-    "plait/cpu/inside/order/sort_kernels.h",
-    "plait/cpu/inside/elementwise/sticky_float.h",
-    "plait/cpu/inside/products/tile_kernels.h",
-    "plait/cpu/inside/products/tile_product.h",
-    "plait/cpu/inside/order/word_sort.h",
-    "plait/io/inside/byte_fields.h",
-    "plait/io/inside/byte_order.h",
-    "plait/io/inside/deflate.h",
-    "plait/io/inside/file.h",
-    "plait/io/inside/gzip.h",
-    "plait/io/inside/npy_array.h",
-    "plait/io/inside/npy_header.h",
-    "plait/io/inside/npz_member.h",
-    "plait/io/inside/python_literal.h",
-    "plait/io/inside/zip.h",
-    "plait/io/inside/zip_format.h",
-    "plait/ir/inside/text/binary_format.h",
-    "plait/ir/inside/analysis/callee_sizes.h",
-    "plait/ir/inside/evaluation/evaluation.h",
-    "plait/ir/inside/evaluation/frame_layout.h",
-    "plait/ir/inside/text/location_text.h",
-    "plait/ir/inside/analysis/type_walk.h",
-    "plait/ir/inside/evaluation/value_check.h",
-    "plait/ir/inside/analysis/verify_rules.h",
-    "plait/ops/inside/along.h",
-    "plait/ops/inside/blockwise.h",
-    "plait/ops/inside/products/contraction.h",
-    "plait/ops/inside/products/contraction_order.h",
-    "plait/ops/inside/fft/fft_primitives.h",
-    "plait/ops/inside/indexing/index_plan.h",
-    "plait/ops/inside/lattice.h",
-    "plait/ops/inside/linalg/linalg_operands.h",
-    "plait/ops/inside/linalg/linalg_parts.h",
-    "plait/ops/inside/linalg/linalg_primitives.h",
-    "plait/ops/inside/linalg/linalg_routines.h",
-    "plait/ops/inside/neural/loss_parts.h",
-    "plait/ops/inside/random/philox.h",
-    "plait/ops/inside/random/random_attempts.h",
-    "plait/ops/inside/random/random_functions.h",
-    "plait/ops/inside/random/random_primitives.h",
-    "plait/ops/inside/neural/resampling_taps.h",
-    "plait/ops/inside/samples.h",
-    "plait/ops/inside/elementwise/scalar_functions.h",
-    "plait/tensor/inside/memory/buffer_source.h",
-    "plait/tensor/inside/effect_log.h",
-    "plait/tensor/inside/non_finite.h",
-    "plait/core/inside/error_count.h",
-    "plait/tensor/inside/fits.h",
-    "plait/tensor/inside/row_notes.h",
-    "plait/transform/inside/batching/batch.h",
-    "plait/transform/inside/control/carried_sizes.h",
-    "plait/transform/inside/control/changing_while.h",
-    "plait/transform/inside/control/checkpointed.h",
-    "plait/transform/inside/derivatives/derivative.h",
-    "plait/transform/inside/derivatives/derived_functions.h",
-    "plait/transform/inside/derivatives/derived_lately.h",
-    "plait/transform/inside/running/function_run.h",
-    "plait/transform/inside/jit/jit_backends.h",
-    "plait/transform/inside/jit/jit_entries.h",
-    "plait/transform/inside/jit/jit_pieces.h",
-    "plait/transform/inside/jit/jit_recording.h",
-    "plait/transform/inside/batching/lane_values.h",
-    "plait/transform/inside/derivatives/lifted_draws.h",
-    "plait/transform/inside/derivatives/linear_function.h",
-    "plait/transform/inside/control/open_recursion.h",
-    "plait/transform/inside/derivatives/recording.h",
-    "plait/transform/inside/derivatives/retrace.h",
-    "plait/transform/inside/running/run_instruction.h",
-    "plait/transform/inside/running/run_program.h",
-    "plait/transform/inside/control/sizes_between.h",
-    "plait/transform/inside/control/staged.h",
-    "plait/transform/inside/control/staged_branch.h",
-    "plait/transform/inside/control/staged_custom.h",
-    "plait/transform/inside/control/staged_host.h",
-    "plait/transform/inside/control/staged_recursion.h",
-    "plait/transform/inside/control/staged_remat.h",
-    "plait/transform/inside/control/staged_scan.h",
-    "plait/transform/inside/control/staged_while.h",
-    "plait/transform/inside/derivatives/sweep.h",
-    "plait/transform/inside/derivatives/taped.h",
-    "plait/transform/inside/derivatives/tensor_lists.h",
-    "plait/transform/inside/control/unrolled_scan.h",
-    "plait/transform/inside/batching/varying.h",
-}
+# Headers that users may include lie in plait/<room>; those below plait/<room>/inside are for the sources of
+# Plait only, and are not installed.
+INSIDE = re.compile(r"plait/[a-z]+/inside/")
+
+# A unit is a source and its header. As many units as this may include each other in a circle.
+MOST_IN_A_CYCLE = 5
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 UMBRELLA = "plait/plait.h"
@@ -224,20 +69,89 @@ def room_problems():
                     yield f"{file.relative_to(ROOT)}:{number}: {problem}"
 
 
+def headers_of_the_library():
+    return sorted(str(file.relative_to(ROOT)) for file in (ROOT / "plait").rglob("*.h"))
+
+
+def public_headers():
+    return [header for header in headers_of_the_library() if header != UMBRELLA and not INSIDE.match(header)]
+
+
+def public_problems():
+    """What a public header includes is public: nothing else is installed."""
+    for header in public_headers():
+        for number, included in includes_of(ROOT / header):
+            if INSIDE.match(included):
+                yield f"{header}:{number}: a public header may not include {included}, which is not installed"
+
+
+def umbrella():
+    """The text of plait.h."""
+    lines = [f'#include "{header}"' for header in public_headers()]
+    return "\n".join(["// All of Plait that users call. Written by scripts/check_rooms.py --fix.", "#pragma once", "", *lines, ""])
+
+
 def umbrella_problems():
-    headers = {str(file.relative_to(ROOT)) for file in (ROOT / "plait").glob("*/*.h")}
-    listed = {included for _, included in includes_of(ROOT / UMBRELLA)}
-    for header in sorted(headers - listed - INSIDE):
-        yield f"{UMBRELLA}: {header} is missing (or belongs into INSIDE of scripts/check_rooms.py)"
-    for header in sorted(INSIDE - headers):
-        yield f"scripts/check_rooms.py: INSIDE names {header}, which is not there"
-    for header in sorted(listed & INSIDE):
-        yield f"{UMBRELLA}: {header} is for the inside only"
+    if (ROOT / UMBRELLA).read_text(encoding="utf-8") != umbrella():
+        yield f"{UMBRELLA} is not all public headers: scripts/check_rooms.py --fix"
+
+
+def units_included():
+    """{unit: units that its header or source includes}."""
+    included_by = collections.defaultdict(set)
+    for file in sorted(path for end in ("h", "inl", "cpp") for path in (ROOT / "plait").rglob(f"*.{end}")):
+        name = str(file.relative_to(ROOT))
+        if name == UMBRELLA:
+            continue
+        unit = name.rsplit(".", 1)[0]
+        included_by[unit] |= {other.rsplit(".", 1)[0] for _, other in includes_of(file) if other.startswith("plait/")} - {unit}
+    return included_by
+
+
+def cycles(graph):
+    """The groups of nodes that reach each other, largest first (Tarjan, 1972, with a stack of its own)."""
+    order, low, stack, on_stack, groups = {}, {}, [], set(), []
+    for root in graph:
+        if root in order:
+            continue
+        calls = [(root, iter(sorted(graph[root])))]
+        order[root] = low[root] = len(order)
+        stack.append(root)
+        on_stack.add(root)
+        while calls:
+            node, rest = calls[-1]
+            after = next(rest, None)
+            if after is None:
+                calls.pop()
+                if calls:
+                    low[calls[-1][0]] = min(low[calls[-1][0]], low[node])
+                if low[node] == order[node]:
+                    group = []
+                    while not group or group[-1] != node:
+                        group.append(stack.pop())
+                        on_stack.discard(group[-1])
+                    groups.append(sorted(group))
+            elif after not in order:
+                order[after] = low[after] = len(order)
+                stack.append(after)
+                on_stack.add(after)
+                calls.append((after, iter(sorted(graph.get(after, ())))))
+            elif after in on_stack:
+                low[node] = min(low[node], order[after])
+    return sorted((group for group in groups if len(group) > 1), key=len, reverse=True)
+
+
+def cycle_problems():
+    for group in cycles(units_included()):
+        if len(group) > MOST_IN_A_CYCLE:
+            yield f"{len(group)} units include each other in a circle: {', '.join(unit.removeprefix('plait/') for unit in group)}"
 
 
 def main():
-    problems = [*room_problems(), *umbrella_problems()]
-    print("\n".join(problems) if problems else "   every include leads to a room above")
+    if sys.argv[1:] == ["--fix"]:
+        (ROOT / UMBRELLA).write_text(umbrella(), encoding="utf-8")
+    problems = [*room_problems(), *public_problems(), *umbrella_problems(), *cycle_problems()]
+    print("\n".join(problems) if problems else "   every include leads to a room above, public headers to public ones, and none far round")
     return 1 if problems else 0
 
 

@@ -180,7 +180,7 @@ class Pages:
             for each in declared:
                 if each.header == header:
                     lines += [each.comment, each.text] if each.comment else [each.text]
-            yield f"In C++, from {self.to_source(f'plait/ops/{header}.h')}:"
+            yield f"In C++, from {self.to_source(headers.header_of(header).relative_to(headers.ROOT))}:"
             yield block("cpp", "\n".join(lines))
 
     def made_of(self, name):
@@ -235,7 +235,7 @@ class Pages:
         """What the header of a family says of itself."""
         if family == examples.OTHERS:
             return "What only the Python module has."
-        text = (headers.HEADERS / f"{family}.h").read_text(encoding="utf-8")
+        text = headers.header_of(family).read_text(encoding="utf-8")
         comment = re.match(r"(?://[^\n]*\n)*", text)[0]
         first = re.sub(r"^// ?", "", comment, flags=re.M).split("\n\n")[0]
         return " ".join(first.split())

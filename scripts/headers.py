@@ -4,23 +4,15 @@ import dataclasses
 import pathlib
 import re
 
-HEADERS = pathlib.Path(__file__).resolve().parents[1] / "plait" / "ops"
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+HEADERS = ROOT / "plait" / "ops"
 
 # Headers for who writes operations, not for who uses them.
 NOT_FOR_USERS = {
-    "along": "helpers of rules along an axis", "blockwise": "how large tensors are gone through",
-    "call": "what errors say of a call",
-    "contraction": "what einsum and tensordot are made of",
-    "contraction_order": "what einsum asks", "declare": "how primitives are declared", "fft_primitives": "primitives",
-    "gather": "primitives; brackets are for users", "index_plan": "what brackets ask",
-    "linalg_operands": "what arguments are checked by", "linalg_parts": "helpers of rules",
-    "lattice": "primitives", "loss_parts": "helpers of losses",
-    "linalg_primitives": "primitives", "linalg_routines": "kernels", "operand": "what arguments are converted to",
-    "philox": "the stream of bits below plait.random", "random_attempts": "what is drawn by trying",
-    "random_functions": "what functions of plait.random share", "random_primitives": "primitives",
-    "resampling_taps": "what interpolate is made of", "samples": "helpers of what is seen from outside",
-    "scalar_functions": "how functions of numbers are declared", "scatter": "primitives; x.at[index] is for users",
-    "table": "what plait.ops() gives", "update_slice": "a primitive; x.at[index] is for users", "window": "primitives; pooling is for users",
+    "call": "what errors say of a call", "declare": "how primitives are declared",
+    "gather": "primitives; brackets are for users", "operand": "what arguments are converted to",
+    "scatter": "primitives; x.at[index] is for users", "table": "what plait.ops() gives",
+    "update_slice": "a primitive; x.at[index] is for users", "window": "primitives; pooling is for users",
 }
 
 # Functions that Python reaches otherwise.
@@ -131,8 +123,14 @@ def with_end_of_line(text, end):
     return end + len(rest[0]) if rest else end
 
 
+def header_of(family):
+    (header,) = (each for each in HEADERS.rglob(f"{family}.h"))
+    return header
+
+
 def public_headers():
-    return [header for header in sorted(HEADERS.glob("*.h")) if header.stem not in NOT_FOR_USERS]
+    headers = (each for each in HEADERS.rglob("*.h") if "inside" not in each.relative_to(HEADERS).parts)
+    return sorted((each for each in headers if each.stem not in NOT_FOR_USERS), key=lambda each: each.stem)
 
 
 def declarations():

@@ -8,7 +8,7 @@ status=0
 check() { step "$@" || status=1; }
 
 headers_stand_alone() {
-  build release -DPLAIT_TESTS=ON -- all_verify_interface_header_sets
+  build release -DPLAIT_TESTS=ON -- plait_headers_alone
 }
 
 check "Format" scripts/format.sh -n

@@ -3,8 +3,8 @@
 
 #include <benchmark/benchmark.h>
 
-#include "plait/ir/builder.h"
 #include "plait/ir/analysis/verify.h"
+#include "plait/ir/builder.h"
 
 #include "tests/support/scalar_ops.h"
 

@@ -1,12 +1,12 @@
 // How long a million instructions take to be verified, rewritten, pruned and identified.
 #include <benchmark/benchmark.h>
 
-#include "plait/ir/builder.h"
 #include "plait/ir/analysis/identity.h"
+#include "plait/ir/analysis/verify.h"
+#include "plait/ir/builder.h"
 #include "plait/ir/rewriting/pattern.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
-#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/scalar_ops.h"
 

@@ -25,6 +25,7 @@
 
 #include "plait/compile/compiler.h"
 #include "plait/compile/inside/nests/kernel_compiler.h"
+#include "plait/compile/inside/running/execution.h"
 #include "plait/compile/pass.h"
 #include "plait/core/function_ref.h"
 #include "plait/ir/primitive.h"

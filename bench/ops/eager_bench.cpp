@@ -2,10 +2,10 @@
 #include <benchmark/benchmark.h>
 
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 namespace {

@@ -1,11 +1,11 @@
 // How fast numbers are drawn, factorised and transformed.
 #include <benchmark/benchmark.h>
 
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/fft/fft.h"
 #include "plait/ops/linalg/linalg.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/random/random.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 namespace {

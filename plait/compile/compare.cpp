@@ -9,11 +9,12 @@
 
 #include <fmt/format.h>
 
+#include "plait/compile/inside/running/execution.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/tensor/inside/effect_log.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/effect_log.h"
 #include "plait/transform/programs.h"
 
 namespace plait::compile {

@@ -1,5 +1,6 @@
 #include "plait/compile/compiler.h"
 
+#include "plait/compile/inside/running/execution.h"
 #include "plait/ir/inside/evaluation/value_check.h"
 #include "plait/ops/declare.h"
 #include "plait/tensor/array_machine.h"
@@ -32,13 +33,19 @@ Compiled::Compiled(const ir::Program& program, const CompileOptions& options) {
   loaded_ = std::make_shared<const LoadedPlan>(plan_of(optimized_program));
 }
 
-std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments,
-                                         const ExecutionOptions& options) const {
-  return run_given({arguments.begin(), arguments.end()}, options);
+const Plan& Compiled::plan() const { return loaded_->plan(); }
+
+std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments) const {
+  return (*this)(arguments, ExecutionOptions{});
 }
 
-std::vector<Tensor> Compiled::run_given(std::vector<Tensor> arguments,
-                                        const ExecutionOptions& options) const {
+std::vector<Tensor> Compiled::operator()(std::span<const Tensor> arguments,
+                                         const ExecutionOptions& options) const {
+  return run_donated({arguments.begin(), arguments.end()}, options);
+}
+
+std::vector<Tensor> Compiled::run_donated(std::vector<Tensor> arguments,
+                                          const ExecutionOptions& options) const {
   std::vector<ir::Value> values = values_of(std::move(arguments));
   const ir::Program& program = plan().program;
   ExecutionResults given = program.entry().signature().size_parameters.empty()
@@ -69,7 +76,7 @@ JitBackend compiler_backend() {
         Tensor argument = arguments.take(i);
         if (compiled.reads(i)) read[i] = std::move(argument);
       }
-      return compiled.run_given(
+      return compiled.run_donated(
           std::move(read), {.on_guard = [](const auto& failed) { throw SideExit{failed.number}; }});
     };
   };

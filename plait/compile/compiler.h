@@ -10,11 +10,15 @@
 #include <span>
 #include <vector>
 
-#include "plait/compile/inside/running/execution.h"
 #include "plait/compile/pass.h"
 #include "plait/transform/jit.h"
 
 namespace plait::compile {
+
+class LoadedPlan;
+struct ExecutionOptions;  // inside/running/execution.h, as what follows
+struct ExecutionResults;
+struct Plan;
 
 struct CompileOptions {
   // Kernels of the library alone, which are there at once.
@@ -28,17 +32,17 @@ class Compiled {
   explicit Compiled(const ir::Program& program, const CompileOptions& options = {});
 
   // Arguments of the types of the program's parameters. CheckError where a guard does not hold.
+  std::vector<Tensor> operator()(std::span<const Tensor> arguments) const;
   std::vector<Tensor> operator()(std::span<const Tensor> arguments,
-                                 const ExecutionOptions& options = {}) const;
-  // Those that are given away may be overwritten; one that is not read may be an empty tensor.
-  std::vector<Tensor> run_given(std::vector<Tensor> arguments,
-                                const ExecutionOptions& options = {}) const;
-  // Values of any kind, held against the types of the parameters; `known` are sizes of the program
-  // that its arguments do not show.
-  ExecutionResults run_values(std::vector<ir::Value> arguments,
-                              const SymbolMap<int64_t>& known = {},
-                              const ExecutionOptions& options = {}) const;
-  const Plan& plan() const { return loaded_->plan(); }
+                                 const ExecutionOptions& options) const;
+  // Those that are donated may be overwritten; one that is not read may be an empty tensor.
+  std::vector<Tensor> run_donated(std::vector<Tensor> arguments,
+                                  const ExecutionOptions& options) const;
+  // Values of any kind, checked against the types of the parameters; `known` are sizes of the
+  // program that its arguments do not show.
+  ExecutionResults run_values(std::vector<ir::Value> arguments, const SymbolMap<int64_t>& known,
+                              const ExecutionOptions& options) const;
+  const Plan& plan() const;
   bool reads(size_t parameter) const { return reads_[parameter]; }
 
  private:

@@ -6,8 +6,8 @@
 
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/analysis/verify.h"
+#include "plait/ir/text/printer.h"
 
 namespace plait::compile {
 namespace {

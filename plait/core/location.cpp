@@ -15,8 +15,8 @@
 
 #include "plait/core/call_in_progress.h"
 #include "plait/core/inside/caller_source.h"
-#include "plait/core/inside/system/immortal.h"
 #include "plait/core/inside/source_line.h"
+#include "plait/core/inside/system/immortal.h"
 
 namespace plait {
 namespace {

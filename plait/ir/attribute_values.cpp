@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/ir/text/parser.h"
 
 namespace plait::ir {

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plait/core/sizes/dim.h"
 #include "plait/core/numbers/literal.h"
+#include "plait/core/sizes/dim.h"
 #include "plait/ir/type.h"
 
 namespace plait::ir {

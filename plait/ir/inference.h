@@ -8,8 +8,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plait/core/numbers/dtype_set.h"
 #include "plait/core/error.h"
+#include "plait/core/numbers/dtype_set.h"
 #include "plait/ir/function.h"
 
 namespace plait::ir {

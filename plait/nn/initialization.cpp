@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "plait/core/error.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/call.h"
 #include "plait/ops/random/random.h"
 
 namespace plait::nn {

@@ -7,9 +7,9 @@
 #include "plait/nn/initialization.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/indexing/index.h"
+#include "plait/ops/indexing/take.h"
 #include "plait/ops/neural/normalization.h"
 #include "plait/ops/random/random.h"
-#include "plait/ops/indexing/take.h"
 
 namespace plait::nn {
 namespace {

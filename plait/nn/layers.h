@@ -1,5 +1,5 @@
 // Layers: structs whose tensors are weights. `init` makes one as PyTorch does by default, from a
-// key (ops/random.h); braces make one of weights that are there: Linear{weight, bias}.
+// key (ops/random/random.h); braces make one of weights that are there: Linear{weight, bias}.
 #pragma once
 
 #include <cstdint>

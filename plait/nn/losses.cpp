@@ -1,7 +1,7 @@
 #include "plait/nn/losses.h"
 
-#include "plait/ops/operand.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/operand.h"
 
 namespace plait::nn {
 

@@ -1,4 +1,4 @@
-// Losses of models; ops/loss.h has those that these are made of, and many more.
+// Losses of models; ops/neural/loss.h has those that these are made of, and many more.
 #pragma once
 
 #include "plait/ops/neural/loss.h"

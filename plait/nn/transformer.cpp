@@ -1,13 +1,13 @@
 #include "plait/nn/transformer.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/neural/activation.h"
-#include "plait/ops/neural/attention.h"
-#include "plait/ops/call.h"
-#include "plait/ops/indexing/index.h"
-#include "plait/ops/random/random.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/neural/attention.h"
+#include "plait/ops/random/random.h"
 
 namespace plait::nn {
 

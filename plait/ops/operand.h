@@ -36,7 +36,7 @@ Tensor tensor_from(const Operand& x);
 // A number that is no symbolic size, as f64; of a complex one the real part.
 double number_of(const Scalar& scalar);
 
-// The dtype that holds all of them (core/promotion.h).
+// The dtype that holds all of them (core/numbers/promotion.h).
 DType common_dtype(std::initializer_list<const Operand*> operands);
 DType common_dtype(const Operand& a, const Operand& b);
 // f32 for integers and bool, since the function has no values there; an inexact dtype itself.

@@ -3,8 +3,8 @@
 #include <numbers>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
 
 namespace plait::optim {
 

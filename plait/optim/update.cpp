@@ -3,9 +3,9 @@
 #include "plait/core/error.h"
 #include "plait/core/location.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/operand.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait::optim {
 

@@ -8,13 +8,13 @@
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
 #include "plait/ir/inference.h"
-#include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/autocast_policy.h"
-#include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/inside/fits.h"
-#include "plait/tensor/kernels.h"
-#include "plait/tensor/tracing/named_axes.h"
+#include "plait/tensor/inside/kernel_anomaly.h"
 #include "plait/tensor/inside/row_notes.h"
+#include "plait/tensor/kernels.h"
+#include "plait/tensor/tracing/derivation.h"
+#include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/trace.h"
 
 namespace plait {

@@ -1,5 +1,5 @@
-// Evaluates programs on arrays: the evaluator's machine (ir/machine.h), which runs a kernel for
-// each instruction.
+// Evaluates programs on arrays: the evaluator's machine (ir/evaluation/machine.h), which runs a
+// kernel for each instruction.
 #pragma once
 
 #include "plait/ir/evaluation/evaluator.h"

@@ -6,9 +6,9 @@
 #include <concepts>
 #include <cstdint>
 
-#include "plait/core/sizes/dim.h"
 #include "plait/core/numbers/element.h"
 #include "plait/core/numbers/promotion.h"
+#include "plait/core/sizes/dim.h"
 
 namespace plait {
 

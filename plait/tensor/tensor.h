@@ -1,7 +1,7 @@
 // The value that users compute with. Either concrete, an array in memory, or traced: the result of
 // an instruction in a function that is being recorded (trace.h), until that trace ends: then it is
 // what the trace knew of it. Copies are cheap and share what
-// they hold; nobody changes it. Records (transform/record.h) travel the same ways.
+// they hold; nobody changes it. Records (transform/control/record.h) travel the same ways.
 #pragma once
 
 #include <atomic>
@@ -32,8 +32,8 @@ class Tensor;
 class Trace;
 struct Derivation;
 
-// Of the room `ops`, where the members that take or give them are defined (ops/index.h, ops/at.h,
-// ops/item.h).
+// Of the room `ops`, where the members that take or give them are defined (ops/indexing/index.h,
+// ops/indexing/at.h, ops/effects/item.h).
 class Index;
 class IndexedTensor;
 class Item;
@@ -130,7 +130,8 @@ class Tensor {
   Item item() const;
   std::string text() const;  // the numbers, as NumPy prints them, and the type
 
-  // The tape habit (transform/tape.h). The same numbers, as the beginning of what a tape follows.
+  // The tape habit (transform/derivatives/tape.h). The same numbers, as the beginning of what a
+  // tape follows.
   Tensor requires_grad() const;
   // Sends a cotangent, or 1 where it is a number, back to all beginnings that this was made of.
   void backward(const BackwardOptions& options = {}) const;
@@ -184,8 +185,8 @@ inline constexpr bool is_tree_leaf<Tensor> = true;
 
 using TensorFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 
-// Trees (core/tree.h) all of whose leaves are tensors. Whatever is done with these, the code that
-// finds them is compiled once for a type of tree.
+// Trees (core/trees/tree.h) all of whose leaves are tensors. Whatever is done with these, the code
+// that finds them is compiled once for a type of tree.
 
 template <class Tree>
   requires(!std::is_const_v<Tree>)

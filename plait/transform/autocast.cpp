@@ -1,9 +1,9 @@
 #include "plait/transform/autocast.h"
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/transform/inside/derivatives/retrace.h"
 #include "plait/transform/inside/running/run_program.h"
 

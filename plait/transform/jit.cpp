@@ -11,12 +11,12 @@
 #include "plait/core/text.h"
 #include "plait/tensor/autocast_policy.h"
 #include "plait/tensor/tracing/derivation.h"
+#include "plait/transform/derivatives/tape.h"
 #include "plait/transform/inside/jit/jit_backends.h"
 #include "plait/transform/inside/jit/jit_entries.h"
 #include "plait/transform/inside/jit/jit_pieces.h"
 #include "plait/transform/inside/jit/jit_recording.h"
 #include "plait/transform/inside/running/run_program.h"
-#include "plait/transform/derivatives/tape.h"
 
 namespace plait {
 

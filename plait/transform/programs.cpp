@@ -4,17 +4,17 @@
 #include <list>
 
 #include "plait/core/error.h"
-#include "plait/ir/text/parser.h"
 #include "plait/ir/structure.h"
+#include "plait/ir/text/parser.h"
 #include "plait/tensor/array_machine.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/derivatives/grad.h"
+#include "plait/transform/inside/control/staged_recursion.h"
+#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/retrace.h"
+#include "plait/transform/inside/derivatives/taped.h"
 #include "plait/transform/inside/running/run_instruction.h"
 #include "plait/transform/inside/running/run_program.h"
-#include "plait/transform/inside/control/staged_recursion.h"
-#include "plait/transform/inside/derivatives/taped.h"
 
 namespace plait {
 namespace {

@@ -128,7 +128,8 @@ auto make_program(F f, std::string name = "main") {
   };
 }
 
-// Builds a program of placeholders, whose gradients `gradient` (transform/tape.h) tells.
+// Builds a program of placeholders, whose gradients `gradient` (transform/derivatives/tape.h)
+// tells.
 class Builder {
  public:
   explicit Builder(std::string name = "main");

@@ -4,17 +4,17 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/analysis/verify.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/collective.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/collective.h"
+#include "plait/ops/inside/along.h"
 #include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/batching/batch.h"
-#include "plait/transform/programs.h"
 #include "plait/transform/inside/control/staged.h"
 #include "plait/transform/inside/control/staged_recursion.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
+#include "plait/transform/programs.h"
 
 namespace plait::vmaps {
 namespace {

@@ -14,9 +14,9 @@
 
 #include <fmt/ranges.h>
 
+#include "plait/ops/arrays/pad.h"
 #include "plait/ops/collective.h"
 #include "plait/ops/neural/convolution.h"
-#include "plait/ops/arrays/pad.h"
 #include "plait/ops/neural/per_dimension.h"
 
 #include "python/bindings/bindings.h"

@@ -1,14 +1,14 @@
 // Products, order, counts, and elements by their places.
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/curves.h"
+#include "plait/ops/indexing/segment.h"
+#include "plait/ops/indexing/take.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/products/products.h"
-#include "plait/ops/indexing/segment.h"
 #include "plait/ops/reductions/sets.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
-#include "plait/ops/indexing/take.h"
 
 #include "python/bindings/bind.h"
 

@@ -2,13 +2,13 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/matrix_parts.h"
-#include "plait/ops/operand.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/operand.h"
 
 #include "python/bindings/bind.h"
 

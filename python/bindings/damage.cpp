@@ -6,8 +6,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/rules.h"

@@ -7,8 +7,8 @@
 
 #include <nanobind/stl/string.h>
 
-#include "plait/core/inside/caller_source.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/caller_source.h"
 #include "plait/core/inside/system/interruption.h"
 #include "plait/transform/inside/control/open_recursion.h"
 

@@ -2,19 +2,19 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/matrix_parts.h"
-#include "plait/ops/operand.h"
 #include "plait/ops/arrays/pad.h"
 #include "plait/ops/arrays/rearrange.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reinterpret.h"
-#include "plait/ops/reductions/scan.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/ops/reductions/statistics.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/neural/unfold.h"
+#include "plait/ops/operand.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/reductions/scan.h"
+#include "plait/ops/reductions/statistics.h"
 
 #include "python/bindings/bind.h"
 

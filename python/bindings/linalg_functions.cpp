@@ -2,13 +2,13 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/fft/fft.h"
 #include "plait/ops/linalg/linalg.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/reductions/statistics.h"
 
 #include "python/bindings/bind.h"

@@ -5,11 +5,11 @@
 #include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/products/linear.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/products/linear.h"
 #include "plait/transform/control/control.h"
 
 #include "python/bindings/bindings.h"

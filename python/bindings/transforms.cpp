@@ -9,12 +9,12 @@
 #include <nanobind/stl/vector.h>
 
 #include "plait/tensor/tracing/named_axes.h"
-#include "plait/transform/control/associative_scan.h"
 #include "plait/transform/autocast.h"
+#include "plait/transform/control/associative_scan.h"
 #include "plait/transform/control/control.h"
+#include "plait/transform/control/recursive.h"
 #include "plait/transform/derivatives/custom.h"
 #include "plait/transform/derivatives/grad.h"
-#include "plait/transform/control/recursive.h"
 #include "plait/transform/derivatives/remat.h"
 #include "plait/transform/derivatives/tape.h"
 #include "plait/transform/vmap.h"

@@ -7,6 +7,7 @@
 
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
+#include "plait/compile/inside/running/execution.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"

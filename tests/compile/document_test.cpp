@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
-#include "plait/compile/pass.h"
 #include "plait/compile/inside/plans/plan.h"
+#include "plait/compile/pass.h"
 #include "plait/ir/text/printer.h"
 #include "plait/ops/declare.h"
 

@@ -4,10 +4,10 @@
 #include "plait/core/system/denormals.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/products/linear.h"
 #include "plait/ops/arrays/pad.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/tensor/tracing/trace_function.h"
 

@@ -3,10 +3,10 @@
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/core/error.h"
-#include "plait/ops/products/linear.h"
-#include "plait/ops/effects/print.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/effects/print.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/tracing/trace_function.h"
 
 #include "tests/compile/as_evaluated.h"

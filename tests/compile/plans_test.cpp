@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/effects/callback.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/tracing/trace_function.h"
 #include "plait/transform/control/control.h"
 
@@ -195,7 +195,8 @@ TEST(Memory, OfArgumentsThatAreGivenAwayIsUsedOnlyThen) {
   expect_as_good_as_same("kept", compiled(Tensors{x, y}), wanted, 1e-5);
   expect_same_bits("arguments", {x, y}, {x_before, y_before});
   Tensors given{x + 0., y + 0.};
-  expect_as_good_as_same("given away", compiled.run_given(std::move(given)), wanted, 1e-5);
+  expect_as_good_as_same("given away", compiled.run_donated(std::move(given), ExecutionOptions{}),
+                         wanted, 1e-5);
   expect_same_bits("arguments", {x, y}, {x_before, y_before});
 }
 

@@ -6,8 +6,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
-#include "plait/core/sizes/dim.h"
 #include "plait/core/error.h"
+#include "plait/core/sizes/dim.h"
 #include "plait/core/sizes/size_facts.h"
 #include "plait/core/text.h"
 

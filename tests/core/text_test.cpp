@@ -7,10 +7,10 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/core/sizes/dim.h"
-#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/numbers/literal.h"
+#include "plait/core/sizes/dim.h"
 
 #include "tests/support/errors.h"
 

@@ -17,9 +17,9 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/core/error.h"
 #include "plait/core/inside/system/cpu_count.h"
 #include "plait/core/system/denormals.h"
-#include "plait/core/error.h"
 
 #include "tests/core/thread_ranges.h"
 

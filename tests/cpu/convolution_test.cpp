@@ -1,5 +1,3 @@
-#include "plait/cpu/inside/convolutions/cpu_convolution.h"
-
 #include <thread>
 #include <vector>
 
@@ -7,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/cpu/inside/convolutions/cpu_convolution.h"
 #include "plait/cpu/inside/libraries/library_convolution.h"
 
 #include "tests/cpu/product_reference.h"

@@ -1,11 +1,10 @@
 // Which loops there are, and that they reach the elements of any layout.
-#include "plait/cpu/inside/elementwise/cpu_elementwise.h"
-
 #include <algorithm>
 #include <map>
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/cpu/inside/elementwise/cpu_elementwise.h"
 #include "plait/cpu/inside/elementwise/cpu_loops.h"
 
 #include "tests/cpu/elementwise_support.h"

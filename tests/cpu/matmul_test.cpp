@@ -12,13 +12,13 @@
 #include "plait/compile/inside/nests/row_product.h"
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
-#include "plait/cpu/inside/products/blocked_product.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/libraries/library_product.h"
+#include "plait/cpu/inside/products/blocked_product.h"
 #include "plait/cpu/inside/products/product_grid.h"
-#include "plait/cpu/inside/recent_cache.h"
 #include "plait/cpu/inside/products/tile_kernels.h"
 #include "plait/cpu/inside/products/tile_product.h"
+#include "plait/cpu/inside/recent_cache.h"
 
 #include "tests/cpu/product_reference.h"
 #include "tests/support/threads.h"
@@ -184,7 +184,7 @@ INSTANTIATE_TEST_SUITE_P(Matmul, LargeProducts,
                          testing::Values(DType::f32, DType::bf16, DType::f64),
                          [](const auto& tried) { return std::string(name_of(tried.param)); });
 
-// Some rows at a time (compile/row_product.h), which cover all of them.
+// Some rows at a time (compile/inside/nests/row_product.h), which cover all of them.
 TEST(RowProducts, OfEveryKind) {
   struct Case {
     Sizes a, b, out;

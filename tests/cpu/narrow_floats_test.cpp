@@ -1,5 +1,5 @@
-// Narrow floats: their conversions are those of core/float_formats.h, and what is computed with
-// them is computed in f32 and rounded once.
+// Narrow floats: their conversions are those of core/numbers/float_formats.h, and what is computed
+// with them is computed in f32 and rounded once.
 #include <bit>
 
 #include "plait/cpu/inside/elementwise/cpu_kernels.h"

@@ -1,8 +1,7 @@
-#include "plait/cpu/inside/reductions/cpu_reduce.h"
-
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
+#include "plait/cpu/inside/reductions/cpu_reduce.h"
 
 #include "tests/cpu/reduce_support.h"
 

@@ -1,7 +1,5 @@
 // The kernels of gather and scatter against plain loops, in all the ways in which threads share
 // them, with the same results to the last bit.
-#include "plait/cpu/inside/indexing/cpu_scatter.h"
-
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -9,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plait/cpu/inside/indexing/cpu_gather.h"
+#include "plait/cpu/inside/indexing/cpu_scatter.h"
 
 #include "tests/support/threads.h"
 

@@ -9,8 +9,8 @@
 
 #include "plait/core/error.h"
 #include "plait/io/inside/deflate.h"
-#include "plait/io/npz.h"
 #include "plait/io/inside/npz_member.h"
+#include "plait/io/npz.h"
 
 namespace {
 

@@ -2,8 +2,8 @@
 
 #include "plait/io/inside/deflate.h"
 #include "plait/io/inside/file.h"
-#include "plait/io/npy.h"
 #include "plait/io/inside/zip.h"
+#include "plait/io/npy.h"
 
 #include "tests/io/npy_samples.h"
 #include "tests/io/temporary_folder.h"

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ir/text/printer.h"
-#include "plait/ir/structure.h"
 #include "plait/ir/analysis/verify.h"
+#include "plait/ir/structure.h"
+#include "plait/ir/text/printer.h"
 
 #include "tests/support/scalar_ops.h"
 

@@ -1,11 +1,10 @@
-#include "plait/ir/rewriting/copy_function.h"
-
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
 #include "plait/ir/analysis/identity.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/analysis/verify.h"
+#include "plait/ir/rewriting/copy_function.h"
+#include "plait/ir/text/printer.h"
 
 #include "tests/support/scalar_ops.h"
 

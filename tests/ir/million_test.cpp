@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "plait/ir/builder.h"
 #include "plait/ir/analysis/identity.h"
+#include "plait/ir/analysis/verify.h"
+#include "plait/ir/builder.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
-#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/counted_allocations.h"
 #include "tests/support/scalar_ops.h"

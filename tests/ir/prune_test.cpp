@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/ir/analysis/verify.h"
 #include "plait/ir/builder.h"
 #include "plait/ir/text/graph.h"
-#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/scalar_ops.h"
 

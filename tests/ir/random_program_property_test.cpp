@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "plait/ir/evaluation/evaluator.h"
 #include "plait/ir/analysis/identity.h"
+#include "plait/ir/analysis/verify.h"
+#include "plait/ir/evaluation/evaluator.h"
 #include "plait/ir/rewriting/pattern.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
-#include "plait/ir/analysis/verify.h"
 
 #include "tests/support/outlined.h"
 #include "tests/support/random_program.h"

@@ -3,8 +3,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/builder.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/structure.h"
+#include "plait/ir/text/printer.h"
 
 #include "tests/ir/form_examples.h"
 #include "tests/support/scalar_ops.h"

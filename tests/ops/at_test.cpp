@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise/assign.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/assign.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"
 

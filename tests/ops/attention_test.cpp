@@ -2,8 +2,8 @@
 #include "plait/ops/neural/attention.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/products/linear.h"
 #include "plait/ops/neural/softmax.h"
+#include "plait/ops/products/linear.h"
 
 #include "tests/ops/layer_support.h"
 

@@ -7,11 +7,11 @@
 #include <fmt/ranges.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/neural/activation.h"
+#include "plait/ops/elementwise/special.h"
 #include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/index.h"
+#include "plait/ops/neural/activation.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/elementwise/special.h"
 #include "plait/ops/reductions/statistics.h"
 
 #include "tests/ops/layer_support.h"

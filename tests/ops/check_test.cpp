@@ -11,11 +11,11 @@
 #include "plait/core/inside/source_line.h"
 #include "plait/ir/analysis/effect_analysis.h"
 #include "plait/ir/rewriting/prune.h"
-#include "plait/ops/effects/callback.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/effects/callback.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"
 

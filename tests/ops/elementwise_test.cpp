@@ -6,12 +6,12 @@
 
 #include "plait/core/error.h"
 #include "plait/core/inside/source_line.h"
-#include "plait/ops/indexing/at.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/indexing/at.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"
 

@@ -7,10 +7,10 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/fft/fft_primitives.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"
 

@@ -4,14 +4,14 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/linalg/linalg.h"
 #include "plait/ops/inside/linalg/linalg_parts.h"
 #include "plait/ops/inside/linalg/linalg_primitives.h"
+#include "plait/ops/linalg/linalg.h"
 #include "plait/ops/products/linear.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 #include "tests/ops/numeric_check.h"

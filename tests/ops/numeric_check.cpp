@@ -3,12 +3,12 @@
 #include <cmath>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/linalg/linalg_parts.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/random/random.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/rules.h"
 
 namespace plait {

@@ -6,11 +6,11 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/arrays/pad.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"

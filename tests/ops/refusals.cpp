@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/random/random.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/random/random.h"
 #include "plait/tensor/tracing/trace.h"
 
 namespace plait {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
 
 namespace plait {
 

@@ -3,11 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/effects/callback.h"
 #include "plait/ops/effects/check.h"
 #include "plait/ops/effects/checkpoint_name.h"
-#include "plait/ops/arrays/create.h"
-#include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/effects/print.h"
 
 #include "refusals.h"

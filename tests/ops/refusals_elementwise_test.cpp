@@ -1,9 +1,9 @@
 // Refusals of elementwise.h, complex.h and assign.h.
 #include <gtest/gtest.h>
 
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/assign.h"
 #include "plait/ops/elementwise/complex.h"
-#include "plait/ops/arrays/reshape.h"
 
 #include "refusals.h"
 

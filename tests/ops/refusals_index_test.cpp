@@ -1,8 +1,8 @@
 // Refusals of index.h and at.h: what stands between brackets.
 #include <gtest/gtest.h>
 
-#include "plait/ops/indexing/at.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/tensor/tracing/trace.h"
 

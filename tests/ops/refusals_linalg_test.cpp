@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/linalg/linalg.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/linalg/linalg.h"
 
 #include "refusals.h"
 

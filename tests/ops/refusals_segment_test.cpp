@@ -3,8 +3,8 @@
 
 #include "plait/ops/arrays/reinterpret.h"
 #include "plait/ops/indexing/segment.h"
-#include "plait/ops/reductions/sets.h"
 #include "plait/ops/neural/unfold.h"
+#include "plait/ops/reductions/sets.h"
 
 #include "refusals.h"
 

@@ -8,10 +8,10 @@
 #include <rapidcheck.h>
 
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/reductions/sort.h"
 
 #include "tests/ops/rule_checks.h"

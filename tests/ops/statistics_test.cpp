@@ -6,11 +6,11 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
 
 #include "tests/ops/rule_checks.h"
 

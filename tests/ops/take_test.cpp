@@ -7,9 +7,9 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"
 

@@ -19,8 +19,8 @@
 #include <string>
 #include <vector>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/error.h"
+#include "plait/core/numbers/element.h"
 #include "plait/core/numbers/literal.h"
 #include "plait/core/numbers/promotion.h"
 #include "plait/core/text.h"

@@ -16,7 +16,7 @@ NOT_CALLED = {"equals", "x"}
 def hints():
     """(file, text) of each literal that is given as a hint, or as one of two."""
     for room in ROOMS:
-        for file in sorted((ROOT / "plait" / room).glob("*.cpp")):
+        for file in sorted((ROOT / "plait" / room).rglob("*.cpp")):
             text = file.read_text(encoding="utf-8")
             for found in re.finditer(r"\.(?:set_)?hint\(", text):
                 end, depth = found.end(), 1

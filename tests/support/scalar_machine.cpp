@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/error.h"
+#include "plait/core/numbers/element.h"
 #include "plait/ir/inference.h"
 #include "plait/ir/primitive.h"
 

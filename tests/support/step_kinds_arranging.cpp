@@ -1,17 +1,17 @@
 // Steps along an axis, and those that give other shapes.
 #include <array>
 
-#include "plait/ops/neural/activation.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/indexing/index.h"
 #include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/arrays/pad.h"
 #include "plait/ops/arrays/rearrange.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/neural/softmax.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/ops/neural/softmax.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
 

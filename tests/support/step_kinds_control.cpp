@@ -1,9 +1,9 @@
 // Steps that branch, repeat and call themselves, over blocks of their own.
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/transform/control/control.h"
 #include "plait/transform/control/recursive.h"
 #include "plait/transform/derivatives/remat.h"

@@ -1,13 +1,13 @@
 // Steps with integers and truth values, and with the elements that they name.
-#include "plait/ops/indexing/at.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/indexing/index.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/at.h"
+#include "plait/ops/indexing/index.h"
+#include "plait/ops/indexing/take.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
-#include "plait/ops/indexing/take.h"
 
 #include "tests/support/step_kinds.h"
 

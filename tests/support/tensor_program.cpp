@@ -8,11 +8,11 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/text/parser.h"
-#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/tracing/trace.h"
 
 namespace plait {

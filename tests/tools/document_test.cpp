@@ -8,8 +8,8 @@
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/ir/primitive.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/program.h"
+#include "plait/ir/text/printer.h"
 #include "plait/ops/declare.h"
 
 #include "tests/support/scalar_ops.h"

@@ -10,16 +10,16 @@
 #include "plait/core/anomaly.h"
 #include "plait/core/error.h"
 #include "plait/ir/analysis/verify.h"
-#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/transform/derivatives/grad.h"
+#include "plait/transform/derivatives/tape.h"
 #include "plait/transform/inside/derivatives/linear_function.h"
 #include "plait/transform/programs.h"
-#include "plait/transform/derivatives/tape.h"
 
 namespace plait {
 namespace {

@@ -6,8 +6,8 @@
 
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
-#include "plait/ops/effects/callback.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/effects/callback.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"

@@ -12,9 +12,9 @@
 #include "plait/transform/control/control.h"
 #include "plait/transform/derivatives/custom.h"
 #include "plait/transform/derivatives/jacobian.h"
-#include "plait/transform/jit.h"
 #include "plait/transform/derivatives/remat.h"
 #include "plait/transform/derivatives/tape.h"
+#include "plait/transform/jit.h"
 #include "plait/transform/vmap.h"
 
 #include "tests/transform/traced_run.h"

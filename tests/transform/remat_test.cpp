@@ -4,23 +4,23 @@
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/effects/checkpoint_name.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/effects/checkpoint_name.h"
+#include "plait/ops/effects/print.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/products/linear.h"
-#include "plait/ops/effects/print.h"
 #include "plait/ops/random/random.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/memory/memory.h"
 #include "plait/tensor/tracing/trace_function.h"
 #include "plait/transform/derivatives/custom.h"
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/derivatives/jacobian.h"
-#include "plait/transform/programs.h"
 #include "plait/transform/derivatives/tape.h"
+#include "plait/transform/programs.h"
 
 #include "tests/transform/transform_support.h"
 

@@ -6,10 +6,10 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/memory/memory.h"
 #include "plait/tensor/tracing/trace_function.h"

@@ -8,10 +8,10 @@
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/transform/derivatives/grad.h"
 
 namespace plait {

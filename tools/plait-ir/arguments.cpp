@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/io/npy.h"
 #include "plait/tensor/array_machine.h"
 

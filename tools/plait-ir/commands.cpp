@@ -8,14 +8,14 @@
 
 #include "plait/io/npz.h"
 #include "plait/ir/analysis/effect_analysis.h"
-#include "plait/ir/text/graph.h"
 #include "plait/ir/analysis/identity.h"
-#include "plait/ir/rewriting/pattern.h"
+#include "plait/ir/analysis/verify.h"
 #include "plait/ir/primitive.h"
-#include "plait/ir/text/printer.h"
+#include "plait/ir/rewriting/pattern.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
-#include "plait/ir/analysis/verify.h"
+#include "plait/ir/text/graph.h"
+#include "plait/ir/text/printer.h"
 #include "plait/ops/table.h"
 
 #include "compile.h"

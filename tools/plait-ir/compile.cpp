@@ -4,6 +4,7 @@
 
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
+#include "plait/compile/inside/plans/plan.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
 #include "plait/core/settings.h"

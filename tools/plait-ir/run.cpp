@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "plait/compile/compiler.h"
+#include "plait/compile/inside/running/execution.h"
 #include "plait/core/error.h"
 #include "plait/ir/evaluation/evaluator.h"
 #include "plait/tensor/array_machine.h"
@@ -62,7 +63,8 @@ Program beginning_with(const Program& program, const std::string& function) {
 
 Evaluated done(const Run& run, bool compiled) {
   if (compiled) {
-    auto given = compile::Compiled(run.program).run_values(run.arguments, run.sizes);
+    auto given = compile::Compiled(run.program)
+                     .run_values(run.arguments, run.sizes, compile::ExecutionOptions{});
     return {std::move(given.values), std::move(given.sizes)};
   }
   TensorMachine machine;

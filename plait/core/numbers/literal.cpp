@@ -8,9 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
+#include "plait/core/numbers/element.h"
 
 namespace plait {
 

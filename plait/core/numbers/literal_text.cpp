@@ -1,8 +1,8 @@
 // The text of a literal, and back.
 #include <fmt/format.h>
 
-#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/numbers/literal.h"
 #include "plait/core/text.h"
 

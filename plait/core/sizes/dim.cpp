@@ -5,14 +5,14 @@
 
 #include <fmt/format.h>
 
-#include "plait/core/inside/sizes/dim_node.h"
-#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
-#include "plait/core/sizes/size_facts.h"
+#include "plait/core/inside/sizes/dim_node.h"
+#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/inside/sizes/size_reader.h"
-#include "plait/core/text.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/sizes/size_facts.h"
+#include "plait/core/text.h"
 
 namespace plait {
 

@@ -26,7 +26,8 @@ class SymbolMap;
 // all symbols ≥ 0, so what replaces a symbol must be ≥ 0 too. A remainder a % b is a - b*(a//b),
 // shown as a % b again by text(). A simplification may give a value where the original divides by
 // zero (n//m - n//m is 0, (2*n)//n is 2), but never the other way round: where a divisor of 0 is to
-// be refused, that is asked (is_some in ops/along.h). Numbers and the values of expressions lie in
+// be refused, that is asked (is_some in ops/inside/along.h). Numbers and the values of expressions
+// lie in
 // [-2^62, 2^62); an expression has at most kMaxParts symbols and numbers in it.
 class Dim {
  public:

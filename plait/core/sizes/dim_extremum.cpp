@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
 
 namespace plait {

@@ -1,9 +1,9 @@
 // Reads expressions.
 #include <charconv>
 
-#include "plait/core/sizes/dim.h"
-#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/sizes/dim_polynomial.h"
+#include "plait/core/sizes/dim.h"
 #include "plait/core/text.h"
 
 namespace plait {

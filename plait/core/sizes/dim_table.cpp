@@ -5,10 +5,10 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "plait/core/inside/sizes/dim_node.h"
-#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
+#include "plait/core/inside/sizes/dim_node.h"
+#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/inside/system/immortal.h"
 
 namespace plait {

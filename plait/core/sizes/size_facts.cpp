@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/sizes/dim_polynomial.h"
 #include "plait/core/inside/sizes/size_proof.h"
 #include "plait/core/inside/sizes/size_reader.h"
 #include "plait/core/text.h"

@@ -13,11 +13,11 @@
 #include <pthread.h>
 #include <signal.h>  // NOLINT(modernize-deprecated-headers): pthread_sigmask is POSIX
 
-#include "plait/core/inside/system/cpu_count.h"
-#include "plait/core/system/denormals.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/system/cpu_count.h"
 #include "plait/core/inside/system/job_slot.h"
 #include "plait/core/settings.h"
+#include "plait/core/system/denormals.h"
 
 namespace plait {
 namespace {

@@ -1,7 +1,7 @@
 // Trees: models, optimizer states, batches. A tree is any nesting of plain structs
-// (plait/core/trees/reflect.h), tuples, pairs, arrays, vectors, maps, optionals and variants whose leaves
-// are of a leaf type, Tensor above all. What else is in it is static: part of the tree's key, not
-// of its values.
+// (plait/core/trees/reflect.h), tuples, pairs, arrays, vectors, maps, optionals and variants whose
+// leaves are of a leaf type, Tensor above all. What else is in it is static: part of the tree's
+// key, not of its values.
 //
 //   for_each_leaf(model, [](std::string_view path, Tensor& t) { ... });    //
 //   "blocks.3.norm1.scale" Model zeros = map_leaves(model, zeros_like); Model sum = map_leaves(add,

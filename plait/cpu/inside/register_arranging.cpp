@@ -2,8 +2,8 @@
 #include <utility>
 
 #include "plait/cpu/inside/kernel_registration.h"
-#include "plait/cpu/inside/reductions/cpu_scan.h"
 #include "plait/cpu/inside/order/cpu_sort.h"
+#include "plait/cpu/inside/reductions/cpu_scan.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/ops/reductions/sort.h"

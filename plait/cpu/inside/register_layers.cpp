@@ -5,9 +5,9 @@
 
 #include "plait/core/error.h"
 #include "plait/cpu/inside/convolutions/cpu_convolution.h"
+#include "plait/cpu/inside/convolutions/cpu_window.h"
 #include "plait/cpu/inside/kernel_registration.h"
 #include "plait/cpu/inside/reductions/rows.h"
-#include "plait/cpu/inside/convolutions/cpu_window.h"
 #include "plait/ops/neural/convolution.h"
 #include "plait/ops/neural/softmax.h"
 #include "plait/ops/neural/window.h"

@@ -9,9 +9,9 @@
 #include <utility>
 
 #include "plait/core/error.h"
-#include "plait/ir/inside/text/binary.h"
 #include "plait/ir/analysis/call_graph.h"
 #include "plait/ir/inside/analysis/type_walk.h"
+#include "plait/ir/inside/text/binary.h"
 
 namespace plait::ir {
 namespace {

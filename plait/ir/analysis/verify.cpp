@@ -6,9 +6,9 @@
 #include "plait/core/error.h"
 #include "plait/core/settings.h"
 #include "plait/ir/analysis/call_graph.h"
+#include "plait/ir/inside/analysis/verify_rules.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/text/printer.h"
-#include "plait/ir/inside/analysis/verify_rules.h"
 
 namespace plait::ir {
 namespace {

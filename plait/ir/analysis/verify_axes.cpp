@@ -2,9 +2,9 @@
 #include <unordered_set>
 
 #include "plait/ir/analysis/effect_analysis.h"
-#include "plait/ir/primitive.h"
 #include "plait/ir/inside/analysis/type_walk.h"
 #include "plait/ir/inside/analysis/verify_rules.h"
+#include "plait/ir/primitive.h"
 
 namespace plait::ir {
 namespace {

@@ -1,8 +1,8 @@
 // The verifier's rules about the form of a program: names, values, counts, attributes, callees.
 #include <unordered_set>
 
-#include "plait/ir/primitive.h"
 #include "plait/ir/inside/analysis/verify_rules.h"
+#include "plait/ir/primitive.h"
 
 namespace plait::ir {
 namespace {

@@ -4,9 +4,9 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/analysis/call_graph.h"
-#include "plait/ir/primitive.h"
 #include "plait/ir/inside/analysis/type_walk.h"
 #include "plait/ir/inside/analysis/verify_rules.h"
+#include "plait/ir/primitive.h"
 
 namespace plait::ir {
 namespace {

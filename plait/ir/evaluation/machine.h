@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "plait/core/sizes/dim.h"
 #include "plait/core/numbers/literal.h"
+#include "plait/core/sizes/dim.h"
 #include "plait/ir/function.h"
 #include "plait/ir/value.h"
 

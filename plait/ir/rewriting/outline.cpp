@@ -4,8 +4,8 @@
 #include <unordered_set>
 
 #include "plait/ir/rewriting/copy_function.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/structure.h"
+#include "plait/ir/text/printer.h"
 
 namespace plait::ir {
 namespace {

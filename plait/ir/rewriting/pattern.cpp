@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/ir/primitive.h"
 #include "plait/ir/structure.h"
 

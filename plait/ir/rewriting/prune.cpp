@@ -4,8 +4,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/analysis/verify.h"
+#include "plait/ir/rewriting/copy_function.h"
 
 namespace plait::ir {
 namespace {

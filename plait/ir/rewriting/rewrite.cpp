@@ -4,10 +4,10 @@
 #include <unordered_map>
 
 #include "plait/core/error.h"
+#include "plait/ir/analysis/verify.h"
 #include "plait/ir/inference.h"
 #include "plait/ir/primitive.h"
 #include "plait/ir/text/printer.h"
-#include "plait/ir/analysis/verify.h"
 
 namespace plait::ir {
 

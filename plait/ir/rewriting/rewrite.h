@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/program.h"
+#include "plait/ir/rewriting/copy_function.h"
 
 namespace plait::ir {
 

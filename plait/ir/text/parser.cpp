@@ -6,10 +6,10 @@
 #include <unordered_set>
 
 #include "plait/core/error.h"
+#include "plait/ir/analysis/verify.h"
 #include "plait/ir/builder.h"
 #include "plait/ir/inside/analysis/callee_sizes.h"
 #include "plait/ir/inside/text/location_text.h"
-#include "plait/ir/analysis/verify.h"
 
 namespace plait::ir {
 namespace {

@@ -5,8 +5,8 @@
 #include <unordered_set>
 
 #include "plait/ir/inside/text/location_text.h"
-#include "plait/ir/text/parser.h"
 #include "plait/ir/primitive.h"
+#include "plait/ir/text/parser.h"
 
 namespace plait::ir {
 namespace {

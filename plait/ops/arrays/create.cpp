@@ -6,11 +6,11 @@
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/indexing/at.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/indexing/at.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/inside/fits.h"
 

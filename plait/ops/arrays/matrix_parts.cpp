@@ -1,12 +1,12 @@
 #include "plait/ops/arrays/matrix_parts.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/reductions/reduce.h"
 
 namespace plait {
 namespace {

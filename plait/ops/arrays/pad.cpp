@@ -1,9 +1,9 @@
 #include "plait/ops/arrays/pad.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/indexing/at.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/indexing/at.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

@@ -5,16 +5,16 @@
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/take.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/reductions/sort.h"
-#include "plait/ops/indexing/take.h"
 
 namespace plait {
 namespace {

@@ -6,11 +6,11 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/indexing/take.h"
 
 namespace plait {

@@ -7,9 +7,9 @@
 #include "plait/core/error.h"
 #include "plait/core/function_ref.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/inside/along.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
@@ -235,7 +235,8 @@ std::vector<Tensor> batch_permute(const ir::Attributes& attributes,
 struct ShapeTable {
   const ir::Primitive& convert = declare(
       {.primitive = {.name = "convert",
-                     .summary = "The same numbers in another dtype (core/element.h says how).",
+                     .summary =
+                         "The same numbers in another dtype (core/numbers/element.h says how).",
                      .oracle = "astype of NumPy's arrays; floats to whole numbers saturate",
                      .attributes = &ir::schema_of<ConvertAttributes>(),
                      .operands = ir::exactly(1),

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "plait/core/sizes/dim.h"
 #include "plait/core/location.h"
+#include "plait/core/sizes/dim.h"
 
 namespace plait {
 

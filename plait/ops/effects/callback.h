@@ -29,7 +29,7 @@ std::vector<Tensor> call_back(int64_t function, std::span<const Tensor> operands
 struct CallbackAttributes {
   int64_t function = 0;
   std::vector<ir::Type> results = {};  // of one sample
-  int64_t samples = 0;                 // ops/samples.h
+  int64_t samples = 0;                 // ops/inside/samples.h
   static constexpr std::string_view kRequired[] = {"function"};
 };
 

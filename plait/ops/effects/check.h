@@ -32,12 +32,12 @@ void check_finite(const Tree& tree, std::string_view name = {}) {
 
 struct CheckFiniteAttributes {
   std::string label = {};
-  int64_t samples = 0;  // ops/samples.h
+  int64_t samples = 0;  // ops/inside/samples.h
 };
 
 struct CheckAttributes {
   std::string message = {};
-  int64_t samples = 0;  // ops/samples.h
+  int64_t samples = 0;  // ops/inside/samples.h
 };
 
 void register_check();

@@ -1,4 +1,4 @@
-// Names for values that a rematerialised function is to keep (transform/remat.h).
+// Names for values that a rematerialised function is to keep (transform/derivatives/remat.h).
 #pragma once
 
 #include <string>

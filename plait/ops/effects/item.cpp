@@ -1,8 +1,8 @@
 #include "plait/ops/effects/item.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 
 namespace plait {
 

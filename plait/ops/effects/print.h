@@ -25,7 +25,7 @@ PrintSink set_print_sink(PrintSink sink);
 
 struct PrintAttributes {
   std::string label = {};
-  int64_t samples = 0;  // ops/samples.h
+  int64_t samples = 0;  // ops/inside/samples.h
 };
 
 void register_print();

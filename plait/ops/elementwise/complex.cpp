@@ -3,12 +3,12 @@
 #include <complex>
 
 #include "plait/ir/inference.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/inside/along.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

@@ -1,14 +1,14 @@
 #include "plait/ops/elementwise/curves.h"
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/take.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
-#include "plait/ops/indexing/take.h"
 
 namespace plait {
 namespace {

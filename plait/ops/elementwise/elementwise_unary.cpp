@@ -4,11 +4,11 @@
 #include <numbers>
 
 #include "plait/core/inside/sizes/whole_numbers.h"
-#include "plait/ops/call.h"
-#include "plait/ops/elementwise/complex.h"
-#include "plait/ops/declare.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/trace.h"

@@ -4,17 +4,17 @@
 #include <complex>
 #include <numbers>
 
-#include "plait/core/inside/sizes/divisors.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/mathematics/special_functions.h"
-#include "plait/ops/inside/blockwise.h"
+#include "plait/core/inside/sizes/divisors.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/inside/blockwise.h"
 #include "plait/ops/inside/elementwise/scalar_functions.h"
-#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

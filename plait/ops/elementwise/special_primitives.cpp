@@ -1,18 +1,18 @@
-// The functions of mathematics that are primitives: bodies of core/special_functions.h.
-#include "plait/core/inside/mathematics/special_functions.h"
-
+// The functions of mathematics that are primitives: bodies of
+// core/inside/mathematics/special_functions.h.
 #include <cmath>
 #include <limits>
 #include <numbers>
 
 #include "plait/core/error.h"
-#include "plait/ops/call.h"
+#include "plait/core/inside/mathematics/special_functions.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/reductions/reduce.h"
-#include "plait/ops/inside/elementwise/scalar_functions.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/elementwise/special.h"
+#include "plait/ops/inside/elementwise/scalar_functions.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

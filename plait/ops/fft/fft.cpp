@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/fft/fft_primitives.h"
 #include "plait/ops/operand.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 namespace plait::fft {

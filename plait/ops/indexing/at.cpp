@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/inside/indexing/index_plan.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/update_slice.h"
+#include "plait/ops/inside/indexing/index_plan.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/trace.h"
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "plait/ops/indexing/index.h"
-#include "plait/ops/operand.h"
 #include "plait/ops/indexing/scatter.h"
+#include "plait/ops/operand.h"
 
 namespace plait {
 

@@ -8,9 +8,9 @@
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/indexing/scatter.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

@@ -2,15 +2,15 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/gather.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/indexing/scatter.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/reductions/reduce.h"
 
 namespace plait {
 namespace {

@@ -33,7 +33,7 @@ std::optional<ir::Reduction> reduction_of(const ir::Primitive& primitive);
 // The greatest along axes; the least number that there is where there is nothing.
 Tensor max_or_lowest(const Tensor& x, const Axes& axes, bool keepdims);
 
-// The sum along named axes, as types list them (tensor/named_axes.h).
+// The sum along named axes, as types list them (tensor/tracing/named_axes.h).
 Tensor sum_along(const Tensor& x, const ir::AxisSet& axes);
 
 // For batching rules: all operands with the new dimension in front, repeated where it was not.

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "plait/core/anomaly.h"
-#include "plait/core/system/thread_team.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/system/thread_team.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/autocast_policy.h"
-#include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/inside/row_notes.h"
+#include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/trace.h"
 
 namespace plait {

@@ -10,9 +10,9 @@
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/inside/along.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/reductions/scan.h"
 #include "plait/tensor/apply.h"
 

@@ -3,15 +3,15 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/linalg/linalg_operands.h"
 #include "plait/ops/inside/linalg/linalg_parts.h"
 #include "plait/ops/inside/linalg/linalg_primitives.h"
 #include "plait/ops/products/linear.h"
-#include "plait/ops/arrays/matrix_parts.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 namespace plait::linalg {

@@ -9,11 +9,11 @@
 #include <span>
 #include <vector>
 
-#include "plait/ops/products/linear.h"
 #include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/products/linear.h"
 #include "plait/ops/products/products.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait::linalg {
 

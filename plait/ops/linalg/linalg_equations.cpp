@@ -4,11 +4,11 @@
 #include "plait/core/error.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/linalg/linalg.h"
+#include "plait/ops/indexing/take.h"
 #include "plait/ops/inside/linalg/linalg_operands.h"
 #include "plait/ops/inside/linalg/linalg_parts.h"
 #include "plait/ops/inside/linalg/linalg_primitives.h"
-#include "plait/ops/indexing/take.h"
+#include "plait/ops/linalg/linalg.h"
 #include "plait/tensor/apply.h"
 
 namespace plait::linalg {

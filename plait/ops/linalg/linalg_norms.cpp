@@ -3,11 +3,11 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/linalg/linalg.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait::linalg {
 namespace {

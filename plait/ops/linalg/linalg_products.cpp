@@ -2,13 +2,13 @@
 #include <limits>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/create.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/take.h"
 #include "plait/ops/linalg/linalg.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/indexing/take.h"
 
 namespace plait::linalg {
 namespace {

@@ -4,12 +4,12 @@
 #include <numbers>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/blockwise.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/special.h"
+#include "plait/ops/inside/blockwise.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

@@ -5,13 +5,13 @@
 #include <limits>
 
 #include "plait/core/error.h"
-#include "plait/ops/indexing/at.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/products/linear.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/at.h"
 #include "plait/ops/neural/softmax.h"
+#include "plait/ops/products/linear.h"
 
 namespace plait {
 namespace {

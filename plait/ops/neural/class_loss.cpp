@@ -3,18 +3,18 @@
 #include <string_view>
 
 #include "plait/core/error.h"
-#include "plait/ops/neural/activation.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/indexing/at.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/at.h"
+#include "plait/ops/indexing/take.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/inside/neural/loss_parts.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/neural/softmax.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/ops/neural/softmax.h"
-#include "plait/ops/indexing/take.h"
 
 namespace plait {
 namespace {

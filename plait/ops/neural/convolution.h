@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
-#include "plait/ops/operand.h"
 #include "plait/ops/neural/per_dimension.h"
+#include "plait/ops/operand.h"
 
 namespace plait {
 

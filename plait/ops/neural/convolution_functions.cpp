@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/call.h"
-#include "plait/ops/neural/convolution.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/neural/convolution.h"
 
 namespace plait {
 namespace {

@@ -6,17 +6,17 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/ops/indexing/at.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/elementwise/special.h"
+#include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/gather.h"
 #include "plait/ops/inside/lattice.h"
 #include "plait/ops/inside/neural/loss_parts.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/ops/elementwise/special.h"
 
 namespace plait {
 namespace {

@@ -9,14 +9,14 @@
 
 #include "plait/core/error.h"
 #include "plait/core/numbers/promotion.h"
-#include "plait/ops/neural/activation.h"
-#include "plait/ops/inside/along.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/inside/neural/loss_parts.h"
-#include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/special.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/inside/neural/loss_parts.h"
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/statistics.h"
 
 namespace plait {

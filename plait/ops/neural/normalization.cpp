@@ -3,15 +3,15 @@
 #include <cmath>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/indexing/at.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/elementwise/special.h"
+#include "plait/ops/indexing/at.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/neural/softmax.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/random/random.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/ops/neural/softmax.h"
-#include "plait/ops/elementwise/special.h"
 
 namespace plait {
 namespace {

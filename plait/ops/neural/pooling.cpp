@@ -4,11 +4,11 @@
 #include <limits>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/neural/window.h"
 
 namespace plait {

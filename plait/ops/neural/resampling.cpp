@@ -5,18 +5,18 @@
 #include <optional>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/elementwise/assign.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/elementwise/assign.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/gather.h"
-#include "plait/ops/products/linear.h"
-#include "plait/ops/neural/pooling.h"
-#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/inside/neural/resampling_taps.h"
-#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/neural/pooling.h"
 #include "plait/ops/neural/window.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/reduce.h"
 
 namespace plait {
 namespace {

@@ -4,12 +4,12 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/inside/along.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/memory/layout.h"
 

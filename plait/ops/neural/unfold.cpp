@@ -3,9 +3,9 @@
 #include <array>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/operand.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

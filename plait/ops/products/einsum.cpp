@@ -5,12 +5,12 @@
 #include <string>
 
 #include "plait/core/error.h"
-#include "plait/ops/call.h"
-#include "plait/ops/inside/products/contraction.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/products/products.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/products/contraction.h"
+#include "plait/ops/products/products.h"
 
 namespace plait {
 namespace {

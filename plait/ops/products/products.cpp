@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "plait/core/error.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
-#include "plait/ops/inside/products/contraction.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/products/contraction.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/memory/layout.h"
 
 namespace plait {

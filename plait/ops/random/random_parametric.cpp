@@ -5,13 +5,13 @@
 
 #include "plait/core/error.h"
 #include "plait/core/numbers/promotion.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/effects/check.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/random/random_functions.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 namespace plait::random {

@@ -2,23 +2,23 @@
 #include <cmath>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/rearrange.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/effects/check.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/linalg/linalg.h"
-#include "plait/ops/products/linear.h"
-#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/indexing/take.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/inside/random/random_functions.h"
-#include "plait/ops/arrays/rearrange.h"
+#include "plait/ops/linalg/linalg.h"
+#include "plait/ops/neural/softmax.h"
+#include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/ops/neural/softmax.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
-#include "plait/ops/indexing/take.h"
 
 namespace plait::random {
 namespace {

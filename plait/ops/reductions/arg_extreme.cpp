@@ -1,10 +1,10 @@
 // Where the greatest and the least elements are.
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 namespace {

@@ -7,14 +7,14 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
+#include "plait/ops/declare.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/along.h"
 #include "plait/ops/inside/blockwise.h"
-#include "plait/ops/call.h"
-#include "plait/ops/elementwise/complex.h"
-#include "plait/ops/declare.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

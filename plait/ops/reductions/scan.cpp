@@ -2,13 +2,13 @@
 
 #include <limits>
 
-#include "plait/ops/inside/along.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 namespace {

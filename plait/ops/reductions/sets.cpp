@@ -1,14 +1,14 @@
 #include "plait/ops/reductions/sets.h"
 
 #include "plait/core/numbers/dtype_set.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/ops/reductions/sort.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/reductions/sort.h"
 
 namespace plait {
 namespace {

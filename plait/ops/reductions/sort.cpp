@@ -3,14 +3,14 @@
 #include <array>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/call.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/call.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/operand.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/operand.h"
 
 namespace plait {
 

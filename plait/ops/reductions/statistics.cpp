@@ -5,19 +5,19 @@
 #include <limits>
 
 #include "plait/core/error.h"
-#include "plait/ops/inside/along.h"
-#include "plait/ops/inside/blockwise.h"
+#include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"
 #include "plait/ops/elementwise/complex.h"
-#include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/products/linear.h"
-#include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/indexing/scatter.h"
 #include "plait/ops/indexing/segment.h"
-#include "plait/ops/arrays/reshape.h"
-#include "plait/ops/reductions/sort.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/inside/blockwise.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/reductions/sort.h"
 #include "plait/tensor/tracing/trace.h"
 
 namespace plait {

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/numbers/element_text.h"
 #include "plait/core/location.h"
 #include "plait/tensor/inside/non_finite.h"
 

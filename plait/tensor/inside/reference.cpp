@@ -6,8 +6,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
-#include "plait/tensor/kernels.h"
 #include "plait/tensor/inside/index_loops.h"
+#include "plait/tensor/kernels.h"
 
 namespace plait {
 namespace {

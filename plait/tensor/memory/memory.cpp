@@ -12,8 +12,8 @@
 
 #include <sys/mman.h>
 
-#include "plait/core/inside/system/available_memory.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/system/available_memory.h"
 #include "plait/core/inside/system/immortal.h"
 #include "plait/core/settings.h"
 

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "plait/core/location.h"
-#include "plait/tensor/tracing/level.h"
 #include "plait/tensor/rules.h"
+#include "plait/tensor/tracing/level.h"
 
 namespace plait {
 
 struct Step;
-class Recording;  // transform/recording.h
+class Recording;  // transform/inside/derivatives/recording.h
 
 // Counts its owners. The last one lets go of a whole chain without deep recursion.
 class StepPtr {
@@ -64,7 +64,7 @@ struct Derivation {
   bool empty() const { return !origin && tangents.empty(); }
 };
 
-// What a tensor wants to know of its cotangent (transform/tape.h).
+// What a tensor wants to know of its cotangent (transform/derivatives/tape.h).
 struct Listeners {
   using Hook = std::function<Tensor(const Tensor& cotangent)>;
 
@@ -119,8 +119,8 @@ struct Step {
 StepPtr new_step();
 
 // While one is there, its thread notes what is computed from what, but keeps nothing of it: the
-// same will be computed again (transform/recording.h). Levels that are opened meanwhile are
-// followed as ever besides.
+// same will be computed again (transform/inside/derivatives/recording.h). Levels that are opened
+// meanwhile are followed as ever besides.
 class Sketch {
  public:
   // Whether the results of an operation are kept nevertheless.

@@ -17,7 +17,8 @@ using LevelPtr = std::shared_ptr<const Level>;
 class Level {
  public:
   static LevelPtr open();
-  // Of tensors that asked for gradients with no other level about (transform/tape.h); always open.
+  // Of tensors that asked for gradients with no other level about (transform/derivatives/tape.h);
+  // always open.
   static const LevelPtr& ground();
   explicit Level(uint64_t number) : number_(number) {}
 

@@ -8,10 +8,10 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/sizes/size_reader.h"
 #include "plait/ir/analysis/call_graph.h"
-#include "plait/ir/rewriting/copy_function.h"
-#include "plait/ir/inference.h"
-#include "plait/ir/structure.h"
 #include "plait/ir/analysis/verify.h"
+#include "plait/ir/inference.h"
+#include "plait/ir/rewriting/copy_function.h"
+#include "plait/ir/structure.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/named_axes.h"
 

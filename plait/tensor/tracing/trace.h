@@ -14,10 +14,10 @@
 
 #include "plait/core/sizes/size_facts.h"
 #include "plait/ir/builder.h"
-#include "plait/ir/rewriting/outline.h"
 #include "plait/ir/program.h"
-#include "plait/tensor/tracing/level.h"
+#include "plait/ir/rewriting/outline.h"
 #include "plait/tensor/tensor.h"
+#include "plait/tensor/tracing/level.h"
 
 namespace plait {
 
@@ -220,7 +220,7 @@ class Trace {
 
   const std::shared_ptr<TraceScope>& scope() const { return scope_; }
 
-  // Of tensors that ask for gradients while it is open (transform/tape.h).
+  // Of tensors that ask for gradients while it is open (transform/derivatives/tape.h).
   const LevelPtr& tape_level();
 
   // Decisions about sizes; what they take for granted is checked when the function is entered.

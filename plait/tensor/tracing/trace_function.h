@@ -43,7 +43,7 @@ TracedProgram trace_now(const std::string& name, const F& f, std::tuple<Argument
 Tensor abstract_tensor(const ir::Type& type);
 
 // What is called with the arguments records what f does with tensors of their types. Arguments and
-// results are trees of tensors (core/tree.h).
+// results are trees of tensors (core/trees/tree.h).
 template <class F>
 auto trace(F f, std::string name = "main") {
   return [f = std::move(f), name = std::move(name)](const auto&... arguments) {

@@ -2,8 +2,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/transform/control/recursive.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 

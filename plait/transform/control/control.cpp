@@ -5,20 +5,20 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/index.h"
 #include "plait/ops/random/random.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/inside/control/carried_sizes.h"
 #include "plait/transform/inside/control/checkpointed.h"
-#include "plait/transform/inside/derivatives/lifted_draws.h"
 #include "plait/transform/inside/control/open_recursion.h"
 #include "plait/transform/inside/control/staged_branch.h"
 #include "plait/transform/inside/control/staged_scan.h"
 #include "plait/transform/inside/control/staged_while.h"
-#include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/inside/control/unrolled_scan.h"
+#include "plait/transform/inside/derivatives/lifted_draws.h"
+#include "plait/transform/inside/derivatives/tensor_lists.h"
 
 namespace plait {
 

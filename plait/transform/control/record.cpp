@@ -5,21 +5,21 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "plait/core/system/deep_stack.h"
 #include "plait/core/error.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/core/system/deep_stack.h"
 #include "plait/core/text.h"
-#include "plait/ir/text/parser.h"
 #include "plait/ir/structure.h"
+#include "plait/ir/text/parser.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/trace.h"
 #include "plait/transform/control/control.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/control/open_recursion.h"
 #include "plait/transform/inside/control/staged_recursion.h"
+#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
 namespace plait {

@@ -54,7 +54,7 @@ bool is_record_instruction(const ir::Instruction& instruction);
 std::vector<Tensor> run_record_instruction(const ir::Instruction& instruction,
                                            std::span<const Tensor> operands);
 
-// What the derivative of records is made of (transform/derivative.h).
+// What the derivative of records is made of (transform/inside/derivatives/derivative.h).
 Tensor zero_record(const ir::Type& type);
 Tensor sum_of_records(const Tensor& a, const Tensor& b);
 

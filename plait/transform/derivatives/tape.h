@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/transform/inside/control/open_recursion.h"
+#include "plait/tensor/tracing/trace.h"
 
 namespace plait {
 

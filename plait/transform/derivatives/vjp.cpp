@@ -2,15 +2,15 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
-#include "plait/ops/inside/along.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/trace.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/derivatives/follow.h"
+#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/sweep.h"
 
 namespace plait {

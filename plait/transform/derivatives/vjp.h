@@ -6,8 +6,8 @@
 //   auto [dx] = pull(ones_like(y));
 //   auto [z, dz] = jvp([](Tensor x) { return sin(x); }, std::tuple(x), std::tuple(dx));
 //
-// Arguments and results are trees of tensors (core/tree.h). What is no real or complex number has
-// no derivative; in its place stands an empty tensor.
+// Arguments and results are trees of tensors (core/trees/tree.h). What is no real or complex number
+// has no derivative; in its place stands an empty tensor.
 #pragma once
 
 #include <memory>

@@ -11,9 +11,9 @@
 #include <string>
 #include <vector>
 
-#include "plait/core/sizes/dim.h"
 #include "plait/core/numbers/dtype.h"
 #include "plait/core/numbers/element.h"
+#include "plait/core/sizes/dim.h"
 #include "plait/ir/index_signature.h"
 #include "plait/ir/program.h"
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
-#include "plait/compile/pass.h"
 #include "plait/compile/inside/nests/region.h"
+#include "plait/compile/pass.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"

@@ -7,12 +7,12 @@
 
 #include <fmt/format.h>
 
-#include "plait/compile/inside/passes/clusters.h"
 #include "plait/compile/inside/nests/kernel_compiler.h"
+#include "plait/compile/inside/passes/clusters.h"
 #include "plait/compile/pass.h"
 #include "plait/core/error.h"
-#include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/analysis/identity.h"
+#include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
 
 namespace plait::compile {

@@ -4,12 +4,12 @@
 #include <algorithm>
 #include <numeric>
 
-#include "plait/compile/pass.h"
 #include "plait/compile/inside/passes/rewrite_rules.h"
+#include "plait/compile/pass.h"
 #include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/reductions/reduce.h"
 
 namespace plait::compile {
 namespace {

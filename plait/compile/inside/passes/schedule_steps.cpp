@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <limits>
 
-#include "plait/compile/pass.h"
 #include "plait/compile/inside/nests/region.h"
-#include "plait/ir/rewriting/copy_function.h"
+#include "plait/compile/pass.h"
 #include "plait/ir/analysis/effect_analysis.h"
+#include "plait/ir/rewriting/copy_function.h"
 
 namespace plait::compile {
 namespace {

@@ -2,12 +2,12 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "plait/compile/pass.h"
 #include "plait/compile/inside/passes/rewrite_rules.h"
-#include "plait/core/numbers/element.h"
+#include "plait/compile/pass.h"
 #include "plait/core/hash.h"
-#include "plait/ir/rewriting/copy_function.h"
+#include "plait/core/numbers/element.h"
 #include "plait/ir/analysis/effect_analysis.h"
+#include "plait/ir/rewriting/copy_function.h"
 #include "plait/ir/rewriting/prune.h"
 #include "plait/ir/rewriting/rewrite.h"
 #include "plait/ir/structure.h"

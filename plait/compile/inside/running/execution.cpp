@@ -8,10 +8,10 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/system/interruption.h"
 #include "plait/core/settings.h"
-#include "plait/ir/structure.h"
 #include "plait/ir/inside/evaluation/value_check.h"
-#include "plait/tensor/inside/kernel_anomaly.h"
+#include "plait/ir/structure.h"
 #include "plait/tensor/array_machine.h"
+#include "plait/tensor/inside/kernel_anomaly.h"
 
 namespace plait::compile {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <cstring>
 
+#include "plait/core/inside/sizes/whole_numbers.h"
 #include "plait/core/numbers/element.h"
 #include "plait/core/system/thread_team.h"
-#include "plait/core/inside/sizes/whole_numbers.h"
-#include "plait/tensor/memory/buffer.h"
 #include "plait/tensor/kernels.h"
+#include "plait/tensor/memory/buffer.h"
 
 namespace plait::compile {
 namespace {

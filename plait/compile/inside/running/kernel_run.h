@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "plait/compile/inside/plans/plan.h"
 #include "plait/compile/inside/nests/row_product.h"
+#include "plait/compile/inside/plans/plan.h"
 
 namespace plait::compile {
 

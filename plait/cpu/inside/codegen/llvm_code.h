@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include "plait/core/numbers/dtype.h"
 #include "plait/core/function_ref.h"
+#include "plait/core/numbers/dtype.h"
 #include "plait/core/settings.h"
 #include "plait/cpu/inside/codegen/llvm_library.h"
 

@@ -1,4 +1,4 @@
-// Compiles nests by LLVM: what the seam in compile/kernel_compiler.h asks for.
+// Compiles nests by LLVM: what the seam in compile/inside/nests/kernel_compiler.h asks for.
 #include <algorithm>
 #include <chrono>
 #include <memory>

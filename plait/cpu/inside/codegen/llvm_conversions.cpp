@@ -73,7 +73,7 @@ Code widened(Code codes, DType dtype) {
   return dtype == DType::f16 ? widened_f16(codes) : widened_bf16(codes);
 }
 
-// ---- As sticky_float.h and core/element.cpp do it.
+// ---- As sticky_float.h and core/numbers/element.cpp do it.
 
 Code sticky_float(Code x) {
   const Code rounded = resized_real(x, float_type()), again = resized_real(rounded, double_type());

@@ -13,7 +13,8 @@
 namespace plait::cpu::code {
 
 DType computed_dtype(DType dtype);  // f32 for narrow floats
-// How numbers of a dtype are converted (core/element.h); to a narrow float they are rounded.
+// How numbers of a dtype are converted (core/numbers/element.h); to a narrow float they are
+// rounded.
 Code converted(Code a, DType from, DType to);
 // From memory_type() and to it. A narrow float is rounded only here.
 Code from_memory(Code a, DType dtype);

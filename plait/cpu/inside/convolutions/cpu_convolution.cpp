@@ -7,12 +7,12 @@
 
 #include "plait/core/error.h"
 #include "plait/core/function_ref.h"
-#include "plait/core/system/thread_team.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
-#include "plait/cpu/inside/products/blocked_product.h"
+#include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/convolutions/convolution_shape.h"
-#include "plait/cpu/inside/libraries/library_convolution.h"
 #include "plait/cpu/inside/convolutions/patches.h"
+#include "plait/cpu/inside/libraries/library_convolution.h"
+#include "plait/cpu/inside/products/blocked_product.h"
 
 namespace plait {
 namespace {

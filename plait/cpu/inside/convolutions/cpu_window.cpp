@@ -7,9 +7,9 @@
 #include <memory>
 #include <type_traits>
 
+#include "plait/core/error.h"
 #include "plait/core/numbers/dtype_set.h"
 #include "plait/core/numbers/element.h"
-#include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 

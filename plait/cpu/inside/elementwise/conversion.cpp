@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/core/numbers/element.h"
 #include "plait/core/system/thread_team.h"
 
 namespace plait {

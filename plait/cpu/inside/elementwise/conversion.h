@@ -1,4 +1,4 @@
-// Numbers in another dtype. What they become, core/element.h says.
+// Numbers in another dtype. What they become, core/numbers/element.h says.
 #pragma once
 
 #include <vector>

@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "plait/core/numbers/dtype.h"
-#include "plait/tensor/memory/array.h"
 #include "plait/tensor/kernels.h"
+#include "plait/tensor/memory/array.h"
 
 namespace plait {
 

@@ -25,7 +25,8 @@ struct Kernel {
 };
 using Kernels = std::vector<Kernel>;
 
-// Conversions of one narrow float to f32 and back; rounded once, as in core/float_formats.h.
+// Conversions of one narrow float to f32 and back; rounded once, as in
+// core/numbers/float_formats.h.
 struct NarrowFloat {
   DType dtype;
   DenseLoop widen, narrow;

@@ -5,11 +5,11 @@
 #include <numbers>
 #include <type_traits>
 
+#include "plait/core/inside/mathematics/special_functions.h"
 #include "plait/core/inside/sizes/divisors.h"
 #include "plait/core/numbers/element.h"
-#include "plait/core/inside/mathematics/special_functions.h"
-#include "plait/cpu/inside/elementwise/float_division.h"
 #include "plait/cpu/inside/elementwise/cpu_kernels.h"
+#include "plait/cpu/inside/elementwise/float_division.h"
 
 namespace plait::cpu {
 namespace {

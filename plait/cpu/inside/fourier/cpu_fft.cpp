@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/core/system/thread_team.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/fourier/fourier.h"
 #include "plait/ops/inside/fft/fft_primitives.h"
 

@@ -1,4 +1,4 @@
-// Fourier transforms on the CPU: kernels of the primitives in ops/fft_primitives.h.
+// Fourier transforms on the CPU: kernels of the primitives in ops/inside/fft/fft_primitives.h.
 #pragma once
 
 #include "plait/tensor/kernels.h"

@@ -6,11 +6,11 @@
 #include <numbers>
 #include <type_traits>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/hash.h"
-#include "plait/core/inside/system/immortal.h"
-#include "plait/core/system/thread_team.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/system/immortal.h"
+#include "plait/core/numbers/element.h"
+#include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/recent_cache.h"
 
 namespace plait {

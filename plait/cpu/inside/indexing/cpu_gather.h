@@ -1,4 +1,5 @@
-// Rows that integers name (ops/gather.h): copied on all threads, contiguous ones by memcpy.
+// Rows that integers name (ops/indexing/gather.h): copied on all threads, contiguous ones by
+// memcpy.
 #pragma once
 
 #include <span>

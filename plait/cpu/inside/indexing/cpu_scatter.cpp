@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include "plait/core/system/thread_team.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/elementwise/cpu_elementwise.h"
 #include "plait/cpu/inside/indexing/indexed_rows.h"
 #include "plait/cpu/inside/indexing/scatter_loops.h"

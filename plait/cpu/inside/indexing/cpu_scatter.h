@@ -1,4 +1,4 @@
-// Rows that integers name, replaced or combined with others (ops/scatter.h).
+// Rows that integers name, replaced or combined with others (ops/indexing/scatter.h).
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Where the rows of an array lie that integers name (ops/gather.h).
+// Where the rows of an array lie that integers name (ops/indexing/gather.h).
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The routines of ops/linalg_routines.h by LAPACK. Its loops run on the thread that calls,
-// of which there is one at a time.
+// The routines of ops/inside/linalg/linalg_routines.h by LAPACK. Its loops run on the thread that
+// calls, of which there is one at a time.
 #include <algorithm>
 #include <cmath>
 #include <vector>

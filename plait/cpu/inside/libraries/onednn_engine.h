@@ -9,8 +9,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "plait/core/numbers/dtype.h"
 #include "plait/core/function_ref.h"
+#include "plait/core/numbers/dtype.h"
 #include "plait/cpu/inside/libraries/onednn_library.h"
 
 namespace plait {

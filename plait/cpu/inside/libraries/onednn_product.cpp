@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "plait/core/hash.h"
-#include "plait/core/inside/system/immortal.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/inside/system/immortal.h"
 #include "plait/cpu/inside/libraries/library_product.h"
 #include "plait/cpu/inside/libraries/onednn_engine.h"
 #include "plait/cpu/inside/recent_cache.h"

@@ -4,8 +4,8 @@
 
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
-#include "plait/cpu/inside/order/order_key.h"
 #include "plait/cpu/inside/order/cpu_sort.h"
+#include "plait/cpu/inside/order/order_key.h"
 
 namespace plait {
 namespace {

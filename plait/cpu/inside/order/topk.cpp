@@ -6,9 +6,9 @@
 
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
-#include "plait/cpu/inside/reductions/axis_rows.h"
-#include "plait/cpu/inside/order/order_items.h"
 #include "plait/cpu/inside/order/cpu_sort.h"
+#include "plait/cpu/inside/order/order_items.h"
+#include "plait/cpu/inside/reductions/axis_rows.h"
 
 namespace plait {
 namespace {

@@ -4,8 +4,8 @@
 #include <complex>
 #include <cstring>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/error.h"
+#include "plait/core/numbers/element.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/products/product_kernels.h"
 #include "plait/tensor/memory/buffer.h"

@@ -1,16 +1,16 @@
-// Products some rows at a time, for kernels that go on with them (compile/row_product.h).
-#include "plait/compile/inside/nests/row_product.h"
-
+// Products some rows at a time, for kernels that go on with them
+// (compile/inside/nests/row_product.h).
 #include <algorithm>
 #include <array>
 
-#include "plait/core/system/thread_team.h"
+#include "plait/compile/inside/nests/row_product.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
-#include "plait/cpu/inside/products/blocked_product.h"
+#include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/libraries/library_product.h"
+#include "plait/cpu/inside/products/blocked_product.h"
+#include "plait/cpu/inside/products/cpu_products.h"
 #include "plait/cpu/inside/products/matmul.h"
 #include "plait/cpu/inside/products/packed_products.h"
-#include "plait/cpu/inside/products/cpu_products.h"
 #include "plait/cpu/inside/products/tile_product.h"
 
 namespace plait {

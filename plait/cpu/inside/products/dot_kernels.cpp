@@ -2,11 +2,11 @@
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/products/dot_kernels.cpp"
 #include <array>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/inside/system/immortal.h"
-#include "plait/cpu/inside/products/dot.h"
+#include "plait/core/numbers/element.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/elementwise/lanes.inl"
+#include "plait/cpu/inside/products/dot.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {

@@ -6,12 +6,12 @@
 
 #include "plait/core/error.h"
 #include "plait/core/system/thread_team.h"
-#include "plait/cpu/inside/products/blocked_product.h"
-#include "plait/cpu/inside/products/dot.h"
 #include "plait/cpu/inside/libraries/library_product.h"
+#include "plait/cpu/inside/products/blocked_product.h"
+#include "plait/cpu/inside/products/cpu_products.h"
+#include "plait/cpu/inside/products/dot.h"
 #include "plait/cpu/inside/products/packed_products.h"
 #include "plait/cpu/inside/products/product_grid.h"
-#include "plait/cpu/inside/products/cpu_products.h"
 #include "plait/cpu/inside/products/tile_product.h"
 
 namespace plait {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "plait/core/system/thread_team.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/system/thread_team.h"
 
 namespace plait {
 namespace {

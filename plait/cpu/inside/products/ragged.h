@@ -1,5 +1,5 @@
-// Products of groups of rows (ops/segment.h), one matrix product a group. ValueError for group
-// sizes below 0 or beyond the rows.
+// Products of groups of rows (ops/indexing/segment.h), one matrix product a group. ValueError for
+// group sizes below 0 or beyond the rows.
 #pragma once
 
 #include "plait/tensor/memory/array.h"

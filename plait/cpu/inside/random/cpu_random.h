@@ -1,4 +1,4 @@
-// Random numbers on the CPU: kernels of the primitives in ops/random_primitives.h.
+// Random numbers on the CPU: kernels of the primitives in ops/inside/random/random_primitives.h.
 #pragma once
 
 #include "plait/tensor/kernels.h"

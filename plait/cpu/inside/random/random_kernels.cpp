@@ -1,5 +1,5 @@
-// Philox (ops/philox.h), and the distributions of ops/random_values.cpp for f32: in lanes of f64,
-// rounded at the end.
+// Philox (ops/inside/random/philox.h), and the distributions of ops/inside/random/random_values.cpp
+// for f32: in lanes of f64, rounded at the end.
 #include "plait/cpu/inside/random/random_kernels.h"
 
 #include "plait/ops/inside/random/philox.h"

@@ -4,15 +4,15 @@
 #include <numeric>
 #include <vector>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/error.h"
-#include "plait/core/system/thread_team.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
-#include "plait/cpu/inside/reductions/axis_rows.h"
+#include "plait/core/numbers/element.h"
+#include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
+#include "plait/cpu/inside/order/cpu_sort.h"
+#include "plait/cpu/inside/reductions/axis_rows.h"
 #include "plait/cpu/inside/reductions/reduce_kernels.h"
 #include "plait/cpu/inside/reductions/row_view.h"
-#include "plait/cpu/inside/order/cpu_sort.h"
 
 namespace plait {
 namespace {

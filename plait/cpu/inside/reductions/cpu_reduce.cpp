@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "plait/core/error.h"
-#include "plait/core/system/thread_team.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
+#include "plait/core/system/thread_team.h"
 #include "plait/cpu/inside/reductions/reduce_kernels.h"
 #include "plait/tensor/memory/buffer.h"
 

@@ -11,8 +11,8 @@
 #include <limits>
 #include <type_traits>
 
-#include "plait/core/numbers/element.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/core/numbers/element.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/elementwise/lanes.inl"
 

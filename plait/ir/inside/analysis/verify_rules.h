@@ -10,9 +10,9 @@
 
 #include <fmt/core.h>
 
+#include "plait/ir/analysis/verify.h"
 #include "plait/ir/inference.h"
 #include "plait/ir/program.h"
-#include "plait/ir/analysis/verify.h"
 
 namespace plait::ir {
 

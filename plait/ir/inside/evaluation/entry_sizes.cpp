@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/inside/evaluation/value_check.h"
+#include "plait/ir/text/printer.h"
 
 namespace plait::ir {
 

@@ -11,8 +11,8 @@
 #include "plait/core/error.h"
 #include "plait/ir/evaluation/evaluator.h"
 #include "plait/ir/inside/evaluation/frame_layout.h"
-#include "plait/ir/primitive.h"
 #include "plait/ir/inside/evaluation/value_check.h"
+#include "plait/ir/primitive.h"
 
 namespace plait::ir {
 

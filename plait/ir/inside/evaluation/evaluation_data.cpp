@@ -1,8 +1,8 @@
 // Instructions that need no other function: sizes, guards, tuples, records, optional values, and
 // the machine's.
 #include "plait/ir/inside/evaluation/evaluation.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/structure.h"
+#include "plait/ir/text/printer.h"
 
 namespace plait::ir {
 

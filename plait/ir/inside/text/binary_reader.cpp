@@ -3,11 +3,11 @@
 
 #include "plait/core/error.h"
 #include "plait/core/text.h"
-#include "plait/ir/attribute_values.h"
-#include "plait/ir/inside/text/binary_format.h"
-#include "plait/ir/builder.h"
-#include "plait/ir/inside/text/location_text.h"
 #include "plait/ir/analysis/verify.h"
+#include "plait/ir/attribute_values.h"
+#include "plait/ir/builder.h"
+#include "plait/ir/inside/text/binary_format.h"
+#include "plait/ir/inside/text/location_text.h"
 
 namespace plait::ir {
 namespace {

@@ -5,11 +5,11 @@
 
 #include "plait/core/error.h"
 #include "plait/core/sizes/size_facts.h"
-#include "plait/ops/inside/along.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/operand.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/along.h"
+#include "plait/ops/operand.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/trace.h"
 

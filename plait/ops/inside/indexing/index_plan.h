@@ -6,9 +6,9 @@
 #include <span>
 #include <vector>
 
+#include "plait/ops/arrays/slice_range.h"
 #include "plait/ops/indexing/gather.h"
 #include "plait/ops/indexing/index.h"
-#include "plait/ops/arrays/slice_range.h"
 
 namespace plait {
 

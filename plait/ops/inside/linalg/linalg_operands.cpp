@@ -1,8 +1,8 @@
 #include "plait/ops/inside/linalg/linalg_operands.h"
 
 #include "plait/core/error.h"
-#include "plait/ops/operand.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/operand.h"
 
 namespace plait::linalg {
 

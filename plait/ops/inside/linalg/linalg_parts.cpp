@@ -1,10 +1,10 @@
 #include "plait/ops/inside/linalg/linalg_parts.h"
 
-#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/complex.h"
+#include "plait/ops/elementwise/elementwise.h"
 
 namespace plait {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/inside/along.h"
 #include "plait/ops/declare.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/inside/linalg/linalg_routines.h"
 #include "plait/tensor/apply.h"
 

@@ -2,16 +2,16 @@
 // what is known of the factors (triangular, at right angles) splits one equation into those for
 // each.
 #include "plait/core/error.h"
-#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/arrays/matrix_parts.h"
+#include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/complex.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/inside/linalg/linalg_parts.h"
 #include "plait/ops/inside/linalg/linalg_primitives.h"
 #include "plait/ops/products/linear.h"
-#include "plait/ops/arrays/matrix_parts.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/ops/reductions/scan.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

@@ -4,10 +4,10 @@
 
 #include "plait/core/error.h"
 #include "plait/core/numbers/promotion.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 

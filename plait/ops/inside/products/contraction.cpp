@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "plait/ops/inside/products/contraction_order.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/products/contraction_order.h"
 #include "plait/ops/products/linear.h"
 #include "plait/ops/reductions/reduce.h"
-#include "plait/ops/arrays/reshape.h"
 
 namespace plait {
 namespace {

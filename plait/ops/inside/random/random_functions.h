@@ -5,9 +5,9 @@
 #include <optional>
 #include <string_view>
 
+#include "plait/ops/inside/random/random_primitives.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/random/random.h"
-#include "plait/ops/inside/random/random_primitives.h"
 
 namespace plait::random {
 

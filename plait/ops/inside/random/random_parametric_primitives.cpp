@@ -3,11 +3,11 @@
 #include "plait/core/error.h"
 #include "plait/core/inside/mathematics/gamma_functions.h"
 #include "plait/ir/inference.h"
-#include "plait/ops/inside/along.h"
+#include "plait/ops/arrays/reshape.h"
 #include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/inside/along.h"
 #include "plait/ops/inside/random/random_primitives.h"
-#include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
 
 namespace plait {

@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "plait/core/sizes/dim.h"
+#include "plait/core/function_ref.h"
 #include "plait/core/numbers/dtype.h"
 #include "plait/core/numbers/element.h"
-#include "plait/core/function_ref.h"
+#include "plait/core/sizes/dim.h"
 #include "plait/ir/primitive.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/tensor.h"

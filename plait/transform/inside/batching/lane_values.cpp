@@ -1,9 +1,9 @@
 #include "plait/transform/inside/batching/lane_values.h"
 
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/reductions/reduce.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/reductions/reduce.h"
 
 namespace plait {
 

@@ -3,18 +3,18 @@
 #include <algorithm>
 
 #include "plait/core/error.h"
-#include "plait/ops/indexing/at.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
-#include "plait/ops/random/random.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
+#include "plait/ops/indexing/at.h"
 #include "plait/ops/indexing/take.h"
+#include "plait/ops/random/random.h"
 #include "plait/tensor/tracing/trace.h"
+#include "plait/transform/derivatives/follow.h"
+#include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
-#include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
-#include "plait/transform/inside/batching/varying.h"
 
 // What each step began with cannot be stacked where sizes differ, as scans do it. So the loop first
 // counts its steps and elements; then what it carries is laid into arrays of so many elements, one

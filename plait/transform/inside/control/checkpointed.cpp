@@ -5,8 +5,8 @@
 
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/transform/derivatives/remat.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 

@@ -7,9 +7,9 @@
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 #include "plait/tensor/tracing/derivation.h"
+#include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/control/sizes_between.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
-#include "plait/transform/inside/batching/varying.h"
 
 namespace plait {
 namespace {

@@ -6,15 +6,15 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/random/random.h"
-#include "plait/transform/inside/derivatives/derived_functions.h"
 #include "plait/transform/derivatives/follow.h"
-#include "plait/transform/inside/derivatives/lifted_draws.h"
+#include "plait/transform/inside/batching/varying.h"
 #include "plait/transform/inside/control/open_recursion.h"
 #include "plait/transform/inside/control/staged.h"
 #include "plait/transform/inside/control/staged_recursion.h"
+#include "plait/transform/inside/derivatives/derived_functions.h"
+#include "plait/transform/inside/derivatives/lifted_draws.h"
 #include "plait/transform/inside/derivatives/taped.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
-#include "plait/transform/inside/batching/varying.h"
 
 namespace plait::control {
 namespace {

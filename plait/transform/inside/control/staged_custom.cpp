@@ -3,14 +3,14 @@
 #include <algorithm>
 
 #include "plait/ir/structure.h"
-#include "plait/ops/effects/check.h"
 #include "plait/ops/arrays/create.h"
+#include "plait/ops/effects/check.h"
+#include "plait/transform/inside/batching/varying.h"
+#include "plait/transform/inside/control/staged_host.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
-#include "plait/transform/inside/running/function_run.h"
-#include "plait/transform/inside/control/staged_host.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
-#include "plait/transform/inside/batching/varying.h"
+#include "plait/transform/inside/running/function_run.h"
 
 namespace plait {
 namespace {

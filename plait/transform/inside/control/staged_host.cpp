@@ -7,8 +7,8 @@
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
-#include "plait/transform/programs.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
+#include "plait/transform/programs.h"
 
 namespace plait {
 namespace {

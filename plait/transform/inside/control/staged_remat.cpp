@@ -1,10 +1,10 @@
 #include "plait/transform/inside/control/staged_remat.h"
 
+#include "plait/transform/derivatives/follow.h"
+#include "plait/transform/derivatives/vjp.h"
 #include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
-#include "plait/transform/derivatives/follow.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
-#include "plait/transform/derivatives/vjp.h"
 
 namespace plait {
 namespace {

@@ -3,15 +3,15 @@
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/elementwise/elementwise.h"
-#include "plait/transform/inside/control/changing_while.h"
-#include "plait/transform/inside/derivatives/derivative.h"
-#include "plait/transform/inside/derivatives/derived_functions.h"
 #include "plait/transform/derivatives/follow.h"
+#include "plait/transform/inside/batching/varying.h"
+#include "plait/transform/inside/control/changing_while.h"
 #include "plait/transform/inside/control/sizes_between.h"
 #include "plait/transform/inside/control/staged_scan.h"
+#include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/inside/derivatives/derived_functions.h"
 #include "plait/transform/inside/derivatives/taped.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
-#include "plait/transform/inside/batching/varying.h"
 
 namespace plait::control {
 namespace {

@@ -1,7 +1,7 @@
 #include "plait/transform/inside/control/unrolled_scan.h"
 
-#include "plait/ops/indexing/index.h"
 #include "plait/ops/arrays/reshape.h"
+#include "plait/ops/indexing/index.h"
 #include "plait/transform/inside/control/checkpointed.h"
 
 namespace plait::control {

@@ -5,10 +5,10 @@
 #include "plait/core/error.h"
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/transform/inside/derivatives/linear_function.h"
+#include "plait/ops/elementwise/elementwise.h"
 #include "plait/transform/control/record.h"
+#include "plait/transform/inside/derivatives/linear_function.h"
 
 namespace plait {
 namespace {

@@ -1,8 +1,8 @@
 #include "plait/transform/inside/derivatives/derived_functions.h"
 
 #include "plait/tensor/tracing/trace.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/derivatives/vjp.h"
+#include "plait/transform/inside/derivatives/derivative.h"
 
 namespace plait::control {
 

@@ -5,13 +5,13 @@
 
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/structure.h"
+#include "plait/ir/text/printer.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/tensor/tracing/derivation.h"
-#include "plait/transform/inside/running/run_instruction.h"
-#include "plait/transform/inside/derivatives/tensor_lists.h"
 #include "plait/transform/derivatives/vjp.h"
+#include "plait/transform/inside/derivatives/tensor_lists.h"
+#include "plait/transform/inside/running/run_instruction.h"
 
 namespace plait {
 namespace {

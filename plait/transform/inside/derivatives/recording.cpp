@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "plait/ops/arrays/create.h"
-#include "plait/transform/inside/derivatives/derivative.h"
 #include "plait/transform/derivatives/follow.h"
+#include "plait/transform/inside/derivatives/derivative.h"
 
 namespace plait {
 namespace {

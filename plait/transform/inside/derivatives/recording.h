@@ -1,4 +1,4 @@
-// What was computed under a sketch (tensor/derivation.h), to be computed again: among other
+// What was computed under a sketch (tensor/tracing/derivation.h), to be computed again: among other
 // tensors, followed by the levels that followed it then. No host code runs for it, nothing is drawn
 // at random or printed a second time: what no level follows is kept as it was.
 #pragma once

@@ -6,8 +6,8 @@
 #include "plait/ir/structure.h"
 #include "plait/tensor/apply.h"
 #include "plait/transform/derivatives/custom.h"
-#include "plait/transform/programs.h"
 #include "plait/transform/inside/running/run_program.h"
+#include "plait/transform/programs.h"
 
 namespace plait::jits {
 namespace {

@@ -1,8 +1,8 @@
 #include "plait/transform/inside/running/run_instruction.h"
 
 #include "plait/core/error.h"
-#include "plait/ir/text/printer.h"
 #include "plait/ir/structure.h"
+#include "plait/ir/text/printer.h"
 #include "plait/tensor/apply.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/named_axes.h"
