@@ -1,4 +1,4 @@
-// Refusals of shape.h and pad.h.
+// Refusals of reshape.h and pad.h.
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/pad.h"

@@ -1,5 +1,5 @@
 // Tensors cut up, put together, turned and repeated: views where they can be. All are made of the
-// primitives of shape.h.
+// primitives of reshape.h.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ using Emit = Code (*)(DType dtype, std::span<const Code> operands);
 // none.
 Emit find_function(std::string_view name, DType dtype);
 
-// Runs the eager loop (loops.h) on what the lanes hold.
+// Runs the eager loop (cpu_loops.h) on what the lanes hold.
 Code outside(std::string_view name, DType dtype, std::span<const Code> operands);
 // What emitted code calls by that name; null where it is none.
 void* outside_address(std::string_view name);

@@ -1,4 +1,4 @@
-// What the loops in elementwise.h are made of: kernels, which work on dense elements, and the
+// What the loops in cpu_elementwise.h are made of: kernels, which work on dense elements, and the
 // tables that list them.
 #pragma once
 

@@ -1,4 +1,4 @@
-// The loops of elementwise.h by number, and how one of them is run on operands that are not dense
+// The loops of cpu_elementwise.h by number, and how one of them is run on operands that are not dense
 // or are narrow.
 #pragma once
 

@@ -75,7 +75,7 @@ struct AllFourierKernels {
   FourierKernels<double> f64;
 };
 
-// One function a level, as those of kernels.h.
+// One function a level, as those of cpu_kernels.h.
 extern const std::array<void (*)(AllFourierKernels&), kCpuLevelCount> kFourierKernels;
 
 }  // namespace plait::cpu

@@ -1,4 +1,4 @@
-// The kernels behind reduce.h and the search for extremes: rows and columns of dense elements,
+// The kernels behind cpu_reduce.h and the search for extremes: rows and columns of dense elements,
 // whose reductions so far are `totals`, numbers of the type that is computed with.
 #pragma once
 

@@ -21,7 +21,7 @@ struct AllRowKernels {
   RowKernels<double> f64;
 };
 
-// One function a level, as those of kernels.h.
+// One function a level, as those of cpu_kernels.h.
 extern const std::array<void (*)(AllRowKernels&), kCpuLevelCount> kRowKernels;
 
 }  // namespace plait::cpu
