@@ -113,7 +113,7 @@ if(NOT TARGET ZLIB::ZLIB)
   message(STATUS "Plait: no zlib; compressed .npz files give an IoError")
 endif()
 
-if(PLAIT_TOOLS)
+if(PLAIT_TOOLS OR PLAIT_EXAMPLES)
   add_library(plait_cli11 INTERFACE)
   if(PLAIT_CARRIED)
     plait_carried_headers(CLI11 headers)

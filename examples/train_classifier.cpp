@@ -8,17 +8,19 @@
 #include <string>
 #include <tuple>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "plait/nn/layers.h"
 #include "plait/nn/losses.h"
+#include "plait/ops/indexing/index.h"
 #include "plait/ops/neural/activation.h"
+#include "plait/ops/random/random.h"
 #include "plait/optim/adam.h"
 #include "plait/transform/derivatives/grad.h"
 
-#include "fashion_mnist.h"
-#include "progress.h"
+#include "support/arguments.h"
+#include "support/fashion_mnist.h"
+#include "support/progress.h"
 
 namespace {
 
@@ -38,9 +40,9 @@ Tensor loss_of(const Classifier& classifier, const Clothes& batch) {
   return nn::cross_entropy(classifier(batch.images), batch.labels);
 }
 
-void train(Classifier& classifier, const Clothes& data, const Clothes& test, int epochs) {
+void train(Classifier& classifier, const Clothes& data, const Clothes& test, int64_t epochs) {
   optim::Adam adam(classifier, {.lr = 1e-3});
-  for (int epoch = 1; epoch <= epochs; ++epoch) {
+  for (int64_t epoch = 1; epoch <= epochs; ++epoch) {
     Progress progress(data.size());
     const Tensor order = random::permutation(data.size());
     for (int64_t first = 0; first < data.size(); first += kBatch) {
@@ -57,18 +59,15 @@ void train(Classifier& classifier, const Clothes& data, const Clothes& test, int
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Trains a classifier of images of clothes, and shows what it makes of new ones.");
   std::string folder = kFolder;
-  int epochs = 4;
-  uint64_t seed = 0;
-  app.add_option("--data", folder, "The folder of the IDX files")->capture_default_str();
-  app.add_option("--epochs", epochs, "How often each image is seen")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--seed", seed, "Of the random numbers")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  int64_t epochs = 4, seed = 0;
+  Arguments("Trains a classifier of images of clothes, and shows what it makes of new ones.")
+      .text("--data", folder, "The folder of the IDX files")
+      .whole("--epochs", epochs, "How often each image is seen", 1, 1000)
+      .whole("--seed", seed, "Of the random numbers")
+      .parse(argc, argv);
 
-  random::seed(seed);
+  random::seed(static_cast<uint64_t>(seed));
   const Clothes data = Clothes::load(folder, "train"), test = Clothes::load(folder, "t10k");
   fmt::print("{} images to learn from, {} to be tested with; {} parameters\n", data.size(),
              test.size(), kPixels * kHidden + kHidden + kHidden * kClasses + kClasses);

@@ -9,7 +9,6 @@
 #include <tuple>
 #include <utility>
 
-#include <CLI/CLI.hpp>
 #include <fmt/core.h>
 
 #include "plait/nn/losses.h"
@@ -18,9 +17,10 @@
 #include "plait/transform/derivatives/grad.h"
 #include "plait/transform/jit.h"
 
-#include "fashion_mnist.h"
 #include "models/vit.h"
-#include "progress.h"
+#include "support/arguments.h"
+#include "support/fashion_mnist.h"
+#include "support/progress.h"
 
 namespace {
 
@@ -46,8 +46,7 @@ std::tuple<Vit, Optimizer, Tensor> step(const Vit& model, Optimizer optimizer, c
 }
 
 struct Training {
-  int epochs = 3;
-  int64_t images = 60'000, batch = 100;
+  int64_t epochs = 3, images = 60'000, batch = 100;
   double rate = 3e-3;
 };
 
@@ -58,7 +57,7 @@ Vit trained(Vit model, const Clothes& data, const Clothes& test, const Training&
   const optim::WarmupCosine rate{
       .peak = training.rate, .warmup = steps / 5, .total = steps * training.epochs};
   Optimizer optimizer(model, {.weight_decay = 0.05});
-  for (int epoch = 1; epoch <= training.epochs; ++epoch) {
+  for (int64_t epoch = 1; epoch <= training.epochs; ++epoch) {
     Progress progress(steps * training.batch);
     const Tensor order = random::permutation(data.size());
     for (int64_t i = 0; i < steps; ++i) {
@@ -78,7 +77,6 @@ Vit trained(Vit model, const Clothes& data, const Clothes& test, const Training&
 }  // namespace
 
 int main(int argc, char** argv) try {
-  CLI::App app("Trains a small vision transformer on images of clothes, jitted.");
   std::string folder = kFolder;
   Training training;
   models::VitSizes sizes{.image = kSide,
@@ -88,28 +86,21 @@ int main(int argc, char** argv) try {
                          .depth = 2,
                          .heads = 4,
                          .labels = kClasses};
-  uint64_t seed = 0;
-  app.add_option("--data", folder, "The folder of the IDX files")->capture_default_str();
-  app.add_option("--epochs", training.epochs, "How often each image is seen")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  app.add_option("--images", training.images, "How many images are seen in an epoch")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 60'000));
-  app.add_option("--batch", training.batch, "Images in a step")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 60'000));
-  app.add_option("--rate", training.rate, "The greatest rate")->capture_default_str();
-  app.add_option("--patch", sizes.patch, "Pixels along a patch's sides, of 28")
-      ->capture_default_str()
-      ->check(CLI::IsMember({2, 4, 7, 14}));
-  app.add_option("--width", sizes.width, "Of the transformer")->capture_default_str();
-  app.add_option("--depth", sizes.depth, "Its blocks")->capture_default_str();
-  app.add_option("--seed", seed, "Of the random numbers")->capture_default_str();
-  CLI11_PARSE(app, argc, argv);
+  int64_t seed = 0;
+  Arguments("Trains a small vision transformer on images of clothes, jitted.")
+      .text("--data", folder, "The folder of the IDX files")
+      .whole("--epochs", training.epochs, "How often each image is seen", 1, 1000)
+      .whole("--images", training.images, "How many images are seen in an epoch", 1, 60'000)
+      .whole("--batch", training.batch, "Images in a step", 1, 60'000)
+      .number("--rate", training.rate, "The greatest rate")
+      .one_of("--patch", sizes.patch, "Pixels along a patch's sides, of 28", {2, 4, 7, 14})
+      .whole("--width", sizes.width, "Of the transformer", 1, 4096)
+      .whole("--depth", sizes.depth, "Its blocks", 1, 100)
+      .whole("--seed", seed, "Of the random numbers")
+      .parse(argc, argv);
   training.batch = std::min(training.batch, training.images);
 
-  random::seed(seed);
+  random::seed(static_cast<uint64_t>(seed));
   const Clothes data = Clothes::load(folder, "train"), test = Clothes::load(folder, "t10k");
   Vit model = Vit::init(random::draw_key(), sizes);
   int64_t parameters = 0;

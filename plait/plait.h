@@ -1,6 +1,7 @@
 // All of Plait that users call. Written by scripts/check_rooms.py --fix.
 #pragma once
 
+#include "plait/compile/arena_options.h"
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
 #include "plait/compile/pass.h"

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "plait/compile/arena_options.h"
 #include "plait/compile/compiler.h"
 
 namespace plait::compile {

@@ -62,7 +62,8 @@ void expect_like(std::string_view optimizer, std::string_view what, const Model&
                  const Model& other) {
   std::vector<Tensor> tensors, others;
   const auto key = [](const Model& tree, std::vector<Tensor>& found) {
-    return trees::key_of<false>(tree, [&](const Tensor& tensor) { found.push_back(tensor); });
+    return trees::structure_of<Tensor>(tree,
+                                       [&](const Tensor& tensor) { found.push_back(tensor); });
   };
   const TreeKey own = key(model, tensors);
   expect_structure(optimizer, what, own, key(other, others));

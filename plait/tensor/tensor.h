@@ -185,23 +185,18 @@ inline constexpr bool is_tree_leaf<Tensor> = true;
 
 using TensorFunction = std::function<std::vector<Tensor>(std::span<const Tensor>)>;
 
-// Trees (core/trees/tree.h) all of whose leaves are tensors. Whatever is done with these, the code
-// that finds them is compiled once for a type of tree.
+// Trees (core/trees/tree.h) whose leaves are tensors.
 
 template <class Tree>
-  requires(!std::is_const_v<Tree>)
-void for_each_tensor(Tree& tree, FunctionRef<void(Tensor&)> visit) {
-  trees::for_each_plain_leaf(tree, visit);
-}
-template <class Tree>
-void for_each_tensor(const Tree& tree, FunctionRef<void(const Tensor&)> visit) {
-  trees::for_each_plain_leaf(tree, visit);
+void for_each_tensor(Tree& tree, FunctionRef<void(trees::LeafOf<Tensor, Tree>&)> visit) {
+  trees::for_each_plain_leaf<Tensor>(tree, visit);
 }
 
 // With its path in the tree.
 template <class Tree>
-void for_each_named_tensor(Tree& tree, FunctionRef<void(std::string_view, Tensor&)> visit) {
-  for_each_leaf(tree, visit);
+void for_each_leaf(Tree& tree,
+                   FunctionRef<void(std::string_view, trees::LeafOf<Tensor, Tree>&)> visit) {
+  trees::for_each_leaf<Tensor>(tree, visit);
 }
 
 // In the order of the tree.
@@ -212,31 +207,24 @@ std::vector<Tensor> tensors_of(const Tree& tree) {
   return tensors;
 }
 
-template <class Tree>
-size_t tensor_count(const Tree& tree) {
-  size_t count = 0;
-  for_each_tensor(tree, [&](const Tensor&) { ++count; });
-  return count;
-}
-
 // The tree with these tensors in the place of its own, in the same order. ValueError where their
 // number differs.
 template <class Tree>
 Tree with_tensors(Tree like, std::span<const Tensor> tensors) {
-  size_t count = 0;
-  for_each_tensor(like, [&](Tensor& tensor) {
-    if (count < tensors.size()) tensor = tensors[count];
-    ++count;
-  });
-  if (count != tensors.size()) trees::refuse_leaf_count(count, tensors.size());
+  trees::assign_leaves<Tensor>(like, tensors);
   return like;
 }
 
 // The tree with f(tensor) in the place of each.
-template <class Tree>
-Tree map_tensors(Tree tree, FunctionRef<Tensor(const Tensor&)> f) {
-  for_each_tensor(tree, [&](Tensor& tensor) { tensor = f(tensor); });
-  return tree;
+template <class Tree, class F>
+Tree map_leaves(Tree tree, F&& f) {
+  return trees::map_leaves<Tensor>(std::move(tree), f);
+}
+// The first tree with f(tensor, tensor of b in the same place) in the place of each. ValueError
+// unless the trees have the same structure.
+template <class F, class Tree>
+Tree map_leaves(F&& f, Tree a, const Tree& b) {
+  return trees::map_leaves<Tensor>(f, std::move(a), b);
 }
 
 // Its structure: the tensors are empty.

@@ -64,9 +64,8 @@ class LossScale {
   template <class Tree>
   std::optional<Tree> unscaled(Tree gradients) {
     if (!note(tensors_of(gradients))) return std::nullopt;
-    return map_tensors(std::move(gradients), [divisor = divisor_](const Tensor& leaf) {
-      return unscaled(leaf, divisor);
-    });
+    return map_leaves(std::move(gradients),
+                      [divisor = divisor_](const Tensor& leaf) { return unscaled(leaf, divisor); });
   }
 
  private:

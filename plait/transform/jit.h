@@ -179,7 +179,7 @@ template <bool has_function, class... Given>
 Outcome run(const Cache& cache, const std::tuple<const Given&...>& given,
             std::span<Tensor* const> donated, HostFunction host) {
   std::vector<const Tensor*> leaves;
-  const TreeKey key = key_of(given, [&](const Tensor& leaf) { leaves.push_back(&leaf); });
+  const TreeKey key = key_of<Tensor>(given, [&](const Tensor& leaf) { leaves.push_back(&leaf); });
   const auto paths = [&] { return paths_of_call(leaf_paths(given), has_function); };
   return cache({key, JitArguments(std::move(leaves), donated), paths, host});
 }

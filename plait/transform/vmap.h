@@ -69,7 +69,7 @@ auto vmap(F f, VmapOptions options = {}) {
       return tensors_of(*structure);
     };
     const std::vector<Tensor> results =
-        vmaps::run(on_leaves, tensors_of(all), {tensor_count(arguments)...}, options);
+        vmaps::run(on_leaves, tensors_of(all), {leaf_count(arguments)...}, options);
     return with_tensors(std::move(*structure), results);
   });
 }

@@ -8,4 +8,4 @@ inline constexpr bool plait::is_tree_leaf<Leaf> = true;
 struct Model {
   const Leaf leaf;
 };
-auto model = plait::map_leaves(Model{}, [](const Leaf& leaf) { return leaf; });
+auto model = plait::trees::map_leaves<Leaf>(Model{}, [](const Leaf& leaf) { return leaf; });

@@ -102,13 +102,13 @@ TEST(Layers, AreTreesWhoseTensorsHaveNames) {
 TEST(Layers, WithoutBiasAndWeight) {
   const Tensor key = random::key(1), x = random::normal(random::key(2), {5, 4});
   const auto linear = nn::Linear::init(key, 4, 3, {.bias = false});
-  EXPECT_EQ(tensor_count(linear), 1);
+  EXPECT_EQ(leaf_count(linear), 1);
   EXPECT_EQ(linear(x).text(), matmul(x, matrix_transpose(linear.weight)).text());
   const auto norm = nn::LayerNorm::init(4, {.weight = false});
-  EXPECT_EQ(tensor_count(norm), 0);
+  EXPECT_EQ(leaf_count(norm), 0);
   EXPECT_EQ(norm(x).text(), layer_norm(x, {4}).text());
-  EXPECT_EQ(tensor_count(nn::LayerNorm::init(4, {.bias = false})), 1);
-  EXPECT_EQ(tensor_count(nn::Attention::init(key, 4, 2, {.bias = false})), 2);
+  EXPECT_EQ(leaf_count(nn::LayerNorm::init(4, {.bias = false})), 1);
+  EXPECT_EQ(leaf_count(nn::Attention::init(key, 4, 2, {.bias = false})), 2);
 }
 
 TEST(Layers, AttentionTakesAnyNumberOfDimensionsAndAMask) {

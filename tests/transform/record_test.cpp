@@ -110,7 +110,7 @@ TEST(Record, IsDifferentiatedInTraces) {
   const Maybe<Tree> tree = tree_of(a, b, c, d);
   const std::vector<Tensor> arguments = tensors_of(std::tuple(tree, w));
   const auto as_tree = [](const Tensor& record) {
-    return replace_leaves(Maybe<Tree>(), std::vector{record});
+    return with_tensors(Maybe<Tree>(), std::vector{record});
   };
   const TracedProgram staged = trace(grad(energy))(tree, w);
   expect_gradient(as_tree(run_traced(staged, arguments).at(0)));
@@ -149,8 +149,8 @@ TEST(Record, HasSecondDerivatives) {
   const auto [ga, gb, gc, gd] = grad<0, 1, 2, 3>(pulled_written_out)(a, b, c, d, w);
   for (const bool staged : {false, true}) {
     const Maybe<Tree> found =
-        staged ? replace_leaves(Maybe<Tree>(), run_traced(trace(grad(pulled))(tree, w),
-                                                          tensors_of(std::tuple(tree, w))))
+        staged ? with_tensors(Maybe<Tree>(), run_traced(trace(grad(pulled))(tree, w),
+                                                        tensors_of(std::tuple(tree, w))))
                : grad(pulled)(tree, w);
     const std::vector<Tensor> values = values_of(found);
     expect_equal(values[0], ga);
@@ -187,7 +187,7 @@ TEST(Record, IsMadeByFunctionsThatCallThemselves) {
   const auto [ga, gb, gc, gd] = grad<0, 1, 2, 3>(written)(a, b, c, d, w);
   const TracedProgram staged = trace(grad(f))(tree, w);
   const std::vector<Tensor> found = run_traced(staged, tensors_of(std::tuple(tree, w)));
-  for (const Maybe<Tree>& gradient : {grad(f)(tree, w), replace_leaves(Maybe<Tree>(), found)}) {
+  for (const Maybe<Tree>& gradient : {grad(f)(tree, w), with_tensors(Maybe<Tree>(), found)}) {
     const std::vector<Tensor> values = values_of(gradient);
     expect_equal(values[0], ga);
     expect_equal(values[1], gb);
@@ -205,7 +205,7 @@ TEST(Record, UsedTwiceAddsItsCotangents) {
   const std::vector<Tensor> expected = expected_gradient();
   const TracedProgram staged = trace(grad(twice))(tree, w);
   const std::vector<Tensor> found = run_traced(staged, tensors_of(std::tuple(tree, w)));
-  for (const Maybe<Tree>& gradient : {grad(twice)(tree, w), replace_leaves(Maybe<Tree>(), found)}) {
+  for (const Maybe<Tree>& gradient : {grad(twice)(tree, w), with_tensors(Maybe<Tree>(), found)}) {
     const std::vector<Tensor> values = values_of(gradient);
     for (size_t i = 0; i < values.size(); ++i) expect_equal(values[i], 3. * expected[i]);
   }
@@ -272,7 +272,7 @@ TEST(Record, AsDeepAsCanBe) {
   const TracedProgram staged = trace(grad<0, 1>(total))(list, x);
   const std::vector<Tensor> found = run_traced(staged, tensors_of(std::tuple(list, x)));
   EXPECT_NEAR(value_of(found.at(1)), slope, 1e-6);
-  Maybe<List> gradient = replace_leaves(Maybe<List>(), std::vector{found.at(0)});
+  Maybe<List> gradient = with_tensors(Maybe<List>(), std::vector{found.at(0)});
   for (int64_t i = 0; i < kDeep; ++i) {
     const List node = gradient.value();
     ASSERT_EQ(value_of(node.value), std::sin(0.7));
@@ -317,7 +317,7 @@ TEST(Record, OfTwoKinds) {
   const auto of_list = [](Maybe<Even> list) { return Walk::of_even(list) + Walk::of_even(list); };
   const Maybe<Even> list = Even{x, Odd{x, Even{x, {}}}};
   const TracedProgram staged = trace(grad(of_list))(list);
-  const Maybe<Even> found = replace_leaves(Maybe<Even>(), run_traced(staged, tensors_of(list)));
+  const Maybe<Even> found = with_tensors(Maybe<Even>(), run_traced(staged, tensors_of(list)));
   const Maybe<Even> at_once = grad(of_list)(list);
   for (const auto& each : {found, at_once}) {
     const Odd odd = each.value().next.value();

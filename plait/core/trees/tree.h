@@ -3,9 +3,13 @@
 // leaves are of a leaf type, Tensor above all. What else is in it is static: part of the tree's
 // key, not of its values.
 //
-//   for_each_leaf(model, [](std::string_view path, Tensor& t) { ... });    //
-//   "blocks.3.norm1.scale" Model zeros = map_leaves(model, zeros_like); Model sum = map_leaves(add,
-//   model, gradient); cache[key_of(model)]
+//   trees::for_each_leaf<Leaf>(model, [](std::string_view path, Leaf& leaf) { ... });
+//   Model zeros = trees::map_leaves<Leaf>(model, zeros_like);
+//   Model sum = trees::map_leaves<Leaf>(add, model, gradient);
+//   cache[key_of(model)]
+//
+// Of tensors (tensor/tensor.h) without <Leaf>. Whatever is done with the trees of a type, one
+// function is compiled that goes over them: `walk`, which tells a TreeVisitor of each part.
 #pragma once
 
 #include <algorithm>
@@ -18,6 +22,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -30,8 +35,10 @@
 #include <fmt/core.h>
 
 #include "plait/core/error.h"
+#include "plait/core/function_ref.h"
 #include "plait/core/trees/reflect.h"
 #include "plait/core/trees/tree_key.h"
+#include "plait/core/trees/tree_visitor.h"
 
 namespace plait {
 
@@ -195,21 +202,45 @@ constexpr TreeType type_of() {
 template <class T>
 inline constexpr TreeType kType = type_of<T>();
 
-// ---- The walk. A visitor has
-//   leaf(leaf), for each leaf;
-//   push(name or index) and pop(what push returned), around each part that has one;
-//   note(type, word), before the parts of everything that has parts;
-//   fixed(value), for each static value;
-//   key(key), before each value of a map.
+// ---- The walk.
 
-template <class Tree, class Visitor>
-void walk(Tree& tree, Visitor& visitor);
+template <class T>
+StaticValue static_value(const T& value) {
+  if constexpr (Word<T>) {
+    return {.type = kType<T>, .word = word_of(value)};
+  } else if constexpr (Text<T>) {
+    return {.type = kType<T>, .text = value};
+  } else {
+    return {.type = kType<T>,
+            .word = std::hash<T>{}(value),
+            .object = &value,
+            .keep = [](const void* object) -> std::shared_ptr<const OpaqueValue> {
+              return std::make_shared<const OpaqueOf<T>>(*static_cast<const T*>(object),
+                                                         &text_of_opaque<T>);
+            }};
+  }
+}
 
-template <class Part, class Visitor>
-void walk_part(auto name, Part& part, Visitor& visitor) {
-  const size_t mark = visitor.push(name);
+template <class T>
+void walk(T& tree, TreeVisitor& visitor);
+
+template <class Part>
+void walk_part(auto name, Part& part, TreeVisitor& visitor) {
+  const size_t mark = visitor.asks_for_names() ? visitor.push(name) : 0;
   walk(part, visitor);
-  visitor.pop(mark);
+  if (visitor.asks_for_names()) visitor.pop(mark);
+}
+
+// An element of a tuple. One of references is only read: nothing replaces the leaves of another
+// tree.
+template <size_t index, class Tuple>
+auto& element_of(Tuple& tuple) {
+  using Element = std::tuple_element_t<index, Tuple>;
+  if constexpr (std::is_reference_v<Element>) {
+    return const_cast<std::remove_cvref_t<Element>&>(std::get<index>(tuple));
+  } else {
+    return std::get<index>(tuple);
+  }
 }
 
 // The entries of an unordered map, by key.
@@ -221,12 +252,12 @@ auto in_order(Map& map) {
   return entries;
 }
 
-template <class Entry, class Visitor>
-void walk_entry(Entry& entry, Visitor& visitor) {
+template <class Entry>
+void walk_entry(Entry& entry, TreeVisitor& visitor) {
   using Key = std::remove_const_t<decltype(entry.first)>;
   static_assert(Text<Key> || std::integral<Key>,
                 "the keys of a map in a tree are strings or integers");
-  visitor.key(entry.first);
+  visitor.key(static_value(entry.first));
   if constexpr (Text<Key>) {
     walk_part(std::string_view(entry.first), entry.second, visitor);
   } else {
@@ -234,49 +265,47 @@ void walk_entry(Entry& entry, Visitor& visitor) {
   }
 }
 
-template <class Tree, class Visitor>
-void walk_container(Tree& tree, Visitor& visitor) {
-  using T = std::remove_const_t<Tree>;
+template <class T>
+void walk_container(T& tree, TreeVisitor& visitor) {
   constexpr Container container = container_of<T>;
   if constexpr (container == Container::tuple) {
-    visitor.note(kType<T>, 0);
+    visitor.begin(kType<T>, 0);
     [&]<size_t... i>(std::index_sequence<i...>) {
-      (walk_part(i, std::get<i>(tree), visitor), ...);
+      (walk_part(i, element_of<i>(tree), visitor), ...);
     }(std::make_index_sequence<std::tuple_size_v<T>>{});
   } else if constexpr (container == Container::array || container == Container::vector) {
-    visitor.note(kType<T>, container == Container::array ? 0 : std::size(tree));
+    visitor.begin(kType<T>, container == Container::array ? 0 : std::size(tree));
     size_t index = 0;
     for (auto& element : tree) walk_part(index++, element, visitor);
   } else if constexpr (container == Container::map) {
-    visitor.note(kType<T>, tree.size());
+    visitor.begin(kType<T>, tree.size());
     for (auto& entry : tree) walk_entry(entry, visitor);
   } else if constexpr (container == Container::unordered_map) {
-    visitor.note(kType<T>, tree.size());
+    visitor.begin(kType<T>, tree.size());
     for (auto* entry : in_order(tree)) walk_entry(*entry, visitor);
   } else if constexpr (container == Container::optional) {
-    visitor.note(kType<T>, tree.has_value() ? 1 : 0);
+    visitor.begin(kType<T>, tree.has_value() ? 1 : 0);
     if (tree.has_value()) walk(*tree, visitor);
   } else {
     static_assert(container == Container::variant);
-    visitor.note(kType<T>, tree.index());
+    visitor.begin(kType<T>, tree.index());
     if (!tree.valueless_by_exception()) {
       std::visit([&](auto& alternative) { walk(alternative, visitor); }, tree);
     }
   }
 }
 
-template <class Tree, class Visitor>
-void walk(Tree& tree, Visitor& visitor) {
-  using T = std::remove_const_t<Tree>;
+template <class T>
+void walk_plain(T& tree, TreeVisitor& visitor) {
   constexpr TreeForm form = form_of<T>();
   if constexpr (form == TreeForm::leaf) {
-    visitor.leaf(tree);
+    visitor.leaf(&tree, kType<T>);
   } else if constexpr (kIsStatic<T>) {
-    visitor.fixed(tree);
+    visitor.fixed(static_value(tree));
   } else if constexpr (container_of<T> != Container::none) {
     walk_container(tree, visitor);
   } else {
-    visitor.note(kType<T>, 0);
+    visitor.begin(kType<T>, 0);
     if constexpr (form == TreeForm::record) {
       reflect::for_each_field(
           tree, [&](std::string_view name, auto& field) { walk_part(name, field, visitor); });
@@ -284,171 +313,156 @@ void walk(Tree& tree, Visitor& visitor) {
   }
 }
 
-template <class F>
-struct LeafVisitor {
-  F& visit;
-  TreePath path;
-
-  void leaf(auto& leaf) { visit(path.text(), leaf); }
-  size_t push(auto name) { return path.push(name); }
-  void pop(size_t length) { path.pop(length); }
-  void note(const TreeType&, uint64_t) {}
-  void fixed(const auto&) {}
-  void key(const auto&) {}
-};
-
-// Spends nothing on paths.
-template <class F>
-struct PlainLeafVisitor {
-  F& visit;
-
-  void leaf(auto& leaf) { visit(leaf); }
-  size_t push(const auto&) { return 0; }
-  void pop(size_t) {}
-  void note(const TreeType&, uint64_t) {}
-  void fixed(const auto&) {}
-  void key(const auto&) {}
-};
-
-template <class Tree, class F>
-void for_each_plain_leaf(Tree& tree, F&& visit) {
-  PlainLeafVisitor<F> visitor{visit};
-  walk(tree, visitor);
+// Tells the visitor of each part of the tree. Parts are not changed but by a visitor that changes
+// leaves, and such a one is only handed trees that may be changed.
+template <class T>
+void walk(T& tree, TreeVisitor& visitor) {
+  using Plain = std::remove_const_t<T>;
+  static_assert(!(std::is_const_v<T> && is_tree_leaf<Plain>),
+                "this leaf cannot be replaced: it is const");
+  walk_plain(const_cast<Plain&>(tree), visitor);
 }
 
-// Without `statics` one static value is as good as another.
-template <bool statics, class Visit>
-struct KeyVisitor {
-  Visit& visit;  // of each leaf
-  TreeKeyBuilder builder = {};
-
-  template <class Leaf>
-  void leaf(const Leaf& leaf) {
-    builder.add(kType<Leaf>);
-    visit(leaf);
-  }
-  size_t push(const auto&) { return 0; }
-  void pop(size_t) {}
-  void note(const TreeType& type, uint64_t word) { builder.add(type, word); }
-  void fixed(const auto& value) {
-    if constexpr (statics) {
-      key(value);
-    } else {
-      builder.add(kAnyStaticValue);
-    }
-  }
-  template <class T>
-  void key(const T& value) {
-    if constexpr (Word<T>) {
-      builder.add(kType<T>, word_of(value));
-    } else if constexpr (Text<T>) {
-      builder.add_text(kType<T>, value);
-    } else {
-      builder.add_opaque(kType<T>, value, &text_of_opaque<T>);
-    }
-  }
-};
-
-template <bool statics, class T, class Visit>
-TreeKey key_of(const T& tree, Visit&& visit) {
-  KeyVisitor<statics, Visit> visitor{visit};
-  walk(tree, visitor);
-  return std::move(visitor.builder).finish();
+// Of a whole tree, which may be const.
+template <class T>
+void walk_tree(const T& tree, TreeVisitor& visitor) {
+  walk_plain(const_cast<T&>(tree), visitor);
 }
 
-[[noreturn]] void refuse_leaf_count(size_t in_tree, size_t given);
-[[noreturn]] void refuse_structure(const TreeKey& a, const TreeKey& b);
+// A leaf as what asked for it takes it. TypeError where the tree has leaves of another type.
+template <class Leaf>
+Leaf& leaf_as(void* leaf, const TreeType& type) {
+  if (&type != &kType<Leaf>) refuse_leaf(type, kType<Leaf>);
+  return *static_cast<Leaf*>(leaf);
+}
 
-template <class Leaf, class Value>
-void assign(Leaf& leaf, Value&& value) {
-  static_assert(std::is_assignable_v<Leaf&, Value&&>,
-                "this leaf cannot be replaced: it is const, or the new value is of another type");
-  leaf = std::forward<Value>(value);
+template <class Leaf>
+struct LeafVisitor final : TreeVisitor {
+  explicit LeafVisitor(FunctionRef<void(Leaf&)> each) : visit(each) {}
+  void leaf(void* leaf, const TreeType& type) override { visit(leaf_as<Leaf>(leaf, type)); }
+  FunctionRef<void(Leaf&)> visit;
+};
+
+template <class Leaf>
+struct NamedLeafVisitor final : PathVisitor {
+  explicit NamedLeafVisitor(FunctionRef<void(std::string_view, Leaf&)> each) : visit(each) {}
+  void leaf(void* leaf, const TreeType& type) override { visit(path(), leaf_as<Leaf>(leaf, type)); }
+  FunctionRef<void(std::string_view, Leaf&)> visit;
+};
+
+// A Leaf as it is in a tree of type T: const where that is.
+template <class Leaf, class T>
+using LeafOf = std::conditional_t<std::is_const_v<T>, const Leaf, Leaf>;
+
+template <class Leaf, class T>
+void for_each_plain_leaf(T& tree, FunctionRef<void(LeafOf<Leaf, T>&)> visit) {
+  LeafVisitor<Leaf> visitor(visit);
+  walk_tree(tree, visitor);
+}
+
+// That also calls visit(leaf) for each leaf.
+template <class Leaf>
+struct LeafKeyVisitor final : KeyVisitor {
+  LeafKeyVisitor(Statics statics, FunctionRef<void(const Leaf&)> each)
+      : KeyVisitor(statics), visit(each) {}
+  void leaf(void* leaf, const TreeType& type) override {
+    KeyVisitor::leaf(leaf, type);
+    visit(leaf_as<Leaf>(leaf, type));
+  }
+  FunctionRef<void(const Leaf&)> visit;
+};
+
+// The key without static values, while visit(leaf) is called for each leaf.
+template <class Leaf, class T>
+TreeKey structure_of(const T& tree, FunctionRef<void(const Leaf&)> visit) {
+  LeafKeyVisitor<Leaf> visitor(Statics::do_not_count, visit);
+  walk_tree(tree, visitor);
+  return visitor.finish();
+}
+
+// Calls visit(path, leaf) for each leaf, in the order of declaration; maps go by key. The leaves
+// are const where the tree is. TypeError where one is no Leaf.
+template <class Leaf, class T>
+void for_each_leaf(T& tree, FunctionRef<void(std::string_view, LeafOf<Leaf, T>&)> visit) {
+  NamedLeafVisitor<Leaf> visitor(visit);
+  walk_tree(tree, visitor);
 }
 
 }  // namespace trees
 
-// Calls visit(path, leaf) for each leaf, in the order of declaration; maps go by key. The leaves
-// are const where the tree is.
-template <class T, class F>
-void for_each_leaf(T& tree, F&& visit) {
-  trees::LeafVisitor<F> visitor{visit, {}};
-  trees::walk(tree, visitor);
-}
-
 template <class T>
 size_t leaf_count(const T& tree) {
-  size_t count = 0;
-  trees::for_each_plain_leaf(tree, [&](const auto&) { ++count; });
-  return count;
+  trees::LeafCounter counter;
+  trees::walk_tree(tree, counter);
+  return counter.count;
 }
 
 template <class T>
 std::vector<std::string> leaf_paths(const T& tree) {
-  std::vector<std::string> paths;
-  for_each_leaf(tree, [&](std::string_view path, const auto&) { paths.emplace_back(path); });
-  return paths;
+  trees::LeafPaths visitor;
+  trees::walk_tree(tree, visitor);
+  return std::move(visitor.paths);
 }
 
-// Pointers to the leaves, all of which are of one type: leaves<Tensor>(model).
+// Pointers to the leaves: leaves<Tensor>(model).
 template <class Leaf, class T>
-auto leaves(T& tree) {
-  std::vector<std::conditional_t<std::is_const_v<T>, const Leaf, Leaf>*> result;
-  trees::for_each_plain_leaf(tree, [&](auto& leaf) {
-    static_assert(std::same_as<std::remove_cvref_t<decltype(leaf)>, Leaf>,
-                  "the tree has leaves of another type");
-    result.push_back(&leaf);
-  });
+std::vector<trees::LeafOf<Leaf, T>*> leaves(T& tree) {
+  std::vector<trees::LeafOf<Leaf, T>*> result;
+  trees::for_each_plain_leaf<Leaf>(tree, [&](auto& leaf) { result.push_back(&leaf); });
   return result;
 }
 
-// The tree with these leaves (a vector or span) in the place of its own, in the same order.
-// ValueError when their number differs.
-template <class T, class Leaves>
-T replace_leaves(T like, const Leaves& new_leaves) {
-  const size_t count = leaf_count(like);
-  if (count != new_leaves.size()) trees::refuse_leaf_count(count, new_leaves.size());
-  size_t next = 0;
-  trees::for_each_plain_leaf(like, [&](auto& leaf) { trees::assign(leaf, new_leaves[next++]); });
-  return like;
+namespace trees {
+
+// Replaces the leaves by these, in the same order. ValueError when their number differs.
+template <class Leaf, class T>
+void assign_leaves(T& tree, std::span<const Leaf> new_leaves) {
+  size_t count = 0;
+  for_each_plain_leaf<Leaf>(tree, [&](Leaf& leaf) {
+    if (count < new_leaves.size()) leaf = new_leaves[count];
+    ++count;
+  });
+  if (count != new_leaves.size()) refuse_leaf_count(count, new_leaves.size());
 }
 
 // The tree with f(leaf) in the place of each leaf.
-template <class T, class F>
+template <class Leaf, class T, class F>
 T map_leaves(T tree, F&& f) {
-  trees::for_each_plain_leaf(tree,
-                             [&](auto& leaf) { trees::assign(leaf, f(std::as_const(leaf))); });
+  for_each_plain_leaf<Leaf>(tree, [&](Leaf& leaf) { leaf = f(std::as_const(leaf)); });
   return tree;
 }
 
 // The first tree with f(leaf, leaf of b in the same place) in the place of each leaf. ValueError
 // that names the first difference unless the trees have the same structure; their static values may
 // differ.
-template <class F, class T>
+template <class Leaf, class F, class T>
 T map_leaves(F&& f, T a, const T& b) {
-  std::vector<const void*> others;  // whatever their types
-  const TreeKey structure = trees::key_of<false>(a, [](const auto&) {});
+  std::vector<const Leaf*> others;
+  const TreeKey structure = structure_of<Leaf>(a, [](const Leaf&) {});
   const TreeKey other_structure =
-      trees::key_of<false>(b, [&](const auto& leaf) { others.push_back(&leaf); });
-  if (structure != other_structure) trees::refuse_structure(structure, other_structure);
+      structure_of<Leaf>(b, [&](const Leaf& leaf) { others.push_back(&leaf); });
+  if (structure != other_structure) refuse_structure(structure, other_structure);
   size_t next = 0;
-  trees::for_each_plain_leaf(
-      a, [&]<class Leaf>(Leaf& leaf) {  // the same type at the same place in b
-        trees::assign(leaf, f(std::as_const(leaf), *static_cast<const Leaf*>(others[next++])));
-      });
+  for_each_plain_leaf<Leaf>(a, [&](Leaf& leaf) { leaf = f(std::as_const(leaf), *others[next++]); });
   return a;
 }
+
+}  // namespace trees
 
 // Equal for trees that differ in nothing but the values of their leaves. Floats count by their
 // bits: -0 and 0 differ, and a NaN equals itself.
 template <class T>
 TreeKey key_of(const T& tree) {
-  return trees::key_of<true>(tree, [](const auto&) {});
+  trees::KeyVisitor visitor;
+  trees::walk_tree(tree, visitor);
+  return visitor.finish();
 }
 // The same, while it calls visit(leaf) for each leaf.
-template <class T, class Visit>
-TreeKey key_of(const T& tree, Visit&& visit) {
-  return trees::key_of<true>(tree, visit);
+template <class Leaf, class T>
+TreeKey key_of(const T& tree, FunctionRef<void(const Leaf&)> visit) {
+  trees::LeafKeyVisitor<Leaf> visitor(trees::Statics::count, visit);
+  trees::walk_tree(tree, visitor);
+  return visitor.finish();
 }
 
 }  // namespace plait

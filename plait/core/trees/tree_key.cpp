@@ -53,6 +53,20 @@ size_t TreePath::push(size_t index) {
 
 // ---- TreeKey
 
+void TreeKeyBuilder::add(const StaticValue& value) {
+  switch (value.type.form) {
+    case TreeForm::text:
+      add(value.type, value.text.size());
+      key_.text_ += value.text;
+      break;
+    case TreeForm::opaque:
+      add(value.type, value.word);
+      key_.opaque_.push_back(value.keep(value.object));
+      break;
+    default: add(value.type, value.word);
+  }
+}
+
 TreeKey TreeKeyBuilder::finish() && {
   uint64_t hash = hash_bytes(key_.text_);
   for (const TreeKey::Token& token : key_.tokens_) {

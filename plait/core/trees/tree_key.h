@@ -40,6 +40,34 @@ struct TreeType {
 // Stands for a static value whose type and value do not count.
 inline constexpr TreeType kAnyStaticValue{.form = TreeForm::value, .name = "static", .fields = {}};
 
+// A static value that fits neither a word nor a text.
+struct OpaqueValue {
+  virtual ~OpaqueValue() = default;
+  virtual bool equals(const OpaqueValue& other) const = 0;  // of the same type
+  virtual std::string text() const = 0;
+};
+
+template <class T>
+struct OpaqueOf final : OpaqueValue {
+  OpaqueOf(const T& v, std::string (*t)(const T&)) : value(v), text_of(t) {}
+  bool equals(const OpaqueValue& other) const override {
+    return value == static_cast<const OpaqueOf&>(other).value;
+  }
+  std::string text() const override { return text_of(value); }
+
+  T value;
+  std::string (*text_of)(const T&);  // called only when the value has to be shown
+};
+
+// A static value as it is met in a tree.
+struct StaticValue {
+  const TreeType& type;
+  uint64_t word = 0;  // its bits, or the hash of an opaque one
+  std::string_view text = {};
+  const void* object = nullptr;  // an opaque one, of which keep(object) makes a copy
+  std::shared_ptr<const OpaqueValue> (*keep)(const void* object) = nullptr;
+};
+
 class TreeKey {
  public:
   uint64_t hash() const { return hash_; }  // valid within this process only
@@ -58,15 +86,9 @@ class TreeKey {
     friend bool operator==(const Token&, const Token&) = default;
   };
 
-  struct Opaque {
-    virtual ~Opaque() = default;
-    virtual bool equals(const Opaque& other) const = 0;  // of the same type
-    virtual std::string text() const = 0;
-  };
-
   std::vector<Token> tokens_;
   std::string text_;  // of all text tokens
-  std::vector<std::shared_ptr<const Opaque>> opaque_;
+  std::vector<std::shared_ptr<const OpaqueValue>> opaque_;
   uint64_t hash_ = 0;
 };
 
@@ -76,31 +98,10 @@ std::string explain_difference(const TreeKey& a, const TreeKey& b);
 class TreeKeyBuilder {
  public:
   void add(const TreeType& type, uint64_t word = 0) { key_.tokens_.push_back({&type, word}); }
-  void add_text(const TreeType& type, std::string_view text) {
-    add(type, text.size());
-    key_.text_ += text;
-  }
-  // text_of(value) is called only when the value has to be shown.
-  template <class T>
-  void add_opaque(const TreeType& type, const T& value, std::string (*text_of)(const T&)) {
-    add(type, std::hash<T>{}(value));
-    key_.opaque_.push_back(std::make_shared<const OpaqueOf<T>>(value, text_of));
-  }
+  void add(const StaticValue& value);
   TreeKey finish() &&;
 
  private:
-  template <class T>
-  struct OpaqueOf final : TreeKey::Opaque {
-    OpaqueOf(const T& v, std::string (*t)(const T&)) : value(v), text_of(t) {}
-    bool equals(const Opaque& other) const override {
-      return value == static_cast<const OpaqueOf&>(other).value;
-    }
-    std::string text() const override { return text_of(value); }
-
-    T value;
-    std::string (*text_of)(const T&);
-  };
-
   TreeKey key_;
 };
 

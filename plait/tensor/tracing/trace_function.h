@@ -28,7 +28,7 @@ std::string label_of(std::string_view path);  // "0.weight" is arg0.weight
 template <class F, class... Arguments>
 TracedProgram trace_now(const std::string& name, const F& f, std::tuple<Arguments...> arguments) {
   Trace trace(name, Trace::apart);
-  for_each_named_tensor(arguments, [&](std::string_view path, Tensor& leaf) {
+  for_each_leaf(arguments, [&](std::string_view path, Tensor& leaf) {
     leaf = trace.parameter(leaf.type(), label_of(path));
   });
   const auto result = std::apply(f, std::move(arguments));

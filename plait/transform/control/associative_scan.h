@@ -33,7 +33,7 @@ Tensors associative_scan(const TensorFunction& function, std::span<const Tensor>
 template <class F, class Elements>
 Elements associative_scan(const F& f, const Elements& elements,
                           const AssociativeScanOptions& options = {}) {
-  const size_t count = tensor_count(elements);
+  const size_t count = leaf_count(elements);
   const auto on_leaves = [&](std::span<const Tensor> given) {
     return tensors_of(static_cast<Elements>(f(with_tensors(elements, given.first(count)),
                                               with_tensors(elements, given.subspan(count)))));

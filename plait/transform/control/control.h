@@ -128,7 +128,7 @@ auto scan(const Body& body, const Carry& initial, const Stacked& stacked,
           const ScanOptions& options = {}) {
   using Step = decltype(body(initial, stacked));
   std::optional<Step> structure;
-  const size_t carries = tensor_count(initial);
+  const size_t carries = leaf_count(initial);
   const auto on_leaves = [&](std::span<const Tensor> given) {
     structure.emplace(body(with_tensors(initial, given.first(carries)),
                            with_tensors(stacked, given.subspan(carries))));

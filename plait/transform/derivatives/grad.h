@@ -35,7 +35,7 @@ auto take(const F& f, const GradOptions& options, std::bool_constant<has_aux>,
           std::tuple<Arguments...> arguments) {
   Pullback pullback;
   const auto begin = [&](auto index) {
-    for_each_named_tensor(std::get<index>(arguments), [&](std::string_view path, Tensor& leaf) {
+    for_each_leaf(std::get<index>(arguments), [&](std::string_view path, Tensor& leaf) {
       check_argument(leaf, path, index, options);
       leaf = pullback.begin(leaf);
     });
@@ -46,8 +46,8 @@ auto take(const F& f, const GradOptions& options, std::bool_constant<has_aux>,
   if constexpr (has_aux) {
     check_result(std::get<0>(result), options);
     std::get<0>(result) = value = pullback.finish(std::get<0>(result));
-    std::get<1>(result) = map_tensors(std::move(std::get<1>(result)),
-                                      [&](const Tensor& leaf) { return pullback.passed(leaf); });
+    std::get<1>(result) = map_leaves(std::move(std::get<1>(result)),
+                                     [&](const Tensor& leaf) { return pullback.passed(leaf); });
   } else {
     check_result(result, options);
     result = value = pullback.finish(result);

@@ -46,7 +46,7 @@ auto arranged(const Result& result, const Arguments& arguments,
     static_assert(std::is_same_v<Arguments, Tensor>,
                   "the derivative of a struct by a struct is no struct: let the function give a "
                   "tensor or a tuple of tensors, or take one tensor");
-    return map_tensors(result, [&](const Tensor&) {
+    return map_leaves(result, [&](const Tensor&) {
       Tensor only = rows.front()[0];
       rows = rows.subspan(1);
       return only;

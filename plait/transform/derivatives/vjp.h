@@ -89,8 +89,8 @@ auto vjp(const F& f, const Arguments&... arguments) {
   auto pullback = std::make_shared<Pullback>();
   All all(arguments...);
   auto value =
-      std::apply(f, map_tensors(all, [&](const Tensor& leaf) { return pullback->begin(leaf); }));
-  value = map_tensors(std::move(value), [&](const Tensor& leaf) { return pullback->finish(leaf); });
+      std::apply(f, map_leaves(all, [&](const Tensor& leaf) { return pullback->begin(leaf); }));
+  value = map_leaves(std::move(value), [&](const Tensor& leaf) { return pullback->finish(leaf); });
   pullback->close();
   using Result = decltype(value);
   all = without_tensors(std::move(all));
@@ -135,10 +135,10 @@ template <class F, class... Arguments>
 auto linear_transpose(const F& f, const Arguments&... arguments) {
   const std::tuple all(arguments...);
   const auto at_zero = [&](const auto&... zeros) { return vjp(f, zeros...).second; };
-  auto pull = std::apply(
-      at_zero, map_tensors(all, [](const Tensor& x) { return linearity::zeros_like(x); }));
+  auto pull = std::apply(at_zero,
+                         map_leaves(all, [](const Tensor& x) { return linearity::zeros_like(x); }));
   if (!linearity::is_staging()) {
-    const auto place = map_tensors(all, [](const Tensor& x) { return linearity::numbers_like(x); });
+    const auto place = map_leaves(all, [](const Tensor& x) { return linearity::numbers_like(x); });
     linearity::check(tensors_of(std::apply(f, place)), pull.pullback->push(tensors_of(place)));
   }
   return pull;
@@ -151,17 +151,17 @@ auto jvp(const F& f, const std::tuple<Arguments...>& primals,
   Pushforward push;
   auto arguments = primals;
   const std::vector<const Tensor*> given = leaves<Tensor>(tangents);
-  if (given.size() != tensor_count(primals)) {
-    trees::refuse_leaf_count(tensor_count(primals), given.size());
+  if (given.size() != leaf_count(primals)) {
+    trees::refuse_leaf_count(leaf_count(primals), given.size());
   }
   size_t next = 0;
-  for_each_named_tensor(arguments, [&](std::string_view path, Tensor& leaf) {
+  for_each_leaf(arguments, [&](std::string_view path, Tensor& leaf) {
     leaf = push.begin(leaf, *given[next++], path);
   });
   auto value = std::apply(f, std::move(arguments));
   auto tangent = value;
   std::vector<Tensor> outgoing;
-  value = map_tensors(std::move(value), [&](const Tensor& leaf) {
+  value = map_leaves(std::move(value), [&](const Tensor& leaf) {
     auto [result, result_tangent] = push.finish(leaf);
     outgoing.push_back(std::move(result_tangent));
     return result;

@@ -5,17 +5,12 @@
 #include <mutex>
 #include <vector>
 
+#include "plait/compile/arena_options.h"
 #include "plait/compile/inside/running/guarded_memory.h"
 #include "plait/compile/inside/running/work_memory.h"
 #include "plait/tensor/inside/memory/buffer_source.h"
 
 namespace plait::compile {
-
-// Guarded memory is slow, and finds who writes or reads where he must not.
-struct ArenaOptions {
-  bool is_guarded = false;
-  int64_t shift = 0;  // in bytes; results must not depend on it
-};
 
 class PlanMemory final : public BufferSource {
  public:

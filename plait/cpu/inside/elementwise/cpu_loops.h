@@ -1,5 +1,5 @@
-// The loops of cpu_elementwise.h by number, and how one of them is run on operands that are not dense
-// or are narrow.
+// The loops of cpu_elementwise.h by number, and how one of them is run on operands that are not
+// dense or are narrow.
 #pragma once
 
 #include <array>

@@ -1,11 +1,7 @@
-// Fashion-MNIST: images of clothes, which of ten kinds they are of, and how they look in
-// characters.
-#pragma once
+#include "fashion_mnist.h"
 
 #include <algorithm>
 #include <array>
-#include <cstdint>
-#include <string>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -21,52 +17,43 @@
 #include "plait/ops/reductions/sort.h"
 
 namespace plait::examples {
+namespace {
 
-inline constexpr int64_t kSide = 28, kPixels = kSide * kSide, kClasses = 10;
-inline constexpr std::array<std::string_view, kClasses> kNames = {
+constexpr std::array<std::string_view, kClasses> kNames = {
     "T-shirt", "trousers", "pullover", "dress", "coat",
     "sandal",  "shirt",    "sneaker",  "bag",   "boot"};
-inline constexpr const char* kFolder = "/usr/share/datasets/fashion-mnist";
 
-struct Clothes {
-  Tensor images;  // f32[n, 784], 0 to 1
-  Tensor labels;  // i64[n]
+}  // namespace
 
-  int64_t size() const { return labels.shape(0).number(); }
-  Clothes rows(const Tensor& which) const {
-    return {take(images, which, 0), take(labels, which, 0)};
-  }
-  Clothes rows(int64_t first, int64_t last) const {
-    return {images[Slice{first, last}], labels[Slice{first, last}]};
-  }
+Clothes Clothes::rows(const Tensor& which) const {
+  return {take(images, which, 0), take(labels, which, 0)};
+}
 
-  // The part is "train" (60,000) or "t10k" (10,000).
-  static Clothes load(const std::string& folder, const std::string& part) {
-    const Tensor images(load_idx(folder + "/" + part + "-images-idx3-ubyte.gz"));
-    const Tensor labels(load_idx(folder + "/" + part + "-labels-idx1-ubyte.gz"));
-    return {reshape(images, {-1, kPixels}) / 255.F, astype(labels, DType::i64)};
-  }
-};
+Clothes Clothes::rows(int64_t first, int64_t last) const {
+  return {images[Slice{first, last}], labels[Slice{first, last}]};
+}
 
-// Of a function from images to logits, which is given some of them at a time.
-template <class Model>
-double accuracy(const Model& model, const Clothes& data) {
+Clothes Clothes::load(const std::string& folder, const std::string& part) {
+  const Tensor images(load_idx(folder + "/" + part + "-images-idx3-ubyte.gz"));
+  const Tensor labels(load_idx(folder + "/" + part + "-labels-idx1-ubyte.gz"));
+  return {reshape(images, {-1, kPixels}) / 255.F, astype(labels, DType::i64)};
+}
+
+double accuracy(const Classify& classify, const Clothes& data) {
   constexpr int64_t kPart = 1000;
   int64_t right = 0;
   for (int64_t first = 0; first < data.size(); first += kPart) {
     const Clothes part = data.rows(first, std::min(first + kPart, data.size()));
-    right += sum(equal(argmax(model(part.images), -1), part.labels)).template item<int64_t>();
+    right += sum(equal(argmax(classify(part.images), -1), part.labels)).item<int64_t>();
   }
   return static_cast<double>(right) / static_cast<double>(data.size());
 }
 
-// A few images side by side, in characters, with what they are taken for.
-template <class Model>
-void show_images(const Model& model, const Clothes& data) {
+void show_images(const Classify& classify, const Clothes& data) {
   constexpr int64_t kShown = 4;
   constexpr std::string_view kInk = " .:-=+*#%@";
   const Clothes few = data.rows(random::randint({kShown}, 0, data.size()));
-  const Tensor guesses = argmax(model(few.images), -1);
+  const Tensor guesses = argmax(classify(few.images), -1);
   const Tensor ink = astype(few.images * static_cast<double>(kInk.size() - 1), DType::i64);
   const auto shades = ink.array().contiguous().elements<int64_t>();
   for (int64_t row = 0; row < kSide; row += 2) {

@@ -1,0 +1,86 @@
+// What goes over a tree (tree.h): it is told of each part, in order.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "plait/core/trees/tree_key.h"
+
+namespace plait {
+
+class TreeVisitor {
+ public:
+  virtual void leaf(void* leaf, const TreeType& type) = 0;
+  // Before the parts of everything that has parts; of the word, TreeKey says what it means.
+  virtual void begin(const TreeType&, uint64_t /*word*/) {}
+  virtual void fixed(const StaticValue&) {}  // part of the tree, but no leaf
+  virtual void key(const StaticValue&) {}    // before each value of a map
+
+  // Around each part that has a name or a number, where asked for; pop takes what push gave.
+  bool asks_for_names() const { return asks_for_names_; }
+  virtual size_t push(std::string_view) { return 0; }
+  virtual size_t push(size_t) { return 0; }
+  virtual void pop(size_t) {}
+
+ protected:
+  explicit TreeVisitor(bool asks_for_names = false) : asks_for_names_(asks_for_names) {}
+  ~TreeVisitor() = default;
+
+ private:
+  const bool asks_for_names_;
+};
+
+namespace trees {
+
+// One that knows the path of the part that it is at.
+class PathVisitor : public TreeVisitor {
+ public:
+  std::string_view path() const { return path_.text(); }
+  size_t push(std::string_view name) override { return path_.push(name); }
+  size_t push(size_t index) override { return path_.push(index); }
+  void pop(size_t length) override { path_.pop(length); }
+
+ protected:
+  PathVisitor() : TreeVisitor(true) {}
+  ~PathVisitor() = default;
+
+ private:
+  TreePath path_;
+};
+
+struct LeafCounter final : TreeVisitor {
+  void leaf(void*, const TreeType&) override { ++count; }
+  size_t count = 0;
+};
+
+struct LeafPaths final : PathVisitor {
+  void leaf(void*, const TreeType&) override { paths.emplace_back(path()); }
+  std::vector<std::string> paths;
+};
+
+enum class Statics { count, do_not_count };  // if not, one static value is as good as another
+
+class KeyVisitor : public TreeVisitor {
+ public:
+  explicit KeyVisitor(Statics statics = Statics::count) : statics_(statics) {}
+  void leaf(void*, const TreeType& type) override { builder_.add(type); }
+  void begin(const TreeType& type, uint64_t word) override { builder_.add(type, word); }
+  void fixed(const StaticValue& value) override;
+  void key(const StaticValue& value) override { builder_.add(value); }
+  TreeKey finish() { return std::move(builder_).finish(); }
+
+ private:
+  const Statics statics_;
+  TreeKeyBuilder builder_;
+};
+
+[[noreturn]] void refuse_leaf(const TreeType& found, const TreeType& wanted);
+[[noreturn]] void refuse_leaf_count(size_t in_tree, size_t given);
+[[noreturn]] void refuse_structure(const TreeKey& a, const TreeKey& b);
+
+}  // namespace trees
+}  // namespace plait
