@@ -32,6 +32,7 @@
 #include "plait/core/trees/reflect_bindings.h"
 #include "plait/core/trees/tree.h"
 #include "plait/core/trees/tree_key.h"
+#include "plait/core/trees/tree_visitor.h"
 #include "plait/core/version.h"
 #include "plait/cpu/cpu_level.h"
 #include "plait/io/idx.h"
