@@ -120,6 +120,7 @@
 #include "plait/ops/reductions/sets.h"
 #include "plait/ops/reductions/sort.h"
 #include "plait/ops/reductions/statistics.h"
+#include "plait/ops/register_all.h"
 #include "plait/ops/table.h"
 #include "plait/optim/adam.h"
 #include "plait/optim/schedule.h"

@@ -7,7 +7,7 @@
 #include "plait/compile/inside/nests/kernel_compiler.h"
 #include "plait/core/settings.h"
 #include "plait/ir/primitive.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/memory/array.h"
 
 namespace plait {

@@ -2,7 +2,7 @@
 
 #include "plait/compile/inside/running/execution.h"
 #include "plait/ir/inside/evaluation/value_check.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/transform/programs.h"
 

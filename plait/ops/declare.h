@@ -22,8 +22,4 @@ const ir::Primitive& declare(Declaration declaration);
 inline constexpr Reads kFirst = Reads::operand(0), kSecond = Reads::operand(1);
 inline constexpr Reads kThird = Reads::operand(2), kResult = Reads::result();
 
-// All primitives of this build, by name in programs that are read from text. Again: nothing
-// happens.
-void register_all();
-
 }  // namespace plait

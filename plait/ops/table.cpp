@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/rules.h"
 
 namespace plait {

@@ -1,6 +1,6 @@
 // The module plait._core. The package around it (python/plait) is what users import.
 #include "plait/core/version.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 
 #include "python/bindings/bindings.h"
 #include "python/bindings/function_object.h"

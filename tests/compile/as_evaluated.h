@@ -8,9 +8,9 @@
 #include "plait/compile/compare.h"
 #include "plait/compile/compiler.h"
 #include "plait/compile/inside/running/execution.h"
-#include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/random/random.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/array_machine.h"
 
 #include "tests/support/agreement.h"

@@ -9,7 +9,7 @@
 #include "plait/compile/inside/plans/plan.h"
 #include "plait/compile/pass.h"
 #include "plait/ir/text/printer.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 
 namespace plait::compile {
 namespace {

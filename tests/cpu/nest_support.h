@@ -18,7 +18,7 @@
 #include "plait/core/settings.h"
 #include "plait/cpu/cpu_level.h"
 #include "plait/ir/primitive.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 
 #include "tests/cpu/elementwise_support.h"
 

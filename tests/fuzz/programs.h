@@ -5,7 +5,7 @@
 #include <string>
 
 #include "plait/ir/program.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 
 #include "tests/support/scalar_ops.h"
 

@@ -22,9 +22,9 @@
 #include "plait/ir/builder.h"
 #include "plait/ir/evaluation/evaluator.h"
 #include "plait/ir/primitive.h"
-#include "plait/ops/declare.h"
 #include "plait/ops/effects/print.h"
 #include "plait/ops/random/random.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/array_machine.h"
 
 #include "tests/support/files.h"

@@ -1,7 +1,7 @@
 // Every test of this room finds the primitives by name, also when it runs alone.
 #include <gtest/gtest.h>
 
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 
 namespace plait {
 namespace {

@@ -27,7 +27,7 @@
 #include "plait/io/npy.h"
 #include "plait/io/npz.h"
 #include "plait/ops/arrays/create.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/apply.h"
 
 #include "tests/oracles/train_models.h"

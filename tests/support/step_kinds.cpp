@@ -4,10 +4,10 @@
 
 #include "plait/ir/structure.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/elementwise/special.h"
 #include "plait/ops/neural/activation.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/trace.h"
 

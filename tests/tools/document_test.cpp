@@ -10,7 +10,7 @@
 #include "plait/ir/primitive.h"
 #include "plait/ir/program.h"
 #include "plait/ir/text/printer.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 
 #include "tests/support/scalar_ops.h"
 #include "tests/tools/plait_ir.h"

@@ -5,7 +5,7 @@
 
 #include "plait/core/error.h"
 #include "plait/core/version.h"
-#include "plait/ops/declare.h"
+#include "plait/ops/register_all.h"
 
 #include "commands.h"
 

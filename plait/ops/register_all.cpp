@@ -1,0 +1,49 @@
+#include "plait/ops/register_all.h"
+
+#include "plait/ops/neural/activation.h"
+#include "plait/ops/neural/convolution.h"
+#include "plait/ops/neural/softmax.h"
+#include "plait/ops/neural/window.h"
+#include "plait/ops/products/linear.h"
+#include "plait/ops/random/random.h"
+#include "plait/ops/reductions/reduce.h"
+#include "plait/ops/reductions/scan.h"
+#include "plait/ops/reductions/sort.h"
+
+namespace plait {
+
+void register_all() {
+  register_unary_ops();
+  register_complex_ops();
+  register_binary_ops();
+  register_shape_ops();
+  register_slice_ops();
+  register_view_dtype();
+  register_reduce_ops();
+  register_arg_extreme_ops();
+  register_scan_ops();
+  register_lattice_ops();
+  register_sort_ops();
+  register_linear_ops();
+  register_create_ops();
+  register_gather_ops();
+  register_scatter_ops();
+  register_segment_ops();
+  register_update_slice();
+  register_special_ops();
+  register_special_functions();
+  register_activation_ops();
+  register_convolution_ops();
+  register_window_ops();
+  register_softmax_ops();
+  register_random_ops();
+  register_linalg_ops();
+  register_fft_ops();
+  register_print();
+  register_check();
+  register_callback();
+  register_checkpoint_name();
+  register_collective_ops();
+}
+
+}  // namespace plait
