@@ -64,9 +64,9 @@ Shape common_shape(std::string_view function, const Shape& a, const Shape& b) {
   try {
     return broadcast(a, b, context);
   } catch (const ShapeError&) {
-    throw ShapeError("{}: {} and {} do not stretch to one shape", function, a.text(), b.text())
+    throw ShapeError("{}: {} and {} cannot be broadcast together", function, a.text(), b.text())
         .at(Location::of_caller())
-        .hint("sizes are compared from the last dimension; a size of 1 stretches");
+        .hint("sizes are compared from the last dimension; a size of 1 is repeated");
   }
 }
 

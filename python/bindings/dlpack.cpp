@@ -97,8 +97,17 @@ struct Lending {
   std::vector<int64_t> sizes, strides;
 };
 
+// Whoever takes over the memory may write to it, so an element has a place of its own.
+Array without_repeats(Array array) {
+  for (size_t i = 0; i < array.rank(); ++i) {
+    if (array.sizes()[i] > 1 && array.layout().strides[i] == 0) return array.contiguous();
+  }
+  return array;
+}
+
 template <class Managed>
-Managed* lend(Array array) {
+Managed* lend(Array given) {
+  Array array = without_repeats(std::move(given));
   const DlType type = dl_type_of(array.dtype());
   auto* lending = new Lending<Managed>{{}, std::move(array), {}, {}};
   const Array& lent = lending->array;

@@ -42,7 +42,9 @@ TEST(Elementwise, IntegersAndSpecialValues) {
   EXPECT_EQ(remainder(i, 3).text(), "[1 1 1 2] : i8[4]");
   EXPECT_EQ(floor_divide(i, 0).text(), "[0 0 0 0] : i8[4]");
   EXPECT_EQ(power(tensor<int32_t>({3, -2}), 3).text(), "[27 -8] : i32[2]");
-  EXPECT_EQ(power(tensor<int32_t>({3, -1, 1, 0}), -3).text(), "[ 0 -1  1  0] : i32[4]");
+  EXPECT_EQ(power(tensor<int32_t>({3, -1, 1, 0}), tensor<int32_t>({-3})).text(),
+            "[ 0 -1  1  0] : i32[4]");
+  EXPECT_EQ(power(tensor<int32_t>({2}), -1.).text(), "[0.5] : f32[1]");
   const Tensor u = tensor<uint64_t>({~uint64_t{0}, 1});
   EXPECT_EQ(greater(u, tensor<uint64_t>({1, 1})).text(), "[ True False] : bool[2]");
   const Tensor x = floats({NAN, -0.0F, INFINITY}, {3});

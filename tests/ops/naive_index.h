@@ -28,7 +28,7 @@ struct NaiveResult {
   List sizes, places;
 };
 
-// Nothing where the indices do not stretch to one shape.
+// Nothing where the indices cannot be broadcast together.
 std::optional<NaiveResult> naive_index(const List& x, std::vector<NaiveEntry> entries);
 
 std::vector<Index> indices_of(const std::vector<NaiveEntry>& entries);

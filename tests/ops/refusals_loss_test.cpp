@@ -45,6 +45,18 @@ void add_of_two(Refusals& rows) {
   }
 }
 
+// One of the two is a column by mistake: each would be repeated.
+void add_of_pairs(Refusals& rows) {
+  for (const auto& [name, f] : kOfTwo) {
+    if (name == "margin_ranking_loss" || name == "cosine_similarity" ||
+        name == "pairwise_distance" || name == "triplet_margin_loss") {
+      continue;
+    }
+    rows.push_back(
+        {name, [f] { f(f32(4, 1), f32(4)); }, kShape, {"f32[4, 1]", "f32[4]", "[4, 4]"}});
+  }
+}
+
 using OfClasses = std::function<void(const Tensor& x, const Tensor& target)>;
 const std::vector<Named<OfClasses>> kOfClasses = {
     {"cross_entropy", [](const Tensor& x, const Tensor& t) { cross_entropy(x, t); }},
@@ -195,6 +207,7 @@ Refusals refusals_of_loss() {
       {"triplet_margin_loss", [x] { triplet_margin_loss(x, x, c64(3)); }, kType, {"c64[3]"}},
   };
   add_of_two(rows);
+  add_of_pairs(rows);
   add_of_classes(rows);
   add_ctc(rows);
   return rows;

@@ -65,6 +65,14 @@ class Given(unittest.TestCase):
         for view in (x.T, x[:, ::-1], x[1, :, ::2], plait.broadcast_to(x[0, 0], (5, 4)), x[:0], plait.asarray(7)):
             np.testing.assert_array_equal(np.from_dlpack(view), view.numpy())
 
+    def test_what_is_repeated_is_lent_as_a_copy(self):
+        constant, row = pl.ones(3), pl.broadcast_to(pl.arange(2.0), (3, 2))
+        for lent in (constant, row):
+            taken = torch.from_dlpack(lent)
+            taken[0] = 5
+            self.assertFalse((np.asarray(lent) == 5).any())
+            self.assertTrue((taken.numpy()[1:] == np.asarray(lent)[1:]).all())
+
     def test_written_to_only_where_asked_for(self):
         x = plait.zeros(3)
         writable = np.from_dlpack(x, copy=True)

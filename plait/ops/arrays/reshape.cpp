@@ -67,7 +67,7 @@ void infer_broadcast(ir::Inference& in) {
     fits = same(from[i], Dim(1)) || same(from[i], sizes[sizes.size() - from.rank() + i]);
   }
   if (!fits) {
-    throw ShapeError("broadcast: {} does not stretch to {}", in.operands[0].text(),
+    throw ShapeError("broadcast: {} cannot be broadcast to {}", in.operands[0].text(),
                      Shape(sizes).text())
         .at(in.location);
   }

@@ -372,6 +372,16 @@ Tensor apply_to(const ir::Primitive& primitive, const Operand& a, const Operand&
   return apply_to(primitive, a, b, inexact(common_dtype(a, b)));
 }
 
+// Rounded towards 0, a power that is written with a negative exponent would be 0, and a slip.
+void expect_power(const Operand& a, const Operand& b) {
+  if (b.is_tensor() || b.scalar().is_symbolic() || b.scalar().kind() != ScalarKind::integer) return;
+  if (number_of(b.scalar()) >= 0 || !is_integer(common_dtype(a, b))) return;
+  const auto exponent = static_cast<int64_t>(number_of(b.scalar()));
+  throw ValueError("power: integers to the negative power {}", exponent)
+      .at(Location::of_caller())
+      .hint(fmt::format("use a float: {}.0 as the exponent", exponent));
+}
+
 Tensor of_truth(const ir::Primitive& primitive, const Operand& a, const Operand& b) {
   return apply_to(primitive, a, b, DType::boolean);
 }
@@ -397,6 +407,8 @@ Tensor remainder(const Operand& a, const Operand& b) {
   return promoted(elementwise_binary_ops().remainder, a, b);
 }
 Tensor power(const Operand& a, const Operand& b) {
+  const Call call("power", a, b);
+  expect_power(a, b);
   return promoted(elementwise_binary_ops().power, a, b);
 }
 Tensor maximum(const Operand& a, const Operand& b) {

@@ -140,7 +140,8 @@ Tensor value_like(std::string_view function, const Tensor& x, const Operand& val
 Tensor stretched(std::string_view function, const Tensor& value, const Shape& shape) {
   if (same(value.shape(), shape)) return value;
   if (!are_equal(common_shape(function, value.shape(), shape), shape)) {
-    throw ShapeError("{}: {} does not stretch to {}", function, value.shape().text(), shape.text())
+    throw ShapeError("{}: {} cannot be broadcast to {}", function, value.shape().text(),
+                     shape.text())
         .at(Location::of_caller());
   }
   return broadcast_to(value, shape);

@@ -99,10 +99,18 @@ struct ClassLoss {
   double smoothing;
   Reduction reduction;
 
+  Tensor at_given_classes(const Tensor& logs, const SampleClasses& classes) const try {
+    return at_classes(logs, classes.index, axis);
+  } catch (const IndexError&) {
+    throw IndexError("{}: the target has a class that is not among the {}", function,
+                     logs.shape(axis).text())
+        .at(Location::of_caller());
+  }
+
   Tensor of_classes(const Tensor& logs, const Tensor& target) const {
     const SampleClasses classes = classes_in(function, logs, target, axis, ignore_index);
     const auto unless_ignored = [&](const Tensor& x) { return where(classes.is_ignored, 0, x); };
-    Tensor losses = -at_classes(logs, classes.index, axis);
+    Tensor losses = -at_given_classes(logs, classes);
     Tensor counts = ones(losses.shape(), losses.dtype());
     if (weights) {
       counts = at_classes(broadcast_to(weights, logs.shape()), classes.index, axis);

@@ -72,6 +72,7 @@ Tensor cosine_of(const Tensor& a, const Tensor& b, int64_t axis, double eps) {
 Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& target,
                             const BinaryCrossEntropyOptions& options) {
   const Call call("binary_cross_entropy", probabilities, target);
+  expect_pairs("binary_cross_entropy", probabilities, target);
   const LossNumbers numbers({&probabilities, &target, &options.weight});
   const Tensor p = numbers.of(probabilities), t = numbers.of(target);
   const double least = std::exp(-100);
@@ -84,6 +85,7 @@ Tensor binary_cross_entropy(const Tensor& probabilities, const Tensor& target,
 Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& target,
                                         const BinaryLogitsOptions& options) {
   const Call call("binary_cross_entropy_with_logits", logits, target);
+  expect_pairs("binary_cross_entropy_with_logits", logits, target);
   const LossNumbers numbers({&logits, &target, &options.weight, &options.pos_weight});
   const Tensor positive = options.pos_weight ? numbers.of(options.pos_weight) : options.pos_weight;
   const Tensor losses = logits_loss(numbers.of(logits), numbers.of(target), positive);
@@ -92,6 +94,7 @@ Tensor binary_cross_entropy_with_logits(const Tensor& logits, const Tensor& targ
 
 Tensor focal_loss(const Tensor& logits, const Tensor& target, const FocalOptions& options) {
   const Call call("focal_loss", logits, target);
+  expect_pairs("focal_loss", logits, target);
   expect_not_negative("gamma", options.gamma);
   if (options.alpha) expect_number("alpha", *options.alpha);
   const LossNumbers numbers({&logits, &target});
@@ -106,6 +109,7 @@ Tensor focal_loss(const Tensor& logits, const Tensor& target, const FocalOptions
 Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
                                    const BinaryCrossEntropyOptions& options) {
   const Call call("multilabel_soft_margin_loss", x, target);
+  expect_pairs("multilabel_soft_margin_loss", x, target);
   expect_vectors("multilabel_soft_margin_loss", x, target);
   const LossNumbers numbers({&x, &target, &options.weight});
   const Tensor losses = logits_loss(numbers.of(x), numbers.of(target), {});
@@ -115,18 +119,21 @@ Tensor multilabel_soft_margin_loss(const Tensor& x, const Tensor& target,
 
 Tensor mse_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   const Call call("mse_loss", x, target);
+  expect_pairs("mse_loss", x, target);
   const LossNumbers numbers({&x, &target});
   return numbers.reduced(square(numbers.of(x) - numbers.of(target)), reduction);
 }
 
 Tensor l1_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   const Call call("l1_loss", x, target);
+  expect_pairs("l1_loss", x, target);
   const LossNumbers numbers({&x, &target});
   return numbers.reduced(absolute(numbers.of(x) - numbers.of(target)), reduction);
 }
 
 Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta, Reduction reduction) {
   const Call call("smooth_l1_loss", x, target);
+  expect_pairs("smooth_l1_loss", x, target);
   expect_not_negative("beta", beta);
   const LossNumbers numbers({&x, &target});
   const Tensor distance = absolute(numbers.of(x) - numbers.of(target));
@@ -135,6 +142,7 @@ Tensor smooth_l1_loss(const Tensor& x, const Tensor& target, double beta, Reduct
 
 Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction reduction) {
   const Call call("huber_loss", x, target);
+  expect_pairs("huber_loss", x, target);
   if (!(delta > 0)) {
     throw ValueError("huber_loss: a delta of {}; it is above 0", delta).at(Location::of_caller());
   }
@@ -145,6 +153,7 @@ Tensor huber_loss(const Tensor& x, const Tensor& target, double delta, Reduction
 
 Tensor kl_div_loss(const Tensor& x, const Tensor& target, const KlDivOptions& options) {
   const Call call("kl_div_loss", x, target);
+  expect_pairs("kl_div_loss", x, target);
   const LossNumbers numbers({&x, &target});
   const Tensor predicted = numbers.of(x), t = numbers.of(target);
   if (options.log_target) {
@@ -160,6 +169,7 @@ Tensor kl_div_loss(const Tensor& x, const Tensor& target, const KlDivOptions& op
 Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& variance,
                          const GaussianNllOptions& options) {
   const Call call("gaussian_nll_loss", x, target, variance);
+  expect_pairs("gaussian_nll_loss", x, target);
   if (!(options.eps > 0)) {
     throw ValueError("gaussian_nll_loss: an eps of {}; it is above 0", options.eps)
         .at(Location::of_caller());
@@ -174,6 +184,7 @@ Tensor gaussian_nll_loss(const Tensor& x, const Tensor& target, const Tensor& va
 
 Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNllOptions& options) {
   const Call call("poisson_nll_loss", x, target);
+  expect_pairs("poisson_nll_loss", x, target);
   expect_not_negative("eps", options.eps);
   const LossNumbers numbers({&x, &target});
   const Tensor rate = numbers.of(x), t = numbers.of(target);
@@ -189,6 +200,7 @@ Tensor poisson_nll_loss(const Tensor& x, const Tensor& target, const PoissonNllO
 
 Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reduction) {
   const Call call("soft_margin_loss", x, target);
+  expect_pairs("soft_margin_loss", x, target);
   const LossNumbers numbers({&x, &target});
   return numbers.reduced(logaddexp(-numbers.of(x) * numbers.of(target), 0), reduction);
 }
@@ -196,6 +208,7 @@ Tensor soft_margin_loss(const Tensor& x, const Tensor& target, Reduction reducti
 Tensor hinge_embedding_loss(const Tensor& x, const Tensor& target, double margin,
                             Reduction reduction) {
   const Call call("hinge_embedding_loss", x, target);
+  expect_pairs("hinge_embedding_loss", x, target);
   expect_number("margin", margin);
   const LossNumbers numbers({&x, &target});
   const Tensor distance = numbers.of(x), t = numbers.of(target);

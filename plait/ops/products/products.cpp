@@ -47,7 +47,7 @@ Tensor added(std::string_view function, const Tensor& x, const Tensor& product,
              const AddedProduct& factors) {
   const Shape shape = common_shape(function, x.shape(), product.shape());
   if (!same(shape, product.shape())) {
-    throw ShapeError("{}: {} does not stretch to the product {}", function, x.type().text(),
+    throw ShapeError("{}: {} cannot be broadcast to the product {}", function, x.type().text(),
                      product.type().text())
         .at(Location::of_caller());
   }

@@ -111,7 +111,7 @@ Shape shape_of_result(std::string_view function, const std::optional<Shape>& sha
     }
   }
   if (same(common_shape(function, common, *shape), *shape)) return *shape;
-  throw ShapeError("{}: parameters of {} do not stretch to {}", function, common.text(),
+  throw ShapeError("{}: parameters of {} cannot be broadcast to {}", function, common.text(),
                    shape->text())
       .at(Location::of_caller());
 }

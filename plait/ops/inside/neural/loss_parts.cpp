@@ -42,6 +42,15 @@ Tensor LossNumbers::reduced(const Tensor& losses, Reduction reduction) const {
   return rounded(sum(losses) / losses.shape(0));
 }
 
+void expect_pairs(std::string_view function, const Tensor& x, const Tensor& target) {
+  const Shape common = common_shape(function, x.shape(), target.shape());
+  if (common == x.shape() || common == target.shape()) return;
+  throw ShapeError("{}: {} and the target {} would both be repeated, to {}", function,
+                   x.type().text(), target.type().text(), common.text())
+      .at(Location::of_caller())
+      .hint("give both one shape, for example by reshape or squeeze");
+}
+
 Tensor zero_or_product(const Tensor& factor, const Tensor& x) {
   return factor * where((factor == 0) & isinf(x), 0, x);
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <string_view>
 
 #include "plait/ops/neural/loss.h"
 
@@ -21,6 +22,10 @@ class LossNumbers {
  private:
   DType dtype_;
 };
+
+// ShapeError where broadcasting would repeat both of them, as [4, 1] and [4] to [4, 4]: a slip that
+// gives a loss, but not the one that was meant.
+void expect_pairs(std::string_view function, const Tensor& x, const Tensor& target);
 
 // factor · x, and 0 where the factor is, also of infinities; the derivative by those is 0 then.
 Tensor zero_or_product(const Tensor& factor, const Tensor& x);
