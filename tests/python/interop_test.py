@@ -66,7 +66,7 @@ class Given(unittest.TestCase):
             np.testing.assert_array_equal(np.from_dlpack(view), view.numpy())
 
     def test_what_is_repeated_is_lent_as_a_copy(self):
-        constant, row = pl.ones(3), pl.broadcast_to(pl.arange(2.0), (3, 2))
+        constant, row = plait.ones(3), plait.broadcast_to(plait.arange(2.0), (3, 2))
         for lent in (constant, row):
             taken = torch.from_dlpack(lent)
             taken[0] = 5
