@@ -1,9 +1,9 @@
 #include "plait/transform/programs.h"
 
 #include <algorithm>
-#include <list>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/system/recent_cache.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/text/parser.h"
 #include "plait/tensor/array_machine.h"
@@ -30,20 +30,14 @@ Tensor stopped(const std::vector<std::string>& labels, const ir::Function& funct
 namespace {
 
 // Made once for each program that is run again and again, by this thread.
-const ir::Program& with_tapes_lately(const ir::Program& program) {
-  constexpr size_t kMost = 16;
+const ir::Program& cached_with_tapes(const ir::Program& program) {
   struct Made {
     ir::Program from, to;
   };
-  thread_local std::list<Made> lately;
-  for (auto made = lately.begin(); made != lately.end(); ++made) {
-    if (&made->from.entry() != &program.entry()) continue;
-    lately.splice(lately.begin(), lately, made);
-    return lately.front().to;
-  }
-  lately.push_front({program, with_tapes(program)});
-  if (lately.size() > kMost) lately.pop_back();
-  return lately.front().to;
+  thread_local RecentList<Made> cache(16);
+  const Made* const found =
+      cache.find([&](const Made& made) { return &made.from.entry() == &program.entry(); });
+  return found != nullptr ? found->to : cache.add({program, with_tapes(program)}).to;
 }
 
 }  // namespace
@@ -57,7 +51,7 @@ ir::Program with_tapes(const ir::Program& program) {
 
 std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> arguments) {
   if (Trace::current() == nullptr && !is_followed(arguments)) {
-    return evaluate(has_pulls(program) ? with_tapes_lately(program) : program, arguments);
+    return evaluate(has_pulls(program) ? cached_with_tapes(program) : program, arguments);
   }
   return run_function(program, program.entry(), arguments);
 }

@@ -11,6 +11,7 @@
 
 #include "plait/compile/inside/nests/row_product.h"
 #include "plait/core/error.h"
+#include "plait/core/inside/system/recent_cache.h"
 #include "plait/core/settings.h"
 #include "plait/cpu/inside/elementwise/half_precision.h"
 #include "plait/cpu/inside/libraries/library_product.h"
@@ -18,7 +19,6 @@
 #include "plait/cpu/inside/products/product_grid.h"
 #include "plait/cpu/inside/products/tile_kernels.h"
 #include "plait/cpu/inside/products/tile_product.h"
-#include "plait/cpu/inside/recent_cache.h"
 
 #include "tests/cpu/product_reference.h"
 #include "tests/support/threads.h"

@@ -9,9 +9,9 @@
 #include "plait/core/hash.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/core/inside/system/recent_cache.h"
 #include "plait/core/numbers/element.h"
 #include "plait/core/system/thread_team.h"
-#include "plait/cpu/inside/recent_cache.h"
 
 namespace plait {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "plait/core/hash.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/core/inside/system/recent_cache.h"
 #include "plait/cpu/inside/libraries/library_convolution.h"
 #include "plait/cpu/inside/libraries/onednn_engine.h"
-#include "plait/cpu/inside/recent_cache.h"
 #include "plait/tensor/memory/buffer.h"
 
 namespace plait {

@@ -6,9 +6,9 @@
 #include "plait/core/hash.h"
 #include "plait/core/inside/sizes/whole_numbers.h"
 #include "plait/core/inside/system/immortal.h"
+#include "plait/core/inside/system/recent_cache.h"
 #include "plait/cpu/inside/libraries/library_product.h"
 #include "plait/cpu/inside/libraries/onednn_engine.h"
-#include "plait/cpu/inside/recent_cache.h"
 
 namespace plait {
 namespace {

@@ -15,8 +15,8 @@
 #include "plait/transform/inside/control/open_recursion.h"
 #include "plait/transform/inside/control/staged.h"
 #include "plait/transform/inside/derivatives/derivative.h"
+#include "plait/transform/inside/derivatives/derived_cache.h"
 #include "plait/transform/inside/derivatives/derived_functions.h"
-#include "plait/transform/inside/derivatives/derived_lately.h"
 #include "plait/transform/inside/derivatives/lifted_draws.h"
 #include "plait/transform/inside/derivatives/taped.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
@@ -194,15 +194,14 @@ class Recursion {
         .run(operands);
   }
   StagedFunction find_or_stage(const OpenRecursion::Key& key, const Made& made) const {
-    const StagedFunction* const known = derived_lately().find(function_, made.kind);
+    const StagedFunction* const known = derived_cache().find(function_, made.kind);
     return known != nullptr ? *known : stage(key, made);
   }
   StagedFunction stage(const OpenRecursion::Key& key, const Made& made) const {
     OpenRecursion open(key, function_.name() + "." + made.kind, made.signature.parameters);
     if (!made.finds_results) open.expect(made.signature);
     StagedFunction staged = open.stage(made.body);
-    if (!has_open_calls(staged.program))
-      derived_lately().add(program_, function_, key.kind, staged);
+    if (!has_open_calls(staged.program)) derived_cache().add(program_, function_, key.kind, staged);
     return staged;
   }
 

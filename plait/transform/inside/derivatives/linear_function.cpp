@@ -1,10 +1,10 @@
 #include "plait/transform/inside/derivatives/linear_function.h"
 
 #include <algorithm>
-#include <list>
 
 #include "plait/core/error.h"
 #include "plait/core/hash.h"
+#include "plait/core/inside/system/recent_cache.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/text/printer.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -148,18 +148,14 @@ class RecordedTangents {
  public:
   RecordedFunction of(const Application& applied, const Tangents& rule,
                       const std::vector<bool>& active) {
-    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
-      if (!entry->answers(applied, active)) continue;
-      entries_.splice(entries_.begin(), entries_, entry);
-      return entry->function;
-    }
+    const Entry* const found =
+        entries_.find([&](const Entry& entry) { return entry.answers(applied, active); });
+    if (found != nullptr) return found->function;
     Entry entry{&applied.primitive, applied.attributes, active, {}, {}, {}};
     for (const OperandType& type : applied.operand_types) entry.operands.push_back(type.type());
     for (const OperandType& type : applied.result_types) entry.results.push_back(type.type());
     entry.function = record_tangents(applied, rule, active);
-    entries_.push_front(std::move(entry));
-    if (entries_.size() > kMost) entries_.pop_back();
-    return entries_.front().function;
+    return entries_.add(std::move(entry)).function;
   }
 
  private:
@@ -180,8 +176,7 @@ class RecordedTangents {
     }
   };
 
-  static constexpr size_t kMost = 64;
-  std::list<Entry> entries_;
+  RecentList<Entry> entries_{64};
 };
 thread_local RecordedTangents recorded_tangents;
 

@@ -1,6 +1,5 @@
-// What was made lately, found again by its key: at most `capacity` things, of which the one that
-// was longest not asked for goes first. Any threads may ask; what one of them still holds stays
-// alive.
+// Caches that keep what was used last: at most `capacity` entries, of which the least recently used
+// one is dropped first.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +11,14 @@
 
 namespace plait {
 
+// By key, for all threads. What one of them still holds stays alive.
 template <class Key, class Value, class Hash>
 class RecentCache {
  public:
   explicit RecentCache(size_t capacity) : capacity_(capacity) {}
 
-  // make(key) gives a std::shared_ptr<Value>, which may be null and is then kept as such. It runs
-  // outside of the lock, so two threads that miss at once both make one, and the first stays.
+  // make(key) returns a std::shared_ptr<Value>, which may be null and is then kept as such. It runs
+  // outside of the lock: two threads that miss at the same time both make one, and the first stays.
   template <class Make>
   std::shared_ptr<Value> find_or_make(const Key& key, Make&& make) {
     {
@@ -54,8 +54,36 @@ class RecentCache {
 
   const size_t capacity_;
   mutable std::mutex mutex_;
-  Entries entries_;  // the latest first
+  Entries entries_;  // most recently used first
   std::unordered_map<Key, typename Entries::iterator, Hash> places_;
+};
+
+// By a test of each entry, for one thread.
+template <class Entry>
+class RecentList {
+ public:
+  explicit RecentList(size_t capacity) : capacity_(capacity) {}
+
+  // The first for which matches(entry); null if there is none.
+  template <class Matches>
+  Entry* find(Matches&& matches) {
+    for (auto entry = entries_.begin(); entry != entries_.end(); ++entry) {
+      if (!matches(*entry)) continue;
+      entries_.splice(entries_.begin(), entries_, entry);
+      return &*entry;
+    }
+    return nullptr;
+  }
+
+  Entry& add(Entry entry) {
+    entries_.push_front(std::move(entry));
+    if (entries_.size() > capacity_) entries_.pop_back();
+    return entries_.front();
+  }
+
+ private:
+  const size_t capacity_;
+  std::list<Entry> entries_;  // most recently used first
 };
 
 }  // namespace plait

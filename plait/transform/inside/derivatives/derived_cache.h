@@ -1,31 +1,30 @@
-// What was made of recursive functions lately, by this thread.
+// Derived functions of recursive functions, as this thread made them last.
 #pragma once
 
-#include <list>
 #include <memory>
 #include <string>
 
+#include "plait/core/inside/system/recent_cache.h"
 #include "plait/transform/inside/control/staged.h"
 
 namespace plait {
 
-class DerivedLately {
+class DerivedCache {
  public:
-  // By how it was made; null where it is not known, or not any more.
+  // By how it was made; null if it is not cached.
   const StagedFunction* find(const ir::Function& function, const std::string& kind);
   void add(const ir::Program& program, const ir::Function& function, const std::string& kind,
            const StagedFunction& made);
 
  private:
-  static constexpr size_t kMost = 64;
   struct Entry {
     std::shared_ptr<const ir::Function> function;
     std::string kind;
     bool with_tapes;
     StagedFunction made;
   };
-  std::list<Entry> entries_;  // the latest first
+  RecentList<Entry> entries_{64};
 };
-DerivedLately& derived_lately();
+DerivedCache& derived_cache();
 
 }  // namespace plait
