@@ -27,6 +27,7 @@ void bind_unary(nb::module_& m) {
                             {"exp", exp, "e to the power of x."},
                             {"exp2", exp2, "2 to the power of x."},
                             {"expm1", expm1, "exp(x) - 1, accurate near 0."},
+                            {"cbrt", cbrt, "The cube root, real also of negative numbers."},
                             {"log", log, "The natural logarithm."},
                             {"log2", log2, "The logarithm to base 2."},
                             {"log10", log10, "The logarithm to base 10."},

@@ -272,7 +272,7 @@ UFUNCS = {
     "divmod": lambda a, b: (_core.floor_divide(a, b), _core.remainder(a, b)),
 } | {name: getattr(_core, name) for name in (
     "add subtract multiply divide floor_divide remainder fmod power float_power negative absolute sign exp exp2 log log2 log10 "
-    "expm1 log1p sqrt square reciprocal sin cos tan sinh cosh tanh hypot rad2deg deg2rad bitwise_and bitwise_or bitwise_xor "
+    "expm1 cbrt log1p sqrt square reciprocal sin cos tan sinh cosh tanh hypot rad2deg deg2rad bitwise_and bitwise_or bitwise_xor "
     "left_shift right_shift greater greater_equal less less_equal equal not_equal logical_and logical_or logical_xor logical_not "
     "maximum minimum isfinite isinf isnan signbit copysign nextafter ldexp floor ceil trunc heaviside gcd lcm matmul vecdot "
     "logaddexp logaddexp2 erf erfc erfcx erfinv logit ndtr ndtri log_ndtr i0 i0e i1 i1e xlogy xlog1py entr rel_entr kl_div betainc "

@@ -121,7 +121,7 @@ PLAIT = {
     "combinations": "plait.triu_indices(n, n, 1)", "cartesian_prod": "plait.meshgrid(x, y, indexing='ij')",
     # Elementwise.
     "degrees": "plait.rad2deg(x)", "radians": "plait.deg2rad(x)", "rint": "plait.round(x)", "around": "plait.round(x)", "fabs": "plait.abs(x)",
-    "cbrt": "plait.sign(x) * plait.abs(x) ** (1 / 3)", "invert": "~x", "mod": "plait.remainder(a, b)", "rem": "plait.fmod(a, b)",
+    "invert": "~x", "mod": "plait.remainder(a, b)", "rem": "plait.fmod(a, b)",
     "divmod": "plait.floor_divide(a, b), plait.remainder(a, b)", "modf": "plait.frac(x), plait.trunc(x)",
     "fmax": "plait.nanmax(plait.stack([a, b]), axis=0)", "fmin": "plait.nanmin(plait.stack([a, b]), axis=0)", "isposinf": "x == plait.inf",
     "isneginf": "x == -plait.inf", "iscomplex": "plait.imag(x) != 0", "isreal": "x.isreal()", "iscomplexobj": "x.is_complex()",

@@ -46,8 +46,8 @@ const Unaries kOfComplexToo = {{"negative", negative},
                                {"log10", log10},
                                {"round", round},
                                {"stop_gradient", stop_gradient}};
-const Unaries kOfReals = {
-    {"erf", erf}, {"sigmoid", sigmoid}, {"floor", floor}, {"ceil", ceil}, {"trunc", trunc}};
+const Unaries kOfReals = {{"cbrt", cbrt},   {"erf", erf},   {"sigmoid", sigmoid},
+                          {"floor", floor}, {"ceil", ceil}, {"trunc", trunc}};
 const Binaries kArithmetic = {{"add", add},
                               {"subtract", subtract},
                               {"multiply", multiply},

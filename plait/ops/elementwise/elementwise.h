@@ -17,6 +17,7 @@ Tensor rsqrt(const Operand& x);
 Tensor exp(const Operand& x);
 Tensor exp2(const Operand& x);
 Tensor expm1(const Operand& x);  // e^x − 1, accurate near 0
+Tensor cbrt(const Operand& x);   // real, also of negative numbers
 Tensor log(const Operand& x);
 Tensor log2(const Operand& x);
 Tensor log10(const Operand& x);

@@ -184,6 +184,14 @@ struct ElementwiseUnaryTable {
              {.real = [](Reals x) { return std::expm1(x[0]); },
               .complex = [](Complexes x) { return expm1_of(x[0]); }},
              Partial::of(kResult, [](const Context& c) { return c.result() + 1; })});
+  const ir::Primitive& cbrt = unary({"cbrt",
+                                     "The cube root, real also of negative numbers.",
+                                     "numpy.cbrt",
+                                     kFloatings,
+                                     {.real = [](Reals x) { return std::cbrt(x[0]); }},
+                                     Partial::of(kResult, [](const Context& c) {
+                                       return plait::reciprocal(3 * plait::square(c.result()));
+                                     })});
   const ir::Primitive& log = unary(
       {"log",
        "The natural logarithm.",
@@ -483,6 +491,7 @@ Tensor rsqrt(const Operand& x) { return of_inexact(elementwise_unary_ops().rsqrt
 Tensor exp(const Operand& x) { return of_inexact(elementwise_unary_ops().exp, x); }
 Tensor exp2(const Operand& x) { return of_inexact(elementwise_unary_ops().exp2, x); }
 Tensor expm1(const Operand& x) { return of_inexact(elementwise_unary_ops().expm1, x); }
+Tensor cbrt(const Operand& x) { return of_inexact(elementwise_unary_ops().cbrt, x); }
 Tensor log(const Operand& x) { return of_inexact(elementwise_unary_ops().log, x); }
 Tensor log2(const Operand& x) { return of_inexact(elementwise_unary_ops().log2, x); }
 Tensor log10(const Operand& x) { return of_inexact(elementwise_unary_ops().log10, x); }
