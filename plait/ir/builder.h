@@ -27,8 +27,7 @@ struct NewInstruction {
   std::span<const Dim> size_arguments = {};
   std::span<const std::string> size_names =
       {};                                   // names of data-dependent sizes; generated if missing
-  std::span<const Type> stated_types = {};  // required if the type rule cannot infer them, else
-                                            // checked
+  std::span<const Type> stated_types = {};  // required if they cannot be inferred, else checked
   Location location = {};
 };
 
@@ -72,11 +71,8 @@ class FunctionBuilder {
   std::optional<ValueId> labelled(std::string_view label) const { return labels_.find(label); }
 
   const Type& type_of(ValueId value) const { return function_->value_types_[value]; }
-  const Function& so_far() const {
-    return *function_;
-  }                                       // may be read while the function is being
-                                          // built
-  Dim fresh_size(std::string_view hint);  // a name not yet used here
+  const Function& so_far() const { return *function_; }  // readable while building
+  Dim fresh_size(std::string_view hint);                 // a name not yet used here
   Dim size_born(const Added& added) const {
     return function_->instruction(added.instruction).size_results()[0];
   }

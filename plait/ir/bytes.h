@@ -55,8 +55,7 @@ class ByteReader {
   int64_t signed_number();
   double real();
   std::string_view string();  // valid as long as the bytes
-  std::string_view name();  // a string that is a valid name in the text form: letters, digits, `_`
-                            // and `.`
+  std::string_view name();    // a valid name of the text form: letters, digits, `_` and `.`
   Dim dim();
   Dim size();  // a dim that is not negative
   std::vector<Dim> sizes();

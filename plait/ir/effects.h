@@ -6,8 +6,7 @@
 namespace plait::ir {
 
 struct Effects {
-  bool observable = false;  // print, check, guard, read, draw: kept in order, never removed or
-                            // repeated
+  bool observable = false;  // print, check, guard, read, draw: ordered, never removed or repeated
   bool may_fail = false;    // removable, but never hoisted out of a branch
   AxisSet collective = {};  // communicates along these axes: in order, the same on all ranks
   AxisSet guarded = {};     // axes along which it varies whether the program continues after it

@@ -35,8 +35,7 @@ struct Callee {
 struct Signature {
   std::vector<Dim> size_parameters = {};
   std::vector<Type> parameters = {};
-  std::vector<Dim> result_sizes = {};  // names of data-dependent sizes of the results, bound in the
-                                       // result types
+  std::vector<Dim> result_sizes = {};  // data-dependent sizes of the results, bound in their types
   std::vector<Type> results = {};
   Mesh axes = {};                    // the axes that the function may use
   std::vector<SizeFact> facts = {};  // checked on entry, assumed inside

@@ -19,8 +19,7 @@ struct Primitive;
 // The signatures and records that a function may refer to.
 class Declarations {
  public:
-  void add(std::string_view function, const Signature& signature);  // may be repeated with the same
-                                                                    // signature
+  void add(std::string_view function, const Signature& signature);  // repeating is allowed
   void add(const RecordType& record);
   const Signature* find_function(std::string_view name) const;
   const RecordType* find_record(std::string_view name) const;

@@ -79,8 +79,7 @@ class Type {
     std::vector<Type> elements = {};
     std::string name = {};
     std::vector<Dim> arguments = {};
-    int64_t depth = 1;  // nesting depth; and number of types inside, counted as often as they occur
-                        // in the text
+    int64_t depth = 1;  // nesting depth; and number of types inside, with repetitions
     int64_t parts = 1;
   };
   explicit Type(Node node);

@@ -148,8 +148,7 @@ struct std::equal_to<plait::Dim> {
 
 template <>
 struct std::hash<plait::Dim> {
-  size_t operator()(plait::Dim d) const noexcept {  // of the word: fast, valid within this process
-                                                    // only
+  size_t operator()(plait::Dim d) const noexcept {  // of the word: valid in this process only
     return static_cast<size_t>((d.word() >> 1) * 0x9e3779b97f4a7c15ull);
   }
 };

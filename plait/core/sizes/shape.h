@@ -82,8 +82,7 @@ Shape broadcast(const Shape& a, const Shape& b, SizeContext& context);
 
 template <>
 struct std::hash<plait::Shape> {
-  size_t operator()(const plait::Shape& shape) const noexcept;  // of the words: within this process
-                                                                // only
+  size_t operator()(const plait::Shape& shape) const noexcept;  // valid in this process only
 };
 
 template <>

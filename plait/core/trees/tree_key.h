@@ -22,8 +22,7 @@ enum class TreeForm {
   map,
   optional,
   variant,
-  value,   // a static value that fits in a word: a number, bool, enumerator, or the address of a
-           // function
+  value,   // a static value that fits in a word: a number, bool, enumerator, or function address
   text,    // a static string
   opaque,  // any other static value, compared with its ==
 };

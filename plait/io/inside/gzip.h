@@ -17,8 +17,7 @@ class GzipReader {
   explicit GzipReader(std::span<const std::byte> file);
 
   void read(std::span<std::byte> into);  // fills `into`
-  void expect_end();                     // checks that everything was read, the checksum and the
-                                         // length
+  void expect_end();                     // checks the end, the checksum and the length
 
  private:
   std::span<const std::byte> file_;

@@ -50,8 +50,7 @@ MemoryStatistics memory_statistics();
 std::vector<MemoryStatistics> memory_statistics_by_tag();
 void reset_peak_memory();      // sets each peak to the bytes that are live now
 int64_t cached_memory();       // bytes of free blocks that are kept for reuse
-void release_cached_memory();  // returns them to the system, except those in caches of other
-                               // threads
+void release_cached_memory();  // returns them to the system, except those of other threads
 
 // While one exists, memory that its thread allocates is counted under this tag: const MemoryTag
 // tag("data"). At most 250 different tags in a process; ValueError beyond.

@@ -111,8 +111,7 @@ struct Step {
   std::shared_ptr<const Recording> recording = {};
   std::shared_ptr<Listeners> listeners = {};  // null until there is one
   bool is_spent = false;                      // its kept values are freed, or were never kept
-  uint64_t sketch = 0;                        // number of the sketch in which it was made; 0 for
-                                              // none
+  uint64_t sketch = 0;                        // sketch that it was made in; 0 for none
 
   static uint64_t newest_number();
 };

@@ -63,8 +63,7 @@ struct TracedInstruction {
 // The program into which nested traces record.
 struct TraceProgram {
   ir::ProgramBuilder builder;
-  std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included;  // with its name
-                                                                                  // in this program
+  std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included;  // and its name
   ir::OutlinedNames outlined;
 };
 
@@ -290,16 +289,14 @@ class Trace {
   std::vector<ir::Part> parts_;
   bool is_kept_whole_ = false;
   const int no_grads_ = NoGrad::depth();                  // outside of it
-  std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // stop_gradient of the values recorded
-                                                          // under no_grad
+  std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // stop_gradient of those under no_grad
   LevelPtr tape_level_;                                   // null until first used
 
   bool is_asked_ = false;
   Companion* companion_ = nullptr;  // null if nothing is executed
   SymbolMap<int64_t> actual_sizes_;
   std::unique_ptr<SizeReader> reader_;
-  size_t guarded_facts_ = 0;  // number of facts about sizes that have been handled: guarded if
-                              // necessary
+  size_t guarded_facts_ = 0;  // facts about sizes that have been handled
   static constexpr uint32_t kBeforeAll = 0;
   uint32_t piece_ = 1;
   // Results of this piece that are computed if they are still referenced then.
