@@ -53,7 +53,7 @@ struct Mesh {
 // partial sum. An annotation of an array's type: it says where the shards are stored, not what the
 // value is.
 struct Sharding {
-  std::vector<std::vector<std::string>> splits;  // one list a dimension; empty if not specified
+  std::vector<std::vector<std::string>> splits;  // one list per dimension; empty if not specified
   AxisSet partial;
 
   bool said() const { return !splits.empty() || !partial.empty(); }

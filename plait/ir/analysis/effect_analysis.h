@@ -47,7 +47,7 @@ class EffectAnalysis {
   void solve(const CallGraph& graph);
 
   Program program_;
-  std::vector<Summary> summaries_;  // one a function
+  std::vector<Summary> summaries_;  // one per function
 };
 
 }  // namespace plait::ir

@@ -42,7 +42,7 @@ struct PreparedProgram::State {
   explicit State(Program given);
 
   Program program;
-  std::vector<FrameLayout> layouts;  // one a function
+  std::vector<FrameLayout> layouts;  // one per function
 };
 
 class Evaluation {

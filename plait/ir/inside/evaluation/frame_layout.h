@@ -39,7 +39,7 @@ class FrameLayout {
   const Function& function_;
   std::vector<uint32_t> first_use_;
   std::vector<Use> uses_;
-  std::vector<uint32_t> slots_;  // one a value
+  std::vector<uint32_t> slots_;  // one per value
   uint32_t slot_count_ = 0;
 };
 
