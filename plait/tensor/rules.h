@@ -101,8 +101,8 @@ struct Collective {
 };
 
 struct Rules {
-  std::vector<Partial> partials = {};  // of an elementwise primitive, one an operand
-  // Of a linear primitive, one an operand; the last one serves all further operands. Empty for an
+  std::vector<Partial> partials = {};  // of an elementwise primitive, one per operand
+  // Of a linear primitive, one per operand; the last one serves all further operands. Empty for an
   // operand in which the primitive is not linear; then `tangents` has the derivative, or the
   // operand is an integer.
   std::vector<Transpose> transposes = {};

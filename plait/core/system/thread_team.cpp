@@ -29,9 +29,9 @@ constexpr int kUnlimited = std::numeric_limits<int>::max();
 
 // More ranges than threads balance the load; claiming one costs some tens of nanoseconds.
 constexpr int kRangesPerThread = 4;
-// A short loop has one range a thread, all of equal length. The caller takes the first one, so that
-// the next short loop finds its data in the cache of the same core.
-constexpr int kGrainsOfShortLoop = 16;  // a thread
+// A short loop has one range per thread, all of equal length. The caller takes the first one, so
+// that the next short loop finds its data in the cache of the same core.
+constexpr int kGrainsOfShortLoop = 16;  // per thread
 constexpr int kUnit = 64;               // no cache line is written by two threads
 
 // The team's state of a thread.

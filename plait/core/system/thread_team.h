@@ -21,7 +21,7 @@ inline constexpr int kMostSpinMicroseconds = 1'000'000;
 // returns when all are done. `grain` is the least work worth a thread (1 if elements are large and
 // uneven); larger counts are split. If `grain` is a multiple of 64, so is every begin, and every
 // end but the last. The ranges depend on count, grain and thread_count() only, so results are
-// reproducible if they are computed a range at a time. If bodies throw, the exception of the lowest
+// reproducible if they are computed range by range. If bodies throw, the exception of the lowest
 // range is rethrown here, as in a plain loop; later ranges that have not begun are skipped. A
 // single range, or a team of one, runs without synchronisation.
 void parallel_for(int64_t count, int64_t grain, FunctionRef<void(int64_t, int64_t)> body);

@@ -39,7 +39,7 @@ class EffectLog {
   static inline constinit thread_local EffectLog* current_ = nullptr;
 
   EffectLog* outer_ = nullptr;
-  std::vector<std::vector<Array>> results_;  // one entry an effect
+  std::vector<std::vector<Array>> results_;  // one entry per effect
   size_t next_ = 0;
 };
 

@@ -79,9 +79,7 @@ class FloatFormatter {
   }
 
   std::string special(double number) const {
-    if (std::isnan(number))
-      return always_signed_ ? "+nan" : "nan";  // the sign of a NaN has no
-                                               // meaning
+    if (std::isnan(number)) return always_signed_ ? "+nan" : "nan";  // the sign is meaningless
     return always_signed_ ? fmt::format("{:+}", number) : fmt::format("{}", number);
   }
   size_t width() const { return whole_ + 1 + fraction_ + exponent_; }

@@ -65,7 +65,7 @@ size_t axis_of(int64_t axis, size_t rank);
 // The last dimension is the innermost.
 struct JointLayout {
   Sizes sizes;
-  std::vector<Sizes> strides;  // one entry a layout
+  std::vector<Sizes> strides;  // one per layout
 
   explicit JointLayout(std::span<const Layout* const> layouts);
 };

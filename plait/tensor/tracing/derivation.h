@@ -99,7 +99,7 @@ struct Step {
   ir::Attributes attributes = {};
   Location location = {};  // in the trace that recorded it
   LevelSet levels = {};
-  std::vector<Origin> inputs = {};    // one an operand; empty if no level follows it
+  std::vector<Origin> inputs = {};    // one per operand; empty if no level follows it
   std::vector<Tensor> operands = {};  // those that rules read
   std::vector<Tensor> results = {};   // those that rules read; their origin is not this step
   std::vector<OperandType> operand_types = {};
