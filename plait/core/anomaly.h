@@ -37,7 +37,7 @@ Anomaly of_thread();
 
 }  // namespace anomaly_detail
 
-// What this thread detects. One relaxed load if detection is off.
+// The anomalies that this thread detects. One relaxed load if detection is off.
 inline Anomaly detected_anomaly() {
   return anomaly_detail::reasons.load(std::memory_order_relaxed) == 0 ? Anomaly::none
                                                                       : anomaly_detail::of_thread();

@@ -38,7 +38,7 @@ class Error : public std::exception {
   const std::string& message() const { return message_; }
   const std::string& hint() const { return hint_; }
   Location location() const { return location_; }
-  // Where it happened: "in @f, called by @g". Empty if unknown.
+  // The context: "in @f, called by @g". Empty if unknown.
   const std::string& context() const { return context_; }
 
   void set_hint(std::string hint);

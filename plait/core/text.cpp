@@ -18,7 +18,7 @@ size_t end_of_name(std::string_view text, size_t position) {
   return position;
 }
 
-// Of UTF-8.
+// In UTF-8.
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 size_t end_of_character(std::string_view text, size_t position) {

@@ -44,7 +44,7 @@ class Type {
   bool is_optional() const { return kind() == Kind::optional; }
   explicit operator bool() const { return node_ != nullptr; }
 
-  // Of an array; TypeError for anything else.
+  // For arrays; TypeError otherwise.
   DType dtype() const { return expect(Kind::array).dtype; }
   const Shape& shape() const { return expect(Kind::array).shape; }
   const AxisSet& varying() const { return expect(Kind::array).varying; }

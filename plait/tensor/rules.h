@@ -102,7 +102,7 @@ struct Collective {
 
 struct Rules {
   std::vector<Partial> partials = {};  // of an elementwise primitive, one per operand
-  // Of a linear primitive, one per operand; the last one serves all further operands. Empty for an
+  // For a linear primitive, one per operand; the last one serves all further operands. Empty for an
   // operand in which the primitive is not linear; then `tangents` has the derivative, or the
   // operand is an integer.
   std::vector<Transpose> transposes = {};

@@ -116,7 +116,7 @@ class Tensor {
   // True if its one element is not 0. In a trace that knows the value this adds a guard: the record
   // is valid only for the same outcome.
   bool truth() const;
-  // Of a tensor of one element; converted as by a cast.
+  // The number in a tensor of one element; converted as by a cast.
   template <class T>
   T item() const {
     if constexpr (std::same_as<T, bool>) {
@@ -200,8 +200,7 @@ void for_each_leaf(Tree& tree,
   trees::for_each_leaf<Tensor>(tree, visit);
 }
 
-// What is recorded while one exists is outlined as a function, which is called; not if an exception
-// ends it. Values that are used later become results of the function.
+// In the order of the tree.
 template <class Tree>
 std::vector<Tensor> tensors_of(const Tree& tree) {
   std::vector<Tensor> tensors;

@@ -70,7 +70,8 @@ std::vector<Remainder> remainders_of(Dim quotient, std::span<const Dim> others) 
   return remainders;
 }
 
-// How often `part` is contained in `whole`: the minimum over its terms, all with the same sign.
+// The number of times that `part` is contained in `whole`: the minimum over its terms, all with the
+// same sign.
 int64_t multiplicity(const Polynomial& whole, const Polynomial& part) {
   int64_t least = 0;
   for (const Term& term : part.terms()) {

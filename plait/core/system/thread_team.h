@@ -77,8 +77,8 @@ class LoopContext {
   };
 };
 
-// How long an idle thread spins before it sleeps. Spinning makes loops that follow each other
-// closely start several times faster, but uses a CPU meanwhile. This is the setting
+// The time for which an idle thread spins before it sleeps. Spinning makes loops that follow each
+// other closely start several times faster, but uses a CPU meanwhile. This is the setting
 // `spin_microseconds`. A thread that is preempted while spinning stops for a while; a team larger
 // than the number of available CPUs does not spin.
 std::chrono::microseconds spin_time();

@@ -323,7 +323,7 @@ void walk(T& tree, TreeVisitor& visitor) {
   walk_plain(const_cast<Plain&>(tree), visitor);
 }
 
-// Of a whole tree, which may be const.
+// Walks a whole tree, which may be const.
 template <class T>
 void walk_tree(const T& tree, TreeVisitor& visitor) {
   walk_plain(const_cast<T&>(tree), visitor);

@@ -109,7 +109,7 @@ class BodyParser {
   UnlabelledValues unlabelled_;
   std::vector<size_t> positions_;
 
-  // Of the current instruction.
+  // State of the current instruction.
   size_t begin_ = 0;
   std::vector<std::string> born_;
   std::vector<Name> results_;

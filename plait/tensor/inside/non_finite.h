@@ -18,7 +18,7 @@ struct NonFinite {
   std::string text() const;
 };
 
-// Of any dtype; the counts are 0 unless it is floating or complex.
+// The dtype may be any; the counts are 0 unless it is floating or complex.
 NonFinite non_finite_in(const Array& array);
 
 // Index of the n-th element in row-major order.

@@ -1,4 +1,4 @@
-// How a tensor was computed, for the levels that take derivatives: its node in the graph of steps
+// The derivation of a tensor, for the levels that take derivatives: its node in the graph of steps
 // (reverse mode), and its tangents (forward mode). Filled in by `transform`.
 #pragma once
 
@@ -81,7 +81,7 @@ struct Listeners {
 
 // A step of the computation, with what its derivative needs.
 struct Step {
-  // What the rule of a custom step may read.
+  // The values that the rule of a custom step may read.
   struct Kept {
     std::span<const Tensor> residuals;
     std::span<const Tensor> results;  // those that the step keeps; the others are empty

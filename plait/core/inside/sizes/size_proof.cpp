@@ -39,8 +39,8 @@ std::optional<int64_t> ratio(const Polynomial& whole, const Polynomial& part) {
   return times;
 }
 
-// How many times `part` may be subtracted from `whole` so that a common term shrinks towards 0; 0
-// if they have no common term.
+// The number of times that `part` may be subtracted from `whole` so that a common term shrinks
+// towards 0; 0 if they have no common term.
 int64_t shared_times(const Polynomial& whole, const Polynomial& part) {
   for (const Term& term : part.terms()) {
     if (term.base.is_number()) continue;

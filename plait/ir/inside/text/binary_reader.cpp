@@ -50,7 +50,7 @@ class ProgramReader {
   LocationsRead locations_;
   std::unordered_map<std::string_view, const Primitive*> primitives_;
 
-  // Of the current instruction.
+  // State of the current instruction.
   std::vector<ValueId> operands_;
   std::vector<Callee> callees_;
   std::vector<std::string> born_, labels_;
