@@ -38,8 +38,8 @@ struct Outlined {
 // The results of an outlined function are the values of the part that are used after it. Equal
 // parts share one function. Parts are disjoint or nested; of two equal ranges the later one is the
 // outer one. The new functions are added to the program and to the names. A part is not outlined if
-// it contains a stand-in for a call of an unfinished function, or if it uses a size that none of
-// its inputs has as a dimension.
+// it contains a stand-in for a call of an unfinished function, or if it uses a size that no
+// earlier value has as a dimension.
 Outlined outline(const Function& function, std::span<const Part> parts, ProgramBuilder& program,
                  OutlinedNames& names, const OutlineOptions& options);
 
