@@ -9,7 +9,7 @@
 namespace plait {
 namespace {
 
-constexpr int kAsSet = -1;  // as the setting says
+constexpr int kAsSet = -1;  // the setting applies
 constexpr uint32_t kSetting = 1, kScope = 2;
 thread_local int anomaly_of_thread = kAsSet;
 
@@ -34,7 +34,7 @@ Anomaly anomaly_detail::of_thread() {
 
 void refresh_anomaly_detection() {
   static Immortal<std::mutex> mutex;
-  // Whoever comes last has read the setting last.
+  // The setting is read under the lock, so that the last caller stores its latest value.
   const std::lock_guard lock(*mutex);
   if (setting::kDetectAnomaly.get()) {
     anomaly_detail::reasons.fetch_or(kSetting, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
-// NaN and infinities, looked for while something is computed: the first one that appears is an
-// error, which names the operation and the line.
+// Detection of NaN and infinities: the first one that appears raises an error that names the
+// operation and the source line.
 //
 //   const DetectAnomaly detect;
 //   train(model);
@@ -12,11 +12,11 @@ namespace plait {
 
 enum class Anomaly : uint8_t { none, nan, nan_or_inf };
 
-// While this lives, a CheckError where an operation on this thread gives a NaN though it was given
-// none, or an infinity though it was given neither: eagerly, in a backward pass (the error names
-// the line of the operation that the gradient is of), and in programs, which jit runs instruction
-// by instruction meanwhile. What the user writes (full, -inf of a mask) is no anomaly. The setting
-// detect_anomaly (PLAIT_DETECT_ANOMALY=on) does so for the whole process.
+// While one exists, an operation on this thread raises a CheckError if its result has a NaN and its
+// operands had none, or an infinity and its operands had neither. This holds for eager operations,
+// backward passes (the error names the line of the forward operation) and programs, which jit then
+// runs instruction by instruction. Values that the user writes (full, -inf of a mask) are no
+// anomaly. The setting detect_anomaly (PLAIT_DETECT_ANOMALY=on) enables it for the whole process.
 class DetectAnomaly {
  public:
   explicit DetectAnomaly(Anomaly anomaly = Anomaly::nan_or_inf);
@@ -30,21 +30,21 @@ class DetectAnomaly {
 
 namespace anomaly_detail {
 
-// 0 where nobody looks. The lowest bit: the setting is on, or has not been read; above it, how many
-// DetectAnomaly live.
+// 0 if detection is off everywhere. Lowest bit: the setting is on, or has not been read yet; the
+// other bits count the DetectAnomaly objects.
 inline constinit std::atomic<uint32_t> reasons{1};
 Anomaly of_thread();
 
 }  // namespace anomaly_detail
 
-// What this thread looks for. One relaxed load where nobody does.
+// The anomalies that this thread detects. One relaxed load if detection is off.
 inline Anomaly detected_anomaly() {
   return anomaly_detail::reasons.load(std::memory_order_relaxed) == 0 ? Anomaly::none
                                                                       : anomaly_detail::of_thread();
 }
 inline bool detects_anomaly() { return detected_anomaly() != Anomaly::none; }
 
-// The setting has changed.
+// To be called when the setting has changed.
 void refresh_anomaly_detection();
 
 }  // namespace plait

@@ -1,5 +1,5 @@
-// What the user called, for as long as it runs: errors made on this thread meanwhile name it, and
-// the user's line.
+// The function that the user called, while it runs. Errors raised on this thread meanwhile name it
+// and the user's source line.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace plait {
 
 class CallInProgress {
  public:
-  // Inlined, so that what it returns to is what called the function.
+  // Inlined, so that the recorded return address is that of the called function.
   [[gnu::always_inline]] explicit CallInProgress(std::string_view function)
       : function_(function), outer_(outermost_) {
     if (outer_ != nullptr) return;
@@ -21,10 +21,10 @@ class CallInProgress {
   CallInProgress(const CallInProgress&) = delete;
   CallInProgress& operator=(const CallInProgress&) = delete;
 
-  // Null where there is none. What a function calls inside is its own affair.
+  // Null if there is none. Calls nested inside are not recorded.
   static const CallInProgress* outermost() { return outermost_; }
-  uintptr_t returns_to() const { return returns_to_; }  // of the outermost
-  // "sum of f32[3]: " and the message, or without the operands where that tells them all.
+  uintptr_t returns_to() const { return returns_to_; }  // of the outermost one
+  // The message after "sum of f32[3]: ", without the operands if the message lists them all.
   std::string told_with(std::string message) const;
 
  protected:

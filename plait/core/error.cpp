@@ -46,7 +46,7 @@ void Error::set_hint(std::string hint) {
 }
 
 void Error::set_location(Location location) {
-  // What tells no line takes none away from a call that has one.
+  // An unknown location does not replace the known location of a call in progress.
   const bool keeps = !location.known() && CallInProgress::outermost() != nullptr;
   if (!keeps) location_ = location;
   compose();

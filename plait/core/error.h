@@ -1,5 +1,4 @@
-// The one exception type of Plait: what was wrong, where in the user's code, and what to do about
-// it.
+// The exceptions of Plait: a message, the location in the user's code, and a hint how to fix it.
 #pragma once
 
 #include <exception>
@@ -14,20 +13,20 @@ namespace plait {
 
 enum class ErrorKind {
   shape,    // sizes do not fit each other
-  type,     // a dtype or a kind of value that the operation does not take
+  type,     // a dtype or a kind of value that the operation does not support
   value,    // an argument outside its range
   index,    // an index out of range
-  key,      // a name that is not there
-  memory,   // more memory asked for than there is
+  key,      // an unknown name
+  memory,   // not enough memory
   device,   // a device is missing or failed
   parse,    // malformed text or file
   io,       // the operating system refused
-  dist,     // processes disagree or one is gone
+  dist,     // processes disagree, or one has ended
   compile,  // a program that breaks a rule of the IR, or cannot be compiled
-  check,    // a check that the user wrote did not hold
+  check,    // a check written by the user failed
 };
 
-// "ShapeError", as users and Python know it.
+// "ShapeError", as users and Python see it.
 std::string_view name_of(ErrorKind kind);
 
 class Error : public std::exception {
@@ -39,13 +38,13 @@ class Error : public std::exception {
   const std::string& message() const { return message_; }
   const std::string& hint() const { return hint_; }
   Location location() const { return location_; }
-  // What was going on: "in @f, called by @g". Empty when nobody said.
+  // The context: "in @f, called by @g". Empty if unknown.
   const std::string& context() const { return context_; }
 
   void set_hint(std::string hint);
   void set_location(Location location);
   void set_context(std::string context);
-  // Says what the message is about, before it: "line 3: ".
+  // Puts context before the message: "line 3: ".
   void prepend(std::string_view context);
 
  private:
@@ -56,7 +55,7 @@ class Error : public std::exception {
   Location location_;
 };
 
-// One type a kind, so that each can be caught by name:
+// One type for each kind, so that each can be caught by name:
 //   throw ShapeError("matmul: inner sizes differ: {} · {}", a, b).at(where).hint("transpose one of
 //   them");
 template <ErrorKind kind_value>

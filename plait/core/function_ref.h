@@ -1,4 +1,5 @@
-// A callable that someone else owns, passed by two words: for parameters that are called at once.
+// A non-owning reference to a callable, two words in size: for parameters that are called before
+// the function returns.
 #pragma once
 
 #include <concepts>
@@ -12,7 +13,7 @@ namespace plait {
 template <class Signature>
 class FunctionRef;
 
-// Refers to the callable, so it must not outlive it: take one as a parameter, never keep it.
+// The callable must outlive the reference: use it as a parameter, never store it.
 template <class Result, class... Arguments>
 class FunctionRef<Result(Arguments...)> {
  public:

@@ -37,7 +37,7 @@ uint64_t read_word(const std::byte* bytes, size_t count) {
 
 std::string Hash128::text() const { return fmt::format("{:016x}{:016x}", high, low); }
 
-// The initial state spells "somepseudorandomlygeneratedbytes"; 0xee asks for 128 bits.
+// The initial state is the ASCII text "somepseudorandomlygeneratedbytes"; 0xee selects 128 bits.
 Hasher::Hasher()
     : state_{0x736f6d6570736575 ^ kKey0, 0x646f72616e646f6d ^ kKey1 ^ 0xee,
              0x6c7967656e657261 ^ kKey0, 0x7465646279746573 ^ kKey1} {}

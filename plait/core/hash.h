@@ -1,5 +1,5 @@
-// Hashes that are the same on every machine and in every process, good enough to be identities.
-// They are not meant to withstand somebody who searches for collisions.
+// Hashes that are equal on every machine and in every process, good enough to be identities. They
+// are not cryptographic.
 #pragma once
 
 #include <array>
@@ -13,8 +13,7 @@
 
 namespace plait {
 
-// A bijection in which every bit of the input sways every bit of the output (the finaliser of
-// splitmix64).
+// A bijection in which every input bit affects every output bit (the finaliser of splitmix64).
 constexpr uint64_t mix_bits(uint64_t x) {
   x ^= x >> 30;
   x *= 0xbf58476d1ce4e5b9;
@@ -24,7 +23,7 @@ constexpr uint64_t mix_bits(uint64_t x) {
   return x;
 }
 
-// Depends on the order: combine(combine(s, a), b) differs from combine(combine(s, b), a).
+// Order matters: combine(combine(s, a), b) differs from combine(combine(s, b), a).
 constexpr uint64_t hash_combine(uint64_t seed, uint64_t value) {
   return mix_bits(seed + 0x9e3779b97f4a7c15 + mix_bits(value));
 }
@@ -36,17 +35,17 @@ struct Hash128 {
   friend auto operator<=>(const Hash128&, const Hash128&) = default;
 };
 
-// Hashes a stream of bytes (SipHash-2-4 with 128 bits of result and a fixed key). What counts is
-// the bytes together, not how they were cut into updates; whoever hashes several things of varying
-// length hashes their lengths too.
+// Hashes a stream of bytes (SipHash-2-4 with a 128-bit result and a fixed key). The result does not
+// depend on how the bytes are split into updates; a caller that hashes several items of variable
+// length must hash their lengths too.
 class Hasher {
  public:
   Hasher();
 
   void update(std::span<const std::byte> bytes);
   void update(std::string_view text) { update(std::as_bytes(std::span(text))); }
-  void update(uint64_t word);  // its eight bytes, lowest first
-  Hash128 finish() const;      // of everything so far; more may follow
+  void update(uint64_t word);  // its eight bytes, little-endian
+  Hash128 finish() const;      // of all bytes so far; more may follow
 
  private:
   void absorb(uint64_t word);
@@ -59,7 +58,7 @@ class Hasher {
 Hash128 hash_of(std::span<const std::byte> bytes);
 Hash128 hash_of(std::string_view text);
 
-// 64 bits, for tables.
+// 64-bit hashes for hash tables.
 uint64_t hash_bytes(std::span<const std::byte> bytes);
 uint64_t hash_bytes(std::string_view text);
 

@@ -27,13 +27,13 @@ std::string_view last_component(std::string_view path) {
                                                                      : path.substr(slash + 1);
 }
 
-// Lines count from 1; what is below stands for "somewhere in this file".
+// Lines count from 1; a smaller number means "somewhere in this file".
 std::string text_of(std::string_view file, int64_t line) {
   const std::string_view name = last_component(file);
   return line < 1 ? std::string(name) : fmt::format("{}:{}", name, line);
 }
 
-// Every file and line named so far, in the order of naming.
+// Interns files and lines.
 class PlaceTable {
  public:
   uint64_t index_of(std::string_view file, int64_t line) {
@@ -67,7 +67,7 @@ PlaceTable& places() {
   return *table;
 }
 
-// The call itself lies just before the address that it returns to, which may be on another line.
+// The call is just before its return address, which may be on another line.
 std::string describe_return_address(uintptr_t return_address) {
   const uintptr_t call = return_address - 1;
   if (const auto source = source_line_of(call)) return text_of(source->file, source->line);
@@ -79,7 +79,7 @@ std::string describe_return_address(uintptr_t return_address) {
                      call - reinterpret_cast<uintptr_t>(info.dli_fbase));
 }
 
-// Reading debug information is slow, and a program names the same lines again and again.
+// Caches texts: reading debug information is slow, and the same lines occur again and again.
 class AddressTexts {
  public:
   std::string text(uintptr_t address) {
@@ -97,7 +97,7 @@ class AddressTexts {
   std::unordered_map<uintptr_t, std::string> texts_;
 };
 
-// The return addresses of a call, from the innermost outwards.
+// The return addresses of a call stack, innermost first.
 class CallStack {
  public:
   static CallStack here() {
@@ -144,7 +144,7 @@ bool is_in_system_library(uintptr_t address) {
   return file.starts_with("/lib") || file.starts_with("/usr/lib");
 }
 
-// Every call stack that was noted so far.
+// Interns call stacks.
 class StackTable {
  public:
   uint64_t index_of(const CallStack& stack) {
@@ -154,7 +154,7 @@ class StackTable {
     return place->second;
   }
 
-  // The return address of the user's call; 0 when there is none on the stack.
+  // The return address of the user's call; 0 if there is none on the stack.
   uintptr_t caller(uint64_t index) {
     const std::lock_guard lock(mutex_);
     for (const uintptr_t address : stacks_[index]->addresses()) {
@@ -175,8 +175,8 @@ StackTable& stacks() {
   return *table;
 }
 
-// Whether the user's code made a call that returns to there: a function of the user's, or one of
-// Plait's that the user's was inlined into.
+// True if the user's code made the call that returns there: in a function of the user's, or inlined
+// into one of Plait's.
 bool is_made_by_user(uintptr_t return_address) {
   const uintptr_t call = return_address - 1;
   if (is_in_users_function(call)) return true;
@@ -184,7 +184,7 @@ bool is_made_by_user(uintptr_t return_address) {
   return source && !is_inside(source->file);
 }
 
-// The same, which takes long to find out, of each address once.
+// Caches is_made_by_user, which is slow, for each address.
 class UserCalls {
  public:
   bool holds(uintptr_t address) {
@@ -269,7 +269,7 @@ std::string Location::text() const {
     const uintptr_t caller = stacks().caller(word >> 2);
     return caller == 0 ? std::string() : text_of_address(caller);
   } catch (...) {
-    return {};  // an error message without its place is better than none
+    return {};  // an error message without a location is better than none
   }
 }
 

@@ -1,4 +1,5 @@
-// A place in the user's source. Eight bytes; noting one costs nothing, reading one may be slow.
+// A place in the user's source code, in eight bytes. Recording one is cheap; reading its text may
+// be slow.
 #pragma once
 
 #include <cstdint>
@@ -11,24 +12,23 @@ class Location {
  public:
   Location() = default;
 
-  // A file and line, as written in a program's text or told by Python.
+  // A file and line, from a program's text or from Python.
   static Location of(std::string_view file, int64_t line);
-  // A return address in machine code, made readable (through debug information) only when asked.
+  // A return address in machine code; resolved with debug information only on demand.
   static Location of_address(const void* address);
-  // Where the user's code called into Plait: the first place on the call stack, from here outwards,
-  // that is neither Plait's own source nor the standard library's. Notes addresses now, reads debug
-  // information only when asked.
+  // The place where the user's code called Plait: the innermost frame of the call stack outside of
+  // Plait's sources and the standard library. Records addresses only; debug information is read on
+  // demand.
   static Location of_caller();
 
-  // The same, whatever LocationScope there is on this thread.
+  // The same, ignoring any LocationScope.
   static Location of_outermost_caller();
 
   bool known() const { return word_ != 0; }
-  // The same place, for what a backward pass computes of what was computed there. It has the same
-  // text.
+  // The same place, for the backward pass of what was computed there. Its text is the same.
   Location in_backward_pass() const { return Location(known() ? word_ | kBackwardPass : 0); }
   bool is_in_backward_pass() const { return (word_ & kBackwardPass) != 0; }
-  // "model.cpp:14"; "" when unknown; "program+0x1f3a" when there is no debug information.
+  // "model.cpp:14"; "" if unknown; "program+0x1f3a" without debug information.
   std::string text() const;
 
   friend bool operator==(Location, Location) = default;
@@ -37,14 +37,14 @@ class Location {
   static constexpr uint64_t kBackwardPass = uint64_t{1} << 63;  // no address is so large
 
   explicit Location(uint64_t word) : word_(word) {}
-  // 0: unknown; low bit 0: an address << 1; low bits 01: the index of an interned file and line
-  // << 2; 11: that of an interned call stack. The highest bit: in a backward pass.
+  // 0: unknown; low bit 0: an address << 1; low bits 01: the index of an interned file and line <<
+  // 2; 11: that of an interned call stack. Highest bit: in a backward pass.
   uint64_t word_ = 0;
 };
 
-// While one is there, what its thread does is done for that place of the user's: what a transform
-// records stands for an instruction of the program that it transforms, and no call stack need be
-// walked. Nothing where the place is not known.
+// While one exists, operations of its thread get this location, without a walk of the call stack: a
+// transform records instructions that represent an instruction of the program that it transforms.
+// No effect if the location is unknown.
 class LocationScope {
  public:
   explicit LocationScope(Location location);

@@ -64,17 +64,17 @@ double elapsed_seconds() {
   static const auto start = std::chrono::steady_clock::now();
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
-// Starts the clock when the program is loaded rather than at its first log line.
+// Starts the clock when the program is loaded, not at its first log line.
 [[maybe_unused]] const double kSecondsAtLoad = elapsed_seconds();
 
-// A whole line in one call, which the stream does not divide.
+// One call for a whole line, so that lines are not interleaved.
 void write_to_stderr(const LogLine& line) {
   const std::string text = line.text() + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 struct SinkHolder {
-  std::recursive_mutex mutex;  // held while the sink runs, which may set another one
+  std::recursive_mutex mutex;  // recursive: held while the sink runs, which may set another sink
   LogSink sink;
 };
 
@@ -157,7 +157,7 @@ void refresh_log_levels() {
   static Immortal<std::mutex> mutex;
   std::string problem;
   {
-    // Whoever comes last has read the setting last.
+    // The setting is read under the lock, so that the last caller stores its latest value.
     const std::lock_guard lock(*mutex);
     LogLevels levels = parse_log_levels("");
     try {

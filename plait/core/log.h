@@ -1,4 +1,4 @@
-// Log lines by area and level. One that is off costs an atomic load and a comparison.
+// Logging by area and level. A disabled log line costs one atomic load and a comparison.
 //   log(LogArea::compile, LogLevel::debug, "fused {} ops into {}", ops.size(), kernel.name());
 #pragma once
 
@@ -27,12 +27,12 @@ inline constexpr int kLogAreaCount = 14;
 std::string_view name_of(LogLevel level);
 std::string_view name_of(LogArea area);
 
-// The highest level that each area shows.
+// The highest level that is shown, for each area.
 using LogLevels = std::array<LogLevel, kLogAreaCount>;
 
-// Reads "ir=debug,core=info": areas (or `all`) with their levels, later ones first; a level alone
-// stands for all areas. Areas that are not named show warnings and errors. ValueError names what is
-// wrong.
+// Parses "ir=debug,core=info": areas (or `all`) with their levels; later entries override earlier
+// ones. A level alone applies to all areas. Areas without an entry show warnings and errors.
+// ValueError names the mistake.
 LogLevels parse_log_levels(std::string_view text);
 
 struct LogLine {
@@ -46,14 +46,15 @@ struct LogLine {
 
 using LogSink = std::function<void(const LogLine&)>;
 
-// Lines go to the sink, one at a time, instead of to stderr; an empty sink is stderr again. What
-// the sink itself logs goes to stderr, and so does a line for which it throws. Gives the former
-// sink, which no thread is in any more.
+// Sends log lines to the sink instead of stderr, one at a time; an empty sink restores stderr.
+// Lines that the sink itself logs, and lines for which it throws, go to stderr. Returns the
+// previous sink; no thread is inside it any more.
 LogSink set_log_sink(LogSink sink);
 
 namespace log_detail {
 
-// By area: the LogLevel that it shows, or kUnread, which is above all, before the setting was read.
+// The level that is shown, for each area; kUnread, which is above all levels, until the setting is
+// read.
 inline constexpr uint8_t kUnread = 255;
 extern std::array<std::atomic<uint8_t>, kLogAreaCount> shown_levels;
 
@@ -62,8 +63,8 @@ void write(LogArea area, LogLevel level, fmt::string_view format, fmt::format_ar
 
 }  // namespace log_detail
 
-// Takes the levels of the setting `log` again. (The setting does so when it changes.) A value that
-// is no list of levels counts as none; the log says so once.
+// Reads the levels of the setting `log` again; called when the setting changes. An invalid value is
+// ignored, which is logged once.
 void refresh_log_levels();
 
 inline bool log_is_on(LogArea area, LogLevel level) {

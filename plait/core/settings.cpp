@@ -24,10 +24,10 @@ struct Declaration {
   SettingType type;
   std::string_view standard;
   std::string_view description;
-  std::array<int64_t, 2> range = {0, 0};         // of an integer, both ends included
+  std::array<int64_t, 2> range = {0, 0};         // of an integer, inclusive
   std::array<std::string_view, 4> choices = {};  // of a choice
-  std::string_view form = {};                    // what a text must look like, for messages
-  void (*check)(std::string_view) = nullptr;     // throws ValueError for a bad text
+  std::string_view form = {};                    // the expected form of a string, for messages
+  void (*check)(std::string_view) = nullptr;     // throws ValueError for an invalid string
   void (*changed)() = nullptr;
 };
 
@@ -131,7 +131,7 @@ std::string environment_variable_of(const Declaration& declaration) {
   return result;
 }
 
-// What the environment says; nothing when the variable is unset or empty.
+// The value in the environment; empty if the variable is unset or empty.
 std::optional<std::string> environment_value(const Declaration& declaration) {
   const char* value = std::getenv(environment_variable_of(declaration).c_str());
   if (value == nullptr || *value == '\0') return std::nullopt;
@@ -170,7 +170,7 @@ int64_t kept_text(const Declaration& declaration, std::string_view text) {
       fail(declaration, text, error.message());
     }
   }
-  // Readers hold references, so a text is never freed; one that comes again takes no more memory.
+  // Readers hold references, so strings are never freed; equal strings are shared.
   static Immortal<std::set<std::string, std::less<>>> texts;
   return reinterpret_cast<int64_t>(&*texts->emplace(text).first);
 }
@@ -230,7 +230,7 @@ std::string word_text(const Declaration& declaration, int64_t word) {
   return {};
 }
 
-// Held while a word changes, and for the origins and the kept texts.
+// Guards changes of the words, the origins and the interned strings.
 std::mutex& settings_mutex() {
   static Immortal<std::mutex> mutex;
   return *mutex;
@@ -246,7 +246,7 @@ SettingId id_of(std::string_view name) {
   throw KeyError("there is no setting '{}'", name).hint("the settings are " + known);
 }
 
-// Under the mutex. The word, which it also stores.
+// Called under the mutex. Returns the word, and stores it.
 int64_t read_from_environment(SettingId id) {
   const auto index = static_cast<size_t>(id);
   const Declaration& declaration = declaration_of(id);

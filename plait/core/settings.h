@@ -1,5 +1,5 @@
-// The settings of the process. Each is declared once, in the table in settings.cpp, and comes from
-// the program, else from the environment variable PLAIT_<NAME>, else from its default.
+// The settings of the process. Each is declared once, in the table in settings.cpp. Its value is
+// set by the program, else by the environment variable PLAIT_<NAME>, else it is the default.
 //   setting::kThreads.set(4);
 #pragma once
 
@@ -45,19 +45,20 @@ struct SettingState {
   std::string default_value;
   std::string value;
   SettingOrigin origin;
-  std::string problem;  // why the value in the environment cannot be taken; else empty
+  std::string problem;  // why the value in the environment is invalid; else empty
 };
 
 std::vector<SettingState> settings();
 
-// By name, as a command line does. KeyError for a name that is none; ValueError for a bad value,
-// which names the setting, the value and the choices and changes nothing.
+// Sets a setting by name, as a command line does. KeyError for an unknown name; ValueError for an
+// invalid value, which names the setting, the value and the choices. After an error nothing has
+// changed.
 void set_setting(std::string_view name, std::string_view value);
 void reset_setting(std::string_view name);  // back to the environment or the default
 
 namespace settings_detail {
 
-// A number, the index of a choice, or the address of a string that is kept for ever; kUnread before
+// A number, the index of a choice, or the address of a string that is never freed; kUnread until
 // the setting is first read.
 inline constexpr int64_t kUnread = std::numeric_limits<int64_t>::min();
 extern std::array<std::atomic<int64_t>, kSettingCount> words;
@@ -74,8 +75,7 @@ inline int64_t word_of(SettingId id) {
 
 }  // namespace settings_detail
 
-// T is bool, int64_t, std::string, or an enumeration whose enumerators are the choices in their
-// order.
+// T is bool, int64_t, std::string, or an enumeration whose enumerators are the choices in order.
 template <class T>
 class Setting {
  public:
@@ -84,12 +84,12 @@ class Setting {
                                        : std::is_enum_v<T>     ? SettingType::choice
                                        : std::is_integral_v<T> ? SettingType::integer
                                                                : SettingType::text;
-  using Value = std::conditional_t<kIsText, const std::string&, T>;  // a text stays for ever
+  using Value = std::conditional_t<kIsText, const std::string&, T>;  // strings are never freed
 
   explicit constexpr Setting(SettingId id) : id_(id) {}
   constexpr SettingId id() const { return id_; }
 
-  // One atomic load. The first read may find that the environment holds a bad value, a ValueError.
+  // One atomic load. ValueError if the first read finds an invalid value in the environment.
   Value get() const {
     const int64_t word = settings_detail::word_of(id_);
     if constexpr (kIsText) {

@@ -18,7 +18,7 @@ size_t end_of_name(std::string_view text, size_t position) {
   return position;
 }
 
-// Of UTF-8.
+// In UTF-8.
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) == 0x80; }
 
 size_t end_of_character(std::string_view text, size_t position) {
@@ -53,7 +53,7 @@ bool is_name(std::string_view text) {
   return !text.empty() && begins_name(text[0]) && end_of_name(text, 0) == text.size();
 }
 
-// ---- Moving.
+// ---- Position.
 
 void TextReader::skip_space() {
   while (position_ < text_.size()) {
@@ -166,7 +166,7 @@ TextReader::Nesting::Nesting(TextReader& reader) : reader_(reader) {
   ++reader.depth_;
 }
 
-// ---- Reading.
+// ---- Parsing.
 
 std::string_view TextReader::name() {
   skip_space();
@@ -260,7 +260,7 @@ std::string TextReader::found() {
   return out;
 }
 
-// ---- Writing.
+// ---- Printing.
 
 std::string in_quotes(std::string_view text) {
   std::string result;

@@ -1,5 +1,4 @@
-// Reading and writing the small things that texts are made of: words, numbers, quoted strings. What
-// is wrong with a text is told by line and column.
+// A tokenizer and writer for words, numbers and quoted strings. Errors report line and column.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +10,8 @@
 
 namespace plait {
 
-// A position in a text. Space, and comments from ';' to the end of the line, may stand before
-// anything that is read, unless it says otherwise.
+// A position in a text. Space, and comments from ';' to the end of the line, are skipped before
+// each token, unless stated otherwise.
 class TextReader {
  public:
   explicit TextReader(std::string_view text, size_t position = 0)
@@ -21,32 +20,32 @@ class TextReader {
   std::string_view text() const { return text_; }
   size_t position() const { return position_; }
   void seek(size_t position) { position_ = position; }
-  void skip_space();  // to where the next token begins
+  void skip_space();  // to the beginning of the next token
   bool at_end();
 
-  // Of the very next characters.
+  // These read the next characters, without skipping.
   char next() const { return position_ < text_.size() ? text_[position_] : '\0'; }  // 0 at the end
   std::string_view rest() const { return text_.substr(position_); }
-  std::string_view rest_of_line() const;  // up to a comment, without blanks at the end
+  std::string_view rest_of_line() const;  // up to a comment, without trailing blanks
   void advance(size_t count) { position_ += count; }
   bool next_adjacent_is(std::string_view symbol) const { return rest().starts_with(symbol); }
 
-  bool accept(std::string_view symbol);  // takes the symbol if it is next: punctuation
+  bool accept(std::string_view symbol);  // consumes the symbol (punctuation) if it is next
   void expect(std::string_view symbol);
   bool next_is(std::string_view symbol);
   bool next_in_line_is(std::string_view symbol) const;  // before the line ends
-  bool accept_word(std::string_view word);  // a whole name, not the beginning of a longer one
+  bool accept_word(std::string_view word);  // a whole name, not a prefix of a longer one
   bool next_is_word(std::string_view word);
   bool next_is_name();
 
   std::string_view name();  // [A-Za-z_][A-Za-z0-9_.]*
   int64_t integer();
   std::string quoted();        // "text" with \" \\ \n \t \xHH
-  std::string_view comment();  // what the rest of this line says after ';', read to its end
-  // Past the '}' that belongs to the '{' at `opening`; what is between is not looked at.
+  std::string_view comment();  // the rest of this line after ';', consumed
+  // Skips to after the '}' that matches the '{' at `opening`, without parsing what is between.
   void skip_braces(size_t opening);
 
-  // Guards against nesting that would exhaust the stack: hold one while reading something nested.
+  // Limits nesting, which could exhaust the stack: hold one while parsing something nested.
   class Nesting {
    public:
     explicit Nesting(TextReader& reader);
@@ -58,7 +57,7 @@ class TextReader {
     TextReader& reader_;
   };
 
-  // A ParseError each: "line 3, column 7: <message>".
+  // Throws a ParseError: "line 3, column 7: <message>".
   template <class... Arguments>
   [[noreturn]] void fail(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
     fail_at(position_, fmt::format(format, std::forward<Arguments>(arguments)...));
@@ -77,7 +76,7 @@ class TextReader {
   int depth_ = 0;
 };
 
-// All of a text by `parse`, which takes a reader: what stands after that is an error.
+// Parses a whole text with `parse`, which receives a reader: trailing text is an error.
 template <class Parse>
 auto parse_whole(std::string_view text, Parse parse) {
   TextReader reader(text);

@@ -1,4 +1,4 @@
-// A function made of another one, as `grad(f)` is: what looks into functions (jit) finds what f
+// A function derived from another one, such as `grad(f)`. jit inspects it to find the state that f
 // holds.
 #pragma once
 
@@ -11,7 +11,7 @@ namespace plait {
 template <class F, class Run>
 struct Transformed {
   F function;
-  Run run;  // takes the function, then the arguments
+  Run run;  // called with the function, then the arguments
 
   static constexpr auto fields() {
     return plait::fields<Transformed>("function", &Transformed::function);

@@ -1,4 +1,4 @@
-// Which Plait this is.
+// The version of Plait.
 #pragma once
 
 #include <string_view>

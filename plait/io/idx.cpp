@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-// The bytes as they are: the counterpart of GzipReader.
+// Reads uncompressed bytes; the counterpart of GzipReader.
 class PlainReader {
  public:
   explicit PlainReader(std::span<const std::byte> file) : fields_(file) {}
@@ -42,7 +42,7 @@ std::optional<DType> dtype_of(uint8_t code) {
   }
 }
 
-// `most` bytes are all that the file can hold.
+// `most` is an upper bound of the uncompressed bytes.
 template <class Reader>
 Array read_array(Reader reader, uint64_t most) {
   std::array<std::byte, 4> magic{};

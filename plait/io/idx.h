@@ -1,5 +1,5 @@
-// IDX files, in which MNIST and its kin come: one array each, of bytes mostly, as they are or
-// compressed by gzip.
+// IDX files, the format of MNIST and similar datasets: one array each, mostly of bytes, optionally
+// compressed with gzip.
 #pragma once
 
 #include <cstddef>
@@ -10,11 +10,11 @@
 
 namespace plait {
 
-// u8 i8 i16 i32 f32 f64. IoError when the file cannot be read, ParseError when it is no such file,
-// or damaged.
+// Supports u8 i8 i16 i32 f32 f64. IoError if the file cannot be read, ParseError if it is not an
+// IDX file or is damaged.
 Array load_idx(const std::string& path);
 
-// The same, of a file's bytes.
+// The same, from the bytes of a file.
 Array read_idx(std::span<const std::byte> bytes);
 
 }  // namespace plait

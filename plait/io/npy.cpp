@@ -25,7 +25,7 @@ void check_booleans(const Array& array, size_t data_begin) {
                    static_cast<unsigned>(*at));
 }
 
-// `raw` has the elements in a row, as they lie in the file.
+// `raw` has the elements as a flat array, in the order of the file.
 Array arranged(const NpyHeader& header, Array raw) {
   check_booleans(raw, header.data_begin);
   raw = raw.view(header.layout());
@@ -41,7 +41,7 @@ bool is_aligned(const std::byte* data, DType dtype) {
   return reinterpret_cast<uintptr_t>(data) % alignment == 0;
 }
 
-// Not through the elements' type, which may lie at any address here.
+// Copies bytes, since the elements may be unaligned here.
 Array copied(DType dtype, int64_t elements, std::span<const std::byte> bytes) {
   Array result = Array::empty(dtype, {elements});
   const Layout row = Layout::contiguous({static_cast<int64_t>(bytes.size())});
@@ -60,7 +60,7 @@ std::span<const std::byte> header_bytes(const std::string& header) {
   return bytes_of(std::string_view(header));
 }
 
-// What is saved, with its elements in a row.
+// The array to save, contiguous.
 Array to_save(const Array& array) {
   if (!array) throw ValueError("there is no array to save");
   return array.contiguous();
@@ -88,7 +88,7 @@ Array npy_array(Inflater& inflater, uint64_t bytes) {
   std::vector<std::byte> beginning(std::min<uint64_t>(kNpyPrefix, bytes));
   inflater.read(beginning);
   const size_t size = npy_header_bytes(beginning, bytes);
-  // A header may be shorter than what tells its length in the longest of them.
+  // A malformed version 1 header may be shorter than kNpyPrefix.
   if (size < beginning.size()) throw ParseError("byte {}: expected a dictionary", size);
   const size_t known = beginning.size();
   beginning.resize(size);

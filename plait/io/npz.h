@@ -11,18 +11,18 @@
 
 namespace plait {
 
-// Names come without ".npy", and with the folders that they begin with. Members may be stored or
-// deflated; every checksum is compared. As with load_npy, large arrays that are stored in place are
-// not copied. ParseError for an archive that is damaged or holds anything but arrays; IoError when
-// the file cannot be read, or is compressed and this build has no zlib.
+// Names are without ".npy", with the path inside the archive. Members may be stored or deflated;
+// all checksums are verified. As in load_npy, large stored arrays are not copied. ParseError for a
+// damaged archive, or one that contains anything but arrays; IoError if the file cannot be read, or
+// is compressed and this build has no zlib.
 std::map<std::string, Array> load_npz(const std::string& path);
 
-// Stored members begin on 64 bytes, so that load_npz need not copy them. The file appears under its
-// name when it is whole. ValueError for a name that no member can have.
+// Stored members are aligned to 64 bytes, so that load_npz need not copy them. The file is replaced
+// atomically. ValueError for an invalid member name.
 void save_npz(const std::string& path, const std::map<std::string, Array>& arrays,
               bool compressed = false);
 
-// The same, of a file's bytes. What is read is always a copy.
+// The same, on the bytes of a file. The arrays are always copies.
 std::map<std::string, Array> read_npz(std::span<const std::byte> bytes);
 std::vector<std::byte> write_npz(const std::map<std::string, Array>& arrays,
                                  bool compressed = false);

@@ -1,5 +1,5 @@
-// What an attribute may hold, and how each kind of value is printed, parsed, written, read and
-// searched for sizes. A new kind is one more set of overloads.
+// The types that an attribute may have, and for each: printing, parsing, writing, reading and
+// visiting of sizes. A new type needs one more set of overloads.
 #pragma once
 
 #include <algorithm>
@@ -70,7 +70,7 @@ void map_sizes(Dim& value, const SizeMap& map);
 void map_sizes(Type& value, const SizeMap& map);
 void map_sizes(SizeFact& value, const SizeMap& map);
 
-// Whether there are sizes in a T, and with that an overload of map_sizes.
+// True if T contains sizes; then it has an overload of map_sizes.
 template <class T>
 inline constexpr bool kHoldsSizes =
     std::is_same_v<T, Dim> || std::is_same_v<T, Type> || std::is_same_v<T, SizeFact>;
@@ -79,8 +79,8 @@ inline constexpr bool kHoldsSizes<std::vector<T>> = kHoldsSizes<T>;
 template <class T>
 inline constexpr bool kHoldsSizes<std::optional<T>> = kHoldsSizes<T>;
 
-// Lists and values that may be missing, of any of these and nested: declared before they are
-// defined, so that each finds the other.
+// Lists and optional values of these types, also nested. Declared before their definitions, so that
+// each finds the others.
 template <class T>
 void print_value(std::string& out, const std::vector<T>& values);
 template <class T>
@@ -96,8 +96,8 @@ void read_value(ByteReader& reader, std::optional<T>& value);
 template <class T>
 void map_sizes(std::optional<T>& value, const SizeMap& map);
 
-// An enumeration names its enumerators: `std::span<const std::string_view> names_of(Relation)`
-// found by ADL.
+// An enumeration lists the names of its enumerators: `std::span<const std::string_view>
+// names_of(Relation)` found by ADL.
 template <class E>
 concept NamedEnum = std::is_enum_v<E> && requires(E e) {
   { enumerator_names(e) } -> std::convertible_to<std::span<const std::string_view>>;
@@ -192,17 +192,17 @@ void map_sizes(std::optional<T>& value, const SizeMap& map) {
   if (value) map_sizes(*value, map);
 }
 
-// The same behind pointers, so that what walks attributes is written once and is no template.
+// Type-erased versions, so that the code that visits attributes is not a template.
 struct AttributeValueOps {
   bool (*equal)(const void* a, const void* b);
   void (*print)(std::string& out, const void* value);
   void (*parse)(TextReader& reader, void* value);
   void (*write)(ByteWriter& writer, const void* value);
   void (*read)(ByteReader& reader, void* value);
-  void (*map_sizes)(void* value, const SizeMap& map);  // null where there are none
+  void (*map_sizes)(void* value, const SizeMap& map);  // null if T has no sizes
 };
 
-// Bitwise for floating-point numbers: an attribute is its own text, NaN and −0 included.
+// Floating-point numbers are compared bitwise, including NaN and −0: an attribute equals its text.
 inline bool same_value(Dim a, Dim b) { return same(a, b); }
 inline bool same_value(double a, double b) {
   return std::bit_cast<uint64_t>(a) == std::bit_cast<uint64_t>(b);

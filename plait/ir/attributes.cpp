@@ -16,7 +16,7 @@ std::string names_of_fields(const AttributeSchema& schema) {
   return names.empty() ? "none" : names;
 }
 
-// Which field of the schema a name in a text or file means; the same one may not come twice.
+// Looks up a field of the schema by its name in a text or file; a repeated field is an error.
 const AttributeField* find_new(const AttributeSchema* schema, std::string_view name,
                                std::vector<bool>& seen) {
   const AttributeField* field = schema ? schema->find(name) : nullptr;
@@ -149,7 +149,7 @@ void Attributes::for_each_dim(const std::function<void(Dim)>& visit) const {
     return field.ops->map_sizes != nullptr;
   };
   if (std::none_of(schema_->fields.begin(), schema_->fields.end(), holds_sizes)) return;
-  // Visiting is mapping each size to itself, in a copy.
+  // Visits by mapping each size of a copy to itself.
   const std::shared_ptr<void> copy = schema_->copy(value_.get());
   const SizeMap look = [&](Dim size) {
     visit(size);

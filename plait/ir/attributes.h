@@ -1,10 +1,10 @@
-// The attributes of an instruction: a plain struct that its primitive declares once. Equality,
-// hash, text and binary form, and the sizes inside are derived from the struct's fields.
+// The attributes of an instruction: a plain struct that its primitive declares. Equality, hash,
+// text and binary form, and visiting of sizes are derived from the fields of the struct.
 //
 //   struct ReduceAttributes { std::vector<int64_t> axes; bool keepdims = false; };
 //   Attributes::of(ReduceAttributes{.axes = {0}})      prints as {axes = [0]}
 //
-// A field that has no sensible default is named in the struct, must be given, and always prints:
+// A field without a sensible default is listed as required; it must be given and is always printed:
 //
 //   struct CastAttributes {
 //     DType dtype = DType::f32;
@@ -37,16 +37,16 @@ struct AttributeField {
   }
 };
 
-// What is known of one attribute struct. One object a struct, for the life of the process.
+// Metadata of an attribute struct; one object for each struct, never freed.
 struct AttributeSchema {
   std::string_view name;
   std::vector<AttributeField> fields;
   std::function<std::shared_ptr<void>()> make;  // with default values
   std::function<std::shared_ptr<void>(const void*)> copy;
-  std::shared_ptr<const void> defaults;  // what make() gives, made once
+  std::shared_ptr<const void> defaults;  // the result of make(), cached
 
   const AttributeField* find(std::string_view field) const;
-  // A required field that `given` does not mark; nullptr when there is none.
+  // A required field that `given` does not mark; null if there is none.
   const AttributeField* missing(const std::vector<bool>& given = {}) const;
 };
 
@@ -60,7 +60,7 @@ bool is_required(std::string_view field) {
   }
 }
 
-// Fields are found in an object of their own struct, whose address gives their offsets.
+// Fields are located in an object of their own struct: their addresses give the offsets.
 template <class T>
 AttributeSchema make_schema(std::string_view name) {
   AttributeSchema schema{
@@ -87,7 +87,7 @@ const AttributeSchema& schema_of() {
   return schema;
 }
 
-// Immutable and shared; empty for a primitive that declares none.
+// Immutable and shared; empty for a primitive without attributes.
 class Attributes {
  public:
   Attributes() = default;
@@ -95,7 +95,7 @@ class Attributes {
   static Attributes of(T value) {
     return Attributes(&schema_of<T>(), std::make_shared<const T>(std::move(value)));
   }
-  static Attributes defaults(const AttributeSchema* schema);  // nullptr gives the empty attributes
+  static Attributes defaults(const AttributeSchema* schema);  // null gives the empty attributes
 
   const AttributeSchema* schema() const { return schema_; }
   explicit operator bool() const { return schema_ != nullptr; }
@@ -106,13 +106,12 @@ class Attributes {
     return *static_cast<const T*>(value_.get());
   }
 
-  // Calls visit(field, value) for each field that is required or has another value than its
-  // default.
+  // Calls visit(field, value) for each field that is required or differs from its default.
   void for_each_stated(
       const std::function<void(const AttributeField& field, const void* value)>& visit) const;
-  bool says_nothing() const;  // no field is stated
+  bool says_nothing() const;  // true if all fields are omitted in the text
 
-  // Text without the braces, of the stated fields.
+  // The text of the stated fields, without the braces.
   std::string text() const;
   static Attributes parse(const AttributeSchema* schema,
                           TextReader& reader);  // after the opening brace

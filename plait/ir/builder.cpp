@@ -232,8 +232,7 @@ ValueId FunctionBuilder::literal(Literal value) {
              Attributes::of(LiteralAttributes{std::move(value)}));
 }
 
-// Born sizes that stand in the result types become result sizes; each must be a name of its own
-// here.
+// Data-dependent sizes in the result types become result sizes; each must be a symbol.
 Signature FunctionBuilder::signature_of_results(std::span<const ValueId> results,
                                                 std::span<const Dim> size_values) {
   Signature signature = function_->signature_;

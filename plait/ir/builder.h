@@ -1,4 +1,4 @@
-// Builds functions and programs. Each instruction's type rule is applied as it is added, so a
+// Builds functions and programs. The type rule of each instruction runs when it is added, so a
 // mistake is reported where it is made.
 #pragma once
 
@@ -22,16 +22,16 @@ namespace plait::ir {
 struct NewInstruction {
   const Primitive& primitive;
   std::span<const ValueId> operands = {};
-  Attributes attributes = {};  // the declared defaults when empty
+  Attributes attributes = {};  // if empty, the declared defaults
   std::span<const Callee> callees = {};
   std::span<const Dim> size_arguments = {};
   std::span<const std::string> size_names =
-      {};                                   // for sizes that are born here; made up when missing
-  std::span<const Type> stated_types = {};  // required where the type rule can't tell, else checked
+      {};                                   // names of data-dependent sizes; generated if missing
+  std::span<const Type> stated_types = {};  // required if they cannot be inferred, else checked
   Location location = {};
 };
 
-// What an instruction gave: its values and the sizes born with them.
+// The results of an added instruction: its values and its data-dependent sizes.
 struct Added {
   ValueId first = 0;
   uint32_t count = 0;
@@ -44,18 +44,18 @@ class FunctionBuilder {
  public:
   FunctionBuilder(std::string name, const Declarations& declarations);
 
-  Dim size_parameter(std::string_view name);  // ValueError when the name is taken
+  Dim size_parameter(std::string_view name);  // ValueError if the name is taken
   ValueId parameter(Type type, std::string_view label = {});
   void axis(std::string name, Dim size);
   void require(SizeFact fact);             // checked on entry
-  void expect_instructions(size_t count);  // makes room, so that adding them is faster
+  void expect_instructions(size_t count);  // reserves memory
   void set_location(Location location) { function_->location_ = location; }
-  // Sizes that are named here are named otherwise than in that one, whose values may come here yet.
-  // It must stay until this one has finished.
+  // Generated names of sizes avoid those of `around`, whose values may be captured here later. It
+  // must live until this one is finished.
   void set_around(const FunctionBuilder& around) { around_ = &around; }
-  // What the results will be, in terms of names for sizes that `finish` is told.
+  // Declares the types of the results, in terms of names for sizes that are passed to `finish`.
   void declare_results(std::span<const Dim> result_sizes, std::span<const Type> results);
-  // Declares all that a signature says, for a function whose callers were told it before.
+  // Declares everything in a signature, for a function whose callers used the signature before.
   void declare(const Signature& signature, std::span<const std::string> labels = {});
 
   Added add(const NewInstruction& instruction);
@@ -71,15 +71,16 @@ class FunctionBuilder {
   std::optional<ValueId> labelled(std::string_view label) const { return labels_.find(label); }
 
   const Type& type_of(ValueId value) const { return function_->value_types_[value]; }
-  const Function& so_far() const { return *function_; }  // readable while it grows
-  Dim fresh_size(std::string_view hint);                 // a name not used here yet
+  const Function& so_far() const { return *function_; }  // readable while building
+  Dim fresh_size(std::string_view hint);                 // a name not yet used here
   Dim size_born(const Added& added) const {
     return function_->instruction(added.instruction).size_results()[0];
   }
   bool has_size(const std::string& name) const { return size_names_.contains(name); }
 
-  // `result_sizes` names the born sizes in the result types, and `size_values` says what they are
-  // here. The result types are those of the values, unless declared before: then they must agree.
+  // `result_sizes` are names of data-dependent sizes in the result types, and `size_values` their
+  // values in this function. The result types are those of the values; if declared before, they
+  // must agree.
   std::shared_ptr<const Function> finish(std::span<const ValueId> results,
                                          std::span<const Dim> size_values = {});
   std::shared_ptr<const Function> finish(std::initializer_list<ValueId> results);
@@ -101,8 +102,8 @@ class FunctionBuilder {
   bool declared_ = false;
 };
 
-// Collects functions and records. Functions may call one another before they are finished, when
-// their signatures were declared.
+// Collects functions and records. A function may be called before it is finished if its signature
+// was declared.
 class ProgramBuilder {
  public:
   const Declarations& declarations() const { return declarations_; }
@@ -113,8 +114,8 @@ class ProgramBuilder {
     return FunctionBuilder(std::move(name), declarations_);
   }
   void add(std::shared_ptr<const Function> function);
-  void add_all(const ProgramBuilder& other);  // its functions and records; those already here once
-  Program finish();                           // the first function added is the entry
+  void add_all(const ProgramBuilder& other);  // its functions and records, without duplicates
+  Program finish();                           // the first function that was added is the entry
 
  private:
   Declarations declarations_;

@@ -9,10 +9,10 @@ namespace plait::ir {
 namespace {
 
 constexpr int kDeepest = 200;
-// A literal that is not larger than this is always written by its content.
+// Literals up to this size are always written by content.
 constexpr size_t kSmallLiteral = 16;
 
-// Writes the number that stands for `key`, and says whether it stands for the first time.
+// Writes the number of `key`; true if the key is new.
 template <class Map, class Key>
 bool is_new_entry(ByteWriter& writer, Map& known, const Key& key) {
   const auto [place, is_new] = known.try_emplace(key, known.size());
@@ -147,7 +147,7 @@ size_t ByteReader::count(size_t least_bytes) {
   return value;
 }
 
-// The number of an entry that was read before, or of the next one, which then follows.
+// Reads the number of an entry: a known one, or the next one, whose content then follows.
 template <class T, class ReadNew>
 T ByteReader::entry(std::vector<T>& known, ReadNew read_new) {
   const uint64_t number_of_entry = number();
@@ -183,7 +183,7 @@ Dim ByteReader::dim() {
   });
 }
 
-// An entry gets its number before its parts get theirs, as in writing.
+// An entry is numbered before its parts, as in the writer.
 Dim ByteReader::size() {
   const Dim size = dim();
   if (size.is_number() && size.number() < 0) fail(fmt::format("a size of {}, below 0", size));
@@ -233,7 +233,7 @@ Type ByteReader::new_type() {
   fail(fmt::format("{} is not a kind of type", kind));
 }
 
-// A type that is still being read has no value yet: none can be a part of itself.
+// A type that is still being read has no value yet: a type cannot contain itself.
 Type ByteReader::part_of_type() {
   Type part = type();
   if (!part) fail("a type is a part of itself");

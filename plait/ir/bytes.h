@@ -1,5 +1,5 @@
-// The bytes of the binary form: variable-length integers, and strings, sizes and types that are
-// written once and referred to by number afterwards.
+// The encoding of the binary form: variable-length integers; strings, sizes and types are written
+// once and then referred to by number.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class ByteWriter {
   void byte(uint8_t value) { bytes_.push_back(static_cast<char>(value)); }
   void number(uint64_t value);        // LEB128
   void signed_number(int64_t value);  // zigzag
-  void real(double value);            // eight bytes, little endian
+  void real(double value);            // eight bytes, little-endian
   void string(std::string_view value);
   void dim(Dim value);
   void type(const Type& value);
@@ -30,8 +30,8 @@ class ByteWriter {
   const std::string& bytes() const { return bytes_; }
   std::string take() { return std::move(bytes_); }
 
-  // For content hashes: sizes pass through here, so that their names do not count; and a literal of
-  // more than a few bytes counts by its buffer, not by its content.
+  // For content hashes: renames sizes, so that their names do not count; literals of more than a
+  // few bytes count by their buffer, not by content.
   std::function<Dim(Dim)> rename_size;
   bool literals_by_identity = false;
 
@@ -44,8 +44,8 @@ class ByteWriter {
   std::unordered_map<Type, uint64_t> types_;
 };
 
-// Trusts nothing: every count is checked against the bytes that are left, every reference against
-// what has been read. Malformed input is a ParseError that names the offset.
+// Input is not trusted: every count is checked against the bytes that are left, every reference
+// against what has been read. Malformed input is a ParseError that names the offset.
 class ByteReader {
  public:
   explicit ByteReader(std::string_view bytes) : bytes_(bytes) {}
@@ -54,15 +54,15 @@ class ByteReader {
   uint64_t number();
   int64_t signed_number();
   double real();
-  std::string_view string();  // valid while the bytes are
-  std::string_view name();  // a string that the text form could read: letters, digits, `_` and `.`
+  std::string_view string();  // valid as long as the bytes
+  std::string_view name();    // a valid name of the text form: letters, digits, `_` and `.`
   Dim dim();
-  Dim size();  // one that is not below 0
+  Dim size();  // a dim that is not negative
   std::vector<Dim> sizes();
   Type type();
   Literal literal();
   size_t position() const { return position_; }
-  // A count of things that take at least `least_bytes` each.
+  // A number of items of at least `least_bytes` each.
   size_t count(size_t least_bytes = 1);
 
   bool at_end() const { return position_ == bytes_.size(); }

@@ -1,4 +1,4 @@
-// What an instruction does besides computing its results.
+// The effects of an instruction besides its results.
 #pragma once
 
 #include "plait/ir/mesh.h"
@@ -6,10 +6,10 @@
 namespace plait::ir {
 
 struct Effects {
-  bool observable = false;  // print, check, guard, read, draw: in order, never removed or repeated
+  bool observable = false;  // print, check, guard, read, draw: ordered, never removed or repeated
   bool may_fail = false;    // removable, but never hoisted out of a branch
-  AxisSet collective = {};  // communicates along these: ordered, alike on all ranks
-  AxisSet guarded = {};     // whether what follows runs at all varies along these
+  AxisSet collective = {};  // communicates along these axes: in order, the same on all ranks
+  AxisSet guarded = {};     // axes along which it varies whether the program continues after it
 
   bool pure() const { return !observable && !may_fail && collective.empty(); }
   bool removable() const { return !observable && collective.empty(); }

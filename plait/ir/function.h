@@ -1,5 +1,4 @@
-// A function: a flat list of instructions in order, in SSA form. Built once (builder.h), never
-// changed.
+// A function: a flat list of instructions in SSA form. Built once (builder.h), then immutable.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +22,7 @@ namespace plait::ir {
 struct Primitive;
 class Function;
 
-// A function used by an instruction, with the sizes it is given: @f<n//2>.
+// A function used by an instruction, with its size arguments: @f<n//2>.
 struct Callee {
   std::string name;
   std::vector<Dim> sizes;
@@ -32,18 +31,17 @@ struct Callee {
   }
 };
 
-// What callers need to know of a function: func @f<n>(f32[n]) -> <k> (f32[k]) over {data: 4} where
-// n%8 == 0
+// The interface of a function: func @f<n>(f32[n]) -> <k> (f32[k]) over {data: 4} where n%8 == 0
 struct Signature {
   std::vector<Dim> size_parameters = {};
   std::vector<Type> parameters = {};
-  std::vector<Dim> result_sizes = {};  // names born in the results, bound within result types
+  std::vector<Dim> result_sizes = {};  // data-dependent sizes of the results, bound in their types
   std::vector<Type> results = {};
-  Mesh axes = {};                    // the axes that it may name
-  std::vector<SizeFact> facts = {};  // checked on entry, known inside
+  Mesh axes = {};                    // the axes that the function may use
+  std::vector<SizeFact> facts = {};  // checked on entry, assumed inside
 };
 
-// One instruction of a function: a view, as cheap to copy as a pointer; valid while the function
+// An instruction of a function: a view, as cheap to copy as a pointer; valid while the function
 // lives.
 class Instruction {
  public:
@@ -81,13 +79,13 @@ class Function {
   size_t parameter_count() const { return signature_.parameters.size(); }
   size_t value_count() const { return value_types_.size(); }
   const Type& type_of(ValueId value) const { return value_types_[value]; }
-  // The instruction that defines a value; nothing for a parameter.
+  // The instruction that defines a value; empty for a parameter.
   std::optional<Instruction> definition(ValueId value) const;
-  // The label a person gave the value; "" when it has none.
+  // The user's label of the value; "" if it has none.
   std::string_view label(ValueId value) const { return labels_.of(value); }
   const Labels& labels() const { return labels_; }
 
-  size_t size() const { return nodes_.size(); }  // instructions
+  size_t size() const { return nodes_.size(); }  // number of instructions
   Instruction instruction(size_t i) const { return {*this, static_cast<uint32_t>(i)}; }
   class Iterator;
   struct Range;
@@ -96,17 +94,17 @@ class Function {
   std::span<const ValueId> results() const { return results_; }
   std::span<const Dim> result_sizes() const {
     return result_sizes_;
-  }  // what the born sizes are, in the body
+  }  // the values of the result sizes, in the body
 
  private:
   friend class FunctionBuilder;
   friend class Instruction;
-  friend class FunctionSurgeon;  // tests: makes what no builder makes
+  friend class FunctionSurgeon;  // tests: makes functions that no builder would make
 
   struct Node {
     const Primitive* primitive;
     Location location;
-    uint32_t attributes;  // index into attributes_; 0 is the empty one
+    uint32_t attributes;  // index into attributes_; 0 for empty attributes
     uint32_t first_operand, first_callee, first_size, first_result;
     uint32_t operand_count, callee_count;
     uint32_t size_argument_count, size_result_count,
@@ -122,7 +120,7 @@ class Function {
   std::vector<Callee> callees_;
   std::vector<Dim> sizes_;
   std::vector<Type> value_types_;
-  std::vector<uint32_t> definitions_;  // of each value: instruction index + 1, 0 for parameters
+  std::vector<uint32_t> definitions_;  // for each value: instruction index + 1; 0 for parameters
   Labels labels_;
   std::vector<ValueId> results_;
   std::vector<Dim> result_sizes_;
@@ -149,7 +147,7 @@ struct Function::Range {
   Iterator end() const { return {function, static_cast<uint32_t>(function.size())}; }
 };
 
-// Each size that the instruction names or that its results have, with those in attributes.
+// Visits each size in the instruction: in its size arguments, result types and attributes.
 void for_each_size(const Instruction& instruction, const std::function<void(Dim symbol)>& visit);
 
 inline Function::Range Function::instructions() const { return {*this}; }

@@ -43,7 +43,8 @@ class Reader {
   }
 
  private:
-  // "..." stands for the same dimensions everywhere; the first operand that has it tells how many.
+  // "..." is the same list of dimensions everywhere; the first operand that has it determines its
+  // length.
   void find_ellipsis_length() {
     std::string_view operands = text_.substr(0, text_.find("->"));
     for (size_t operand = 0; operand < ranks_.size(); ++operand) {
@@ -267,7 +268,7 @@ class Solver {
 
   IndexSpace solve() {
     for_each_dimension([this](const auto&... place) { take_plain(place...); });
-    // Each round finds at least one size or is the last.
+    // Each round finds at least one size, or is the last one.
     for (found_ = true; found_;) {
       found_ = false;
       for_each_dimension([this](const auto&... place) { take_compound(place...); });
@@ -294,7 +295,7 @@ class Solver {
     sizes_[index] = size;
   }
 
-  // A dimension of several indices of which one is unknown gives that one.
+  // A dimension of several indices determines one of them if the others are known.
   void take_compound(const Access& access, const Dimension& dimension, Dim size) {
     if (access.guarded) return;
     const Affine::Term* unknown = nullptr;
@@ -333,7 +334,7 @@ class Solver {
     }
   }
 
-  // The greatest value of an affine expression, without the index `left_out`.
+  // The maximum of an affine expression, without the index `left_out`.
   Dim extent(const Affine& affine, std::optional<uint32_t> left_out = {}) {
     Dim total = affine.offset;
     for (const Affine::Term& term : affine.terms) {

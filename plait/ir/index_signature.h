@@ -1,16 +1,16 @@
-// The loop nest behind an operation, as text: which element of each operand meets which element of
-// the result.
+// The loop nest of an operation as text: for each element of a result, the elements of the operands
+// that it is computed from (an extended einsum notation).
 //
-//   "b i k, b k j -> b i j | sum"       a matrix product: k stands in no result, so it is reduced
+//   "b i k, b k j -> b i j | sum"       a matrix product: k is in no result, so it is reduced
 //   "... i -> ... | maximum"            a reduction along the last dimension, of any rank
 //   "... -> ..., ..."                   elementwise, two results
 //   "(a b) -> a b"                      a reshape: one dimension made of two, row-major
-//   "n (s*h+i) c, i c o -> n h o | sum" a convolution; s is given when the text is read
-//   "(i-1)? -> i"                       a guarded domain: what lies outside is not read (pad,
-//   concat) "i -> 1"                            a dimension of size one
+//   "n (s*h+i) c, i c o -> n h o | sum" a convolution; s is given when the text is parsed
+//   "(i-1)? -> i"                       guarded: elements outside are not read (pad, concat)
+//   "i -> 1"                            a dimension of size one
 //
-// The type rule, the batching rule, the sharding rule, the count of operations and the reference
-// loops are read off it.
+// The type rule, the batching rule, the sharding rule, the number of operations and the reference
+// loops are derived from it.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ enum class Reduction : uint8_t { none, sum, product, maximum, minimum, all, any 
 std::span<const std::string_view> enumerator_names(Reduction);
 
 struct IndexSignature {
-  // coefficient × index + … + offset. A single index with coefficient 1 is the ordinary case.
+  // coefficient × index + … + offset. Usually a single index with coefficient 1.
   struct Affine {
     struct Term {
       uint32_t index;
@@ -48,8 +48,8 @@ struct IndexSignature {
       return a.terms == b.terms && same(a.offset, b.offset);
     }
   };
-  // One dimension of an operand: several parts are one dimension in row-major order; none has size
-  // one.
+  // One dimension of an operand: several parts form one dimension in row-major order; no parts mean
+  // size one.
   struct Dimension {
     std::vector<Affine> parts;
     friend bool operator==(const Dimension&, const Dimension&) = default;
@@ -65,30 +65,29 @@ struct IndexSignature {
   std::vector<Access> results;
   Reduction reduction = Reduction::none;
 
-  // `ranks` of the operands say how many dimensions "..." stands for; `numbers` gives names their
-  // values. ParseError with the column; ShapeError when a rank does not fit.
+  // `ranks` of the operands give the number of dimensions of "..."; `numbers` gives values to
+  // names. ParseError with the column; ShapeError if a rank does not fit.
   static IndexSignature parse(std::string_view text, std::span<const int64_t> ranks,
                               const std::map<std::string, Dim>& numbers = {});
 
-  std::vector<bool> reduced() const;  // of each index: it stands in no result
+  std::vector<bool> reduced() const;  // for each index: true if it is in no result
   std::string text() const;
 
-  // The same operation done for each value of one more index, in front of the operands named and of
-  // all results.
+  // The batched operation: one more index, first in the given operands and in all results.
   IndexSignature batched(const std::vector<bool>& operands_batched) const;
 
   friend bool operator==(const IndexSignature&, const IndexSignature&) = default;
 };
 
-// A signature whose indices have their sizes.
+// A signature with the sizes of its indices.
 struct IndexSpace {
-  std::vector<Dim> sizes;  // of each index
+  std::vector<Dim> sizes;  // for each index
   std::vector<Shape> result_shapes;
-  Dim points() const;  // how many times the body is computed
+  Dim points() const;  // number of times the body is computed
 };
 
-// Finds the sizes from the operands' shapes; `known` gives those that shapes do not tell.
-// ShapeError names the operation, the shapes and the sizes that differ.
+// Solves for the sizes, given the operands' shapes; `known` gives those that shapes do not
+// determine. ShapeError names the operation, the shapes and the sizes that differ.
 IndexSpace solve(const IndexSignature& signature, std::span<const Shape> operands,
                  std::string_view operation, const std::map<std::string, Dim>& known = {});
 

@@ -32,8 +32,7 @@ void infer_elementwise(Inference& inference) {
   inference.give(first.without_sharding().with_dtype(dtype));
 }
 
-// The rule of a primitive that declares no other: all operands of one dtype, shapes by the index
-// signature.
+// The default rule: all operands have one dtype, and the index signature determines the shapes.
 void infer_from_signature(Inference& inference) {
   std::vector<Shape> shapes;
   for (const Type& operand : inference.operands) {
@@ -69,7 +68,7 @@ void agree_on_axes(Inference& inference) {
   for (Type& result : inference.results) result = result.with_varying(axes);
 }
 
-// Sizes are not below 0. Where it is seen only when it runs, it is told there.
+// Sizes must not be negative. Symbolic ones are checked at run time.
 void check_sizes(const Inference& inference) {
   const auto check = [&](Dim size, std::string_view what, const std::string& where) {
     if (!size.is_number() || size.number() >= 0) return;
@@ -96,7 +95,7 @@ void agree_with_stated(Inference& inference) {
   for (size_t i = 0; i < inference.results.size(); ++i) {
     inference.expect_same(inference.stated[i], inference.results[i],
                           fmt::format("the stated type of result {}", i));
-    inference.results[i] = inference.stated[i];  // keeps its shardings
+    inference.results[i] = inference.stated[i];  // keeps the shardings
   }
 }
 
@@ -151,7 +150,7 @@ Signature Inference::callee_at(size_t i, std::span<const Dim> sizes) const {
   at.result_sizes = declared.result_sizes;
   at.parameters.reserve(declared.parameters.size());
   for (const Type& type : declared.parameters) at.parameters.push_back(type.substitute(map));
-  at.results = declared.results;  // with names bound: see callee_results
+  at.results = declared.results;  // with bound names: see callee_results
   return at;
 }
 

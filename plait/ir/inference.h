@@ -1,4 +1,4 @@
-// What a type rule sees and says.
+// The input and output of a type rule.
 #pragma once
 
 #include <functional>
@@ -19,7 +19,7 @@ struct Primitive;
 // The signatures and records that a function may refer to.
 class Declarations {
  public:
-  void add(std::string_view function, const Signature& signature);  // again with the same one: fine
+  void add(std::string_view function, const Signature& signature);  // repeating is allowed
   void add(const RecordType& record);
   const Signature* find_function(std::string_view name) const;
   const RecordType* find_record(std::string_view name) const;
@@ -36,48 +36,48 @@ class Inference {
   const Attributes& attributes;
   std::span<const Callee> callees;
   std::span<const Dim> size_arguments;
-  std::span<const Type> stated;  // the result types as written; empty when none were
+  std::span<const Type> stated;  // the result types as written; empty if not stated
   const Declarations& declarations;
-  const Mesh& axes;  // of the function that the instruction is in
-  std::function<Dim(std::string_view hint)>
-      name_size;  // gives sizes that are born here their names
+  const Mesh& axes;                                     // of the instruction's function
+  std::function<Dim(std::string_view hint)> name_size;  // chooses names of data-dependent sizes
   Location location = {};
 
-  std::vector<Type> results = {};      // what the rule adds
-  std::vector<Dim> size_results = {};  // what born() gave
+  std::vector<Type> results = {};      // added by the rule
+  std::vector<Dim> size_results = {};  // the sizes returned by born()
 
   template <class T>
   const T& attributes_as() const {
     return attributes.as<T>();
   }
-  // A size that this instruction brings into being.
+  // A new data-dependent size, defined by this instruction.
   Dim born(std::string_view hint);
   void give(Type type) { results.push_back(std::move(type)); }
 
   // A callee's signature in terms of the caller's sizes. `leading` are sizes that the instruction
-  // itself provides before those written at the callee (unwind). KeyError when it is unknown.
+  // itself provides before those written at the callee (unwind). KeyError if it is unknown.
   const Signature& callee(size_t i) const;
   Signature callee_at(size_t i, std::span<const Dim> sizes) const;
-  // Its result types where the sizes in them are called `result_sizes`.
+  // Its result types, with `result_sizes` as the names of their data-dependent sizes.
   std::vector<Type> callee_results(size_t i, std::span<const Dim> sizes,
                                    std::span<const Dim> result_sizes) const;
   const RecordType& record(const Type& type) const;
-  const Type& stated_result(size_t i) const;  // fails when the types were not stated
+  const Type& stated_result(size_t i) const;  // error if the types were not stated
 
-  // "add: operand 1 is f32[3], expected f32[n]" and so on, at the instruction's location.
+  // These throw errors such as "add: operand 1 is f32[3], expected f32[n]", with the instruction's
+  // location.
   void expect_operand(size_t i, const Type& wanted, std::string_view what = {}) const;
   void expect_array(size_t i, DTypeSet dtypes) const;
-  const Type& array(size_t i = 0) const;  // the operand, which is expected to be an array
-  void expect_alike(const Type& a, const Type& b) const;  // in dtype and sizes; ShapeError
+  const Type& array(size_t i = 0) const;                  // the operand, which must be an array
+  void expect_alike(const Type& a, const Type& b) const;  // same dtype and sizes; else ShapeError
   void expect_same(const Type& given, const Type& wanted, std::string_view what) const;
   template <class... Arguments>
   [[noreturn]] void fail(fmt::format_string<Arguments...> format, Arguments&&... arguments) const {
     fail_with(fmt::format(format, std::forward<Arguments>(arguments)...));
   }
-  [[noreturn]] void fail_with(const std::string& message) const;  // a TypeError
+  [[noreturn]] void fail_with(const std::string& message) const;  // throws a TypeError
 
-  // Runs the primitive's rule (or its index signature's), then the rules that hold for all: axes,
-  // stated types.
+  // Runs the primitive's rule (or the one derived from its index signature), then the common rules:
+  // axes, stated types.
   void run();
 };
 

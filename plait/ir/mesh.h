@@ -1,4 +1,4 @@
-// Named axes, of a mesh of processes or of a vmap, and how a value is laid over them. Plain data.
+// Named axes of a device mesh or of a vmap, and the sharding of a value over them. Plain data.
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace plait::ir {
 
-// A sorted set of axis names. Nearly always empty.
+// A sorted set of axis names; usually empty.
 class AxisSet {
  public:
   AxisSet() = default;
@@ -34,7 +34,7 @@ class AxisSet {
   std::vector<std::string> names_;
 };
 
-// The axes that a function may name, each with its size.
+// The axes that a function may use, with their sizes.
 struct Mesh {
   struct Axis {
     std::string name;
@@ -49,12 +49,11 @@ struct Mesh {
   friend bool operator==(const Mesh&, const Mesh&) = default;
 };
 
-// Which axes split each dimension (major axis first), and over which axes the value is a partial
-// sum. Part of an array's type as an annotation: it says where the parts lie, not what the value
-// is.
+// The axes that split each dimension (major axis first), and the axes over which the value is a
+// partial sum. An annotation of an array's type: it says where the shards are stored, not what the
+// value is.
 struct Sharding {
-  std::vector<std::vector<std::string>>
-      splits;  // one list a dimension; empty when nothing was said
+  std::vector<std::vector<std::string>> splits;  // one list per dimension; empty if not specified
   AxisSet partial;
 
   bool said() const { return !splits.empty() || !partial.empty(); }

@@ -19,7 +19,7 @@ constexpr size_t kStructureCount = static_cast<size_t>(Structure::custom_jvp) + 
 
 struct Table {
   std::shared_mutex mutex;
-  std::deque<Primitive> primitives;  // addresses stay
+  std::deque<Primitive> primitives;  // stable addresses
   std::unordered_map<std::string_view, const Primitive*> by_name;
   std::array<const Primitive*, kStructureCount> by_structure{};
 
@@ -47,7 +47,7 @@ Table& table() {
   return instance;
 }
 
-// How many letters must be inserted, removed or replaced to turn one name into the other.
+// The edit distance: insertions, deletions and replacements of letters.
 size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<size_t> row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) row[j] = j;

@@ -1,6 +1,5 @@
-// A primitive: one declaration of an operation. What it is called, what it takes, the type of what
-// it gives, and what it does besides. Derivatives and batching are declared in the tensor room,
-// kernels in the backends.
+// A primitive: the declaration of an operation, with its name, operands, type rule and effects.
+// Derivatives and batching are declared in `tensor`, kernels in the backends.
 #pragma once
 
 #include <complex>
@@ -20,8 +19,8 @@
 
 namespace plait::ir {
 
-// The instructions that the IR itself gives meaning to. Everything else is `machine`: the evaluator
-// hands it to the Machine, the compiler to a backend.
+// The instructions that the IR itself defines. Everything else is `machine`: the evaluator passes
+// it to the Machine, the compiler to a backend.
 enum class Structure : uint8_t {
   machine,
   literal,
@@ -61,40 +60,40 @@ struct Count {
 inline constexpr Count exactly(uint32_t n) { return {n, n}; }
 inline constexpr Count at_least(uint32_t n) { return {n, Count::kAny}; }
 
-// What is computed at one point of the index space, in the widest type of each kind; null where
-// undefined.
+// Computes one point of the index space, in the widest type of each kind; null if undefined.
 struct ScalarBody {
   double (*real)(std::span<const double>) = nullptr;
   int64_t (*integer)(std::span<const int64_t>) = nullptr;    // of bool too, as 0 and 1
-  uint64_t (*natural)(std::span<const uint64_t>) = nullptr;  // of u64; `integer` serves otherwise
+  uint64_t (*natural)(std::span<const uint64_t>) = nullptr;  // of u64; else `integer` is used
   std::complex<double> (*complex)(std::span<const std::complex<double>>) = nullptr;
 };
 
-// Whether each element of the result is made of the elements at the same place in the operands,
-// which are alike in sizes and dtype; and the dtype of the result.
+// Elementwise primitives: each element of the result is computed from the elements at the same
+// index of the operands, which have equal sizes and dtype. The value determines the dtype of the
+// result.
 enum class Elementwise : uint8_t {
   no,
-  same,   // that of the operands
+  same,   // the dtype of the operands
   truth,  // bool
-  real,   // of the parts, where the operands are complex
+  real,   // the dtype of the parts of complex operands
 };
 
 class Inference;
 
-// Where the elements of a result lie in the operand that they are taken from: for each of the
-// operand's dimensions an index, in terms of those of the result.
+// For each dimension of the operand, the index from which an element of the result is taken, as an
+// affine function of the indices of the result.
 struct ElementPlaces {
   std::vector<IndexSignature::Affine> dimensions;
   bool guarded = false;  // outside of the operand the result is 0
 };
-// Each at the place where it is in the result.
+// The identity map.
 std::optional<ElementPlaces> own_places(const Instruction& instruction);
 
 struct Primitive {
   std::string name;
   std::string summary = {};  // one sentence, for documentation
-  // What its results are checked against: functions of other libraries as they are called in Python
-  // (tests/conformance sees that they are what its cases call), or in words what holds of them.
+  // The reference for tests: functions of other libraries as they are called in Python
+  // (tests/conformance checks that its cases call them), or a property in words.
   std::string oracle = {};
   Structure structure = Structure::machine;
   const AttributeSchema* attributes = nullptr;
@@ -103,48 +102,48 @@ struct Primitive {
   Count size_arguments = {};
 
   DTypeSet takes = kAllDTypes;  // the dtypes of its array operands
-  // Gives the type rule and the index signature.
+  // If not `no`, determines the type rule and the index signature.
   Elementwise elementwise = Elementwise::no;
 
-  // The type rule: reads what is in `inference`, adds the result types to it, or fails with a clear
-  // error. Null where the index signature gives it.
+  // The type rule: reads `inference` and adds the result types to it, or fails with a clear error.
+  // Null if it is derived from the index signature.
   void (*infer)(Inference& inference) = nullptr;
-  // The operands of an ordinary primitive vary along the same axes, and its results along those; a
-  // primitive for which this is not so says true here and its type rule gives the axes.
+  // The operands of an ordinary primitive vary along the same axes, and so do its results. If true,
+  // this does not hold: the type rule infers the axes.
   bool infers_axes = false;
-  // Of a collective: the named axes along which it communicates. Its operands vary along them.
+  // For a collective: the named axes along which it communicates. Its operands vary along them.
   AxisSet (*communicates)(const Attributes& attributes) = nullptr;
   // Its own effects, without its callees'. Null: pure.
   Effects (*effects)(const Instruction& instruction) = nullptr;
 
-  // Stands for something while a function is recorded, and is never part of a finished one.
+  // A placeholder while a function is recorded; never part of a finished function.
   bool is_stand_in = false;
 
-  // For primitives that are described by loops: which element meets which, and what is computed
-  // there.
+  // For primitives that are described by a loop nest: its signature, and the computation at one
+  // point.
   std::function<IndexSignature(const Inference& inference)> signature = {};
   ScalarBody body = {};
-  // Of a primitive that only looks at its one operand otherwise, or has zeros around it. Nothing
-  // where the places are not affine.
+  // For a primitive that returns a view of its one operand, possibly padded with zeros. Empty if
+  // the map is not affine.
   std::optional<ElementPlaces> (*places)(const Instruction& instruction) = nullptr;
 
-  uint32_t number = 0;  // counts the primitives of this process, in order of registration
+  uint32_t number = 0;  // consecutive in the order of registration in this process
 };
 
-// "... , ... -> ..." for an elementwise primitive, else what it declares; ValueError where it
-// declares none.
+// "... , ... -> ..." for an elementwise primitive, else the declared signature; ValueError if there
+// is none.
 IndexSignature signature_of(const Inference& inference);
 // The dtype of an elementwise primitive's result.
 DType elementwise_result(Elementwise elementwise, DType operands);
 
-// The primitives of this process, by name. Registered before programs are built; the addresses
-// stay.
-const Primitive& register_primitive(Primitive primitive);  // ValueError when the name is taken
+// The primitives of this process, by name. They are registered before programs are built; their
+// addresses are stable.
+const Primitive& register_primitive(Primitive primitive);  // ValueError if the name is taken
 const Primitive* find_primitive(std::string_view name);
-const Primitive& primitive(std::string_view name);  // KeyError names near misses
+const Primitive& primitive(std::string_view name);  // KeyError suggests similar names
 std::vector<const Primitive*> primitives();         // sorted by name
 
-// The structural primitives (plait/ir/structure.h). Registered with the first use of the table.
+// The structural primitives (plait/ir/structure.h). Registered on the first use of the table.
 const Primitive& primitive(Structure structure);
 
 }  // namespace plait::ir

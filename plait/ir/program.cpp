@@ -11,10 +11,11 @@ struct Program::Data {
   std::vector<RecordType> records;
   std::unordered_map<std::string_view, uint32_t> function_index;
   std::unordered_map<std::string_view, uint32_t> record_index;
-  // Callees of all instructions of a function in order, and where those of each instruction begin.
+  // The callees of all instructions of a function in order, and the index of each instruction's
+  // first one.
   struct Links {
     std::vector<uint32_t> targets;
-    std::vector<uint32_t> first;  // empty when no instruction has callees
+    std::vector<uint32_t> first;  // empty if no instruction has callees
   };
   std::vector<Links> links;
 

@@ -1,5 +1,5 @@
-// A program: functions that call each other by name, and the records they use. A value: immutable
-// and shared.
+// A program: functions that call each other by name, and the records they use. Immutable and
+// shared.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +17,7 @@ class Program {
  public:
   Program();  // no functions
 
-  // The first function is where a program begins. CompileError when a name is taken or a callee
-  // missing.
+  // The first function is the entry. CompileError if a name is taken or a callee is missing.
   static Program of(std::vector<std::shared_ptr<const Function>> functions,
                     std::vector<RecordType> records = {});
 
@@ -26,18 +25,18 @@ class Program {
   std::span<const std::shared_ptr<const Function>> functions() const&;
   std::span<const std::shared_ptr<const Function>> functions() const&& = delete;  // would dangle
   const Function& function(size_t i) const { return *functions()[i]; }
-  const Function& entry() const;                          // ValueError when there is none
-  const Function* find(std::string_view name) const;      // nullptr when absent
+  const Function& entry() const;                          // ValueError if there is none
+  const Function* find(std::string_view name) const;      // null if absent
   const Function& function(std::string_view name) const;  // KeyError
   size_t index_of(std::string_view name) const;           // KeyError
 
   std::span<const RecordType> records() const;
   const RecordType* find_record(std::string_view name) const;
 
-  // Which of functions() the callees of an instruction are, in their order.
+  // The callees of an instruction as indices into functions(), in order.
   std::span<const uint32_t> callees_of(size_t function, const Instruction& instruction) const;
 
-  std::string text() const;                           // print.h has options
+  std::string text() const;                           // printer.h has options
   static Program parse(std::string_view text);        // verified
   std::string bytes() const;                          // the binary form
   static Program from_bytes(std::string_view bytes);  // verified

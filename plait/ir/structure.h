@@ -1,5 +1,5 @@
-// The instructions of the IR itself: their attributes, and their declarations (docs/ir.md says what
-// they mean).
+// The structural instructions of the IR: their attributes and declarations (docs/ir.md defines
+// their meaning).
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ struct ElementAttributes {
   static constexpr std::string_view kRequired[] = {"index"};
 };
 struct AsSizeAttributes {
-  bool at_least = false;  // done for many samples at once, it is the greatest of their numbers
+  bool at_least = false;  // batched: the maximum over the samples
 };
 struct WhileAttributes {
   int64_t constants = 0;
@@ -49,7 +49,7 @@ struct ScanAttributes {
   static constexpr std::string_view kRequired[] = {"length"};
 };
 struct PullAttributes {
-  std::vector<int64_t> wanted = {};  // the parameters whose cotangents it gives
+  std::vector<int64_t> wanted = {};  // indices of the parameters whose cotangents it returns
 };
 struct RematAttributes {
   std::string policy = "nothing";       // what is saved: nothing, everything, dots, names
@@ -58,7 +58,7 @@ struct RematAttributes {
 
 inline Effects may_fail(const Instruction&) { return {.may_fail = true}; }
 
-// Whether a value of this type has a tangent: it holds floating-point or complex numbers somewhere.
+// True if a value of this type has a tangent: it contains floating-point or complex numbers.
 bool has_tangent(const Type& type);
 
 // Sizes, literals, tuples, records, optional values: structure_data.cpp. Control:

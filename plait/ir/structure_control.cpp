@@ -1,4 +1,4 @@
-// Calls, branches, loops, and calls with rules of their own.
+// Type rules of calls, branches, loops, and custom derivatives.
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 
@@ -42,7 +42,7 @@ void expect_same_sizes(const Inference& in) {
   }
 }
 
-// What a predicate chooses varies wherever the predicate does; sizes must not vary at all.
+// Results chosen by a predicate vary along its axes; sizes must not vary at all.
 void expect_chosen_by(const Inference& in, const AxisSet& predicate, std::span<const Dim> sizes) {
   if (predicate.empty()) return;
   if (!sizes.empty()) {
@@ -109,8 +109,8 @@ size_t checked_count(const Inference& in, int64_t count, std::string_view what, 
   return static_cast<size_t>(count);
 }
 
-// A body in its own sizes: what it gives must be what it takes, where the sizes that it gives back
-// stand for its first size parameters; and what stays constant must not depend on those.
+// The results of a loop body must have the types of its parameters, where the returned sizes
+// replace its first size parameters; and the types of constants must not depend on these sizes.
 void expect_loop_invariant(const Inference& in, const Signature& body, size_t constants) {
   size_t carried_sizes = body.result_sizes.size();
   SymbolMap<Dim> next;
@@ -210,8 +210,7 @@ void infer_unwind(Inference& in) {
     in.fail("takes a list of records, not {}", list.text());
   }
   const RecordType& record = in.record(list.element());
-  std::vector<Dim>
-      sizes;  // of the body: the node's held sizes under names of their own, then the given ones
+  std::vector<Dim> sizes;  // of the body: renamed held sizes of the node, then the written ones
   for (Dim held : record.held) sizes.push_back(Dim::symbol(fmt::format("held.{}", held.name())));
   std::vector<Type> wanted = record.fields_of(list.element().record_arguments(), sizes);
   if (wanted.empty() || !fits(wanted.back(), list)) {
@@ -234,7 +233,7 @@ void append_tangents(std::vector<Type>& types, const std::vector<Type>& of) {
   }
 }
 
-// The last operands may be what the functions capture, which the rules say nothing of.
+// The last operands may be captures, which the rules ignore.
 void leave_captured(std::vector<Type>& types, size_t ruled) {
   types.resize(std::min(types.size(), ruled));
 }
@@ -280,7 +279,7 @@ void infer_custom_jvp(Inference& in) {
                fmt::format("what @{} gives", in.callees[1].name));
 }
 
-// The first callee is that derivative of the second.
+// The first callee is the pullback of the second.
 void infer_pull(Inference& in) {
   infer_call(in);
   const Signature of = in.callee_at(1, in.callees[1].sizes);

@@ -1,4 +1,4 @@
-// Literals, sizes, guards, tuples, records and optional values.
+// Type rules of literals, sizes, guards, tuples, records and optional values.
 #include "plait/ir/inference.h"
 #include "plait/ir/structure.h"
 
@@ -32,7 +32,7 @@ void infer_as_size(Inference& in) {
   in.born("k");
 }
 
-// Whether two types are the same but for their sizes.
+// True if two types are equal except for their sizes.
 bool same_but_sizes(const Type& a, const Type& b) {
   if (a.kind() != b.kind()) return false;
   switch (a.kind()) {

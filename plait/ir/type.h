@@ -1,4 +1,4 @@
-// The type of a value in the IR. A small handle to a shared, immutable node; equality is
+// The type of a value in the IR: a small handle to a shared, immutable node. Equality is
 // structural.
 #pragma once
 
@@ -17,19 +17,20 @@ namespace plait::ir {
 
 //   f32[n, 784]                an array
 //   f32[n, 784]^{data}         one that varies along the named axis `data`
-//   f32[n @data, 784]+{model}  one laid out over a mesh: split along `data`, a partial sum along
-//   `model` (f32[n], i64[])            a tuple
+//   f32[n @data, 784]+{model}  sharded: split along `data`, a partial sum along `model`
+//   (f32[n], i64[])            a tuple
 //   @tape<n>                   a record, declared by name in the program
 //   f32[n]?                    an optional value; absent means zero
 class Type {
  public:
   enum class Kind : uint8_t { none, array, tuple, record, optional };
 
-  // Beyond these a type is refused with a TypeError: its text would be as large, and walks as deep.
+  // Types beyond these limits are refused with a TypeError: their text would be as large, and
+  // traversals as deep.
   static constexpr int64_t kDeepest = 200;
   static constexpr int64_t kMostParts = 1 << 16;
 
-  Type() = default;  // Kind::none, the type of nothing
+  Type() = default;  // Kind::none
   static Type array(DType dtype, Shape shape, AxisSet varying = {}, Sharding sharding = {});
   static Type scalar(DType dtype) { return array(dtype, {}); }
   static Type tuple(std::vector<Type> elements);
@@ -43,7 +44,7 @@ class Type {
   bool is_optional() const { return kind() == Kind::optional; }
   explicit operator bool() const { return node_ != nullptr; }
 
-  // Of an array; TypeError for anything else.
+  // For arrays; TypeError otherwise.
   DType dtype() const { return expect(Kind::array).dtype; }
   const Shape& shape() const { return expect(Kind::array).shape; }
   const AxisSet& varying() const { return expect(Kind::array).varying; }
@@ -57,15 +58,15 @@ class Type {
 
   Type with_shape(Shape shape) const;
   Type with_dtype(DType dtype) const;
-  Type with_varying(AxisSet varying) const;  // every array inside, for tuples and optionals
+  Type with_varying(AxisSet varying) const;  // for each array inside a tuple or optional
   Type without_sharding() const;
-  AxisSet all_varying() const;  // of every array inside
+  AxisSet all_varying() const;  // the union over all arrays inside
 
   Type substitute(const SymbolMap<Dim>& sizes) const;
   void for_each_dim(const std::function<void(Dim)>& visit) const;
 
   std::string text() const;
-  size_t hash() const;  // within this process
+  size_t hash() const;  // valid within this process
   friend bool operator==(const Type& a, const Type& b);
 
  private:
@@ -78,7 +79,7 @@ class Type {
     std::vector<Type> elements = {};
     std::string name = {};
     std::vector<Dim> arguments = {};
-    int64_t depth = 1;  // levels, and types inside, each as often as it stands in the text
+    int64_t depth = 1;  // nesting depth; and number of types inside, with repetitions
     int64_t parts = 1;
   };
   explicit Type(Node node);
@@ -87,20 +88,21 @@ class Type {
   std::shared_ptr<const Node> node_;
 };
 
-// Whether a value of type `given` may stand where `wanted` is asked for: equal but for shardings.
+// True if a value of type `given` is accepted where `wanted` is required: equal except for
+// shardings.
 bool fits(const Type& given, const Type& wanted);
-// The same for values that may vary along other axes.
+// The same, ignoring the axes along which the values vary.
 bool fits_but_for_axes(const Type& given, const Type& wanted);
 
-// A record: `type @tape<n> = <k> {f32[n, k], @tape<n>?}`. `n` is an argument of the type, `k` is
-// held: each value brings its own.
+// A record: `type @tape<n> = <k> {f32[n, k], @tape<n>?}`. `n` is a parameter of the type; `k` is a
+// held size: each value has its own.
 struct RecordType {
   std::string name;
   std::vector<Dim> parameters;
   std::vector<Dim> held;
   std::vector<Type> fields;
 
-  // The fields' types in a record of these arguments whose held sizes are known by these names.
+  // The types of the fields of a record with these arguments and these names for the held sizes.
   std::vector<Type> fields_of(std::span<const Dim> arguments,
                               std::span<const Dim> held_sizes) const;
   std::string text() const;

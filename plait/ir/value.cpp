@@ -17,7 +17,7 @@ struct Aggregate {
 
 namespace {
 
-// Aggregates of this thread whose last owner is gone, while the first of them is being freed.
+// Aggregates without owners of this thread, while the first of them is being freed.
 struct Dead {
   Aggregate* first = nullptr;
   bool freeing = false;
@@ -122,7 +122,7 @@ std::vector<Value> Value::take_fields() && {
   expect_aggregate();
   AggregatePointer taken = std::move(aggregate_);
   *this = Value();
-  // Nobody can become a second owner meanwhile: the only reference is ours.
+  // No second owner can appear: the only reference is in this function.
   if (taken->owners.load(std::memory_order_acquire) == 1) return std::move(taken->fields);
   return taken->fields;
 }

@@ -1,5 +1,4 @@
-// A value while a program is evaluated: something that only the machine knows, or made of such
-// things.
+// A value during evaluation: opaque data of the machine, or an aggregate of values.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +11,8 @@ namespace plait::ir {
 
 struct Aggregate;
 
-// Counts the owners of an aggregate. Letting the last one go frees everything below it without
-// recursion, so a list of any length may be dropped on any thread.
+// Reference-counted pointer to an aggregate. Freeing does not recurse, so a list of any length may
+// be freed on any thread.
 class AggregatePointer {
  public:
   AggregatePointer() = default;
@@ -42,12 +41,12 @@ class AggregatePointer {
   Aggregate* aggregate_ = nullptr;
 };
 
-// Cheap to copy: copies share what they hold, and nobody changes it.
+// Cheap to copy: copies share their immutable content.
 class Value {
  public:
   enum class Kind : uint8_t { empty, machine, aggregate, absent };
 
-  Value() = default;  // empty: no value at all
+  Value() = default;  // empty: no value
   Value(const Value&) = default;
   Value(Value&& other) noexcept
       : kind_(std::exchange(other.kind_, Kind::empty)),
@@ -62,17 +61,17 @@ class Value {
     return *this;
   }
   ~Value() = default;
-  // What a machine computes with. Only the machine knows its type.
+  // Data of the machine; only the machine knows its type.
   static Value of_machine(std::shared_ptr<const void> data);
   template <class T>
   static Value of(T data) {
     return of_machine(std::make_shared<T>(std::move(data)));
   }
-  // A tuple, or a record with the sizes that it holds.
+  // A tuple, or a record with its held sizes.
   static Value aggregate(std::vector<Value> fields, std::vector<int64_t> held_sizes = {});
   static Value absent();
-  // An optional value that is there. `present(absent())` is an optional optional that holds an
-  // absent one.
+  // An optional value that is present. `present(absent())` is an optional of an optional that is
+  // absent.
   static Value present(Value value);
 
   bool is_empty() const { return kind_ == Kind::empty; }
@@ -81,7 +80,7 @@ class Value {
   bool is_absent() const { return kind_ == Kind::absent && layers_ == 0; }
   bool is_present() const { return layers_ > 0; }
 
-  // Each of these gives a TypeError that says what the value is when it is something else.
+  // Each of these throws a TypeError that names the actual kind if the value is of another kind.
   const std::shared_ptr<const void>& machine() const;
   template <class T>
   const T& as() const {
@@ -91,10 +90,10 @@ class Value {
   std::span<const int64_t> held_sizes() const;
   Value unwrapped() const&;  // of a present value; ValueError for an absent one
   Value unwrapped() &&;
-  // The fields of a value that is not needed any more: moved out when nobody else has it.
+  // The fields of a value that is not needed any more: moved if it has no other owner.
   std::vector<Value> take_fields() &&;
 
-  // Equal for copies of one value; to recognise shared parts while walking through a value.
+  // Equal for copies of one value; used to recognise shared parts during traversal.
   const void* identity() const;
   bool shared() const;
 
@@ -104,7 +103,7 @@ class Value {
 
   Kind kind_ = Kind::empty;
   uint32_t layers_ =
-      0;  // how many times `present` was applied: optional values need no memory of their own
+      0;  // number of times `present` was applied: optional values need no memory of their own
   std::shared_ptr<const void> machine_;
   AggregatePointer aggregate_;
 };

@@ -25,7 +25,7 @@ const ir::Declarations& no_declarations() {
   return declarations;
 }
 
-// What the type rule says of concrete operands. A size that is born is -1.
+// Runs the type rule on concrete operands. Data-dependent sizes are -1.
 std::vector<ArrayType> infer(const ir::Primitive& primitive, std::span<const Array> operands,
                              const ir::Attributes& attributes) {
   static const ir::Mesh no_axes;
@@ -58,8 +58,8 @@ std::vector<ArrayType> infer(const ir::Primitive& primitive, std::span<const Arr
   return results;
 }
 
-// What the type rule said, by what it was asked: loops ask it the same again and again, and it
-// takes longer than a small kernel.
+// A cache of type rule results: loops repeat the same calls, and the rule takes longer than a small
+// kernel.
 class InferredTypes {
  public:
   using Types = std::shared_ptr<const std::vector<ArrayType>>;
@@ -111,7 +111,7 @@ class InferredTypes {
 };
 thread_local InferredTypes inferred_types;
 
-// Elementwise operands that are alike need no type rule.
+// True if an elementwise operation needs no type rule: all operands have one dtype and equal sizes.
 bool are_alike(const ir::Primitive& primitive, std::span<const Array> operands) {
   if (primitive.elementwise == ir::Elementwise::no) return false;
   const Array& first = operands[0];
@@ -128,7 +128,7 @@ void check_count(const ir::Primitive& primitive, size_t operands) {
                   operands);
 }
 
-// What the thread's notes are told of a run, if there are any.
+// Adds a run to the RowNotes of the thread, if there are any.
 class NotedRun {
  public:
   NotedRun(const Kernel& kernel, std::span<const Array> operands)
@@ -142,7 +142,7 @@ class NotedRun {
  private:
   RowNotes* notes_;
   const Kernel& kernel_;
-  std::vector<Array> operands_;  // which are then not given away, either
+  std::vector<Array> operands_;  // also prevents that they are overwritten
 };
 
 // Calls `use` with the results.
@@ -182,8 +182,8 @@ std::vector<Array> arrays_of(std::span<const Tensor> tensors) {
   return arrays;
 }
 
-// Operands of one dtype, and of the sizes of the first one, that lie without gaps or repeat one
-// element (full and zeros give such).
+// Operands of a row operation: of one dtype, with the sizes of the first one, contiguous or
+// broadcast from one element (as full and zeros make them).
 class Rows {
  public:
   static constexpr size_t kMost = 3;
@@ -316,7 +316,7 @@ Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> ope
     return apply(primitive, operands, attributes);
   }
   std::vector<Array> arrays = arrays_of(operands);
-  // From here on the array is where the kernel finds it, and nowhere else if x was its only owner.
+  // From here on the array is in `arrays` only, if x was its only owner.
   operands[place] = Tensor();
   arrays[place] = Array();
   arrays[place] = std::move(x).take_array();

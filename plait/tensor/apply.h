@@ -1,5 +1,5 @@
-// The one gateway: every operation on tensors goes through here. While a trace is open on this
-// thread, the operation becomes an instruction of it; otherwise it runs now.
+// Dispatch: every operation on tensors goes through here. While a trace is open on this thread, the
+// operation is recorded as an instruction of it; otherwise it runs eagerly.
 #pragma once
 
 #include <initializer_list>
@@ -14,11 +14,11 @@ namespace plait {
 
 std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Tensor> operands,
                               const ir::Attributes& attributes = {});
-// The same, where what derivatives the operands are wanted for does not matter.
+// As apply_all, but without derivatives, autocast and named axes.
 std::vector<Tensor> apply_unfollowed(const ir::Primitive& primitive,
                                      std::span<const Tensor> operands,
                                      const ir::Attributes& attributes = {});
-// Of a primitive with one result.
+// For a primitive with one result.
 Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
              const ir::Attributes& attributes = {});
 inline Tensor apply(const ir::Primitive& primitive, std::initializer_list<Tensor> operands,
@@ -26,23 +26,24 @@ inline Tensor apply(const ir::Primitive& primitive, std::initializer_list<Tensor
   return apply(primitive, std::span(operands.begin(), operands.size()), attributes);
 }
 
-// What an elementwise operation meets: a tensor, or a number that stands for each of its elements.
+// An operand of an elementwise operation: a tensor, or a number that is broadcast.
 struct RowOperand {
   const Tensor* tensor = nullptr;
-  const Scalar* number = nullptr;  // where there is no tensor
+  const Scalar* number = nullptr;  // used if `tensor` is null
 };
-// The short way of an elementwise operation, where the tensors are concrete, of this dtype, alike
-// and without gaps: they are neither copied nor looked at by a type rule. Nothing (an empty tensor)
-// where it cannot be gone. The first operand may be of another dtype, as that of select is.
+// Fast path of an elementwise operation on concrete tensors of this dtype with equal sizes,
+// contiguous or broadcast from one element. It skips the type rule and copies no handles. Returns
+// an empty tensor if the path does not apply. The first operand may have another dtype (the
+// condition of select).
 Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
                      std::span<const RowOperand> operands, std::optional<DType> first = {});
 
-// As apply, with x as the operand number `place`, where memory of x that nobody else has may become
-// the result's. x is given away, unless it fails.
+// As apply, with x as operand number `place`. If x is the only owner of its memory, the result may
+// be written there. x is donated, unless the operation throws.
 Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
                          size_t place, const ir::Attributes& attributes = {});
 
-// A number as a tensor without dimensions; an instruction inside a trace.
+// A number as a tensor of rank 0; an instruction while a trace is open.
 Tensor scalar_tensor(const Scalar& value, DType dtype);
 
 }  // namespace plait

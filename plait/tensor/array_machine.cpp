@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-// Sizes that this instruction brings into being count as -1.
+// Data-dependent sizes of this instruction become -1.
 ArrayType type_of(const ir::Type& type, const ir::PrimitiveCall& call) {
   ArrayType result{type.dtype(), Sizes(type.shape().rank())};
   const auto born = call.instruction.size_results();
@@ -24,7 +24,7 @@ ir::Attributes with_numbers(const ir::PrimitiveCall& call) {
   return call.instruction.attributes().map_sizes([&](Dim dim) { return Dim(call.size(dim)); });
 }
 
-// The born sizes are read off the results that bear them.
+// Reads the data-dependent sizes from the results.
 void find_born_sizes(ir::PrimitiveCall& call, std::span<const Array> results) {
   const auto born = call.instruction.size_results();
   for (size_t k = 0; k < born.size(); ++k) {
@@ -53,7 +53,7 @@ void TensorMachine::run(ir::PrimitiveCall& call) {
   operands.reserve(call.operands.size());
   for (ir::Value& value : call.operands) {
     operands.push_back(array_of(value));
-    value = {};  // so that memory which nobody else needs may be used again
+    value = {};  // releases the value, so that its memory can be reused
   }
   std::vector<ArrayType> types;
   for (const ir::Type& type : call.instruction.result_types()) types.push_back(type_of(type, call));

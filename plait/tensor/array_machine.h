@@ -27,7 +27,7 @@ class TensorMachine : public ir::Machine {
   ir::Value stack(std::span<const ir::Value> slices, const ir::ArraySizes& each) override;
 };
 
-// Tensors as values, and back as results of a program. A tensor that is not there is an empty
+// Converts tensors to values, and results of a program back to tensors. An empty tensor is an empty
 // value.
 std::vector<ir::Value> values_of(std::vector<Tensor> tensors);
 std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value> results);
@@ -35,11 +35,11 @@ std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value
 // Evaluates a program whose parameters and results are arrays and records.
 std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
                              const ir::EvaluatorOptions& options = {});
-// The same with arguments that are given away, whose memory may be used again.
+// The same; the arguments are donated, so their memory may be reused.
 std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
                                    const ir::EvaluatorOptions& options = {});
-// Of arguments that are known to be of the types of the program's parameters. One that it does not
-// read may be a tensor that is not there.
+// The same; the arguments must have the types of the program's parameters, which is not checked. An
+// argument that the program does not read may be an empty tensor.
 std::vector<Tensor> evaluate_given(const ir::PreparedProgram& prepared,
                                    std::vector<Tensor> arguments,
                                    const ir::EvaluatorOptions& options = {});

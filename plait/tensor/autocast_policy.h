@@ -1,5 +1,5 @@
-// Operations in a narrower dtype where that is safe, and in a wider one where it is not: consulted
-// by the gateway, decided in `transform`.
+// Automatic mixed precision: operations in a narrower dtype where that is safe, and in a wider one
+// where it is not. `apply_all` consults the scope; the policy is in `transform`.
 #pragma once
 
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace plait {
 
-// While one is open on a thread, operations there take their operands as it says.
+// While an AutocastScope exists on a thread, it casts the operands of the operations there.
 class AutocastScope {
  public:
   using Cast = std::vector<Tensor> (*)(const AutocastScope& scope, const ir::Primitive& primitive,

@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostPrimitives = 4096;
 
-// By the primitive's number. What is replaced stays, since somebody may be using it.
+// Indexed by the primitive's number. Replaced kernels are not freed, since they may be in use.
 struct KernelTable {
   std::mutex mutex;
   std::deque<Kernel> kernels;

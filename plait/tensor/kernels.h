@@ -1,5 +1,5 @@
-// What computes a primitive on concrete arrays. Declared here, filled in by `ops` (reference
-// evaluators) and the backends.
+// Kernels: functions that compute a primitive on concrete arrays. Declared here; registered by
+// `ops` (reference kernels) and by the backends.
 #pragma once
 
 #include <span>
@@ -9,29 +9,29 @@
 
 namespace plait {
 
-// The type of one array of known sizes.
+// The type of an array of known sizes.
 struct ArrayType {
   DType dtype = DType::f32;
-  Sizes sizes = {};  // -1 for one that is born in the computation
+  Sizes sizes = {};  // -1 for a data-dependent size
 };
 
 struct KernelCall {
   const ir::Primitive& primitive;
-  std::span<Array> operands;         // may be moved out of
-  const ir::Attributes& attributes;  // whose sizes are numbers
-  std::span<const ArrayType> types;  // of the results; none for a kernel that finds them itself
-  // To be filled. One that is there already is the place where the result may be written.
+  std::span<Array> operands;         // may be moved from
+  const ir::Attributes& attributes;  // with numbers for all sizes
+  std::span<const ArrayType> types;  // of the results; empty if the kernel infers them
+  // To be filled. If one is not empty, the result may be written there.
   std::span<Array> results;
 
-  // Memory for a result: its place; else that of an operand of its dtype and sizes which nobody
-  // else needs; else new.
+  // Allocates result i: in the array given for it; else in place of an operand of the same dtype
+  // and sizes that has no other owner; else in new memory.
   Array& make_result(size_t i);
-  // The same for one that must not lie where an operand does.
+  // The same, but never in place of an operand.
   Array& new_result(size_t i) const;
 };
 
-// What an elementwise primitive computes as one row: elements that lie without gaps, or (a step of
-// 0) a single one that repeats. Steps are in bytes.
+// A call of an elementwise primitive on one row: contiguous elements, or one element that is
+// broadcast (step 0). Steps are in bytes.
 struct RowCall {
   DType dtype = DType::f32;   // of the operands
   DType result = DType::f32;  // of `out`
@@ -44,27 +44,26 @@ struct RowCall {
 
 struct Kernel {
   void (*run)(KernelCall& call, const void* data) = nullptr;
-  const void* data = nullptr;  // the same kernel serves many primitives
-  // Of an elementwise primitive; false where there is nothing for that dtype.
+  const void* data = nullptr;  // one kernel may serve several primitives
+  // For elementwise primitives; false if the dtype is not supported.
   bool (*run_row)(const RowCall& call, const void* data) = nullptr;
-  // It checks its operands and finds its results' sizes itself, so that an eager call needs no type
-  // rule.
+  // True if the kernel checks its operands and infers the result sizes, so that an eager call needs
+  // no type rule.
   bool finds_types = false;
 
   explicit operator bool() const { return run != nullptr; }
 };
 
-// The one registered last serves.
+// The latest registration wins.
 void register_kernel(const ir::Primitive& primitive, const Kernel& kernel);
-// The reference loops when nothing better is there; KeyError for a primitive that nothing computes.
+// Falls back to the reference loops; KeyError if the primitive has no kernel at all.
 const Kernel& kernel_of(const ir::Primitive& primitive);
 
-// Registers the kernels of the CPU; called before the first one is asked for. Declared here,
-// defined in `cpu`.
+// Registers the CPU kernels; called before the first lookup. Defined in `cpu`.
 void register_cpu_kernels();
 
-// Computes a primitive that has an index signature and a scalar body, point after point: what it
-// means, with nothing in it that could be fast or clever.
+// Reference kernel of a primitive with an index signature and a scalar body: computes one point of
+// the loop nest after another, without any optimisation.
 void run_reference_loops(KernelCall& call, const void* data);
 
 }  // namespace plait

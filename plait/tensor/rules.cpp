@@ -11,7 +11,7 @@
 namespace plait {
 namespace {
 
-// By the primitive's number, so that to find rules takes one load.
+// Indexed by the primitive's number, so that a lookup takes one load.
 struct RuleTable {
   static constexpr size_t kMost = 1 << 14;  // primitives
 

@@ -1,5 +1,5 @@
-// What transforms need to know of a primitive, written as ordinary Tensor code, so that it serves
-// eager and traced alike.
+// The rules that transforms need of a primitive (derivatives, batching, decomposition), written as
+// ordinary Tensor code that runs both eagerly and in a trace.
 #pragma once
 
 #include <span>
@@ -12,7 +12,8 @@
 
 namespace plait {
 
-// The type of an operand, told without keeping the operand, and made an ir::Type only when asked.
+// The type of an operand, stored without keeping the operand alive; converted to an ir::Type on
+// demand.
 class OperandType {
  public:
   OperandType() = default;
@@ -29,10 +30,10 @@ class OperandType {
  private:
   DType dtype_ = DType::f32;
   Sizes sizes_;
-  ir::Type traced_;  // in place of the others; of records too
+  ir::Type traced_;  // replaces the others in a trace; for records too
 };
 
-// What a rule looks at. Operands and results that it does not read are empty tensors.
+// The input of a rule. Operands and results that the rule does not read are empty tensors.
 struct RuleContext {
   const ir::Attributes& attributes;
   std::span<const Tensor> operands;
@@ -43,9 +44,9 @@ struct RuleContext {
   const Tensor& result(size_t i = 0) const { return results[i]; }
 };
 
-// Which operands and results a rule reads: only those are kept until it runs.
+// The operands and results that a rule reads; only those are kept until it runs.
 struct Reads {
-  uint32_t operands = 0;  // a bit each
+  uint32_t operands = 0;  // a bit mask
   uint32_t results = 0;
 
   static constexpr Reads nothing() { return {}; }
@@ -56,8 +57,7 @@ struct Reads {
   }
 };
 
-// The derivative of each element of an elementwise primitive's result with respect to the element
-// of one operand.
+// The partial derivative of an elementwise primitive with respect to one operand, per element.
 struct Partial {
   enum class Kind : uint8_t { zero, one, minus_one, given };
   Kind kind = Kind::zero;
@@ -72,46 +72,47 @@ struct Partial {
   }
 };
 
-// Of a primitive that is linear in one operand (the others held): what the cotangent of its result
-// means for that operand.
+// For a primitive that is linear in one operand (the others fixed): the adjoint, which maps the
+// cotangent of the result to the cotangent of that operand.
 struct Transpose {
   Reads reads = {};
   Tensor (*of)(const RuleContext& context, const Tensor& cotangent, size_t operand) = nullptr;
 };
 
-// Of a primitive that is neither elementwise nor linear: the tangents of its results, linear in
-// those of its operands. An empty tensor is a tangent of zero, and so is one left empty.
+// For a primitive that is neither elementwise nor linear: the Jacobian-vector product, which maps
+// tangents of the operands to tangents of the results. It is linear in the tangents. An empty
+// tensor is a zero tangent, in the arguments and in the result.
 struct Tangents {
   Reads reads = {};
   std::vector<Tensor> (*of)(const RuleContext& context, std::span<const Tensor> tangents) = nullptr;
 };
 
-// Of a primitive without an index signature: the operation done for each value of one more
-// dimension, which stands in front of the operands that are `batched` and of all results.
+// Batching rule, for a primitive without an index signature: applies it to each sample of a batch.
+// The batch dimension is the first one of all results and of those operands that are `batched`.
 struct Batching {
   std::vector<Tensor> (*of)(const ir::Attributes& attributes, std::span<const Tensor> operands,
                             const std::vector<bool>& batched) = nullptr;
 };
 
-// Of a collective: what it is along one of its axes, where the values of all places along that axis
-// lie along the first dimension of x. So lie those of the result, if it varies along the axis.
+// Batching rule of a collective along one of its axes: x has the values of all places along that
+// axis in its first dimension. So has the result, if it varies along the axis.
 struct Collective {
   Tensor (*of)(const ir::Attributes& attributes, const Tensor& x, std::string_view axis) = nullptr;
 };
 
 struct Rules {
-  std::vector<Partial> partials = {};  // of an elementwise primitive, one an operand
-  // Of a primitive that is linear, one an operand; the last one serves all further operands. Empty
-  // for an operand in which it is not linear; then `tangents` say what its derivative is, or it is
-  // one of whole numbers.
+  std::vector<Partial> partials = {};  // of an elementwise primitive, one per operand
+  // For a linear primitive, one per operand; the last one serves all further operands. Empty for an
+  // operand in which the primitive is not linear; then `tangents` has the derivative, or the
+  // operand is an integer.
   std::vector<Transpose> transposes = {};
   Tangents tangents = {};
-  // Why the primitive has no derivative, such as "gives integers"; a rule is missing where this and
-  // the above are empty.
+  // The reason why there is no derivative, such as "gives integers". If this and the above are
+  // empty, a rule is missing.
   std::string not_differentiable = {};
   Batching batching = {};
-  // The results by operations that kernels are made of, where that is worth it for these operands;
-  // else nothing.
+  // Decomposition: computes the results with other primitives if that pays off for these operands;
+  // else returns nothing.
   std::vector<Tensor> (*in_parts)(const RuleContext& context) = nullptr;
   Collective collective = {};
 
@@ -121,6 +122,6 @@ struct Rules {
 };
 
 void register_rules(const ir::Primitive& primitive, Rules rules);
-const Rules* find_rules(const ir::Primitive& primitive);  // null when none were registered
+const Rules* find_rules(const ir::Primitive& primitive);  // null if there are none
 
 }  // namespace plait

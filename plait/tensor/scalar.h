@@ -1,5 +1,5 @@
-// A number without a dtype of its own, as written in the source: the 2 of `x * 2` takes the dtype
-// of x where it can.
+// A number without a dtype, as written in the source: the 2 of `x * 2` takes the dtype of x if
+// possible.
 #pragma once
 
 #include <complex>
@@ -20,14 +20,14 @@ class Scalar {
   template <std::floating_point T>
   Scalar(T value) : kind_(ScalarKind::floating), number_(static_cast<double>(value)) {}  // NOLINT
   Scalar(std::complex<double> value) : kind_(ScalarKind::complex), number_(value) {}     // NOLINT
-  // A size stays symbolic: 1. / x.shape(0) is right for each.
+  // A size stays symbolic, so that 1. / x.shape(0) is correct for every size.
   Scalar(Dim size) : kind_(ScalarKind::integer), size_(size), is_size_(true) {}  // NOLINT
 
   ScalarKind kind() const { return kind_; }
-  // The size where it is symbolic: no number is known.
+  // True if it is a symbolic size, whose value is unknown.
   bool is_symbolic() const { return is_size_ && !size_.is_number(); }
   Dim size() const { return is_size_ ? size_ : Dim(integer_); }
-  // ValueError where it is symbolic.
+  // ValueError if it is symbolic.
   Element element() const;
 
  private:

@@ -1,5 +1,5 @@
-// A short list of whole numbers: sizes, strides, axes. Up to six are held without asking for
-// memory.
+// A short list of integers: sizes, strides, axes. Up to six are stored inline, without an
+// allocation.
 #pragma once
 
 #include <algorithm>
@@ -28,7 +28,7 @@ class Sizes {
     std::copy(values.begin(), values.end(), data());
   }
   Sizes(const std::vector<int64_t>& values) : Sizes(std::span(values)) {}  // NOLINT: likewise
-  // What is held inside is copied whole: that is faster than to look at the count.
+  // The inline storage is copied as a whole, which is faster than a loop over count_ elements.
   Sizes(const Sizes& other) : inline_(other.inline_) {
     resize_uninitialized(other.size());
     if (other.heap_) std::copy(other.begin(), other.end(), data());

@@ -87,7 +87,7 @@ const Array& Tensor::array_otherwise() const {
 
 namespace {
 
-// The trace that knows the numbers of a traced tensor.
+// The trace that knows the value of a traced tensor.
 Trace& trace_that_knows(const TracedValue& traced) {
   if (traced.actual && traced.scope->trace != nullptr) return *traced.scope->trace;
   if (traced.scope->trace != nullptr) traced.scope->trace->note_asked();

@@ -1,7 +1,7 @@
-// The value that users compute with. Either concrete, an array in memory, or traced: the result of
-// an instruction in a function that is being recorded (trace.h), until that trace ends: then it is
-// what the trace knew of it. Copies are cheap and share what
-// they hold; nobody changes it. Records (transform/control/record.h) travel the same ways.
+// The value that users compute with. A tensor is either concrete, an array in memory, or traced:
+// the result of an instruction in a function that is being recorded (trace.h). When the trace ends,
+// a traced tensor becomes concrete if the trace knew its value. Copies are cheap and share their
+// data, which is immutable. Records (transform/control/record.h) are passed as tensors too.
 #pragma once
 
 #include <atomic>
@@ -32,18 +32,18 @@ class Tensor;
 class Trace;
 struct Derivation;
 
-// Of the room `ops`, where the members that take or give them are defined (ops/indexing/index.h,
-// ops/indexing/at.h, ops/effects/item.h).
+// Defined in `ops`, with the members that use them (ops/indexing/index.h, ops/indexing/at.h,
+// ops/effects/item.h).
 class Index;
 class IndexedTensor;
 class Item;
 
 struct BackwardOptions {
-  bool create_graph = false;  // the gradients may be differentiated themselves
-  bool keep = false;          // so that it may be called again (retain_graph)
+  bool create_graph = false;  // the gradients can be differentiated again
+  bool keep = false;          // backward may be called again (retain_graph)
 };
 
-// What a trace calls a value of its own. Outlives the trace, so that late use is noticed.
+// Identifies a trace. Outlives the trace, so that a late use of its tensors is detected.
 struct TraceScope {
   Trace* trace;  // null when the trace has ended
   std::string name;
@@ -52,14 +52,14 @@ struct TracedValue {
   std::shared_ptr<TraceScope> scope;
   uint32_t value = 0;
   ir::Type type;
-  // What it is this time, where the trace knows (Trace::accompany): concrete, and empty until
-  // somebody asks (Trace::actual).
+  // The concrete value in this run, if the trace computes it (Trace::accompany); empty until it is
+  // computed (Trace::actual).
   std::shared_ptr<Tensor> actual = nullptr;
   uint32_t piece = 0;       // of its trace (Trace::cut)
-  bool is_followed = true;  // else it was recorded under no_grad
+  bool is_followed = true;  // false if recorded under no_grad
 };
 
-// A record, or the absence of one, outside of traces.
+// A record, or the absence of one, outside of a trace.
 struct RecordValue {
   ir::Type type;
   ir::Value value;
@@ -67,7 +67,7 @@ struct RecordValue {
 
 class Tensor {
  public:
-  Tensor() = default;  // no tensor yet: good for being assigned to
+  Tensor() = default;  // empty: can only be assigned to
   explicit Tensor(Array array) : node_(new Node(std::move(array))) {}
   explicit Tensor(TracedValue value);
   explicit Tensor(RecordValue value);
@@ -88,12 +88,12 @@ class Tensor {
   explicit operator bool() const { return node_ != nullptr; }
   bool is_traced() const { return node().traced != nullptr && !has_landed(*node_->traced); }
   const void* identity() const { return node_; }  // equal for copies
-  // Neither a record nor, in a trace, something else that is none.
+  // False for records, also in a trace.
   bool is_array() const { return is_plain_array() || is_array_otherwise(); }
 
-  // How it came to be, where somebody wants its derivative (derivation.h); null otherwise.
+  // Its derivation, if a level follows it (derivation.h); else null.
   const std::shared_ptr<const Derivation>& derivation() const { return node().derivation; }
-  // The same numbers, or the same traced value, with another derivation.
+  // The same array or traced value, with another derivation.
   Tensor with_derivation(std::shared_ptr<const Derivation> derivation) const;
 
   DType dtype() const;
@@ -102,22 +102,22 @@ class Tensor {
   size_t rank() const;
   ir::Type type() const;
 
-  // The numbers. Of a traced tensor, if its trace knows them: the host code that asks is part of
-  // what it does from then on (Companion::on_read). Else a ValueError.
+  // The array. For a traced tensor, its value in this run if the trace knows it; from then on the
+  // host code that reads it is part of the record (Companion::on_read). Otherwise ValueError.
   const Array& array() const {
     if (is_plain_array()) [[likely]]
       return node_->array;
     return array_otherwise();
   }
   const TracedValue& traced() const { return *node().traced; }
-  const ir::Value& record() const;  // ValueError likewise, and for an array
-  // The array moved out where this is its only owner, so that its memory may be used again.
+  const ir::Value& record() const;  // ValueError as above, and for an array
+  // The array, moved out if this is its only owner, so that its memory can be reused.
   Array take_array() &&;
 
-  // Whether its one element is not 0. A trace that knows holds where the answer is the same, and
-  // only there.
+  // True if its one element is not 0. In a trace that knows the value this adds a guard: the record
+  // is valid only for the same outcome.
   bool truth() const;
-  // Of one element; converted as a cast does.
+  // The number in a tensor of one element; converted as by a cast.
   template <class T>
   T item() const {
     if constexpr (std::same_as<T, bool>) {
@@ -127,26 +127,27 @@ class Tensor {
     store_element(kDTypeOf<T>, array().element(), reinterpret_cast<std::byte*>(&value));
     return value;
   }
-  // The same for host code that may be jitted: comparing it does not take the number out.
+  // The same for host code that may be jitted: a comparison does not read the number.
   Item item() const;
-  std::string text() const;  // the numbers, as NumPy prints them, and the type
+  std::string text() const;  // the elements, as NumPy prints them, and the type
 
-  // The tape habit (transform/derivatives/tape.h). The same numbers, as the beginning of what a
-  // tape follows.
+  // Derivatives with the default tape (transform/derivatives/tape.h). Returns the same values as a
+  // leaf that the tape records.
   Tensor requires_grad() const;
-  // Sends a cotangent, or 1 where it is a number, back to all beginnings that this was made of.
+  // Runs the backward pass from this tensor to all leaves that it depends on. The cotangent is 1
+  // for a scalar.
   void backward(const BackwardOptions& options = {}) const;
   void backward(const Tensor& cotangent, const BackwardOptions& options = {}) const;
-  Tensor grad() const;  // all that arrived at this beginning; empty when nothing did
+  Tensor grad() const;  // accumulated cotangent of this leaf; empty if there is none
   void zero_grad() const;
-  Tensor detach() const;  // as if it were made of nothing
+  Tensor detach() const;  // treated as a constant by derivatives
 
-  // As NumPy indexes: x[0], x[{Slice{1, 3}, ellipsis, new_axis, numbers, mask}]. Integers and
-  // slices give views. IndexError for what is not there.
+  // NumPy indexing: x[0], x[{Slice{1, 3}, ellipsis, new_axis, numbers, mask}]. Integers and slices
+  // return views. IndexError if an index is out of range.
   Tensor operator[](const Index& index) const;
   Tensor operator[](std::initializer_list<Index> index) const;
-  // The tensor with some elements changed: x.at(0).set(5), x.at({rows, ellipsis}).add(y). Written
-  // in place where x is given away and nobody else has it: x = std::move(x).at(0).set(5).
+  // The tensor with some elements replaced: x.at(0).set(5), x.at({rows, ellipsis}).add(y). Written
+  // in place if x is donated and has no other owner: x = std::move(x).at(0).set(5).
   IndexedTensor at(const Index& index) const&;
   IndexedTensor at(const Index& index) &&;
   IndexedTensor at(std::initializer_list<Index> index) const&;
@@ -158,7 +159,7 @@ class Tensor {
     explicit Node(TracedValue value) : traced(std::make_unique<TracedValue>(std::move(value))) {}
     explicit Node(RecordValue value) : record(std::make_unique<RecordValue>(std::move(value))) {}
 
-    // What is asked most, and what an array begins with, share a line of the cache.
+    // The most used members and the beginning of the array share a cache line.
     std::atomic<uint32_t> owners{1};
     std::unique_ptr<TracedValue> traced;
     std::unique_ptr<RecordValue> record;
@@ -170,9 +171,9 @@ class Tensor {
     return *node_;
   }
   bool is_plain_array() const { return !node().traced && !node_->record; }
-  // Whether its trace has ended, and knew what it is.
+  // True if its trace has ended and knew the value.
   static bool has_landed(const TracedValue& traced);
-  const Node& landed() const;  // that of what it is, if so; else its own
+  const Node& landed() const;  // the node of that value, or its own
   [[noreturn]] static void refuse_empty();
   bool is_array_otherwise() const;
   const Array& array_otherwise() const;
@@ -193,7 +194,7 @@ void for_each_tensor(Tree& tree, FunctionRef<void(trees::LeafOf<Tensor, Tree>&)>
   trees::for_each_plain_leaf<Tensor>(tree, visit);
 }
 
-// With its path in the tree.
+// The same, with the path in the tree.
 template <class Tree>
 void for_each_leaf(Tree& tree,
                    FunctionRef<void(std::string_view, trees::LeafOf<Tensor, Tree>&)> visit) {
@@ -208,39 +209,39 @@ std::vector<Tensor> tensors_of(const Tree& tree) {
   return tensors;
 }
 
-// The tree with these tensors in the place of its own, in the same order. ValueError where their
-// number differs.
+// The tree with its tensors replaced by these, in the same order. ValueError if their number
+// differs.
 template <class Tree>
 Tree with_tensors(Tree like, std::span<const Tensor> tensors) {
   trees::assign_leaves<Tensor>(like, tensors);
   return like;
 }
 
-// The tree with f(tensor) in the place of each.
+// The tree with each tensor replaced by f(tensor).
 template <class Tree, class F>
 Tree map_leaves(Tree tree, F&& f) {
   return trees::map_leaves<Tensor>(std::move(tree), f);
 }
-// The first tree with f(tensor, tensor of b in the same place) in the place of each. ValueError
+// The first tree with each tensor replaced by f(tensor, tensor of b at the same place). ValueError
 // unless the trees have the same structure.
 template <class F, class Tree>
 Tree map_leaves(F&& f, Tree a, const Tree& b) {
   return trees::map_leaves<Tensor>(f, std::move(a), b);
 }
 
-// Its structure: the tensors are empty.
+// The tree with empty tensors: only its structure.
 template <class Tree>
 Tree without_tensors(Tree tree) {
   for_each_tensor(tree, [](Tensor& tensor) { tensor = Tensor(); });
   return tree;
 }
 
-// The text().
+// Writes text().
 std::ostream& operator<<(std::ostream& out, const Tensor& x);
 
 }  // namespace plait
 
-// {} is the text(); what stands behind a colon, as in {:.3f}, is for the number of a scalar.
+// {} writes text(); a format after the colon, as in {:.3f}, is applied to the number of a scalar.
 template <>
 struct fmt::formatter<plait::Tensor> {
   constexpr auto parse(format_parse_context& context) -> format_parse_context::iterator {

@@ -1,4 +1,4 @@
-// Tensors in streams and in format strings.
+// Output of tensors to streams and format strings.
 #include <ostream>
 
 #include <fmt/format.h>

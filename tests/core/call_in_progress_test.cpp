@@ -31,7 +31,7 @@ TEST(CallInProgress, IsNamedByErrorsMadeMeanwhile) {
     EXPECT_EQ(message("axis 1 is twice"), "sum of f32[3] and key[2]: axis 1 is twice");
     EXPECT_EQ(message("key[2] beside f32[3]"), "sum: key[2] beside f32[3]");
     EXPECT_EQ(message("key[2] alone"), "sum of f32[3] and key[2]: key[2] alone");
-    // A function that names itself is not named twice.
+    // A message that begins with the function's name does not get it twice.
     EXPECT_EQ(message("sum: axis 1"), "sum of f32[3] and key[2]: axis 1");
     EXPECT_EQ(message("sums: axis 1"), "sum of f32[3] and key[2]: sums: axis 1");
     EXPECT_TRUE(ValueError("no").location().known());
@@ -70,7 +70,7 @@ TEST(CallInProgress, KeepsItsLineWhereNoOtherIsKnown) {
   EXPECT_EQ(ValueError("no").at(mine).at({}).location(), mine);
 }
 
-// As functions that users call do.
+// Like the functions that users call.
 [[gnu::noinline]] Location where_it_was_called() {
   const TestCall call("f");
   const Location location = Location::of_caller();

@@ -10,10 +10,10 @@
 namespace plait {
 namespace {
 
-// ThreadSanitizer follows 65,536 frames at most: fewer calls, each of which takes more.
+// ThreadSanitizer supports at most 65,536 frames: fewer calls, with larger frames.
 #if defined(__SANITIZE_THREAD__)
 constexpr int64_t kDeep = 10'000;
-constexpr int64_t kThrown = 200;  // it does not see frames end that an exception leaves
+constexpr int64_t kThrown = 200;  // it does not notice that frames are left by an exception
 constexpr size_t kFrame = 4096;
 #else
 constexpr int64_t kDeep = 1'000'000;
@@ -50,7 +50,7 @@ TEST(DeepStack, ExceptionsComeThrough) {
   }
 }
 
-// With much stack at each depth, of which little is touched.
+// Uses much stack at each depth, but touches little of it.
 int64_t take_much(int64_t n) {
   volatile std::byte much[1 << 19];
   much[0] = std::byte{1};

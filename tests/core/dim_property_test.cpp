@@ -27,8 +27,8 @@ ThreeSizes any_large_sizes() {
   return {*size, *size, *size};
 }
 
-// None where the expression is refused: it divides by zero whatever the sizes are, or it or a
-// number in it grows too large.
+// Empty if the expression is refused: it divides by zero for all sizes, or it or one of its numbers
+// is too large.
 std::optional<Dim> dim_of(const SizeProgram& program) {
   try {
     return program.dim();
@@ -54,10 +54,10 @@ std::optional<int64_t> evaluated(Dim dim, const ThreeSizes& sizes) {
   }
 }
 
-// What an expression comes to, where that can be told: canonical forms may drop a division by zero.
+// True if the values are equal, or one is unknown: canonical forms may drop a division by zero.
 bool agree(std::optional<int64_t> a, std::optional<int64_t> b) { return !a || !b || *a == *b; }
 
-// Each case of a property, of which there are a hundred, is many.
+// Checks many rounds in each of the hundred cases of a property.
 template <class Property>
 void check_rounds(Property property) {
   EXPECT_TRUE(rc::check([&] {
@@ -136,7 +136,7 @@ TEST(DimProperty, SumsAndProductsAreARing) {
       RC_ASSERT(a * b == b * a);
       RC_ASSERT((a * b) * c == a * (b * c));
       RC_ASSERT(a * (b + c) == a * b + a * c);
-    } catch (const ValueError&) {  // it grows too large
+    } catch (const ValueError&) {  // too large
     }
   });
 }
@@ -162,7 +162,7 @@ TEST(DimProperty, AQuotientAndItsRemainderMakeTheWhole) {
     if (b == Dim(0)) return;
     try {
       RC_ASSERT(b * floor_div(a, b) + mod(a, b) == a);
-    } catch (const ValueError&) {  // it grows too large
+    } catch (const ValueError&) {  // too large
     }
   });
 }

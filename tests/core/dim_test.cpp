@@ -321,7 +321,7 @@ TEST(Dim, HashesDependOnTheTextOnly) {
   EXPECT_EQ((n + 1).hash(), (1 + n).hash());
   EXPECT_NE((n + 1).hash(), (n + 2).hash());
   EXPECT_NE(Dim(1).hash(), Dim(2).hash());
-  // Kept on disk by users of hash(): these must not change from process to process.
+  // Users of hash() store it on disk: it must not change between processes.
   EXPECT_EQ(n.hash(), 14206030553881694822u);
   EXPECT_EQ((2 * n + 1).hash(), 5988435064895716335u);
   EXPECT_EQ(Dim(3).hash(), 2185194620014831856u);

@@ -73,7 +73,7 @@ TEST(Element, ComplexGivesItsRealPart) {
 }
 
 TEST(Element, IntegersAreRoundedOnce) {
-  // A tie of bf16 at 2^54 below, which the last bit breaks; as f64 it would be a tie again.
+  // 1 above a tie of bf16. Rounding to f64 first would give the tie itself.
   const int64_t above_tie = (int64_t{1} << 62) + (int64_t{1} << 54) + 1;
   EXPECT_EQ(converted<BFloat16>(above_tie).bits(), 0x5e81);
   EXPECT_EQ(converted<BFloat16>(above_tie - 1).bits(), 0x5e80);

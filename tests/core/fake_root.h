@@ -1,4 +1,4 @@
-// A folder that stands for "/", with the files that a test puts there.
+// A folder that replaces "/", with files written by a test.
 #pragma once
 
 #include <filesystem>

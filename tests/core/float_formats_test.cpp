@@ -24,7 +24,7 @@ T from_pattern(uint32_t pattern) {
   return T::from_bits(static_cast<typename T::Bits>(pattern));
 }
 
-// By the definition of the formats.
+// The value by the definition of the formats.
 template <class T>
 double value_by_definition(uint32_t pattern) {
   constexpr int kMantissaBits = T::kFormat.mantissa_bits;
@@ -87,7 +87,8 @@ TYPED_TEST(FloatFormats, PastTheLargestComesInfinityOrNan) {
       limits.max - static_cast<double>(TypeParam::from_bits(
                        static_cast<typename TypeParam::Bits>(TypeParam(limits.max).bits() - 1)));
   const double tie = limits.max + last_step / 2;
-  // The largest number is odd where there is infinity, even where only NaN follows it.
+  // The largest number has an odd mantissa in formats with infinity, an even one if only NaN
+  // follows.
   const double tie_result = TypeParam::kFormat.has_infinity ? kInfinity : limits.max;
   EXPECT_EQ(static_cast<double>(TypeParam(std::nextafter(tie, 0.))), limits.max);
   EXPECT_EQ(static_cast<double>(TypeParam(tie)), tie_result);

@@ -11,7 +11,7 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 TEST(GammaFunctions, SlopesOfQuantilesAreExact) {
-  // By mpmath, from differences of the incomplete gamma function of 50 digits.
+  // Computed with mpmath: finite differences of the incomplete gamma function with 50 digits.
   const struct {
     double a, log_x, slope;
   } known[] = {
@@ -50,7 +50,7 @@ TEST(GammaFunctions, SlopesAtTheEnds) {
   EXPECT_TRUE(std::isnan(log_gamma_quantile_slope(-1, 0)));
   EXPECT_TRUE(std::isnan(log_gamma_quantile_slope(1, NAN)));
   EXPECT_TRUE(std::isnan(log_gamma_quantile_slope(NAN, 1)));
-  // Of an exponential distribution of the logarithm.
+  // For a tiny a, −a log x is exponentially distributed.
   EXPECT_NEAR(log_gamma_quantile_slope(1e-200, -1e100) / 1e300, 1, 1e-12);
   EXPECT_NEAR(log_gamma_quantile_slope(1e290, 290 * std::log(10)) * 1e290, 1, 1e-12);
 }
@@ -65,7 +65,7 @@ TEST(GammaFunctions, ProbabilitiesOfCounts) {
   }
   EXPECT_NEAR(poisson, 1, 1e-12);
   EXPECT_NEAR(binomial, 1, 1e-12);
-  // By mpmath, where factorials have more digits than numbers.
+  // Computed with mpmath; the factorials have more digits than a double.
   EXPECT_NEAR(log_poisson(1e15 + 3e7, 1e15), -18.6383267411600153, 1e-7);
   EXPECT_NEAR(log_binomial(25e13, 1e15, 0.25, 0.75), -17.35133851387418, 1e-7);
 }

@@ -19,7 +19,7 @@ std::string counting_bytes(size_t count) {
   return bytes;
 }
 
-// The vectors that come with SipHash list the 16 bytes in order: those of `low`, lowest first, then
+// The test vectors of SipHash list the 16 bytes in order: those of `low`, little-endian, then
 // `high`.
 std::string bytes_of(Hash128 hash) {
   std::string text;
@@ -71,8 +71,8 @@ TEST(Hash, GoesOnAfterFinish) {
   EXPECT_EQ(hasher.finish(), hash_of("one two"));
 }
 
-// Flips each input bit of random words and returns how far the chance of any output bit to flip is
-// from one half, at worst.
+// Flips each input bit of random words; returns the largest deviation from 1/2 of the probability
+// that an output bit flips.
 template <class HashFunction>
 double worst_bias(const HashFunction& hash) {
   constexpr int kSamples = 4000;

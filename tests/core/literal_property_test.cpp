@@ -12,7 +12,8 @@ namespace {
 
 DType any_dtype() { return static_cast<DType>(*rc::gen::inRange(0, kDTypeCount)); }
 
-// Any bytes, among them NaNs of all kinds and subnormal numbers; often the same element everywhere.
+// Random bytes, including all kinds of NaN and subnormal numbers; often the same element
+// everywhere.
 Literal any_literal() {
   const DType dtype = any_dtype();
   auto sizes =

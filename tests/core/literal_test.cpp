@@ -98,7 +98,7 @@ TEST(Literal, AMovedFromLiteralIsZero) {
   Literal literal = literal_of<int32_t>(DType::i32, {2}, {1, 2});
   Literal taken = std::move(literal);
   EXPECT_EQ(taken.text(), "i32[2](1, 2)");
-  EXPECT_EQ(literal.text(), "f64[](0)");  // NOLINT: what is left is the subject
+  EXPECT_EQ(literal.text(), "f64[](0)");  // NOLINT: the state after the move is the subject
   literal = std::move(taken);
   EXPECT_EQ(literal.text(), "i32[2](1, 2)");
   Literal& same = literal;
@@ -189,7 +189,7 @@ TEST(Literal, HashesTellContentsApart) {
   }
 }
 
-// Files hold these hashes, so they must not change.
+// Files contain these hashes, so they must not change.
 TEST(Literal, HashesAreFixed) {
   EXPECT_EQ(Literal::scalar(DType::f32, 3.5).content_hash(), 10580563129891177280u);
   EXPECT_EQ(literal_of<int16_t>(DType::i16, {3}, {1, 2, 3}).content_hash(), 12965928762275433346u);

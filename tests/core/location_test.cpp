@@ -21,7 +21,7 @@ struct Noted {
   int line;
 };
 
-// Optimisers must keep the call: its return address is what the tests read.
+// Not inlined: the tests read the return address of the call.
 [[gnu::noinline]] Location note_caller() {
   const Location location = Location::of_address(__builtin_return_address(0));
   asm volatile("");
@@ -128,7 +128,7 @@ TEST(Location, OfAnAddressTellsTheLineOfTheCall) {
   EXPECT_EQ(noted.location.text(), noted.location.text());
 }
 
-// What follows seems to stand in an installed header of Plait, as an inlined operator would.
+// The following lines claim to be in an installed header of Plait, as an inlined operator would be.
 #line 900 "/opt/include/plait/core/inlined_for_test.h"
 [[gnu::always_inline]] inline Location note_through_plait() {
   const Location location = note_caller();

@@ -37,9 +37,9 @@ TEST(Promotion, IsCommutativeAndKeepsADType) {
   }
 }
 
-// A chain of pairs depends on its order only where a pair passes over what a later operand asks
-// for: u64 with a signed integer is the default float, f32, at once; f8e4m3 with f8e5m2 is refused
-// at once.
+// The result depends on the order only if a pair loses what a later operand requires: u64 with a
+// signed integer becomes the default float, f32, immediately; f8e4m3 with f8e5m2 is refused
+// immediately.
 TEST(Promotion, IsAssociativeButForTheExceptions) {
   const auto is_small_float = [](DType dtype) { return is_floating(dtype) && size_of(dtype) < 4; };
   const auto is_signed_integer = [](DType dtype) { return is_integer(dtype) && is_signed(dtype); };
@@ -61,8 +61,8 @@ TEST(Promotion, IsAssociativeButForTheExceptions) {
       }
     }
   }
-  // Of the six orders of three, four have the third at an end, where the pair meets before it or
-  // after: u64 with four signed integers and four small floats, and the two f8 with six wider
+  // Of the six orders of three operands, four have the third one first or last, so that the pair is
+  // adjacent: u64 with four signed integers and four small floats, and the two f8 with six wider
   // dtypes.
   EXPECT_EQ(exceptions, 4 * (4 * 4 + 6));
 }

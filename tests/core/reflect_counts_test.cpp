@@ -1,4 +1,4 @@
-// Every number of fields that an aggregate may have.
+// Aggregates with every supported number of fields.
 
 #include <string_view>
 #include <type_traits>

@@ -79,7 +79,7 @@ static_assert(kFieldCount<OneArray> == 1);
 static_assert(kFieldCount<ArrayOfStringsLast> == 2);
 static_assert(kFieldCount<LongArray> == 2);
 
-// Types whose constructors take many things.
+// Types with constructors from many types.
 struct Library {
   std::any any;
   std::optional<int> optional;
@@ -226,7 +226,7 @@ struct Nothing {
   static constexpr auto fields() { return plait::fields<Nothing>(); }
 };
 
-struct Swapped {  // a member of the base by the name of the derived class, in an order of its own
+struct Swapped {  // listed in another order than declared
   int first, second;
   static constexpr auto fields() {
     return plait::fields<Swapped>("b", &Swapped::second, "a", &Swapped::first);
@@ -256,7 +256,7 @@ TEST(Reflect, ListedFieldsMayBePrivateAndInherited) {
   EXPECT_EQ(text, "name=n x=1 y=2 ");
 }
 
-// ---- What is not reflected.
+// ---- Types that cannot be reflected.
 
 struct Derived : Point {
   int z;

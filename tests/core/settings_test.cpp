@@ -21,7 +21,7 @@ SettingState state_named(std::string_view name) {
   return {};
 }
 
-// Each test leaves the settings as if nobody had set them.
+// Each test restores the settings to their unset state.
 class Settings : public testing::Test {
  protected:
   void SetUp() override { reset_all(); }
@@ -36,7 +36,7 @@ class Settings : public testing::Test {
   }
 };
 
-// In a process of its own, where nothing has been read or reset.
+// In a separate process, where no setting has been read or reset.
 TEST(SettingsAtStart, TheLastOneComesFromTheEnvironmentToo) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   setenv("PLAIT_DETECT_ANOMALY", "on", 1);

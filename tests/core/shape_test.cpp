@@ -44,7 +44,7 @@ TEST(Shape, CopiesAndMovesInAndOutOfTheHeap) {
       Shape source = of_rank(rank), moved = of_rank(other_rank);
       moved = std::move(source);
       EXPECT_EQ(moved, shape);
-      source = of_rank(3);  // a shape that was moved from takes a new value
+      source = of_rank(3);  // assignment to a moved-from shape
       source.append(9);
       EXPECT_EQ(source.text(), "[2, 3, 4, 9]");
     }

@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-// An expression and its value, where it has one.
+// An expression and its value, if it has one.
 struct Valued {
   Dim dim;
   int64_t value;
@@ -24,12 +24,12 @@ std::optional<Valued> any_valued(const ThreeSizes& sizes, int steps) {
   if (!value) return std::nullopt;
   try {
     return Valued{program.dim(), *value};
-  } catch (const ValueError&) {  // it grows too large
+  } catch (const ValueError&) {  // too large
     return std::nullopt;
   }
 }
 
-// Something true of two values that says as much as chance wants.
+// A random true fact about two values.
 SizeFact true_fact(const Valued& a, const Valued& b) {
   const bool strict = *rc::gen::arbitrary<bool>(), apart = *rc::gen::arbitrary<bool>();
   if (a.value == b.value) {
@@ -73,7 +73,7 @@ ThreeSizes any_sizes() {
   return {*size, *size, *size};
 }
 
-constexpr int kRounds = 30;  // in each of the cases of a property, of which there are a hundred
+constexpr int kRounds = 30;  // in each of the hundred cases of a property
 
 TEST(SizeFactsProperty, WhatIsProvedIsTrue) {
   int proved_count = 0, unknown_count = 0;
@@ -94,7 +94,7 @@ TEST(SizeFactsProperty, WhatIsProvedIsTrue) {
       }
     }
   }));
-  // Neither answer is rare, or the property says little.
+  // Both answers must be frequent, or the property tests little.
   EXPECT_GT(proved_count, 1000);
   EXPECT_GT(unknown_count, 1000);
 }

@@ -1,4 +1,4 @@
-// Random expressions over sizes, once as a Dim and once as plain arithmetic on integers.
+// Random expressions over sizes, evaluated as a Dim and with plain integers.
 #pragma once
 
 #include <array>
@@ -26,14 +26,15 @@ inline SymbolMap<int64_t> size_map(const ThreeSizes& sizes) {
   return map;
 }
 
-// A program for a machine with a stack: each number is a step, and any numbers are a program.
+// A program for a stack machine: each number is an instruction, and any numbers are a valid
+// program.
 class SizeProgram {
  public:
   explicit SizeProgram(std::vector<uint16_t> steps) : steps_(std::move(steps)) {}
 
-  // The errors of Dim come through.
+  // Throws the errors of Dim.
   Dim dim() const;
-  // None where it divides by zero, or a number on the way is beyond `limit`.
+  // Empty if it divides by zero, or if an intermediate number exceeds `limit`.
   std::optional<int64_t> value(const ThreeSizes& sizes, int64_t limit = int64_t{1} << 61) const;
 
  private:
@@ -70,7 +71,7 @@ std::optional<Number> SizeProgram::run(const Machine& machine) const {
   return folded<Number>(machine, stack);
 }
 
-// What is left on the stack, put together.
+// Combines the values left on the stack.
 template <class Number, class Machine>
 std::optional<Number> SizeProgram::folded(const Machine& machine,
                                           const std::vector<Number>& stack) {
@@ -126,7 +127,7 @@ inline std::optional<int64_t> SizeProgram::value(const ThreeSizes& sizes, int64_
   return run<int64_t>(Machine{sizes, limit});
 }
 
-// All steps are as likely from the first case on: `size` bounds their number only.
+// All instructions are equally likely from the first case on: `size` limits their number only.
 inline SizeProgram any_program(int size = 20) {
   const auto step = rc::gen::resize(rc::kNominalSize, rc::gen::inRange<uint16_t>(0, 60000));
   return SizeProgram(*rc::gen::resize(size, rc::gen::container<std::vector<uint16_t>>(step)));

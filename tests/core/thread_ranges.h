@@ -1,4 +1,4 @@
-// The ranges that a loop is split into, in order.
+// The ranges of a loop, in order.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The thread team over the ends of processes: fork() and exit() at awkward moments.
+// The thread team during fork() and exit() at critical moments.
 #include <atomic>
 #include <chrono>
 #include <cstdlib>
@@ -17,9 +17,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Children of a process under a sanitizer are not what they are without: the thread sanitizer
-// forbids them new threads, the address sanitizer's allocator may stay locked for ever by a thread
-// that the child does not have.
+// Sanitizers restrict child processes: the thread sanitizer forbids new threads, and the lock of
+// the address sanitizer's allocator may be held forever by a thread that the child does not have.
 #if defined(__has_feature)
 #define PLAIT_TEST_HAS_FEATURE(feature) __has_feature(feature)
 #else
@@ -48,7 +47,7 @@ bool team_works() {
   return visits == std::vector<int>(1000, 1);
 }
 
-// Whether all three threads meet: then the team has both its workers.
+// True if all three threads meet: then the team has both its workers.
 bool team_has_workers() {
   std::atomic<int> arrived = 0;
   std::atomic<bool> all_met = true;
@@ -69,8 +68,8 @@ class ThreadTeamProcess : public testing::Test {
   ~ThreadTeamProcess() override { set_thread_count(count_); }
   void SetUp() override {
     if (kSanitizesThreads) GTEST_SKIP() << "the thread sanitizer forbids new threads after a fork";
-    // A worker that is just starting may hold a lock of the address sanitizer's, which would stay
-    // locked in a child.
+    // A starting worker may hold a lock of the address sanitizer, which would stay locked in a
+    // child.
     if (kSanitizesAddresses) {
       ASSERT_TRUE(team_has_workers());
     }
@@ -80,14 +79,14 @@ class ThreadTeamProcess : public testing::Test {
   int count_ = thread_count();
 };
 
-// How a child ended: its exit status, or minus the signal that killed it.
+// The exit status of a child, or minus the signal that killed it.
 int status_of(pid_t child) {
   int status = 0;
   EXPECT_EQ(waitpid(child, &status, 0), child);
   return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
-// Forks a child that lives for a minute at most.
+// Forks a child that is killed after a minute.
 pid_t fork_briefly() {
   const pid_t child = fork();
   if (child == 0) alarm(kSecondsToLive);
@@ -104,7 +103,7 @@ int status_of_child(Body body) {
   return status_of(child);
 }
 
-// Waits until a worker is inside of a chunk, in which it stays until `release`.
+// Waits until a worker is inside a chunk; it stays there until `release`.
 void hold_worker(std::atomic<bool>& held, const std::atomic<bool>& release) {
   if (thread_index() != 0) {
     held = true;
@@ -238,7 +237,7 @@ TEST_F(ThreadTeamProcess, LeavesTheLoopOfAnotherThreadAloneInAChildThatAWorkerFo
     std::thread([begun] {
       parallel_chunks(4, [begun](int64_t) {
         *begun = true;
-        std::this_thread::sleep_for(20ms);  // the worker leaves its body meanwhile
+        std::this_thread::sleep_for(20ms);  // meanwhile the worker leaves its body
       });
       _exit(team_works() ? kGood : 2);
     }).detach();

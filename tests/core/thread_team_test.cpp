@@ -29,7 +29,7 @@ namespace {
 using std::chrono::steady_clock;
 using namespace std::chrono_literals;
 
-// Each test sets the count it needs; this puts the old one back.
+// Restores the thread count after each test.
 class ThreadTeam : public testing::Test {
  protected:
   ~ThreadTeam() override {
@@ -52,7 +52,7 @@ bool soon(Condition condition) {
   return true;
 }
 
-// Lets threads go on once `expected` of them have come.
+// A barrier: threads continue once `expected` of them have arrived.
 class Meeting {
  public:
   explicit Meeting(int expected) : expected_(expected) {}
@@ -313,7 +313,7 @@ TEST_F(ThreadTeam, NestsToAnyDepth) {
 
 TEST_F(ThreadTeam, LendsIdleWorkersToNestedCalls) {
   set_thread_count(3);
-  Meeting meeting(2);  // the outer caller, when it is not the inner one, waits for its own loop
+  Meeting meeting(2);  // the outer caller, if it is not the inner one, waits for its own loop
   parallel_chunks(2, [&](int64_t chunk) {
     if (chunk == 0) parallel_chunks(2, [&](int64_t) { EXPECT_TRUE(meeting.wait()); });
   });
@@ -483,7 +483,7 @@ TEST_F(ThreadTeam, SleepsWhenIdle) {
   set_spin_time(50us);
   for (int run = 0; run < 10; ++run) ranges_of(100, 1);
   std::this_thread::sleep_for(5ms);
-  const std::clock_t before = std::clock();  // processor time of the whole process
+  const std::clock_t before = std::clock();  // CPU time of the whole process
   std::this_thread::sleep_for(200ms);
   EXPECT_LT(static_cast<double>(std::clock() - before) / CLOCKS_PER_SEC, 0.02);
 }
@@ -535,7 +535,7 @@ TEST_F(ThreadTeam, RemembersTheSpinTime) {
   EXPECT_EQ(spin_time(), 0us);
 }
 
-// The settings of the environment are read once, so each of these runs in a process of its own.
+// The environment is read once, so each of these tests runs in a separate process.
 class ThreadTeamEnvironment : public testing::Test {
  protected:
   ThreadTeamEnvironment() { GTEST_FLAG_SET(death_test_style, "threadsafe"); }

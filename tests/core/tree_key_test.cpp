@@ -12,7 +12,7 @@
 
 namespace {
 
-// Has the same hash for every value, so that equality must look at the values themselves.
+// All values have the same hash, so that equality must compare the values.
 struct Colour {
   explicit Colour(std::string n) : name(std::move(n)) {}
   std::string text() const { return "the colour " + name; }
@@ -82,7 +82,7 @@ TEST(TreeKey, SaysWhereAndHowTwoTreesDiffer) {
   EXPECT_EQ(difference(stack, other), "blocks: 5 elements ≠ 4 elements");
 }
 
-// A value of each kind, and others that differ from it.
+// One value of each kind, with different ones.
 TEST(TreeKey, StaticValues) {
   EXPECT_EQ(difference(1, 2), "1 ≠ 2");
   EXPECT_EQ(difference(-1, -1), "");

@@ -1,4 +1,4 @@
-// What trees are made of in tests.
+// Leaves and trees for tests.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace plait {
 
-struct Leaf {  // nothing compares two of them
+struct Leaf {  // without operator==
   int id = 0;
 };
 template <>

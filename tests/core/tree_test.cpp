@@ -18,7 +18,7 @@ struct OtherLeaf {
 template <>
 inline constexpr bool plait::is_tree_leaf<OtherLeaf> = true;
 
-// Of another library: private, with constructors, and without fields().
+// A class of another library: private members, constructors, no fields().
 namespace theirs {
 
 class Scale {
@@ -66,7 +66,7 @@ struct Model {
   bool causal = false;
 };
 
-// Gives the leaves the numbers 1, 2, ... in order.
+// Numbers the leaves 1, 2, ... in order.
 template <class T>
 T numbered(T tree) {
   int next = 0;
@@ -186,7 +186,7 @@ class Hidden {
 
  private:
   Leaf weight_;
-  std::unique_ptr<int> cache_;  // not listed, so it does not matter that it is a pointer
+  std::unique_ptr<int> cache_;  // not listed, so a pointer is allowed
 };
 
 class Extended : public Hidden {
@@ -269,7 +269,7 @@ TEST(Tree, MapLeavesOverTwoTrees) {
 TEST(Tree, MapLeavesNamesTheFirstDifferenceInStructure) {
   const Model model = small_model();
   Model alike = model;
-  alike.blocks[0].heads = 99;  // static, does not matter
+  alike.blocks[0].heads = 99;  // static values are ignored
   EXPECT_NO_THROW(trees::map_leaves<Leaf>(sum, model, alike));
   const auto message_for = [&](auto change) {
     Model other = alike;

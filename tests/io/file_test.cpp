@@ -26,7 +26,7 @@ TEST(OutputFile, AppearsWhenItIsFinished) {
     OutputFile file(path);
     file.write(bytes_of(std::string_view("new")));
     EXPECT_EQ(content_of(path), "old");
-    OutputFile second(path);  // nothing of the first
+    OutputFile second(path);  // replaces the content of the first
     second.write(bytes_of(std::string_view("newer")));
   }
   EXPECT_EQ(content_of(path), "old");

@@ -18,7 +18,7 @@ using namespace std::string_literals;
 
 Array from_idx(const std::string& file) { return read_idx(bytes_of(std::string_view(file))); }
 
-// By hand, after RFC 1952; a name makes the header longer.
+// A hand-made gzip file as in RFC 1952; a name makes the header longer.
 std::string gzip(const std::string& content, const std::string& name = "") {
   std::vector<std::byte> file;
   for (const char c : "\x1f\x8b\x08\x00\x00\x00\x00\x00\x00\x03"s) file.push_back(std::byte(c));

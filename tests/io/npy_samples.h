@@ -1,4 +1,4 @@
-// .npy files made by hand, and arrays to save.
+// Hand-made .npy files, and arrays to save.
 #pragma once
 
 #include <functional>
@@ -38,7 +38,7 @@ inline std::string npy_of(std::string_view descr, std::string_view shape, std::s
                   data);
 }
 
-// All bytes differ from those beside them.
+// Adjacent bytes differ.
 inline Array sample(DType dtype, Sizes sizes) {
   Array array = Array::empty(dtype, std::move(sizes));
   const int64_t bytes = array.element_count() * array.element_size();
@@ -65,7 +65,7 @@ inline void expect_failure(const std::function<void()>& run, std::string_view pa
   expect_contains(what_of(run), {part});
 }
 
-// Whether this build has zlib.
+// True if this build has zlib.
 inline bool can_compress() {
   try {
     deflate_into([](auto) {}, {});

@@ -200,7 +200,7 @@ TEST(NpyFile, LargeOnesOfAnotherOrderAreCopied) {
       output.write(bytes_of(std::string_view(file)));
       output.finish();
       const Array loaded = load_npy(folder.path("other.npy"));
-      EXPECT_FALSE(loaded.buffer().is_borrowed());  // the last of the four lies at an odd address
+      EXPECT_FALSE(loaded.buffer().is_borrowed());  // the last of the four is at an odd address
       EXPECT_EQ(loaded.elements<int32_t>()[1'000], 0x01010101);
     }
   }

@@ -39,7 +39,7 @@ void append(std::string& file, std::initializer_list<std::pair<uint64_t, int>> n
   }
 }
 
-// An archive of one stored member, made by hand.
+// A hand-made archive with one stored member.
 struct HandMade {
   std::string name = "a.npy";
   std::string content = npy_of("'|u1'", "(3,)", "abc");
@@ -49,7 +49,7 @@ struct HandMade {
   std::string local_name = name;
   std::string extra = {};
   uint64_t position = 0;
-  int copies = 1;  // of the header in the directory
+  int copies = 1;  // copies of the header in the directory
   bool has_record64 = false;
 
   std::string local() const {
@@ -198,8 +198,8 @@ TEST(Npz, NamesOfTwoAreRefused) {
   expect_failure([&] { read_npz(archive); }, "ParseError: two arrays are named \"a\"");
 }
 
-// Whatever happens to a byte, the archive is refused or gives arrays: none that claims more than it
-// has, and none whose elements are others.
+// If a byte is damaged, the archive is refused or still loads: then no array is larger than its
+// data, and no element differs.
 TEST(Npz, DamageIsFound) {
   const Arrays arrays{{"a", sample(DType::i32, {2, 3})}, {"b", sample(DType::boolean, {5})}};
   for (const bool compressed : ways()) {

@@ -1,4 +1,4 @@
-// A folder for the files of one test, removed with it.
+// A folder for the files of one test, which is removed afterwards.
 #pragma once
 
 #include <cstdlib>

@@ -45,7 +45,7 @@ struct Other {
   int64_t count = 0;
 };
 
-// Each is the default but for one field.
+// Each has one field that differs from the default.
 std::vector<std::pair<Everything, std::string>> one_field_each() {
   const double odd_nan = std::bit_cast<double>(uint64_t{0x7ff8000000000007});
   const Type pair = Type::tuple({Type::array(DType::f32, {n, 3}), Type::scalar(DType::i64)});

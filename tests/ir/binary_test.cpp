@@ -151,8 +151,7 @@ TEST_F(Binary, DeepTypesAreRefusedBeforeTheyAreRead) {
   EXPECT_THROW(reader.type(), ParseError);
 }
 
-// An optional of an optional of …, each referring to the one before, nests without nesting the
-// bytes.
+// Nested optionals in which each refers to the previous one: the types nest, but not the bytes.
 TEST_F(Binary, TypesThatReferToTypesNestNoDeeperThanAllowed) {
   ByteWriter writer;
   writer.type(Type::scalar(DType::f32));

@@ -21,7 +21,7 @@ NumberLists lists_of(const Sets& sets) {
   return lists;
 }
 
-// Who reaches whom, by trying everything.
+// The transitive closure by brute force.
 std::vector<std::vector<bool>> closure(const Sets& successors) {
   size_t n = successors.size();
   std::vector<std::vector<bool>> reaches(n, std::vector<bool>(n, false));

@@ -51,7 +51,7 @@ func @quiet(%x: f32[]) -> (f32[]) {
   EXPECT_TRUE(of("quiet").pure());
 }
 
-// Whichever of them it is that prints.
+// Whichever of the functions prints.
 TEST_F(EffectsOf, FunctionsThatCallOneAnother) {
   for (std::string printing : {"a", "b", "c"}) {
     std::string text = R"(

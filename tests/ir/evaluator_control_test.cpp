@@ -93,7 +93,7 @@ TEST_F(Evaluator, SwitchRunsOneOfMany) {
   expect_contains(error<IndexError>(text, {i64(-1), f64(5)}), {"index -1"});
 }
 
-// Counts to a limit, which is a constant of the loop, and adds up a half of each number.
+// Counts to a limit, which is a constant of the loop, and sums half of each number.
 constexpr std::string_view kCount = R"(func @main(%limit: f64[]) -> (f64[], f64[]) {
   %zero = literal {value = f64[](0)}
   %half = literal {value = f64[](0.5)}
@@ -214,8 +214,8 @@ TEST_F(Evaluator, ScanWithoutStackedOperandsCounts) {
             3 * 1024);
 }
 
-// A while loop that pushes halves of halves: a list of vectors of different sizes, the shortest at
-// its head.
+// A while loop that pushes repeatedly halved vectors: a list of vectors of different sizes, the
+// shortest at its head.
 constexpr std::string_view kLists = R"(type @list = <k> {f64[k], @list?}
 func @main<n>(%x: f64[n]) -> (f64[], f64[], f64[]) {
   %none = absent : @list?
@@ -249,7 +249,7 @@ func @digits<k, m>(%x: f64[k], %base: f64[], %digits: f64[], %sum: f64[]) -> (f6
 
 TEST_F(Evaluator, ListsOfDifferentSizesAreBuiltAndUnwound) {
   std::vector<Value> results = run(kLists, {f64s({1, 2, 3, 4, 5, 6, 7})});
-  EXPECT_EQ(ScalarMachine::number(results[0]), 137);  // sizes 1, 3, 7 from the head on
+  EXPECT_EQ(ScalarMachine::number(results[0]), 137);  // sizes 1, 3, 7 from the head
   EXPECT_EQ(ScalarMachine::number(results[1]), 1 + 6 + 28);
   EXPECT_EQ(ScalarMachine::number(results[2]), 10);
   EXPECT_EQ(ScalarMachine::number(run(kLists, {f64s({})})[0]), 0);
@@ -391,14 +391,14 @@ TEST_F(Evaluator, RecursionAMillionDeep) {
   int64_t before = machine.live();
   EXPECT_EQ(number(kEven, {i64(333'333)}), 0);  // three functions for each number
   EXPECT_EQ(machine.live(), before);
-  EXPECT_LE(machine.peak(), before + 8);  // what is dead while a callee runs is freed before
+  EXPECT_LE(machine.peak(), before + 8);  // dead values are freed before a callee runs
 }
 
 TEST_F(Evaluator, Factorial) {
   EXPECT_EQ(number(kFactorial, {f64(10)}), 3628800);
   EXPECT_EQ(number(kFactorial, {f64(0)}), 1);
   options.check_types = false;
-  EXPECT_EQ(number(kFactorial, {f64(500'000)}), INFINITY);  // a million functions at a time
+  EXPECT_EQ(number(kFactorial, {f64(500'000)}), INFINITY);  // a million active calls
 }
 
 TEST_F(Evaluator, CollatzStops) {

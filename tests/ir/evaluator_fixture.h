@@ -1,5 +1,5 @@
-// What the evaluator's tests share: programs as text, run on the machine of the tests with all
-// types checked.
+// Common parts of the evaluator's tests: programs as text, run on the test machine with all types
+// checked.
 #pragma once
 
 #include <initializer_list>
@@ -21,7 +21,7 @@ using Elements = std::vector<double>;
 
 class Evaluator : public testing::Test {
  protected:
-  // Texts may leave out what all of them need: these primitives are registered by the machine.
+  // Runs a program. Its primitives are registered by the machine.
   std::vector<Value> run(std::string_view text, std::initializer_list<Value> arguments = {}) {
     return evaluate(Program::parse(text), machine, {arguments.begin(), arguments.size()}, options);
   }
@@ -36,7 +36,7 @@ class Evaluator : public testing::Test {
   Value boolean(bool value) { return machine.from_boolean(value); }
   Value f64s(Elements elements) { return machine.vector(DType::f64, std::move(elements)); }
 
-  // The whole message of the error of this kind that a program gives.
+  // The whole message of the error of this type that the program throws.
   template <class E>
   std::string error(std::string_view text, std::initializer_list<Value> arguments = {}) {
     Program program = Program::parse(text);

@@ -1,4 +1,4 @@
-// Instructions that need no other function, sizes, entry checks, and what is kept in memory.
+// Instructions without calls, sizes, checks on entry, and memory use.
 #include "plait/ir/evaluation/evaluator.h"
 
 #include "plait/ir/primitive.h"
@@ -272,7 +272,7 @@ TEST_F(Evaluator, PartsOfArgumentsAreChecked) {
 }
 
 TEST_F(Evaluator, SharedPartsOfArgumentsAreCheckedOnce) {
-  Value tree = Value::absent();  // 2^60 nodes if walked one by one
+  Value tree = Value::absent();  // 2^60 nodes without sharing
   for (int i = 0; i < 60; ++i) tree = Value::present(Value::aggregate({tree, tree}));
   EXPECT_EQ(run(R"(type @tree = {@tree?, @tree?}
   func @main(%t: @tree?) -> (bool[]) {
@@ -323,7 +323,7 @@ TEST_F(Evaluator, NamedFunctionsAndMissingOnes) {
   EXPECT_THROW(evaluate(Program(), machine, {}), ValueError);
 }
 
-// Gives one element more than it should, and forgets the results of `negate`.
+// Returns one element too many, and no results for `negate`.
 class FaultyMachine : public ScalarMachine {
  public:
   void run(PrimitiveCall& call) override {
@@ -415,7 +415,7 @@ TEST_F(Evaluator, ParametersAndResultsThatNobodyReadsAreFreedAtOnce) {
   EXPECT_LE(machine.peak(), 2);
 }
 
-// Notes which operands nobody else has when an instruction runs.
+// Records which operands have no other owner when an instruction runs.
 class NotingMachine : public ScalarMachine {
  public:
   void run(PrimitiveCall& call) override {
@@ -440,7 +440,7 @@ TEST_F(Evaluator, TheMachineMayUseTheMemoryOfOperandsThatDie) {
   })");
   Value x = noting.scalar(DType::f64, 1);
   evaluate(program, noting, {&x, 1}, options);
-  // %x belongs to the caller; %0 is needed once more, then not; what @f is given, nobody else has.
+  // The caller owns %x; %0 is needed once more, then not; the arguments of @f have no other owner.
   EXPECT_EQ(noting.reusable, (std::vector<bool>{false, false, true, true, true}));
 }
 

@@ -14,7 +14,7 @@ std::vector<std::string> texts(bool malformed) {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename().string();
-    // Those in folders below are made of other primitives.
+    // Programs in subfolders use other primitives.
     if (entry.is_regular_file() && name.starts_with("malformed") == malformed) {
       paths.push_back(entry.path());
     }

@@ -1,4 +1,4 @@
-// Programs that between them use every instruction of the IR and every piece of its syntax.
+// Programs that together use every instruction of the IR and all of its syntax.
 #pragma once
 
 #include <string>
@@ -6,9 +6,9 @@
 
 namespace plait::ir {
 
-// The files of tests/fuzz/corpus/text that are well-formed, by name.
+// The well-formed programs in tests/fuzz/corpus/text, sorted by name.
 std::vector<std::string> form_examples();
-// The malformed ones, likewise.
+// The malformed ones.
 std::vector<std::string> malformed_forms();
 
 }  // namespace plait::ir

@@ -39,7 +39,7 @@ func @deep<n>(%x: f32[n]) -> (f32[n]) {
 }
 )";
 
-// The original with one place changed; the place must be there.
+// The original with one replacement, which must be found.
 std::string changed(std::string_view from, std::string_view to) {
   std::string text(kOriginal);
   size_t place = text.find(from);
@@ -78,7 +78,7 @@ TEST_F(IdentityOf, WhatAFunctionDoesCounts) {
       changed("subtract %y, %x", "subtract %x, %y"),
       changed("subtract %y, %x", "subtract %y, %y"),
       changed("subtract %y, %x", "maximum %y, %x"),
-      changed("add %x, %x", "subtract %x, %x"),  // two calls away
+      changed("add %x, %x", "subtract %x, %x"),  // in a callee of a callee
       changed("return <k> %d, %z", "return <k> %y, %z"),
       changed("where 1 <= n", "where 2 <= n"),
       changed(" where 1 <= n", ""),
@@ -91,7 +91,7 @@ TEST_F(IdentityOf, WhatAFunctionDoesCounts) {
   for (const std::string& other : others) EXPECT_TRUE(seen.insert(first(other)).second) << other;
 }
 
-// Each kind of value that an attribute may hold, written two ways.
+// Two different texts of the same value, for each kind of attribute value.
 struct TwoWays {
   std::string a, b;
 };
@@ -132,7 +132,7 @@ TEST_F(IdentityOf, SizesCountByWhatTheyAre) {
   EXPECT_NE(identity("n, m", "%x: f32[n, m]"), identity("n, m", "%x: f32[n, n]"));
 }
 
-// f calls itself; the others are the same function unrolled in some way.
+// f calls itself; the others are unrolled versions of it.
 constexpr std::string_view kSelf = "func @f(%x: f32[]) -> (f32[]) { %0 = call @f(%x) return %0 }\n";
 
 std::string ring(std::vector<std::string> names) {
@@ -188,7 +188,7 @@ TEST_F(IdentityOf, MutualRecursionInAnyOrder) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
-// All alike but for what the last one does: they differ in how far away it is.
+// All functions are equal except for what the last one does: they differ in their distance from it.
 TEST_F(IdentityOf, DifferencesTravelRoundTheRing) {
   std::string text = ring({"a", "b", "c", "d"});
   text.replace(text.rfind("call @a"), 7, "remat @a");
@@ -196,7 +196,7 @@ TEST_F(IdentityOf, DifferencesTravelRoundTheRing) {
   EXPECT_EQ(std::set<Identity>(found.begin(), found.end()).size(), 4u);
 }
 
-// A copy of even and odd that falls into the original after one round; and one that almost does.
+// A copy of even and odd that calls the original after one round; and one that differs slightly.
 TEST_F(IdentityOf, ComponentsThatRepeatOneThatTheyCall) {
   std::string copy = R"(
 func @even1(%n: i64[], %p: bool[]) -> (bool[]) {
@@ -236,7 +236,7 @@ func @twice3(%n: i64[], %p: bool[]) -> (bool[], bool[]) {
   EXPECT_NE(of("even"), of("odd"));
 }
 
-// g and h call one another and f: h like f everywhere, g but for the order.
+// g and h call one another and f: they are unrolled copies of f, or one has another operand.
 TEST_F(IdentityOf, ARecursiveComponentMayCallWhatItRepeats) {
   auto text = [](std::string_view g, std::string_view h) {
     return fmt::format(R"(

@@ -1,5 +1,5 @@
-// Functions of a million instructions: nothing takes a deep stack, and work grows with size, not
-// faster. Work is counted in heap allocations, which are the same on every run.
+// Functions of a million instructions: no deep recursion, and work that is linear in the size. Work
+// is measured in heap allocations, which are reproducible.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -55,11 +55,11 @@ int64_t allocations_of(const std::function<void()>& work) {
   return allocations_so_far() - before;
 }
 
-// Eight times the size may take at most nine times the work, plus what any size takes.
+// Eight times the size may take at most nine times the work, plus a constant.
 template <class Make, class Work>
 void expect_linear(const char* what, Make make, Work work, size_t size) {
   auto small = make(size / 8), large = make(size);
-  work(small);  // what is set up once does not count
+  work(small);  // excludes one-time initialisation
   int64_t few = allocations_of([&] { work(small); }), many = allocations_of([&] { work(large); });
   EXPECT_LE(many, 9 * few + 2000) << what << ": " << few
                                   << " allocations for an eighth of the size";

@@ -1,4 +1,4 @@
-// Parts of functions made functions of their own.
+// Outlining parts of functions.
 #include "plait/ir/rewriting/outline.h"
 
 #include <gtest/gtest.h>
@@ -119,7 +119,7 @@ func @main<n, m>(%x: f64[n], %y: f64[m], %c: i64[]) -> <k> (f64[k], i64[]) where
 )",
                                          {{0, 3, "first"}, {3, 4, "second"}});
   EXPECT_NE(text.find("<k> %z = call @first<n>(%c, %x) : f64[k]"), std::string::npos) << text;
-  // It takes a tensor to be told the size.
+  // A tensor is passed only because it has the size as a dimension.
   EXPECT_NE(text.find("%t = call @second<m>(%y) : i64[]"), std::string::npos) << text;
 }
 

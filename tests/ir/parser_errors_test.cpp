@@ -1,4 +1,4 @@
-// Malformed programs: which kind of error, where, and in what words.
+// Malformed programs: the kind, position and message of the error.
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -13,7 +13,7 @@ namespace {
 struct Malformed {
   std::string text;
   ErrorKind kind;
-  std::string message;  // how it begins
+  std::string message;  // a prefix
 };
 
 class ParserErrors : public testing::Test {
@@ -50,7 +50,7 @@ TEST_F(ParserErrors, OutsideFunctions) {
             "line 1, column 1: expected func or type, found 'fun'"},
            {"\n\n  }", kParse, "line 3, column 3: expected func or type, found '}'"},
            {"\xff", kParse, "line 1, column 1: expected func or type"},
-           // Whole characters, of which columns are too.
+           // Columns count whole characters.
            {"func é", kParse, "line 1, column 6: expected '@', found 'é'"},
            {"; été\n \"é\" ", kParse, "line 2, column 2: expected func or type, found '\\\"'"},
        }) {
@@ -222,7 +222,7 @@ TEST_F(ParserErrors, TypeRulesTellTheLocationWhereThereIsOne) {
       EXPECT_TRUE(error.message().starts_with("line 2, column 3: ")) << error.message();
     }
   }
-  // By its own type, not only by its kind.
+  // Thrown as its own type, not only with its kind.
   EXPECT_THROW(Program::parse(with_body("%0 = add %x, %s\n  return %0")), ShapeError);
 }
 
@@ -246,7 +246,7 @@ TEST_F(ParserErrors, MalformedFilesOfTheCorpus) {
     EXPECT_THROW(Program::parse(text), Error) << text;
 }
 
-// Nothing but an error or a program comes of a text that breaks off or has one other character.
+// A text that is truncated or has one character changed gives an error or a program, nothing else.
 TEST_F(ParserErrors, TruncatedAnywhere) {
   for (const std::string& text : form_examples()) {
     for (size_t length = 0; length < text.size(); ++length) {

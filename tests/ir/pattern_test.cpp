@@ -16,7 +16,7 @@ class Matching : public testing::Test {
  protected:
   void SetUp() override { register_scalar_ops(); }
 
-  // The body of a function whose result is %r, after the rule was applied and the rest pruned.
+  // The body of a function with the result %r, after the rule was applied and dead code removed.
   static std::string applied(std::string_view rule, const std::string& body,
                              std::string_view result = "f64[]") {
     Program program = Program::parse(

@@ -15,7 +15,7 @@ class Pruned : public testing::Test {
  protected:
   void SetUp() override { register_scalar_ops(); }
 
-  // The names of the primitives that stay, in order.
+  // The names of the remaining primitives, in order.
   static std::string kept(std::string_view text) {
     Program pruned = prune(Program::parse(text));
     verify(pruned, "prune");

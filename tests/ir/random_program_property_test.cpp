@@ -1,4 +1,4 @@
-// Random programs: whatever form they take on the way, they stay the same program and give the same
+// Random programs: after any conversion or rewriting they are the same program and compute the same
 // results.
 #include <cstring>
 
@@ -87,7 +87,7 @@ RC_GTEST_PROP(RandomProgram, RewritingByTrueRulesKeepsResults, ()) {
   expect_same_outcome(program, rewritten);
 }
 
-// Some that lie behind or within each other.
+// Random parts that are disjoint or nested.
 std::vector<Part> drawn_parts(size_t begin, size_t end) {
   std::vector<Part> parts;
   while (begin < end) {

@@ -23,7 +23,7 @@ class Rewriting : public testing::Test {
     verify(program, "rewrite");
     return program.text();
   }
-  // The message of the CompileError that rewriting gives.
+  // The message of the CompileError that rewriting throws.
   static std::string refusal(std::string_view text, std::vector<RewriteRule> rules) {
     return what_of<CompileError>([&] { rewritten(text, std::move(rules)); });
   }

@@ -1,4 +1,4 @@
-// Text and bytes that a program is written as give the same program back.
+// Programs are printed as text and bytes and read again: the result is the same program.
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -141,7 +141,7 @@ TEST_F(RoundTrip, ParametersWithoutLabels) {
   EXPECT_NE(unlabelled_parameters("p0").text().find("(%p0_: f32[], %p0: f32[])"),
             std::string::npos);
   for (const char* label : {"y", "", "p0", "p0_"}) expect_round_trip(unlabelled_parameters(label));
-  // What would read back as no label is printed as none.
+  // A label that would be parsed as a missing one is not printed.
   const Program in_its_place = unlabelled_parameters("p1_");
   EXPECT_NE(in_its_place.text().find("(%p0: f32[], %p1: f32[])"), std::string::npos);
   EXPECT_EQ(Program::parse(in_its_place.text()).text(), in_its_place.text());
@@ -161,7 +161,7 @@ TEST_F(RoundTrip, OneLineForMessages) {
   EXPECT_EQ(print(program, {.locations = false}).find("a.cpp"), std::string::npos);
 }
 
-// Where the types of a callee's parameters show its sizes, they need not be written.
+// Size arguments of a callee can be omitted if the types of its parameters determine them.
 TEST_F(RoundTrip, SizesOfCalleesAreCompleted) {
   const auto completed = [](std::string_view body, std::string_view callees) {
     const std::string text =

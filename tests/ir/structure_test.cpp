@@ -1,4 +1,4 @@
-// The type rules of the IR's own instructions: each refusal, by the text that provokes it.
+// The type rules of structural instructions: each error, with a text that causes it.
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -12,7 +12,7 @@ namespace {
 struct Refusal {
   std::string name;  // of the test
   ErrorKind kind;
-  std::string message;  // stands somewhere in the error's message
+  std::string message;  // a part of the error's message
   std::string body;     // of @main
   std::string others = "";
 };

@@ -10,7 +10,7 @@
 namespace plait::ir {
 namespace {
 
-// Counts those of its kind that exist.
+// Counts the living objects.
 struct Counted {
   explicit Counted(std::atomic<int>& alive) : alive(&alive) { ++alive; }
   Counted(Counted&& other) noexcept : alive(other.alive) { ++*alive; }
@@ -47,7 +47,7 @@ TEST(Value, CopiesShareWhatAMachinePutIn) {
     EXPECT_EQ(value.identity(), copy.identity());
     EXPECT_TRUE(value.shared());
     Value moved = std::move(copy);
-    EXPECT_TRUE(copy.is_empty());  // NOLINT: what is left behind is nothing
+    EXPECT_TRUE(copy.is_empty());  // NOLINT: the state after the move is the subject
     value = Value();
     EXPECT_FALSE(moved.shared());
     EXPECT_EQ(alive, 1);
@@ -135,7 +135,7 @@ TEST(Value, SeveralThreadsMayDropPartsOfOneList) {
   constexpr int kThreads = 4, kParts = 25;
   std::atomic<int> alive = 0;
   {
-    // Every thread holds some places of the same list; whoever is last to let a node go frees it.
+    // Every thread holds some nodes of the same list; the last owner of a node frees it.
     std::vector<std::vector<Value>> held(kThreads);
     Value list = list_of(100'000, Value::of(Counted(alive)));
     for (int part = 0; part < kThreads * kParts; ++part) {

@@ -1,4 +1,4 @@
-// Each rule of the verifier is broken at least once, and named.
+// Each rule of the verifier is violated at least once, and named in the error.
 #include "plait/ir/analysis/verify.h"
 
 #include <functional>
@@ -59,7 +59,7 @@ struct Damage {
   std::string rule;
   std::string name;
   std::function<void(Parts&, FunctionSurgeon& main)> apply;
-  std::string message;  // stands in what is reported
+  std::string message;  // a part of the report
 };
 
 std::vector<Damage> form_damages() {
@@ -268,7 +268,7 @@ INSTANTIATE_TEST_SUITE_P(Rules, Damaged, testing::ValuesIn(all_damages()), [](co
   return name;
 });
 
-// What decides whether a collective runs, in the body of a function.
+// A condition that decides whether a collective runs, in the body of a function.
 struct Decision {
   std::string name;
   std::string body;

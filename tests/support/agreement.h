@@ -1,4 +1,4 @@
-// Whether two ways to compute the same agree.
+// Compares two computations of the same result.
 #pragma once
 
 #include <stdexcept>
@@ -16,15 +16,15 @@ class Disagreement : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// Those that have derivatives; of complex ones both parts.
+// The elements of tensors that have derivatives; both parts of complex ones.
 Numbers numbers_of(const Tensors& tensors);
-double greatest_of(const Numbers& numbers);  // of those that are finite, without their signs
+double greatest_of(const Numbers& numbers);  // largest magnitude of the finite ones
 bool is_finite(const Numbers& numbers);
 
-// Each throws a Disagreement that says between what.
+// Each throws a Disagreement that names the two computations.
 void expect_close(const char* what, const Numbers& got, const Numbers& wanted, double tolerance);
 void expect_same_bits(const char* what, const Tensors& got, const Tensors& wanted);
-// What was recorded with symbols for sizes may be other operations, which round otherwise.
+// With symbolic sizes, other operations may be recorded, which round differently.
 void expect_as_good_as_same(const char* what, const Tensors& got, const Tensors& wanted,
                             double tolerance = 1e-11);
 

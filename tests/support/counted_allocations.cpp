@@ -8,7 +8,7 @@ namespace {
 std::atomic<int64_t> allocations{0};
 }
 
-// Not inlined: a compiler that sees one of a pair through, and not the other, warns of a mismatch.
+// Not inlined: a compiler that inlines only one of new and delete warns of a mismatch.
 [[gnu::noinline]] void* operator new(size_t size, const std::nothrow_t&) noexcept {
   allocations.fetch_add(1, std::memory_order_relaxed);
   return std::malloc(size);

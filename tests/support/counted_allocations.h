@@ -1,5 +1,4 @@
-// How often the heap was asked for memory, in test binaries that use this: work that is the same on
-// every run.
+// Counts heap allocations, in test binaries that use it: a reproducible measure of work.
 #pragma once
 
 #include <cstdint>

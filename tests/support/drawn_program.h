@@ -11,7 +11,7 @@
 
 namespace plait {
 
-// Of all from the first program on, whatever size rapidcheck has come to.
+// All values are possible from the first program on, whatever the current size of rapidcheck.
 inline rc::Gen<uint32_t> drawn_below(uint32_t count) {
   return rc::gen::resize(rc::kNominalSize, rc::gen::inRange<uint32_t>(0, count));
 }
@@ -53,8 +53,8 @@ inline std::string text_of(const RandomProgram& program) {
   return text + program.traced([&](std::span<const Tensor> x) { return program(x); }).text();
 }
 
-// What rapidcheck says of a property: nothing where it holds. Parts of one run, which may go on
-// side by side, draw from seeds behind each other.
+// rapidcheck's report of a property; empty if it holds. The parts of a run, which may be
+// concurrent, use consecutive seeds.
 inline std::string failure_of(const char* id, int count, const std::function<void()>& property,
                               uint64_t part = 0) {
   auto params = rc::detail::configuration().testParams;

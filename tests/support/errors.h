@@ -1,4 +1,4 @@
-// What errors say. Work that gives none, or one of another type, fails the test.
+// Texts of errors. The test fails if the work throws nothing or another type.
 #pragma once
 
 #include <exception>
@@ -31,7 +31,7 @@ std::string message_of(Work&& work) {
   return read_error<E>(work, [](const E& error) { return error.message(); });
 }
 
-// With its type, place, context and hint.
+// With type, location, context and hint.
 template <class E = Error, class Work>
 std::string what_of(Work&& work) {
   return read_error<E>(work, [](const E& error) { return std::string(error.what()); });

@@ -1,4 +1,4 @@
-// Makes functions that no builder makes, for tests of what must notice.
+// Makes functions that no builder makes, to test that checks detect them.
 #pragma once
 
 #include <memory>

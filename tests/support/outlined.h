@@ -1,4 +1,4 @@
-// The entry of a program with parts of it made functions.
+// Outlines parts of a program's entry.
 #pragma once
 
 #include "plait/ir/rewriting/copy_function.h"

@@ -37,7 +37,7 @@ class Generator {
  private:
   int below(int n) { return static_cast<int>(random_() % static_cast<uint64_t>(n)); }
 
-  // The values of one function while it grows, by kind.
+  // The values of one function while it is built, by kind.
   struct Scope {
     FunctionBuilder builder;
     Dim n = 0;
@@ -211,7 +211,7 @@ class Generator {
 
   std::mt19937_64 random_;
   int size_;
-  int helpers_ = 0;  // scalar_i and vector_i that may be called
+  int helpers_ = 0;  // number of functions scalar_i and vector_i that may be called
   bool loops_ = false;
   Declarations declarations_;
 };

@@ -7,8 +7,8 @@
 
 namespace plait::ir {
 
-// The entry function takes a scalar f64[], a vector f64[n] and a bool[], and gives a scalar and a
-// vector. The same seed gives the same program; `size` is about the number of instructions of each
+// The entry takes a scalar f64[], a vector f64[n] and a bool[], and returns a scalar and a vector.
+// The same seed gives the same program; `size` is the approximate number of instructions of each
 // function.
 Program random_program(uint64_t seed, int size);
 

@@ -18,7 +18,7 @@ int64_t value_of(const IndexSignature::Affine& part, Point point) {
   return value;
 }
 
-// A dimension of several parts is one dimension in row-major order; each part is then one index.
+// Several parts form one dimension in row-major order; each part is then one index.
 int64_t position_in(const IndexSignature::Dimension& dimension, Point point, Point extents) {
   if (dimension.parts.empty()) return 0;
   if (dimension.parts.size() == 1) return value_of(dimension.parts[0], point);
@@ -30,7 +30,7 @@ int64_t position_in(const IndexSignature::Dimension& dimension, Point point, Poi
   return position;
 }
 
-// Where an array is read or written at a point; nothing when that is outside of it.
+// The offset in an array at a point; empty if it is outside.
 std::optional<size_t> offset_in(const IndexSignature::Access& access, Point sizes, Point point,
                                 Point extents) {
   int64_t offset = 0;

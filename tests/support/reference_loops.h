@@ -1,5 +1,5 @@
-// The loops that an index signature describes, one point after another: what an operation means,
-// with nothing in it that could be fast or clever.
+// Executes the loop nest of an index signature point by point, without any optimisation: the
+// definition of an operation.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct LoopBody {
   FunctionRef<double(double)> rounded;  // to the result's dtype, after each step of a reduction
 };
 
-// One result. An element outside a guarded operand counts as 0.
+// One result. Outside of a guarded operand the value is 0.
 LoopArray run_loops(const IndexSignature& signature, std::string_view operation,
                     std::span<const LoopArray> operands, const LoopBody& body);
 

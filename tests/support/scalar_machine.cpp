@@ -70,7 +70,7 @@ double rounded(DType dtype, double value) {
 
 bool is_whole(DType dtype) { return is_integer(dtype) || is_boolean(dtype); }
 
-// The primitive's body at one point. Its last operand says which kind of number it is about.
+// The primitive's body at one point. The last operand determines the kind of number.
 double at_point(const ScalarBody& body, DType operand, DType result, std::span<const double> x) {
   if (is_whole(operand) && body.integer) {
     std::array<int64_t, 4> whole{};
@@ -103,7 +103,7 @@ Value run_elementwise(ScalarMachine& machine, PrimitiveCall& call) {
   return machine.array(result, last.type.sizes, std::move(elements));
 }
 
-// From the declaration alone: the index signature's loops around the body.
+// Uses only the declaration: the loop nest of the index signature around the body.
 Value run_by_loops(ScalarMachine& machine, const PrimitiveCall& call) {
   const Primitive& primitive = call.instruction.primitive();
   std::vector<Type> types;
@@ -161,7 +161,7 @@ Value run_halve(ScalarMachine& machine, PrimitiveCall& call) {
   return machine.vector(x.type.dtype, std::move(half));
 }
 
-// concat and append: the second operand's elements, one or many, after the first's.
+// concat and append: the elements of the second operand, one or many, after those of the first.
 Value run_concat(ScalarMachine& machine, PrimitiveCall& call) {
   const ScalarArray &x = array_of(call.operands[0]), &y = array_of(call.operands[1]);
   std::vector<double> elements;

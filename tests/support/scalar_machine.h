@@ -1,5 +1,5 @@
-// A machine for tests and small examples: every array is a dtype, sizes, and its elements as
-// doubles. Integers are exact up to 2^53. Slow, plain, and it counts what it holds.
+// A machine for tests and small examples: an array is a dtype, sizes, and its elements as doubles.
+// Integers are exact up to 2^53. Slow and simple; it counts its arrays.
 #pragma once
 
 #include <atomic>
@@ -33,14 +33,14 @@ class ScalarMachine : public Machine {
   Value slice(const Value& stacked, int64_t index) override;
   Value stack(std::span<const Value> slices, const ArraySizes& each) override;
 
-  // Computes elementwise primitives too by the loops of their index signatures, instead of in one
-  // pass.
+  // Computes elementwise primitives too with the loop nests of their index signatures, instead of
+  // in one pass.
   void compute_by_loops(bool by_loops) { by_loops_ = by_loops; }
 
   const std::vector<std::string>& printed() const { return printed_; }
   int64_t ticks() const { return ticks_; }
-  int64_t live() const { return counts_->live; }  // arrays that exist
-  int64_t peak() const { return counts_->peak; }  // the most that existed at a time
+  int64_t live() const { return counts_->live; }  // number of existing arrays
+  int64_t peak() const { return counts_->peak; }  // its maximum
   void forget_peak() { counts_->peak.store(counts_->live); }
 
  private:

@@ -14,7 +14,7 @@ namespace {
 using Reals = std::span<const double>;
 using Integers = std::span<const int64_t>;
 
-// Integers wrap around, as they do in arrays.
+// Integers wrap around, as in arrays.
 int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
 

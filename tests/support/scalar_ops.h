@@ -1,13 +1,13 @@
-// The tests' own primitives: enough to write any program with, small enough to be read at a glance.
+// Primitives for tests: enough to write any program, small enough to read quickly.
 //
 //   add subtract multiply divide negate maximum exp log sin cos sqrt less equal select elementwise
 //   convert {dtype}            the same numbers in another dtype
 //   sum                        over the first dimension
 //   iota {size}                i64[size](0, 1, 2, …)
 //   halve {second}             the first half of a vector, which is the shorter one, or the second
-//   concat, append, take       two vectors in a row, one more element, the element at an index
-//   <k> nonzero                where a vector is not 0
-//   print {label}, tick        observable: a line printed; how many ticks there were before
+//   concat, append, take       concatenated vectors, one more element, the element at an index
+//   <k> nonzero                indices at which a vector is not 0
+//   print {label}, tick        observable: prints a line; the number of earlier ticks
 //   all_reduce_sum {axes}      collective
 #pragma once
 
@@ -36,8 +36,8 @@ struct AllReduceAttributes {
   static constexpr std::string_view kRequired[] = {"axes"};
 };
 
-// Those whose names are free: where plait::register_all() came before, what it lacks. Again:
-// nothing happens.
+// Registers those whose names are free: after plait::register_all(), those that it lacks.
+// Idempotent.
 void register_scalar_ops();
 
 }  // namespace plait::ir

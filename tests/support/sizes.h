@@ -1,4 +1,4 @@
-// Sizes that are known by their names alone.
+// Symbolic sizes.
 #pragma once
 
 #include "plait/core/sizes/dim.h"

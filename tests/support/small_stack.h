@@ -1,4 +1,4 @@
-// Runs work on a thread whose stack would not survive a recursion over a large program.
+// Runs work on a thread with a small stack, which a recursion over a large program would overflow.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@
 namespace plait {
 namespace {
 
-// 1 + x²: where a function is defined above 0 only.
+// 1 + x², for functions that are defined for positive numbers only.
 Tensor above_one(const Tensor& x) { return x * x + 1.; }
 // In (−0.9, 0.9).
 Tensor inside(const Tensor& x) { return tanh(x) * 0.9; }
@@ -131,12 +131,12 @@ ChosenStep weighted_mean(Chooser& choose) {
           [](std::span<const Tensor> x) { return Tensors{lerp(x[0], x[1], sigmoid(x[2]))}; }};
 }
 
-// While it is traced, a function of its own that is called; otherwise in place.
+// In a trace, records the block as a function and calls it; otherwise runs it in place.
 Tensors call(const Block& block, std::span<const Tensor> operands) {
   if (Trace::current() == nullptr || is_followed(operands)) return block(operands);
   RecordedFunction recorded;
   {
-    // Each function of a program has a name of its own.
+    // Each function of a program needs a unique name.
     static std::atomic<int> calls{0};
     Trace inner(fmt::format("inner_{}", ++calls));
     Tensors parameters;
@@ -194,7 +194,7 @@ void add_elementwise_kinds(std::vector<StepKind>& kinds) {
 }
 
 void add_calling_kinds(std::vector<StepKind>& kinds) {
-  // Several times, since it stands for many.
+  // Repeated, so that it is drawn more often.
   for (int repeat = 0; repeat < 6; ++repeat) kinds.push_back({"call", calling, true});
 }
 

@@ -1,4 +1,4 @@
-// The kinds of step of random programs, a function for each group of them.
+// The kinds of steps in random programs, in groups.
 #pragma once
 
 #include "tests/support/tensor_program.h"
@@ -7,13 +7,13 @@ namespace plait {
 
 void add_elementwise_kinds(std::vector<StepKind>& kinds);
 void add_along_kinds(std::vector<StepKind>& kinds);      // along one axis
-void add_arranging_kinds(std::vector<StepKind>& kinds);  // slices, shapes, several put together
-void add_index_kinds(std::vector<StepKind>& kinds);      // integers and truth, and what they name
+void add_arranging_kinds(std::vector<StepKind>& kinds);  // slices, shapes, concatenation
+void add_index_kinds(std::vector<StepKind>& kinds);      // integers, bools, and indexing
 void add_product_kinds(std::vector<StepKind>& kinds);    // matrices, Fourier transforms, layers
 void add_calling_kinds(std::vector<StepKind>& kinds);
 void add_control_kinds(std::vector<StepKind>& kinds);
 
-// Every step with one result, out of a table of functions.
+// Each step with one result, from a table of functions.
 using OfOne = Tensor (*)(const Tensor& x);
 using OfTwo = Tensor (*)(const Tensor& a, const Tensor& b);
 using OfAxis = Tensor (*)(const Tensor& x, int64_t axis);

@@ -1,4 +1,4 @@
-// Steps along an axis, and those that give other shapes.
+// Steps along an axis, and steps that change shapes.
 #include <array>
 
 #include "plait/ops/arrays/create.h"
@@ -127,7 +127,7 @@ ChosenStep stretching(Chooser& choose) {
   });
 }
 
-// The elements of one shape in another of as many.
+// Reshapes to another shape with the same number of elements.
 ChosenStep reshaping(Chooser& choose) {
   const size_t x = choose.real(1);
   Shape shape = choose.shape(x);
@@ -139,7 +139,7 @@ ChosenStep reshaping(Chooser& choose) {
     shape = turned;
   }
   Chooser::need(shape.rank() <= 3);
-  // Sizes are those of the operand where it is run.
+  // The sizes are those of the operand at run time.
   const bool is_longer = shape.rank() > choose.shape(x).rank();
   return {{x}, [is_longer](std::span<const Tensor> given) {
             Shape turned;

@@ -1,4 +1,4 @@
-// Steps that branch, repeat and call themselves, over blocks of their own.
+// Steps with branches, loops and recursion, over blocks.
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -14,7 +14,7 @@
 namespace plait {
 namespace {
 
-// A real one first, and up to two others.
+// A real operand first, then up to two others.
 std::vector<size_t> drawn_operands(Chooser& choose, size_t least_rank = 0) {
   std::vector<size_t> operands{choose.real(least_rank)};
   for (uint32_t more = choose.below(3); more > 0; --more) {
@@ -23,7 +23,7 @@ std::vector<size_t> drawn_operands(Chooser& choose, size_t least_rank = 0) {
   return operands;
 }
 
-// One number of all that a block gives.
+// Reduces all results of a block to one number.
 Tensor number_of(const Tensors& results) {
   Tensor total = full({}, 0., DType::f64);
   for (const Tensor& result : results) {
@@ -38,7 +38,7 @@ Tensors with_first(const Tensor& first, std::span<const Tensor> others) {
   return all;
 }
 
-// 2 or 3, by what the numbers are.
+// 2 or 3, depending on the data.
 Tensor two_or_three(const Tensor& x) { return where(sum(x) > 0.1, 3, 2); }
 
 ChosenStep branching(Chooser& choose) {
@@ -89,7 +89,7 @@ ChosenStep repeating(Chooser& choose) {
   return {operands, compute, block};
 }
 
-// Over the slices of the first axis.
+// A scan over the first axis.
 ChosenStep scanning(Chooser& choose) {
   const std::vector<size_t> operands = drawn_operands(choose, 1);
   const auto block = choose.block(operands);
@@ -124,11 +124,11 @@ ChosenStep recursing(Chooser& choose) {
   return {operands, compute, block};
 }
 
-// The block of each slice along the first axis.
+// Runs the block on each slice along the first axis.
 ChosenStep batching(Chooser& choose) {
   const std::vector<size_t> operands = drawn_operands(choose, 1);
   const auto block = choose.block(operands);
-  Chooser::need(!block->uses("masked_select"));  // of another size in each
+  Chooser::need(!block->uses("masked_select"));  // whose size differs between slices
   const auto compute = [=](std::span<const Tensor> x) {
     const auto of_one = [&](const Tensor& each) {
       return number_of((*block)(with_first(x[0] * mean(each), x.subspan(1)))) + each;

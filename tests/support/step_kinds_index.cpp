@@ -1,4 +1,4 @@
-// Steps with integers and truth values, and with the elements that they name.
+// Steps with integers and bools, and indexing with them.
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -14,14 +14,14 @@
 namespace plait {
 namespace {
 
-// Integers that name places along an axis.
+// Integers that are valid indices along an axis.
 Tensor places_in(const Tensor& integers, const Tensor& x, int64_t axis) {
   return remainder(integers, x.shape(axis));
 }
-// For each element of x a place along the axis, where some are named more than once.
+// For each element of x an index along the axis, with repetitions.
 Tensor places_like(const Tensor& x, int64_t axis) { return floor_divide(argsort(x, axis), 2); }
 
-// ---- To and from real numbers.
+// ---- Conversions from and to real numbers.
 
 ChosenStep comparing(Chooser& choose) {
   const size_t a = choose.real(), b = choose.stretching(a, DType::f64);
@@ -48,7 +48,7 @@ ChosenStep masking(Chooser& choose) {
             return Tensors{masked_fill(given[0], given[1], sum(given[2]))};
           }};
 }
-// How many they are is known only when it runs.
+// The number of results is data-dependent.
 ChosenStep selecting(Chooser& choose) {
   const size_t x = choose.real(1);
   return step_of(x, [](const Tensor& y) { return sum(masked_select(y * y, y > -0.4)); });
@@ -77,7 +77,7 @@ ChosenStep any_of(Chooser& choose) {
   return step_along(x, choose.axis(x), [](const Tensor& y, int64_t axis) { return any(y, axis); });
 }
 
-// ---- Elements named by integers.
+// ---- Indexing with integers.
 
 ChosenStep taking(Chooser& choose) {
   const size_t x = choose.real(1), integers = choose.of_dtype(DType::i64);
@@ -115,7 +115,7 @@ ChosenStep counting(Chooser& choose) {
   });
 }
 
-// x with elements changed, those that integers name along the first axis.
+// x with elements changed at integer indices along the first axis.
 ChosenStep changing(Chooser& choose,
                     Tensor (*change)(const Tensor& x, const Index& place, const Tensor& value)) {
   const size_t x = choose.real(1), integers = choose.of_dtype(DType::i64);
@@ -164,7 +164,7 @@ ChosenStep slicing_where_told(Chooser& choose) {
   });
 }
 
-// ---- Along an axis, as many places as elements.
+// ---- Along an axis, with one index for each element.
 
 struct PlacedKind {
   const char* name;
@@ -207,7 +207,7 @@ ChosenStep best_two(Chooser& choose) {
   const size_t x = choose.real(1);
   const int64_t axis = choose.axis(x);
   const Dim size = choose.shape(x).at(axis);
-  // Symbols stand for 2 or more.
+  // Symbols are at least 2.
   Chooser::need(size.is_symbol() || (size.is_number() && size.number() >= 2));
   return {{x}, [axis](std::span<const Tensor> given) {
             const Ordered best = topk(given[0], 2, axis);
@@ -255,7 +255,7 @@ void add_index_kinds(std::vector<StepKind>& kinds) {
                           {"argmax", greatest_places},
                           {"searchsorted", searching}};
   kinds.insert(kinds.end(), std::begin(all), std::end(all));
-  // Several times, since others need what they give.
+  // Repeated, since other kinds need their results.
   for (int repeat = 0; repeat < 2; ++repeat) kinds.insert(kinds.end(), {all[0], all[7]});
   for (const PlacedKind& kind : kPlaced) {
     kinds.push_back({kind.name, [f = kind.f](Chooser& choose) {

@@ -1,4 +1,4 @@
-// Steps with products of matrices, factors of them, Fourier transforms and layers.
+// Steps with matrix products, factorisations, Fourier transforms and layers.
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
@@ -75,12 +75,12 @@ ChosenStep cross_product(Chooser& choose) {
   return step_of(a, b, [](const Tensor& x, const Tensor& y) { return linalg::cross(x, y); });
 }
 
-// ---- Square matrices, brought to where their functions are smooth.
+// ---- Square matrices, made well-conditioned so that their functions are smooth.
 
 Tensor identity_like(const Tensor& a) {
   return one_hot(iota(a.shape(-1)), a.shape(-1), DType::f64);
 }
-// Far from singular, with factors that are far from each other.
+// Far from singular, with well-separated factors.
 Tensor regular(const Tensor& a) {
   const Tensor spread = astype(iota(a.shape(-1)), DType::f64) * 2 + 3;
   return tanh(a) * 0.4 + identity_like(a) * spread;

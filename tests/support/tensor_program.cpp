@@ -18,9 +18,9 @@
 namespace plait {
 namespace {
 
-constexpr double kNearby = 1e-6;  // how far the numbers close by are
-constexpr double kGreatest = 4;   // of a value; what is greater is scaled down
-constexpr double kSteepest = 30;  // of a value's change
+constexpr double kNearby = 1e-6;  // distance of the perturbed inputs
+constexpr double kGreatest = 4;   // magnitude of a value; greater ones are scaled down
+constexpr double kSteepest = 30;  // rate of change of a value
 constexpr int64_t kMostElements = 160;
 
 struct NothingFits {};
@@ -30,7 +30,7 @@ double greatest_element(const Tensor& x) {
   return max(absolute(x)).item<double>();
 }
 
-// By a power of two, so that no number is rounded.
+// A power of two, so that scaling does not round.
 double scale_of(const DrawnValue& value) {
   if (!is_inexact(value.type.dtype())) return 1;
   const double size = greatest_element(value.here) / kGreatest;
@@ -68,14 +68,14 @@ class BlockMaker {
       Chooser chooser(values_, description, kinds_);
       add(kind.name, kind.choose(chooser));
     } catch (const NothingFits&) {
-      return;  // the step is left out
+      return;  // the step is omitted
     } catch (const Error& error) {
       throw ValueError("the step {} of a random program fails: {}\n{}", kind.name, error.what(),
                        block_.text());
     }
   }
 
-  // At least one of its results is real, as its first parameter is.
+  // At least one result is real, since the first parameter is.
   Block finish() {
     for (size_t i = block_.parameters; i < values_.size(); ++i) {
       if (uses_[i] == 0) block_.results.push_back(i);
@@ -137,7 +137,7 @@ class BlockMaker {
   Block block_;
 };
 
-// Of each dimension a number of its own, so that nothing is equal by chance.
+// Random elements in [-2, 2), so that real ones are not equal by chance.
 Tensor drawn_tensor(const ir::Type& type, const Sizes& sizes, std::mt19937_64& random) {
   Array array = Array::empty(DType::f64, sizes);
   for (double& element : array.writable_elements<double>()) {
@@ -150,7 +150,7 @@ Tensor drawn_tensor(const ir::Type& type, const Sizes& sizes, std::mt19937_64& r
 }
 
 std::vector<ir::Type> drawn_parameters(const std::vector<uint32_t>& numbers) {
-  // The first also stands for what is left when numbers are made small.
+  // The first one is also the smallest when rapidcheck shrinks.
   static const std::vector<std::string_view> texts = {
       "f64[n]",    "f64[]",        "f64[n, m]",    "f64[m]",    "f64[3]",    "f64[2, n]",
       "f64[n, n]", "f64[m, 3]",    "f64[1, n]",    "f64[m, 1]", "f64[3, 3]", "i64[n]",

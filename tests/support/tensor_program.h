@@ -1,9 +1,9 @@
-// Random well-typed programs, for whatever holds of all programs.
+// Random well-typed programs, for properties that hold for all programs.
 //
-// A program is described by numbers, and any numbers describe one: choices are counted around, and
-// a step that finds nothing to work on is left out. So numbers can be left out or made smaller to
-// find the smallest program that still fails. A new kind of step is one more StepKind; one of
-// control flow asks its Chooser for blocks.
+// A program is described by numbers, and any numbers are valid: choices are taken modulo the number
+// of options, and a step without suitable operands is omitted. So rapidcheck can drop or reduce
+// numbers to find the smallest failing program. A new kind of step is one more StepKind; those of
+// control flow request blocks from their Chooser.
 #pragma once
 
 #include <array>
@@ -24,14 +24,14 @@ namespace plait {
 
 struct StepDescription {
   uint32_t kind = 0;
-  std::vector<uint32_t> choices = {};        // further ones are 0
-  std::vector<StepDescription> inside = {};  // of a block
+  std::vector<uint32_t> choices = {};        // missing ones are 0
+  std::vector<StepDescription> inside = {};  // of its block
 };
 struct ProgramDescription {
-  std::vector<uint32_t> parameters = {};  // besides a first one of real numbers
+  std::vector<uint32_t> parameters = {};  // after a first one of real numbers
   std::vector<StepDescription> steps = {};
-  std::vector<uint32_t> sizes = {};  // that the symbols stand for
-  uint32_t seed = 0;                 // of the numbers that it is given
+  std::vector<uint32_t> sizes = {};  // values of the symbols
+  uint32_t seed = 0;                 // of the arguments' numbers
 };
 
 // Values are numbered: the parameters, then the results of each step.
@@ -44,7 +44,7 @@ struct Block {
   };
   size_t parameters = 0;
   std::vector<Step> steps = {};
-  std::vector<size_t> results = {};  // the values that nothing uses
+  std::vector<size_t> results = {};  // the unused values
 
   Tensors operator()(std::span<const Tensor> arguments) const;
   std::string text() const;
@@ -52,8 +52,8 @@ struct Block {
   bool uses(std::string_view kind) const;
 };
 
-// A value while a program is being made: its type, whose sizes may be symbols, and what it is for
-// some arguments and for others close by.
+// A value while a program is generated: its type, whose sizes may be symbols, and its numbers for
+// some arguments and for perturbed ones.
 struct DrawnValue {
   ir::Type type;
   Tensor here, nearby;
@@ -61,7 +61,7 @@ struct DrawnValue {
 
 struct StepKind;
 
-// What a kind of step chooses from. Where nothing fits, the step is left out.
+// The choices of a step. If nothing fits, the step is omitted.
 class Chooser {
  public:
   Chooser(std::span<const DrawnValue> values, const StepDescription& step,
@@ -70,16 +70,16 @@ class Chooser {
 
   uint32_t below(uint32_t count);
   using Fits = FunctionRef<bool(const ir::Type& type)>;
-  size_t value(Fits fits);  // the latest first
+  size_t value(Fits fits);  // tries the latest first
   size_t real(size_t least_rank = 0);
   size_t of_dtype(DType dtype, size_t least_rank = 0);
   size_t like(size_t other);                     // of the same type
-  size_t stretching(size_t other, DType dtype);  // to one shape with another value
+  size_t stretching(size_t other, DType dtype);  // can be broadcast with the other
   int64_t axis(size_t value);                    // of its dimensions
   Shape shape(size_t value) const { return values_[value].type.shape(); }
-  // A block of the step's own, on these values; its results.
+  // A block of this step with these operands; its results.
   std::shared_ptr<const Block> block(std::span<const size_t> operands);
-  static void need(bool truth);  // else the step is left out
+  static void need(bool truth);  // else the step is omitted
 
  private:
   std::span<const DrawnValue> values_;
@@ -98,7 +98,7 @@ struct StepKind {
   std::function<ChosenStep(Chooser& choose)> choose;
   bool has_block = false;
 };
-// All kinds there are.
+// All kinds of steps.
 const std::vector<StepKind>& step_kinds();
 
 inline constexpr std::string_view kNarrow = "narrow";  // the kind that computes in f32
@@ -110,17 +110,17 @@ class RandomProgram {
 
   const std::vector<ir::Type>& parameters() const { return parameters_; }
   const Block& block() const { return block_; }
-  // Sizes that are 0 or 1: n is either, m one of 0 to 2.
+  // Sizes of 0 or 1: n is 0 or 1, m is 0 to 2.
   struct SmallSizes {
     int64_t n, m;
   };
   std::array<SmallSizes, 2> small_sizes() const;
-  // Numbers for it, where its symbols stand for what the description says, or for more.
+  // Arguments, where the symbols have the sizes in the description, or more.
   Tensors arguments(int64_t more = 0) const;
   Tensors arguments(SmallSizes sizes) const;
 
   Tensors operator()(std::span<const Tensor> arguments) const { return block_(arguments); }
-  // What a function of its arguments records where sizes are symbols, or these.
+  // The program that a function of its arguments records, with symbolic or given sizes.
   using Function = FunctionRef<Tensors(std::span<const Tensor> arguments)>;
   ir::Program traced(Function f) const;
   ir::Program traced(Function f, SmallSizes sizes) const;

@@ -1,11 +1,11 @@
-// Work by a given number of threads.
+// Sets the number of threads for a test.
 #pragma once
 
 #include "plait/core/system/thread_team.h"
 
 namespace plait {
 
-// Until this ends.
+// Restores the previous number at the end of its scope.
 class Threads {
  public:
   explicit Threads(int count) { set_thread_count(count); }

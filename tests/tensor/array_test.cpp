@@ -67,7 +67,7 @@ TEST(Array, ViewsShareAndCopiesDoNot) {
   EXPECT_EQ(values<int32_t>(turned.reshaped({6})), values<int32_t>(turned));
 }
 
-// Every way of looking at an array is copied as indices say, for elements of each size.
+// Every kind of view is copied as its indices say, for elements of each size.
 template <class T>
 void check_copies() {
   const auto at = [](const Array& array, const std::vector<int64_t>& index) {

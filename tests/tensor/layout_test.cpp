@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-// Every place that indices lead to, in row-major order.
+// The offsets of all indices, in row-major order.
 std::vector<int64_t> places_of(const Layout& layout) {
   std::vector<int64_t> places{layout.offset};
   for (size_t axis = 0; axis < layout.rank(); ++axis) {

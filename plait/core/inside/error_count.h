@@ -1,4 +1,4 @@
-// How many errors host code was shown: what is recorded may catch one, and go on by a path that
+// Counts the errors that reached host code: a recorded function may catch one and take a path that
 // another call would not take.
 #pragma once
 
@@ -6,7 +6,7 @@
 
 namespace plait {
 
-// On this thread. Those of host code in C++ are not counted.
+// On this thread. Errors caught by C++ host code are not counted.
 uint64_t errors_shown();
 void count_error();
 

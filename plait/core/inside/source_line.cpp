@@ -7,13 +7,13 @@
 namespace plait {
 namespace {
 
-// A path without "..", which compilers write into debug information as it was given to them.
+// Normalises "..", since compilers write paths into debug information as they were given.
 std::string plain_path(std::string_view file) {
   return std::filesystem::path(file).lexically_normal().string();
 }
 
-// Whether the path ends with plait/<room>/<file>, wherever the sources lie: a compiler cache hands
-// out what was compiled elsewhere.
+// True if the path ends with plait/<room>/<file>, wherever the sources are: a compiler cache may
+// return objects that were compiled elsewhere.
 bool is_in_a_room(std::string_view file) {
   constexpr std::string_view kFolder = "/plait/", kRooms = PLAIT_OWN_ROOMS;  // "core,ir,tensor,..."
   const std::string path = plain_path(file);
@@ -71,7 +71,7 @@ struct Free {
   void operator()(Dwarf_Die* dies) const { std::free(dies); }
 };
 
-// The scopes that the instruction lies in, innermost first, as they are nested in machine code.
+// The scopes of the instruction, innermost first.
 std::vector<Dwarf_Die> scopes_at(Dwarf_Die* unit, Dwarf_Addr address) {
   Dwarf_Die* raw = nullptr;
   if (dwarf_getscopes(unit, address, &raw) <= 0) return {};
@@ -83,7 +83,7 @@ std::vector<Dwarf_Die> scopes_at(Dwarf_Die* unit, Dwarf_Addr address) {
   return {scopes.get(), scopes.get() + count};
 }
 
-// Where the inlined function `scope` was called from.
+// The call site of the inlined function `scope`.
 std::optional<SourceLine> call_site(Dwarf_Die* unit, Dwarf_Die* scope) {
   Dwarf_Attribute attribute;
   Dwarf_Word file = 0, line = 0;
@@ -108,8 +108,8 @@ std::optional<SourceLine> innermost_line(Dwarf_Die* unit, Dwarf_Addr address) {
   return SourceLine{file, line};
 }
 
-// The compilation unit that the instruction belongs to. Not every compiler writes the table that
-// leads from addresses to units; without it each unit is asked.
+// The compilation unit of the instruction. Not every compiler writes the table from addresses to
+// units; without it each unit is searched.
 Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr* bias) {
   if (Dwarf_Die* unit = dwfl_module_addrdie(module, address, bias)) return unit;
   Dwarf_Die* unit = nullptr;
@@ -119,7 +119,7 @@ Dwarf_Die* unit_at(Dwfl_Module* module, Dwarf_Addr address, Dwarf_Addr* bias) {
   return nullptr;
 }
 
-// The functions of a loaded file, by address.
+// The functions of a loaded file, sorted by address.
 class Functions {
  public:
   explicit Functions(Dwfl_Module* module) {
@@ -147,8 +147,8 @@ class Functions {
     bool is_users;
   };
 
-  // By how names begin that are mangled: functions, those of constant objects, and what is local to
-  // one.
+  // Tests the prefix of the mangled name: functions, const member functions, and entities local to
+  // them.
   static bool is_users(std::string_view name) {
     for (const std::string_view kind : {"_ZN", "_ZNK", "_ZZN", "_ZZNK"}) {
       if (!name.starts_with(kind)) continue;
@@ -161,8 +161,8 @@ class Functions {
   std::vector<Function> functions_;
 };
 
-// One walk over the files that this process has loaded. The library is not thread-safe, and takes
-// milliseconds for an address in a large unit.
+// The debug information of the files that this process has loaded. The library is not thread-safe,
+// and takes milliseconds for an address in a large unit.
 class DebugInformation {
  public:
   std::optional<SourceLine> line_of(uintptr_t address) {
@@ -205,7 +205,7 @@ class DebugInformation {
     } else if (Dwfl_Module* known = dwfl_addrmodule(session_.get(), address)) {
       return known;
     }
-    // The file may have been loaded since the list was last made.
+    // The file may have been loaded after the list was made.
     dwfl_report_begin(session_.get());
     const bool listed = dwfl_linux_proc_report(session_.get(), getpid()) == 0;
     dwfl_report_end(session_.get(), nullptr, nullptr);

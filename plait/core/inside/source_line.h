@@ -1,4 +1,4 @@
-// From machine code back to source: what the debug information of this process says of an address.
+// Maps machine addresses to source lines with the debug information of this process.
 #pragma once
 
 #include <cstdint>
@@ -13,19 +13,19 @@ struct SourceLine {
   int64_t line = 0;
 };
 
-// Whether this build can read debug information at all.
+// True if this build can read debug information at all.
 bool can_read_source_lines();
 
-// The line that the instruction at `address` was compiled from. Where functions were inlined into
-// each other, the innermost line outside Plait's own sources: what the user wrote. Reads only the
-// debug information inside the loaded files themselves: no search for more, on disk or elsewhere.
+// The source line of the instruction at `address`. If functions were inlined, the innermost line
+// outside Plait's own sources: what the user wrote. Reads only the debug information in the loaded
+// files; it does not search the disk or the network.
 std::optional<SourceLine> source_line_of(uintptr_t address);
 
-// Whether the function that the address lies in is the user's, by its name: none in Plait's
-// namespace or the standard library's. False where names are not known.
+// True if the function at the address belongs to the user, by its name: not in Plait's namespace
+// nor the standard library's. False if there are no names.
 bool is_in_users_function(uintptr_t address);
 
-// Whether a file is one of Plait's own or of the standard library: not where a user's program is.
+// True for files of Plait and of the standard library.
 bool is_inside(std::string_view file);
 
 }  // namespace plait

@@ -48,8 +48,8 @@ FloatLimits float_limits(DType dtype) {
   const int last_exponent = (1 << format.exponent_bits) - 1 - format.bias();
   const double step = std::ldexp(1.0, -format.mantissa_bits);
   const double smallest_normal = std::ldexp(1.0, 1 - format.bias());
-  // The last exponent is kept for infinity and NaN; without infinity only its last mantissa is, for
-  // NaN.
+  // The last exponent is reserved for infinity and NaN; in formats without infinity only its last
+  // mantissa is, for NaN.
   const double max = format.has_infinity ? std::ldexp(2 - step, last_exponent - 1)
                                          : std::ldexp(2 - 2 * step, last_exponent);
   return {.bits = 1 + format.exponent_bits + format.mantissa_bits,

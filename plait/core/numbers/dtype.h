@@ -1,5 +1,5 @@
-// The element types and their properties. How two of them promote: promotion.h; their values:
-// element.h.
+// The element types and their properties. See promotion.h for type promotion and element.h for
+// values.
 #pragma once
 
 #include <array>
@@ -34,12 +34,12 @@ inline constexpr int kDTypeCount = 18;
 
 enum class DTypeKind : uint8_t { boolean, integer, floating, complex, key };
 
-// A binary floating-point format: one sign bit, then the exponent, then the mantissa.
+// A binary floating-point format: a sign bit, then the exponent, then the mantissa.
 struct FloatFormat {
   uint8_t exponent_bits = 0;
   uint8_t mantissa_bits = 0;
   bool has_infinity =
-      false;  // without, the largest exponent is an ordinary one, and all ones is NaN
+      false;  // if not, the largest exponent is an ordinary one, and all ones is NaN
 
   constexpr int bias() const { return (1 << (exponent_bits - 1)) - 1; }
   friend bool operator==(const FloatFormat&, const FloatFormat&) = default;
@@ -47,15 +47,15 @@ struct FloatFormat {
 
 struct DTypeInfo {
   DType dtype;
-  std::string_view name;       // as the IR writes it
-  std::string_view long_name;  // as NumPy and ml_dtypes write it
+  std::string_view name;       // as in the IR
+  std::string_view long_name;  // as in NumPy and ml_dtypes
   DTypeKind kind;
   bool is_signed;
   int8_t size;         // bytes
-  FloatFormat format;  // of floating dtypes, and of the two parts of complex ones
+  FloatFormat format;  // of floating dtypes, and of the parts of complex ones
 };
 
-// The one table of dtypes, in the order of the enumerators.
+// The table of all dtypes, in the order of the enumerators.
 inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes = {{
     {DType::f64, "f64", "float64", DTypeKind::floating, true, 8, {11, 52, true}},
     {DType::f32, "f32", "float32", DTypeKind::floating, true, 4, {8, 23, true}},
@@ -79,7 +79,7 @@ inline constexpr std::array<DTypeInfo, kDTypeCount> kDTypes = {{
 
 [[noreturn]] void throw_not_a_dtype(int number);
 
-// TypeError for a number that is no enumerator, as in everything below.
+// TypeError for a value that is not an enumerator, as in all functions below.
 constexpr const DTypeInfo& info_of(DType dtype) {
   const auto index = static_cast<int>(dtype);
   if (index >= kDTypeCount) throw_not_a_dtype(index);
@@ -87,7 +87,7 @@ constexpr const DTypeInfo& info_of(DType dtype) {
 }
 
 std::string_view name_of(DType dtype);                             // "f32", "bool", "key"
-std::optional<DType> parse_dtype(std::string_view name);           // the names that name_of gives
+std::optional<DType> parse_dtype(std::string_view name);           // the names returned by name_of
 std::optional<DType> parse_dtype_or_alias(std::string_view name);  // also "float32", "int64", ...
 
 constexpr int64_t size_of(DType dtype) { return info_of(dtype).size; }  // bytes of one element
@@ -99,16 +99,16 @@ constexpr bool is_floating(DType dtype) { return kind_of(dtype) == DTypeKind::fl
 constexpr bool is_complex(DType dtype) { return kind_of(dtype) == DTypeKind::complex; }
 constexpr bool is_inexact(DType dtype) { return is_floating(dtype) || is_complex(dtype); }
 constexpr bool is_key(DType dtype) { return kind_of(dtype) == DTypeKind::key; }
-constexpr bool is_signed(DType dtype) { return info_of(dtype).is_signed; }  // holds numbers below 0
+constexpr bool is_signed(DType dtype) { return info_of(dtype).is_signed; }  // has negative numbers
 
-// The dtype of the parts of a complex dtype; any other dtype itself.
+// The dtype of the parts of a complex dtype; any other dtype unchanged.
 constexpr DType real_dtype(DType dtype) {
   if (!is_complex(dtype)) return dtype;
   return dtype == DType::c64 ? DType::f32 : DType::f64;
 }
 
 struct FloatLimits {
-  int bits;  // of the whole number
+  int bits;  // of the integer
   FloatFormat format;
   double epsilon;  // the step from 1 to the next larger number
   double max;      // the largest finite number; the lowest is -max

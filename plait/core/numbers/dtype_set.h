@@ -1,4 +1,4 @@
-// Several dtypes: what an operation takes.
+// A set of dtypes: what an operation accepts.
 #pragma once
 
 #include <cstdint>
@@ -38,7 +38,7 @@ inline constexpr DTypeSet kIntegers = DTypeSet::of(DTypeKind::integer);
 inline constexpr DTypeSet kFloatings = DTypeSet::of(DTypeKind::floating);
 inline constexpr DTypeSet kComplexes = DTypeSet::of(DTypeKind::complex);
 inline constexpr DTypeSet kInexacts = kFloatings | kComplexes;
-inline constexpr DTypeSet kReals = kIntegers | kFloatings;  // what has an order and arithmetic
+inline constexpr DTypeSet kReals = kIntegers | kFloatings;  // dtypes with an order and arithmetic
 inline constexpr DTypeSet kNumbers = kReals | kComplexes;
 inline constexpr DTypeSet kOrdered = kReals | kBoolean;
 inline constexpr DTypeSet kAllButKeys = kNumbers | kBoolean;

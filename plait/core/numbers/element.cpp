@@ -26,8 +26,8 @@ Integer saturated(double value) {
   return static_cast<Integer>(value);
 }
 
-// The integer with at most 53 significant bits, where the last one also stands for all that follow.
-// To round it again to fewer bits gives what rounding the integer itself would.
+// The integer reduced to 53 significant bits, where the last one is sticky: it is set if any
+// dropped bit is. Rounding it to fewer bits gives the same result as rounding the integer itself.
 uint64_t with_sticky_bit(uint64_t magnitude) {
   constexpr uint64_t kDropped = (uint64_t{1} << 11) - 1;
   if ((magnitude >> 53) == 0) return magnitude;
@@ -88,7 +88,7 @@ Element element_of(T value) {
   }
 }
 
-// Conversions that are casts of the language, which the compiler vectorises.
+// True if the conversion is a static_cast, which the compiler vectorises.
 template <class From, class To>
 constexpr bool kIsCast =
     std::is_arithmetic_v<From> && std::is_arithmetic_v<To> && !std::is_same_v<To, bool> &&
@@ -107,7 +107,7 @@ void cast(const std::byte* source, std::byte* target, int64_t count) {
   }
 }
 
-// Whether it was one.
+// Converts if it is such a cast; else returns false.
 bool cast(DType from, const std::byte* source, DType to, std::byte* target, int64_t count) {
   return with_element_type(from, [&]<class From>(std::type_identity<From>) {
     return with_element_type(to, [&]<class To>(std::type_identity<To>) {

@@ -1,5 +1,4 @@
-// Elements in memory: which C++ type holds each dtype, and the conversion of any dtype to any
-// other.
+// Elements in memory: the C++ type of each dtype, and conversions between all dtypes.
 #pragma once
 
 #include <complex>
@@ -14,7 +13,7 @@
 
 namespace plait {
 
-// The state of a random stream, as it lies in memory.
+// The state of a random stream in memory.
 struct KeyBits {
   uint64_t words[2] = {0, 0};
   friend bool operator==(const KeyBits&, const KeyBits&) = default;
@@ -67,14 +66,14 @@ constexpr DType dtype_of() {
   throw_not_a_dtype(-1);
 }
 template <class T>
-inline constexpr DType kDTypeOf = dtype_of<T>();  // does not compile when there is none
+inline constexpr DType kDTypeOf = dtype_of<T>();  // does not compile if there is none
 
-// One element of any dtype but key, held without loss.
+// One element of any dtype but key, without loss.
 struct Element {
   DTypeKind kind = DTypeKind::floating;  // boolean, integer, floating or complex
   bool is_signed = true;                 // an integer is int64_t(integer), else uint64_t
-  uint64_t integer = 0;                  // of a boolean (0 or 1) and an integer
-  std::complex<double> number;           // of a floating (its real part) and a complex
+  uint64_t integer = 0;                  // of a boolean (0 or 1) or an integer
+  std::complex<double> number;           // of a floating (its real part) or a complex
 
   static Element of(bool value);
   static Element of(double value);

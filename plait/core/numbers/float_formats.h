@@ -1,4 +1,4 @@
-// The floating-point formats that C++ lacks: f16, bf16, f8e4m3 and f8e5m2, converted exactly or
+// The floating-point formats that C++ lacks: f16, bf16, f8e4m3 and f8e5m2. Conversions are exact or
 // rounded once.
 #pragma once
 
@@ -10,9 +10,9 @@
 
 namespace plait {
 
-// The bits of a value of a format narrower than f64, rounded to nearest, ties to even. Past the
-// largest number comes infinity, or NaN in a format without infinity. A NaN keeps its sign and the
-// upper bits of its payload and becomes quiet, as in the conversions of processors.
+// The bits of a value in a format narrower than f64, rounded to nearest, ties to even. Overflow
+// gives infinity, or NaN in a format without infinity. A NaN keeps its sign and the upper bits of
+// its payload and becomes quiet, as in the conversions of processors.
 constexpr uint32_t encode_float(double value, FloatFormat format) {
   constexpr uint64_t kInfinity = uint64_t{0x7ff} << 52;
   const auto word = std::bit_cast<uint64_t>(value);
@@ -20,7 +20,7 @@ constexpr uint32_t encode_float(double value, FloatFormat format) {
   const int dropped = 52 - format.mantissa_bits;
   const uint32_t sign = static_cast<uint32_t>(word >> 63)
                         << (format.exponent_bits + format.mantissa_bits);
-  // Infinity where there is one; otherwise the only NaN, which stands for it.
+  // Infinity if the format has it; otherwise its only NaN.
   const uint32_t mantissa_mask = (uint32_t{1} << format.mantissa_bits) - 1;
   const uint32_t exponent_mask = ((uint32_t{1} << format.exponent_bits) - 1)
                                  << format.mantissa_bits;
@@ -33,9 +33,8 @@ constexpr uint32_t encode_float(double value, FloatFormat format) {
   }
   if (magnitude == kInfinity) return sign | past_max;
 
-  // A fraction of 2^-dropped steps of the result: the exponent above the mantissa for normal
-  // results, so that a carry of the rounding raises the exponent; the significand alone for
-  // subnormal ones.
+  // In units of 2^-dropped steps of the result: the exponent above the mantissa for normal results,
+  // so that a rounding carry increments the exponent; only the significand for subnormal results.
   const int exponent = static_cast<int>(magnitude >> 52) - 1023 + format.bias();
   const uint64_t mantissa = magnitude & ((uint64_t{1} << 52) - 1);
   uint64_t steps = (static_cast<uint64_t>(exponent) << 52) | mantissa;
@@ -50,7 +49,7 @@ constexpr uint32_t encode_float(double value, FloatFormat format) {
   return sign | (rounded < past_max ? static_cast<uint32_t>(rounded) : past_max);
 }
 
-// The value that the bits stand for; exact.
+// The value of the bits; exact.
 constexpr double decode_float(uint32_t bits, FloatFormat format) {
   const uint32_t mantissa_mask = (uint32_t{1} << format.mantissa_bits) - 1;
   const auto exponent_field = static_cast<int>((bits >> format.mantissa_bits) &
@@ -65,7 +64,7 @@ constexpr double decode_float(uint32_t bits, FloatFormat format) {
     exponent = 0x7ff;
   } else if (exponent_field == 0) {
     if (field == 0) return std::bit_cast<double>(sign);
-    // A subnormal number is normal in f64: bring its highest set bit to the implicit place.
+    // A subnormal number is normal in f64: shift its highest set bit to the implicit position.
     const int shift = std::countl_zero(mantissa) - 11;
     mantissa = (mantissa << shift) & ((uint64_t{1} << 52) - 1);
     exponent = 1 - shift - format.bias() + 1023;
@@ -73,7 +72,7 @@ constexpr double decode_float(uint32_t bits, FloatFormat format) {
   return std::bit_cast<double>(sign | (static_cast<uint64_t>(exponent) << 52) | mantissa);
 }
 
-// A number kept in the format of `dtype_value`; it is computed with as float or double.
+// A number stored in the format of `dtype_value`; arithmetic is done in float or double.
 template <DType dtype_value>
 class PackedFloat {
  public:
@@ -94,7 +93,7 @@ class PackedFloat {
   explicit constexpr operator double() const { return decode_float(bits_, kFormat); }
   explicit constexpr operator float() const { return static_cast<float>(double{*this}); }
 
-  // As numbers: 0 == -0, and NaN differs from everything.
+  // Compared as numbers: 0 == -0, and NaN differs from everything.
   friend constexpr bool operator==(PackedFloat a, PackedFloat b) { return double{a} == double{b}; }
   friend constexpr auto operator<=>(PackedFloat a, PackedFloat b) {
     return double{a} <=> double{b};

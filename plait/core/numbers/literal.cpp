@@ -22,8 +22,8 @@ std::string type_text(DType dtype, const std::vector<int64_t>& sizes) {
   return fmt::format("{}[{}]", name_of(dtype), fmt::join(sizes, ", "));
 }
 
-// ValueError for sizes that no memory can hold; a size of 0 does not excuse the others, so that
-// strides of any literal can be computed.
+// ValueError for sizes beyond any memory, even if another size is 0: strides of any literal must be
+// computable.
 int64_t counted_elements(DType dtype, const std::vector<int64_t>& sizes) {
   int64_t bytes = size_of(dtype);
   bool empty = false;
@@ -137,7 +137,7 @@ uint64_t Literal::content_hash() const {
   hasher.update(name_of(dtype_));
   hasher.update(sizes_.size());
   for (const int64_t size : sizes_) hasher.update(static_cast<uint64_t>(size));
-  // A splat and the same elements written out are equal, so their hashes must be.
+  // A splat equals the same elements written out, so their hashes must be equal.
   const std::span<const std::byte> element = uniform_element();
   hasher.update(element.empty() ? bytes_ : element);
   return hasher.finish().low;

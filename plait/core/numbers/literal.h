@@ -1,5 +1,4 @@
-// A constant array: dtype, sizes, and counted bytes in row-major order, never written to after
-// creation.
+// A constant array: dtype, sizes, and reference-counted bytes in row-major order, immutable.
 #pragma once
 
 #include <array>
@@ -27,21 +26,21 @@ class Literal {
   ~Literal() = default;
 
   static Literal scalar(DType dtype, double value);  // rounded as a cast would
-  // Takes the bytes over; ValueError when their number is not product(sizes) * size_of(dtype), or
-  // one of a bool is neither 0 nor 1.
+  // Takes ownership of the bytes; ValueError if their number is not product(sizes) *
+  // size_of(dtype), or if a bool is neither 0 nor 1.
   static Literal of_bytes(DType dtype, std::vector<int64_t> sizes, std::vector<std::byte> bytes);
-  // Borrows: the owner is kept alive for as long as any copy of the literal.
+  // Borrows the bytes: `owner` is kept alive as long as any copy of the literal.
   static Literal borrow(DType dtype, std::vector<int64_t> sizes, std::span<const std::byte> bytes,
                         std::shared_ptr<const void> owner);
-  // The same element everywhere, stored once. ValueError when `scalar` has more than one element.
+  // The same element everywhere, stored once. ValueError if `scalar` has more than one element.
   static Literal splat(std::vector<int64_t> sizes, const Literal& scalar);
 
   DType dtype() const { return dtype_; }
   const std::vector<int64_t>& sizes() const { return sizes_; }
   int64_t element_count() const { return element_count_; }
-  bool is_splat() const { return splat_; }  // one stored element stands for several
-  std::span<const std::byte> bytes() const { return bytes_; }  // one element only when is_splat()
-  // The bytes of one element, splat or not; IndexError when there is no such element.
+  bool is_splat() const { return splat_; }                     // one stored element is repeated
+  std::span<const std::byte> bytes() const { return bytes_; }  // only one element if is_splat()
+  // The bytes of one element, splat or not; IndexError if out of range.
   std::span<const std::byte> element_bytes(int64_t index) const;
 
   double as_double(int64_t index) const;  // real part for complex; ValueError for key
@@ -50,12 +49,12 @@ class Literal {
 
   uint64_t content_hash() const;                               // the same in every process
   friend bool operator==(const Literal& a, const Literal& b);  // dtype, sizes and content (bitwise)
-  const void* identity() const { return bytes_.data(); }       // the buffer shared with its copies
+  const void* identity() const { return bytes_.data(); }       // the buffer, which copies share
 
   void swap(Literal& other) noexcept;
 
  private:
-  // The bytes of the one element that all elements equal, or an empty span.
+  // The bytes of the element that all elements equal, or an empty span.
   std::span<const std::byte> uniform_element() const;
 
   static constexpr std::array<std::byte, 8> kZero{};
@@ -68,11 +67,11 @@ class Literal {
   std::shared_ptr<const void> owner_;
 };
 
-// Past this many elements, text() writes the bytes in hexadecimal.
+// Beyond this number of elements, text() writes the bytes in hexadecimal.
 inline constexpr int64_t kMaxElementsInText = 64;
 
-// Reads the form that text() writes. Sizes that the text cannot back with elements are refused
-// before memory is asked for.
+// Parses the form that text() writes. Sizes without elements in the text to back them are refused
+// before memory is allocated.
 Literal parse_literal(TextReader& reader);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// The text of a literal, and back.
+// Prints and parses literals.
 #include <fmt/format.h>
 
 #include "plait/core/error.h"
@@ -43,8 +43,8 @@ std::vector<std::byte> read_one(TextReader& reader, DType dtype) {
   return element;
 }
 
-// The elements after the first, which has been read. Memory grows with the text, not with the count
-// that the sizes promise.
+// Parses the elements after the first. Memory grows with the text, not with the number of elements
+// that the sizes claim.
 std::vector<std::byte> read_others(TextReader& reader, DType dtype, int64_t count,
                                    std::vector<std::byte> bytes) {
   const auto size = static_cast<size_t>(size_of(dtype));
@@ -58,8 +58,7 @@ std::vector<std::byte> read_others(TextReader& reader, DType dtype, int64_t coun
   return bytes;
 }
 
-// Whether the bytes of all elements follow, and not a first key, which looks alike but for its
-// length.
+// True if the bytes of all elements follow; a single key looks the same but for its length.
 bool is_in_hex(TextReader reader, DType dtype) {
   if (!reader.accept("0x")) return false;
   return !is_key(dtype) || count_hex_digits(reader) != 2 * static_cast<size_t>(size_of(dtype));
@@ -78,7 +77,7 @@ std::vector<std::byte> read_all_in_hex(TextReader& reader, int64_t byte_count) {
 }
 
 Literal read_elements(TextReader& reader, DType dtype, std::vector<int64_t> sizes) {
-  // A splat takes no memory for its elements, and checks the sizes.
+  // A splat checks the sizes without allocating the elements.
   const Literal zero =
       Literal::of_bytes(dtype, {}, std::vector<std::byte>(static_cast<size_t>(size_of(dtype))));
   const int64_t count = Literal::splat(sizes, zero).element_count();

@@ -10,8 +10,8 @@ namespace plait {
 
 namespace {
 
-// A node of the order is a dtype or a scalar kind; a set of nodes is a word with a bit for each.
-// The kind of bool scalars is the dtype bool.
+// A node of the order is a dtype or a scalar kind; a set of nodes is a bit mask. The kind of bool
+// scalars is the dtype bool.
 using NodeSet = uint32_t;
 constexpr int kInteger = kDTypeCount;
 constexpr int kFloating = kDTypeCount + 1;
@@ -52,7 +52,7 @@ constexpr auto kEdges = [] {
   });
 }();
 
-// For each node, the set of nodes reached from it, itself included.
+// For each node, the set of nodes reachable from it, including itself.
 constexpr auto kReached = [] {
   std::array<NodeSet, kNodeCount> reached{};
   for (int i = 0; i < kNodeCount; ++i) reached[i] = NodeSet{1} << i;
@@ -63,8 +63,8 @@ constexpr auto kReached = [] {
   return reached;
 }();
 
-// The node from which exactly the nodes of the set are reached: the least of them. None if there is
-// none.
+// The least node of a set: the one from which exactly the nodes of the set are reachable. Empty if
+// there is none.
 std::optional<int> least_of(NodeSet set) {
   for (int i = 0; i < kNodeCount; ++i) {
     if (set != 0 && kReached[i] == set) return i;

@@ -1,4 +1,4 @@
-// A size: a number, or an expression over named sizes. One machine word, trivially copied.
+// A size: a number, or an expression over named symbols. One machine word, trivially copyable.
 #pragma once
 
 #include <cstdint>
@@ -20,15 +20,14 @@ class SymbolMap;
 
 // Expressions are kept in a canonical form and interned for the life of the process, so equal words
 // mean equal expressions, and `a == b` is a word comparison. (Expressions that are equal for all
-// sizes but that the canonical form does not bring together compare unequal; see SizeFacts::prove.)
+// sizes may still have different canonical forms and compare unequal; see SizeFacts::prove.)
 //
-// The canonical form is a sum of products of symbols, quotients, maxima and minima. It holds for
-// all symbols ≥ 0, so what replaces a symbol must be ≥ 0 too. A remainder a % b is a - b*(a//b),
-// shown as a % b again by text(). A simplification may give a value where the original divides by
-// zero (n//m - n//m is 0, (2*n)//n is 2), but never the other way round: where a divisor of 0 is to
-// be refused, that is asked (is_some in ops/inside/along.h). Numbers and the values of expressions
-// lie in
-// [-2^62, 2^62); an expression has at most kMaxParts symbols and numbers in it.
+// The canonical form is a sum of products of symbols, quotients, maxima and minima. It is valid for
+// all symbols ≥ 0, so a replacement of a symbol must be ≥ 0 too. A remainder a % b is a - b*(a//b),
+// which text() writes as a % b. A simplification may have a value where the original divides by
+// zero (n//m - n//m is 0, (2*n)//n is 2), but never the opposite: code that must refuse a divisor
+// of 0 checks it separately (is_some in ops/inside/along.h). Numbers and the values of expressions
+// are in [-2^62, 2^62); an expression has at most kMaxParts symbols and numbers.
 class Dim {
  public:
   static constexpr int64_t kMaxParts = 1024;
@@ -39,7 +38,7 @@ class Dim {
 
   bool is_number() const { return (word_ & 1) == 0; }
   bool is_symbol() const;
-  // ValueError unless is_number(), or what reads sizes on this thread (size_reader.h) knows it.
+  // ValueError unless is_number(), or a SizeReader of this thread knows the value (size_reader.h).
   int64_t number() const {
     return is_number() ? static_cast<int64_t>(word_) >> 1 : number_at_present();
   }
@@ -49,26 +48,26 @@ class Dim {
   friend Dim operator-(Dim a, Dim b);
   friend Dim operator*(Dim a, Dim b);
   friend Dim operator-(Dim a);
-  // Whether they are one expression: what Plait itself asks.
+  // True if they are the same expression. Plait itself compares with this.
   friend bool same(Dim a, Dim b) { return a.word_ == b.word_; }
-  // Whether they are equal, as host code asks: of symbols, as they are at present where that is
-  // known (size_reader.h); else whether they are one expression.
+  // Equality for host code: of the actual sizes if they are known (size_reader.h); else of the
+  // expressions.
   friend bool operator==(Dim a, Dim b) {
     return same(a, b) || (!are_numbers(a, b) && are_equal_at_present(a, b));
   }
 
-  // Each symbol in it once, in a fixed order.
+  // Visits each symbol once, in a fixed order.
   void for_each_symbol(const std::function<void(Dim symbol)>& visit) const;
   // Simultaneous replacement; symbols not in the map stay.
   Dim substitute(const SymbolMap<Dim>& replacements) const;
-  // The value where each symbol has one; KeyError names a symbol that has none. A divisor of 0 or
-  // an overflow is a ValueError.
+  // The value, given one for each symbol; KeyError names a symbol without one. ValueError for a
+  // divisor of 0 or an overflow.
   int64_t evaluate(const SymbolMap<int64_t>& sizes) const;
 
-  // "n", "2*n + 1", "(n + 3)//4", "max(m, n)"; parses back to the same Dim. Names go by the
-  // alphabet.
+  // "n", "2*n + 1", "(n + 3)//4", "max(m, n)"; parses to the same Dim. Names are in alphabetical
+  // order.
   std::string text() const;
-  uint64_t hash() const;  // depends on the text only: the same in every process
+  uint64_t hash() const;  // of the text: the same in every process
   uint64_t word() const { return word_; }
 
  private:
@@ -85,7 +84,7 @@ class Dim {
   int64_t number_at_present() const;
   static bool are_equal_at_present(Dim a, Dim b);
 
-  // What the operators do where it takes more than arithmetic on two numbers that goes well.
+  // The slow path of the operators: expressions, and overflow of numbers.
   static Dim add(Dim a, Dim b);
   static Dim subtract(Dim a, Dim b);
   static Dim multiply(Dim a, Dim b);
@@ -101,19 +100,18 @@ Dim floor_div(Dim a, Dim b);  // rounds towards −∞; ValueError for a literal
 Dim mod(Dim a, Dim b);        // sign of the divisor: a == b * floor_div(a, b) + mod(a, b)
 Dim max(Dim a, Dim b);
 Dim min(Dim a, Dim b);
-// For algorithms: whether they are one expression, or that one.
+// Equality of expressions, for algorithms.
 inline constexpr auto kSame = [](const auto& a, const auto& b) { return same(a, b); };
 inline auto is_same_as(Dim dim) {
   return [dim](Dim other) { return same(dim, other); };
 }
-// Whether they are numbers, and not the same.
+// True if both are numbers, and not equal.
 inline bool differ(Dim a, Dim b) { return a.is_number() && b.is_number() && !same(a, b); }
 
-// Reads the longest expression that is next. ParseError on malformed text, and past 200 levels of
-// nesting.
+// Parses the longest expression. ParseError for malformed text, and beyond 200 levels of nesting.
 Dim parse_dim(TextReader& reader);
 
-// What each of a function's symbols stands for. Few symbols: linear; many: hashed.
+// Maps the symbols of a function to values. Linear search for few symbols, a hash table for many.
 template <class T>
 class SymbolMap {
  public:
@@ -121,8 +119,8 @@ class SymbolMap {
   SymbolMap(std::initializer_list<std::pair<Dim, T>> entries) {
     for (const auto& [symbol, value] : entries) set(symbol, value);
   }
-  void set(Dim symbol, T value);    // replaces an earlier value; ValueError when it is no symbol
-  const T* find(Dim symbol) const;  // nullptr when absent
+  void set(Dim symbol, T value);    // replaces an earlier value; ValueError if it is not a symbol
+  const T* find(Dim symbol) const;  // null if absent
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
   auto begin() const { return entries_.begin(); }
@@ -131,18 +129,18 @@ class SymbolMap {
  private:
   static constexpr size_t kLinearSize = 12;
 
-  size_t index_of(Dim symbol) const;  // in entries_; their number when absent
-  size_t slot_of(Dim symbol) const;   // in table_: where it is, or the free place where it would be
+  size_t index_of(Dim symbol) const;  // in entries_; their number if absent
+  size_t slot_of(Dim symbol) const;   // in table_: where it is, or the free place for it
   void grow_table();
 
   std::vector<std::pair<Dim, T>> entries_;
-  // Open addressing: 1 + the index in entries_, 0 where free. Used past kLinearSize entries.
+  // Open addressing: 1 + the index in entries_, 0 if free. Used beyond kLinearSize entries.
   std::vector<uint32_t> table_;
 };
 
 }  // namespace plait
 
-// Containers look for the same expression.
+// Containers compare expressions.
 template <>
 struct std::equal_to<plait::Dim> {
   bool operator()(plait::Dim a, plait::Dim b) const { return same(a, b); }
@@ -150,7 +148,7 @@ struct std::equal_to<plait::Dim> {
 
 template <>
 struct std::hash<plait::Dim> {
-  size_t operator()(plait::Dim d) const noexcept {  // by word: fast, valid within this process only
+  size_t operator()(plait::Dim d) const noexcept {  // of the word: valid in this process only
     return static_cast<size_t>((d.word() >> 1) * 0x9e3779b97f4a7c15ull);
   }
 };
@@ -166,7 +164,7 @@ inline Dim::Dim(int64_t number) : word_(static_cast<uint64_t>(number) << 1) {
   if (this->number() != number) refuse(number);
 }
 
-// Words of numbers are twice the number, so a word overflows exactly where the number leaves its
+// The word of a number is twice the number, so the word overflows exactly if the number leaves its
 // range.
 inline Dim operator+(Dim a, Dim b) {
   int64_t word;

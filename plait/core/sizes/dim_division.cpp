@@ -15,7 +15,7 @@ Dim quotient_atom(Dim a, Dim b) {
   return DimTable::intern(DimKind::floor_div, operands);
 }
 
-// The greatest number that divides the coefficients of all terms but the constant one; 0 for none.
+// The greatest common divisor of all coefficients except the constant; 0 if there are none.
 int64_t content_of(const Polynomial& sum) {
   int64_t content = 0;
   for (const Term& term : sum.terms()) {
@@ -24,7 +24,7 @@ int64_t content_of(const Polynomial& sum) {
   return content;
 }
 
-// Each coefficient divided by a divisor of the content; the constant rounded down.
+// Divides each coefficient by a divisor of the content; the constant is rounded down.
 Dim divided_by_content(const Polynomial& sum, int64_t divisor) {
   Polynomial result;
   for (const Term& term : sum.terms()) {
@@ -33,7 +33,7 @@ Dim divided_by_content(const Polynomial& sum, int64_t divisor) {
   return result.dim();
 }
 
-// Whether it reads better with the opposite sign.
+// True if the negated sum is easier to read.
 bool is_mostly_negative(const Polynomial& sum) {
   int64_t balance = 0;
   for (const Term& term : sum.terms()) {
@@ -46,8 +46,8 @@ struct Split {
   Dim quotient, rest;
 };
 
-// a = b*quotient + rest, where the constant of rest lies in [0, b) and its other coefficients
-// within (-b, b).
+// a = b*quotient + rest, where the constant of rest is in [0, b) and its other coefficients are in
+// (-b, b).
 Split split_by_number(Dim a, int64_t b) {
   Polynomial quotient, rest;
   const Polynomial sum(a);
@@ -60,7 +60,7 @@ Split split_by_number(Dim a, int64_t b) {
   return {quotient.dim(), rest.dim()};
 }
 
-// The one quotient x//c by a number that a sum has as a term of coefficient 1, if it has just one.
+// The quotient x//c by a number that is a term of coefficient 1, if there is exactly one.
 std::optional<Dim> only_inner_quotient(const Polynomial& sum) {
   std::optional<Dim> found;
   for (const Term& term : sum.terms()) {
@@ -78,7 +78,7 @@ std::optional<Dim> known_quotient(Dim a, Dim b) {
   return Dim(*bounds.low);
 }
 
-// b > 0.
+// For b > 0.
 Dim divide_by_number(Dim a, int64_t b) {
   if (b == 1) return a;
   const auto [quotient, rest] = split_by_number(a, b);
@@ -109,8 +109,9 @@ struct PolynomialSplit {
   Polynomial quotient, rest;
 };
 
-// One step of long division: takes a multiple of the divisor from the rest so that the first term
-// that is a multiple of the divisor's first goes. Later terms take its place, so division ends.
+// One step of long division: subtracts a multiple of the divisor so that the first term that is a
+// multiple of the divisor's leading term vanishes. Only later terms are added, so division
+// terminates.
 bool step(PolynomialSplit& split, const Polynomial& divisor) {
   const Term& leading = divisor.terms().front();
   for (const Term& term : split.rest.terms()) {
@@ -124,7 +125,7 @@ bool step(PolynomialSplit& split, const Polynomial& divisor) {
   return false;
 }
 
-// a = b*quotient + rest, where that does not make it longer.
+// a = b*quotient + rest, if that does not make it longer.
 Split split_by_expression(Dim a, Dim b) {
   const Polynomial divisor(b);
   PolynomialSplit split{{}, Polynomial(a)};

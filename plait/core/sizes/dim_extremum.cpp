@@ -10,9 +10,9 @@ namespace plait {
 
 namespace {
 
-constexpr size_t kMaxMembers = 64;  // each is compared with each
+constexpr size_t kMaxMembers = 64;  // all pairs are compared
 
-// max(...) + k where there is nothing else in the sum: its members, each plus k.
+// If the sum is max(...) + k and nothing else: adds its members, each plus k.
 void add_members(std::vector<Dim>& members, DimKind kind, Dim dim) {
   const int64_t constant = Polynomial(dim).constant();
   const Dim rest = dim - constant;
@@ -23,14 +23,14 @@ void add_members(std::vector<Dim>& members, DimKind kind, Dim dim) {
   for (const Dim member : DimTable::node(rest).operands) members.push_back(member + constant);
 }
 
-// Whether `other` is always the one to take of the two.
+// True if `other` is always at least as extreme, so that `member` can be dropped.
 bool is_dominated(DimKind kind, Dim member, Dim other) {
   const Interval lead = kind == DimKind::max ? bounds_of_difference(other, member)
                                              : bounds_of_difference(member, other);
   return lead.low.value_or(-1) >= 0;
 }
 
-// One at a time, so that of two that are always equal one stays.
+// One at a time, so that one of two equal members stays.
 void drop_dominated(std::vector<Dim>& members, DimKind kind) {
   for (size_t i = 0; i < members.size();) {
     const bool dominated = std::ranges::any_of(members, [&](Dim other) {
@@ -43,7 +43,8 @@ void drop_dominated(std::vector<Dim>& members, DimKind kind) {
   }
 }
 
-// What can be taken from all members so that the constant of one becomes 0 and none changes sign.
+// The constant that can be subtracted from all members so that one has the constant 0 and no
+// constant changes sign.
 int64_t shared_constant(std::span<const Dim> members) {
   int64_t least = kGreatestSize, greatest = kLeastSize;
   for (const Dim member : members) {

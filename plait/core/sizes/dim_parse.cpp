@@ -1,4 +1,4 @@
-// Reads expressions.
+// Parses expressions.
 #include <charconv>
 
 #include "plait/core/error.h"
@@ -66,7 +66,7 @@ class DimParser {
     return negative ? at(place, [&] { return -result; }) : result;
   }
 
-  // Takes its sign along, since -2^62 is a size and 2^62 is not.
+  // Parses the magnitude with its sign, since -2^62 is a size and 2^62 is not.
   Dim number(bool negative) {
     const std::string_view rest = reader_.rest();
     uint64_t magnitude = 0;
@@ -108,7 +108,7 @@ class DimParser {
     return inner;
   }
 
-  // What is wrong with a value, such as a division by zero, is wrong with the text.
+  // An invalid value, such as a division by zero, is reported as an error in the text.
   template <class Make>
   Dim at(size_t place, Make make) {
     try {

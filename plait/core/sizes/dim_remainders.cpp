@@ -1,5 +1,5 @@
-// Finds remainders in sums. The canonical form of a % b is a - b*(a//b); people, and whoever wants
-// to know its bounds, are better served by a % b.
+// Finds remainders in sums. The canonical form of a % b is a - b*(a//b); for readers and for
+// bounds, a % b is better.
 #include <algorithm>
 #include <cstdlib>
 #include <optional>
@@ -14,7 +14,7 @@ namespace {
 struct Remainder {
   Polynomial spelled_out;
   Dim atom;
-  Term leading;  // of c*q: what must be in a sum for the remainder to be there
+  Term leading;  // of c*q: the term that a sum must contain if it contains the remainder
 };
 
 std::optional<Remainder> make_remainder(Dim x, Dim c, Dim quotient) {
@@ -31,7 +31,7 @@ bool is_quotient_by_number(Dim atom) {
   return is_kind(atom, DimKind::floor_div) && DimTable::node(atom).operands[1].is_number();
 }
 
-// Each atom in the terms that is a quotient, once.
+// The quotients among the atoms of the terms, each once.
 std::vector<Dim> quotients_in(std::span<const Term> terms) {
   std::vector<Dim> quotients;
   for (const Term& term : terms) {
@@ -44,8 +44,8 @@ std::vector<Dim> quotients_in(std::span<const Term> terms) {
   return quotients;
 }
 
-// The remainders that quotient = a//b is part of: a % b, and where b = b'*c and some other quotient
-// in the sum is by b', then x % c for x = a//b', where a//b is x//c in canonical form.
+// The remainders that contain quotient = a//b: a % b; and if b = b'*c and some other quotient in
+// the sum is by b', then x % c for x = a//b', where a//b is x//c in canonical form.
 std::vector<Remainder> remainders_of(Dim quotient, std::span<const Dim> others) {
   std::vector<Remainder> remainders;
   const auto& operands = DimTable::node(quotient).operands;
@@ -64,13 +64,14 @@ std::vector<Remainder> remainders_of(Dim quotient, std::span<const Dim> others) 
     if (std::ranges::find(tried, divisor) != tried.end()) continue;
     tried.push_back(divisor);
     const Dim x = floor_div(a, divisor), c = b.number() / divisor;
-    // Else x % c would read back to another form.
+    // Otherwise x % c would parse to another form.
     if (same(floor_div(x, c), quotient)) add(x, c);
   }
   return remainders;
 }
 
-// How many times the part fits into the whole: each of its terms, with one sign throughout.
+// The number of times that `part` is contained in `whole`: the minimum over its terms, all with the
+// same sign.
 int64_t multiplicity(const Polynomial& whole, const Polynomial& part) {
   int64_t least = 0;
   for (const Term& term : part.terms()) {
@@ -81,7 +82,7 @@ int64_t multiplicity(const Polynomial& whole, const Polynomial& part) {
   return least;
 }
 
-// Rewrites scale*(x - c*q), for each scale that some term suggests, to scale*(x % c).
+// Replaces scale*(x - c*q) by scale*(x % c), for each scale that a term suggests.
 void gather(Polynomial& sum, const Remainder& remainder) {
   const std::vector<Term> terms(sum.terms().begin(), sum.terms().end());
   for (const Term& term : terms) {

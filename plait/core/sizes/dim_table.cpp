@@ -1,4 +1,4 @@
-// The table of expressions: one in the process, in shards with a lock each.
+// The table of interned expressions, in shards with a lock each.
 #include <algorithm>
 #include <array>
 #include <memory>
@@ -15,7 +15,7 @@ namespace plait {
 
 namespace {
 
-constexpr int kMaxDepth = 90;  // its text nests at most twice as deep, which parse_dim takes
+constexpr int kMaxDepth = 90;  // its text is at most twice as deep, within the limit of parse_dim
 
 struct Key {
   DimKind kind;
@@ -74,7 +74,7 @@ void note_depth(DimNode& node, Dim part) {
   if (!part.is_number()) node.depth = std::max(node.depth, DimTable::node(part).depth);
 }
 
-// Adds what a part of the node brings with it.
+// Updates the node's properties for one operand.
 void note_part(DimNode& node, Dim part) {
   note_depth(node, part);
   if (part.is_number()) {
@@ -165,7 +165,7 @@ const DimNode& interned(Key key) {
     const std::lock_guard lock(shard.mutex);
     if (const auto found = shard.nodes.find(key); found != shard.nodes.end()) return **found;
   }
-  // Made without the lock, since it may intern parts of its own; another thread may come first.
+  // Created without the lock, since it may intern its own operands; another thread may be first.
   auto node = std::make_unique<DimNode>(made_node(key));
   if (key.kind == DimKind::symbol) node->symbols.push_back(DimTable::of(*node));
   const std::lock_guard lock(shard.mutex);

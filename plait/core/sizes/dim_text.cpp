@@ -1,4 +1,4 @@
-// How expressions are written.
+// Prints expressions.
 #include <algorithm>
 #include <string>
 
@@ -12,7 +12,7 @@ namespace {
 
 bool is_quotient(Dim dim) { return is_kind(dim, DimKind::floor_div) || is_kind(dim, DimKind::mod); }
 
-// Whether it can stand on either side of //, or be called a function of: n, 3, max(m, n).
+// True if it needs no parentheses as an operand of //: n, 3, max(m, n).
 bool stands_alone(Dim dim) {
   if (dim.is_number()) return dim.number() >= 0;
   const DimKind kind = DimTable::node(dim).kind;
@@ -32,8 +32,8 @@ std::string text_of_product(std::span<const Dim> atoms) {
   return text;
 }
 
-// Without its sign, which is written between terms. Unary minus binds like * does, so a quotient
-// after it needs parentheses.
+// Without its sign, which is printed between terms. Unary minus has the precedence of *, so a
+// quotient after it needs parentheses.
 std::string text_of_term(const Term& term, bool after_unary_minus) {
   std::string number = fmt::to_string(term.coefficient).substr(term.coefficient < 0);
   if (term.base.is_number()) return number;
@@ -42,7 +42,7 @@ std::string text_of_term(const Term& term, bool after_unary_minus) {
   return number == "1" ? base : number + "*" + base;
 }
 
-// In the order of the terms, but a positive one first where there is one: 3 - n.
+// In the order of the terms, but starting with a positive one if possible: 3 - n.
 std::string text_of_sum(std::span<const Term> terms) {
   const auto positive = [](const Term& term) { return term.coefficient > 0; };
   auto first = std::ranges::find_if(terms, positive);

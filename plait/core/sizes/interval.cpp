@@ -8,7 +8,7 @@ namespace plait {
 
 namespace {
 
-// Stands for an open end; 0 times it is 0, and no product of two ends overflows a WideInt.
+// Represents an unknown end; 0 times it is 0, and no product of two ends overflows a WideInt.
 constexpr WideInt kInfinity = WideInt{1} << 63;
 
 WideInt wide_low(const Interval& a) { return a.low ? *a.low : -kInfinity; }
@@ -64,7 +64,7 @@ Interval floor_div(const Interval& a, const Interval& b) {
 Interval mod(const Interval& a, const Interval& b) {
   const WideInt low = wide_low(b), high = wide_high(b);
   Interval result = narrowed(low < 0 ? low + 1 : 0, high > 0 ? high - 1 : 0);
-  // A remainder by a divisor of the same sign is no larger than what is divided.
+  // A remainder by a divisor of the same sign is at most the dividend.
   if (low >= 0 && a.low && *a.low >= 0) result = intersect(result, {0, a.high});
   return result;
 }

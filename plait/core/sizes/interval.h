@@ -1,4 +1,4 @@
-// A range of whole numbers, open where an end is unknown, and the arithmetic that bounds results.
+// Interval arithmetic on integers; an end may be unknown.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 namespace plait {
 
 struct Interval {
-  std::optional<int64_t> low, high;  // both included; none: no bound is known
+  std::optional<int64_t> low, high;  // inclusive; empty: no known bound
 
   static Interval of(int64_t number) { return {number, number}; }
   bool contains(int64_t number) const {
@@ -16,8 +16,8 @@ struct Interval {
   friend bool operator==(const Interval&, const Interval&) = default;
 };
 
-// Each bounds the results over all members of the operands for which there is a result: a divisor
-// of 0 has none. Ends that do not fit a size (±2^62) are given up.
+// Each bounds the results over all members of the operands that have a result: a divisor of 0 has
+// none. Ends beyond the range of sizes (±2^62) become unknown.
 Interval operator+(const Interval& a, const Interval& b);
 Interval operator-(const Interval& a);
 Interval operator*(const Interval& a, const Interval& b);
@@ -27,6 +27,6 @@ Interval max(const Interval& a, const Interval& b);
 Interval min(const Interval& a, const Interval& b);
 
 Interval intersect(const Interval& a, const Interval& b);
-Interval hull(const Interval& a, const Interval& b);  // the smallest that contains both
+Interval hull(const Interval& a, const Interval& b);  // the smallest interval that contains both
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// The sizes of an array, in order. Up to six dimensions are held without asking for memory.
+// The sizes of an array, in order. Up to six dimensions are stored inline, without an allocation.
 #pragma once
 
 #include <array>
@@ -40,10 +40,10 @@ class Shape {
     if (i >= rank_) refuse_index(static_cast<int64_t>(i));
     return data()[i];
   }
-  Dim at(int64_t i) const { return data()[index_of(i)]; }  // from the end where negative
+  Dim at(int64_t i) const { return data()[index_of(i)]; }  // negative: from the end
   void set(int64_t i, Dim dim) { data()[index_of(i)] = dim; }
   void append(Dim dim);
-  // The place from the beginning that i means, which may be negative; else an IndexError.
+  // Normalises an index that may be negative; IndexError if it is out of range.
   size_t index_of(int64_t i) const;
 
   bool is_static() const;                 // all sizes are numbers
@@ -53,9 +53,9 @@ class Shape {
   std::vector<int64_t> evaluate(const SymbolMap<int64_t>& sizes) const;
 
   std::string text() const;  // "[n, 784]"
-  uint64_t hash() const;     // depends on the text only: the same in every process
+  uint64_t hash() const;     // of the text: the same in every process
   friend bool same(const Shape& a, const Shape& b);
-  friend bool operator==(const Shape& a, const Shape& b);  // as sizes are compared
+  friend bool operator==(const Shape& a, const Shape& b);  // as sizes are compared by host code
 
  private:
   const Dim* data() const { return heap_ ? heap_.get() : inline_.data(); }
@@ -65,24 +65,24 @@ class Shape {
   uint32_t rank_ = 0;
   uint32_t capacity_ = kInlineRank;
   std::array<Dim, kInlineRank> inline_{};
-  std::unique_ptr<Dim[]> heap_;  // holds all of them where there are more than kInlineRank
+  std::unique_ptr<Dim[]> heap_;  // holds all sizes if there are more than kInlineRank
 };
 
-// How far apart neighbours along each dimension lie, in elements, when the last dimension is dense.
+// The strides in elements of a contiguous row-major array.
 std::vector<Dim> contiguous_strides(const Shape& shape);
 std::vector<int64_t> contiguous_strides(std::span<const int64_t> sizes);
 
-// NumPy's rule: shapes are aligned at the end, and a literal 1 stretches. Two unequal expressions
-// are equal, or one of them is 1, as the context knows or the actual sizes say (which leaves a
-// guard there); where there are no actual sizes they are equal by a check on entry. ShapeError
-// otherwise, and the context is as it was.
+// Broadcasting as in NumPy: shapes are aligned at the end, and a literal 1 is repeated. For two
+// different expressions the context decides whether they are equal or one is 1: from its facts or
+// from the actual sizes (which records a guard). Without actual sizes they are taken to be equal,
+// which is checked on entry. Otherwise ShapeError, with the context unchanged.
 Shape broadcast(const Shape& a, const Shape& b, SizeContext& context);
 
 }  // namespace plait
 
 template <>
 struct std::hash<plait::Shape> {
-  size_t operator()(const plait::Shape& shape) const noexcept;  // by word: within this process only
+  size_t operator()(const plait::Shape& shape) const noexcept;  // valid in this process only
 };
 
 template <>

@@ -17,7 +17,8 @@ namespace {
 
 constexpr std::array<std::string_view, 4> kRelations = {"==", "!=", "<=", "<"};
 
-// A symbol that the sum has once, with the coefficient ±1: where the sum is 0, the symbol is known.
+// A symbol that occurs once in the sum, with the coefficient ±1: if the sum is 0, it can be solved
+// for the symbol.
 std::optional<Term> solvable_term(const Polynomial& sum) {
   for (const Term& term : sum.terms()) {
     if (!term.base.is_symbol() || std::abs(term.coefficient) != 1) continue;
@@ -30,7 +31,7 @@ std::optional<Term> solvable_term(const Polynomial& sum) {
   return std::nullopt;
 }
 
-// From facts to what is known.
+// Derives the knowledge from the facts.
 class Derivation {
  public:
   explicit Derivation(const std::vector<SizeFact>& facts) : facts_(facts) {}
@@ -103,7 +104,7 @@ class Derivation {
     known_.divisible.push_back({multiple, operands[1].number()});
   }
 
-  // What is not 0 and not below is at least 1.
+  // An integer that is ≥ 0 and not 0 is at least 1.
   void exclude_zero(Dim dim) {
     const Interval bounds = SizeProof(known_).bounds(dim);
     if (bounds.low == 0) note_at_least_zero(dim - 1);
@@ -206,7 +207,7 @@ std::optional<bool> SizeFacts::prove(const SizeFact& fact) const {
       case SizeFact::less: return compare(right - left - 1, left - right);
     }
   } catch (const ValueError&) {
-    return std::nullopt;  // it divides by something that is known to be 0: it has no value
+    return std::nullopt;  // a division by something that is known to be 0: no value
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// What is known about sizes: facts, what follows from them, and facts that are found out on the
-// way.
+// Knowledge about sizes: facts, conclusions from them, and facts that are found or assumed during
+// tracing.
 #pragma once
 
 #include <cstdint>
@@ -25,13 +25,13 @@ struct SizeFact {
   SizeFact negated() const;
   bool evaluate(const SymbolMap<int64_t>& sizes) const;  // as Dim::evaluate
   SizeFact substitute(const SymbolMap<Dim>& replacements) const;
-  // As host code asks: where sizes are symbols, of those that they stand for at present
-  // (size_reader.h). ShapeError where nobody knows.
+  // For host code: evaluated with the actual sizes of symbols (size_reader.h). ShapeError if they
+  // are unknown.
   explicit operator bool() const;
   std::string text() const;
-  // Reads as parse_dim does. ">=" and ">" are read as "<=" and "<" with the sides exchanged.
+  // Parses as parse_dim does. ">=" and ">" become "<=" and "<" with the sides exchanged.
   static SizeFact parse(TextReader& reader);
-  friend bool operator==(const SizeFact& a, const SizeFact& b) {  // of the same expressions
+  friend bool operator==(const SizeFact& a, const SizeFact& b) {  // the same expressions
     return same(a.left, b.left) && a.relation == b.relation && same(a.right, b.right);
   }
 };
@@ -41,8 +41,8 @@ inline SizeFact operator<=(Dim a, Dim b) { return {a, SizeFact::less_equal, b}; 
 inline SizeFact operator>(Dim a, Dim b) { return b < a; }
 inline SizeFact operator>=(Dim a, Dim b) { return b <= a; }
 
-// What follows from facts, in a form that is quick to use. No symbol that is replaced occurs in the
-// expressions.
+// Conclusions from facts, in a form that is fast to use. The expressions contain no symbol that has
+// a replacement.
 struct SizeKnowledge {
   struct Divisible {
     Dim dim;
@@ -54,17 +54,17 @@ struct SizeKnowledge {
   std::vector<Divisible> divisible;
 };
 
-// A set of facts that hold. All answers are for sizes for which they do.
+// A set of facts that hold. All answers are for sizes that satisfy them.
 class SizeFacts {
  public:
   SizeFacts() = default;
   explicit SizeFacts(const std::vector<SizeFact>& facts);
 
-  // ValueError when it contradicts what is known already.
+  // ValueError if it contradicts the known facts.
   void add(const SizeFact& fact);
   const std::vector<SizeFact>& facts() const { return facts_; }  // as added, each once
 
-  // Whether the fact holds: none where these means do not tell. They are the canonical form of the
+  // True or false if it is proved or disproved; empty if unknown. Uses the canonical form of the
   // difference, equalities, bounds, divisibility, and up to three steps of adding a fact, choosing
   // a member of a maximum or minimum, or rounding a quotient.
   std::optional<bool> prove(const SizeFact& fact) const;
@@ -76,20 +76,20 @@ class SizeFacts {
   SizeKnowledge knowledge_;
 };
 
-// Where decisions about sizes are taken: what is known, the actual sizes where there are some (they
-// outlive this), and what was assumed on the strength of them.
+// Decides questions about sizes from known facts and, if available, actual sizes (which outlive
+// this); collects what was assumed on their basis.
 class SizeContext {
  public:
   explicit SizeContext(SizeFacts facts = {}, const SymbolMap<int64_t>* actual_sizes = nullptr)
       : facts_(std::move(facts)), actual_sizes_(actual_sizes) {}
 
-  // Whether the fact holds. Where that cannot be proved, the actual sizes decide, and leave a
-  // guard: the fact or its negation. Without them an equality is taken to hold, which leaves a
-  // check on entry; any other relation is a ShapeError.
+  // True if the fact holds. If it cannot be proved, the actual sizes decide, and the fact or its
+  // negation is recorded as a guard. Without actual sizes an equality is assumed, which is checked
+  // on entry; any other relation is a ShapeError.
   bool decide(const SizeFact& fact);
-  // Takes the fact to hold from now on, and leaves a guard or check.
+  // Assumes the fact from now on, and records a guard or check.
   void assume(const SizeFact& fact);
-  // The value of a size: none where one of its symbols has no actual size.
+  // The value of a size; empty if a symbol has no actual size.
   std::optional<int64_t> actual(Dim dim) const;
 
   const SizeFacts& facts() const { return facts_; }

@@ -20,13 +20,13 @@
 namespace plait {
 namespace {
 
-constexpr size_t kReserve = size_t{1} << 20;  // what a call of ordinary depth may take
+constexpr size_t kReserve = size_t{1} << 20;  // enough for a call of ordinary depth
 constexpr size_t kSegment = size_t{1} << 26;
 constexpr size_t kMostSegments = 64;
-constexpr size_t kGuard = size_t{1} << 16;  // at its end, which nobody may touch
+constexpr size_t kGuard = size_t{1} << 16;  // an inaccessible guard at its end
 
 struct ThreadStack {
-  const std::byte* lowest = nullptr;  // of the stack that the thread is on; null: not asked yet
+  const std::byte* lowest = nullptr;  // of the current stack; null: not yet known
   size_t segments = 0;
 };
 thread_local constinit ThreadStack current;
@@ -42,7 +42,7 @@ const std::byte* lowest_of_thread() {
   return static_cast<const std::byte*>(lowest);
 }
 
-// Memory for a stack, and the work that is done on it.
+// Memory for a stack, and the work to run on it.
 struct Segment {
   explicit Segment(FunctionRef<void()> to_do) : work(to_do) {
     memory = mmap(nullptr, kSegment, PROT_READ | PROT_WRITE,
@@ -61,7 +61,7 @@ struct Segment {
   FunctionRef<void()> work;
   std::exception_ptr failure;
   ucontext_t before, inside;
-  // What the sanitizers want to know of the stack that is left.
+  // Information about the old stack for the sanitizers.
   const void* outer_lowest = nullptr;
   size_t outer_size = 0;
   void* outer_fiber = nullptr;

@@ -1,5 +1,5 @@
-// Recursion as deep as memory allows: a call that finds little left of its thread's stack goes on
-// on another piece of memory, and comes back.
+// Deep recursion: a call that finds little stack left continues on another piece of memory, and
+// returns to the old stack afterwards.
 #pragma once
 
 #include <optional>
@@ -8,14 +8,14 @@
 
 namespace plait {
 
-// Whether a call deeper should better be made by `on_more_stack`.
+// True if a deeper call should be made with `on_more_stack`.
 bool is_stack_short();
 
-// Runs it on the same thread, with a stack of its own; exceptions go through. MemoryError where
-// there is no memory for it, or the thread has gigabytes of stack already.
+// Runs `work` on the same thread with a new stack; exceptions pass through. MemoryError if there is
+// no memory for it, or if the thread has gigabytes of stack already.
 void on_more_stack(FunctionRef<void()> work);
 
-// f(), with enough stack for a call of ordinary depth.
+// Returns f(), with enough stack for a call of ordinary depth.
 template <class F>
 auto with_enough_stack(const F& f) -> decltype(f()) {
   if (!is_stack_short()) return f();

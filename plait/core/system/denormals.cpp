@@ -11,13 +11,13 @@ namespace {
 
 #if defined(__SSE2__)
 constexpr bool kCanFlush = true;
-constexpr uint32_t kFlush = 0x8040;  // results (FTZ), and operands (DAZ)
+constexpr uint32_t kFlush = 0x8040;  // FTZ for results, DAZ for operands
 
 uint32_t mode() { return _mm_getcsr(); }
 void set_mode(uint32_t mode) { _mm_setcsr(mode); }
 #elif defined(__aarch64__)
 constexpr bool kCanFlush = true;
-constexpr uint64_t kFlush = uint64_t{1} << 24;  // FZ, for both
+constexpr uint64_t kFlush = uint64_t{1} << 24;  // FZ, for results and operands
 
 uint64_t mode() {
   uint64_t bits;

@@ -1,5 +1,5 @@
-// Numbers that are too small for their exponent, as f32 has them below 1.2e-38: a processor may
-// take a hundred times as long for one. Gradients that vanish over many steps may be full of them.
+// Denormal numbers, in f32 those below 1.2e-38: a processor may take a hundred times as long for
+// one. Gradients that vanish over many steps may be full of them.
 //
 //   const FlushDenormals flush;
 //   train(model);  // they count as 0
@@ -7,9 +7,9 @@
 
 namespace plait {
 
-// While this lives, they count as 0 (or do not) in what the thread that made it computes, and those
-// that help in its loops. Where a processor cannot do that, nothing changes. What is kept in f16 is
-// computed in f32, which has those of f16 as usual numbers.
+// While one exists, denormals are flushed to 0 (or not) in what its thread computes, and on the
+// threads that help in its loops. No effect on processors without this mode. f16 is computed in
+// f32, where the denormals of f16 are normal numbers.
 class FlushDenormals {
  public:
   explicit FlushDenormals(bool flush = true);
@@ -21,7 +21,7 @@ class FlushDenormals {
   bool outer_;
 };
 
-// Of this thread.
+// On this thread.
 bool flushes_denormals();
 bool can_flush_denormals();
 

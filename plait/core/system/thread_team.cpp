@@ -27,24 +27,24 @@ using std::chrono::steady_clock;
 
 constexpr int kUnlimited = std::numeric_limits<int>::max();
 
-// More ranges than threads even out their speeds; each costs its claim, some tens of nanoseconds.
+// More ranges than threads balance the load; claiming one costs some tens of nanoseconds.
 constexpr int kRangesPerThread = 4;
-// A short loop has one range a thread, all of the same length. The caller takes the first, so that
-// the next such loop finds what it needs in the cache of the same core.
-constexpr int kGrainsOfShortLoop = 16;  // for each thread
-constexpr int kUnit = 64;               // no line of the cache is written by two
+// A short loop has one range per thread, all of equal length. The caller takes the first one, so
+// that the next short loop finds its data in the cache of the same core.
+constexpr int kGrainsOfShortLoop = 16;  // per thread
+constexpr int kUnit = 64;               // no cache line is written by two threads
 
-// What the team knows of a thread.
+// The team's state of a thread.
 struct ThreadState {
   int index = 0;
   int limit = kUnlimited;
   LoopContext* context = nullptr;
-  Job* innermost = nullptr;  // the calls that this thread is making, one inside the other
+  Job* innermost = nullptr;  // innermost of the nested calls of this thread
   int unwatched_waits = 0;   // see watch_until
 };
 constinit thread_local ThreadState state;
 
-// What a thread is while it runs chunks of one job.
+// The state of a thread while it runs chunks of one job.
 class Role {
  public:
   Role(int index, int limit) : Role(index, limit, state.context) {}
@@ -75,8 +75,8 @@ void pause_cpu() {
 #endif
 }
 
-// Watches until `ready` or the time is over, and tells whether it is ready. A gap between two looks
-// at the clock means that someone else needs this CPU: the next waits are then not watched.
+// Spins until `ready` is true or the time is over; returns whether it is ready. A gap between two
+// readings of the clock means that another thread needs this CPU: the next waits do not spin.
 template <class Ready>
 bool watch_until(Ready ready, microseconds time) {
   constexpr int kLooksPerClock = 32, kUnwatchedWaits = 100;
@@ -113,8 +113,8 @@ std::exception_ptr failure_of(const Job& job, int64_t chunk) {
   }
 }
 
-// Its one object is made before the program runs and never destroyed, and its workers are detached:
-// the process may exit at any time, from any thread.
+// The only instance is created before main and never destroyed, and its workers are detached: the
+// process may exit at any time, from any thread.
 class Team {
  public:
   int size() {
@@ -159,16 +159,16 @@ class Team {
   std::atomic<int> size_ = 0;
   std::atomic<int> spin_time_ = 0;
   std::atomic<int> cpus_ = 0;
-  std::atomic<int> staffed_for_ = 0;  // workers were started for a team of this size
-  std::mutex control_;                // held to start and retire workers, and over a fork
+  std::atomic<int> staffed_for_ = 0;  // size of the team for which workers were started
+  std::mutex control_;                // held while starting and retiring workers, and during a fork
   std::array<bool, kMaxThreadCount> is_alive_ = {};
-  std::atomic<int> forks_ = 0;  // how many forks lie between the first process and this one
+  std::atomic<int> forks_ = 0;  // number of forks between the first process and this one
 
   std::array<JobSlot, kSlots> slots_;
-  alignas(64) std::atomic<uint64_t> taken_ = 0;  // a bit for each slot
-  alignas(64) std::atomic<uint32_t> news_ = 0;   // changes when there is a job or a new size
-  alignas(64) std::atomic<int> watching_ = 0;    // workers without work that watch for news
-  std::atomic<int> sleeping_ = 0;                // and those that sleep until there is some
+  alignas(64) std::atomic<uint64_t> taken_ = 0;  // a bit mask of slots
+  alignas(64) std::atomic<uint32_t> news_ = 0;   // incremented for each new job or size
+  alignas(64) std::atomic<int> watching_ = 0;    // idle workers that spin
+  std::atomic<int> sleeping_ = 0;                // idle workers that sleep
 };
 
 constinit Team team;
@@ -208,12 +208,12 @@ void Team::start_workers(int size) {
   const std::lock_guard lock(control_);
   const int wanted = size_.load(std::memory_order_relaxed);
   for (int index = 1; index < wanted; ++index) {
-    if (!is_alive_[index] && !start_worker(index)) break;  // the team works with fewer, too
+    if (!is_alive_[index] && !start_worker(index)) break;  // the team also works with fewer workers
   }
   staffed_for_.store(wanted, std::memory_order_release);
 }
 
-// Signals are for the program's own threads.
+// Workers block all signals, which are for the program's own threads.
 bool Team::start_worker(int index) {
   sigset_t all, before;
   sigfillset(&all);
@@ -247,8 +247,8 @@ void Team::work(int index) {
   }
 }
 
-// Workers begin their search at different slots, and each goes on behind where it last helped, so
-// that all jobs get their share. Tells whether there was any to help.
+// Workers start their search at different slots and continue after the slot where they last helped,
+// so that all jobs get their share. Returns true if there was a job to help.
 bool Team::help_anyone(int& first) {
   uint64_t jobs = std::rotr(taken_.load(std::memory_order_acquire), first);
   for (; jobs != 0; jobs &= jobs - 1) {
@@ -270,7 +270,7 @@ void Team::help(JobSlot& slot, const JobSlot::Claim& claim) {
   const FlushDenormals flush(job.flushes_denormals);
   for (std::optional<int64_t> chunk = claim.chunk; chunk; chunk = slot.claim(job)) {
     std::exception_ptr failure = failure_of(job, *chunk);
-    // In a child that the body forked, nobody owns the job any more.
+    // In a child that the body forked, no one owns the job any more.
     if (forks_.load(std::memory_order_relaxed) != forks) return;
     settle(job, slot, *chunk, std::move(failure));
   }
@@ -297,8 +297,8 @@ void Team::wake(int workers) {
   }
 }
 
-// A caller counts on the workers that watch, but two callers at once may count on the same one. So
-// the last watcher that finds work sees to it that someone comes for the rest.
+// A caller relies on the spinning workers, but two callers may rely on the same one. So the last
+// spinning worker that finds work wakes others for the rest.
 void Team::wake_for_what_is_open() {
   if (sleeping_.load(std::memory_order_relaxed) == 0) return;
   if (watching_.load(std::memory_order_relaxed) > 0) return;
@@ -356,15 +356,15 @@ void Team::run_as_owner(Job& job, JobSlot& slot) {
   if (!watch_until([&] { return slot.is_left(); }, patience())) slot.wait_until_left();
 }
 
-// Chunks begin in ascending order. So when one fails, all below it have begun, and those above
-// need not.
+// Chunks begin in ascending order: when one fails, all lower ones have begun, and higher ones are
+// skipped.
 void Team::settle(Job& job, JobSlot& slot, int64_t chunk, std::exception_ptr failure) {
   if (!failure || job.lost_chunks) return;
   slot.skip_the_rest();
   job.failure.note(chunk, std::move(failure));
 }
 
-// The child has the thread that forked and no other. Its own calls go on without helpers.
+// The child has only the thread that forked. Its own calls continue without helpers.
 void Team::after_fork_in_child() {
   uint64_t own = 0;
   for (Job* job = state.innermost; job != nullptr; job = job->outer) {
@@ -383,7 +383,7 @@ void Team::after_fork_in_child() {
   control_.unlock();
 }
 
-// [0, count) in ranges of about equal length, whole multiples of a unit.
+// Splits [0, count) into ranges of about equal length, which are multiples of a unit.
 class Ranges {
  public:
   Ranges(int64_t count, int64_t grain, int threads) : count_(count) {
@@ -438,7 +438,7 @@ void set_thread_count(int count) {
         .hint(fmt::format("ask for 1 to {}", kMaxThreadCount));
   }
   setting::kThreads.set(count);
-  team.read_settings();  // workers too many leave now
+  team.read_settings();  // surplus workers leave now
 }
 
 int thread_index() { return state.index; }

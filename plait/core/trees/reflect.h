@@ -1,7 +1,8 @@
-// The fields of a struct, by name and in the order of declaration, without listing them.
+// Reflection: the fields of a struct, by name and in the order of declaration, without listing
+// them.
 //
-// A plain aggregate (no constructors, private members or base classes) is reflected as it is. Any
-// other class lists its fields once, in a static member function:
+// A plain aggregate (no constructors, private members or base classes) needs nothing. Any other
+// class lists its fields once, in a static member function:
 //
 //   class Linear : public Layer {
 //    public:
@@ -12,8 +13,8 @@
 //     ...
 //   };
 //
-// A class that cannot be changed is listed outside of it. A function that gives a reference stands
-// for a field that is private:
+// For a class that cannot be changed, FieldsOf is specialised. A function that returns a reference
+// represents a private field:
 //
 //   template <>
 //   struct plait::FieldsOf<theirs::Scale> {
@@ -37,7 +38,7 @@
 
 namespace plait {
 
-// Specialised, with a static fields(), for classes that cannot list their fields themselves.
+// To be specialised, with a static fields(), for classes that cannot list their fields themselves.
 template <class T>
 struct FieldsOf {};
 
@@ -49,7 +50,7 @@ struct NamedMember {
   Member Owner::* pointer;
 };
 
-// What access(owner) gives a reference to.
+// A field that access(owner) returns a reference to.
 template <class Owner, class Access>
 struct NamedAccess {
   std::string_view name;
@@ -59,19 +60,18 @@ struct NamedAccess {
 template <class Base>
 struct FieldsOfBase {};
 
-// What a class's fields() returns.
+// The type that fields() of a class returns.
 template <class Owner, class... Entries>
 struct FieldList {
   using OwnerType = Owner;
   std::tuple<Entries...> entries;
 };
 
-// ---- How many fields an aggregate has: the most initialisers that it can take.
+// ---- The number of fields of an aggregate: the maximum number of initialisers.
 
-// Stands for an initialiser of any field of T. None is ever converted, but clang asks for a body
-// where a constructor of the field's type is to convert it. const makes it the worse match where a
-// field's type has a constructor from everything (std::any, std::optional), which would be
-// ambiguous otherwise.
+// Converts to the type of any field of T. Never executed, but clang requires a body if a
+// constructor of the field's type converts it. const makes it the worse match if a field's type can
+// be constructed from anything (std::any, std::optional), which would be ambiguous otherwise.
 template <class T>
 struct AnyField {
   template <class Field>
@@ -124,7 +124,7 @@ struct Initialisable {
   }
 };
 
-// The largest n in [low, high) for which T can be made from n initialisers; it can for `low`.
+// The largest n in [low, high) for which T can be constructed from n initialisers; `low` is valid.
 template <class T, size_t low, size_t high>
 consteval size_t most_initialisers_below() {
   constexpr size_t middle = low + (high - low) / 2;
@@ -148,8 +148,9 @@ consteval size_t most_initialisers_from() {
 
 inline constexpr size_t kUnknownCount = ~size_t{0};
 
-// How many initialisers T takes when a C array takes one for each of its elements. A T whose last
-// fields have no default needs a few at least, so the search starts at the fewest that will do.
+// The number of initialisers of T, where a C array takes one for each of its elements. If the last
+// fields of T have no default, a minimum number is required, so the search starts at the smallest
+// valid number.
 template <class T, size_t fewest = 0>
 consteval size_t most_initialisers() {
   if constexpr (Initialisable<T>::template from<fewest>()) {
@@ -161,10 +162,9 @@ consteval size_t most_initialisers() {
   }
 }
 
-// How many of T's `total` initialisers the field that begins at `position` takes: one, but for a C
-// array as many as it has elements. Braces around n of them tell: an array of n takes them and
-// leaves room for total - position - n more, whereas any other field leaves room for total -
-// position - 1.
+// The number of T's `total` initialisers that the field at `position` takes: one, or the number of
+// elements of a C array. Tested with braces around n initialisers: an array of n accepts them and
+// leaves room for total - position - n more, any other field leaves room for total - position - 1.
 template <class T, size_t total, size_t position, size_t size = 0>
 consteval size_t initialisers_of_field() {
   constexpr size_t after = total - position;
@@ -197,7 +197,7 @@ consteval size_t count_fields() {
 template <class T>
 inline constexpr size_t kMostInitialisers = most_initialisers<T>();
 
-// A base class would be initialised first. (A first field that takes anything at all tells
+// A base class would be initialised first. (If the first field accepts anything, the test tells
 // nothing.)
 template <class T>
 consteval bool has_base() {
@@ -210,7 +210,7 @@ consteval bool has_base() {
   }
 }
 
-// ---- What can be reflected.
+// ---- Types that can be reflected.
 
 template <class T>
 inline constexpr bool is_field_list = false;
@@ -288,12 +288,12 @@ consteval size_t field_count() {
 
 // ---- Names.
 
-// A T that exists nowhere: only the addresses of its fields are used, at compile time.
+// A T that is never defined: only the addresses of its fields are used, at compile time.
 template <class T>
 struct Imaginary {
   const T object;
 };
-#if defined(__clang__)  // it is never defined
+#if defined(__clang__)  // never defined
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wundefined-var-template"
 #pragma clang diagnostic ignored "-Wundefined-internal"
@@ -311,12 +311,11 @@ consteval auto address_of_field() {
 #pragma clang diagnostic pop
 #endif
 
-// The compiler's spelling of this function ends in the name of what `address` points to and a
-// bracket:
+// The compiler's name of this function ends in the name of what `address` points to and a bracket:
 //   ... [address = &imaginary.object.x]
 //   ... [with auto address = (& imaginary<Point>.Imaginary<Point>::object.Point::x)]
 template <auto address>
-consteval auto name_of_pointee() {  // auto: gcc would append what std::string_view stands for
+consteval auto name_of_pointee() {  // auto: gcc would append the expansion of std::string_view
   std::string_view text = __PRETTY_FUNCTION__;
   const auto is_letter = [](char c) {
     return c == '_' || c == '$' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
@@ -329,7 +328,7 @@ consteval auto name_of_pointee() {  // auto: gcc would append what std::string_v
 }
 
 template <class T>
-constexpr auto type_name() {  // "Point", "std::vector<int>"; spelt as the compiler likes
+constexpr auto type_name() {  // "Point", "std::vector<int>"; the spelling depends on the compiler
   const std::string_view text = __PRETTY_FUNCTION__;  // ... [T = Point] or ... [with T = Point]
   const size_t begin = text.find("T = ") + 4;
   return text.substr(begin, text.size() - 1 - begin);
@@ -400,8 +399,8 @@ constexpr void visit_entry(T& object, F& visit, FieldsOfBase<Base>) {
   for_each_field(static_cast<BaseLikeT&>(object), visit);
 }
 
-// Calls visit(name, field) for each field in the order of declaration; the fields are const where
-// the object is.
+// Calls visit(name, field) for each field in the order of declaration; the fields are const if the
+// object is.
 template <class T, class F>
 constexpr void for_each_field(T& object, F&& visit) {
   using Plain = std::remove_const_t<T>;
@@ -418,7 +417,7 @@ constexpr void for_each_field(T& object, F&& visit) {
   }
 }
 
-// ---- Reading the arguments of fields().
+// ---- Parsing the arguments of fields().
 
 template <class Owner>
 constexpr std::tuple<> entries_of() {
@@ -451,8 +450,8 @@ constexpr auto entries_of(std::string_view name, const Access& access, const Res
 
 }  // namespace reflect
 
-// The fields of Owner, for its fields(): a name and a member pointer, or a function, each, or
-// fields_of_base<Base>() in the place of those that it inherits.
+// The fields of Owner, for its fields(): pairs of a name and a member pointer or function, or
+// fields_of_base<Base>() at the position of the inherited ones.
 template <class Owner, class... Parts>
 constexpr auto fields(const Parts&... parts) {
   const auto entries = reflect::entries_of<Owner>(parts...);

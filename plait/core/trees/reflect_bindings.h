@@ -8,9 +8,9 @@ namespace plait::reflect {
 
 inline constexpr size_t kMostFields = 32;
 
-// Calls visit(field, ...) with a reference to each of the object's `count` fields. C++20 has no
-// other way to reach the fields of an aggregate than to name them all, so every count is written
-// out.
+// Calls visit(field, ...) with a reference to each of the object's `count` fields. C++20 can reach
+// the fields of an aggregate only with structured bindings, which name them all, so every count is
+// written out.
 template <size_t count, class T, class F>
 constexpr decltype(auto) with_fields(T& object, F&& visit) {
   static_assert(count <= kMostFields,

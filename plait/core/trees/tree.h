@@ -1,15 +1,15 @@
 // Trees: models, optimizer states, batches. A tree is any nesting of plain structs
-// (plait/core/trees/reflect.h), tuples, pairs, arrays, vectors, maps, optionals and variants whose
-// leaves are of a leaf type, Tensor above all. What else is in it is static: part of the tree's
-// key, not of its values.
+// (plait/core/trees/reflect.h), tuples, pairs, arrays, vectors, maps, optionals and variants with
+// leaves of a leaf type, usually Tensor. Everything else in it is static: part of the tree's key,
+// not of its values.
 //
 //   trees::for_each_leaf<Leaf>(model, [](std::string_view path, Leaf& leaf) { ... });
 //   Model zeros = trees::map_leaves<Leaf>(model, zeros_like);
 //   Model sum = trees::map_leaves<Leaf>(add, model, gradient);
 //   cache[key_of(model)]
 //
-// Of tensors (tensor/tensor.h) without <Leaf>. Whatever is done with the trees of a type, one
-// function is compiled that goes over them: `walk`, which tells a TreeVisitor of each part.
+// For tensors (tensor/tensor.h), <Leaf> is omitted. Only one function is compiled to traverse the
+// trees of a type: `walk`, which reports each part to a TreeVisitor.
 #pragma once
 
 #include <algorithm>
@@ -42,13 +42,13 @@
 
 namespace plait {
 
-// Specialised as true by the rooms that have leaf types.
+// Specialised as true for leaf types.
 template <class T>
 inline constexpr bool is_tree_leaf = false;
 
 namespace trees {
 
-// ---- What a type is in a tree.
+// ---- The role of a type in a tree.
 
 enum class Container { none, tuple, array, vector, map, unordered_map, optional, variant, pointer };
 
@@ -66,7 +66,7 @@ template <class T, size_t size>
 inline constexpr Container container_of<T[size]> = Container::array;
 template <class T, class A>
 inline constexpr Container container_of<std::vector<T, A>> = Container::vector;
-template <class A>  // static, by the hash and == that it has
+template <class A>  // static, by its hash and ==
 inline constexpr Container container_of<std::vector<bool, A>> = Container::none;
 template <class K, class T, class C, class A>
 inline constexpr Container container_of<std::map<K, T, C, A>> = Container::map;
@@ -125,7 +125,7 @@ consteval TreeForm form_of() {
   } else if constexpr (reflect::Reflectable<T>) {
     return TreeForm::record;
   } else if constexpr (std::is_empty_v<T>) {
-    return TreeForm::tuple;  // a function object, say: nothing but its type
+    return TreeForm::tuple;  // for example a function object: only its type counts
   } else {
     static_assert(Hashable<T>,
                   "a static field of a tree must have std::hash and ==; or give its type a static "
@@ -202,7 +202,7 @@ constexpr TreeType type_of() {
 template <class T>
 inline constexpr TreeType kType = type_of<T>();
 
-// ---- The walk.
+// ---- Traversal.
 
 template <class T>
 StaticValue static_value(const T& value) {
@@ -231,8 +231,8 @@ void walk_part(auto name, Part& part, TreeVisitor& visitor) {
   if (visitor.asks_for_names()) visitor.pop(mark);
 }
 
-// An element of a tuple. One of references is only read: nothing replaces the leaves of another
-// tree.
+// An element of a tuple. A tuple of references is only read: the leaves of another tree are never
+// replaced.
 template <size_t index, class Tuple>
 auto& element_of(Tuple& tuple) {
   using Element = std::tuple_element_t<index, Tuple>;
@@ -243,7 +243,7 @@ auto& element_of(Tuple& tuple) {
   }
 }
 
-// The entries of an unordered map, by key.
+// The entries of an unordered map, sorted by key.
 template <class Map>
 auto in_order(Map& map) {
   std::vector<decltype(&*map.begin())> entries;
@@ -313,8 +313,8 @@ void walk_plain(T& tree, TreeVisitor& visitor) {
   }
 }
 
-// Tells the visitor of each part of the tree. Parts are not changed but by a visitor that changes
-// leaves, and such a one is only handed trees that may be changed.
+// Reports each part of the tree to the visitor. Only a visitor that changes leaves changes the
+// tree, and it must not receive a const tree.
 template <class T>
 void walk(T& tree, TreeVisitor& visitor) {
   using Plain = std::remove_const_t<T>;
@@ -323,13 +323,14 @@ void walk(T& tree, TreeVisitor& visitor) {
   walk_plain(const_cast<Plain&>(tree), visitor);
 }
 
-// Of a whole tree, which may be const.
+// Walks a whole tree, which may be const.
 template <class T>
 void walk_tree(const T& tree, TreeVisitor& visitor) {
   walk_plain(const_cast<T&>(tree), visitor);
 }
 
-// A leaf as what asked for it takes it. TypeError where the tree has leaves of another type.
+// Casts a leaf to the type that the caller expects. TypeError if the tree has leaves of another
+// type.
 template <class Leaf>
 Leaf& leaf_as(void* leaf, const TreeType& type) {
   if (&type != &kType<Leaf>) refuse_leaf(type, kType<Leaf>);
@@ -350,7 +351,7 @@ struct NamedLeafVisitor final : PathVisitor {
   FunctionRef<void(std::string_view, Leaf&)> visit;
 };
 
-// A Leaf as it is in a tree of type T: const where that is.
+// The type of a leaf in a tree of type T: const if the tree is.
 template <class Leaf, class T>
 using LeafOf = std::conditional_t<std::is_const_v<T>, const Leaf, Leaf>;
 
@@ -360,7 +361,7 @@ void for_each_plain_leaf(T& tree, FunctionRef<void(LeafOf<Leaf, T>&)> visit) {
   walk_tree(tree, visitor);
 }
 
-// That also calls visit(leaf) for each leaf.
+// A KeyVisitor that also calls visit(leaf) for each leaf.
 template <class Leaf>
 struct LeafKeyVisitor final : KeyVisitor {
   LeafKeyVisitor(Statics statics, FunctionRef<void(const Leaf&)> each)
@@ -372,7 +373,7 @@ struct LeafKeyVisitor final : KeyVisitor {
   FunctionRef<void(const Leaf&)> visit;
 };
 
-// The key without static values, while visit(leaf) is called for each leaf.
+// The key without static values; calls visit(leaf) for each leaf.
 template <class Leaf, class T>
 TreeKey structure_of(const T& tree, FunctionRef<void(const Leaf&)> visit) {
   LeafKeyVisitor<Leaf> visitor(Statics::do_not_count, visit);
@@ -380,8 +381,8 @@ TreeKey structure_of(const T& tree, FunctionRef<void(const Leaf&)> visit) {
   return visitor.finish();
 }
 
-// Calls visit(path, leaf) for each leaf, in the order of declaration; maps go by key. The leaves
-// are const where the tree is. TypeError where one is no Leaf.
+// Calls visit(path, leaf) for each leaf, in the order of declaration; maps are sorted by key. The
+// leaves are const if the tree is. TypeError if one is not a Leaf.
 template <class Leaf, class T>
 void for_each_leaf(T& tree, FunctionRef<void(std::string_view, LeafOf<Leaf, T>&)> visit) {
   NamedLeafVisitor<Leaf> visitor(visit);
@@ -414,7 +415,7 @@ std::vector<trees::LeafOf<Leaf, T>*> leaves(T& tree) {
 
 namespace trees {
 
-// Replaces the leaves by these, in the same order. ValueError when their number differs.
+// Replaces the leaves by these, in the same order. ValueError if their number differs.
 template <class Leaf, class T>
 void assign_leaves(T& tree, std::span<const Leaf> new_leaves) {
   size_t count = 0;
@@ -425,15 +426,15 @@ void assign_leaves(T& tree, std::span<const Leaf> new_leaves) {
   if (count != new_leaves.size()) refuse_leaf_count(count, new_leaves.size());
 }
 
-// The tree with f(leaf) in the place of each leaf.
+// The tree with each leaf replaced by f(leaf).
 template <class Leaf, class T, class F>
 T map_leaves(T tree, F&& f) {
   for_each_plain_leaf<Leaf>(tree, [&](Leaf& leaf) { leaf = f(std::as_const(leaf)); });
   return tree;
 }
 
-// The first tree with f(leaf, leaf of b in the same place) in the place of each leaf. ValueError
-// that names the first difference unless the trees have the same structure; their static values may
+// The first tree with each leaf replaced by f(leaf, leaf of b at the same place). ValueError that
+// names the first difference unless the trees have the same structure; their static values may
 // differ.
 template <class Leaf, class F, class T>
 T map_leaves(F&& f, T a, const T& b) {
@@ -449,7 +450,7 @@ T map_leaves(F&& f, T a, const T& b) {
 
 }  // namespace trees
 
-// Equal for trees that differ in nothing but the values of their leaves. Floats count by their
+// Equal for trees that differ only in the values of their leaves. Floats are compared by their
 // bits: -0 and 0 differ, and a NaN equals itself.
 template <class T>
 TreeKey key_of(const T& tree) {
@@ -457,7 +458,7 @@ TreeKey key_of(const T& tree) {
   trees::walk_tree(tree, visitor);
   return visitor.finish();
 }
-// The same, while it calls visit(leaf) for each leaf.
+// The same; also calls visit(leaf) for each leaf.
 template <class Leaf, class T>
 TreeKey key_of(const T& tree, FunctionRef<void(const Leaf&)> visit) {
   trees::LeafKeyVisitor<Leaf> visitor(trees::Statics::count, visit);

@@ -18,7 +18,7 @@ size_t child_count(const TreeType& type, uint64_t word) {
     case TreeForm::sequence: return word;
     case TreeForm::map: return 2 * word;
     case TreeForm::optional: return word;
-    case TreeForm::variant: return word < type.count ? 1 : 0;  // it may have lost its value
+    case TreeForm::variant: return word < type.count ? 1 : 0;  // it may be valueless_by_exception
     case TreeForm::leaf:
     case TreeForm::value:
     case TreeForm::text:
@@ -72,7 +72,7 @@ TreeKey TreeKeyBuilder::finish() && {
   for (const TreeKey::Token& token : key_.tokens_) {
     const auto type = reinterpret_cast<uintptr_t>(token.type);
     const uint64_t both = std::rotl(uint64_t{type}, 32) ^ token.word;
-    hash = (std::rotl(hash, 23) ^ both) * 0x9e3779b97f4a7c15;  // few steps wait for one another
+    hash = (std::rotl(hash, 23) ^ both) * 0x9e3779b97f4a7c15;  // a short dependency chain
   }
   key_.hash_ = mix_bits(hash);
   return std::move(key_);
@@ -84,7 +84,7 @@ bool operator==(const TreeKey& a, const TreeKey& b) {
                     [](const auto& x, const auto& y) { return x == y || x->equals(*y); });
 }
 
-// Goes through the tokens of a key and knows the path of each.
+// Iterates over the tokens of a key and tracks the path of each.
 class TreeKeyReader {
  public:
   explicit TreeKeyReader(const TreeKey& key) : key_(key) { enter(); }
@@ -94,7 +94,7 @@ class TreeKeyReader {
 
   // Moves to the next token.
   void advance();
-  // Whether two readers, with nothing but equal tokens behind them, are at equal tokens.
+  // True if two readers, which have read equal tokens so far, are at equal tokens.
   bool same_as(const TreeKeyReader& other) const;
   std::string path() const;
   bool at_map_key() const {
@@ -107,7 +107,7 @@ class TreeKeyReader {
   struct Parent {
     const TreeType* type;
     size_t child, count;
-    std::string key;  // of the entry, in a map
+    std::string key;  // of the map entry
   };
 
   void enter();
@@ -120,7 +120,7 @@ class TreeKeyReader {
   std::vector<Parent> parents_;  // of the current token, outermost first
 };
 
-// Makes the current token the child of its parents.
+// Makes the current token a child of its parents.
 void TreeKeyReader::enter() {
   while (!parents_.empty() && parents_.back().child == parents_.back().count) {
     parents_.pop_back();

@@ -1,5 +1,5 @@
-// What makes two trees alike but for the values of their leaves: their types, the sizes of their
-// containers, and their static fields. A compiled program is kept under such a key.
+// The structure of a tree without the values of its leaves: types, sizes of containers, and static
+// fields. Compiled programs are cached under such keys.
 #pragma once
 
 #include <cstddef>
@@ -16,31 +16,31 @@ namespace plait {
 
 enum class TreeForm {
   leaf,
-  record,    // a struct, by its fields
+  record,    // a struct, with its fields
   tuple,     // a fixed number of elements: tuple, pair, array
   sequence,  // vector
   map,
   optional,
   variant,
-  value,   // a static value that fits a word: a number, a bool, an enumerator, a function's address
+  value,   // a static value that fits in a word: a number, bool, enumerator, or function address
   text,    // a static string
-  opaque,  // another static value, compared by its own ==
+  opaque,  // any other static value, compared with its ==
 };
 
-// A type that occurs in trees. There is one object for each type, so its address is the type's
-// identity.
+// A type that occurs in trees. There is one object for each type, so its address identifies the
+// type.
 struct TreeType {
   TreeForm form;
-  std::string_view name;                         // as the compiler spells it
+  std::string_view name;                         // the compiler's spelling
   std::span<const std::string_view> fields;      // of a record
   size_t count = 0;                              // elements of a tuple
   std::string (*text)(uint64_t word) = nullptr;  // of a value
 };
 
-// Stands for a static value whose type and value do not count.
+// Represents a static value whose type and value are ignored.
 inline constexpr TreeType kAnyStaticValue{.form = TreeForm::value, .name = "static", .fields = {}};
 
-// A static value that fits neither a word nor a text.
+// A static value that is neither a word nor a text.
 struct OpaqueValue {
   virtual ~OpaqueValue() = default;
   virtual bool equals(const OpaqueValue& other) const = 0;  // of the same type
@@ -56,15 +56,15 @@ struct OpaqueOf final : OpaqueValue {
   std::string text() const override { return text_of(value); }
 
   T value;
-  std::string (*text_of)(const T&);  // called only when the value has to be shown
+  std::string (*text_of)(const T&);  // called only if the value is printed
 };
 
-// A static value as it is met in a tree.
+// A static value in a tree.
 struct StaticValue {
   const TreeType& type;
   uint64_t word = 0;  // its bits, or the hash of an opaque one
   std::string_view text = {};
-  const void* object = nullptr;  // an opaque one, of which keep(object) makes a copy
+  const void* object = nullptr;  // of an opaque value; keep(object) copies it
   std::shared_ptr<const OpaqueValue> (*keep)(const void* object) = nullptr;
 };
 
@@ -77,12 +77,12 @@ class TreeKey {
   friend class TreeKeyBuilder;
   friend class TreeKeyReader;
 
-  // A tree is its tokens in the order of a walk, the parent before its children. A map's children
-  // are a key and a value for each entry.
+  // A tree is the sequence of its tokens in traversal order, parents before children. A map's
+  // children are a key and a value for each entry.
   struct Token {
     const TreeType* type;
-    uint64_t word;  // the size of a sequence, map or text; 1 when an optional is there; a variant's
-                    // index; the bits of a value; an opaque value's hash; else 0
+    uint64_t word;  // the size of a sequence, map or text; 1 for an optional with a value; the
+                    // index of a variant; the bits of a value; the hash of an opaque value; else 0
     friend bool operator==(const Token&, const Token&) = default;
   };
 
@@ -92,7 +92,7 @@ class TreeKey {
   uint64_t hash_ = 0;
 };
 
-// Where two keys first differ and how: "blocks.3.heads: 8 ≠ 12". Empty when they are equal.
+// The first difference of two keys: "blocks.3.heads: 8 ≠ 12". Empty if they are equal.
 std::string explain_difference(const TreeKey& a, const TreeKey& b);
 
 class TreeKeyBuilder {
@@ -105,11 +105,11 @@ class TreeKeyBuilder {
   TreeKey key_;
 };
 
-// The name of a place in a tree, "blocks.3.norm1.scale", kept while walking. A name that could be
-// taken for something else (an empty one, or one with a dot or a quote in it) is quoted.
+// The path of a place in a tree, "blocks.3.norm1.scale", updated during traversal. A name that
+// would be ambiguous (an empty one, or one with a dot or a quote in it) is quoted.
 class TreePath {
  public:
-  // Appends a part, and returns what pop needs to take it off again.
+  // Appends a part, and returns the argument of pop that removes it.
   size_t push(std::string_view name);
   size_t push(size_t index);
   void pop(size_t length) { text_.resize(length); }

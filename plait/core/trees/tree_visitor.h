@@ -1,4 +1,4 @@
-// What goes over a tree (tree.h): it is told of each part, in order.
+// Visitor of a tree (tree.h): receives each part, in order.
 #pragma once
 
 #include <cstddef>
@@ -15,12 +15,13 @@ namespace plait {
 class TreeVisitor {
  public:
   virtual void leaf(void* leaf, const TreeType& type) = 0;
-  // Before the parts of everything that has parts; of the word, TreeKey says what it means.
+  // Called before the parts of everything that has parts; TreeKey documents the word.
   virtual void begin(const TreeType&, uint64_t /*word*/) {}
-  virtual void fixed(const StaticValue&) {}  // part of the tree, but no leaf
+  virtual void fixed(const StaticValue&) {}  // a static value
   virtual void key(const StaticValue&) {}    // before each value of a map
 
-  // Around each part that has a name or a number, where asked for; pop takes what push gave.
+  // Called around each part that has a name or a number, if asks_for_names(); pop receives what
+  // push returned.
   bool asks_for_names() const { return asks_for_names_; }
   virtual size_t push(std::string_view) { return 0; }
   virtual size_t push(size_t) { return 0; }
@@ -36,7 +37,7 @@ class TreeVisitor {
 
 namespace trees {
 
-// One that knows the path of the part that it is at.
+// A visitor that knows the path of the current part.
 class PathVisitor : public TreeVisitor {
  public:
   std::string_view path() const { return path_.text(); }
@@ -62,7 +63,7 @@ struct LeafPaths final : PathVisitor {
   std::vector<std::string> paths;
 };
 
-enum class Statics { count, do_not_count };  // if not, one static value is as good as another
+enum class Statics { count, do_not_count };  // do_not_count: all static values count as equal
 
 class KeyVisitor : public TreeVisitor {
  public:

@@ -1,4 +1,4 @@
-// Numbers in files, little endian, and the bytes between them.
+// Little-endian fields of binary files.
 #pragma once
 
 #include <concepts>
@@ -15,7 +15,7 @@
 
 namespace plait {
 
-// Takes the bytes of a file as they are written.
+// Receives the bytes of a file in order.
 using ByteSink = std::function<void(std::span<const std::byte>)>;
 
 inline std::span<const std::byte> bytes_of(std::string_view text) {
@@ -30,8 +30,8 @@ void append_number(std::vector<std::byte>& bytes, std::type_identity_t<T> value)
   for (size_t i = 0; i < sizeof(T); ++i) bytes.push_back(static_cast<std::byte>(value >> (8 * i)));
 }
 
-// A place in the bytes of a file, which are taken in order. What is not there is a ParseError that
-// names the place.
+// A cursor over the bytes of a file, which are read in order. Reading past the end is a ParseError
+// that names the position.
 class FieldReader {
  public:
   explicit FieldReader(std::span<const std::byte> bytes, uint64_t position = 0)

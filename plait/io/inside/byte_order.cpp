@@ -11,7 +11,7 @@ static_assert(std::endian::native == std::endian::little, "elements are little-e
 
 constexpr int64_t kGrain = 1 << 16;  // bytes worth a thread
 
-// A complex number turns its parts around, a key its words.
+// The parts of a complex number are reversed separately, and so are the words of a key.
 int64_t word_size(DType dtype) {
   return is_complex(dtype) || is_key(dtype) ? size_of(dtype) / 2 : size_of(dtype);
 }

@@ -1,11 +1,11 @@
-// Numbers that a file holds with their highest byte first.
+// Big-endian numbers in files.
 #pragma once
 
 #include "plait/tensor/memory/array.h"
 
 namespace plait {
 
-// Turns around the bytes of each element of an array that is writable and contiguous.
+// Reverses the bytes of each element of a writable contiguous array.
 void reverse_byte_order(Array& array);
 
 }  // namespace plait

@@ -14,9 +14,9 @@
 namespace plait {
 namespace {
 
-constexpr size_t kMostForZlib = size_t{1} << 30;  // zlib counts what it is given in 32 bits
+constexpr size_t kMostForZlib = size_t{1} << 30;  // zlib counts its input in 32 bits
 constexpr size_t kChunk = size_t{1} << 18;
-constexpr int kRaw = -15;  // deflate alone, without zlib's own header; a window of 2^15 bytes
+constexpr int kRaw = -15;  // raw deflate without the zlib header; a window of 2^15 bytes
 constexpr int kUsualMemory = 8;
 
 Bytef* zlib_bytes(std::span<const std::byte> bytes) {
@@ -48,11 +48,11 @@ uint32_t crc32_of(std::span<const std::byte> bytes, uint32_t before) {
   return static_cast<uint32_t>(crc32_combine(sum, sums.back(), last));
 }
 
-// ---- Inflating.
+// ---- Decompression.
 
 struct Inflater::Stream {
   z_stream state{};
-  std::span<const std::byte> left;  // of what is deflated
+  std::span<const std::byte> left;  // of the compressed bytes
   size_t taken = 0;
 };
 
@@ -63,7 +63,7 @@ Inflater::Inflater(std::span<const std::byte> deflated) : stream_(std::make_uniq
 
 Inflater::~Inflater() { inflateEnd(&stream_->state); }
 
-// As much as is there: less than asked for at the end only.
+// Reads as much as possible: less than requested only at the end.
 size_t Inflater::read_some(std::span<std::byte> into) {
   z_stream& state = stream_->state;
   size_t done = 0;
@@ -106,7 +106,7 @@ void Inflater::expect_end() {
   }
 }
 
-// ---- Deflating.
+// ---- Compression.
 
 uint64_t deflate_into(const ByteSink& sink, std::span<const std::span<const std::byte>> parts) {
   z_stream state{};
@@ -150,7 +150,7 @@ namespace {
       .hint("store them uncompressed, or build with zlib (Debian package zlib1g-dev)");
 }
 
-// The remainders of all bytes; the polynomial is reflected.
+// CRC table of all bytes, for the reflected polynomial.
 constexpr std::array<uint32_t, 256> kRemainders = [] {
   std::array<uint32_t, 256> remainders{};
   for (uint32_t byte = 0; byte < 256; ++byte) {

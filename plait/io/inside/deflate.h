@@ -1,5 +1,5 @@
-// The deflate format and CRC-32, by zlib. A build without zlib has the checksum only: the rest is
-// an IoError.
+// Deflate and CRC-32, with zlib. A build without zlib has only the checksum: the rest is an
+// IoError.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@
 
 namespace plait {
 
-// No deflated byte becomes more than so many: 258 for two bits.
+// The maximum compression ratio of deflate: 258 bytes from two bits.
 inline constexpr uint64_t kMostInflation = 1032;
 
-// Goes on from the checksum of what came before.
+// `before` is the checksum of the preceding bytes.
 uint32_t crc32_of(std::span<const std::byte> bytes, uint32_t before = 0);
 
-// Reads what was deflated, from its beginning to its end. ParseError for what is no such thing.
+// Decompresses a deflate stream from beginning to end. ParseError if it is malformed.
 class Inflater {
  public:
   explicit Inflater(std::span<const std::byte> deflated);
@@ -25,9 +25,9 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  void read(std::span<std::byte> into);  // fills it
+  void read(std::span<std::byte> into);  // fills `into`
   void expect_end();
-  uint32_t crc32() const { return crc32_; }  // of all that was read
+  uint32_t crc32() const { return crc32_; }  // of all bytes read so far
 
  private:
   struct Stream;
@@ -37,7 +37,7 @@ class Inflater {
   uint32_t crc32_ = 0;
 };
 
-// Deflates the parts, one behind the other, and returns how many bytes went into the sink.
+// Compresses the concatenated parts, and returns the number of bytes written to the sink.
 uint64_t deflate_into(const ByteSink& sink, std::span<const std::span<const std::byte>> parts);
 
 }  // namespace plait

@@ -26,7 +26,7 @@ struct Descriptor {
   }
 };
 
-// Where a chain of symbolic links ends, so that the file is replaced and not the link to it.
+// Resolves a chain of symbolic links, so that the file is replaced and not the link.
 std::string file_behind(const std::string& path) {
   std::error_code error;
   if (!std::filesystem::is_symlink(path, error)) return path;
@@ -39,7 +39,7 @@ std::string file_behind(const std::string& path) {
 // ---- Reading.
 
 InputFile::InputFile(const std::string& path) {
-  // A pipe without a writer would otherwise be waited for.
+  // Non-blocking: opening a pipe without a writer would block.
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   if (file.number < 0) throw IoError("cannot open {}: {}", path, reason(errno));
   struct stat status{};
@@ -73,7 +73,7 @@ void InputFile::read(int descriptor, size_t size, const std::string& path) {
     const ssize_t count = ::read(descriptor, buffer_.data() + done, size - done);
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) throw IoError("cannot read {}: {}", path, reason(errno));
-    if (count == 0) break;  // it was cut short meanwhile
+    if (count == 0) break;  // truncated meanwhile
     done += static_cast<size_t>(count);
   }
   bytes_ = {buffer_.data(), done};
@@ -98,14 +98,14 @@ OutputFile::~OutputFile() {
   ::unlink(temporary_.c_str());
 }
 
-// Others may write the same file at the same time: each takes a name that is free.
+// Other processes may write the same file concurrently: each uses a temporary name that is free.
 void OutputFile::create() {
   for (int attempt = 0; descriptor_ < 0; ++attempt) {
     temporary_ = fmt::format("{}.{}-{}.part", path_, ::getpid(), attempt);
     descriptor_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode_);
     if (descriptor_ < 0 && errno != EEXIST) fail();
   }
-  // The mode that the old file has counts, whatever the process masks.
+  // Keep the mode of the old file, independent of the umask.
   if (replaces_) ::fchmod(descriptor_, mode_);
 }
 

@@ -1,5 +1,5 @@
-// Files as a whole: read or mapped, and replaced in one step. What the system refuses is an IoError
-// that says why.
+// Whole files: read or mapped, and replaced atomically. Errors of the operating system are IoErrors
+// with its message.
 #pragma once
 
 #include <cstddef>
@@ -11,10 +11,10 @@
 
 namespace plait {
 
-// What is smaller than this is not worth a mapping, which keeps the whole file open.
+// Smaller files are read instead of mapped: a mapping keeps the whole file open.
 inline constexpr size_t kWorthMapping = size_t{1} << 20;
 
-// The bytes of a file, for as long as this lives.
+// The bytes of a file, for the lifetime of the object.
 class InputFile {
  public:
   explicit InputFile(const std::string& path);
@@ -29,11 +29,11 @@ class InputFile {
   void read(int descriptor, size_t size, const std::string& path);
 
   std::span<const std::byte> bytes_;
-  Buffer buffer_;  // of bytes that were read; none when they are mapped
+  Buffer buffer_;  // the bytes if they were read; empty if they are mapped
 };
 
-// Written beside its name, and given the name by finish(): a reader sees the old file or the new
-// one, never a part. Without finish() nothing stays.
+// Writes to a temporary file in the same folder; finish() renames it. A reader sees the old or the
+// new file, never a part. Without finish() the temporary file is removed.
 class OutputFile {
  public:
   explicit OutputFile(const std::string& path);
@@ -46,10 +46,10 @@ class OutputFile {
 
  private:
   void create();
-  [[noreturn]] void fail() const;  // with what the system just said
+  [[noreturn]] void fail() const;  // with the current error of the system
 
   std::string path_, temporary_;
-  unsigned mode_ = 0666;  // less what the process masks
+  unsigned mode_ = 0666;  // minus the umask
   bool replaces_ = false;
   int descriptor_ = -1;
 };

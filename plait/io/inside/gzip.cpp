@@ -17,7 +17,7 @@ void skip_text(FieldReader& fields) {
   while (fields.number<uint8_t>() != 0) continue;
 }
 
-// The deflated bytes between header and trailer.
+// The compressed bytes between header and trailer.
 std::span<const std::byte> content_of(std::span<const std::byte> file) {
   if (!is_gzip(file)) throw ParseError("byte 0: this is no gzip file");
   FieldReader fields(file, std::size(kGzipMagic));

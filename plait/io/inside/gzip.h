@@ -1,4 +1,4 @@
-// What .gz files hold (RFC 1952): one member.
+// The content of .gz files (RFC 1952) with one member.
 #pragma once
 
 #include <cstddef>
@@ -11,13 +11,13 @@ namespace plait {
 
 bool is_gzip(std::span<const std::byte> bytes);
 
-// Reads the content in order. ParseError for what is no such file, or is damaged.
+// Decompresses the content in order. ParseError if the file is not a gzip file or is damaged.
 class GzipReader {
  public:
   explicit GzipReader(std::span<const std::byte> file);
 
-  void read(std::span<std::byte> into);  // fills it
-  void expect_end();                     // that all was read, and that checksum and length agree
+  void read(std::span<std::byte> into);  // fills `into`
+  void expect_end();                     // checks the end, the checksum and the length
 
  private:
   std::span<const std::byte> file_;

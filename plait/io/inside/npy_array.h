@@ -1,4 +1,4 @@
-// Arrays of the bytes of .npy files, wherever these come from.
+// Makes arrays from the bytes of .npy files, which may come from files, archives or memory.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace plait {
 
-// Borrows the elements where they are many and lie in memory as an array's do; `owner` keeps the
-// bytes alive. Without an owner, always a copy.
+// Borrows the elements if the array is large, aligned and in native byte order; `owner` keeps the
+// bytes alive. Without an owner the elements are always copied.
 Array npy_array(std::span<const std::byte> file, std::shared_ptr<const void> owner);
 
-// Of the `bytes` that the inflater gives next.
+// Reads the next `bytes` bytes of the inflater.
 Array npy_array(Inflater& inflater, uint64_t bytes);
 
-// The elements of an array as they lie in a file.
+// The elements of an array as they are stored in a file.
 std::span<const std::byte> bytes_of(const Array& contiguous);
 
 }  // namespace plait

@@ -17,19 +17,19 @@ namespace {
 using Kind = PythonLiteral::Kind;
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
-// Far more than any array needs; what is read of a header takes many times its bytes.
+// Far more than any array needs; parsing a header takes many times its size in memory.
 constexpr uint64_t kMostHeaderBytes = 1 << 20;
 constexpr size_t kElementAlignment = 64;  // of the elements in the file
 constexpr std::string_view kKeyRecord = "[('key', '<u8', (2,))]";
-// NumPy leaves room for the size along which a file may grow.
+// NumPy pads the header so that the first size can grow in place.
 constexpr size_t kRoomForSize = 21;
 
 // ---- Dtypes.
 
-// "f4" without its byte order.
+// For example "f4", without the byte order.
 std::string numpy_code(DType dtype) {
   switch (dtype) {
-    // What ml_dtypes writes: the first two are raw bytes to NumPy.
+    // As ml_dtypes writes them; the first two are raw bytes to NumPy.
     case DType::bf16: return "V2";
     case DType::f8e4m3: return "V1";
     case DType::f8e5m2: return "f1";
@@ -71,8 +71,8 @@ struct StoredDType {
 std::optional<StoredDType> find_dtype(char order, std::string_view code) {
   for (const DTypeInfo& info : kDTypes) {
     if (is_key(info.dtype) || numpy_code(info.dtype) != code) continue;
-    // Raw bytes in another order, or without one as numpy.load leaves them, have lost their dtype;
-    // but there is only one that has two bytes.
+    // Raw bytes with another byte order, or with none as numpy.load returns them, have lost their
+    // dtype; but only one dtype has two bytes.
     if (code[0] == 'V' && order != '<' && (order != '|' || code == "V1")) return std::nullopt;
     return StoredDType{info.dtype, order == '>' && info.size > 1};
   }
@@ -163,7 +163,7 @@ Sizes sizes_of(const PythonLiteral& shape) {
   return sizes;
 }
 
-// Also where there are no elements, strides must fit into 63 bits.
+// The strides must fit into 63 bits, even if there are no elements.
 int64_t bytes_of_elements(const NpyHeader& header, size_t position) {
   int64_t product = size_of(header.dtype);
   bool is_empty = false, overflows = false;

@@ -8,7 +8,7 @@
 
 namespace plait {
 
-// Borrows as npy_array() does. ParseError also when the checksum is another.
+// Borrows as npy_array() does. ParseError also if the checksum differs.
 Array npz_member(const ZipMember& member, std::shared_ptr<const void> owner);
 
 }  // namespace plait

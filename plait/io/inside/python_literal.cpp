@@ -61,10 +61,10 @@ class Reader {
     if (error == std::errc::result_out_of_range) fail("a number of more than 63 bits");
     if (error != std::errc()) fail_expecting("a number");
     position_ += static_cast<size_t>(end - begin);
-    if (next() == 'L') ++position_;  // Python 2 marks its long integers
+    if (next() == 'L') ++position_;  // suffix of long integers in Python 2
   }
 
-  // A tuple of one has a comma behind its value; without, the brackets only enclose a value.
+  // A tuple of one element has a trailing comma; otherwise the parentheses only group.
   void read_items(PythonLiteral& value) {
     if (++depth_ > kDeepest) fail("values nested too deep");
     const char open = text_[position_++];

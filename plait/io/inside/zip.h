@@ -1,8 +1,8 @@
-// Zip archives: members that are stored or deflated, of any size (zip64), with checksums.
+// Zip archives: stored or deflated members of any size (zip64), with checksums.
 //
-// A member is a local header and then its bytes. The central directory behind them all repeats the
-// headers, with sizes and checksums that are always known, and is what is read; its own place is in
-// the record at the end of the file.
+// A member is a local header followed by its bytes. The central directory after all members repeats
+// the headers, with complete sizes and checksums, and is what the reader uses; the record at the
+// end of the file has its position.
 #pragma once
 
 #include <cstddef>
@@ -22,31 +22,31 @@ struct ZipMember {
   std::string name;
   ZipMethod method = ZipMethod::stored;
   uint32_t crc32 = 0;
-  uint64_t size = 0;                      // when inflated
-  std::span<const std::byte> bytes = {};  // as they lie in the archive
+  uint64_t size = 0;                      // uncompressed
+  std::span<const std::byte> bytes = {};  // as stored in the archive
 };
 
-// In the order of the central directory. Members must be what their methods can give and lie apart,
-// so all of them together are no more than kMostInflation times the archive. ParseError for what is
-// no such archive.
+// In the order of the central directory. Members must not overlap, and their sizes must be possible
+// for their methods, so all together they have at most kMostInflation times the bytes of the
+// archive. ParseError for a malformed archive.
 std::vector<ZipMember> read_zip(std::span<const std::byte> archive);
 
-// Writes an archive from front to back: nothing is gone back to.
+// Writes an archive sequentially, without seeking.
 class ZipWriter {
  public:
   explicit ZipWriter(ByteSink sink) : sink_(std::move(sink)) {}
 
-  // The parts, one behind the other, are what the member holds. Stored, they begin on 64 bytes.
-  // ValueError for a name that is too long or has a zero in it.
+  // Adds a member whose content is the concatenated parts. Stored content is aligned to 64 bytes.
+  // ValueError for a name that is too long or contains a zero byte.
   void add(std::string_view name, std::span<const std::span<const std::byte>> parts,
            ZipMethod method);
-  void finish();  // with the central directory
+  void finish();  // writes the central directory
 
  private:
   struct Entry {
     std::string name;
     ZipMethod method = ZipMethod::stored;
-    uint64_t position = 0;  // of its local header
+    uint64_t position = 0;  // of the local header
     uint64_t size = 0;
     uint64_t deflated_size = 0;
     uint32_t crc32 = 0;

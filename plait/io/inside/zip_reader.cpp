@@ -18,7 +18,7 @@ struct Directory {
   uint64_t members = 0;
   uint64_t bytes = 0;
   uint64_t begin = 0;
-  uint64_t limit = 0;  // what follows the directory
+  uint64_t limit = 0;  // the beginning of what follows the directory
 };
 
 void expect_signature(FieldReader& reader, uint32_t signature, std::string_view what) {
@@ -28,7 +28,7 @@ void expect_signature(FieldReader& reader, uint32_t signature, std::string_view 
   }
 }
 
-// The record at the end is followed by a comment that nothing marks but its length.
+// The end record is followed by a comment whose only mark is its length.
 uint64_t position_of_end(Bytes archive) {
   const size_t longest = zip::kEndBytes + zip::kElsewhere<uint16_t>;
   for (size_t length = zip::kEndBytes; length <= std::min(archive.size(), longest); ++length) {
@@ -50,7 +50,7 @@ Directory directory64(Bytes archive, uint64_t locator) {
   const auto position = reader.number<uint64_t>();
   FieldReader end(archive, position);
   expect_signature(end, zip::kEnd64, "the zip64 record at the end");
-  end.skip(8 + 2 + 2);  // its length and versions
+  end.skip(8 + 2 + 2);  // length and versions
   expect_one_disk(position, end.number<uint32_t>() | end.number<uint32_t>());
   end.skip(8);  // members in this part
   Directory directory;
@@ -99,7 +99,7 @@ struct Entry {
   uint64_t deflated_size = 0;
 };
 
-// What did not fit into the fields of a header is in the extra field, in this order.
+// The values that do not fit into the fields of a header are in the extra field, in this order.
 void read_zip64(Bytes extra, Entry& entry, uint64_t place) {
   FieldReader reader(extra);
   while (reader.left() >= 4) {
@@ -162,12 +162,12 @@ Entry read_central_header(FieldReader& reader) {
   return entry;
 }
 
-// Where the bytes of a member begin; they end before the directory does.
+// Finds where the bytes of a member begin; they must end before the directory.
 uint64_t find_bytes(Bytes archive, const Directory& directory, const Entry& entry) {
   FieldReader reader(archive.first(directory.begin), entry.position);
   expect_signature(reader, zip::kLocalHeader, "the header of a member");
   reader.skip(2 + 2 + 2 + 2 + 2);  // version, flags, method, time and date
-  reader.skip(4 + 4 + 4);          // checksum and sizes, which may not be known there
+  reader.skip(4 + 4 + 4);          // checksum and sizes, which may be missing there
   const auto name = reader.number<uint16_t>(), extra = reader.number<uint16_t>();
   if (characters_of(reader.take(name)) != entry.member.name) {
     throw ParseError("byte {}: the member has another name in the directory: {}", entry.position,
@@ -179,7 +179,7 @@ uint64_t find_bytes(Bytes archive, const Directory& directory, const Entry& entr
   return begin;
 }
 
-// Bytes that several members share would be counted several times.
+// Overlapping members are refused: their bytes would be counted several times.
 void expect_apart(const std::vector<Entry>& entries) {
   std::vector<std::pair<uint64_t, uint64_t>> places;
   places.reserve(entries.size());

@@ -16,8 +16,8 @@ constexpr uint64_t kMemberAlignment = 64;  // of stored members
 constexpr uint64_t kNoMore = zip::kElsewhere<uint32_t>;
 constexpr uint16_t kVersion = 20, kVersion64 = 45;  // of the format: 2.0 has deflate, 4.5 zip64
 constexpr uint16_t kMadeOnUnix = 3 << 8;
-constexpr uint16_t kTime = 0, kDate = 1 << 5 | 1;  // 1 January 1980, so that files do not differ
-constexpr uint32_t kFileMode = 0100644u << 16;     // a regular file that all may read
+constexpr uint16_t kTime = 0, kDate = 1 << 5 | 1;  // 1 January 1980, so that files are reproducible
+constexpr uint32_t kFileMode = 0100644u << 16;     // a regular file with rw-r--r--
 
 class Fields {
  public:
@@ -44,10 +44,10 @@ class Fields {
 
 uint32_t at_most_32(uint64_t value) { return static_cast<uint32_t>(std::min(value, kNoMore)); }
 
-// What is deflated may grow a little, so it counts as large before it is.
+// Deflated data may be slightly larger than the input, so the limit is below 2^32.
 bool is_large(uint64_t size) { return size + size / 1000 + 1024 >= kNoMore; }
 
-// Whether every byte above 0x7F belongs to a sequence of the length that its first byte says.
+// True if the lead byte of each sequence above 0x7F gives the correct length.
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {
     const int ones = std::countl_one(static_cast<unsigned char>(text[i]));
@@ -63,7 +63,7 @@ bool is_utf8(std::string_view text) {
   return true;
 }
 
-// Other bytes than UTF-8 are kept, and readers take them for letters of an old code page.
+// Names that are not UTF-8 are kept as bytes; readers interpret them in an old code page.
 uint16_t flags_of(std::string_view name, ZipMethod method) {
   return static_cast<uint16_t>((is_utf8(name) ? zip::kNameIsUtf8 : 0) |
                                (method == ZipMethod::stored ? 0 : zip::kHasDescriptor));
@@ -105,7 +105,7 @@ void ZipWriter::add(std::string_view name, std::span<const std::span<const std::
   }
 }
 
-// Zeros where a descriptor behind the bytes says it.
+// The sizes and checksum are zero if a data descriptor follows the bytes.
 void ZipWriter::write_local_header(const Entry& entry) {
   const bool is_stored = entry.method == ZipMethod::stored, large = is_large(entry.size);
   const uint64_t size = is_stored ? entry.size : 0;
@@ -166,7 +166,7 @@ void ZipWriter::write_central_header(const Entry& entry) {
   header.number<uint32_t>(at_most_32(entry.deflated_size)).number<uint32_t>(at_most_32(entry.size));
   header.number<uint16_t>(static_cast<uint16_t>(entry.name.size()));
   header.number<uint16_t>(static_cast<uint16_t>(extra.bytes().size()));
-  header.zeros(2 + 2 + 2);  // of a comment, the number of the part, attributes
+  header.zeros(2 + 2 + 2);  // comment length, disk number, attributes
   header.number<uint32_t>(kFileMode).number<uint32_t>(at_most_32(entry.position));
   header.text(entry.name).append(extra);
   write(header.bytes());
@@ -180,7 +180,7 @@ void ZipWriter::finish() {
   if (members >= zip::kElsewhere<uint16_t> || bytes >= kNoMore || directory >= kNoMore) {
     record.number<uint32_t>(zip::kEnd64).number<uint64_t>(zip::kEnd64Bytes - 12);
     record.number<uint16_t>(kMadeOnUnix | kVersion64).number<uint16_t>(kVersion64);
-    record.zeros(4 + 4);  // the number of this part, and of the directory's
+    record.zeros(4 + 4);  // the numbers of this disk, and of the directory's
     record.number<uint64_t>(members).number<uint64_t>(members);
     record.number<uint64_t>(bytes).number<uint64_t>(directory);
     record.number<uint32_t>(zip::kEnd64Locator).number<uint32_t>(0);
@@ -191,7 +191,7 @@ void ZipWriter::finish() {
   record.zeros(2 + 2);
   record.number<uint16_t>(few).number<uint16_t>(few);
   record.number<uint32_t>(at_most_32(bytes)).number<uint32_t>(at_most_32(directory));
-  record.number<uint16_t>(0);  // bytes of comment
+  record.number<uint16_t>(0);  // length of the comment
   write(record.bytes());
 }
 

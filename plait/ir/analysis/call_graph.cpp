@@ -8,7 +8,7 @@ namespace {
 
 constexpr uint32_t kUnseen = std::numeric_limits<uint32_t>::max();
 
-// Tarjan's algorithm with the path from the root kept in `path_` instead of on the machine's stack.
+// Tarjan's algorithm without recursion: the path from the root is kept in `path_`.
 class ComponentFinder {
  public:
   explicit ComponentFinder(const NumberLists& successors)
@@ -23,9 +23,9 @@ class ComponentFinder {
  private:
   struct Step {
     uint32_t node;
-    size_t next;  // among its successors
+    size_t next;  // index of the next successor to visit
   };
-  static constexpr uint32_t kDone = kUnseen - 1;  // its component is known
+  static constexpr uint32_t kDone = kUnseen - 1;  // its component is complete
 
   void enter(uint32_t node) {
     order_[node] = low_[node] = entered_++;
@@ -74,7 +74,7 @@ class ComponentFinder {
   const NumberLists& successors_;
   NumberLists components_;
   std::vector<uint32_t> order_, low_;
-  std::vector<uint32_t> open_;  // entered, but in no component yet
+  std::vector<uint32_t> open_;  // visited, but not yet in a component
   std::vector<Step> path_;
   uint32_t entered_ = 0;
 };

@@ -5,13 +5,13 @@
 namespace plait::ir {
 namespace {
 
-// One way for a function to be run from another.
+// A use of a function: its caller, and the axes that decide whether it runs.
 struct Use {
   uint32_t caller;
   AxisSet deciding;
 };
 
-// The ways in which each function is run; calls in a row that nothing tells apart count as one.
+// The uses of each function; consecutive equal uses count once.
 std::vector<std::vector<Use>> uses_of_functions(const Program& program) {
   std::vector<std::vector<Use>> uses(program.functions().size());
   for (uint32_t caller = 0; caller < uses.size(); ++caller) {
@@ -78,13 +78,14 @@ void EffectAnalysis::include(Summary& caller, const Summary& callee, const AxisS
   if (callee.has_guard) caller.effects.guarded.insert(deciding);
 }
 
-// What a function turns out to do is told to its callers until nothing changes. A summary can only
-// grow, a bit or an axis at a time, so each use is looked at a bounded number of times.
+// Worklist algorithm: changes of a function's summary are propagated to its callers until nothing
+// changes. A summary can only grow, one bit or axis at a time, so each use is processed a bounded
+// number of times.
 void EffectAnalysis::solve(const CallGraph& graph) {
   std::vector<std::vector<Use>> uses = uses_of_functions(program_);
   std::vector<uint32_t> changed;
   std::vector<bool> waiting(summaries_.size(), true);
-  for (size_t i = graph.component_count(); i-- > 0;)  // so that callees are taken first
+  for (size_t i = graph.component_count(); i-- > 0;)  // so that callees come first
     for (uint32_t function : graph.component(i)) changed.push_back(function);
   while (!changed.empty()) {
     uint32_t callee = changed.back();

@@ -1,5 +1,4 @@
-// What each function and each instruction of a program does besides computing results, callees
-// included.
+// The effects of each function and instruction of a program, including those of callees.
 #pragma once
 
 #include <cstdint>
@@ -12,22 +11,23 @@
 
 namespace plait::ir {
 
-// The callees that may run when the instruction does: all of them, but only the function itself of
-// a custom derivative, whose rules run elsewhere.
+// The number of callees that may run when the instruction does: all of them, but only the function
+// itself of a custom derivative, whose rules run elsewhere.
 size_t running_callee_count(const Instruction& instruction);
 
-// Whether an instruction may leave the program early: a guard that fails.
+// True if the instruction may leave the program early: a guard that fails.
 bool is_guard(const Instruction& instruction);
 
-// The axes along which varies how often the callees of an instruction run: the predicate's of
-// `cond`, the index's of `switch`, the test's of `while`.
+// The axes along which it varies how often the callees of an instruction run: those of the
+// predicate of `cond`, of the index of `switch`, of the test of `while`.
 AxisSet deciding_axes(const Program& program, size_t function, const Instruction& instruction);
 
-// The least solution of: a function does what its instructions do; an instruction does what its
-// primitive says and what its callees do. In time linear in the program.
+// Computes the least fixed point of: the effects of a function are those of its instructions; the
+// effects of an instruction are those of its primitive and of its callees. Linear time.
 //
-// `guarded` of an instruction lists the axes along which varies whether the program goes on after
-// it: those of a guard's value, and those that decide whether a callee with a guard inside runs.
+// `guarded` of an instruction has the axes along which it varies whether the program continues
+// after it: those of a guard's value, and those that decide whether a callee with a guard inside
+// runs.
 class EffectAnalysis {
  public:
   explicit EffectAnalysis(const Program& program);
@@ -47,7 +47,7 @@ class EffectAnalysis {
   void solve(const CallGraph& graph);
 
   Program program_;
-  std::vector<Summary> summaries_;  // one a function
+  std::vector<Summary> summaries_;  // one per function
 };
 
 }  // namespace plait::ir

@@ -25,7 +25,7 @@ Hash128 hash_of_parts(std::span<const Hash128> parts) {
   return hasher.finish();
 }
 
-// Sizes under names that say only in which order they appear.
+// Renames sizes by the order of their appearance.
 class NumberedSizes {
  public:
   void add(std::span<const Dim> sizes) {
@@ -40,7 +40,7 @@ class NumberedSizes {
   SymbolMap<Dim> names_;
 };
 
-// What a record is: its own content and that of each record in it, however deep.
+// Hashes of records: of their own content and of all records in them, recursively.
 class RecordContents {
  public:
   explicit RecordContents(const Program& program) : program_(program) {
@@ -119,7 +119,7 @@ class Identification {
   }
 
  private:
-  // All of a function but which functions it uses.
+  // A hash of the function without the identities of its callees.
   Hash128 skeleton_of(const Function& function) const {
     std::set<std::string_view> records;
     for (ValueId value = 0; value < function.value_count(); ++value)
@@ -129,8 +129,8 @@ class Identification {
     return hash_of_parts(parts);
   }
 
-  // The names of the sizes that the results bear are seen by callers only: in the body the same
-  // names may stand for something else. So signature and body are numbered apart.
+  // Names of result sizes are visible to callers only; in the body the same names may be other
+  // sizes. So signature and body are numbered separately.
   Hash128 hash_of_signature(const Function& function) const {
     NumberedSizes sizes;
     sizes.add(function.signature().size_parameters);
@@ -163,8 +163,8 @@ class Identification {
     return hash_of_parts(parts);
   }
 
-  // Colour refinement: functions that differ in their content differ in colour; so do, round by
-  // round, those whose callees do, until a round tells no more of them apart.
+  // Colour refinement: functions with different content get different colours; in each round so do
+  // functions whose callees have different colours, until a round changes nothing.
   void refine(size_t component) {
     std::span<const uint32_t> members = graph_.component(component);
     for (uint32_t function : members) identities_[function] = Hash128{};
@@ -184,16 +184,16 @@ class Identification {
     return hash_of_parts(parts);
   }
 
-  // Functions may repeat recursive ones that they call: `f` that calls `g`, where `g` calls itself
-  // and is otherwise like `f`. They have the identities of those that they repeat.
+  // A function may be an unrolled copy of a recursive one: `f` calls `g`, where `g` calls itself
+  // and is otherwise equal to `f`. Then they get the same identity.
   void identify_alone(uint32_t function) {
     Identity unfolded = with_callees(function, skeletons_[function], identities_);
     auto original = unfolded_.find(unfolded);
     identities_[function] = original == unfolded_.end() ? unfolded : original->second;
   }
 
-  // If one function of a component repeats another's, so do all, each a function that the first
-  // reaches; so only one needs to be tried.
+  // If one function of a component is an unrolled copy, all are, each of a function that the first
+  // one's original reaches; so only one needs to be tested.
   bool repeats_another(size_t component) {
     uint32_t first = graph_.component(component)[0];
     auto originals = originals_.find(skeletons_[first]);
@@ -210,7 +210,8 @@ class Identification {
     }
   }
 
-  // Assumes that the two are the same, and with them their callees, until something contradicts.
+  // Coinductive test: assumes that the two, and with them their callees, are equal, until there is
+  // a contradiction.
   bool repeats(size_t component, uint32_t copy, uint32_t original) {
     if (skeletons_[copy] != skeletons_[original]) return false;
     std::unordered_map<uint32_t, uint32_t> assumed{{copy, original}};
@@ -241,11 +242,11 @@ class Identification {
   const IdentityOptions& options_;
   CallGraph graph_;
   RecordContents records_;
-  NumberLists callees_;  // of all instructions of a function in order, repeated ones too
+  NumberLists callees_;  // of all instructions of a function in order, with repetitions
   std::vector<Hash128> skeletons_;
   std::vector<Identity> identities_;
-  // Of recursive functions, by the hash that they have where their callees' identities are known;
-  // and, one of each identity, by skeleton.
+  // Recursive functions: identities by the hash that includes their callees' identities; and one
+  // function for each identity, by skeleton.
   std::unordered_map<Hash128, Identity> unfolded_;
   std::unordered_map<Hash128, std::vector<uint32_t>> originals_;
 };

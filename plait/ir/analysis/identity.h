@@ -1,4 +1,4 @@
-// What makes two functions the same: a hash of their content, names left out.
+// Structural identity of functions: a hash of their content without names.
 #pragma once
 
 #include <cstdint>
@@ -9,19 +9,20 @@
 
 namespace plait::ir {
 
-// 128 bits. Equal for functions that do the same when every call in them is followed, whatever
-// functions, values and sizes are called, and however functions that call one another are declared
-// or repeated. Records count by name and content. The same in every process when literals count by
+// 128 bits. Equal for functions that do the same when all calls are followed, independent of the
+// names of functions, values and sizes, and of how mutually recursive functions are declared or
+// repeated. Records count by name and content. The same in every process if literals count by
 // content.
 using Identity = Hash128;
 
 struct IdentityOptions {
-  // By its buffer, which is quick and good within this process; else by its content.
+  // If true, literals count by their buffer, which is fast but valid in this process only; else by
+  // content.
   bool literals_by_buffer = false;
 };
 
-// Of each function of the program, in time linear in it but for functions that call one another in
-// a circle: there, the product of their number and the rounds it takes to tell them apart.
+// One for each function of the program. Linear time, except for mutually recursive functions:
+// there, their number times the number of refinement rounds.
 std::vector<Identity> identities(const Program& program, const IdentityOptions& options = {});
 Identity identity_of(const Program& program, size_t function, const IdentityOptions& options = {});
 bool same(const Program& a, size_t function_a, const Program& b, size_t function_b,

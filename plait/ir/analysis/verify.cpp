@@ -13,7 +13,7 @@
 namespace plait::ir {
 namespace {
 
-// Each stage may rely on the ones before it.
+// Each stage may rely on the earlier ones.
 enum class Stage : uint8_t { values, form, links, meaning, flow };
 constexpr Stage kStages[] = {Stage::values, Stage::form, Stage::links, Stage::meaning, Stage::flow};
 
@@ -96,8 +96,8 @@ constexpr Rule kRules[] = {
      .check_program = check_collectives},
 };
 
-// Runs the rules of a stage; functions that broke a rule of an earlier stage are left out, and if
-// there are any (or the program did), so are rules about the whole program.
+// Runs the rules of a stage. Functions with violations in an earlier stage are skipped; after any
+// violation, rules about the whole program are skipped too.
 class Verification {
  public:
   explicit Verification(const Subject& subject)
@@ -182,7 +182,7 @@ std::vector<Violation> violations(const Program& program) {
 
 namespace {
 
-// Of those that an instruction runs.
+// The first collective among the instructions that an instruction runs.
 std::optional<Instruction> first_collective(const Program& program, size_t function,
                                             const Instruction& instruction) {
   if (instruction.primitive().communicates != nullptr) return instruction;

@@ -1,4 +1,5 @@
-// The verifier's rules about named axes, and about what decides whether a collective runs.
+// The verifier's rules about named axes, and about conditions that decide whether a collective
+// runs.
 #include <unordered_set>
 
 #include "plait/ir/analysis/effect_analysis.h"
@@ -17,7 +18,7 @@ void expect_declared(const Function& function, const Place& place, const Names& 
       findings.add(place, "@{} has no axis {}", function.name(), axis);
 }
 
-// A sharding splits each dimension, and uses an axis once.
+// A sharding has an entry for each dimension, and uses an axis at most once.
 template <class Place>
 void check_sharding(const Function& function, const Place& place, const Type& type,
                     Findings& findings) {
@@ -56,8 +57,8 @@ AxisSet common(const AxisSet& a, const AxisSet& b) {
   return both;
 }
 
-// Follows one function from its beginning, keeping the axes along which varies whether it is still
-// running.
+// Goes through a function in order, with the axes along which it varies whether the function is
+// still running.
 class CollectiveCheck {
  public:
   CollectiveCheck(const EffectAnalysis& effects, size_t function, Findings& findings)
@@ -125,7 +126,7 @@ void check_callee_axes(const Subject& subject, const Function& function, Finding
     for (const Callee& callee : instruction.callees()) {
       const Signature& signature = *subject.declarations.find_function(callee.name);
       if (signature.axes.axes.empty()) continue;
-      SymbolMap<Dim> sizes;  // of an unwind's body the last ones are given
+      SymbolMap<Dim> sizes;  // for the body of an unwind only the last ones are written
       size_t leading = signature.size_parameters.size() - callee.sizes.size();
       for (size_t i = 0; i < callee.sizes.size(); ++i)
         sizes.set(signature.size_parameters[leading + i], callee.sizes[i]);

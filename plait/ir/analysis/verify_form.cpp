@@ -20,11 +20,12 @@ void check_count(const Instruction& instruction, const Count& takes, size_t give
                text_of(takes), what, given);
 }
 
-// How many sizes of a body the instruction gives itself, before those that are written.
+// The number of size arguments of a body that the instruction provides itself, before those that
+// are written.
 size_t leading_sizes(const Subject& subject, const Instruction& instruction) {
   if (instruction.primitive().structure != Structure::unwind) return 0;
   const Type& list = instruction.operand_type(0);
-  if (!list.is_optional() || !list.element().is_record()) return 0;  // the type rule says so
+  if (!list.is_optional() || !list.element().is_record()) return 0;  // the type rule reports it
   const RecordType* record = subject.declarations.find_record(list.element().record_name());
   return record ? record->held.size() : 0;
 }

@@ -1,4 +1,4 @@
-// The verifier's rules about sizes: what they are called, and where they are known.
+// The verifier's rules about sizes: their names, and where they are known.
 #include <unordered_set>
 
 #include "plait/ir/inside/analysis/verify_rules.h"
@@ -6,12 +6,12 @@
 namespace plait::ir {
 namespace {
 
-// The sizes known at a place of a function.
+// The sizes known at a point of a function.
 class Scope {
  public:
   void add(std::span<const Dim> sizes) { known_.insert(sizes.begin(), sizes.end()); }
 
-  // visit(symbol) for each symbol in the size that is not known.
+  // Calls visit(symbol) for each unknown symbol in the size.
   template <class Visit>
   void for_each_unknown(Dim size, Visit visit) const {
     if (size.is_number()) return;
@@ -24,7 +24,7 @@ class Scope {
   std::unordered_set<Dim> known_;
 };
 
-// Reports the unknown sizes of one place: a function or an instruction.
+// Reports the unknown sizes of a function or an instruction.
 template <class Place>
 class ScopeCheck {
  public:
@@ -59,7 +59,7 @@ void check_scope(const Instruction& instruction, Scope& scope, Findings& finding
   check.types(instruction.result_types(), "the result types");
 }
 
-// Claims names one after the other; a size must be a name, and one that is not taken.
+// Registers names in order; a size must be a symbol whose name is not taken.
 class NameClaims {
  public:
   template <class Place>
@@ -81,7 +81,7 @@ class NameClaims {
 
 void check_size_names(const Subject&, const Function& function, Findings& findings) {
   const Signature& signature = function.signature();
-  NameClaims outside;  // the names in the result types are seen by callers only
+  NameClaims outside;  // names in the result types are visible to callers only
   outside.claim(function, signature.size_parameters, findings);
   NameClaims inside = outside;
   outside.claim(function, signature.result_sizes, findings);

@@ -1,4 +1,4 @@
-// The verifier's rules about types: records, type rules, what functions give.
+// The verifier's rules about types: records, type rules, results of functions.
 #include <unordered_map>
 #include <unordered_set>
 
@@ -11,7 +11,7 @@
 namespace plait::ir {
 namespace {
 
-// Each record that a type names: declared, with the right number of arguments.
+// Checks that each record in a type is declared and has the right number of arguments.
 template <class Place, class PlaceFindings>
 void check_record_types(const Subject& subject, const Place& place, const Type& type,
                         PlaceFindings& findings) {
@@ -27,7 +27,7 @@ void check_record_types(const Subject& subject, const Place& place, const Type& 
   });
 }
 
-// What is said of a record is said in the name of the program.
+// Violations of records are violations of the program.
 class RecordFindings {
  public:
   explicit RecordFindings(Findings& findings) : findings_(findings) {}
@@ -62,7 +62,7 @@ void check_record_sizes(const RecordType& record, Findings& findings) {
   }
 }
 
-// The records that each record contains without a `?` in between.
+// The records that each record contains directly, without a `?`.
 NumberLists direct_parts(std::span<const RecordType> records) {
   std::unordered_map<std::string_view, uint32_t> places;
   for (uint32_t i = 0; i < records.size(); ++i) places.emplace(records[i].name, i);
@@ -96,7 +96,7 @@ void check_record_recursion(std::span<const RecordType> records, Findings& findi
   }
 }
 
-// Runs the type rule of an instruction as its builder did, with the names that its sizes have.
+// Runs the type rule of an instruction as its builder did, with the names of its sizes.
 class TypeRule {
  public:
   TypeRule(const Subject& subject, Findings& findings) : subject_(subject), findings_(findings) {}

@@ -6,7 +6,7 @@
 namespace plait::ir {
 
 PreparedProgram::State::State(Program given) : program(std::move(given)) {
-  program.entry();  // there is one, or a clear error
+  program.entry();  // throws a clear error if there is none
   layouts.reserve(program.functions().size());
   for (uint32_t i = 0; i < program.functions().size(); ++i) {
     layouts.emplace_back(program.function(i));
@@ -50,7 +50,7 @@ std::vector<Value> evaluate(const Program& program, Machine& machine,
 
 std::vector<Value> evaluate_given(const Program& program, Machine& machine,
                                   std::vector<Value> arguments, const EvaluatorOptions& options) {
-  program.entry();  // there is one, or a clear error
+  program.entry();  // throws a clear error if there is none
   return evaluate_at(program, 0, machine, std::move(arguments), options).results;
 }
 

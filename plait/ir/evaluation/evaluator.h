@@ -1,5 +1,5 @@
-// Evaluates programs: the meaning of the IR's own instructions (docs/ir.md), over the values of any
-// machine.
+// The interpreter of programs: it implements the IR's structural instructions (docs/ir.md) over the
+// values of any machine.
 #pragma once
 
 #include <cstddef>
@@ -16,34 +16,34 @@
 
 namespace plait::ir {
 
-// A guard or a size_guard whose condition came out otherwise than when the program was traced.
+// A guard or a size_guard whose condition differs from the recorded one.
 struct FailedGuard {
   Instruction instruction;
-  const SymbolMap<int64_t>& sizes;  // of the function that it is in
-  size_t number;                    // how many guards came before, in this evaluation
+  const SymbolMap<int64_t>& sizes;  // of its function
+  size_t number;                    // number of guards before it in this evaluation
   std::string message;
 };
 enum class GuardAnswer : uint8_t { fail, go_on };
 
-bool checks_types_by_default();  // in debug builds of this library
+bool checks_types_by_default();  // true in debug builds of this library
 
 struct EvaluatorOptions {
-  size_t max_depth = 4'000'000;  // functions that are being evaluated at a time
-  // Compare what the machine gives with each instruction's types.
+  size_t max_depth = 4'000'000;  // maximum depth of calls
+  // Checks the results of the machine against each instruction's types.
   bool check_types = checks_types_by_default();
-  SymbolMap<int64_t> sizes = {};  // of the first function, where its arguments do not show them
-  // Asked about each guard that fails; a CheckError follows when it answers `fail`, or when there
-  // is none.
+  SymbolMap<int64_t> sizes = {};  // of the first function, if the arguments do not determine them
+  // Called for each guard that fails; a CheckError is thrown if it returns `fail`, or if it is
+  // empty.
   std::function<GuardAnswer(const FailedGuard&)> on_guard = {};
 };
 
-// A program that is evaluated often, and what can be found out about it once.
+// A program that is evaluated often, with cached analyses.
 class PreparedProgram {
  public:
   explicit PreparedProgram(Program program);
 
   const Program& program() const;
-  // Whether an argument is looked at; one that is not may be an empty value.
+  // False if the argument is never read; then it may be an empty value.
   bool reads(size_t parameter) const;
 
  private:
@@ -54,19 +54,19 @@ class PreparedProgram {
 
 struct Evaluated {
   std::vector<Value> results;
-  std::vector<int64_t> sizes;  // those that the function gives back
+  std::vector<int64_t> sizes;  // sizes that the function returns
 };
 
-// The program must be verified; one that is not gives errors, but less clear ones. Recursion is as
-// deep as max_depth and memory allow: calls use no stack. An error says where in the program it
-// came up, in which function, and who called that.
+// The program must be verified; otherwise errors are less clear. Recursion is limited only by
+// max_depth and memory: calls do not use the stack. An error names the place in the program, its
+// function, and the callers.
 std::vector<Value> evaluate(const Program& program, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options = {});
-// With arguments that are given away: those that nobody else has may be overwritten.
+// The same; the arguments are donated: those without other owners may be overwritten.
 std::vector<Value> evaluate_given(const Program& program, Machine& machine,
                                   std::vector<Value> arguments,
                                   const EvaluatorOptions& options = {});
-// The same of arguments that are known to be of the types of the program's parameters.
+// The same; the arguments must have the types of the program's parameters.
 std::vector<Value> evaluate_given(const PreparedProgram& prepared, Machine& machine,
                                   std::vector<Value> arguments,
                                   const EvaluatorOptions& options = {});

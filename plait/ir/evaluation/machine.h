@@ -1,5 +1,5 @@
-// What computes: the evaluator follows a program's structure, and asks a machine for everything
-// that arrays are about. Values of arrays are the machine's own; the evaluator only hands them on.
+// The interface of the evaluator to an array library: the evaluator interprets the structure of a
+// program, and calls a machine for everything on arrays. Array values are opaque to the evaluator.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,15 @@
 
 namespace plait::ir {
 
-// One instruction to be computed.
+// One instruction to be executed.
 struct PrimitiveCall {
   Instruction instruction;
-  // The machine may move a value out of here. One that nothing needs afterwards has no owner but
-  // this, so its memory may be used for a result.
+  // The machine may move values out. A value that is not needed afterwards has no other owner, so
+  // its memory may be reused for a result.
   std::span<Value> operands;
-  const SymbolMap<int64_t>& sizes;  // of the function that the instruction is in
-  std::span<Value> results;         // to be filled, all of them
-  std::span<int64_t> size_results;  // of the sizes that are born here
+  const SymbolMap<int64_t>& sizes;  // of the instruction's function
+  std::span<Value> results;         // all to be filled
+  std::span<int64_t> size_results;  // data-dependent sizes, to be filled
 
   int64_t size(Dim dim) const { return dim.is_number() ? dim.number() : dim.evaluate(sizes); }
 };
@@ -36,8 +36,8 @@ class Machine {
  public:
   virtual ~Machine() = default;
 
-  // An instruction whose primitive is `Structure::machine`. Errors are thrown; the evaluator adds
-  // where.
+  // Runs an instruction whose primitive is `Structure::machine`. Errors are thrown; the evaluator
+  // adds the location.
   virtual void run(PrimitiveCall& call) = 0;
 
   virtual Value literal(const Literal& literal) = 0;
@@ -47,8 +47,8 @@ class Machine {
   virtual bool to_boolean(const Value& scalar) = 0;
   virtual ArraySizes sizes_of(const Value& array) = 0;
 
-  // Along the first dimension: one slice without it, and slices (all of `each`, perhaps none) put
-  // together.
+  // Along the first dimension: takes one slice without it; stacks slices (all of the sizes `each`;
+  // may be none).
   virtual Value slice(const Value& stacked, int64_t index) = 0;
   virtual Value stack(std::span<const Value> slices, const ArraySizes& each) = 0;
 };

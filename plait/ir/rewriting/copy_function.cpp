@@ -55,7 +55,7 @@ void Copier::set_results(const Instruction& from, const Given& to) {
     if (label.empty()) continue;
     auto definition = into_.so_far().definition(to.values[i]);
     bool is_new = definition && definition->index() >= named_until_;
-    if (is_new) into_.label(to.values[i], label);  // an older value keeps the name that it has
+    if (is_new) into_.label(to.values[i], label);  // an older value keeps its label
   }
   for (size_t i = 0; i < from.size_results().size(); ++i)
     set_size(from.size_results()[i], to.sizes[i]);
@@ -113,7 +113,7 @@ Given Copier::add(const Draft& draft) {
   NewInstruction instruction = draft.view();
   std::vector<std::string> names;
   std::vector<Type> stated;
-  SymbolMap<Dim> moved;  // born sizes whose names are taken
+  SymbolMap<Dim> moved;  // new names of data-dependent sizes whose names are taken
   for (const std::string& wanted : draft.size_names) {
     names.push_back(free_size_name(wanted));
     if (names.back() != wanted) moved.set(Dim::symbol(wanted), Dim::symbol(names.back()));

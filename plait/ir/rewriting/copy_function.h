@@ -1,5 +1,5 @@
-// Copies of functions, whole or instruction by instruction, under other names: what every transform
-// begins with.
+// Copies functions, as a whole or instruction by instruction, under other names. All transforms use
+// it.
 #pragma once
 
 #include <memory>
@@ -12,12 +12,12 @@
 
 namespace plait::ir {
 
-// What these functions and records say of themselves; of two with one name, the first.
+// The signatures of these functions and the records; of two with the same name, the first.
 Declarations declarations_of(std::span<const std::shared_ptr<const Function>> functions,
                              std::span<const RecordType> records);
 Declarations declarations_of(const Program& program);
 
-// An instruction that is to be added, whose parts are its own.
+// An instruction to be added, which owns its parts.
 struct Draft {
   const Primitive* primitive = nullptr;
   std::vector<ValueId> operands = {};
@@ -31,7 +31,7 @@ struct Draft {
   NewInstruction view() const;
 };
 
-// What an instruction gave: values, and sizes born with them.
+// The results of an added instruction: values and data-dependent sizes.
 struct Given {
   std::vector<ValueId> values;
   std::vector<Dim> sizes;
@@ -39,9 +39,8 @@ struct Given {
 
 using CalleeNames = std::unordered_map<std::string, std::string>;
 
-// Brings instructions of one function into another that is being built, and remembers what stands
-// there for each value and size. Values that were not brought over, or said to be another, are a
-// ValueError.
+// Copies instructions of one function into another that is being built, with a map from old to new
+// values and sizes. ValueError for a value that is not in the map.
 class Copier {
  public:
   // Callees that are not among the names keep theirs.
@@ -49,7 +48,7 @@ class Copier {
 
   void set(ValueId from, ValueId to) { values_[from] = to; }
   void set_size(Dim from, Dim to);
-  void set_results(const Instruction& from, const Given& to);  // takes labels along
+  void set_results(const Instruction& from, const Given& to);  // copies labels too
 
   bool has(ValueId from) const;
   ValueId value(ValueId from) const;
@@ -60,13 +59,14 @@ class Copier {
   std::vector<Type> types(std::span<const Type> from) const;
   Callee callee(const Callee& from) const;
 
-  // The instruction in terms of the function that is being built.
+  // The instruction with mapped operands and sizes.
   Draft draft(const Instruction& from) const;
   Given add(const Draft& draft);
   void copy(const Instruction& from) { set_results(from, add(draft(from))); }
-  // All parameters of the source were declared in the function that is being built, in order.
+  // Maps all parameters of the source to the parameters of the new function, in order. They must
+  // have been declared.
   void set_parameters();
-  std::shared_ptr<const Function> finish();  // gives what the source gives
+  std::shared_ptr<const Function> finish();  // with the results of the source
 
  private:
   std::string free_size_name(std::string_view wanted) const;
@@ -76,16 +76,16 @@ class Copier {
   CalleeNames callees_;
   std::vector<ValueId> values_;
   SymbolMap<Dim> sizes_;
-  size_t named_until_;  // what earlier instructions of `into_` give has its labels
+  size_t named_until_;  // results of earlier instructions of `into_` have their labels
 };
 
 struct CopyOptions {
-  std::string name = {};      // of the copy; "" keeps the function's
-  CalleeNames callees = {};   // those that are called otherwise in the copy
+  std::string name = {};      // of the copy; "" keeps the name
+  CalleeNames callees = {};   // callees that are renamed
   SymbolMap<Dim> sizes = {};  // new names for sizes
 };
 
-// The signature under other names for its sizes.
+// The signature with renamed sizes.
 Signature renamed(const Signature& signature, const SymbolMap<Dim>& sizes);
 std::vector<std::string> parameter_labels(const Function& function);
 std::shared_ptr<const Function> copy(const Function& function, const Declarations& declarations,

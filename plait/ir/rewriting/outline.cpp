@@ -54,13 +54,13 @@ class Outliner {
 
  private:
   using Parts = std::span<const Part>;
-  // The function that is being made.
+  // The function that is being built.
   struct Into {
     Copier& copier;
     FunctionBuilder& builder;
     bool is_part;
   };
-  // What a part takes and gives.
+  // The inputs and outputs of a part.
   struct Interface {
     std::vector<ValueId> operands, results;
     std::vector<Dim> sizes, given_sizes;
@@ -138,7 +138,7 @@ class Outliner {
     }
   }
 
-  // What the function is called in the program, where there may be one that is the same.
+  // Adds the function to the program, unless there is an equal one; returns its name.
   std::string added(const Function& function) {
     const auto [place, is_new] =
         names_.try_emplace(print(function, {.locations = false}), function.name());
@@ -161,7 +161,7 @@ class Outliner {
     return std::ranges::any_of(sizes, is_same_as(size));
   }
 
-  // False where it must stay as it is.
+  // False if the part must not be outlined.
   bool find_interface(const Part& part, const Copier& around, Interface& interface) const {
     std::vector<Dim> born;
     std::unordered_set<ValueId> known;
@@ -200,7 +200,8 @@ class Outliner {
            });
   }
 
-  // Whether a parameter shows the size, also one that is there for that alone.
+  // True if a parameter has a dimension of that size; a value that has it may be added as a
+  // parameter for this purpose.
   bool is_shown(Dim size, const Part& part, const Copier& around, Interface& interface) const {
     const auto shows = [&](ValueId value) {
       const Type& type = from_.type_of(value);

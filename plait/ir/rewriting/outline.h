@@ -1,4 +1,4 @@
-// Parts of a function made functions of their own, which it calls where they stood.
+// Outlining: replaces parts of a function by calls of new functions.
 #pragma once
 
 #include <functional>
@@ -12,34 +12,34 @@
 
 namespace plait::ir {
 
-// The instructions from `begin` to before `end`.
+// The instructions in [begin, end).
 struct Part {
   size_t begin = 0, end = 0;
-  std::string name;  // of the function that it becomes, or one like it
+  std::string name;  // of the new function, made unique if it is taken
   Location location = {};
 };
 
 struct OutlineOptions {
-  // Instructions without operands that stay in the function itself, ahead of the call.
+  // Instructions without operands that stay in the function itself, before the call.
   std::function<bool(const Instruction& instruction)> stays = {};
-  // A name like this one for a function.
+  // Returns a similar name that is free.
   std::function<std::string(const std::string& wanted)> free_name = {};
 };
-// What functions were made are called, by their text.
+// The names of the outlined functions, by their text.
 using OutlinedNames = std::unordered_map<std::string, std::string>;
 
 struct Outlined {
   static constexpr ValueId kWithin = UINT32_MAX;
 
   std::shared_ptr<const Function> function;
-  std::vector<ValueId> values;  // what became of each value; `kWithin` where it is in a part
+  std::vector<ValueId> values;  // the new number of each value; `kWithin` if it is inside a part
 };
 
-// What is used of a part behind it is what its function gives; of parts that come out alike one
-// function is made. Parts lie one behind the other or within each other; of two that are the same
-// the later one is the outer one. What they become is added to the program, and to the names. A
-// part stays as it is where it stands for calls of unfinished functions, or takes a size that no
-// value shows.
+// The results of an outlined function are the values of the part that are used after it. Equal
+// parts share one function. Parts are disjoint or nested; of two equal ranges the later one is the
+// outer one. The new functions are added to the program and to the names. A part is not outlined if
+// it contains a stand-in for a call of an unfinished function, or if it uses a size that no
+// earlier value has as a dimension.
 Outlined outline(const Function& function, std::span<const Part> parts, ProgramBuilder& program,
                  OutlinedNames& names, const OutlineOptions& options);
 

@@ -16,15 +16,14 @@
 namespace plait::ir {
 namespace {
 
-// One place of a pattern. A pattern is a list of these in which operands stand before what uses
-// them.
+// A node of a pattern. A pattern is a list of nodes in which operands come before their uses.
 struct Term {
   enum class Kind : uint8_t { variable, number, operation };
   Kind kind = Kind::variable;
-  uint32_t variable = 0;  // by order of appearance on the left
+  uint32_t variable = 0;  // numbered by first appearance on the left-hand side
   double number = 0;
   const Primitive* primitive = nullptr;
-  std::vector<uint32_t> operands = {};  // places
+  std::vector<uint32_t> operands = {};  // indices of nodes
   std::optional<Attributes> attributes = {};
 };
 
@@ -118,7 +117,7 @@ class PatternReader {
   std::vector<std::string> names_;
 };
 
-// Whether a value is a literal that holds this number everywhere.
+// True if a value is a literal with this number everywhere.
 bool holds_number(const Function& function, ValueId value, double number) {
   std::optional<Instruction> definition = function.definition(value);
   if (!definition || definition->primitive().structure != Structure::literal) return false;
@@ -127,12 +126,12 @@ bool holds_number(const Function& function, ValueId value, double number) {
   if (!literal.is_splat() && literal.element_count() != 1) return false;
   double held = literal.as_double(0);
   if (is_integer(literal.dtype())) return held == number && std::abs(number) < 0x1p53;
-  return std::bit_cast<uint64_t>(held) == std::bit_cast<uint64_t>(number);  // 0 is not −0
+  return std::bit_cast<uint64_t>(held) == std::bit_cast<uint64_t>(number);  // 0 differs from −0
 }
 
 constexpr ValueId kUnbound = 0xffffffff;
 
-// Compares a pattern with an instruction and the definitions of its operands.
+// Matches a pattern against an instruction and the definitions of its operands.
 class Matcher {
  public:
   Matcher(const Pattern& pattern, const Candidate& candidate)
@@ -189,7 +188,8 @@ class Matcher {
   std::vector<std::pair<uint32_t, ValueId>> waiting_;
 };
 
-// A number on the right: a literal of the replaced value's dtype, which varies as that does.
+// A number on the right-hand side: a literal of the replaced value's dtype, which varies along the
+// same axes.
 Replacement::Value add_number(Replacement& replacement, double number, const Type& type) {
   if (!type.is_array() || type.rank() != 0)
     throw TypeError("the number {} can only stand for a scalar, not for {}", number, type.text());

@@ -4,11 +4,11 @@
 //   multiply(?x, 1) => ?x
 //   element(tuple(?x, ?y)) {index = 0} => ?x
 //
-// `?x` is any value, the same one wherever it stands. A number is a literal that holds it
-// everywhere. An instruction matches whatever its attributes, unless they are written; then they
-// must be those, and what is not written has its default value. On the right, numbers become
-// literals of the replaced value's dtype, which must be a scalar there; attributes that are not
-// written have their default values.
+// `?x` matches any value, the same one at each occurrence. A number matches a literal with that
+// value everywhere. An instruction matches with any attributes, unless attributes are written; then
+// those must be equal, and the others must have their default values. On the right-hand side,
+// numbers become literals of the replaced value's dtype, which must be a scalar there; attributes
+// that are not written have their default values.
 #pragma once
 
 #include <string_view>
@@ -17,7 +17,7 @@
 
 namespace plait::ir {
 
-// ParseError with the column, for text that is malformed and for rules that could never apply.
+// ParseError with the column, for malformed text and for rules that can never apply.
 RewriteRule parse_rule(std::string_view text);
 
 }  // namespace plait::ir

@@ -10,8 +10,7 @@
 namespace plait::ir {
 namespace {
 
-// Goes from the end of a function to its beginning and marks what is needed: values, and sizes that
-// are born on the way.
+// Goes backward through a function and marks the values and data-dependent sizes that are needed.
 class Needs {
  public:
   explicit Needs(const Function& function)

@@ -1,5 +1,5 @@
-// Removes what has no consequence: instructions whose results nobody uses and that do nothing else,
-// and functions that the program's first one does not reach. Linear.
+// Dead code elimination: removes unused instructions without effects, and functions that are not
+// reachable from the entry. Linear time.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace plait::ir {
 
-// One function of the program that was analysed, as it was given when nothing can go.
+// One function of the analysed program; the same object if nothing can be removed.
 std::shared_ptr<const Function> prune(const EffectAnalysis& effects, size_t function);
 Program prune(const Program& program);
 

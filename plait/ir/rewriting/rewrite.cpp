@@ -55,7 +55,7 @@ std::vector<Type> Candidate::result_types() const {
   return std::move(inference.results);
 }
 
-// The rules, and those of them that may fire at each primitive.
+// The rules, indexed by the primitives at which they may fire.
 struct Rewriter::State {
   State(std::vector<RewriteRule> rules_given, RewriteOptions options_given)
       : rules(std::move(rules_given)), options(options_given) {
@@ -82,7 +82,7 @@ struct Rewriter::State {
   RewriteStatistics statistics;
 };
 
-// A replacement of which some instructions are written and others are not yet.
+// A replacement that is partly written.
 class Rewriter::Expansion {
  public:
   Expansion(const RewriteRule& rule, Replacement replacement, Draft& replaced)
@@ -111,7 +111,7 @@ class Rewriter::Expansion {
     return draft;
   }
 
-  // What stands for that which is replaced.
+  // The values and sizes that replace the results.
   Given results(const Function& function) const {
     Given results;
     for (const Replacement::Value& value : replacement_.results())
@@ -144,9 +144,9 @@ class Rewriter::Expansion {
 
   const RewriteRule* rule_;
   Replacement replacement_;
-  std::vector<Given> given_;  // by the instructions that are written
-  std::vector<Type> wanted_;  // of what is replaced, where they are known
-  std::vector<Dim> born_;     // what its sizes are called
+  std::vector<Given> given_;  // results of the instructions written so far
+  std::vector<Type> wanted_;  // types of the replaced results, if they are known
+  std::vector<Dim> born_;     // names of the data-dependent sizes
 };
 
 // Rewrites one function.
@@ -174,7 +174,7 @@ class Rewriter::Pass {
   }
 
  private:
-  // An error in this work is the rule's.
+  // Attributes errors of this work to the rule.
   template <class Work>
   auto blame(const RewriteRule& rule, Work work) {
     try {
@@ -186,8 +186,8 @@ class Rewriter::Pass {
     }
   }
 
-  // Writes an instruction, or what the rules make of it. What stands in for it is offered to the
-  // rules in turn; expansions that are under way wait on a stack.
+  // Writes an instruction, or its replacement. The instructions of the replacement are offered to
+  // the rules in order; unfinished expansions are kept on a stack.
   Given write(Draft draft) {
     const Function& function = builder_.so_far();
     for (;;) {
@@ -205,7 +205,7 @@ class Rewriter::Pass {
     }
   }
 
-  // Whether a rule fires: then its replacement is to be written next.
+  // True if a rule fires; its replacement is written next.
   bool expand(Draft& draft) {
     ++state_.statistics.candidates;
     Candidate candidate{draft, builder_.so_far(), declarations_};
@@ -241,9 +241,9 @@ class Rewriter::Pass {
   const Declarations& declarations_;
   FunctionBuilder builder_;
   Copier copier_;
-  size_t source_ = 0;  // the instruction that is being rewritten
+  size_t source_ = 0;  // index of the instruction that is being rewritten
   std::vector<Expansion> expansions_;
-  std::vector<const RewriteRule*> fired_;  // since that instruction
+  std::vector<const RewriteRule*> fired_;  // for the current instruction
   uint64_t firings_ = 0;
 };
 

@@ -1,5 +1,5 @@
-// The one rewriter. It reads a function from its first instruction to its last and writes another;
-// each instruction, and each that a rule puts in its place, is offered to the rules in order.
+// The rewriter. It reads the instructions of a function in order and writes another function; each
+// instruction, and each replacement, is offered to the rules in order.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace plait::ir {
 
-// What a rule puts in the place of an instruction: a short list of new ones, and what stands for
+// The replacement of an instruction: a short list of new instructions, and the values that replace
 // its results.
 class Replacement {
  public:
@@ -40,20 +40,20 @@ class Replacement {
     std::vector<Type> stated_types = {};
   };
 
-  // Adds an instruction and gives its first result.
+  // Adds an instruction and returns its first result.
   Value add(Step step);
   Value add(const Primitive& primitive, std::vector<Value> operands, Attributes attributes = {});
   static Value result_of(Value first, uint32_t result) { return Value(first.index_, result); }
-  // One value for each result of what is replaced.
+  // One value for each result of the replaced instruction.
   void give(std::vector<Value> results) { results_ = std::move(results); }
-  // What the sizes born in it are; without this, those that are born in the last instruction.
+  // The values of its data-dependent sizes; by default those of the last instruction.
   void give_sizes(std::vector<Dim> sizes) { sizes_ = std::move(sizes); }
 
   const std::vector<Step>& steps() const { return steps_; }
   const std::vector<Value>& results() const { return results_; }
   const std::optional<std::vector<Dim>>& sizes() const { return sizes_; }
-  // The value in the function that is being written, where the steps so far gave these; ValueError
-  // when it is no value there.
+  // The value in the function that is being written, given the results of the steps so far;
+  // ValueError if there is no such value.
   static ValueId resolve(const Value& value, std::span<const Given> given,
                          const Function& function);
 
@@ -63,8 +63,8 @@ class Replacement {
   std::optional<std::vector<Dim>> sizes_;
 };
 
-// What a rule sees: an instruction that is about to be added, whose operands are values of the
-// function that is being written, and that function, where their definitions can be looked up.
+// The input of a rule: an instruction that is about to be added, whose operands are values of the
+// function that is being written; and that function, in which their definitions can be looked up.
 struct Candidate {
   const Draft& instruction;
   const Function& function;
@@ -74,24 +74,24 @@ struct Candidate {
   std::optional<Instruction> definition(size_t operand) const {
     return function.definition(instruction.operands[operand]);
   }
-  // As stated, or as the type rule gives them. An Error when the instruction breaks the rule.
+  // As stated, or as inferred by the type rule. Throws an Error if the instruction is invalid.
   std::vector<Type> result_types() const;
 };
 
 struct RewriteRule {
   std::string name;
-  const Primitive* root = nullptr;  // what it replaces; null for any
+  const Primitive* root = nullptr;  // the primitive that it matches; null for any
   std::function<std::optional<Replacement>(const Candidate&)> apply;
 };
 
 struct RewriteOptions {
-  // More firings than this that descend from one instruction are taken for a circle: a
-  // CompileError.
+  // A CompileError if more firings than this descend from one instruction: the rules do not
+  // terminate.
   uint64_t most_firings = 1000;
 };
 
 struct RewriteStatistics {
-  uint64_t candidates = 0;  // instructions that were offered to the rules
+  uint64_t candidates = 0;  // instructions offered to the rules
   uint64_t firings = 0;
 };
 
@@ -102,14 +102,14 @@ class Rewriter {
   Rewriter(Rewriter&&) noexcept;
   Rewriter& operator=(Rewriter&&) noexcept;
 
-  // The function with its name, signature, labels and locations; what is replaced passes its
-  // location on. What nobody uses any more stays (see prune.h).
+  // Keeps the name, signature, labels and locations of the function; a replacement inherits the
+  // location. Unused instructions stay (see prune.h).
   std::shared_ptr<const Function> rewrite(const Function& function,
                                           const Declarations& declarations);
-  // Every function; those in which no rule fired are shared.
+  // Rewrites every function; those in which no rule fired are shared.
   Program rewrite(const Program& program);
 
-  const RewriteStatistics& statistics() const;  // of all calls so far
+  const RewriteStatistics& statistics() const;  // accumulated over all calls
 
  private:
   struct State;

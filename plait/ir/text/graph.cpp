@@ -11,7 +11,7 @@
 namespace plait::ir {
 namespace {
 
-// As Graphviz reads it between double quotes.
+// Escaped for Graphviz, in double quotes.
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   for (char c : text) {
@@ -51,7 +51,7 @@ class Drawing {
     const Function& function = program_.function(f);
     line("  subgraph cluster_{} {{", f);
     line("    label={};", quoted("@" + function.name()));
-    line("    f{}_begin [shape=point, style=invis];", f);  // what arrows to the function point at
+    line("    f{}_begin [shape=point, style=invis];", f);  // target of edges to the function
     for (ValueId value = 0; value < function.parameter_count(); ++value)
       line("    {} [label={}, shape=ellipse];", source(f, value),
            quoted(value_name(function, value)));

@@ -1,4 +1,4 @@
-// A program as a drawing: Graphviz text.
+// A program as a Graphviz graph.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace plait::ir {
 
-// A box of instructions for each function; an arrow for each use of a value, with its type; a
-// dashed arrow from an instruction to each of its callees.
+// A cluster of instructions for each function; an edge for each use of a value, with its type; a
+// dashed edge from an instruction to each of its callees.
 std::string dot(const Program& program);
 
 }  // namespace plait::ir

@@ -16,15 +16,14 @@ namespace {
 
 constexpr int64_t kVersion = 1;
 
-// What the bodies of a program have in common: text that was read before is not read again.
+// Caches shared by the bodies of a program, so that equal text is parsed once.
 struct Remembered {
   std::unordered_map<std::string_view, const Primitive*> primitives;
   std::unordered_map<std::string_view, std::vector<Type>> types;
   LocationsRead locations;
 };
 
-// The values of a function whose names in the text are no labels: %0, %1, …, and %p0 of a
-// parameter.
+// The values of a function without labels: %0, %1, …, and %p0 for a parameter.
 class UnlabelledValues {
  public:
   void define(std::string_view name, ValueId value) {
@@ -50,8 +49,8 @@ class UnlabelledValues {
 
  private:
   static constexpr ValueId kNone = ~ValueId{0};
-  // Numbers mostly come in order; those far ahead are kept like names, so that no number asks for
-  // much memory.
+  // Numbers are usually consecutive; those far ahead are stored like names, so that a large number
+  // does not allocate much memory.
   static constexpr uint32_t kMostSkipped = 64;
 
   static uint32_t number_of(std::string_view name) {
@@ -110,7 +109,7 @@ class BodyParser {
   UnlabelledValues unlabelled_;
   std::vector<size_t> positions_;
 
-  // Of the instruction that is being read.
+  // State of the current instruction.
   size_t begin_ = 0;
   std::vector<std::string> born_;
   std::vector<Name> results_;
@@ -122,7 +121,7 @@ class BodyParser {
   std::vector<Type> stated_once_;
 };
 
-// Errors of type rules keep their kind; where in the text they arose is put before.
+// Errors of type rules keep their kind; the position in the text is prepended.
 template <class Action>
 auto BodyParser::telling_place(size_t position, Location location, Action action) {
   try {
@@ -137,7 +136,7 @@ auto BodyParser::telling_place(size_t position, Location location, Action action
 }
 
 std::shared_ptr<const Function> BodyParser::parse() {
-  // The printer writes one a line.
+  // The printer writes one instruction per line.
   const std::string_view body = reader_.text().substr(head_.brace, head_.end - head_.brace);
   builder_.expect_instructions(static_cast<size_t>(std::ranges::count(body, '\n')));
   telling_place(head_.name_position, head_.location, [&] { declare(); });
@@ -180,7 +179,7 @@ void BodyParser::fail_taken(const Name& name) const {
   reader_.fail_at(name.position, fmt::format("%{} is there already", name.text));
 }
 
-// What stands after %: a name, or a number as the printer writes it.
+// The name after %: a name, or a number as printed.
 std::string_view BodyParser::parse_value_name() {
   if (begins_name(reader_.next())) return reader_.name();
   const std::string_view rest = reader_.rest();
@@ -268,7 +267,7 @@ void BodyParser::parse_callees() {
   } while (reader_.accept(","));
 }
 
-// Bare operands begin on the line of the instruction: what begins the next line is the next
+// Operands without parentheses must be on the line of the instruction: the next line is the next
 // instruction.
 void BodyParser::parse_operands(bool in_parentheses) {
   operands_.clear();
@@ -289,7 +288,7 @@ ValueId BodyParser::parse_value_use() {
   return *value;
 }
 
-// Most instructions state the types that others stated before them, so whole lists are remembered.
+// Most instructions state types that occurred before, so whole lists are cached.
 void BodyParser::parse_stated_types() {
   stated_ = {};
   if (!reader_.accept(":")) return;
@@ -349,7 +348,8 @@ std::shared_ptr<const Function> BodyParser::parse_return() {
   return telling_place(position, {}, [&] { return builder_.finish(operands_, sizes); });
 }
 
-// Signatures and records first, so that functions may use what stands below them; then the bodies.
+// Parses signatures and records first, so that functions may use what is declared below them; then
+// the bodies.
 class ProgramParser {
  public:
   explicit ProgramParser(std::string_view text) : reader_(text) {}
@@ -372,7 +372,7 @@ class ProgramParser {
   }
 
  private:
-  // Where in the text an instruction or a function is; "" of the program as a whole.
+  // The position of an instruction or function in the text; "" for the whole program.
   std::string place_of(const Violation& violation) const {
     for (size_t i = 0; i < heads_.size(); ++i) {
       if (heads_[i].name != violation.function) continue;

@@ -1,5 +1,4 @@
-// What the text form is made of, for whoever reads a part of it. Program::parse reads a whole
-// program.
+// Parsers of the parts of the text form. Program::parse parses a whole program.
 #pragma once
 
 #include <string>
@@ -15,7 +14,7 @@ namespace plait::ir {
 
 Type parse_type(TextReader& reader);
 AxisSet parse_axes(TextReader& reader);                 // {data, model}
-std::vector<Dim> parse_dims(TextReader& reader);        // after "<", up to and past ">"
+std::vector<Dim> parse_dims(TextReader& reader);        // after "<", including ">"
 std::vector<Dim> parse_size_names(TextReader& reader);  // likewise, names only
 RecordType parse_record(TextReader& reader);            // after "type"
 
@@ -27,13 +26,13 @@ struct FunctionHead {
   std::vector<std::string> labels;  // of the parameters, as written
   std::vector<size_t> label_positions;
   Location location;
-  size_t brace = 0;  // where the opening brace is
-  size_t end = 0;    // behind the closing one
+  size_t brace = 0;  // position of the opening brace
+  size_t end = 0;    // after the closing brace
 };
 FunctionHead parse_function_head(TextReader& reader);  // after "func"
 
-// Parameters without a label print as %p0, %p1, …, with underscores behind where a label is in the
-// way; what looks like this in its place is no label.
+// A parameter without a label is printed as %p0, %p1, …, with underscores appended if that is taken
+// as a label; a name of this form at its position is therefore not a label.
 bool stands_for_no_label(std::string_view written, size_t parameter);
 
 }  // namespace plait::ir

@@ -1,4 +1,4 @@
-// Reads types, records, and the heads of functions.
+// Parses types, records, and the heads of functions.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -8,7 +8,7 @@
 namespace plait::ir {
 namespace {
 
-// Numbers below 0 occur in sizes, but are none.
+// Expressions may contain negative numbers, but a size is not negative.
 Dim parse_size(TextReader& reader) {
   reader.skip_space();
   const size_t begin = reader.position();
@@ -19,7 +19,7 @@ Dim parse_size(TextReader& reader) {
   return size;
 }
 
-// `f32[n @data, m @(model, x)]`: the axes behind one dimension.
+// `f32[n @data, m @(model, x)]`: parses the axes of one dimension.
 std::vector<std::string> parse_split(TextReader& reader) {
   std::vector<std::string> axes;
   if (!reader.accept("(")) return {std::string(reader.name())};
@@ -74,7 +74,7 @@ Type parse_without_suffix(TextReader& reader) {
   return parse_array(reader);
 }
 
-// The sizes that the parameters show: those that are a whole dimension of one, in order.
+// The sizes that are a whole dimension of some parameter, in order.
 std::vector<Dim> sizes_shown_by(const std::vector<Type>& parameters) {
   std::vector<Dim> sizes;
   std::unordered_map<Dim, bool> seen;

@@ -13,12 +13,12 @@ namespace {
 
 constexpr size_t kLocationColumn = 56;
 
-// What the values of one function are called.
+// The names of one function's values.
 class ValueNames {
  public:
   explicit ValueNames(const Function& function) : function_(function) { name_parameters(); }
 
-  // Looks every label up once, for a text in which every value occurs.
+  // Looks up all labels once, for a text with all values.
   void prepare_all() {
     if (function_.labels().empty()) return;
     labels_.resize(function_.value_count());
@@ -40,7 +40,7 @@ class ValueNames {
   }
 
  private:
-  // A label that would read back as none counts as none.
+  // A label that would be parsed as a missing one is not printed.
   bool counts(ValueId value, std::string_view label) const {
     return !label.empty() && !(value < parameters_.size() && stands_for_no_label(label, value));
   }
@@ -83,7 +83,7 @@ class Printer {
   void print_literal(const Literal& literal);
   void print_values(const ValueNames& names, std::span<const ValueId> values);
   void print_type(const Type& type);
-  void print_sizes(std::span<const Dim> sizes);  // "<n, m>", nothing when there are none
+  void print_sizes(std::span<const Dim> sizes);  // "<n, m>", or nothing if empty
   void print_place(Location location, size_t line_start);
 
   template <class Range, class PrintOne>
@@ -258,7 +258,7 @@ void Printer::print_place(Location location, size_t line_start) {
   out_ += "; ";
   const size_t begin = out_.size();
   print_location(out_, location);
-  if (out_.size() == begin) out_.resize(end);  // nobody can say where it was
+  if (out_.size() == begin) out_.resize(end);  // the location is unknown
 }
 
 }  // namespace

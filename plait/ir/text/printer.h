@@ -1,4 +1,4 @@
-// Programs, functions and instructions as text.
+// Prints programs, functions and instructions as text.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@ namespace plait::ir {
 
 struct PrintOptions {
   bool locations = true;
-  // A literal of more elements is abbreviated; such a text does not parse back.
+  // Literals of more elements are abbreviated; such a text cannot be parsed.
   int64_t literal_elements = std::numeric_limits<int64_t>::max();
 };
 
 std::string print(const Program& program, const PrintOptions& options = {});
 std::string print(const Function& function, const PrintOptions& options = {});
-// On one line, as messages quote it.
+// On one line, for messages.
 std::string print(const Instruction& instruction,
                   const PrintOptions& options = {.locations = false, .literal_elements = 8});
 
-// "%label", "%3" or "%p0": what a value is called in the text of its function.
+// The name of a value in the text of its function: "%label", "%3" or "%p0".
 std::string value_name(const Function& function, ValueId value);
 
 }  // namespace plait::ir

@@ -5,7 +5,7 @@
 namespace plait {
 
 void EffectLog::have(KernelCall& call, FunctionRef<void()> effect) {
-  // Host code that does something else the second time has its own effects.
+  // If host code does something else the second time, the effects are new.
   if (next_ < results_.size() && results_[next_].size() != call.results.size())
     results_.resize(next_);
   if (next_ < results_.size()) {

@@ -1,5 +1,5 @@
-// What a computation did that is seen from outside: prints, draws. One that begins again from the
-// same arguments does not do it twice.
+// A log of the visible effects of a computation (prints, random draws). A computation that is
+// restarted from the same arguments does not repeat them.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ namespace plait {
 
 class EffectLog {
  public:
-  // The next effect is the first one again.
+  // Restarts the log: the next effect is the first one.
   void rewind() { next_ = 0; }
 
-  // Has the effect, or gives what it gave before: if a log that is open on this thread knows.
+  // Runs the effect, or returns its logged results if a log that is open on this thread has them.
   static void once(KernelCall& call, FunctionRef<void()> effect) {
     current_ == nullptr ? effect() : current_->have(call, effect);
   }
 
-  // While one is there, its thread keeps this log, and those that it kept before.
+  // While a Scope exists, its thread uses this log, inside those that were open before.
   class Scope {
    public:
     explicit Scope(EffectLog& log) : log_(log) { log.outer_ = std::exchange(current_, &log); }
@@ -39,7 +39,7 @@ class EffectLog {
   static inline constinit thread_local EffectLog* current_ = nullptr;
 
   EffectLog* outer_ = nullptr;
-  std::vector<std::vector<Array>> results_;  // of each effect
+  std::vector<std::vector<Array>> results_;  // one entry per effect
   size_t next_ = 0;
 };
 

@@ -10,14 +10,14 @@ namespace plait {
 
 namespace {
 
-// What a symbolic number is at present; nothing where nobody knows.
+// The value of an integer; for a symbol its actual size, empty if unknown.
 std::optional<int64_t> number_of(const Scalar& scalar) {
   if (!scalar.is_symbolic()) return static_cast<int64_t>(scalar.element().integer);
   Trace* const trace = Trace::current();
   return trace == nullptr ? std::nullopt : trace->sizes().actual(scalar.size());
 }
 
-// Whether the sizes are so, which leaves a guard.
+// Decides the condition and records a guard.
 bool is_between(Dim size, int64_t least, int64_t most) {
   SizeContext& sizes = Trace::current()->sizes();
   return sizes.decide(size >= Dim(least)) && sizes.decide(size <= Dim(most));

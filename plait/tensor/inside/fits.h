@@ -1,13 +1,13 @@
-// Whole numbers that a dtype lacks: 300 is none of u8.
+// Checks that a dtype can represent an integer: u8 has no 300.
 #pragma once
 
 #include "plait/tensor/scalar.h"
 
 namespace plait {
 
-// Whether that dtype has the number, rounded if it is no whole one.
+// True if the dtype can represent the number (after rounding, if it is not an integer).
 bool fits(const Scalar& scalar, DType dtype);
-// ValueError otherwise.
+// ValueError if not.
 void expect_fits(const Scalar& scalar, DType dtype);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// The loops that an index signature describes, around a scalar body.
+// The loop nest that an index signature describes, around a scalar body.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace plait {
 
-// TypeError where the body does not take the dtype of the last operand.
+// TypeError if the body does not take the dtype of the last operand.
 Array run_loops(const ir::IndexSignature& signature, const ir::ScalarBody& body,
                 std::span<const Array> operands, DType result, std::string_view operation);
 

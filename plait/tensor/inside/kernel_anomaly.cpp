@@ -25,7 +25,8 @@ std::string element_text(const Array& array, const Sizes& place) {
   return text;
 }
 
-// What an elementwise operation met at that place, or what kinds of arrays another one was given.
+// The operands at the place of the anomaly for an elementwise operation; otherwise the types of the
+// operands.
 std::string operands_text(const ir::Primitive& primitive, std::span<const Array> operands,
                           const NonFinite& found) {
   std::vector<std::string> texts;
@@ -37,7 +38,7 @@ std::string operands_text(const ir::Primitive& primitive, std::span<const Array>
   return fmt::format("{}", fmt::join(texts, " and "));
 }
 
-// The line is that of the operation, and in a backward pass that of the one it is the gradient of.
+// The line is that of the operation; in a backward pass, that of the forward operation.
 std::string backward_text(Location line) {
   if (!line.is_in_backward_pass()) return {};
   const ir::Primitive* const of = BackwardPassOf::current();
@@ -72,9 +73,9 @@ bool is_anomaly(const NonFinite& found, std::span<const Array> operands) {
 
 }  // namespace
 
-// What is made of nothing is what the user wrote.
+// Operations without operands are not checked: their values were written by the user.
 void run_detecting(const Kernel& kernel, KernelCall& call) {
-  // Kept, so that the kernel overwrites none.
+  // Kept alive, so that the kernel cannot overwrite them.
   const std::vector<Array> operands(call.operands.begin(), call.operands.end());
   kernel.run(call, kernel.data);
   if (operands.empty()) return;

@@ -1,4 +1,4 @@
-// Where anomalies (core/anomaly.h) are looked for: behind each kernel.
+// Detection of anomalies (core/anomaly.h): the results of each kernel are checked.
 #pragma once
 
 #include <utility>
@@ -11,14 +11,14 @@ namespace plait {
 
 void run_detecting(const Kernel& kernel, KernelCall& call);
 
-// Every kernel of an instruction runs here.
+// Runs the kernel of an instruction. All kernels are run through this function.
 inline void run_kernel(const Kernel& kernel, KernelCall& call) {
   if (detects_anomaly()) return run_detecting(kernel, call);
   kernel.run(call, kernel.data);
 }
 
-// While one is there, what its thread computes is the backward pass of this operation, for errors
-// to name. Null: of a rule that has no name. Noted only while anomalies are detected.
+// While one exists, errors name this operation as the one whose backward pass the thread computes.
+// Null: a rule without a name. Does nothing unless anomalies are detected.
 class BackwardPassOf {
  public:
   explicit BackwardPassOf(const ir::Primitive* primitive) : is_noted_(detects_anomaly()) {

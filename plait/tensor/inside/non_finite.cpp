@@ -32,8 +32,8 @@ bool holds_inf(const T& x) {
   }
 }
 
-// Whether a number has the largest exponent, which only NaN and infinities have where there are
-// infinities. Fixed steps, so that they are vectorised.
+// True if a number has the largest exponent, which only NaN and infinities have in formats with
+// infinities. The inner loop has a constant length, so that it is vectorised.
 template <class Bits>
 bool has_full_exponent(const Bits* bits, int64_t count, Bits exponent) {
   constexpr int64_t kStep = 32;
@@ -62,7 +62,7 @@ bool has_full_exponent(const Array& packed, const FloatFormat& format) {
   return has_full_exponent(reinterpret_cast<const Bits*>(packed.data()), count, exponent);
 }
 
-// False where a glance at the exponents tells that all are finite.
+// False if the exponents show that all elements are finite.
 bool may_hold_non_finite(const Array& packed) {
   const FloatFormat format = info_of(packed.dtype()).format;
   if (!format.has_infinity) return true;

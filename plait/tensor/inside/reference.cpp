@@ -1,4 +1,4 @@
-// The loops that an index signature describes, around a primitive's scalar body.
+// Executes the loop nest of an index signature around a primitive's scalar body.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -22,7 +22,7 @@ int64_t value_of(const IndexSignature::Affine& part, Point point) {
   return value;
 }
 
-// A dimension of several parts is one dimension in row-major order; each part is then one index.
+// Several parts form one dimension in row-major order; each part is then one index.
 int64_t position_in(const IndexSignature::Dimension& dimension, Point point, Point extents) {
   if (dimension.parts.empty()) return 0;
   if (dimension.parts.size() == 1) return value_of(dimension.parts[0], point);
@@ -34,7 +34,7 @@ int64_t position_in(const IndexSignature::Dimension& dimension, Point point, Poi
   return position;
 }
 
-// Where an array is read or written at a point; nullptr when that is outside of a guarded one.
+// The address in an array at a point; null if it is outside of a guarded array.
 std::byte* place_in(const Array& array, const IndexSignature::Access& access, Point point,
                     Point extents) {
   const Layout& layout = array.layout();
@@ -65,7 +65,7 @@ std::vector<int64_t> numbers(std::span<const Dim> dims) {
   return out;
 }
 
-// Operands need not be alike: the condition of `select` is a truth value beside any numbers.
+// Operand dtypes may differ: the condition of `select` is a bool.
 template <class T>
 T value_of(const Element& element) {
   const bool is_whole = element.kind == DTypeKind::boolean || element.kind == DTypeKind::integer;
@@ -92,7 +92,7 @@ Element element_of(T value) {
 template <class T>
 constexpr bool kIsOrdered = !std::is_same_v<T, std::complex<double>>;
 
-// What a reduction of nothing gives.
+// The identity element of a reduction: its result for no elements.
 template <class T>
 T identity_of(Reduction reduction, DType dtype) {
   if constexpr (kIsOrdered<T>) {
@@ -116,7 +116,7 @@ bool is_nan(T value) {
 template <class T>
 T combined(Reduction reduction, T a, T b) {
   if constexpr (kIsOrdered<T>) {
-    if (reduction == Reduction::maximum) return b > a || is_nan(b) ? b : a;  // a NaN stays
+    if (reduction == Reduction::maximum) return b > a || is_nan(b) ? b : a;  // NaN propagates
     if (reduction == Reduction::minimum) return b < a || is_nan(b) ? b : a;
   }
   switch (reduction) {
@@ -140,12 +140,12 @@ T combined(Reduction reduction, T a, T b) {
 
 struct Loops {
   const IndexSignature& signature;
-  std::vector<int64_t> extents;  // of each index
+  std::vector<int64_t> extents;  // of the indices
   std::span<const Array> operands;
   Array& result;
 };
 
-// What lies outside a guarded operand counts as 0. A reduction is kept in T, and rounded once.
+// Outside of a guarded operand the value is 0. A reduction is accumulated in T and rounded once.
 template <class T, class R>
 void run(const Loops& loops, R (*body)(std::span<const T>)) {
   const DType dtype = loops.result.dtype();
@@ -185,9 +185,9 @@ Array run_loops(const IndexSignature& signature, const ir::ScalarBody& body,
   const ir::IndexSpace space = solve(signature, shapes, operation);
   Array filled = Array::empty(result, Sizes(numbers(space.result_shapes.at(0).dims())));
   const Loops loops{signature, numbers(space.sizes), operands, filled};
-  // The last operand's dtype: that of `select` comes after its bool.
+  // The last operand determines the dtype: the first one of `select` is a bool.
   const DType dtype = operands.back().dtype();
-  // Without a body the elements of one operand are only moved.
+  // Without a body the elements of one operand are copied.
   const bool has_body = body.real || body.integer || body.natural || body.complex;
   const bool only_moves = !has_body && operands.size() == 1;
   if (is_complex(dtype) && (body.complex || only_moves))

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kPiece = 1 << 10;  // elements; of several rows they fit into the nearest cache
+constexpr int64_t kPiece = 1 << 10;  // elements; several rows of them fit in the L1 cache
 constexpr int64_t kGrain = 4 * kPiece;
 constexpr size_t kLargestElement = 16;
 
@@ -85,7 +85,7 @@ void RowNotes::add(const Kernel& kernel, std::span<const Array> operands,
                      .out_step = result.element_size(),
                      .operands = std::span(data).first(operands.size()),
                      .steps = std::span(steps).first(operands.size())};
-  is_complete_ = kernel.run_row(call, kernel.data);  // of no elements: whether it takes them
+  is_complete_ = kernel.run_row(call, kernel.data);  // with no elements: tests the dtype
   add(kernel, call, sizes, result);
 }
 
@@ -93,7 +93,7 @@ bool RowNotes::lead_to(const Array& result) {
   notes_of_thread = outer_;
   is_open_ = false;
   if (!is_complete_ || steps_.empty() || !result.is_contiguous()) return false;
-  // What came after the result, or is not used for it, is left out.
+  // Drops operations after the one that computed the result.
   while (steps_.size() > 1 && steps_.back().result.data() != result.data()) steps_.pop_back();
   const Array& last = steps_.back().result;
   if (last.data() != result.data() || last.dtype() != result.dtype()) return false;
@@ -101,7 +101,7 @@ bool RowNotes::lead_to(const Array& result) {
   return true;
 }
 
-// A piece of scratch memory is another result's once the one that it had is used no more.
+// A scratch buffer is reused after the last use of its result.
 void RowNotes::assign_scratch() {
   for (size_t i = 0; i < steps_.size(); ++i) {
     for (const Operand& operand : std::span(steps_[i].operands).first(steps_[i].count)) {
@@ -119,7 +119,7 @@ void RowNotes::assign_scratch() {
   }
 }
 
-// One thread's way through the rows.
+// The replay on one thread.
 class RowNotes::Piece {
  public:
   Piece(const RowNotes& notes, std::span<const Array> given, Array& result)

@@ -1,6 +1,6 @@
-// Elementwise operations on short rows, noted as they run, and then done again on rows of any
-// length, a piece at a time: what lies between them stays in the nearest cache, no tensors are made
-// for it, and nothing is asked about types.
+// Records elementwise operations while they run on short rows, and replays them on rows of any
+// length in pieces: intermediate results stay in the L1 cache, no tensors are created and no type
+// rules run.
 //
 //   RowNotes notes(pieces);              // a piece of each operand
 //   const Tensor piece = f(pieces);
@@ -20,32 +20,33 @@ namespace plait {
 
 class RowNotes {
  public:
-  // Elements without gaps, or one that repeats. From here on, what this thread computes is noted.
+  // Starts recording on this thread. Each array is contiguous or broadcast from one element.
   explicit RowNotes(std::span<const Array> given);
   ~RowNotes();
   RowNotes(const RowNotes&) = delete;
   RowNotes& operator=(const RowNotes&) = delete;
 
-  // Those of this thread; null where nothing is noted.
+  // The innermost recorder of this thread; null if there is none.
   static RowNotes* current();
 
-  // `sizes` are those of an element of each operand.
+  // `sizes`: bytes of an element of each operand.
   void add(const Kernel& kernel, const RowCall& call, std::span<const int64_t> sizes,
            const Array& result);
-  // As a row, if the operands are some that the kernel takes as rows.
+  // Recorded as a row operation if the kernel takes these operands as rows.
   void add(const Kernel& kernel, std::span<const Array> operands, std::span<const Array> results);
 
-  // Ends the notes, and tells whether they are all that made `result` of what was given.
+  // Stops recording. True if the recorded operations are all that computed `result` from the given
+  // arrays.
   bool lead_to(const Array& result);
 
-  // The same for longer rows, which lie as those given did.
+  // Replays the operations on longer rows with the same layouts as the given ones.
   void repeat(std::span<const Array> given, Array& result) const;
 
  private:
   enum class Origin : uint8_t { given, step, number };
   struct Operand {
     Origin origin = Origin::given;
-    size_t index = 0;  // of what is given, of the step, or where the number's bytes begin
+    size_t index = 0;  // of the given array or the step, or the offset of the number's bytes
     int64_t step = 0;  // in bytes
   };
   struct Step {
@@ -53,9 +54,9 @@ class RowNotes {
     DType dtype = DType::f32;
     std::array<Operand, 3> operands;
     size_t count = 0;
-    Array result;         // kept, so that nothing else lies there
-    size_t scratch = 0;   // which piece of scratch memory the result has
-    size_t last_use = 0;  // the number of a step
+    Array result;         // kept alive, so that no other array gets its address
+    size_t scratch = 0;   // index of the scratch buffer for the result
+    size_t last_use = 0;  // index of a step
   };
   class Piece;
 

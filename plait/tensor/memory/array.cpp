@@ -17,7 +17,7 @@ int64_t byte_count(DType dtype, int64_t elements) {
   return bytes;
 }
 
-// The least and the greatest place that indices lead to, in elements.
+// The least and the greatest offset of an element.
 struct Reach {
   int64_t least, greatest;
 };

@@ -1,5 +1,5 @@
-// Numbers in memory: a dtype, a layout, and the buffer that they lie in. What eager operations
-// compute with. Copies share the buffer, and views are arrays that share it too.
+// An array in memory: a dtype, a layout and a buffer. Eager operations compute with arrays. Copies
+// and views share the buffer.
 #pragma once
 
 #include <algorithm>
@@ -20,11 +20,11 @@ namespace plait {
 
 class Array {
  public:
-  Array() = default;  // nothing: no dtype, no buffer
+  Array() = default;  // no dtype, no buffer
   Array(DType dtype, Layout layout, Buffer buffer)
       : dtype_(dtype), layout_(std::move(layout)), buffer_(std::move(buffer)) {}
 
-  static Array empty(DType dtype, Sizes sizes);  // not cleared
+  static Array empty(DType dtype, Sizes sizes);  // not initialised
   static Array filled(DType dtype, Sizes sizes, const Element& value);
   static Array of(const Literal& literal);
   template <class T>
@@ -33,7 +33,7 @@ class Array {
   static Array of(T value) {
     return of(std::span<const T>(&value, 1), {});
   }
-  // ShapeError when the strides lead outside the `bytes` that are lent.
+  // ShapeError if the strides reach outside the borrowed `bytes`.
   static Array borrow(DType dtype, Layout layout, const void* data, int64_t bytes,
                       std::function<void()> release);
 
@@ -46,9 +46,9 @@ class Array {
   int64_t element_size() const { return size_of(dtype_); }
   const Buffer& buffer() const { return buffer_; }
 
-  // Of the element with all indices 0.
+  // Address of the element with all indices 0.
   const std::byte* data() const { return buffer_.data() + layout_.offset * element_size(); }
-  // For whoever has just made this array, or has seen that is_writable().
+  // Only for an array that the caller has just made, or if is_writable().
   std::byte* writable_data() { return buffer_.data() + layout_.offset * element_size(); }
   bool is_writable() const { return buffer_.is_writable(); }
   bool is_contiguous() const { return layout_.is_contiguous(); }
@@ -64,13 +64,13 @@ class Array {
     expect_elements(kDTypeOf<T>);
     return {reinterpret_cast<T*>(writable_data()), static_cast<size_t>(element_count())};
   }
-  Element element() const;  // of an array of one element; ValueError otherwise
+  Element element() const;  // ValueError unless the array has one element
 
   Array view(Layout layout) const { return Array(dtype_, std::move(layout), buffer_); }
   Array contiguous() const;                  // itself, or a copy in row-major order
   Array copy() const;                        // always new memory
-  Array converted(DType dtype) const;        // itself where it has the dtype
-  Array reshaped(const Sizes& sizes) const;  // a view where possible
+  Array converted(DType dtype) const;        // itself if it has the dtype
+  Array reshaped(const Sizes& sizes) const;  // a view if possible
   Literal literal() const;
 
  private:
@@ -83,10 +83,11 @@ class Array {
 };
 
 // Copies the elements of `from` into `to`, which has the same sizes and dtype and is writable. The
-// two must not overlap.
+// arrays must not overlap.
 void copy_elements(const Array& from, Array& to);
 
-// As NumPy prints it, then its type: "[[1. 2.]\n [3. 4.]] : f32[2, 2]". Large arrays are cut short.
+// As NumPy prints it, then its type: "[[1. 2.]\n [3. 4.]] : f32[2, 2]". Large arrays are
+// abbreviated.
 std::string text_of(const Array& array);
 
 template <class T>

@@ -1,4 +1,4 @@
-// Arrays as NumPy prints them: one format for all elements, so that columns line up.
+// Prints arrays as NumPy does: one format for all elements, so that columns are aligned.
 #include <charconv>
 #include <cmath>
 #include <limits>
@@ -9,12 +9,12 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kMostShown = 1000;  // elements; beyond, only the edges
+constexpr int64_t kMostShown = 1000;  // elements; larger arrays show their edges only
 constexpr int64_t kEdge = 3;
 constexpr size_t kLineWidth = 75;
-constexpr int kDigits = 8;  // behind the point
+constexpr int kDigits = 8;  // after the decimal point
 
-// The number that the fewest digits which tell its dtype's value apart stand for.
+// The shortest decimal that rounds to the element's value.
 double shortest_number(DType dtype, const std::byte* element) {
   std::string text;
   append_element_text(text, dtype, element);
@@ -28,7 +28,7 @@ double number_of(DType dtype, const std::byte* element) {
   return std::isfinite(number) ? shortest_number(dtype, element) : number;
 }
 
-// A number in parts, so that points line up: "-12", "5", "" for -12.5.
+// The parts of a number for alignment at the decimal point: "-12", "5", "" for -12.5.
 struct Parts {
   std::string whole, fraction, exponent;
 };
@@ -38,7 +38,8 @@ std::string without_zeros(std::string digits) {
   return digits;
 }
 
-// Chooses between 0.001 and 1.e-03 for all numbers together, and gives all the same width.
+// Chooses between fixed and scientific notation (0.001, 1.e-03) for all numbers together, and pads
+// them to the same width.
 class FloatFormatter {
  public:
   explicit FloatFormatter(std::span<const double> numbers, bool always_signed = false)
@@ -78,7 +79,7 @@ class FloatFormatter {
   }
 
   std::string special(double number) const {
-    if (std::isnan(number)) return always_signed_ ? "+nan" : "nan";  // the sign means nothing
+    if (std::isnan(number)) return always_signed_ ? "+nan" : "nan";  // the sign is meaningless
     return always_signed_ ? fmt::format("{:+}", number) : fmt::format("{}", number);
   }
   size_t width() const { return whole_ + 1 + fraction_ + exponent_; }
@@ -133,7 +134,7 @@ class ArrayPrinter {
   }
 
  private:
-  // The indices that are shown along a dimension; a gap of the cut stands before `second`.
+  // The indices shown along a dimension; an omitted part is before `second`.
   struct Shown {
     int64_t first_end, second, end;
   };
@@ -175,13 +176,13 @@ class ArrayPrinter {
         if (is_boolean(dtype)) text[0] = static_cast<char>(text[0] - 'a' + 'A');
       }
     }
-    // All truths of an array are as wide as a false one, whether there is one or not.
+    // Bools of an array are as wide as "False", even if all are true.
     size_t width = is_boolean(dtype) && array_.rank() > 0 ? std::string_view("False").size() : 0;
     for (const std::string& text : texts_) width = std::max(width, text.size());
     for (std::string& text : texts_) text.insert(0, width - text.size(), ' ');
   }
 
-  // The j stands right behind the digits: "+1.5j  ".
+  // The j directly follows the digits: "+1.5j  ".
   static std::string with_unit(std::string text) {
     text.insert(text.find_last_not_of(' ') + 1, "j");
     return text;
@@ -234,7 +235,7 @@ class ArrayPrinter {
 
   const Array& array_;
   const bool is_cut_;
-  std::vector<const std::byte*> elements_;  // that are shown, in order
+  std::vector<const std::byte*> elements_;  // those shown, in order
   std::vector<std::string> texts_;
   size_t next_ = 0;
 };

@@ -1,4 +1,4 @@
-// Bytes with owners. Copies of a Buffer share them; the last one to go frees them.
+// Reference-counted memory. Copies of a Buffer share the bytes; the last owner frees them.
 #pragma once
 
 #include <cstddef>
@@ -12,17 +12,17 @@ namespace plait {
 class Buffer {
  public:
   Buffer() = default;
-  // Not cleared; MemoryError when there is not that much.
+  // Not initialised; MemoryError if there is not enough memory.
   static Buffer allocate(int64_t bytes);
-  // For who computes, and lets go of it before the operation is done: a program that is being run
-  // has memory for that (buffer_source.h).
+  // Workspace that is released before the operation ends: while a program runs, it comes from the
+  // memory planned for it (buffer_source.h).
   static Buffer allocate_work(int64_t bytes);
-  // From the cache, whatever the source.
+  // From the cache, even if a source is set.
   static Buffer from_cache(int64_t bytes) { return Buffer(allocate_block(bytes)); }
-  // Memory of somebody else's, which is never written to; `release` is called when the last owner
-  // goes, on whatever thread, and must not throw.
+  // Borrows memory that is never written to. `release` is called when the last owner is gone, on
+  // any thread, and must not throw.
   static Buffer borrow(const void* data, std::function<void()> release);
-  // The same, of memory that becomes the buffer's own, and may be written to.
+  // The same, but takes ownership: the memory may be written to.
   static Buffer adopt(void* data, std::function<void()> release);
 
   Buffer(const Buffer& other) : block_(other.block_) {
@@ -40,11 +40,11 @@ class Buffer {
   explicit operator bool() const { return block_ != nullptr; }
   std::byte* data() const { return block_->data; }
   bool is_borrowed() const { return block_->is_borrowed; }
-  // Nobody else sees these bytes, so they may change.
+  // True if this is the only owner and the memory is not borrowed.
   bool is_writable() const {
     return block_->owners.load(std::memory_order_acquire) == 1 && !is_borrowed();
   }
-  friend bool operator==(const Buffer&, const Buffer&) = default;  // the same bytes
+  friend bool operator==(const Buffer&, const Buffer&) = default;  // the same memory
 
  private:
   static Buffer elsewhere(void* data, std::function<void()> release, bool is_borrowed);

@@ -42,7 +42,7 @@ size_t axis_of(int64_t axis, size_t rank) {
 
 Slice::Range Slice::within(int64_t size) const {
   if (step == 0) throw ValueError("a slice with a step of 0");
-  // Places where a slice may begin or end: 0 to size going forwards, -1 to size - 1 backwards.
+  // Valid ends of a slice: 0 to size if the step is positive, -1 to size - 1 if negative.
   const int64_t least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;
   const auto place = [&](const std::optional<int64_t>& given, int64_t standard) {
     if (!given) return standard;
@@ -60,7 +60,7 @@ Slice::Range Slice::within(int64_t size) const {
 Layout Layout::contiguous(Sizes sizes) {
   Layout layout;
   layout.strides = Sizes(sizes.size(), 1);
-  const bool is_empty = element_count_of(sizes) == 0;  // whose strides may be any
+  const bool is_empty = element_count_of(sizes) == 0;  // then strides are arbitrary
   int64_t stride = 1;
   for (size_t i = sizes.size(); i-- > 0 && !is_empty;) {
     layout.strides[i] = stride;
@@ -71,7 +71,7 @@ Layout Layout::contiguous(Sizes sizes) {
 }
 
 int64_t Layout::element_count() const {
-  uint64_t count = 1;  // wraps around on the way where a size of 0 follows
+  uint64_t count = 1;  // may wrap around before a size of 0
   for (const int64_t size : sizes) count *= static_cast<uint64_t>(size);
   return static_cast<int64_t>(count);
 }
@@ -100,7 +100,7 @@ Layout Layout::sliced(int64_t axis, const Slice& slice) const {
   Layout result = *this;
   result.sizes[at] = range.count;
   if (range.count > 0) result.offset += range.start * strides[at];
-  // The stride of a dimension of one element or none is never used, and could overflow.
+  // The stride of a dimension with at most one element is never used, and could overflow.
   result.strides[at] = range.count > 1 ? strides[at] * range.step : strides[at];
   return result;
 }
@@ -182,7 +182,7 @@ std::optional<Layout> Layout::reshaped(const Sizes& to) const {
   }
   Layout result{to, Sizes(to.size(), 1), offset};
   if (count == 0) return Layout::contiguous(to);
-  // Old dimensions are taken in runs that lie without gaps; each run is divided anew.
+  // Old dimensions are taken in contiguous runs; each run is split anew.
   size_t begin = 0, made = 0;
   while (begin < rank() || made < to.size()) {
     size_t end = begin, next = made;

@@ -1,5 +1,5 @@
-// Which element of a buffer each index of an array means: sizes, and how far apart neighbours along
-// each dimension lie. Everything that only looks at an array differently is a new layout.
+// Maps indices of an array to elements of a buffer: sizes, and the stride of each dimension. All
+// view operations only make a new layout.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace plait {
 
-// One dimension of an index as in NumPy: start, start + step, … while before stop.
+// A slice of one dimension, as in NumPy: start, start + step, … before stop.
 struct Slice {
   std::optional<int64_t> start = {};  // negative: from the end
   std::optional<int64_t> stop = {};
   int64_t step = 1;  // negative: backwards
 
-  // Where it begins in a dimension of `size`, and how many elements it has: cut off at the ends.
+  // First index and number of elements in a dimension of `size`; out-of-range ends are clipped.
   // ValueError for a step of 0.
   struct Range {
     int64_t start, count, step;
@@ -27,46 +27,45 @@ struct Slice {
 
 struct Layout {
   Sizes sizes = {};
-  Sizes strides = {};  // in elements; negative for what runs backwards, 0 for what repeats
+  Sizes strides = {};  // in elements; negative if reversed, 0 if broadcast
   int64_t offset = 0;  // of the element with all indices 0
 
   static Layout contiguous(Sizes sizes);  // row-major; MemoryError beyond 2^63 bytes of elements
 
   size_t rank() const { return sizes.size(); }
   int64_t element_count() const;
-  bool is_contiguous() const;  // row-major without gaps, wherever it begins
-  // Whether two indices mean the same element (a stride of 0).
+  bool is_contiguous() const;  // row-major without gaps, at any offset
+  // True if two indices map to the same element (a stride of 0).
   bool repeats() const;
 
-  // Each is a view: the same elements, looked at otherwise. Axes may be negative. IndexError for an
-  // axis that is not there, ShapeError for sizes that do not fit.
+  // Each returns a view of the same elements. Axes may be negative. IndexError for an axis out of
+  // range, ShapeError for sizes that do not fit.
   Layout sliced(int64_t axis, const Slice& slice) const;
-  Layout picked(int64_t axis, int64_t index) const;  // without the axis
+  Layout picked(int64_t axis, int64_t index) const;  // drops the axis
   Layout permuted(std::span<const int64_t> axes) const;
-  Layout expanded(int64_t axis) const;  // with a dimension of size 1 there
+  Layout expanded(int64_t axis) const;  // inserts a dimension of size 1
   Layout squeezed(int64_t axis) const;
   Layout reversed(int64_t axis) const;
-  Layout broadcast_to(std::span<const int64_t> to) const;  // sizes of 1 repeat
-  // Nothing where the elements would have to move.
+  Layout broadcast_to(std::span<const int64_t> to) const;  // dimensions of size 1 get stride 0
+  // Empty if a view is not possible.
   std::optional<Layout> reshaped(const Sizes& to) const;
 
   friend bool operator==(const Layout&, const Layout&) = default;
 };
 
-// MemoryError when the product is beyond 63 bits.
+// MemoryError if the product exceeds 63 bits.
 int64_t element_count_of(std::span<const int64_t> sizes);
 // "[2, 3]"
 std::string text_of_sizes(std::span<const int64_t> sizes);
-// The axis from the beginning, where `axis` may count from the end; else an IndexError that says
-// what for.
+// Normalises an axis that may be negative; IndexError if it is out of range.
 size_t axis_of(int64_t axis, size_t rank);
 
-// Goes through the indices of several layouts of the same sizes at once, as few as possible loops:
-// neighbouring dimensions that lie alike in all of them become one, and dimensions of size one
-// vanish. The last dimension is the innermost.
+// Iterates over several layouts of the same sizes with as few loops as possible: adjacent
+// dimensions that can be merged in all layouts are merged, and dimensions of size 1 are dropped.
+// The last dimension is the innermost.
 struct JointLayout {
   Sizes sizes;
-  std::vector<Sizes> strides;  // of each layout
+  std::vector<Sizes> strides;  // one per layout
 
   explicit JointLayout(std::span<const Layout* const> layouts);
 };

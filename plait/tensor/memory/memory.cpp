@@ -1,6 +1,6 @@
-// A block has one of a few hundred sizes: multiples of 64 bytes up to 1 KiB, then four to a
-// doubling. Free blocks of each size form a list: small ones one list a thread, all others one
-// shared list.
+// Blocks come in a few hundred size classes: multiples of 64 bytes up to 1 KiB, then four classes
+// for each doubling. Each class has a free list: small classes one list for each thread, the others
+// one shared list.
 #include "plait/tensor/memory/memory.h"
 
 #include <array>
@@ -36,7 +36,8 @@ constexpr int kLinearClasses = kLinearLimit / kStep;  // class 0 has 64 bytes, c
 constexpr int kClasses = kLinearClasses + 4 * 36;     // up to 2^46 bytes
 constexpr int64_t kHugePage = int64_t{2} << 20;
 constexpr int64_t kMostPerThreadList = int64_t{256} << 10;  // bytes
-// Asking the system what is left takes as long as touching some megabytes.
+// Smaller requests skip the check of available memory, which takes as long as touching some
+// megabytes.
 constexpr int64_t kWorthAsking = int64_t{32} << 20;
 constexpr int kMostTags = 250;
 
@@ -57,7 +58,7 @@ int class_of(int64_t size) {
 bool is_mapped(int64_t size) { return size >= kHugePage; }
 int64_t mapped_size(int64_t size) { return (size + kHugePage - 1) / kHugePage * kHugePage; }
 
-// Nothing is cached under a sanitizer's eyes without it knowing.
+// Poisons cached memory for the address sanitizer.
 void hide(MemoryBlock* block) {
 #ifdef PLAIT_ASAN
   ASAN_POISON_MEMORY_REGION(block->own_data(),
@@ -74,7 +75,7 @@ void show(MemoryBlock* block) {
 #endif
 }
 
-// ---- From the system and back.
+// ---- Allocation from the system.
 
 void* map_huge(int64_t size) {
   const int64_t wanted = mapped_size(size);
@@ -168,7 +169,7 @@ struct ThreadBlocks {
     int64_t bytes = 0;
   };
   std::array<List, kThreadClasses> lists{};
-  bool is_over = false;  // the thread ends: what is let go now is shared
+  bool is_over = false;  // the thread is ending: freed blocks go to the shared lists
 
   ~ThreadBlocks() {
     is_over = true;

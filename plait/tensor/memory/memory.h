@@ -1,5 +1,5 @@
-// Where the bytes of arrays come from. Memory that is let go is kept and given out again, since the
-// first touch of a fresh page costs more than most kernels; every block begins on 64 bytes.
+// Allocator of arrays. Freed blocks are cached and reused, since the first touch of a fresh page
+// costs more than most kernels. Blocks are aligned to 64 bytes.
 #pragma once
 
 #include <atomic>
@@ -12,47 +12,47 @@
 
 namespace plait {
 
-// One owner fewer; whether that was the last. The only owner need not ask the other processors,
-// since nobody else can become one.
+// Decrements the count; true if this was the last owner. The only owner needs no atomic
+// read-modify-write, since no other owner can appear.
 inline bool let_go(std::atomic<uint32_t>& owners) {
   return owners.load(std::memory_order_acquire) == 1 ||
          owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }
 
-// What a block begins with; the bytes that were asked for follow at once.
+// Header of a block; the requested bytes follow directly.
 struct alignas(64) MemoryBlock {
-  int64_t bytes = 0;  // that were asked for
+  int64_t bytes = 0;  // as requested
   uint16_t size_class = 0;
-  uint16_t tag = 0;                          // in whose name
+  uint16_t tag = 0;                          // see MemoryTag
   std::atomic<uint32_t> owners{1};           // for Buffer
-  std::function<void()>* release = nullptr;  // for Buffer: of bytes that lie elsewhere
+  std::function<void()>* release = nullptr;  // for Buffer, if the bytes are outside the block
   std::byte* data = own_data();
-  MemoryBlock* next = nullptr;  // in a list of free blocks
-  bool is_borrowed = false;     // for Buffer: bytes of somebody else's
+  MemoryBlock* next = nullptr;  // in a free list
+  bool is_borrowed = false;     // for Buffer: the bytes belong to someone else
 
   std::byte* own_data() { return reinterpret_cast<std::byte*>(this + 1); }
 };
 static_assert(sizeof(MemoryBlock) == 64);
 
-// MemoryError, before a page is touched, when there is not that much: of the machine, of the
-// container, or of the setting `memory_limit`. The bytes are not cleared.
+// MemoryError, before any page is touched, if the machine, the container or the setting
+// `memory_limit` does not allow so much. The bytes are not initialised.
 MemoryBlock* allocate_block(int64_t bytes);
 void free_block(MemoryBlock* block) noexcept;
 
 struct MemoryStatistics {
-  std::string tag;         // "" for what has none
-  int64_t live_bytes = 0;  // of blocks that are in use, as asked for
-  int64_t peak_bytes = 0;  // the most that were live at a time, since the start or the reset
+  std::string tag;         // "" for memory without a tag
+  int64_t live_bytes = 0;  // of blocks in use, as requested
+  int64_t peak_bytes = 0;  // maximum of live_bytes since the start or the last reset
 };
 
-// Of all tags together, and of each tag that was ever used.
+// For all tags together, and one entry for each tag ever used.
 MemoryStatistics memory_statistics();
 std::vector<MemoryStatistics> memory_statistics_by_tag();
-void reset_peak_memory();      // the peaks begin again at what is live
-int64_t cached_memory();       // bytes that are kept for later, which nobody uses
-void release_cached_memory();  // gives them back to the system; those other threads keep stay
+void reset_peak_memory();      // sets each peak to the bytes that are live now
+int64_t cached_memory();       // bytes of free blocks that are kept for reuse
+void release_cached_memory();  // returns them to the system, except those of other threads
 
-// While this lives, memory that its thread asks for counts under a tag: const MemoryTag
+// While one exists, memory that its thread allocates is counted under this tag: const MemoryTag
 // tag("data"). At most 250 different tags in a process; ValueError beyond.
 class MemoryTag {
  public:

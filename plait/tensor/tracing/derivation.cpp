@@ -7,7 +7,7 @@ namespace {
 
 std::atomic<uint64_t> newest_step{0}, newest_sketch{0};
 
-// Steps whose last owner is gone, while an outer call of this thread frees them one by one.
+// Steps without owners, which an outer call of this thread frees one by one.
 struct Unowned {
   bool is_being_freed = false;
   std::vector<Step*> steps;

@@ -1,5 +1,5 @@
-// How a tensor came to be, for the levels that want derivatives: a place in the graph of what was
-// computed (reverse mode), and tangents (forward mode). Filled in by `transform`.
+// The derivation of a tensor, for the levels that take derivatives: its node in the graph of steps
+// (reverse mode), and its tangents (forward mode). Filled in by `transform`.
 #pragma once
 
 #include <atomic>
@@ -20,7 +20,7 @@ namespace plait {
 struct Step;
 class Recording;  // transform/inside/derivatives/recording.h
 
-// Counts its owners. The last one lets go of a whole chain without deep recursion.
+// Reference-counted pointer to a step. A long chain is freed without deep recursion.
 class StepPtr {
  public:
   StepPtr() = default;
@@ -42,7 +42,7 @@ class StepPtr {
   Step* step_ = nullptr;
 };
 
-// Which result of which step a tensor is, and for which levels that matters.
+// The step and result number that a tensor comes from, and the levels that follow it.
 struct Origin {
   StepPtr step;
   uint32_t result = 0;
@@ -51,7 +51,7 @@ struct Origin {
   explicit operator bool() const { return static_cast<bool>(step); }
 };
 
-// The tangent that a tensor has at a level of forward mode.
+// The tangent of a tensor at a level of forward mode.
 struct TangentOf {
   LevelPtr level;
   Tensor tangent;
@@ -59,17 +59,18 @@ struct TangentOf {
 
 struct Derivation {
   Origin origin;
-  std::vector<std::shared_ptr<TangentOf>> tangents;  // by level, the outer ones first
+  std::vector<std::shared_ptr<TangentOf>> tangents;  // sorted by level, outermost first
 
   bool empty() const { return !origin && tangents.empty(); }
 };
 
-// What a tensor wants to know of its cotangent (transform/derivatives/tape.h).
+// Receivers of the cotangent of a tensor: hooks, and the gradient of a leaf
+// (transform/derivatives/tape.h).
 struct Listeners {
   using Hook = std::function<Tensor(const Tensor& cotangent)>;
 
   std::mutex mutex;
-  Tensor gradient;  // of a beginning: all that arrived there
+  Tensor gradient;  // of a leaf: the accumulated cotangent
   struct Entry {
     uint64_t number;
     uint32_t result;
@@ -78,39 +79,39 @@ struct Listeners {
   std::vector<Entry> hooks;
 };
 
-// One thing that was computed, and what its derivative needs.
+// A step of the computation, with what its derivative needs.
 struct Step {
-  // What a rule of a step's own may look at.
+  // The values that the rule of a custom step may read.
   struct Kept {
     std::span<const Tensor> residuals;
-    std::span<const Tensor> results;  // those that the step keeps; empty ones for the others
+    std::span<const Tensor> results;  // those that the step keeps; the others are empty
   };
-  // The inputs' cotangents from those of the results.
+  // Maps cotangents of the results to cotangents of the inputs.
   using Backward =
       std::function<std::vector<Tensor>(std::span<const Tensor> cotangents, const Kept& kept)>;
-  // The results' tangents from the inputs', as seen by a level of this number.
+  // Maps tangents of the inputs to tangents of the results, at the level of this number.
   using Forward = std::function<std::vector<Tensor>(std::span<const Tensor> tangents,
                                                     const Kept& kept, uint64_t level)>;
 
   std::atomic<uint32_t> owners{1};
-  uint64_t number = 0;                       // later ones are greater
-  const ir::Primitive* primitive = nullptr;  // null: one of `backward`, or a beginning
+  uint64_t number = 0;                       // ascending in the order of computation
+  const ir::Primitive* primitive = nullptr;  // null for a step with `backward`, and for a leaf
   ir::Attributes attributes = {};
-  Location location = {};  // where it was recorded in a trace
+  Location location = {};  // in the trace that recorded it
   LevelSet levels = {};
-  std::vector<Origin> inputs = {};    // one an operand; empty where nothing is followed
+  std::vector<Origin> inputs = {};    // one per operand; empty if no level follows it
   std::vector<Tensor> operands = {};  // those that rules read
-  std::vector<Tensor> results = {};   // those that rules read, without this step as origin
+  std::vector<Tensor> results = {};   // those that rules read; their origin is not this step
   std::vector<OperandType> operand_types = {};
   std::vector<OperandType> result_types = {};
-  Backward backward = {};  // of the cotangents of the inputs, in place of the primitive's rules
-  Forward forward = {};    // beside it
-  size_t residuals = 0;    // how many of the last operands are such
-  // Of many steps, which this one stands for: its operands are the inputs of the recording.
+  Backward backward = {};  // replaces the rules of the primitive
+  Forward forward = {};    // used with `backward`
+  size_t residuals = 0;    // number of operands at the end that are residuals
+  // Many steps that this one represents: its operands are the inputs of the recording.
   std::shared_ptr<const Recording> recording = {};
   std::shared_ptr<Listeners> listeners = {};  // null until there is one
-  bool is_spent = false;                      // what it kept is gone, or was never there
-  uint64_t sketch = 0;                        // in which it was made; 0 in none
+  bool is_spent = false;                      // its kept values are freed, or were never kept
+  uint64_t sketch = 0;                        // sketch that it was made in; 0 for none
 
   static uint64_t newest_number();
 };
@@ -118,12 +119,12 @@ struct Step {
 // A step with the next number.
 StepPtr new_step();
 
-// While one is there, its thread notes what is computed from what, but keeps nothing of it: the
-// same will be computed again (transform/inside/derivatives/recording.h). Levels that are opened
-// meanwhile are followed as ever besides.
+// While one exists, its thread records the graph of steps but keeps no values: they will be
+// computed again (transform/inside/derivatives/recording.h). Levels that are opened meanwhile keep
+// their values as usual.
 class Sketch {
  public:
-  // Whether the results of an operation are kept nevertheless.
+  // True for an operation whose results are kept nevertheless.
   using Keeps =
       std::function<bool(const ir::Primitive& primitive, const ir::Attributes& attributes)>;
 
@@ -139,17 +140,18 @@ class Sketch {
   bool keeps(const ir::Primitive& primitive, const ir::Attributes& attributes) const {
     return keeps_(primitive, attributes);
   }
-  // Whether all of the levels are older, so that nothing but the sketch needs a step for them: but
-  // for what is run again within it for a sweep, which needs it now.
+  // True if all of the levels are older than the sketch, so that only the sketch needs a step for
+  // them. False for what is run again within the sketch for a backward pass, which needs its values
+  // now.
   bool covers(const LevelSet& levels) const {
     const bool is_run_again = LevelResume::depth() > resumes_ && levels.any_is_resumed();
     return levels.greatest() <= newest_level_ && !is_run_again;
   }
-  // Whether one of the older levels follows what comes from there.
+  // True if one of the older levels follows what comes from there.
   bool concerns(const Origin& origin) const {
     return origin && origin.levels.least() <= newest_level_;
   }
-  // Whether that was computed within it.
+  // True if it was computed within this sketch.
   bool includes(const Origin& origin) const {
     return concerns(origin) && origin.step->sketch == number_;
   }
@@ -161,24 +163,23 @@ class Sketch {
   const Sketch* const outer_;
   bool has_ended_ = false;
   const uint64_t number_, newest_level_;
-  const int resumes_;  // around it
+  const int resumes_;  // outside of it
 };
 
-// The tensor without what it is to this level and those further in.
+// The tensor without its derivation at this level and the levels inside it.
 Tensor below(const Tensor& tensor, uint64_t level);
-// Without all of it.
+// The tensor without any derivation.
 Tensor underived(const Tensor& tensor);
-// Whether an open level follows one of them.
+// True if an open level follows it, or one of them.
 bool is_followed(const Tensor& tensor);
 bool is_followed(std::span<const Tensor> tensors);
 
-// What `apply_all` does for tensors of which some have a derivation. Declared here, defined in
-// `transform`.
+// apply_all for operands of which some have a derivation. Defined in `transform`.
 std::vector<Tensor> apply_following(const ir::Primitive& primitive,
                                     std::span<const Tensor> operands,
                                     const ir::Attributes& attributes);
 
-// `refined` is the same value as `tensor`, under sizes that were found to be its own.
+// `refined` has the value of `tensor`, with sizes that were found to be equal to its own.
 Tensor follow_refined(const Tensor& tensor, const Tensor& refined);
 
 }  // namespace plait

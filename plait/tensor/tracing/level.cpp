@@ -44,7 +44,7 @@ void Level::close() const {
 void Level::at_close(std::function<void()> work) const { at_close_.push_back(std::move(work)); }
 
 LevelPause::LevelPause() : earlier_(paused) {
-  Level::ground();  // is older than the pause
+  Level::ground();  // creates the ground level, which must be older than the pause
   paused.up_to = Level::newest();
   paused.resumed.clear();
 }

@@ -1,5 +1,5 @@
-// Derivatives that are being taken. Each opens a level; levels nest, and one opened later is
-// further in. What is computed with tensors of a level is followed for it until the level closes.
+// Levels: one for each derivative that is being taken. Levels nest; one opened later is inside the
+// earlier ones. A level follows what is computed with its tensors until it closes.
 #pragma once
 
 #include <algorithm>
@@ -17,23 +17,22 @@ using LevelPtr = std::shared_ptr<const Level>;
 class Level {
  public:
   static LevelPtr open();
-  // Of tensors that asked for gradients with no other level about (transform/derivatives/tape.h);
-  // always open.
+  // The level of the default tape (transform/derivatives/tape.h); always open.
   static const LevelPtr& ground();
   explicit Level(uint64_t number) : number_(number) {}
 
   uint64_t number() const { return number_; }
-  // On this thread, which may have paused it.
+  // False if closed, or paused on this thread.
   bool is_open() const;
-  // Derivatives may still go through what is computed now: it is open, or paused only while a trace
-  // records a function, which is followed as a whole where it is used.
+  // True if a derivative may still be taken of what is computed now: the level is open, or paused
+  // only while a trace records a function, which is differentiated as a whole where it is called.
   bool may_ask() const;
   bool is_resumed() const;  // by a LevelResume of this thread
-  // For good: what is still of the level counts as constant from here on.
+  // Permanent: tensors of a closed level are constants.
   void close() const;
   bool is_closed() const { return closed_.load(std::memory_order_acquire); }
-  void at_close(std::function<void()> work) const;  // from the thread that opened it
-  static uint64_t newest();                         // the number of the level that was opened last
+  void at_close(std::function<void()> work) const;  // called by the thread that opened it
+  static uint64_t newest();                         // number of the level that was opened last
 
  private:
   const uint64_t number_;
@@ -43,15 +42,15 @@ class Level {
 
 class LevelSet;
 
-// Which levels a thread does not follow although they are open, or follows although they are not.
+// Levels that a thread does not follow although they are open, or follows although they are closed
+// or paused.
 struct PausedLevels {
-  uint64_t up_to = 0;  // all until here
+  uint64_t up_to = 0;  // all up to this number
   std::vector<uint64_t> single = {};
   std::vector<uint64_t> resumed = {};
 };
 
-// While one is there, its thread follows nothing for the levels that were opened before, or for
-// some of them.
+// While one exists, its thread does not follow the levels (all, or some) that were opened before.
 class LevelPause {
  public:
   LevelPause();
@@ -61,7 +60,7 @@ class LevelPause {
   LevelPause(const LevelPause&) = delete;
   LevelPause& operator=(const LevelPause&) = delete;
 
-  // While one is there, its thread follows what it followed before the pause.
+  // While one exists, the pause has no effect on its thread.
   class Break {
    public:
     explicit Break(LevelPause& pause);
@@ -77,7 +76,7 @@ class LevelPause {
   PausedLevels earlier_;
 };
 
-// A pause that users ask for: functions that are recorded keep it (Trace::value_of).
+// Implements no_grad. A function that is recorded keeps its effect (Trace::value_of).
 class NoGrad {
  public:
   NoGrad() { ++depth_; }
@@ -85,14 +84,14 @@ class NoGrad {
   NoGrad(const NoGrad&) = delete;
   NoGrad& operator=(const NoGrad&) = delete;
 
-  static int depth() { return depth_; }  // how many there are on this thread
+  static int depth() { return depth_; }  // number of them on this thread
 
  private:
   static inline constinit thread_local int depth_ = 0;
   LevelPause pause_;
 };
 
-// While one is there, its thread follows the level, which may be paused or closed.
+// While one exists, its thread follows the level even if it is paused or closed.
 class LevelResume {
  public:
   explicit LevelResume(const Level& level);
@@ -100,15 +99,15 @@ class LevelResume {
   LevelResume(const LevelResume&) = delete;
   LevelResume& operator=(const LevelResume&) = delete;
 
-  static int depth() { return depth_; }  // how many there are on this thread
+  static int depth() { return depth_; }  // number of them on this thread
 
  private:
   static inline constinit thread_local int depth_ = 0;
   PausedLevels earlier_;
 };
 
-// Some levels, in the order of their numbers. Cheap to copy; mostly one, or the same as another
-// set.
+// A set of levels, sorted by number. Cheap to copy: sets share their storage, and most have one
+// level.
 class LevelSet {
  public:
   LevelSet() = default;
@@ -118,7 +117,7 @@ class LevelSet {
   bool contains(const Level& level) const;
   uint64_t least() const { return levels_->front()->number(); }
   uint64_t greatest() const { return levels_->back()->number(); }
-  // Whether another one of them may still ask.
+  // True if the set has another level that is not closed.
   bool has_unclosed_besides(const Level& level) const;
   LevelSet with(const LevelSet& others) const;
   LevelSet without(const LevelSet& others) const;
@@ -138,7 +137,7 @@ class LevelSet {
   template <class Keep>
   LevelSet filtered(Keep keep) const;
 
-  std::shared_ptr<const Levels> levels_;  // null for none
+  std::shared_ptr<const Levels> levels_;  // null if empty
 };
 
 }  // namespace plait

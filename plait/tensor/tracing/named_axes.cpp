@@ -80,7 +80,7 @@ ir::AxisSet axes_of(const Tensor& x) {
 Tensor vary_along(const Tensor& x, const ir::AxisSet& axes) {
   const ir::AxisSet known = axes_of(x);
   if (known.contains(axes)) return x;
-  // The fields of a record say for themselves what they vary along.
+  // The fields of a record state themselves along which axes they vary.
   const ir::Type type = x.type();
   if (type.with_varying(axes) == type) return x;
   ir::AxisSet added;

@@ -1,6 +1,6 @@
-// Axes with names, such as those of vmap (transform/vmap.h): a function that is recorded for one
-// place along an axis may ask which place it is, and what the others have (ops/collective.h). The
-// types of its values list the axes along which they differ.
+// Named axes, such as those of vmap (transform/vmap.h). A function that is recorded for one sample
+// along an axis can query its index, and exchange values with the other samples (ops/collective.h).
+// The types of its values list the axes along which they vary.
 #pragma once
 
 #include <span>
@@ -14,13 +14,13 @@
 namespace plait {
 
 struct NamedAxis {
-  std::string name;   // as users say it
-  std::string label;  // as types and instructions say it; no other open axis has it
+  std::string name;   // as the user wrote it
+  std::string label;  // in types and instructions; unique among the open axes
   Dim size;
-  Tensor index;  // which place this one is
+  Tensor index;  // position of this sample along the axis
 };
 
-// An axis that is open on this thread while the object is there. ValueError for what is no name.
+// Opens an axis on this thread for the lifetime of the object. ValueError for an invalid name.
 class NamedAxisScope {
  public:
   NamedAxisScope(std::string_view name, Dim size);
@@ -31,25 +31,25 @@ class NamedAxisScope {
   const std::string& label() const { return label_; }
   void set_index(const Tensor& index) const;
 
-  static std::span<const NamedAxis> open();  // the innermost one last
+  static std::span<const NamedAxis> open();  // innermost last
 
  private:
   std::string label_;
 };
 
-// The innermost open axis that users call so; KeyError where there is none.
+// The innermost open axis of that name; KeyError if there is none.
 const NamedAxis& axis_called(std::string_view name);
 const NamedAxis& axis_labelled(std::string_view label);
 ir::AxisSet all_open_axes();
 
-// Along which axes it differs.
+// The axes along which x varies.
 ir::AxisSet axes_of(const Tensor& x);
-// The same value, said to differ along these axes too.
+// The same value, with a type that varies along these axes too.
 Tensor vary_along(const Tensor& x, const ir::AxisSet& axes);
-std::vector<Tensor> vary_together(std::vector<Tensor> tensors);  // along all of each other's axes
+std::vector<Tensor> vary_together(std::vector<Tensor> tensors);  // along the union of their axes
 
-// The operands of a primitive, made to vary along the axes that it asks for: those of an ordinary
-// one along the same, those of a collective along its own.
+// The operands of a primitive, made to vary along the axes that it requires: those of an ordinary
+// primitive along the same axes, those of a collective along its own.
 std::vector<Tensor> agreeing(const ir::Primitive& primitive, std::span<const Tensor> operands,
                              const ir::Attributes& attributes);
 

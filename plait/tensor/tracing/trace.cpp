@@ -20,8 +20,8 @@ namespace {
 
 thread_local Trace* current_trace = nullptr;
 
-// Stands for a captured value until the function is whole: parameters come before instructions, and
-// what is captured is known only afterwards. Never part of a finished function.
+// A placeholder for a captured value until the function is finished: parameters come before
+// instructions, but captures are known only at the end. Never part of a finished function.
 const ir::Primitive& capture_primitive() {
   static const ir::Primitive& primitive = ir::register_primitive(
       {.name = "capture",
@@ -99,7 +99,7 @@ void Trace::declare(std::string_view function, const ir::Signature& signature) {
 
 namespace {
 
-// The function under another name, with callees under others and stand-ins closed.
+// The function under another name, with renamed callees, and with stand-ins replaced by calls.
 std::shared_ptr<const ir::Function> closed(const ir::Function& function,
                                            const ir::CalleeNames& names,
                                            const Trace::Closing& closing,
@@ -189,7 +189,7 @@ Tensor Trace::parameter(const ir::Type& type, std::string_view label, Tensor act
 
 namespace {
 
-// A function that is recorded once more makes its constants anew: they are the same to it.
+// A function that is recorded again creates its constants again: equal constants are captured once.
 bool is_same_constant(const Tensor& a, const Tensor& b) {
   if (a.is_traced() || b.is_traced() || !a.is_array() || !b.is_array()) return false;
   if (a.derivation() || b.derivation()) return false;
@@ -202,8 +202,8 @@ bool is_same_constant(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// What was recorded under no_grad and is used outside of it. It stays so where the function is
-// differentiated.
+// A value that was recorded under no_grad and is used outside of it: it stays constant when the
+// function is differentiated.
 ir::ValueId Trace::stopped(const TracedValue& traced) {
   static const ir::Primitive& stop_gradient = *ir::find_primitive("stop_gradient");
   if (!traced.type.is_array() || !ir::has_tangent(traced.type)) return traced.value;
@@ -234,7 +234,7 @@ ir::ValueId Trace::value_of(const Tensor& tensor) {
                 captures_, [&](const Tensor& capture) { return is_same_constant(capture, tensor); })
           : captures_.end();
   if (known != captures_.end()) {
-    captured_.erase(place);  // nobody keeps this one: another tensor may come to lie where it lies
+    captured_.erase(place);  // not kept alive: another tensor may get its address
     return capture_values_[static_cast<size_t>(known - captures_.begin())];
   }
   if (is_new) {
@@ -333,8 +333,8 @@ bool Trace::shows_size(Dim symbol) const {
                              [&](const Tensor& capture) { return shows(capture.type()); });
 }
 
-// Whether the fact can be checked on entry. One about sizes that are born in the function is
-// checked where they meet (`refine`).
+// True if the fact can be checked on entry. A fact about data-dependent sizes of the function is
+// checked where it is used (`refine`).
 bool Trace::is_about_parameters(const SizeFact& fact) const {
   bool all = true;
   for (const Dim side : {fact.left, fact.right}) {
@@ -346,7 +346,7 @@ bool Trace::is_about_parameters(const SizeFact& fact) const {
   return all;
 }
 
-// The recorded function once more, with a parameter for each capture in place of its stand-in.
+// The recorded function with captures turned into parameters.
 std::shared_ptr<const ir::Function> Trace::with_captures(const ir::Function& recorded,
                                                          std::vector<ir::ValueId>& values) const {
   ir::FunctionBuilder builder = program_->builder.function(recorded.name());
@@ -455,7 +455,7 @@ RecordedFunction Trace::finish_with(std::span<const Tensor> results,
   std::vector<ir::ValueId> values;
   for (const Tensor& result : results) values.push_back(value_of(result));
   guard_born_sizes();
-  // Those that nothing which was captured shows become parameters too.
+  // Sizes that are not dimensions of any captured tensor become size parameters too.
   for (const Dim size : sizes_from_around()) declare_size(size);
   close();
   RecordedFunction recorded = conclude(values, size_values);

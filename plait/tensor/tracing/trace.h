@@ -1,5 +1,5 @@
-// Records what a computation does, as a function of the IR. While a trace is open on a thread,
-// every operation there becomes one of its instructions; traces nest.
+// Records a computation as a function of the IR. While a trace is open on a thread, every operation
+// there becomes one of its instructions. Traces nest.
 #pragma once
 
 #include <exception>
@@ -23,11 +23,11 @@ namespace plait {
 
 class SizeReader;
 
-// Thrown through functions that are being recorded, to begin again or go on elsewhere. No error,
-// and nothing that a user sees.
+// Thrown through functions that are being recorded, to restart them or to continue without the
+// record. Not an error; users never see it.
 struct Unwinding {};
-// What is refused where sizes are symbols, and not as they are at present: no mistake of host code,
-// which cannot catch it.
+// An operation is refused for symbolic sizes, but would be valid for the actual ones. This is no
+// error of the host code, which cannot catch it.
 struct NeedsNumbers : Unwinding {
   NeedsNumbers(std::exception_ptr error, std::string message)
       : refused(std::move(error)), why(std::move(message)) {}
@@ -37,21 +37,20 @@ struct NeedsNumbers : Unwinding {
 
 struct RecordedFunction {
   std::shared_ptr<const ir::Function> function;
-  // What the function takes beyond its declared parameters, in order: tensors of traces further
-  // out, and concrete ones.
+  // Inputs beyond the declared parameters, in order: tensors of outer traces, and concrete tensors.
   std::vector<Tensor> captures;
-  // What became of each value of the trace; ir::Outlined::kWithin where it is in a part.
+  // New number of each value of the trace; ir::Outlined::kWithin if it is inside an outlined part.
   std::vector<ir::ValueId> values;
 };
 
-// Sizes that a function gives back: names for them, what they are in it, and the types of its
-// results in terms of the names.
+// Sizes that a function returns: their names, their values inside the function, and the types of
+// the results in terms of the names.
 struct GivenSizes {
   std::vector<Dim> names, values;
   std::vector<ir::Type> results;
 };
 
-// An instruction to be recorded, as ir::NewInstruction, with tensors for operands.
+// An instruction to be recorded: ir::NewInstruction with tensors as operands.
 struct TracedInstruction {
   const ir::Primitive& primitive;
   std::span<const Tensor> operands = {};
@@ -61,29 +60,30 @@ struct TracedInstruction {
   std::span<const ir::Type> stated_types = {};
 };
 
-// What traces within each other record into.
+// The program into which nested traces record.
 struct TraceProgram {
   ir::ProgramBuilder builder;
-  std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included;  // and as what
+  std::unordered_map<std::shared_ptr<const ir::Function>, std::string> included;  // and its name
   ir::OutlinedNames outlined;
 };
 
-// Instructions that were recorded one after the other, as a program of what they take.
+// A sequence of recorded instructions as a program, with its inputs.
 struct TracedPiece {
   ir::Program program;
   std::vector<Tensor> operands;   // concrete
-  std::vector<bool> is_constant;  // of operands: a number that host code put in
+  std::vector<bool> is_constant;  // true for an operand that host code put in as a number
 };
 
-// What runs beside a trace, so that what is recorded has numbers.
+// Executes the recorded instructions while a trace is open, so that traced tensors have values.
 class Companion {
  public:
   virtual ~Companion() = default;
-  // Whether results are computed when somebody asks, a piece at once, and not as they are recorded.
-  // What may fail, or is seen from outside, is done as it is recorded nevertheless.
+  // True if evaluation is lazy: results are computed when they are read, many instructions
+  // together. Instructions that may fail or have visible effects are executed when they are
+  // recorded.
   virtual bool waits() const { return false; }
-  // The results of an instruction without callees, of a program, or of a piece. No trace is open
-  // meanwhile, and sizes are numbers, but in a piece.
+  // Executes an instruction without callees, a program, or a piece. No trace is open meanwhile.
+  // Sizes are numbers, except in a piece.
   virtual std::vector<Tensor> apply(const ir::Primitive& primitive,
                                     std::span<const Tensor> operands,
                                     const ir::Attributes& attributes) = 0;
@@ -91,87 +91,87 @@ class Companion {
   virtual std::vector<Tensor> run(const TracedPiece& piece) {
     return run(piece.program, piece.operands);
   }
-  virtual void on_read(const Tensor&) {}  // host code takes the numbers
-  // Some parameter stands for a tensor that this level follows.
+  virtual void on_read(const Tensor&) {}  // host code reads the value
+  // True if some parameter represents a tensor that this level follows.
   virtual bool has_parameter_of(const Level&) const { return false; }
-  // The trace goes on as it holds where a guard says so.
+  // A guard was recorded: the record is valid only for this outcome.
   virtual void on_guard(bool /*outcome*/, Location) {}
-  // Whether somebody else sees to it that a bool[] is so the next time: then there is no guard.
+  // True if the caller handles other outcomes of this bool[]; then no guard is recorded.
   virtual bool takes_decision(const Tensor& /*truth*/, Location) { return false; }
 };
 
 class Trace {
  public:
-  // Opens a trace of a function on this thread, within the one that is open now. A trace within
-  // another adds its function to the same program.
+  // Opens a trace of a function on this thread, inside the one that is open now. A nested trace
+  // adds its function to the same program.
   explicit Trace(std::string name);
-  // Or of a function that is no part of that program.
+  // Opens a trace with a program of its own.
   enum Apart { apart };
   Trace(std::string name, Apart);
-  ~Trace();  // closes it, also where it was not finished
+  ~Trace();  // closes it, also if it was not finished
   Trace(const Trace&) = delete;
   Trace& operator=(const Trace&) = delete;
 
-  // The innermost one of this thread; null when none is open.
+  // The innermost trace of this thread; null if none is open.
   static Trace* current();
 
-  // Before any parameter: what is recorded is run too, by the companion.
+  // From now on the companion executes what is recorded. To be called before any parameter is
+  // declared.
   void accompany(Companion& companion);
   Companion* companion() const { return companion_; }
-  // What a tensor is this time: concrete, and empty where nobody knows.
+  // The concrete value of a tensor in this run; empty if it is unknown.
   static Tensor actual(const Tensor& tensor);
-  // Host code has asked what a value is this time, and nobody knew.
+  // Host code asked for the value of a tensor that is unknown.
   void note_asked() { is_asked_ = true; }
   bool is_asked() const { return is_asked_; }
-  // What a bool[] is this time; a guard says that it was so. Its trace must know.
+  // Reads a bool[] in this run and records a guard for the outcome. The trace must know the value.
   bool decide(const Tensor& truth);
-  // Where the companion waits: an argument, in place of a parameter; and all is computed that was
-  // recorded and that somebody still has.
+  // For lazy evaluation. `given` makes an argument, in place of a parameter; `catch_up` computes
+  // everything that was recorded and is still referenced.
   Tensor given(const ir::Type& type, Tensor actual);
   void catch_up();
 
-  // The one, this or further out, that is not within another.
+  // This trace or the enclosing one whose program is its own.
   const Trace* outermost() const;
-  // A name like this one for a function that a trace within this one records.
+  // A similar name that is free for a function of a nested trace.
   std::string free_name(std::string_view wanted) const;
-  // What its function will be, so that it may be called before it is finished.
+  // Declares a function, so that it can be called before it is finished.
   void declare(const ir::Signature& signature);
   void declare(ir::RecordType record) { program_->builder.record(std::move(record)); }
-  void declare_records(const ir::Program& program);  // those of another one
+  void declare_records(const ir::Program& program);  // the records of another program
   void declare(std::string_view function, const ir::Signature& signature);
-  // Takes a function of another program into this one, with all that it calls, and gives its name
-  // here. Instructions that stand for calls of functions of this program become such.
+  // Adds a function of another program, with everything that it calls, and returns its name here.
+  // `closing` turns stand-in instructions into calls of functions of this program.
   using Closing = std::function<std::optional<ir::Callee>(const ir::Instruction& instruction)>;
   std::string include(const ir::Program& program, const ir::Function& function,
                       const Closing& closing);
 
-  // Sizes that are symbols become size parameters of the function.
+  // Declares symbolic sizes as size parameters of the function.
   void declare_sizes(const ir::Type& type);
-  void declare_size(Dim symbol);  // ValueError where there is one of that name
-  // A name like this one, which no size has here or in the traces that this one is within.
+  void declare_size(Dim symbol);  // ValueError if there is one of that name
+  // A similar name that no size has, here or in the enclosing traces.
   Dim fresh_size(std::string_view hint) { return builder_->fresh_size(hint); }
-  // Before any instruction, with its sizes declared.
+  // To be called before any instruction. Declares the sizes of the type.
   Tensor parameter(const ir::Type& type, std::string_view label = {}, Tensor actual = {});
   std::vector<Tensor> record(const TracedInstruction& instruction);
   Tensor constant(Literal literal);
   Tensor size(Dim size, DType dtype);
-  // A whole number as a new size, which serves as well where it is greater if it need only be
-  // `at_least` that.
+  // Turns an integer into a new size. With `at_least`, a greater size is valid too.
   Dim as_size(const Tensor& count, bool at_least = false);
-  // The same value under these sizes; ShapeError where it runs and they are not its own.
+  // The same value with these sizes; ShapeError at run time if they are not its own.
   Tensor refine(const Tensor& tensor, const Shape& shape);
 
-  Location latest_location() const;  // of the instruction that was recorded last
+  Location latest_location() const;  // of the last recorded instruction
 
-  // Takes a tensor from outside, also where no instruction uses it.
+  // Captures a tensor from outside, even if no instruction uses it.
   void capture(const Tensor& tensor) { value_of(tensor); }
-  // Whether a derivative from outside goes through what was taken.
+  // True if a derivative is taken outside with respect to a captured tensor.
   bool takes_followed();
-  // Something that the level follows was taken, or is a parameter where numbers are known.
+  // True if the level follows a captured tensor or, with a companion, a parameter.
   bool takes_of(const Level& level) const;
-  // Sizes that it uses so far, and that only traces further out have.
+  // Sizes used so far that only enclosing traces have.
   std::vector<Dim> sizes_from_around() const;
-  // While one is there, its thread's innermost trace is this one; or there is none.
+  // While one exists, this is its thread's innermost trace; with null, there is none.
   class Instead {
    public:
     explicit Instead(Trace* trace);
@@ -182,9 +182,9 @@ class Trace {
    private:
     Trace* const inner_;
   };
-  Trace* outer() const { return outer_; }  // which it is within; null for none
-  // While one is there, its thread is where these levels are followed: in the innermost trace that
-  // pauses none of them, or in none. It stays where it is if they are paused there too.
+  Trace* outer() const { return outer_; }  // the enclosing trace; null if there is none
+  // While one exists, the innermost trace of its thread is the innermost one that does not pause
+  // these levels, or none. No change if they are paused outside of all traces too.
   class WhereFollowed {
    public:
     explicit WhereFollowed(const LevelSet& levels);
@@ -199,8 +199,8 @@ class Trace {
     std::vector<std::unique_ptr<LevelPause::Break>> breaks_;
   };
 
-  // What is recorded while one is there becomes a function of its own, which is called; not where
-  // an exception ends it. What host code keeps of it is given back.
+  // What is recorded while one exists is outlined as a function, which is called; not if an
+  // exception ends it. Values that are used later become results of the function.
   class Part {
    public:
     explicit Part(const std::string& name);
@@ -209,35 +209,36 @@ class Trace {
     Part& operator=(const Part&) = delete;
 
    private:
-    Trace* const trace_;  // null where nothing becomes of it
+    Trace* const trace_;  // null if nothing is outlined
     const int exceptions_;
     ir::Part part_;
   };
-  void keep_whole() { is_kept_whole_ = true; }  // for good: no part becomes a function
+  void keep_whole() { is_kept_whole_ = true; }  // permanently: no part is outlined
 
-  // Whether a parameter so far, or what was captured, is of that size.
+  // True if a parameter or a captured tensor has a dimension of that size.
   bool shows_size(Dim symbol) const;
 
   const std::shared_ptr<TraceScope>& scope() const { return scope_; }
 
-  // Of tensors that ask for gradients while it is open (transform/derivatives/tape.h).
+  // The level of the default tape while the trace is open (transform/derivatives/tape.h).
   const LevelPtr& tape_level();
 
-  // Decisions about sizes; what they take for granted is checked when the function is entered.
+  // Decisions about sizes. Their assumptions become facts that are checked on entry of the
+  // function.
   SizeContext& sizes() { return sizes_; }
 
-  // The function so far, which gives these; the trace is closed.
+  // Closes the trace and returns its function with these results.
   RecordedFunction finish(std::span<const Tensor> results);
   RecordedFunction finish(std::span<const Tensor> results, const GivenSizes& sizes);
-  // Of the outermost trace: its function as the entry, and those that traces within it recorded.
+  // For the outermost trace: the program with this entry and the functions of the nested traces.
   ir::Program program(const RecordedFunction& entry);
-  // The same, not verified: it may be part of a function that is still being recorded.
+  // The same, without verification: it may be part of a function that is still being recorded.
   ir::Program part(const RecordedFunction& entry);
 
  private:
   void begin_function();
   ir::Added add(const TracedInstruction& instruction);
-  ir::ValueId value_of(const Tensor& tensor);  // captured where it is none of this trace
+  ir::ValueId value_of(const Tensor& tensor);  // captures the tensor if it is from outside
   bool is_under_no_grad() const { return NoGrad::depth() > no_grads_; }
   ir::ValueId stopped(const TracedValue& traced);
   std::vector<Tensor> tensors_of(const ir::Added& added, std::span<const Tensor> actual = {});
@@ -251,9 +252,9 @@ class Trace {
   std::vector<Dim> undeclared_sizes() const;
   void close();
 
-  // ---- With numbers (trace_with_numbers.cpp).
+  // ---- With a companion (trace_with_numbers.cpp).
   bool waits() const;
-  // Of what is recorded here: what it is this time, where that is known.
+  // Values of the results in this run; empty if an operand is unknown.
   std::vector<Tensor> actual_results(const TracedInstruction& instruction, const ir::Added& added);
   std::vector<Tensor> run_alone(const TracedInstruction& instruction,
                                 const ir::Instruction& recorded, std::span<const Tensor> operands);
@@ -264,8 +265,8 @@ class Trace {
   bool is_right_for_numbers(const TracedInstruction& instruction);
   bool is_done_at_once(const TracedInstruction& instruction) const;
   std::vector<Tensor> record_at_once(const TracedInstruction& instruction);
-  // What was recorded since the last time is a function of its own, which takes what it uses of
-  // what was before; recording goes on with the next one.
+  // Cuts off what was recorded since the last cut, as a function whose inputs are the earlier
+  // values that it uses; then starts the next piece.
   TracedPiece cut(std::span<const ir::ValueId> results);
   void begin_piece();
   void forget_functions();
@@ -280,24 +281,25 @@ class Trace {
   SizeContext sizes_;
   std::vector<Dim> size_parameters_;
   std::vector<Tensor> captures_;
-  std::vector<ir::ValueId> capture_values_;                // where each was first met
+  std::vector<ir::ValueId> capture_values_;                // the values by which they are used
   std::unordered_map<const void*, ir::ValueId> captured_;  // by identity
-  // What is recorded is followed as a whole, when its function is used.
+  // A recorded function is differentiated as a whole where it is called, so nothing is followed
+  // inside.
   std::optional<LevelPause> pause_;
   std::vector<ir::Part> parts_;
   bool is_kept_whole_ = false;
-  const int no_grads_ = NoGrad::depth();                  // around it
-  std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // what stands for those under no_grad
-  LevelPtr tape_level_;                                   // null until asked for
+  const int no_grads_ = NoGrad::depth();                  // outside of it
+  std::unordered_map<ir::ValueId, ir::ValueId> stopped_;  // stop_gradient of those under no_grad
+  LevelPtr tape_level_;                                   // null until first used
 
   bool is_asked_ = false;
-  Companion* companion_ = nullptr;  // where what is recorded is run too
+  Companion* companion_ = nullptr;  // null if nothing is executed
   SymbolMap<int64_t> actual_sizes_;
   std::unique_ptr<SizeReader> reader_;
-  size_t guarded_facts_ = 0;  // of those about sizes: for how many there are guards, if need be
+  size_t guarded_facts_ = 0;  // facts about sizes that have been handled
   static constexpr uint32_t kBeforeAll = 0;
   uint32_t piece_ = 1;
-  // Of this piece, what is to be computed if somebody still has it then.
+  // Results of this piece that are computed if they are still referenced then.
   struct Waiting {
     ir::ValueId value;
     std::weak_ptr<Tensor> actual;

@@ -17,7 +17,7 @@ namespace plait {
 
 struct TracedProgram {
   ir::Program program;
-  // Concrete tensors that the function used without being given them: further arguments.
+  // Concrete tensors that the function captured; additional arguments of the program.
   std::vector<Tensor> hidden_inputs;
 };
 
@@ -38,11 +38,11 @@ TracedProgram trace_now(const std::string& name, const F& f, std::tuple<Argument
 
 }  // namespace tracing
 
-// An argument for trace() of which only the type is known, whose sizes may be symbols. Good for
+// An argument for trace() that has only a type, possibly with symbolic sizes. It can be used for
 // nothing else.
 Tensor abstract_tensor(const ir::Type& type);
 
-// What is called with the arguments records what f does with tensors of their types. Arguments and
+// Returns a function that records what f does with tensors of the arguments' types. Arguments and
 // results are trees of tensors (core/trees/tree.h).
 template <class F>
 auto trace(F f, std::string name = "main") {

@@ -1,4 +1,4 @@
-// Traces that have a companion: what is recorded is run too, at once or a piece at a time.
+// Traces with a companion: recorded instructions are executed too, eagerly or in pieces.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -11,7 +11,7 @@ namespace plait {
 
 namespace {
 
-// Tells host code what sizes are, and what holds of them.
+// Answers host code that reads sizes or tests conditions on them.
 class Reader final : public SizeReader {
  public:
   explicit Reader(SizeContext& sizes) : sizes_(sizes) {}
@@ -48,7 +48,7 @@ Tensor Trace::actual(const Tensor& tensor) {
   return *traced.actual;
 }
 
-// Where host code may see that it is done, or catch that it fails.
+// True if host code could observe the execution, or catch its failure.
 bool Trace::is_done_at_once(const TracedInstruction& instruction) const {
   if (!instruction.callees.empty()) return true;
   const ir::Primitive& primitive = instruction.primitive;
@@ -102,7 +102,7 @@ bool Trace::takes_of(const Level& level) const {
          std::ranges::any_of(captures_, is_of);
 }
 
-// What was decided about sizes that are born here is looked at where it was.
+// Records a guard for each decision about data-dependent sizes, at the place of the decision.
 void Trace::guard_born_sizes() {
   if (companion_ == nullptr || waits()) return;
   for (; guarded_facts_ < sizes_.guards().size(); ++guarded_facts_) {
@@ -159,7 +159,7 @@ std::vector<Tensor> Trace::actual_results(const TracedInstruction& instruction,
   return results;
 }
 
-// The instruction as a program of its own, with what it calls.
+// Runs one instruction as a program of its own, with its callees.
 std::vector<Tensor> Trace::run_alone(const TracedInstruction& instruction,
                                      const ir::Instruction& recorded,
                                      std::span<const Tensor> operands) {
@@ -237,9 +237,9 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
   return results;
 }
 
-// ---- Pieces.
+// ---- Lazy evaluation in pieces.
 
-// An argument of what is recorded in pieces.
+// An argument of a function that is recorded in pieces.
 Tensor Trace::given(const ir::Type& type, Tensor actual) {
   learn_sizes({&type, 1}, {&actual, 1});
   return Tensor(TracedValue{.scope = scope_,
@@ -262,8 +262,8 @@ std::vector<Tensor> Trace::record_at_once(const TracedInstruction& instruction) 
   }
 }
 
-// Those that were recorded to be called by what has run now, unless some within this one are still
-// on their way.
+// Drops the functions that were called by the instruction that has run, unless a nested trace is
+// still open.
 void Trace::forget_functions() {
   if (current() != this) return;
   const auto program = std::make_shared<TraceProgram>();

@@ -7,9 +7,9 @@
 namespace plait::special {
 namespace {
 
-constexpr double kFar = 20;  // from here on the series for large x falls as far as is needed
+constexpr double kFar = 20;  // from here on the asymptotic series is accurate enough
 
-// Σ (x/2)^(2k + order) / (k! (k + order)!), all of one sign.
+// Power series Σ (x/2)^(2k + order) / (k! (k + order)!); all terms are positive.
 long double near_series(int order, long double x) {
   const long double square = x * x / 4;
   long double term = order == 0 ? 1 : x / 2, sum = term;
@@ -20,7 +20,7 @@ long double near_series(int order, long double x) {
   return sum;
 }
 
-// e^−x √(2 π x) times the function, for large x.
+// Asymptotic series of e^−x √(2 π x) I(x) for large x.
 long double far_series(int order, long double x) {
   long double term = 1, sum = 1;
   for (int k = 1; std::abs(term) > 1e-20L; ++k) {
@@ -33,7 +33,7 @@ long double far_series(int order, long double x) {
   return sum;
 }
 
-// With the factor e^−|x|, or without.
+// Scaled: multiplied by e^−|x|.
 double bessel_i(int order, double x, bool is_scaled) {
   if (std::isnan(x)) return x;
   const long double size = std::abs(x);

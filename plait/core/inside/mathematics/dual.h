@@ -1,4 +1,4 @@
-// A number and its derivative, so that one code computes with either.
+// Dual numbers: a value and its derivative (forward-mode differentiation).
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct Dual {
   }
 };
 
-// Whether a part of a sum matters; not where it is NaN.
+// True if a term still changes the sum; false for NaN.
 inline bool matters(long double part, long double whole) {
   return std::abs(part) > 1e-19L * std::abs(whole);
 }
@@ -33,7 +33,7 @@ inline bool matters(const Dual& part, const Dual& whole) {
   return matters(part.value, whole.value) || matters(part.slope, whole.slope);
 }
 
-// Whether a factor is 1 but for rounding, or NaN.
+// True if a factor is 1 up to rounding, or NaN.
 inline bool is_one(long double factor) { return !(std::abs(factor - 1) > 5e-19L); }
 inline bool is_one(const Dual& factor) {
   return is_one(factor.value) && !(std::abs(factor.slope) > 5e-19L);

@@ -11,14 +11,14 @@
 namespace plait::special {
 namespace {
 
-// ---- The slope of quantiles. With Q = 1 - P and L = log x,
+// ---- The derivative of the log quantile. With Q = 1 - P and L = log x,
 //
 //   dL/da = Q_a / (x^a e^-x / Γ(a)),
 //
-// and of Q there are three forms, none of which loses digits where it is used. Each is of the shape
-// x^a e^-x / Γ(a) · C, so that the slope is C (L - ψ(a)) + C_a.
+// and there are three forms of Q, none of which cancels where it is used. Each has the form x^a
+// e^-x / Γ(a) · C, so that the derivative is C (L - ψ(a)) + C_a.
 
-// A function of a with its derivative by a.
+// A function of a and its derivative with respect to a.
 struct Slope {
   double value = 0, slope = 0;
 };
@@ -43,11 +43,11 @@ double slope_by_series(double a, double log_x, double x) {
   return -(sum.value * (log_x - digamma(a + 1)) + sum.slope) / a;
 }
 
-// Q = x^a e^-x / Γ(a) / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - …))), by
-// Steed's method: each step adds what one more level changes.
+// Continued fraction Q = x^a e^-x / Γ(a) / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5
+// - a - …))), evaluated with Steed's method, which adds the change of each further level.
 double slope_by_fraction(double a, double log_x, double x) {
   Slope divisor{x + 1 - a, -1};
-  Slope ratio = Slope{1, 0} / divisor;  // of a level's denominator to the next one's
+  Slope ratio = Slope{1, 0} / divisor;  // of a level's denominator to the next one
   Slope change = ratio, sum = ratio;
   for (double n = 1; n < 10000; ++n) {
     const Slope numerator{n * (a - n), n};
@@ -63,7 +63,7 @@ double slope_by_fraction(double a, double log_x, double x) {
   return sum.value * (log_x - digamma(a)) + sum.slope;
 }
 
-// The points and weights of Gauss and Legendre on [0, 1].
+// The nodes and weights of Gauss-Legendre quadrature on [0, 1].
 struct Quadrature {
   static constexpr int kPoints = 32;
   std::array<double, kPoints> points, weights;
@@ -87,15 +87,16 @@ struct Quadrature {
   }
 };
 
-// Γ(a, x) = x^a e^-x ∫ (1 + s)^(a - 1) e^(-x s) ds from 0 on, and the lower one is that over 1 - s
-// up to 1 with e^(x s). From s = 0 the integrand falls to nothing. All is told by log(x / a), so
-// that an error in it counts as one of x, which the slope hardly heeds. For large a.
+// Γ(a, x) = x^a e^-x ∫ (1 + s)^(a - 1) e^(-x s) ds over s > 0; the lower incomplete function is the
+// integral of (1 - s)^(a - 1) e^(x s) over 0 < s < 1. The integrand decays from s = 0. Everything
+// is expressed with log(x / a), so that an error in it is an error of x, to which the derivative is
+// hardly sensitive. For large a.
 double slope_by_integral(double a, double log_ratio) {
   static const Quadrature kQuadrature;
   constexpr double kNothing = 38;  // e^-38
   const bool is_upper = log_ratio >= 0;
   const double sign = is_upper ? 1 : -1;
-  // The exponent is -(fall s + (a - 1) (s - log(1 + s))), with the signs of the lower one.
+  // The exponent is -(fall s + (a - 1) (s - log(1 + s))); with opposite signs for the lower one.
   const double fall = sign * (a * std::expm1(log_ratio) + 1), curve = a - 1;
   const auto bend = [&](double s) { return sign * s - std::log1p(sign * s); };
   double end = 2 * kNothing / (fall + std::sqrt(fall * fall + 2 * kNothing * curve));
@@ -116,8 +117,8 @@ double slope_by_integral(double a, double log_ratio) {
 }
 
 // Temme ("Asymptotic inversion of incomplete gamma functions", 1992): √a (η + ε(η) / a) is a normal
-// quantile, where η²/2 = m - log(1 + m) for m = x/a - 1 and ε = log(η/m) / η. What is left out is
-// 1/a² of the slope.
+// quantile, where η²/2 = m - log(1 + m) for m = x/a - 1 and ε = log(η/m) / η. The relative error is
+// of order 1/a².
 double slope_of_huge(double a, double log_ratio) {
   const double m = std::expm1(log_ratio);
   const double first = m == 0 ? 1 : log_ratio / m;
@@ -127,7 +128,7 @@ double slope_of_huge(double a, double log_ratio) {
 }
 
 // ---- Probabilities, after Loader ("Fast and accurate computation of binomial probabilities",
-// 2000): the differences of large numbers are taken by hand.
+// 2000), which avoids differences of large numbers.
 
 // log n! - log(√(2πn) (n / e)^n) for whole n > 0.
 double stirling_remainder(double n) {

@@ -1,18 +1,16 @@
-// What drawing from the gamma distribution and its relatives takes of the mathematics around the
-// gamma function.
+// Functions for sampling from the gamma distribution and related ones.
 #pragma once
 
 namespace plait::special {
 
-// How the logarithm of a quantile of the gamma distribution moves with its parameter a: d log x /
-// da, where P(a, x) is held. Takes log x, so that an x too small for a number has its slope too.
-// NaN for a < 0.
+// The derivative d log x / da of the gamma quantile x with respect to the shape a, with P(a, x)
+// fixed. Takes log x, so that it is defined also if x underflows. NaN for a < 0.
 double log_gamma_quantile_slope(double a, double log_x);
 
-// The logarithm of the probability of k events where `rate` of them are expected.
+// Log-probability of k under the Poisson distribution with mean `rate`.
 double log_poisson(double k, double rate);
-// The logarithm of the probability that k of n trials succeed, each with probability p; `failure`
-// is 1 - p, known better than from p.
+// Log-probability of k under the binomial distribution of n trials with probability p. `failure` is
+// 1 - p, given separately to avoid cancellation.
 double log_binomial(double k, double n, double p, double failure);
 
 }  // namespace plait::special

@@ -53,7 +53,7 @@ long double log_beta_of_positive(long double a, long double b) {
     return log_gamma_of_one_and(a) + log_gamma_of_one_and(b) - log_gamma_of_one_and(a + b) +
            std::log(1 / a + 1 / b);
   }
-  // log Γ(b) − log Γ(a + b), by Stirling's formula.
+  // log Γ(b) − log Γ(a + b) with Stirling's series.
   const long double ratio = a / b;
   const long double fall = -a * std::log(a + b) - b * log1p_rest(ratio) + std::log1p(ratio) / 2 +
                            stirling_rest(b) - stirling_rest(a + b);
@@ -62,8 +62,8 @@ long double log_beta_of_positive(long double a, long double b) {
   return (a - 0.5L) * std::log(a) - a + half_of_log + stirling_rest(a) + fall;
 }
 
-// ln x - 1/(2x) - sum of B_2k / (2k x^2k), from where that is exact. In long double, since the
-// function is near 0 where its parts are not.
+// ln x - 1/(2x) - sum of B_2k / (2k x^2k), from where this is exact. In long double, since the
+// terms cancel near the zero of the function.
 long double digamma_of_positive(long double x) {
   constexpr std::array<long double, 8> kSeries = {1.0L / 12,   -1.0L / 120,    1.0L / 252,
                                                   -1.0L / 240, 1.0L / 132,     -691.0L / 32760,

@@ -1,4 +1,4 @@
-// What functions made of Γ share, in long double: exponentials make much of a small error.
+// Helpers for functions built from Γ, in long double, since exponentials amplify small errors.
 #pragma once
 
 #include <limits>
@@ -9,16 +9,16 @@ namespace plait::special {
 inline constexpr double kInfinity = std::numeric_limits<double>::infinity();
 inline constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// From here on Stirling's formula holds to the last digit.
+// From this argument on, Stirling's series is accurate to full precision.
 inline constexpr double kStirling = 16;
 
-// log(1 + u) − u, exact for its size.
+// log(1 + u) − u, with full relative accuracy.
 long double log1p_rest(long double u);
 
-// log Γ(1 + a) for a > −1, exact for its size near 0.
+// log Γ(1 + a) for a > −1, with full relative accuracy near 0.
 long double log_gamma_of_one_and(long double a);
 
-// log Γ(a) − (a − ½) log a + a − ½ log 2π, for a of at least kStirling.
+// log Γ(a) − (a − ½) log a + a − ½ log 2π, for a ≥ kStirling.
 long double stirling_rest(long double a);
 
 // log B(a, b) for a, b > 0.

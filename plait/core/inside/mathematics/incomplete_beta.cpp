@@ -1,4 +1,4 @@
-// The shares of the beta distribution.
+// The regularised incomplete beta function and its derivatives.
 #include <cmath>
 #include <initializer_list>
 #include <numbers>
@@ -15,16 +15,16 @@ struct Beta {
   long double a, b, x, y;
 
   bool are_large() const { return a >= kStirling && b >= kStirling; }
-  // How far x is beyond a / (a + b), where x^a y^b is greatest, times a + b.
+  // The distance of x from a / (a + b), where x^a y^b is greatest, times a + b.
   long double excess() const { return x * b - y * a; }
-  // The logarithm of x^a y^b over its greatest value.
+  // The logarithm of x^a y^b divided by its maximum.
   long double log_power() const {
     const auto rest = [](long double u, long double ratio) {
       return u < -0.5L ? std::log(ratio) - u : log1p_rest(u);
     };
     return a * rest(excess() / a, x * (a + b) / a) + b * rest(-excess() / b, y * (a + b) / b);
   }
-  // The square root of a b / (2 π (a + b)).
+  // √(a b / (2 π (a + b))).
   long double root() const {
     return std::sqrt(a / (a + b) * b / (2 * std::numbers::pi_v<long double>));
   }
@@ -40,8 +40,8 @@ struct Beta {
   }
 };
 
-// For large shapes: ½ erfc(−s) with −s² the logarithm above, and e^(−s²) times what makes the
-// derivative that of the share but for a part in a + b.
+// For large shapes: ½ erfc(−s), where −s² is log_power(), plus e^(−s²) times a correction that
+// makes the derivative exact up to a relative error of order 1 / (a + b).
 long double share_of_large(const Beta& beta) {
   const long double excess = beta.excess(), log_power = beta.log_power();
   const long double s = std::copysign(std::sqrt(-log_power), excess);
@@ -53,8 +53,8 @@ long double share_of_large(const Beta& beta) {
   return std::erfc(-s) / 2 + std::exp(log_power) * rest;
 }
 
-// 1 / (1 + d_1 / (1 + d_2 / (1 + …))) for x below (a + 1) / (a + b + 2), by Lentz's method: the
-// share is that times the front over a.
+// Continued fraction 1 / (1 + d_1 / (1 + d_2 / (1 + …))) for x below (a + 1) / (a + b + 2), with
+// Lentz's method: I_x(a, b) is that times front / a.
 template <class T>
 T beta_fraction(const T& a, const T& b, long double x) {
   T upper = 1.0L, lower = 0.0L, result = 1.0L;
@@ -73,12 +73,12 @@ T beta_fraction(const T& a, const T& b, long double x) {
   }
 }
 
-constexpr double kHuge = 1e9;  // where the fraction takes ten thousands of steps
+constexpr double kHuge = 1e9;  // where the continued fraction takes tens of thousands of steps
 bool is_huge(double a, double b) { return a > kHuge && b > kHuge; }
 
 bool is_low(const Beta& beta) { return beta.x < (beta.a + 1) / (beta.a + beta.b + 2); }
 
-// The derivative of the share by a. No part of these sums is much larger than the sum.
+// ∂I/∂a. The sums do not cancel: no term is much larger than the result.
 long double share_by_first(const Beta& beta) {
   const long double a = beta.a, b = beta.b,
                     log_x = beta.x > 0.5L ? std::log1p(-beta.y) : std::log(beta.x);
@@ -91,7 +91,7 @@ long double share_by_first(const Beta& beta) {
   return -beta.front() / b * (part.value * power + part.slope);
 }
 
-// Of large shapes: how the point with this share moves, as it does where x is normally distributed.
+// For large shapes: moves the quantile as if x were normally distributed.
 long double share_by_first_of_large(const Beta& beta) {
   const long double a = beta.a, sum = beta.a + beta.b;
   const long double from_mean = beta.excess() / sum;

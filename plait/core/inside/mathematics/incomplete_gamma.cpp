@@ -1,7 +1,6 @@
-// The shares of the gamma distribution and their derivatives by its shape. Where the shape is large
-// and x near it, by Temme's uniform expansion; else by the series in x, or by the continued
-// fraction for large x. The same code computes with numbers and with numbers that carry their
-// derivative.
+// The regularised incomplete gamma functions and their derivatives with respect to the shape. For
+// large shapes with x nearby: Temme's uniform asymptotic expansion; otherwise the power series, or
+// the continued fraction for large x. The same code computes with numbers and with dual numbers.
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -13,7 +12,7 @@
 namespace plait::special {
 namespace {
 
-// Σ x^n / ((a + 1) … (a + n)): the share below x is that times the front.
+// Power series Σ x^n / ((a + 1) … (a + n)): P is that times front.
 template <class T>
 T series(const T& a, long double x) {
   T term = 1.0L, sum = 1.0L;
@@ -24,8 +23,8 @@ T series(const T& a, long double x) {
   return sum;
 }
 
-// 1 / (x + 1 − a − 1 (1 − a) / (x + 3 − a − 2 (2 − a) / (x + 5 − a − …))) for x > a, by Lentz's
-// method: the share above x is that times a times the front.
+// Continued fraction 1 / (x + 1 − a − 1 (1 − a) / (x + 3 − a − 2 (2 − a) / (x + 5 − a − …))) for x
+// > a, with Lentz's method: Q is that times a times front.
 template <class T>
 T fraction(const T& a, long double x) {
   T upper = T(x + 1) - a, lower = 0.0L, result = T(1.0L) / upper;
@@ -48,15 +47,15 @@ long double front(long double a, long double x) {
   return std::exp(a * rest - stirling_rest(a)) / std::sqrt(2 * std::numbers::pi_v<long double> * a);
 }
 
-// ---- Temme's expansion: with η²/2 = x/a − 1 − log(x/a) the share above x is ½ erfc(η √(a/2)) and
-// e^(−a η²/2) / √(2 π a) Σ C_k(η) / a^k.
+// ---- Temme's expansion: with η²/2 = x/a − 1 − log(x/a), Q is ½ erfc(η √(a/2)) + e^(−a η²/2) / √(2
+// π a) Σ C_k(η) / a^k.
 
 constexpr size_t kOrders = 9, kTerms = 24;
 
-// C_0 = 1/μ − 1/η, C_k = C'_(k−1) / η + γ_k / μ, where μ = x/a − 1 and γ_k leaves no pole.
+// C_0 = 1/μ − 1/η, C_k = C'_(k−1) / η + γ_k / μ, where μ = x/a − 1 and γ_k cancels the pole.
 std::array<std::array<long double, kTerms>, kOrders> temme_coefficients() {
   constexpr size_t kAll = kTerms + 2 * kOrders;
-  // μ as a series in η, from μ μ' = η (1 + μ); then η / μ.
+  // The power series of μ in η, from μ μ' = η (1 + μ); then η / μ.
   std::array<long double, kAll + 2> mu{0, 1};
   for (size_t n = 2; n < mu.size(); ++n) {
     long double sum = mu[n - 1];
@@ -85,7 +84,7 @@ struct Temme {
   long double root;   // η √(a/2)
   long double eta;    // η
   long double front;  // e^(−a η²/2) / √(2 π a)
-  Dual sum;           // Σ C_k / a^k, and its derivative by a for a given x
+  Dual sum;           // Σ C_k / a^k, and its derivative by a for fixed x
 
   Temme(long double a, long double x) : sum(0) {
     static const auto kCoefficients = temme_coefficients();
@@ -108,7 +107,7 @@ struct Temme {
 
 bool suits_temme(double a, double x) { return a > 64 && x > 0.6 * a && x < 1.6 * a; }
 
-// ---- Both shares.
+// ---- P and Q.
 
 struct Shares {
   long double below, above;
@@ -116,8 +115,8 @@ struct Shares {
 Shares from_below(long double below) { return {below, 1 - below}; }
 Shares from_above(long double above) { return {1 - above, above}; }
 
-// For x below 1.5, where the share above x is small only if a is: 1 − x^a / Γ(1 + a), and then
-// a Σ (−x)^n / ((a + n) n!) of that power.
+// For x < 1.5, where Q is small only if a is: Q = 1 − x^a / Γ(1 + a) − a x^a / Γ(1 + a) Σ (−x)^n /
+// ((a + n) n!).
 Shares near_zero(long double a, long double x) {
   const long double below = front(a, x) * series(a, x);
   if (below < 0.6L) return from_below(below);
@@ -148,8 +147,8 @@ Shares shares(double a, double x) {
   return from_above(wide * front(wide, x) * fraction(wide, static_cast<long double>(x)));
 }
 
-// −∂P/∂a over the density, P the share below x, for a and x above 0 and finite. No part of these
-// sums is much larger than the sum.
+// −(∂P/∂a) / density for finite a, x > 0. The sums do not cancel: no term is much larger than the
+// result.
 long double quantile_by_shape(double a, double x) {
   const long double wide = x, shape = a;
   if (suits_temme(a, x)) {

@@ -1,4 +1,4 @@
-// What is made of the error function.
+// Functions based on the error function.
 #include <cmath>
 #include <numbers>
 
@@ -13,7 +13,7 @@ constexpr long double kInverseRootPi = std::numbers::inv_sqrtpi_v<long double>;
 
 long double wide_scaled_erfc(long double x) {
   if (!(x > 8)) return std::exp(x * x) * std::erfc(x);
-  // Σ (−1)^k (2k − 1)!! / (2 x²)^k, whose terms fall as far as is needed.
+  // Asymptotic series Σ (−1)^k (2k − 1)!! / (2 x²)^k.
   const long double step = 1 / (2 * x * x);
   long double sum = 1, term = 1;
   for (int k = 1; std::abs(term) > 1e-20L; ++k) {
@@ -25,7 +25,7 @@ long double wide_scaled_erfc(long double x) {
 
 long double wide_share(long double x) { return std::erfc(-x * kHalfRoot) / 2; }
 
-// Hastings' approximation, which is 5e-4 off at most.
+// Hastings' approximation, with an error below 5e-4.
 long double quantile_guess(long double tail) {
   const long double t = std::sqrt(-2 * std::log(tail));
   return (2.515517L + t * (0.802853L + t * 0.010328L)) /
@@ -52,7 +52,7 @@ double normal_quantile(double p) {
   const long double centre = p - 0.5L, tail = p < 0.5 ? p : 1 - static_cast<long double>(p);
   if (centre == 0) return 0;
   long double x = quantile_guess(tail);
-  // Halley's method trebles the digits. Near the centre the distance from there is exact.
+  // Halley's method triples the correct digits. Near the centre, the distance from it is exact.
   for (int i = 0; i < 3; ++i) {
     const long double excess =
         tail > 0.2L ? std::erf(x * kHalfRoot) / 2 + std::abs(centre) : wide_share(x) - tail;

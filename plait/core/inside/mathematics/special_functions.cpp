@@ -10,7 +10,7 @@
 namespace plait::special {
 namespace {
 
-// Where the odd series of erf's inverse suffices as a start, or Winitzki's formula.
+// Initial guess: the power series of erf⁻¹ for small y, else Winitzki's formula.
 double erf_inverse_guess(double y) {
   constexpr double kA = 0.147;
   if (y < 0.5) return y * (1 + std::numbers::pi / 12 * y * y) / (2 * std::numbers::inv_sqrtpi);
@@ -19,8 +19,8 @@ double erf_inverse_guess(double y) {
   return std::sqrt(std::sqrt(t * t - log / kA) - t);
 }
 
-// Σ_k 1 / (x + k)^s for s > 1 and x > 0: the first terms, then Euler's and Maclaurin's formula for
-// the rest.
+// Hurwitz zeta Σ_k 1 / (x + k)^s for s > 1 and x > 0: the first terms, then the Euler-Maclaurin
+// formula for the rest.
 long double hurwitz_zeta(long double s, long double x) {
   constexpr std::array<long double, 8> kBernoulli = {1.0L / 6,   -1.0L / 30,    1.0L / 42,
                                                      -1.0L / 30, 5.0L / 66,     -691.0L / 2730,
@@ -29,7 +29,7 @@ long double hurwitz_zeta(long double s, long double x) {
   for (const long double far = 16 + s; x < far; x += 1) {
     const long double term = std::pow(x, -s);
     sum += term;
-    // No more than about far / (s − 1) times the term is left.
+    // The rest is at most about term · far / (s − 1).
     if (!(term * far > 1e-19L * sum * (s - 1))) return sum;
   }
   if (std::isinf(x)) return 0;
@@ -46,8 +46,8 @@ long double hurwitz_zeta(long double s, long double x) {
   return sum;
 }
 
-// The same for a whole number s and x below 0 that is none: the terms below 0 are those of two
-// other sums, with the sign of (−1)^s.
+// The same for an integer s and a non-integer x < 0: the terms below 0 are those of two other sums,
+// with the sign (−1)^s.
 long double zeta_below(double s, long double x) {
   const long double above = x - std::floor(x), below = std::ceil(x) - x;
   const long double sign = std::fmod(s, 2) == 1 ? -1 : 1;
@@ -73,7 +73,7 @@ double exponent(double x) {
 }
 
 double log_gamma(double x) {
-  int sign = 0;  // std::lgamma keeps it in a global, which threads would share
+  int sign = 0;  // std::lgamma stores it in a global, a data race between threads
   return ::lgamma_r(x, &sign);
 }
 
@@ -81,7 +81,7 @@ double digamma(double x) {
   if (std::isnan(x) || x == kInfinity) return x;
   if (x == 0) return std::copysign(kInfinity, -x);
   if (x > 0) return static_cast<double>(digamma_of_positive(x));
-  // psi(x) = psi(1 - x) - pi / tan(pi x), and tan has the period pi.
+  // psi(x) = psi(1 - x) - pi / tan(pi x), and tan has period pi.
   const double whole = std::nearbyint(x);
   if (x == whole || std::isinf(x)) return kNan;
   constexpr long double kPi = std::numbers::pi_v<long double>;
@@ -116,7 +116,7 @@ double erf_inverse(double y) {
   if (!(size <= 1)) return kNan;
   if (size == 1) return std::copysign(kInfinity, y);
   double x = erf_inverse_guess(size);
-  // Halley's method trebles the digits. Where erf is next to 1, erfc is exact.
+  // Halley's method triples the correct digits. Near 1, erfc is more accurate than erf.
   for (int i = 0; i < 3 && size > 1e-9; ++i) {
     const double excess = size < 0.875 ? std::erf(x) - size : (1 - size) - std::erfc(x);
     const double step = excess / (2 * std::numbers::inv_sqrtpi * std::exp(-x * x));

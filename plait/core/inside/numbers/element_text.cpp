@@ -41,8 +41,8 @@ std::string number_text(Number value) {
   return {buffer, end};
 }
 
-// The decimal of the fewest digits that is read as the same bits: for each number of digits the
-// nearest one, then the next larger, which may fit alone where the steps of the format double.
+// The shortest decimal that parses to the same bits: for each number of digits the nearest decimal,
+// then the next larger one, which alone may fit where the spacing of the format doubles.
 double shortest_decimal(double value, FloatFormat format) {
   const uint32_t bits = encode_float(value, format);
   for (int digits = 1; digits < 17; ++digits) {
@@ -54,7 +54,7 @@ double shortest_decimal(double value, FloatFormat format) {
       double candidate = 0;
       std::from_chars(buffer, end, candidate);
       if (encode_float(candidate, format) == bits) return candidate;
-      if (last_digit == '9') break;  // the next larger has fewer digits and was tried
+      if (last_digit == '9') break;  // the next larger one has fewer digits and was tried
     }
   }
   return value;
@@ -71,8 +71,8 @@ void append_float(std::string& text, const std::byte* element) {
     const FloatFormat format = info_of(kDTypeOf<T>).format;
     if (word != default_nan(format)) text += fmt::format(":0x{:0{}x}", word, 2 * sizeof(T));
   } else if constexpr (kIsPackedFloat<T>) {
-    // The exact number where it is no longer, as std::to_chars has it for the other formats: 448,
-    // not 450.
+    // The exact number unless it is longer, as in std::to_chars for the other formats: 448, not
+    // 450.
     const std::string exact = number_text(number);
     const std::string shortest = number_text(shortest_decimal(number, T::kFormat));
     text += exact.size() <= shortest.size() ? exact : shortest;
@@ -113,7 +113,7 @@ std::string_view number_at(const TextReader& reader) {
               range);
 }
 
-// After "nan": the default one, or the one whose bits follow.
+// After "nan": the default NaN, or the bits that follow.
 template <class T>
 T read_nan(TextReader& reader) {
   using Word = typename WordOf<T>::type;

@@ -1,4 +1,5 @@
-// What lies behind a Dim that is no number: nodes in canonical form, made once and kept for ever.
+// The expression nodes behind a Dim that is not a number: in canonical form, interned, and never
+// freed.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +15,11 @@ namespace plait {
 
 enum class DimKind : uint8_t {
   symbol,
-  product,    // of two or more atoms in order, repeated for powers
-  sum,        // of terms in order
+  product,    // of two or more atoms, sorted, repeated for powers
+  sum,        // of terms, sorted
   floor_div,  // of two
-  mod,        // of two; only in shown(), since canonical forms spell remainders out
-  max,        // of two or more, in order
+  mod,        // of two; only in shown(), since canonical forms expand remainders
+  max,        // of two or more, sorted
   min,
 };
 
@@ -34,28 +35,28 @@ struct Term {
 
 struct DimNode {
   DimKind kind;
-  std::vector<Dim> operands;   // of all kinds but symbol and sum
-  std::vector<Term> terms;     // of a sum
-  std::vector<Term> gathered;  // of a sum: see shown(); empty where those are the terms
+  std::vector<Dim> operands;   // for all kinds but symbol and sum
+  std::vector<Term> terms;     // for a sum
+  std::vector<Term> gathered;  // for a sum: see shown(); empty if equal to `terms`
   std::vector<Dim> symbols;    // each symbol in it once, by name
-  int64_t parts;               // symbols and numbers in it
-  int depth;                   // quotients, maxima and minima within each other
-  Interval bounds;             // of its values, for all symbols ≥ 0
+  int64_t parts;               // number of symbols and numbers in it
+  int depth;                   // nesting depth of quotients, maxima and minima
+  Interval bounds;             // of its value, for all symbols ≥ 0
   std::string text;
   uint64_t hash;
-  uint64_t table_hash;  // of the parts' addresses
+  uint64_t table_hash;  // of the operands' addresses
 
-  // The terms of a sum where a - b*(a//b) is gathered to a % b.
+  // The terms of a sum with a - b*(a//b) collected to a % b.
   std::span<const Term> shown() const { return gathered.empty() ? terms : gathered; }
 };
 
 class DimTable {
  public:
-  static const DimNode& node(Dim dim) {  // of a Dim that is no number
+  static const DimNode& node(Dim dim) {  // of a Dim that is not a number
     return *reinterpret_cast<const DimNode*>(dim.word() - 1);
   }
   static Dim symbol(std::string_view name);
-  // The parts must be in canonical form: see DimKind.
+  // The operands must be in canonical form: see DimKind.
   static Dim intern(DimKind kind, std::span<const Dim> operands);
   static Dim intern_sum(std::span<const Term> terms);
 
@@ -68,15 +69,15 @@ inline bool is_kind(Dim dim, DimKind kind) {
   return !dim.is_number() && DimTable::node(dim).kind == kind;
 }
 
-// The atoms of a base, in order; none for 1. The span may refer to `base` itself.
+// The atoms of a base, sorted; none for 1. The span may refer to `base` itself.
 std::span<const Dim> atoms_of(const Dim& base);
-// The order of terms in a sum: by falling degree, then by the atoms' texts. It is kept when both
-// sides are multiplied by the same base, which makes division of polynomials end.
+// The order of terms in a sum: descending degree, then the atoms' texts. Multiplying both sides by
+// the same base preserves it, which makes polynomial division terminate.
 bool comes_before(Dim base, Dim other);
-// The order of factors in a product, and of members of a maximum: by text, numbers last.
+// The order of factors in a product and of members of a maximum: by text, numbers last.
 bool text_comes_before(Dim a, Dim b);
 
-// What the terms add up to where `bounds_of` bounds their atoms.
+// Bounds of the sum of the terms, where `bounds_of` bounds their atoms.
 template <class BoundsOf>
 Interval bounds_of_terms(std::span<const Term> terms, const BoundsOf& bounds_of) {
   Interval sum = Interval::of(0);
@@ -90,9 +91,9 @@ Interval bounds_of_terms(std::span<const Term> terms, const BoundsOf& bounds_of)
 // For all symbols ≥ 0.
 Interval bounds_of(Dim dim);
 
-// What a node is called, from its parts.
+// The text of a node, from its operands.
 std::string text_of_node(const DimNode& node);
-// For messages: cut short where it is long.
+// For messages: abbreviated if it is long.
 std::string short_text(Dim dim);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// Sums of terms while they are being worked on.
+// Sums of terms while they are being computed.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ class Polynomial {
   bool is_number() const { return is_zero() || terms_.front().base.is_number(); }
   int64_t constant() const;  // the coefficient of 1
   int64_t coefficient_of(Dim base) const;
-  // false, and nothing is changed, when a coefficient would leave the range of sizes.
+  // false, with no change, if a coefficient would exceed the range of sizes.
   bool add(const Polynomial& other, int64_t factor = 1);
   bool add(Dim base, int64_t coefficient);
   std::optional<Polynomial> times(const Polynomial& other) const;
@@ -32,12 +32,12 @@ class Polynomial {
 };
 
 Dim product_of(Dim base, Dim other_base);
-// base / divisor where the divisor's atoms are all among those of base.
+// base / divisor if all atoms of the divisor are among those of base.
 std::optional<Dim> exact_quotient(Dim base, Dim divisor);
 
-// The same value as the terms', with a - b*(a//b) gathered to a % b wherever it can be seen.
+// Terms of the same value, with a - b*(a//b) collected to a % b wherever it is recognised.
 std::vector<Term> with_remainders(std::span<const Term> terms);
-// Of a - b, for all symbols ≥ 0.
+// Bounds of a - b for all symbols ≥ 0.
 Interval bounds_of_difference(Dim a, Dim b);
 
 }  // namespace plait

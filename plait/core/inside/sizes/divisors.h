@@ -1,4 +1,4 @@
-// Greatest common divisors and least common multiples, modulo 2^64 where they do not fit.
+// Greatest common divisors and least common multiples, modulo 2^64 on overflow.
 #pragma once
 
 #include <concepts>

@@ -10,7 +10,7 @@ namespace plait {
 
 namespace {
 
-constexpr int kSteps = 3;  // from what is asked to what bounds tell
+constexpr int kSteps = 3;  // between the question and an answer from bounds
 
 Polynomial without_constant(const Polynomial& sum) {
   Polynomial rest = sum;
@@ -18,7 +18,7 @@ Polynomial without_constant(const Polynomial& sum) {
   return rest;
 }
 
-// The greatest number that divides all coefficients but the constant's.
+// The greatest common divisor of all coefficients except the constant.
 int64_t content_without_constant(const Polynomial& sum) {
   int64_t content = 0;
   for (const Term& term : sum.terms()) {
@@ -27,7 +27,7 @@ int64_t content_without_constant(const Polynomial& sum) {
   return content;
 }
 
-// t where whole = t*part, constants aside.
+// The t with whole = t*part, ignoring constants.
 std::optional<int64_t> ratio(const Polynomial& whole, const Polynomial& part) {
   const Polynomial a = without_constant(whole), b = without_constant(part);
   if (a.terms().size() != b.terms().size() || b.is_zero()) return std::nullopt;
@@ -39,8 +39,8 @@ std::optional<int64_t> ratio(const Polynomial& whole, const Polynomial& part) {
   return times;
 }
 
-// How many times the part may be taken from the whole so that a term which they share shrinks
-// towards 0; 0 where they share none.
+// The number of times that `part` may be subtracted from `whole` so that a common term shrinks
+// towards 0; 0 if they have no common term.
 int64_t shared_times(const Polynomial& whole, const Polynomial& part) {
   for (const Term& term : part.terms()) {
     if (term.base.is_number()) continue;
@@ -50,14 +50,14 @@ int64_t shared_times(const Polynomial& whole, const Polynomial& part) {
   return 0;
 }
 
-// Something that is a multiple of both is a multiple of this.
+// A multiple of both a and b is a multiple of this.
 int64_t common_multiple(int64_t a, int64_t b) {
   if (a == 0 || b == 0) return 0;
   const WideInt multiple = WideInt{a / std::gcd(a, b)} * b;
   return fits_a_size(multiple) ? static_cast<int64_t>(multiple) : std::max(a, b);
 }
 
-// A multiple of a times a multiple of b is a multiple of this.
+// The product of a multiple of a and a multiple of b is a multiple of this.
 int64_t product_divisor(int64_t a, int64_t b) {
   const WideInt product = WideInt{a} * b;
   return fits_a_size(product) ? static_cast<int64_t>(product) : a;
@@ -78,7 +78,7 @@ Dim tightened_at_least_zero(Dim dim) {
 
 Interval SizeProof::bounds(Dim dim) { return bounds_of_sum(Polynomial(dim)); }
 
-// What the facts say about the very sum, up to a factor.
+// Bounds from facts about exactly this sum, up to a factor.
 Interval SizeProof::stated_bounds(const Polynomial& sum) const {
   Interval bounds;
   const Interval constant = Interval::of(sum.constant());
@@ -147,7 +147,7 @@ bool SizeProof::is_at_least_zero(const Polynomial& sum, int steps) {
   return is_at_least_zero_by_facts(sum, steps) || is_at_least_zero_by_atoms(sum, steps);
 }
 
-// Facts say that other sums are ≥ 0: taking those away must leave something ≥ 0.
+// Facts state that other sums are ≥ 0: the difference from one of them must be ≥ 0.
 bool SizeProof::is_at_least_zero_by_facts(const Polynomial& sum, int steps) {
   return std::ranges::any_of(known_.at_least_zero, [&](Dim fact) {
     const Polynomial stated(fact);
@@ -170,9 +170,9 @@ bool SizeProof::is_at_least_zero_by_atoms(const Polynomial& sum, int steps) {
   });
 }
 
-// A maximum is one of its members, and no less than any. So where it adds to the sum, the sum is ≥
-// 0 if it is with some member in its place; elsewhere if it is with each. Minima the other way
-// round.
+// A maximum equals one of its members, and is no less than any. So if its coefficient is positive,
+// the sum is ≥ 0 if it is with some member in its place; if negative, if it is with each member.
+// For minima the opposite.
 bool SizeProof::is_at_least_zero_by_members(const Polynomial& sum, const Term& extremum, bool some,
                                             int steps) {
   const auto holds_with = [&](Dim member) {
@@ -187,7 +187,7 @@ bool SizeProof::is_at_least_zero_by_members(const Polynomial& sum, const Term& e
 
 // For b > 0, b*(a//b) = a - r where 0 ≤ r < b, so
 //   b*(c*(a//b) + rest) ≥ c*a + b*rest - max(c, 0)*(b - 1),
-// and whole numbers above -1 are ≥ 0, so that it is enough for this to be ≥ -(b - 1).
+// and since integers above -1 are ≥ 0, it suffices that this is ≥ -(b - 1).
 bool SizeProof::is_at_least_zero_by_quotient(const Polynomial& sum, const Term& quotient,
                                              int steps) {
   const auto& operands = DimTable::node(quotient.base).operands;
@@ -240,7 +240,7 @@ int64_t SizeProof::divisor_by_structure(std::span<const Term> terms) {
   return divisor;
 }
 
-// Where d divides x, it divides t*x + y as far as it divides y.
+// If d divides x, the greatest common divisor of d and y divides t*x + y.
 int64_t SizeProof::divisor_by_facts(const Polynomial& sum, int64_t divisor) {
   for (const auto& [dim, stated] : known_.divisible) {
     const Polynomial multiple(dim);
@@ -254,7 +254,7 @@ int64_t SizeProof::divisor_by_facts(const Polynomial& sum, int64_t divisor) {
 }
 
 int64_t SizeProof::divisor_of_atom(Dim atom) {
-  // 1 until more is known, where a fact leads back to the atom.
+  // 1 until known, in case a fact leads back to the atom.
   const auto [place, is_new] = divisors_.emplace(atom, 1);
   if (!is_new) return place->second;
   const int64_t divisor = divisor_by_facts(Polynomial(atom), divisor_of_parts(atom));

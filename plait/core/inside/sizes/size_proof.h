@@ -1,4 +1,4 @@
-// Draws conclusions from what is known about sizes. Lives for one question.
+// A prover for questions about sizes, given facts. Created for one question.
 #pragma once
 
 #include <optional>
@@ -14,18 +14,18 @@ class SizeProof {
  public:
   explicit SizeProof(const SizeKnowledge& knowledge) : known_(knowledge) {}
 
-  // The questions are about expressions without symbols that are replaced.
+  // The arguments must not contain symbols that have replacements.
   Interval bounds(Dim dim);
   bool is_at_least_zero(Dim dim);
   std::optional<bool> is_zero(Dim dim);
-  int64_t divisor_of(Dim dim);  // a number that divides it; 0 where it is 0
+  int64_t divisor_of(Dim dim);  // a number that divides it; 0 if it is 0
 
  private:
   Interval bounds_of_sum(const Polynomial& sum);
   Interval bounds_of_base(Dim base);
   Interval bounds_of_atom(Dim atom);
   Interval stated_bounds(const Polynomial& sum) const;
-  // In so many steps, each of which asks the same of another sum.
+  // Recursive search with at most `steps` steps; each asks the same question of another sum.
   bool is_at_least_zero(const Polynomial& sum, int steps);
   bool is_at_least_zero_by_facts(const Polynomial& sum, int steps);
   bool is_at_least_zero_by_atoms(const Polynomial& sum, int steps);
@@ -39,12 +39,12 @@ class SizeProof {
   int64_t divisor_of_parts(Dim atom);
 
   const SizeKnowledge& known_;
-  int attempts_left_ = 2000;  // at proofs in steps
+  int attempts_left_ = 2000;  // at recursive proofs
   std::unordered_map<Dim, Interval> bounds_;
   std::unordered_map<Dim, int64_t> divisors_;
 };
 
-// dim ≥ 0 as tightly as whole numbers allow: 2*n - 3 ≥ 0 is n - 2 ≥ 0.
+// dim ≥ 0, tightened for integers: 2*n - 3 ≥ 0 is n - 2 ≥ 0.
 Dim tightened_at_least_zero(Dim dim);
 
 }  // namespace plait

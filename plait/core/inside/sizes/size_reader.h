@@ -1,5 +1,5 @@
-// Host code that takes a symbolic size for a number, or asks whether something holds of sizes: who
-// knows what they are at present.
+// Answers host code that reads a symbolic size as a number, or tests a condition on sizes, with the
+// actual sizes of this run.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace plait {
 
 struct SizeFact;
 
-// While one is there, its thread asks it, and then those that were there before.
+// While one exists, its thread asks it first, then the earlier ones.
 class SizeReader {
  public:
   SizeReader() : outer_(current_) { current_ = this; }
@@ -19,7 +19,7 @@ class SizeReader {
   SizeReader(const SizeReader&) = delete;
   SizeReader& operator=(const SizeReader&) = delete;
 
-  // Nothing where nobody knows.
+  // Empty if no reader knows.
   static std::optional<int64_t> read(Dim size);
   static std::optional<bool> ask(const SizeFact& fact);
 

@@ -1,4 +1,4 @@
-// Whole-number arithmetic that rounds and overflows as sizes do.
+// Integer arithmetic with the rounding and overflow rules of sizes.
 #pragma once
 
 #include <cstdint>
@@ -14,10 +14,10 @@ constexpr Int floor_quotient(Int a, Int b) {
   return a % b != 0 && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-// How many parts of a size, the last one perhaps smaller, make up the count.
+// count / size, rounded up.
 constexpr int64_t quotient_up(int64_t count, int64_t size) { return (count + size - 1) / size; }
 
-// Modulo 2^64, where overflow of int64_t would be undefined.
+// Conversions modulo 2^64, where int64_t overflow would be undefined.
 constexpr int64_t wrapped(uint64_t value) { return static_cast<int64_t>(value); }
 constexpr uint64_t bits(int64_t value) { return static_cast<uint64_t>(value); }
 

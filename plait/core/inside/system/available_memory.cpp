@@ -23,11 +23,11 @@ std::optional<int64_t> number_in(const std::string& path, const std::string& nam
 
 std::optional<int64_t> number_in(const std::string& path) {
   int64_t number = 0;
-  if (std::ifstream(path) >> number) return number;  // "max" is none
+  if (std::ifstream(path) >> number) return number;  // "max" fails to parse
   return std::nullopt;
 }
 
-// What is in use counts file pages, which make room when asked to.
+// The usage includes file pages, which can be reclaimed.
 std::optional<int64_t> left_in(const ControlGroup& group) {
   const bool v2 = group.version_2;
   const auto most = number_in(group.folder + (v2 ? "/memory.max" : "/memory.limit_in_bytes"));

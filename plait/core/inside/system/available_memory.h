@@ -1,4 +1,4 @@
-// How much memory this process could still get.
+// The memory that this process can still allocate.
 #pragma once
 
 #include <cstdint>
@@ -6,8 +6,8 @@
 
 namespace plait {
 
-// Bytes: what the machine has free or can free at once, or what the control groups of this process
-// leave when that is less. `root` stands for "/".
+// In bytes: the memory that is free or can be freed immediately, limited by the control groups of
+// this process. `root` replaces "/".
 int64_t available_memory(const std::string& root = "");
 
 }  // namespace plait

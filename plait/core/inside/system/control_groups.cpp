@@ -11,12 +11,12 @@
 namespace plait {
 namespace {
 
-// Where a hierarchy of control groups is mounted, and which group stands at that place.
+// A mount point of a hierarchy, and the group mounted there.
 struct Mount {
   std::string path, group;
 };
 
-// "cpu" among "cpu,cpuacct".
+// True for "cpu" in "cpu,cpuacct".
 bool lists(std::string_view names, std::string_view wanted) {
   while (!names.empty()) {
     const size_t comma = std::min(names.find(','), names.size());
@@ -26,7 +26,8 @@ bool lists(std::string_view names, std::string_view wanted) {
   return false;
 }
 
-// A line reads: id parent device root mount-point options tags… - type source super-options.
+// The format of a line: id parent device root mount-point options tags… - type source
+// super-options.
 std::vector<Mount> mounts_of(const std::string& root, bool version_2, std::string_view controller) {
   std::vector<Mount> mounts;
   std::ifstream file(root + "/proc/self/mountinfo");
@@ -45,7 +46,7 @@ std::vector<Mount> mounts_of(const std::string& root, bool version_2, std::strin
   return mounts;
 }
 
-// The group of this process in the hierarchy that governs the controller. A line reads
+// The group of this process in the hierarchy of the controller. The format of a line:
 // id:controllers:group.
 std::optional<std::string> group_of_process(const std::string& root, bool version_2,
                                             std::string_view controller) {
@@ -63,7 +64,7 @@ std::optional<std::string> group_of_process(const std::string& root, bool versio
   return std::nullopt;
 }
 
-// From a group up to the one that is mounted.
+// Visits a group and its ancestors up to the mounted one.
 void visit_upwards(const std::string& root, const Mount& mount, std::string group, bool version_2,
                    FunctionRef<void(const ControlGroup&)> visit) {
   if (mount.group != "/" && group.starts_with(mount.group)) group.erase(0, mount.group.size());

@@ -1,4 +1,4 @@
-// The control groups that this process is in: where the kernel keeps what a container may use.
+// The control groups of this process, which hold the resource limits of a container.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace plait {
 
 struct ControlGroup {
-  std::string folder;  // that holds the group's files
+  std::string folder;  // with the group's files
   bool version_2;
 };
 
-// Visits the group that governs `controller` ("cpu", "memory") for this process, and those that
-// contain it, in version 1 and 2 of the hierarchy. `root` stands for "/".
+// Visits the group that governs `controller` ("cpu", "memory") for this process, and its ancestors,
+// in version 1 and 2 of the hierarchy. `root` replaces "/".
 void for_each_control_group(const std::string& root, std::string_view controller,
                             FunctionRef<void(const ControlGroup&)> visit);
 

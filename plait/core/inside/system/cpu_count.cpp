@@ -25,7 +25,7 @@ int schedulable_cpus() {
 
 std::optional<int> quota_of(const ControlGroup& group) {
   int64_t quota = 0, period = 0;
-  if (group.version_2) {  // "150000 100000", or "max 100000", which is no number
+  if (group.version_2) {  // "150000 100000", or "max 100000", which fails to parse
     std::ifstream(group.folder + "/cpu.max") >> quota >> period;
   } else {
     std::ifstream(group.folder + "/cpu.cfs_quota_us") >> quota;

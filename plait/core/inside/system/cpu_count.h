@@ -1,4 +1,4 @@
-// How many CPUs this process may use.
+// The number of CPUs that this process may use.
 #pragma once
 
 #include <optional>
@@ -6,12 +6,12 @@
 
 namespace plait {
 
-// The CPUs that the process may be scheduled on, or as many as its control groups pay for when that
-// is less. At least 1.
+// The number of CPUs in the scheduler's affinity mask, limited by the quota of the control groups.
+// At least 1.
 int available_cpu_count();
 
-// The smallest CPU quota among the control groups (version 1 or 2) of this process and those that
-// contain them, in CPUs and rounded up; none when there is no quota. `root` stands for "/".
+// The smallest CPU quota among the control groups (version 1 or 2) of this process and their
+// ancestors, in CPUs and rounded up; empty if there is no quota. `root` replaces "/".
 std::optional<int> cpu_quota(const std::string& root = "");
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// A value that is made once and never destroyed, for tables that must outlive every static object.
+// A value that is never destroyed, for tables that must outlive every static object.
 #pragma once
 
 #include <memory>
@@ -6,7 +6,7 @@
 
 namespace plait {
 
-// Use: static Immortal<Table> table; It lives in static storage, so a leak checker sees what it
+// Usage: static Immortal<Table> table; It is in static storage, so a leak checker sees what it
 // owns, and code that runs while the process exits may still use it.
 template <class T>
 class Immortal {

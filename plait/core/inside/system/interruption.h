@@ -1,13 +1,13 @@
-// How another language, from which Plait was called, stops what runs for long.
+// Lets another language that called Plait interrupt a long computation.
 #pragma once
 
 namespace plait {
 
-// Asked now and then on the thread that computes. What it throws ends the computation; whatever was
-// there before stays as it was.
+// Sets the check, which is called regularly on the computing thread. An exception from it ends the
+// computation; earlier state is unchanged.
 void set_interruption_check(void (*check)());
 
-// Where there is a good place to stop. At most every five milliseconds it asks.
+// To be called where a computation can stop. Runs the check at most every five milliseconds.
 void check_interruption();
 
 }  // namespace plait

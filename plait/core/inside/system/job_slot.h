@@ -1,4 +1,4 @@
-// One parallel call as the thread team sees it. Inside of plait/core/system/thread_team.cpp.
+// One parallel call, as seen by the thread team. Internal to plait/core/system/thread_team.cpp.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@ namespace plait {
 
 class LoopContext;
 
-// The exception of the lowest chunk that threw.
+// Keeps the exception of the lowest chunk that threw.
 class FirstFailure {
  public:
   void note(int64_t chunk, std::exception_ptr exception) {
@@ -26,7 +26,7 @@ class FirstFailure {
     busy_.clear(std::memory_order_release);
     busy_.notify_one();
   }
-  // Once nobody can note any more.
+  // Only when no thread can call note() any more.
   std::exception_ptr take() { return std::move(exception_); }
 
  private:
@@ -35,23 +35,23 @@ class FirstFailure {
   std::exception_ptr exception_;
 };
 
-// Lives on the caller's stack while its call lasts.
+// Lives on the caller's stack during its call.
 struct Job {
   FunctionRef<void(int64_t)> body;
   int64_t chunks;
-  int helpers;                     // at most so many workers take part
-  bool nests;                      // whether calls within the body may use other threads
+  int helpers;                     // maximum number of workers that take part
+  bool nests;                      // true if calls inside the body may use other threads
   LoopContext* context = nullptr;  // of the caller
-  bool flushes_denormals = false;  // the caller
-  int slot = -1;                   // where it is published
-  Job* outer = nullptr;            // the call that this thread was making already
+  bool flushes_denormals = false;  // of the caller
+  int slot = -1;                   // index of the slot where it is published
+  Job* outer = nullptr;            // the enclosing parallel call of this thread
   FirstFailure failure = {};
-  bool lost_chunks = false;  // a fork took away helpers in the middle of their work
+  bool lost_chunks = false;  // true if a fork removed helpers that were working
 };
 
-// Where a job is published to the workers. Slots are never freed, so a worker that comes too late
-// finds one empty, or with another job: both are fine. All that threads agree on is one word:
-//   chunks that nobody has begun (32 bits) | openings for helpers (16) | helpers inside (16)
+// Publishes a job to the workers. Slots are never freed, so a late worker finds a slot that is
+// empty or has another job: both are safe. The whole shared state is one word:
+//   unclaimed chunks (32 bits) | openings for helpers (16) | helpers inside (16)
 // A thread that has claimed a chunk, or is inside, keeps the job alive: its owner waits for it.
 class alignas(64) JobSlot {
  public:
@@ -71,7 +71,7 @@ class alignas(64) JobSlot {
 
   bool has_opening() const { return is_joinable(word_.load(std::memory_order_acquire)); }
 
-  // A helper enters with its first chunk.
+  // A helper enters and claims its first chunk.
   std::optional<Claim> join() {
     uint64_t word = word_.load(std::memory_order_acquire);
     while (is_joinable(word)) {
@@ -85,7 +85,8 @@ class alignas(64) JobSlot {
     return std::nullopt;
   }
 
-  // The next chunk for a thread that keeps the job alive; chunks are begun in ascending order.
+  // Claims the next chunk, for a thread that keeps the job alive; chunks are claimed in ascending
+  // order.
   std::optional<int64_t> claim(const Job& job) {
     uint64_t word = word_.load(std::memory_order_relaxed);
     while (unbegun_in(word) > 0) {
@@ -98,7 +99,7 @@ class alignas(64) JobSlot {
 
   void skip_the_rest() { word_.fetch_and(~kChunksMask, std::memory_order_relaxed); }
 
-  // A helper that found no further chunk goes. The job may be gone at once; the slot is not.
+  // A helper that found no further chunk leaves. The job may be gone immediately; the slot is not.
   void leave() {
     const uint64_t before = word_.fetch_sub(kInside, std::memory_order_acq_rel);
     if (inside_in(before) > 1) return;
@@ -106,7 +107,7 @@ class alignas(64) JobSlot {
     departures_.notify_all();
   }
 
-  // For the owner, after the last chunk was begun.
+  // For the owner, after the last chunk was claimed.
   bool is_left() const { return inside_in(word_.load(std::memory_order_seq_cst)) == 0; }
   void wait_until_left() const {
     for (;;) {
@@ -116,7 +117,7 @@ class alignas(64) JobSlot {
     }
   }
 
-  // In a forked child, which has none of the helpers. Tells whether any was at work.
+  // For a forked child, which has none of the helpers. True if one of them was working.
   bool forget_helpers() {
     const uint64_t word = word_.load(std::memory_order_relaxed);
     const bool lost = inside_in(word) > 0;

@@ -8,10 +8,10 @@
 namespace plait::ir {
 namespace {
 
-// A callee's parameters as its caller sees them.
+// The arguments of a callee, as types in the caller.
 struct Arguments {
   std::vector<Type> types;
-  size_t provided_sizes = 0;  // size parameters that the instruction gives before those in the text
+  size_t provided_sizes = 0;  // that the instruction provides before the written ones
 };
 
 Arguments arguments_of_scan(const NewInstruction& instruction, std::span<const Type> operands) {
@@ -31,8 +31,8 @@ Arguments arguments_of_scan(const NewInstruction& instruction, std::span<const T
   return arguments;
 }
 
-// The head's fields but for the rest of the list, then what is carried. Held sizes keep the names
-// that the record gives them: they only meet size parameters that the instruction provides.
+// The head's fields without the rest of the list, then the carried values. Held sizes keep the
+// names in the record: they correspond only to size parameters that the instruction provides.
 Arguments arguments_of_unwind(std::span<const Type> operands, const Declarations& declarations) {
   if (operands.empty() || !operands[0].is_optional() || !operands[0].element().is_record())
     return {};
@@ -59,7 +59,7 @@ Arguments arguments_of(const NewInstruction& instruction, std::span<const Type> 
   }
 }
 
-// Notes what each name that is a whole dimension of the parameter is in the argument.
+// Records the argument's size for each symbol that is a whole dimension of the parameter.
 void match(const Type& parameter, const Type& argument, SymbolMap<Dim>& sizes) {
   if (parameter.kind() != argument.kind()) return;
   const auto match_sizes = [&](const auto& names, const auto& values) {
@@ -87,14 +87,14 @@ void match(const Type& parameter, const Type& argument, SymbolMap<Dim>& sizes) {
 
 std::vector<Dim> sizes_shown_to(size_t callee, const NewInstruction& instruction,
                                 std::span<const Type> operands, const Declarations& declarations) {
-  // The callees of a rule of one's own take other values than the operands, but the same sizes.
+  // The callees of a custom derivative take other values than the operands, but the same sizes.
   const Structure structure = instruction.primitive.structure;
   const bool same_for_all =
       structure == Structure::custom_vjp || structure == Structure::custom_jvp;
   const std::string& name = instruction.callees[same_for_all ? 0 : callee].name;
   const Signature* signature = declarations.find_function(name);
   if (!signature || signature->size_parameters.empty())
-    return {};  // the type rule reports the former
+    return {};  // the type rule reports the difference
 
   const Arguments arguments = arguments_of(instruction, operands, declarations);
   SymbolMap<Dim> sizes;

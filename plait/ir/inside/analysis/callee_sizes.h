@@ -1,13 +1,13 @@
-// The sizes that a callee is given, where the types of its parameters show them.
+// Infers the size arguments of a callee from the types of its arguments.
 #pragma once
 
 #include "plait/ir/builder.h"
 
 namespace plait::ir {
 
-// What @callee is given in `instruction`, whose operands have these types. Sizes that the
-// instruction provides itself (unwind) are left out, as in the text. TypeError for a size that is
-// no whole dimension of a parameter.
+// The size arguments of @callee in `instruction`, whose operands have these types. Sizes that the
+// instruction provides itself (unwind) are omitted, as in the text. TypeError for a size that is
+// not a whole dimension of a parameter.
 std::vector<Dim> sizes_shown_to(size_t callee, const NewInstruction& instruction,
                                 std::span<const Type> operands, const Declarations& declarations);
 

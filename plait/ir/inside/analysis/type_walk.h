@@ -1,4 +1,4 @@
-// A walk over a type and the types inside it.
+// Traversal of a type and the types inside it.
 #pragma once
 
 #include <vector>
@@ -7,8 +7,8 @@
 
 namespace plait::ir {
 
-// visit(type) for the type and each one inside tuples and optionals. (A record is visited, not its
-// fields.)
+// Calls visit(type) for the type and each one inside tuples and optionals. (A record is visited,
+// but not its fields.)
 template <class Visit>
 void for_each_type(const Type& type, Visit&& visit) {
   if (type.is_array() || type.is_record()) return visit(type);

@@ -1,5 +1,5 @@
-// What the verifier's rules see, and how they report. The rules themselves: verify_*.cpp, one file
-// a subject.
+// The input and output of the verifier's rules. The rules themselves are in verify_*.cpp, one file
+// for each subject.
 #pragma once
 
 #include <memory>
@@ -19,12 +19,12 @@ namespace plait::ir {
 struct Subject {
   std::span<const std::shared_ptr<const Function>> functions;
   std::span<const RecordType> records;
-  Declarations declarations;  // of all of these; of two with one name, the first
+  Declarations declarations;  // of all functions and records; of two with the same name, the first
 };
 
 class Findings {
  public:
-  // Of the program, of a function, of an instruction.
+  // For the program, a function, or an instruction.
   template <class... Arguments>
   void add(fmt::format_string<Arguments...> format, Arguments&&... arguments) {
     add_to_program(fmt::format(format, std::forward<Arguments>(arguments)...));

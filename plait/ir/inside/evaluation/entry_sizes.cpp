@@ -1,4 +1,4 @@
-// Finds the sizes of the function that an evaluation begins with.
+// Solves for the sizes of the function that an evaluation starts with.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -70,7 +70,7 @@ void EntrySizes::read_shapes() {
   visit_arrays([&](const Value& array, const Type& type, Name name) {
     std::vector<int64_t> given = machine_.sizes_of(array).sizes;
     if (static_cast<int64_t>(given.size()) != type.rank()) {
-      check_array(machine_, array, type, sizes_, name);  // says what is wrong
+      check_array(machine_, array, type, sizes_, name);  // reports the error
     }
     size_t i = 0;
     for (Dim dim : type.shape()) {
@@ -85,7 +85,7 @@ void EntrySizes::read_shapes() {
   });
 }
 
-// a·s + b = size for a single size s that is not known yet.
+// Solves a·s + b = size for a single unknown size s.
 bool EntrySizes::solve_for_one(const Equation& equation) {
   SymbolMap<Dim> known;
   for (const auto& [symbol, size] : sizes_) known.set(symbol, size);

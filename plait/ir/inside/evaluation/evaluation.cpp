@@ -108,7 +108,7 @@ void Evaluation::enter(uint32_t function, std::span<const int64_t> sizes,
   slots_.resize(first_slot + layout.slot_count());
   frames_.push_back({&layout, function, 0, first_slot, std::move(named), nullptr});
   for (ValueId i = 0; i < arguments.size(); ++i) {
-    Value argument = std::move(arguments[i]);  // goes here and now when nothing reads it
+    Value argument = std::move(arguments[i]);  // destroyed in this iteration if it is never read
     if (uint32_t slot = layout.slot_of(i); slot != FrameLayout::kNowhere) {
       slots_[first_slot + slot] = std::move(argument);
     }
@@ -148,7 +148,7 @@ void Evaluation::leave() {
 }
 
 void Evaluation::deliver() {
-  // The frame may move while its loop advances and enters a function; the loop does not.
+  // The frame may move while its loop advances and enters a function; the loop object does not.
   Loop* loop = frames_.back().loop.get();
   if (!loop || loop->advance(*this)) store();
 }

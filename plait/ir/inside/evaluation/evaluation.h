@@ -1,5 +1,5 @@
-// One evaluation of a program. The functions that are being evaluated are kept on a list, not on
-// the stack of the process. Internal to the evaluator: users call evaluate (evaluator.h).
+// One evaluation of a program. Active calls are kept in a list, not on the machine stack. Internal
+// to the evaluator: users call evaluate (evaluator.h).
 #pragma once
 
 #include <cstdint>
@@ -22,17 +22,16 @@ class Evaluation;
 class Loop {
  public:
   virtual ~Loop() = default;
-  // Called first when the loop begins, then each time that a callee has left what it gave in
-  // `evaluation`. Enters the next callee, or leaves the loop's own results in `evaluation` and says
-  // that it is done.
+  // Called when the loop begins, then after each call, whose results are in `evaluation`. Either
+  // enters the next callee, or stores the loop's own results in `evaluation` and returns true.
   virtual bool advance(Evaluation& evaluation) = 0;
 };
 
-// What a loop is made from, read while it is made.
+// The arguments for constructing a loop; valid only during construction.
 struct LoopStart {
   Instruction instruction;
   std::span<const uint32_t> callees;
-  std::vector<int64_t> sizes;  // given to the callees
+  std::vector<int64_t> sizes;  // passed to the callees
   std::span<Value> operands;   // may be moved from
 };
 std::unique_ptr<Loop> make_while_loop(const LoopStart& start);
@@ -43,7 +42,7 @@ struct PreparedProgram::State {
   explicit State(Program given);
 
   Program program;
-  std::vector<FrameLayout> layouts;  // of each function
+  std::vector<FrameLayout> layouts;  // one per function
 };
 
 class Evaluation {
@@ -53,7 +52,7 @@ class Evaluation {
 
   Evaluated run(uint32_t function, std::span<const int64_t> sizes, std::span<Value> arguments);
 
-  // For loops. What the function that was left last gave, and what an instruction gives.
+  // For loops: the results of the call that ended last, and the results of an instruction.
   std::vector<Value> results;
   std::vector<int64_t> size_results;
 
@@ -66,10 +65,10 @@ class Evaluation {
   struct Frame {
     const FrameLayout* layout;
     uint32_t function;
-    uint32_t next = 0;  // instruction
+    uint32_t next = 0;  // index of the instruction
     size_t first_slot;
     SymbolMap<int64_t> sizes;
-    std::unique_ptr<Loop> loop;  // that the next instruction is going round
+    std::unique_ptr<Loop> loop;  // the loop that the next instruction is executing
 
     Instruction instruction() const { return layout->function().instruction(next); }
   };
@@ -85,7 +84,7 @@ class Evaluation {
   std::string callers() const;
   void explain(Error& error) const;
 
-  // evaluation_data.cpp: instructions that are done at once. They read operands_ and fill results.
+  // evaluation_data.cpp: instructions without calls. They read operands_ and fill results.
   void run_machine(const Instruction& instruction);
   void give_size(const Instruction& instruction);
   void take_as_size(const Instruction& instruction);
@@ -99,7 +98,7 @@ class Evaluation {
   void ask_present();
 
   // evaluation_control.cpp
-  bool start(const Instruction& instruction);  // true: it is done
+  bool start(const Instruction& instruction);  // true if it is done
   LoopStart loop_start(const Instruction& instruction);
   bool begin(std::unique_ptr<Loop> loop);
   void enter_callee(const Instruction& instruction, size_t callee, size_t first_operand);
@@ -109,11 +108,11 @@ class Evaluation {
   Machine& machine_;
   const EvaluatorOptions& options_;
   std::span<const FrameLayout> prepared_;
-  std::vector<std::unique_ptr<const FrameLayout>> layouts_;  // where they are not prepared
+  std::vector<std::unique_ptr<const FrameLayout>> layouts_;  // for programs that are not prepared
   std::vector<Frame> frames_;
   std::vector<Value> slots_;
   std::vector<Value> operands_;
-  size_t guards_ = 0;  // that have been checked
+  size_t guards_ = 0;  // number of guards checked so far
 };
 
 }  // namespace plait::ir

@@ -1,4 +1,4 @@
-// What each structural instruction does, and how functions are called and branches chosen.
+// Dispatch of structural instructions, calls and branches.
 #include "plait/ir/inside/evaluation/evaluation.h"
 #include "plait/ir/structure.h"
 

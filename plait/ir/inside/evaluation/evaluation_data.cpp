@@ -1,5 +1,5 @@
-// Instructions that need no other function: sizes, guards, tuples, records, optional values, and
-// the machine's.
+// Instructions without calls: sizes, guards, tuples, records, optional values, and those of the
+// machine.
 #include "plait/ir/inside/evaluation/evaluation.h"
 #include "plait/ir/structure.h"
 #include "plait/ir/text/printer.h"
@@ -8,8 +8,8 @@ namespace plait::ir {
 
 namespace {
 
-// Whether two types that are the same but for their sizes are the same in these sizes too. Fills in
-// the first two that differ.
+// Compares two types that are equal except for sizes, given the values of their symbols. Stores the
+// first two sizes that differ.
 struct SizeComparison {
   const SymbolMap<int64_t>& sizes;
   Dim first = 0, second = 0;

@@ -1,4 +1,4 @@
-// Instructions that call functions until they are done: while, scan, unwind.
+// Loop instructions: while, scan, unwind.
 #include <algorithm>
 #include <iterator>
 
@@ -32,7 +32,7 @@ void expect_given(const Evaluation& evaluation, std::string_view body, size_t va
                               sizes));
 }
 
-// Alternates between the test, which sees copies, and the body, which takes what is carried.
+// Alternates between the test, which receives copies, and the body, which takes the carried values.
 class WhileLoop : public Loop {
  public:
   explicit WhileLoop(const LoopStart& start)
@@ -91,11 +91,11 @@ class WhileLoop : public Loop {
   uint32_t test_, body_;
   size_t constants_, carried_sizes_;
   std::vector<int64_t> sizes_;
-  std::vector<Value> values_;  // constants, then what is carried
+  std::vector<Value> values_;  // constants, then carried values
   State state_ = State::beginning;
 };
 
-// One slice of each stacked operand at a time.
+// Processes one slice of each stacked operand in each step.
 class ScanLoop : public Loop {
  public:
   ScanLoop(const LoopStart& start, Evaluation& evaluation)
@@ -174,10 +174,11 @@ class ScanLoop : public Loop {
   bool reverse_ = false, begun_ = false;
   std::vector<Value> constants_, carries_, stacked_;
   std::vector<ArraySizes> slice_sizes_;     // of each stacked result
-  std::vector<std::vector<Value>> slices_;  // so far
+  std::vector<std::vector<Value>> slices_;  // results so far
 };
 
-// From a list's head on. A node that nobody else has is freed as the walk leaves it.
+// Walks along a linked list from its head. A node without other owners is freed when the walk
+// leaves it.
 class UnwindLoop : public Loop {
  public:
   explicit UnwindLoop(const LoopStart& start) : body_(start.callees[0]), sizes_(start.sizes) {
@@ -215,7 +216,7 @@ class UnwindLoop : public Loop {
   }
 
   uint32_t body_;
-  std::vector<int64_t> sizes_;  // those written at the body: they follow the node's own
+  std::vector<int64_t> sizes_;  // written at the body: they follow the node's own sizes
   Value list_;
   std::vector<Value> carried_;
   bool begun_ = false;

@@ -30,7 +30,7 @@ void FrameLayout::find_last_uses(const std::vector<ValueId>& used) {
     used_later[used[i]] = true;
   }
   for (ValueId value = 0; value < slots_.size(); ++value) {
-    if (used_later[value]) slots_[value] = 0;  // to be assigned: it needs one
+    if (used_later[value]) slots_[value] = 0;  // needs a slot, assigned below
   }
 }
 

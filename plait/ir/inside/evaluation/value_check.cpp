@@ -22,7 +22,7 @@ std::string text_of(const ArraySizes& array) {
   return fmt::format("{}[{}]", name_of(array.dtype), fmt::join(array.sizes, ", "));
 }
 
-// What can be told without knowing any sizes.
+// Checks everything that is independent of sizes.
 ArraySizes check_form(Machine& machine, const Value& array, const Type& type, Name name) {
   ArraySizes given = machine.sizes_of(array);
   if (given.dtype != type.dtype()) {
@@ -127,7 +127,7 @@ void ValueWalk::expand_record(const Item& item, Name name) {
   }
 }
 
-// Shared parts are visited once, so what is small in memory is walked through quickly.
+// Shared parts are visited once, so the time is bounded by the size in memory.
 bool ValueWalk::seen(const Item& item) {
   if (!item.value.shared()) return false;
   std::vector<Type>& types = seen_[item.value.identity()];

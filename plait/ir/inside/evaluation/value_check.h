@@ -1,4 +1,4 @@
-// Whether a value is what its type says, as far as a machine can tell: kinds, dtypes and sizes.
+// Checks values against their types, as far as a machine can tell: kinds, dtypes and sizes.
 #pragma once
 
 #include <span>
@@ -12,18 +12,18 @@
 
 namespace plait::ir {
 
-// What a value is to a person, in messages: "%x" of a function, or a result of an instruction.
+// The name of a value in messages: "%x" of a function, or a result of an instruction.
 using Name = FunctionRef<std::string()>;
 
-// Walks through a value and its type at once, and visits each array. Lists of any length: nothing
-// recurses.
+// Traverses a value together with its type, and visits each array. No recursion, so lists may have
+// any length.
 class ValueWalk {
  public:
   ValueWalk(const Program& program, bool into_records)
       : program_(program), into_records_(into_records) {}
 
-  // TypeError when some part is not of the kind that its type says. The types of a record's fields
-  // have the sizes that the record holds as numbers.
+  // TypeError if some part is not of the kind in its type. The types of a record's fields contain
+  // the record's held sizes as numbers.
   using Visit = FunctionRef<void(const Value& array, const Type& type)>;
   void walk(const Value& value, const Type& type, Name name, Visit visit);
 
@@ -42,17 +42,17 @@ class ValueWalk {
   std::unordered_map<const void*, std::vector<Type>> seen_;  // parts with several owners
 };
 
-// TypeError or ShapeError when an array is not of this type in these sizes.
+// TypeError or ShapeError if an array does not have this type with these sizes.
 void check_array(Machine& machine, const Value& array, const Type& type,
                  const SymbolMap<int64_t>& sizes, Name name);
 
-// The sizes of a function's size parameters, from its arguments and from `known`. Checks the
+// The values of a function's size parameters, from its arguments and from `known`. Checks the
 // arguments against the parameters' types; errors name the parameter.
 std::vector<int64_t> sizes_on_entry(const Program& program, const Function& function,
                                     Machine& machine, std::span<const Value> arguments,
                                     const SymbolMap<int64_t>& known);
 
-// "n = 12, m = 3" for the symbols in these expressions that have sizes.
+// "n = 12, m = 3" for the symbols in these expressions that have values.
 std::string sizes_text(std::span<const Dim> dims, const SymbolMap<int64_t>& sizes);
 
 }  // namespace plait::ir

@@ -1,5 +1,4 @@
-// The binary form of a function's parts, for programs in files and for content hashes: one walk for
-// both.
+// The binary form of the parts of a function, used for files and for content hashes.
 #pragma once
 
 #include <functional>
@@ -10,18 +9,20 @@
 namespace plait::ir {
 
 struct BodyOptions {
-  // Labels of values and locations. Sizes keep the names that ByteWriter::rename_size gives them.
+  // Include labels of values and locations. Sizes have the names that ByteWriter::rename_size
+  // returns.
   bool names = true;
-  // Writes what stands for a callee's name; null writes the name. The sizes it is given always
-  // follow.
+  // Writes a substitute for a callee's name; if null, the name is written. Its size arguments
+  // always follow.
   std::function<void(ByteWriter& writer, const Callee& callee)> write_callee;
 };
 
-// The content of a function is its signature and its body; neither holds the function's own name.
+// The content of a function is its signature and its body; neither contains the function's own
+// name.
 void write_signature(ByteWriter& writer, const Function& function, const BodyOptions& options = {});
 void write_body(ByteWriter& writer, const Function& function, const BodyOptions& options = {});
 
-// A record's parameters, held sizes and fields, without its own name.
+// A record's parameters, held sizes and fields, without its name.
 void write_record(ByteWriter& writer, const RecordType& record);
 
 }  // namespace plait::ir

@@ -1,4 +1,4 @@
-// What writer and reader of the binary form agree on.
+// Constants shared by the writer and the reader of the binary form.
 #pragma once
 
 #include <cstdint>

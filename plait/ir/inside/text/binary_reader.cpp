@@ -39,7 +39,7 @@ class ProgramReader {
   std::vector<Dim> read_size_names();
   void read_values(size_t defined, std::vector<ValueId>& values);
 
-  // Whatever is wrong with what was read is reported with the place that reading has come to.
+  // Runs the action; errors are reported with the current position.
   template <class Action>
   auto telling_place(Action action);
 
@@ -50,7 +50,7 @@ class ProgramReader {
   LocationsRead locations_;
   std::unordered_map<std::string_view, const Primitive*> primitives_;
 
-  // Of the instruction that is being read.
+  // State of the current instruction.
   std::vector<ValueId> operands_;
   std::vector<Callee> callees_;
   std::vector<std::string> born_, labels_;

@@ -21,8 +21,7 @@ void write_label(ByteWriter& writer, const Function& function, ValueId value,
   if (options.names) writer.string(function.label(value));
 }
 
-// An operand is written as how far back it was defined: small, and the same wherever the lines
-// stand.
+// An operand is written as the distance to its definition: small, and independent of the position.
 void write_values(ByteWriter& writer, std::span<const ValueId> values, size_t defined) {
   writer.number(values.size());
   for (const ValueId value : values) writer.number(defined - value);

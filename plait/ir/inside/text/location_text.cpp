@@ -11,7 +11,7 @@ namespace {
 
 bool is_hexadecimal(char c) { return is_digit(c) || (c >= 'a' && c <= 'f'); }
 
-// What may stand in a comment as it is, and be found again.
+// True if the name can be written in a comment without quotes and parsed again.
 bool is_plain_file(std::string_view file) {
   return !file.empty() && file.front() != '"' && std::all_of(file.begin(), file.end(), [](char c) {
     return static_cast<unsigned char>(c) > ' ' && c != '\x7f';
@@ -20,7 +20,7 @@ bool is_plain_file(std::string_view file) {
 
 struct FileAndLine {
   std::string_view file;
-  int64_t line = -1;  // none was given
+  int64_t line = -1;  // -1 if not given
 };
 
 FileAndLine split_location(std::string_view text) {
@@ -35,7 +35,7 @@ FileAndLine split_location(std::string_view text) {
   return {text.substr(0, colon), line};
 }
 
-// "program+0x1f3a": where there is no debug information.
+// "program+0x1f3a": without debug information.
 bool is_address(std::string_view text) {
   const size_t plus = text.rfind("+0x");
   if (plus == std::string_view::npos || plus == 0) return false;

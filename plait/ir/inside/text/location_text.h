@@ -1,4 +1,4 @@
-// Source locations as the comments of a program's text say them.
+// Source locations in the comments of a program's text.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace plait::ir {
 
-// "model.cpp:14", "\"my model.cpp\":14", or "program+0x1f3a" where nothing better is known. Any
-// other text is no location.
+// "model.cpp:14", "\"my model.cpp\":14", or "program+0x1f3a" without debug information. Any other
+// text is not a location.
 void print_location(std::string& out, Location location);
 Location parse_location(std::string_view text);
 
-// The locations of one text, each read once: most lines are named often.
+// Caches the locations of one text: most lines occur many times.
 class LocationsRead {
  public:
   // The text must outlive this.

@@ -1,5 +1,5 @@
-// Where the buffers of a thread come from, and of those that work in its loops, while a source is
-// set. Without one they come from the cache (memory.h).
+// The allocator of a thread, and of the threads that work in its loops. Without one, buffers come
+// from the cache (memory.h).
 #pragma once
 
 #include "plait/core/system/thread_team.h"
@@ -7,11 +7,11 @@
 
 namespace plait {
 
-// Threads may ask at once.
+// Called by several threads concurrently.
 class BufferSource : public LoopContext {
  public:
   virtual Buffer allocate(int64_t bytes) = 0;
-  // Of what is needed while an operation computes, and not afterwards.
+  // Workspace: memory that is released before the operation ends.
   virtual Buffer allocate_work(int64_t bytes) = 0;
 
   static BufferSource* current() { return static_cast<BufferSource*>(LoopContext::current()); }

@@ -1,6 +1,6 @@
-// Copies between any two layouts. Dimensions are joined where they can be; then the two that are
-// closest together in the target and in the source are copied in tiles, so that both are read and
-// written along cache lines.
+// Copies between arbitrary layouts. Dimensions are merged if possible. The dimension with the
+// smallest stride in the target and the one with the smallest in the source are copied in tiles, so
+// that both are accessed along cache lines.
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -14,8 +14,8 @@ namespace plait {
 namespace {
 
 constexpr int64_t kTile = 32;
-constexpr int64_t kShort = 8;    // elements of a row that are not worth a loop
-constexpr int64_t kBlock = 256;  // rows whose columns are copied one after the other
+constexpr int64_t kShort = 8;    // elements of a row too short for a loop
+constexpr int64_t kBlock = 256;  // rows whose columns are copied together
 constexpr int64_t kGrainBytes = 1 << 16;
 
 struct Word16 {
@@ -29,8 +29,8 @@ struct Dimension {
 
 struct Plan {
   std::vector<Dimension> outer;
-  Dimension row{1, 0, 0};     // closest together in the source, unless that is `column`
-  Dimension column{1, 1, 1};  // closest together in the target
+  Dimension row{1, 0, 0};     // smallest stride in the source, unless that is `column`
+  Dimension column{1, 1, 1};  // smallest stride in the target
   int64_t outer_count = 1;
 };
 
@@ -68,7 +68,7 @@ void copy_row(Word* to, int64_t to_stride, const Word* from, int64_t from_stride
     std::memcpy(to, from, static_cast<size_t>(count) * sizeof(Word));
   } else if (to_stride == 1 && from_stride == 0) {
     std::fill_n(to, count, *from);
-  } else if (to_stride == 1 && from_stride == -1) {  // known steps are taken many at a time
+  } else if (to_stride == 1 && from_stride == -1) {  // constant strides are vectorised
     for (int64_t i = 0; i < count; ++i) to[i] = from[-i];
   } else if (to_stride == 1 && from_stride == 2) {
     for (int64_t i = 0; i < count; ++i) to[i] = from[2 * i];
@@ -87,7 +87,8 @@ Four four_at(const uint32_t* from) {
   return words;
 }
 
-// to[row · to_stride + column] = from[column · from_stride + row], four by four in registers.
+// Matrix transposition, to[row · to_stride + column] = from[column · from_stride + row], with 4 × 4
+// blocks in registers.
 void transpose(uint32_t* to, int64_t to_stride, const uint32_t* from, int64_t from_stride,
                int64_t rows, int64_t columns) {
   const auto one_by_one = [&](int64_t row_begin, int64_t column_begin, int64_t column_end) {
@@ -124,7 +125,7 @@ template <class Word>
 void copy_rows(const Plan& plan, Word* to, const Word* from, int64_t begin, int64_t end) {
   const Dimension row = plan.row, column = plan.column;
   if (column.size < kShort && end - begin > kShort) {
-    // Columns are longer.
+    // Loop along columns, which are longer.
     for (int64_t i = begin; i < end; i += kBlock) {
       for (int64_t at = 0; at < column.size; ++at) {
         copy_row(to + i * row.to + at * column.to, row.to, from + i * row.from + at * column.from,
@@ -162,7 +163,7 @@ void copy_words(const Plan& plan, std::byte* to_bytes, const std::byte* from_byt
     });
     return;
   }
-  // Units of work are runs of rows, so that one large matrix is shared among threads too.
+  // The work is split into runs of rows, so that one large matrix is shared among threads too.
   const int64_t row_bytes = plan.column.size * static_cast<int64_t>(sizeof(Word));
   const int64_t rows = std::clamp(kGrainBytes / std::max<int64_t>(row_bytes, 1), kTile,
                                   std::max(plan.row.size, kTile));
