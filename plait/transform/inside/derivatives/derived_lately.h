@@ -1,4 +1,4 @@
-// What was made of recursive functions lately, by this thread.
+// This thread's cache of functions derived from recursive functions.
 #pragma once
 
 #include <list>
@@ -11,7 +11,7 @@ namespace plait {
 
 class DerivedLately {
  public:
-  // By how it was made; null where it is not known, or not any more.
+  // Returns the function of this kind, or null if it is not in the cache.
   const StagedFunction* find(const ir::Function& function, const std::string& kind);
   void add(const ir::Program& program, const ir::Function& function, const std::string& kind,
            const StagedFunction& made);
@@ -24,7 +24,7 @@ class DerivedLately {
     bool with_tapes;
     StagedFunction made;
   };
-  std::list<Entry> entries_;  // the latest first
+  std::list<Entry> entries_;  // most recently used first
 };
 DerivedLately& derived_lately();
 
