@@ -1,5 +1,5 @@
-// Programs with recursion, a loop and symbolic sizes, as text: read, checked, printed, and
-// evaluated; and one that was recorded from C++.
+// Text programs with recursion, a loop and symbolic sizes are parsed, verified, printed and
+// evaluated; then a program that was recorded from C++.
 #include <cstdio>
 #include <exception>
 #include <span>
