@@ -523,8 +523,8 @@ Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const 
 }
 
 Outcome Cache::State::run(Call call) {
-  // Within a trace, the host code is recorded as a part of it. An autocast from outside is no part
-  // of a record.
+  // Within a trace it is recorded as a function that the trace calls. An autocast from outside is
+  // no part of a record.
   if (options.disable) return run_by_host(call);
   if (Trace::current() != nullptr) {
     const Trace::Part part(options.name);
