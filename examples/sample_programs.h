@@ -46,8 +46,8 @@ func @step(%one: i64[], %n: i64[], %steps: i64[]) -> (i64[], i64[]) {
   return %next, %more
 })";
 
-// Merge sort: recursion on halves. The two sorted halves are merged by a loop that carries the
-// result, which grows by one at each step, and how much of each half is used up.
+// Merge sort: recursion on halves. A loop merges the sorted halves. It carries the result, which
+// grows by one element at each step, and the numbers of elements already taken from each half.
 inline constexpr std::string_view kSort = R"(
 func @sort<n>(%x: f64[n]) -> <k> (f64[k]) {
   %n = size {value = n}

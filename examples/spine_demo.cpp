@@ -1,5 +1,5 @@
-// Programs with recursion, a loop and symbolic sizes, as text: read, checked, printed, and
-// evaluated; and one that was recorded from C++.
+// Text programs with recursion, a loop and symbolic sizes are parsed, verified, printed and
+// evaluated; then a program that was recorded from C++.
 #include <cstdio>
 #include <exception>
 #include <span>
@@ -11,10 +11,10 @@
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/reshape.h"
-#include "plait/ops/declare.h"
 #include "plait/ops/elementwise/elementwise.h"
 #include "plait/ops/neural/softmax.h"
 #include "plait/ops/products/linear.h"
+#include "plait/ops/register_all.h"
 #include "plait/tensor/array_machine.h"
 #include "plait/tensor/tracing/trace_function.h"
 

@@ -1,5 +1,4 @@
-// Trains a classifier of images with two layers, as host code runs, and shows what it then makes of
-// images that it has not seen:
+// Trains an image classifier with two layers eagerly, and shows its predictions for test images:
 //
 //   plait-train-classifier [--epochs 4] [--data /usr/share/datasets/fashion-mnist]
 #include <algorithm>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Trains a small language model on the characters of some texts, each step recorded once and then run from the record, and
-lets it go on from the beginning of a sentence.
+"""Trains a small language model on the characters of some texts, with a jitted step, and continues the beginning of a
+sentence.
 
     PYTHONPATH=build/release/python .venv/bin/python examples/train_gpt.py
 """
@@ -37,7 +37,7 @@ def parsed_arguments():
 
 
 def characters_of(files):
-    """The texts as numbers, and which characters these stand for."""
+    """Returns the texts as numbers, and the alphabet that they index."""
     text = "\n".join(file.read_text(encoding="utf-8") for file in files)
     alphabet = sorted(set(text))
     number_of = {character: i for i, character in enumerate(alphabet)}
@@ -45,7 +45,7 @@ def characters_of(files):
 
 
 def drawn(ids, batch, context, random):
-    """Parts of the text, and for each place the character that comes next."""
+    """Draws parts of the text, and for each position the next character."""
     starts = random.integers(0, len(ids) - context, batch)
     parts = ids[starts[:, None] + np.arange(context + 1)]
     return pl.asarray(parts[:, :-1]), pl.asarray(parts[:, 1:])
@@ -63,7 +63,7 @@ def step(model, optimizer, x, y, is_narrow, rate):
 
 
 def held_out_loss(model, ids, context):
-    """Of parts that lie side by side, in nats a character."""
+    """The loss on consecutive parts, in nats per character."""
     count = min((len(ids) - 1) // context, 64)
     parts = [pl.asarray(ids[shift:shift + count * context].reshape(count, context)) for shift in (0, 1)]
     return pl.jit(loss_of)(model, *parts).item()
@@ -86,7 +86,7 @@ def trained(model, ids, held_out, arguments):
 
 
 def continued(model, prompt, length, context, key):
-    """What the model says next, character by character; one record serves every length."""
+    """Samples the next characters one by one; one record serves every length."""
     next_logits = pl.jit(lambda model, ids: model(ids)[0, -1])
     ids = list(prompt)
     for sample_key in pl.random.split_key(key, length):

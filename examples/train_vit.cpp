@@ -1,5 +1,4 @@
-// Trains a small vision transformer, each step of which is recorded once and then run from the
-// record, and shows what it then makes of images that it has not seen:
+// Trains a small vision transformer with a jitted step, and shows its predictions for test images:
 //
 //   plait-train-vit [--epochs 3] [--data /usr/share/datasets/fashion-mnist]
 #include <algorithm>

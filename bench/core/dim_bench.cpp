@@ -27,7 +27,7 @@ void multiply_and_divide_numbers(benchmark::State& state) {
 }
 BENCHMARK(multiply_and_divide_numbers);
 
-// The expressions are in the table already.
+// The expressions are already in the table.
 void add_symbols(benchmark::State& state) {
   for (auto _ : state) benchmark::DoNotOptimize(n + m);
 }

@@ -1,4 +1,4 @@
-// What it costs to share a loop with the thread team.
+// Overhead of parallel loops in the thread team.
 #include <atomic>
 #include <chrono>
 #include <cstdint>
@@ -36,14 +36,14 @@ void scale(std::vector<float>& values, int64_t begin, int64_t end) {
   benchmark::ClobberMemory();
 }
 
-// One call after the other: workers watch. Arguments: threads, microseconds of watching.
+// One call after the other: workers spin. Arguments: threads, microseconds of spinning.
 void hot_dispatch(benchmark::State& bench) {
   const Sizes sizes(static_cast<int>(bench.range(0)), std::chrono::microseconds(bench.range(1)));
   for (auto _ : bench) parallel_chunks(bench.range(0), [](int64_t) {});
 }
 BENCHMARK(hot_dispatch)->ArgsProduct({{1, 2}, {0, 30}})->UseRealTime();
 
-// Every thread must come, so this is the time to wake the team and to join it again.
+// All threads must arrive, so this is the time to wake the team and to join it again.
 void hot_meeting(benchmark::State& bench) {
   const Sizes sizes(2, std::chrono::microseconds(bench.range(0)));
   for (auto _ : bench) {
@@ -56,7 +56,7 @@ void hot_meeting(benchmark::State& bench) {
 }
 BENCHMARK(hot_meeting)->Arg(0)->Arg(30)->UseRealTime();
 
-// After a pause in which the workers fall asleep.
+// After a pause in which the workers go to sleep.
 void cold_dispatch(benchmark::State& bench) {
   const Sizes sizes(2, 30us);
   for (auto _ : bench) {

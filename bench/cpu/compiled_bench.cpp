@@ -1,4 +1,4 @@
-// Compiled nests: how long their code takes an element (`items`), and how long it takes to make.
+// Compiled loop nests: time for each element (`items`), and compile time.
 #include <memory>
 #include <vector>
 
@@ -18,7 +18,7 @@ using compile::KernelArguments;
 using compile::Nest;
 using compile::NestValue;
 
-// Values of one dtype, one after the other; the columns last.
+// Builds nests from values of one dtype, one after the other.
 class Maker {
  public:
   Maker(std::vector<Dim> outer, Dim columns, DType dtype, bool accumulates = false)
@@ -131,7 +131,7 @@ void run(benchmark::State& bench, Make make, DType dtype) {
   bench.SetItemsProcessed(bench.iterations() * rows * columns);
 }
 
-// Eight kernels, none of which was there before.
+// Compiles eight kernels that are not in the cache.
 void compile_new(benchmark::State& bench, Make make) {
   register_all();
   compile::KernelCompiler* compiler = compile::kernel_compiler();

@@ -1,4 +1,4 @@
-// Convolutions as image models ask for them, and their gradients.
+// Convolutions of typical image models, and their gradients.
 #include <benchmark/benchmark.h>
 
 #include "plait/cpu/inside/convolutions/cpu_convolution.h"

@@ -1,5 +1,5 @@
-// Elementwise operations on arrays from a handful to 16 million elements, of f32, bf16 and f64.
-// `bytes` counts what must be read and written.
+// Elementwise operations on arrays from a few to 16 million elements, in f32, bf16 and f64. `bytes`
+// counts the minimal reads and writes.
 #include <array>
 
 #include <benchmark/benchmark.h>
@@ -63,7 +63,7 @@ void gelu(benchmark::State& bench, DType dtype) {
     const Array bent = apply(tanh, {apply(multiply, {sum, inner}, 1)}, 10);
     return apply(multiply, {apply(multiply, {x, half}, 1), apply(add, {bent, one}, 1)}, 1);
   };
-  compute();  // so that memory is there
+  compute();  // allocates memory
   for (auto _ : bench) benchmark::DoNotOptimize(compute().data());
   report(bench, dtype, 2);
 }

@@ -1,4 +1,4 @@
-// Matrix products as models ask for them. The rates are of the multiplications and additions.
+// Matrix products of typical models. Rates count multiplications and additions.
 #include <benchmark/benchmark.h>
 
 #include "plait/core/system/thread_team.h"
@@ -11,7 +11,7 @@ struct Product {
   const char* name;
   DType dtype;
   int64_t batch, rows, steps, columns;
-  bool turns_a = false, turns_b = false;  // lies transposed
+  bool turns_a = false, turns_b = false;  // stored transposed
 };
 
 Array ones(DType dtype, int64_t batch, int64_t rows, int64_t columns, bool is_turned) {

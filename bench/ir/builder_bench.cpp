@@ -1,4 +1,4 @@
-// Building, verifying and dropping a function of a million instructions.
+// Building, verifying and destroying a function of a million instructions.
 #include <optional>
 
 #include <benchmark/benchmark.h>

@@ -1,5 +1,4 @@
-// What the evaluator itself costs: a machine that computes nothing to speak of, and programs of
-// each kind.
+// Overhead of the evaluator: a machine with almost no arithmetic, and programs of each kind.
 #include <string>
 
 #include <benchmark/benchmark.h>
@@ -24,7 +23,7 @@ void evaluate_chain(benchmark::State& state) {
 }
 BENCHMARK(evaluate_chain)->Range(1000, 100'000);
 
-// Items are turns of the loop: two calls and five instructions.
+// Items are iterations of the loop: two calls and five instructions.
 void evaluate_while(benchmark::State& state) {
   ScalarMachine machine;
   Program program = Program::parse(R"(func @main(%n: f64[]) -> (f64[]) {

@@ -67,7 +67,7 @@ void read_bytes(benchmark::State& state) {
   count(state, bytes.size());
 }
 
-// The argument: with numbers only, or with labels and locations.
+// Argument: with numbers only, or with labels and locations.
 BENCHMARK(print_text)->Arg(kNumbers)->Arg(kLabelsAndLocations)->Unit(benchmark::kMillisecond);
 BENCHMARK(parse_text)->Arg(kNumbers)->Arg(kLabelsAndLocations)->Unit(benchmark::kMillisecond);
 BENCHMARK(write_bytes)->Arg(kNumbers)->Arg(kLabelsAndLocations)->Unit(benchmark::kMillisecond);

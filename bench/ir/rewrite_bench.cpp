@@ -1,4 +1,4 @@
-// How long a million instructions take to be verified, rewritten, pruned and identified.
+// Time to verify, rewrite, prune and identify a million instructions.
 #include <benchmark/benchmark.h>
 
 #include "plait/ir/analysis/identity.h"
@@ -13,7 +13,7 @@
 namespace plait::ir {
 namespace {
 
-// x − (−x), again and again, which a rule makes x + x.
+// x − (−x) repeatedly, which a rule rewrites to x + x.
 Program chain(int64_t length) {
   register_scalar_ops();
   ProgramBuilder program;

@@ -1,11 +1,11 @@
-"""Whether Plait's models are PyTorch's: the weights of ../shared/peers/models_torch.py copied over, the same batch, and then the
-logits, the loss, each parameter's gradient, and each parameter behind a step of the case's optimizer. Prints one line of JSON:
-how far they are apart, in the norm of the whole array by that of PyTorch's, of parameters the worst; and what is allowed.
+"""Compares Plait's models with PyTorch's: copies the weights of ../shared/peers/models_torch.py, and compares, for the same batch,
+the logits, the loss, each parameter's gradient, and each parameter after a step of the case's optimizer. Prints one line of JSON:
+the relative error in the norm of the whole array, for parameters the largest one; and the tolerance.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/agreement.py vit_train --batch 1
 
-What a step makes of a parameter is held against how far it goes, beyond what rounding of the weight itself is. Keys' biases
-change nothing, so that their gradient is rounding alone, and they are left out. Exits with 1 where something is too far apart.
+The error of an updated parameter is relative to its update, beyond the rounding of the weight itself. Biases of keys are excluded:
+they cancel in softmax, so their gradient is rounding error. The exit status is 1 if an error exceeds its tolerance.
 """
 
 import argparse
@@ -35,7 +35,7 @@ def their_name(path):
 
 
 def telling(path, array):
-    """Without keys' biases."""
+    """Excludes the biases of keys."""
     return np.delete(array.reshape(3, -1), 1, 0) if path.endswith("qkv.bias") else array
 
 
@@ -67,7 +67,7 @@ def arrays_of(module, values=lambda parameter: parameter):
 
 
 def inferred(name, dtype, count):
-    """The logits of weights in the dtype."""
+    """The logits with weights in the dtype."""
     module = peers.load("models_torch").ViT().eval()
     ours, (x, _) = with_weights(ViT(key=pl.random.key(0)), arrays_of(module)), batch_of(name, count)
     own_model, own_x = narrow((ours, pl.asarray(x.numpy())), dtype_of(dtype))

@@ -1,10 +1,10 @@
-"""Plait's side of the benchmarks whose other sides are bench_torch.py and bench_jax.py (compare.py runs all of them). Prints
-one line of JSON as they do: the first call, which records and compiles, the median and the minimum of the later ones in
-seconds, and the most memory that the process had.
+"""Plait's part of the benchmarks; PyTorch's and JAX's are bench_torch.py and bench_jax.py (compare.py runs all of them). Prints
+one line of JSON: the time of the first call, which records and compiles, the median and the minimum of the later calls in
+seconds, and the peak memory of the process.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/bench_plait.py vit_train --dtype bf16
 
-THREADS=1 in the environment for one thread.
+THREADS=1 in the environment selects one thread.
 """
 
 import argparse
@@ -23,7 +23,7 @@ HAVE_PHASES = ("vit_train", "gpt_train")
 
 
 def measured(run, repeat, seconds):
-    """The first call alone, one that does not count, and then so many; at least three where they take longer than that."""
+    """Times the first call, a warm-up call, and `repeat` calls; after `seconds` it stops once there are three."""
     def once():
         start = time.perf_counter()
         run()
@@ -43,7 +43,7 @@ def report(name, said, figures):
 
 
 def first_calls(options):
-    """With nothing compiled, and with what that left in PLAIT_CACHE: the first call here, and by phases in C++."""
+    """The first call here, and by phases in C++: with an empty PLAIT_CACHE, and with the cache that this run has filled."""
     again = [sys.executable, __file__, options.case, "--dtype", options.dtype, "--repeat", "1", "--batch", str(options.batch)]
     phases = [str(options.program), options.case, "--batch", str(options.batch), *(["--bf16"] if options.dtype == "bf16" else [])]
     found = {}
@@ -93,7 +93,7 @@ def main():
     if options.first:
         options.batch = options.batch or 8
         return first_calls(options)
-    from plait import flush_denormals  # behind the number of threads
+    from plait import flush_denormals  # after the number of threads is set
     from cases import CASES
 
     if options.list:

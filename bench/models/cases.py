@@ -1,5 +1,5 @@
-"""What bench_plait.py times: the cases of bench_torch.py by the same names. A case is a function of a batch, which may be None, and
-of a dtype, "fp32" or "bf16"; it gives what is run, and what is said of it."""
+"""The cases of bench_plait.py, with the same names as in bench_torch.py. A case is a function of a batch size, which may be None, and
+a dtype, "fp32" or "bf16"; it returns the function to time, and a dict that describes it."""
 
 import functools
 import pathlib
@@ -20,7 +20,7 @@ def case(function):
 
 
 def lengths(count=60, low=8, high=512, state=1):
-    """The same lengths for every contestant."""
+    """The same lengths for all contenders."""
     found = []
     for _ in range(count):
         state = (state * 6364136223846793005 + 1442695040888963407) % 2**64
@@ -44,7 +44,7 @@ def narrow(tree, dtype):
 
 
 def narrowed(function, dtype):
-    """With products in the dtype, and weights in f32."""
+    """Products in the dtype, weights in f32."""
     return pl.autocast()(function) if dtype == "bf16" else function
 
 
@@ -59,13 +59,13 @@ def gpt_and_batch(batch):
     return GPT(key=model), ids[:, :-1], ids[:, 1:]
 
 
-# By case: the model with a batch, and its optimizer.
+# For each case: the model with a batch, and its optimizer.
 TRAINED = {"vit_train": (vit_and_batch, functools.partial(pl.optim.SGD, lr=1e-3)),
            "gpt_train": (gpt_and_batch, functools.partial(pl.optim.AdamW, lr=3e-4))}
 
 
 def training(model, optimizer, x, y, dtype):
-    """A jitted step, which goes on from where the last one was."""
+    """A jitted step that continues from the previous one."""
     run = pl.jit(narrowed(step, dtype), donate=(0, 1))
 
     def go_on():
@@ -117,7 +117,7 @@ def dynamic_length(batch, dtype):
     return lambda: [run(model, pl.zeros((2, length), dtype=pl.i64)) for length in given], {"lengths": len(set(given))}
 
 
-# ---- Others.
+# ---- Other cases.
 
 
 @case

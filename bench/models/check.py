@@ -1,11 +1,11 @@
-"""Trains ViT and GPT both ways, compiled and at once, from the same weights and on the same batch, and says how far they come apart:
-in each step the loss, and of every parameter how far it has gone from where it began (the norm of the difference by the norm of
-the way), the most over all steps.
+"""Trains ViT and GPT compiled and eagerly, from the same weights and on the same batch, and reports the differences: of the loss in
+each step, and of every parameter's distance from its initial value (the norm of the difference by the norm of that distance), the
+maximum over all steps.
 
     PYTHONPATH=build/release/python .venv/bin/python bench/models/check.py --steps 20 --size base
 
-Keys' biases change nothing, so that their gradient is rounding alone, and they are told apart. Exits with 1 where something is
-further apart than is allowed.
+Biases of keys are reported separately: they cancel in softmax, so their gradient is rounding error. The exit status is 1 if a
+difference exceeds its tolerance.
 """
 
 import argparse
@@ -37,7 +37,7 @@ def begun(name, sizes, batch):
 
 
 def parts_of(path, array):
-    """A parameter by its name, but keys' biases apart."""
+    """A parameter by its name; biases of keys separately."""
     if not path.endswith("qkv.bias"):
         return {path: array}
     query, key, value = array.reshape(3, -1)
@@ -45,7 +45,7 @@ def parts_of(path, array):
 
 
 def apart(model, other, before):
-    """By parameter."""
+    """The difference of each parameter."""
     found = {}
     for (path, a), (_, b), (_, c) in zip(*map(pl.tree.leaves_with_paths, (model, other, before))):
         a, b, c = (parts_of(path, each.numpy().astype(np.float64)) for each in (a, b, c))
@@ -59,10 +59,10 @@ def most(first, second):
 
 
 def check(name, options):
-    """Whether they stay together."""
+    """True if all differences are within their tolerances."""
     model, optimizer, x, y = begun(name, SIZES[options.size][name], options.batch)
     ways = {"compiled": pl.jit(narrowed(step, options.dtype), donate=(0, 1)), "at once": narrowed(step, options.dtype)}
-    states = {way: copy.deepcopy((model, optimizer)) for way in ways}  # what is donated holds nothing afterwards
+    states = {way: copy.deepcopy((model, optimizer)) for way in ways}  # donated arguments are empty afterwards
     seconds, losses, loss_apart, parameters = dict.fromkeys(ways, 0.0), {}, 0.0, {}
     for number in range(options.steps):
         for way, run in ways.items():

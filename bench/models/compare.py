@@ -1,12 +1,12 @@
-"""Times Plait's models beside PyTorch's and JAX's (../shared/peers, which is laid beside the checkout where the project is developed;
-without it Plait alone). What they compute is held against PyTorch first (agreement.py), then runs alternate, each in a process of
-its own, and medians are compared with that of the fastest of the others.
+"""Times Plait's models and those of PyTorch and JAX (../shared/peers, which exists where the project is developed; without it only
+Plait is timed). Results are compared with PyTorch's first (agreement.py). Then runs alternate, each in a process of its own, and
+Plait's median is compared with that of the fastest peer.
 
     PYTHONPATH=build/bench/python .venv/bin/python bench/models/compare.py vit_train gpt_train --dtypes fp32
 
-A row has the median of a call, that by the fastest other's, how much of what products of 2048 x 2048 reach here that is (of cases
-whose time goes into products), the first call, which compiles, and the most memory. A peer that fails or takes too long is told as
-such. Exits with 1 where Plait fails, or gives something else.
+A row has the median of a call, its ratio to the fastest peer's, the fraction of the peak speed of 2048 x 2048 products (for cases
+that consist of products), the first call, which compiles, and the peak memory. A peer that fails or takes too long is reported. The
+exit status is 1 if Plait fails or returns other results.
 """
 
 import argparse
@@ -27,7 +27,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path.append(str(HERE.parent / "peers"))
 from workers import text_of  # noqa: E402
 
-# Case -> what it has: dtypes, batches, layers that JAX may scan, outputs that agreement.py compares, denormals, which JAX flushes.
+# Options of each case: dtypes, batches, layers that JAX may scan, outputs that agreement.py compares, denormals, which
+# JAX flushes.
 CASES = {"vit_train": "dtype batch layers outputs", "gpt_train": "dtype batch layers outputs", "vit_infer": "dtype batch layers outputs",
          "mlp_train": "dtype batch", "pointwise": "dtype", "per_sample_grad": "", "scan_gru": "denormals", "dynamic_length": "",
          "eager_overhead": "", "eager_grad_overhead": ""}
@@ -37,7 +38,7 @@ PEERS = {"torch-eager": ["bench_torch.py"], "torch-compile": ["bench_torch.py", 
          "jax-scan": ["bench_jax.py", "--scan-layers"]}
 USUAL = ["torch-eager", "torch-compile", "jax", "jax-scan"]
 DTYPES = ["fp32", "bf16"]
-# By contender, case and dtype.
+# By contender, case and dtype: why there is no result.
 WITHOUT = {("jax", "eager_grad_overhead", "fp32"): "has no such case", ("jax", "mlp_train", "bf16"): "computes this in fp32"}
 
 
@@ -54,7 +55,7 @@ def last_line(text):
 
 
 def line_of(command, environment, limit):
-    """The line of JSON that a process ends with. It is ended with all that it started when the time is over."""
+    """The last line of a process, as JSON. After the time limit the process and its children are ended."""
     process = subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
     try:
         output, errors = process.communicate(timeout=limit)
@@ -83,11 +84,11 @@ def command_of(contender, case, dtype, options):
     return command + (["--batch", str(options.batch)] if options.batch and "batch" in CASES[case] else [])
 
 
-# ---- What a processor can do.
+# ---- Peak performance of the processor.
 
 
 def time_products(dtype):
-    """Multiplications and additions a second of the fastest product of 2048 x 2048 here, of three libraries."""
+    """Multiplications and additions per second of a 2048 x 2048 product, in the fastest of three libraries."""
     import numpy as np
     import plait as pl
     import torch
@@ -117,12 +118,12 @@ def products_a_second(dtype, options):
 
 
 def transformer_products(tokens, length, width, depth):
-    """Multiplications and additions of products on the way there, for so many tokens in sequences of a length."""
+    """Multiplications and additions of the products in a forward pass, for this many tokens in sequences of a length."""
     return depth * tokens * (2 * 12 * width * width + 4 * length * width)
 
 
 def products_in(case, batch):
-    """The same of a case; None where products are not what it spends its time with. The way back has twice as many."""
+    """The same for a case; None if it does not consist of products. The backward pass has twice as many."""
     if case in ("vit_train", "vit_infer"):
         width, patches = 768, 196
         forward = batch * (transformer_products(patches + 1, patches + 1, width, 12) + 2 * patches * width * width + 2 * width * 1000)
@@ -132,11 +133,11 @@ def products_in(case, batch):
     return None
 
 
-# ---- A case.
+# ---- One case.
 
 
 def agreement(case, dtype, options):
-    """What agreement.py says; None where it does not compare the case."""
+    """The result of agreement.py; None if it does not compare the case."""
     if "outputs" not in CASES[case] or not peers.are_there() or options.skip_outputs:
         return None
     command = [sys.executable, str(HERE / "agreement.py"), case, "--dtype", dtype]
@@ -185,7 +186,7 @@ def timed(case, dtype, options):
 
 
 def judged(case, dtype, figures, a_second):
-    """The row of a case: with ratios, and with how much of the processor is used."""
+    """The row of a case, with ratios and the fraction of peak speed."""
     others = {contender: each["median_s"] for contender, each in figures.items() if contender not in OURS and "median_s" in each}
     fastest = min(others, key=others.get) if others else None
     for contender, each in figures.items():

@@ -1,11 +1,11 @@
-// How long a training step takes until it can be run, phase by phase, and what its parts then take:
+// The time until a training step can run, phase by phase, and the time of its parts:
 //
 //   first_call vit_train|gpt_train [--batch N] [--bf16] [--steps N] [--again N]
 //
-// prints one line of JSON; with --steps also the N kinds of steps that take the most time, and with
-// --again it records and compiles N times more, for a profiler to look at. A process measures once,
-// since kernels stay for its life: `bench_plait.py --first` runs it with an empty PLAIT_CACHE, and
-// again with what is there then.
+// prints one line of JSON. --steps also prints the N kinds of steps that take the most time;
+// --again records and compiles N times more, for a profiler. A process measures once, since kernels
+// live as long as the process: `bench_plait.py --first` runs it with an empty PLAIT_CACHE, and
+// again with the filled one.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -76,7 +76,7 @@ TrainingStep step_of(const Model& model, const Optimizer& optimizer, const Tenso
   return {tensors_of(given), [=] { return std::apply(trace(step), given); }};
 }
 
-// What a plan spends its time with, by the kind of step: equal kernels count as one.
+// Times of a plan by the kind of step; equal kernels are added up.
 class StepTimes : public compile::StepObserver {
  public:
   explicit StepTimes(const compile::Plan& plan) : plan_(plan) {}
@@ -162,7 +162,7 @@ TrainingStep step_of(const Arguments& given) {
   return step_of(model, optim::AdamW(model, {.lr = 3e-4}), ids, ids, given.is_narrow);
 }
 
-// The program behind the passes; `note` is told the name of each phase and its seconds.
+// Runs the passes; `note` receives the name and seconds of each phase.
 ir::Program optimized(const ir::Program& program,
                       FunctionRef<void(std::string_view phase, double seconds)> note) {
   double seconds = 0;
@@ -192,7 +192,7 @@ void measure(const Arguments& given) {
   const ir::Program made = optimized(program, note);
   double with_kernels = 0, plan_alone = 0;
   const compile::Plan plan = timed(with_kernels, [&] { return compile::plan_of(made); });
-  timed(plan_alone, [&] { return compile::plan_of(made); });  // whose kernels are there
+  timed(plan_alone, [&] { return compile::plan_of(made); });  // its kernels are compiled already
   note("plan", plan_alone);
   note("emit", with_kernels - plan_alone);
   const compile::Compiled compiled(program);
@@ -220,7 +220,7 @@ void measure(const Arguments& given) {
   }
 }
 
-// Nothing for what is no number above 0.
+// Returns nothing unless the text is a number above 0.
 std::optional<int64_t> number_from(const char* text) {
   char* end = nullptr;
   const int64_t number = std::strtoll(text, &end, 10);

@@ -1,5 +1,4 @@
-"""The other side of the benchmarks, which is laid beside the checkout where the project is developed and is no part of it:
-PyTorch's and JAX's programs for the same cases."""
+"""PyTorch's and JAX's programs for the same cases. They are no part of the project; they exist where it is developed."""
 
 import importlib
 import pathlib

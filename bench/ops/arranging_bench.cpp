@@ -1,4 +1,4 @@
-// Order, scans and extremes of long rows and of many short ones.
+// Sorting, scans and extrema of long rows and of many short ones.
 #include <benchmark/benchmark.h>
 
 #include "plait/ops/arrays/create.h"
@@ -11,7 +11,7 @@
 namespace plait {
 namespace {
 
-// Numbers without an order, the same on every run; `rows` rows.
+// Pseudo-random numbers, the same on every run, in `rows` rows.
 Tensor numbers(const benchmark::State& state, DType dtype = DType::f32) {
   const int64_t rows = state.range(0), length = state.range(1);
   Array array = Array::empty(DType::f64, {rows, length});

@@ -1,4 +1,4 @@
-// What one eager operation costs beside its arithmetic.
+// Overhead of one eager operation.
 #include <benchmark/benchmark.h>
 
 #include "plait/ops/arrays/create.h"

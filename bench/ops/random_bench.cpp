@@ -1,4 +1,4 @@
-// How fast numbers are drawn, factorised and transformed.
+// Speed of random numbers, matrix factorisations and Fourier transforms.
 #include <benchmark/benchmark.h>
 
 #include "plait/ops/arrays/reshape.h"

@@ -1,20 +1,20 @@
-"""The cases of compare.py: the same work, for Plait and for others, on the same numbers."""
+"""The cases of compare.py: the same work for Plait and its peers, on the same numbers."""
 
 import dataclasses
 
 import numpy as np
 
 LARGE = 1 << 24
-SIDE = 4096  # of a square of that many
+SIDE = 4096  # side of a square of LARGE elements
 
 
 @dataclasses.dataclass
 class Case:
     name: str
-    goal: float  # the most that Plait's time may be of the fastest other's
-    setup: object  # gives arrays of NumPy
+    goal: float  # largest allowed ratio of Plait's time to the fastest other's
+    setup: object  # returns NumPy arrays
     run: dict  # by contender: (library, *arguments) -> the result, which is compared
-    prepare: dict  # by contender, where the arguments need more than to be made tensors
+    prepare: dict  # by contender, if arguments need more than a conversion to tensors
     tolerance: float
     calls: int  # operations in one run
 
@@ -27,7 +27,7 @@ CASES = {}
 
 
 def case(name, goal, setup, run=None, *, libraries=("plait", "numpy", "torch"), prepare=None, tolerance=1e-5, calls=1, **own):
-    """`run` is the same text for several libraries, `plait=` and the like are for one."""
+    """`run` is shared by several libraries; `plait=` and the like are for one."""
     runs = {library: own.get(library, run) for library in (*libraries, *own)}
     CASES[name] = Case(name, goal, setup, runs, prepare or {}, tolerance, calls)
 
@@ -61,7 +61,7 @@ def numbers(*shape, seed=1, dtype=np.float32):
     return np.random.default_rng(seed).standard_normal(shape, dtype=np.float32).astype(dtype)
 
 
-# ---- Few numbers: what an operation costs beside its arithmetic.
+# ---- Few numbers: the overhead of an operation.
 
 
 def sixteen():
@@ -89,7 +89,7 @@ case("gradient of 2,000 products of 16 floats (Python)", 1 / 2, lambda: [np.ones
      prepare={"torch": lambda torch, x: [x.requires_grad_()]}, calls=2_000)
 
 def model_of_200_leaves(library, x):
-    """A jitted function of a model with 200 tensors, of which it uses two, and the model."""
+    """A jitted function of a model with 200 tensors, of which it uses two; and the model."""
     layers = {f"layer{i}": {"weight": x + i, "bias": x - i} for i in range(100)}
     return library.jit(lambda model, x: model["layer3"]["weight"] * x + model["layer3"]["bias"]), layers, x
 

@@ -1,10 +1,10 @@
-"""Times Plait beside NumPy, PyTorch and JAX, doing the same work: outputs are compared first, then runs alternate, each library
-in a process of its own, and medians are compared.
+"""Times the same work in Plait, NumPy, PyTorch and JAX: outputs are compared first, then runs alternate, each library in a
+process of its own, and medians are compared.
 
-    compare.py [WORDS...]       only the cases whose name has one of the words
+    compare.py [WORDS...]       only the cases whose names contain one of the words
         --rounds N              runs of each contender (15)
-        --json FILE             write the figures there too
-        --list                  the cases
+        --json FILE             also write the figures to FILE
+        --list                  list the cases
 """
 
 import argparse
@@ -58,7 +58,7 @@ def compare(each, rounds, folder):
 
 
 def compare_programs(folder, rounds):
-    """Programs of C++ in `folder`: eager_<contender>, which know the same cases."""
+    """Compares the C++ programs eager_<contender> in `folder`, which have the same cases."""
     programs = {path.name.removeprefix("eager_"): path for path in sorted(pathlib.Path(folder).glob("eager_*"))}
     names = subprocess.run([programs["plait"], "--list"], capture_output=True, text=True, check=True).stdout.split("\n")
     for line in filter(None, names):

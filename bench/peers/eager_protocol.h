@@ -1,5 +1,5 @@
-// What the programs of compare.py have in common: they take the name of a case, and answer on
-// standard output what they are asked on standard input: `result`, or `run<TAB>count`.
+// Protocol of the programs of compare.py: they take the name of a case, and answer requests from
+// standard input on standard output: `result`, or `run<TAB>count`.
 #pragma once
 
 #include <chrono>
@@ -12,7 +12,7 @@
 
 struct EagerCase {
   const char* name;
-  double goal;  // the most that Plait's time may be of the other's
+  double goal;  // largest allowed ratio of Plait's time to the other's
   int calls;    // operations in one run
   std::function<double()> run;
 };

@@ -1,4 +1,4 @@
-"""The operations of table.py: what each is given for a number of elements and a dtype, and how each library does it."""
+"""The operations of table.py: their inputs for a number of elements and a dtype, and their calls in each library."""
 
 import dataclasses
 import functools
@@ -13,8 +13,8 @@ DTYPES = ("f32", "bf16", "i32")
 
 
 def reasons(*lines):
-    """Why an operation may be slower than the fastest peer, by "name", "name dtype" or "name dtype size", of which lines list
-    several, separated by commas. The key that says most counts."""
+    """Why an operation may be slower than the fastest peer, by "name", "name dtype" or "name dtype size"; a line may list
+    several keys, separated by commas. The most specific key counts."""
     return {cell.strip(): text for cells, text in lines for cell in cells.split(",")}
 
 
@@ -68,19 +68,19 @@ REASONS = reasons(
 @dataclasses.dataclass
 class Operation:
     name: str
-    given: object  # (count, dtype) -> arrays of NumPy, and what else the operation takes; floats are f32 here, also for bf16
+    given: object  # (count, dtype) -> NumPy arrays and other arguments; floats are f32 here, also for bf16
     run: dict  # by library: (library, *given) -> result
     dtypes: tuple
     tolerance: float
-    seen: object  # (result, *given) -> what is compared, where the result itself may differ
+    seen: object  # (result, *given) -> the value to compare, if results themselves may differ
 
 
 OPERATIONS = {}
 
 
 def function(way, library, common):
-    """A way to do it: a function of the library and operands, or the name of one. JAX's own are found from `jax`, common ones
-    from `jax.numpy`."""
+    """Turns a function of the library and operands, or the name of one, into a function. JAX's own names are relative to `jax`,
+    common ones to `jax.numpy`."""
     if way is None:
         return None
     if isinstance(way, str):
@@ -94,7 +94,7 @@ def on_arrays(way, jax, *given):
 
 
 def op(name, given, common=None, *, dtypes=("f32", "bf16"), tolerance=1e-3, seen=None, **own):
-    """`common` does it for every library that has no way of its own; None is a library that lacks it."""
+    """`common` is used for every library without an entry of its own; None marks a library that lacks the operation."""
     run = {}
     for library in LIBRARIES:
         way = function(own.get(library, common), library, library not in own)
@@ -126,7 +126,7 @@ def load(library):
 
 
 def operands(each, count, dtype, library_name, library):
-    """What the library takes: its own arrays, of the dtype."""
+    """The operands as arrays of the library, in the dtype."""
     return [of_library(x, dtype, library_name, library) if isinstance(x, np.ndarray) else x for x in each.given(count, dtype)]
 
 
@@ -143,16 +143,16 @@ def of_library(x, dtype, name, library):
     return x
 
 
-# ---- What operations are given.
+# ---- Inputs of operations.
 
 
 @functools.lru_cache(maxsize=10)
 def draw(kind, shape, dtype, seed):
-    """Numbers of a kind. The same array again, so nobody may write to it."""
+    """Random numbers of a kind. The array is cached and must not be changed."""
     random = np.random.default_rng(seed)
     if kind == "truth":
         return random.random(shape, np.float32) < 0.5
-    if kind.startswith("ids"):  # below a number
+    if kind.startswith("ids"):  # integers below a number
         return random.integers(0, int(kind[4:]), shape)
     if dtype == "i32":
         low, high = {"above": (1, 1000), "small": (0, 8), "few": (0, 1000)}.get(kind, (-1000, 1000))
@@ -179,7 +179,7 @@ def image(count):  # batch, channels, height, width
 
 
 def of(*kinds, shape=flat, more=()):
-    """Arrays of these kinds, and `more` as it is."""
+    """Arrays of these kinds, followed by `more` unchanged."""
     return lambda count, dtype: [*(draw(kind, shape(count), dtype, i) for i, kind in enumerate(kinds)), *more]
 
 
@@ -233,13 +233,13 @@ op("xlogy", of("any", "above"), "xlogy", numpy=None, jax="scipy.special.xlogy")
 op("add a row", lambda n, t: [draw("any", square(n), t, 0), draw("any", square(n)[1:], t, 1)], "add", dtypes=ALL)
 op("multiply by a number", of("any", more=(3,)), lambda lib, x, y: x * y, dtypes=ALL)
 
-# ---- Reductions and scans. Each of everything, of columns and of rows.
+# ---- Reductions and scans: over everything, columns and rows.
 
 POSITIVE_PLANE = of("above", shape=square)
 
 
 def reduction(name, given=plane, dtypes=ALL, *, tolerance=1e-3, common=None, axes=(None, 0, 1), **own):
-    """Ways take (library, x, axis), or (library, x) for everything."""
+    """Implementations take (library, x, axis), or (library, x) to reduce everything."""
     for axis in axes:
         at = () if axis is None else (axis,)
         words = {None: name, 0: name + " of columns", 1: name + " of rows"}[axis]
@@ -292,7 +292,7 @@ op("bincount", of("ids 1000"), lambda lib, x: lib.bincount(x, minlength=1000), d
 op("unique", of("few"), "unique", dtypes=INTEGERS, plait="unique_values", jax=None)
 op("diff", one, "diff", dtypes=ALL)
 
-# ---- Moving elements. What would be a view is copied.
+# ---- Moving elements. Views are copied.
 
 
 def dense(pl, x):
@@ -300,7 +300,7 @@ def dense(pl, x):
 
 
 def copied(way):
-    """The ways of all libraries, with what they give copied where it is a view."""
+    """The implementations of all libraries, with a copy if the result is a view."""
     return {"plait": lambda pl, *given: dense(pl, way(pl, *given)), "numpy": lambda np, *given: np.ascontiguousarray(way(np, *given)),
             "torch": lambda torch, *given: way(torch, *given).contiguous(), "jax": lambda jax, *given: way(jax.numpy, *given)}
 
@@ -397,11 +397,11 @@ op("update", lambda n, t: [draw("any", (n,), t, 0), draw("any", (n // 2,), t, 1)
    plait=lambda pl, x, part: x.at[5:5 + part.size].set(part), torch=lambda torch, x, part: torch.slice_scatter(x, part, 0, 5, 5 + part.shape[0]),
    jax=lambda jax, x, part: x.at[5:5 + part.size].set(part))
 
-# ---- Linear algebra. At 16M what is cut into factors are stacks of smaller matrices.
+# ---- Linear algebra. At 16M, factorisations run on stacks of smaller matrices.
 
 
 def stack_of(side, most):
-    """Matrices like the unit matrix, `side` wide at most: one of so many elements, or as many as that."""
+    """Matrices near the identity, at most `side` wide: a single one or a stack, of min(count, `most`) elements together."""
     def given(count, dtype):
         width = min(math.isqrt(count), side)
         number = max(min(count, most) // width**2, 1)
@@ -533,7 +533,7 @@ op("attention", of("any", "any", "any", shape=heads), plait="scaled_dot_product_
    jax=lambda jax, q, k, v: jax.nn.softmax(q @ jax.numpy.swapaxes(k, -1, -2) / 8) @ v)
 
 
-# ---- Random numbers, of which only the moments can be alike.
+# ---- Random numbers; only their moments are compared.
 
 
 def moments(result, *given):

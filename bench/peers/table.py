@@ -1,15 +1,15 @@
-"""Times every operation beside NumPy, PyTorch and JAX: each library in a process of its own with the same number of threads.
-Results are compared first, then runs alternate, and Plait's median is divided by that of the fastest of the others. The
-operations are listed in operations.py, with the reasons for those that may be slower.
+"""Times every operation in Plait, NumPy, PyTorch and JAX: each library in a process of its own, with the same number of threads.
+Results are compared first, then runs alternate, and Plait's median is divided by that of the fastest peer. The operations are
+listed in operations.py, with the reasons for those that may be slower.
 
-    table.py [WORDS...]         only the operations whose name has one of the words
+    table.py [WORDS...]         only the operations whose names contain one of the words
         --sizes 1k,100k,16M     --dtypes f32,bf16,i32
         --threads N             of each library (2)
         --rounds N              runs of each library at most (7)
         --seconds S             for the runs of one cell (0.5); the whole then takes about 25 minutes
-        --json FILE             write the figures there
-        --markdown FILE         and the table
-        --list                  the operations
+        --json FILE             write the figures to FILE
+        --markdown FILE         write the table to FILE
+        --list                  list the operations
 """
 
 import argparse
@@ -29,15 +29,15 @@ import numpy as np
 import operations
 from workers import Worker, array_of, serve, text_of, timed
 
-GOAL = 1.25  # the most that Plait's time may be of the fastest other's, from GOAL_FROM elements on
+GOAL = 1.25  # largest allowed ratio of Plait's time to the fastest other's, from GOAL_FROM elements on
 GOAL_FROM = operations.SIZES["100k"]
-COMPARED = 1 << 18  # elements of a result, spread over it
-SLOW = 1.0  # seconds that a library is not given where the fastest takes a quarter of that
+COMPARED = 1 << 18  # elements of a result that are compared, evenly spaced
+SLOW = 1.0  # seconds above which a library is skipped, if the fastest takes a quarter of that
 LEAST_SECONDS = {"1k": 0.002, "100k": 0.01, "16M": 0.01}
-PATIENCE = 60  # seconds that a library may take for the first run of a cell
+PATIENCE = 60  # seconds allowed for the first run of a cell
 
 
-# ---- A library's side.
+# ---- Library process.
 
 
 def parts_of(result):
@@ -47,7 +47,7 @@ def parts_of(result):
 
 
 def sample(array):
-    """Its shape, and some of it as f64."""
+    """Its shape, and some of its elements as f64."""
     flat = array.reshape(-1)
     flat = np.ascontiguousarray(flat[::max(1, flat.size // COMPARED)])
     return np.array(array.shape), (flat.view(flat.real.dtype) if flat.dtype.kind == "c" else flat).astype(np.float64)
@@ -62,7 +62,7 @@ def compared(each, result, given):
 
 
 def ready_to_run(library, each, run, given):
-    """What is timed. For JAX that is a compiled function of the arrays among what is given."""
+    """The function to time. For JAX, a compiled function of the inputs that are arrays."""
     if library != "jax":
         return lambda: run(*given)
     import jax
@@ -97,7 +97,7 @@ def work(name, threads):
             seconds = time.perf_counter() - start
             np.savez(file, *compared(each, result, given))
             return run, f"ready\t{seconds}"
-        except Exception as error:  # a dtype that it does not take, say
+        except Exception as error:  # an unsupported dtype, for example
             return None, f"lacks\t{type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         finally:
             signal.alarm(0)
@@ -105,11 +105,11 @@ def work(name, threads):
     serve(begin)
 
 
-# ---- This side.
+# ---- Main process.
 
 
 class Libraries:
-    """A process each, which is begun again where one ended."""
+    """One process for each library; a process that has ended is restarted."""
 
     def __init__(self, threads):
         self.threads = threads
@@ -130,7 +130,7 @@ class Libraries:
         return self.workers[library]
 
     def ask(self, library, *words):
-        """The answer's words, or what went wrong."""
+        """The words of the answer, or the error."""
         try:
             answer, _, told = self.worker(library).ask(*words).partition("\t")
             return answer, told
@@ -191,7 +191,7 @@ def cell_of(libraries, each, size, dtype, options, folder, too_slow):
 
 
 def slow_ones(cell, next_count):
-    """Who would take long at the next size, and is not the fastest here."""
+    """Libraries that would take long at the next size, and are not the fastest at this one."""
     if len(cell["seconds"]) < 2:
         return set()
     factor = next_count / operations.SIZES[cell["size"]]

@@ -1,4 +1,4 @@
-"""Processes that run one library each, and how they are timed beside each other."""
+"""Processes that run one library each, and their timing."""
 
 import contextlib
 import signal
@@ -13,16 +13,17 @@ LEAST_SECONDS = 0.02  # of one timing, which repeats short runs
 
 
 def array_of(result):
-    """What a library gave, as an array that NumPy can save."""
+    """The result of a library, as an array that NumPy can save."""
     if hasattr(result, "detach"):
         result = result.detach()
         result = result.float() if str(result.dtype) == "torch.bfloat16" else result
     array = np.asarray(result)
-    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array  # which NumPy saves as bytes
+    return array.astype(np.float32) if array.dtype.name == "bfloat16" else array  # NumPy saves bfloat16 as bytes
 
 
 def serve(begin):
-    """The worker's side: asked over standard input, answers in lines. begin(*words) gives what is to be run, and an answer."""
+    """The main loop of a worker: reads requests from standard input, and answers in lines. begin(*words) returns the function to
+    run, and an answer."""
     run = None
     for line in sys.stdin:
         command, *rest = line.rstrip("\n").split("\t")
@@ -38,8 +39,8 @@ def serve(begin):
 
 
 class Worker:
-    """A library's process, or a program of C++ that speaks the same way. It is stopped but when asked: threads of others that
-    watch for work for a while would take the processors that this one is timed on."""
+    """A library's process, or a C++ program with the same protocol. It is stopped between requests: threads that spin for work
+    would take processor time from the process that is timed."""
 
     def __init__(self, command, **options):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, bufsize=1, **options)
@@ -60,14 +61,14 @@ class Worker:
         return answer.strip()
 
     def close(self):
-        with contextlib.suppress(BrokenPipeError):  # it has ended by itself
+        with contextlib.suppress(BrokenPipeError):  # the process has already ended
             self.process.stdin.close()
         self.process.send_signal(signal.SIGCONT)
         self.process.wait()
 
 
 def timed(workers, rounds, least_seconds=LEAST_SECONDS, most_seconds=None):
-    """Seconds of one run, by contender: medians of runs that alternate. Fewer rounds, though one, where they would take longer
+    """Seconds of one run, by contender: medians of alternating runs. There are fewer rounds, at least one, if they would take longer
     than `most_seconds`."""
     counts, round_seconds = {}, 0
     for contender, worker in workers.items():

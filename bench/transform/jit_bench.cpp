@@ -1,4 +1,4 @@
-// What a call of a jitted function costs besides what it computes.
+// Overhead of a call of a jitted function.
 #include <benchmark/benchmark.h>
 
 #include "plait/ops/arrays/create.h"
@@ -10,7 +10,7 @@ namespace user {
 
 constexpr int64_t kLength = 500;
 
-// Operations, and how they come to a result: at once, from a record, in one piece.
+// A chain of operations: run eagerly, from a record, and as one piece.
 plait::Tensor chain(plait::Tensor x, int64_t length) {
   for (int64_t i = 0; i < length; ++i) x = sin(x) + x;
   return x;
@@ -32,7 +32,7 @@ std::vector<Tensor> leaves_of(const benchmark::State& state) {
   return leaves;
 }
 
-// Of so many tensors, by a backend that gives the first of them: the search for what is known.
+// A cache hit with many tensors, by a backend that returns the first one: the time of the lookup.
 void hit(benchmark::State& state) {
   register_backend("first", [](const ir::Program&, const JitOptions&) {
     return [](const JitArguments& arguments) { return std::vector<Tensor>{arguments[0]}; };

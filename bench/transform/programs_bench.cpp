@@ -1,4 +1,4 @@
-// How long transforms of a recorded program take.
+// Time of transforms of a recorded program.
 #include <benchmark/benchmark.h>
 
 #include "plait/ops/arrays/create.h"
@@ -11,7 +11,7 @@
 
 namespace user {
 
-// Products, sums and functions of matrices, as many as asked for; the last ones make a number.
+// `length` products, sums and functions of matrices, reduced to a number.
 struct Layers {
   int64_t length;
   plait::Tensor operator()(const plait::Tensor& x, const plait::Tensor& w) const {

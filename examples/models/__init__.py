@@ -1,4 +1,4 @@
-"""A vision transformer and a language model: those of vit.h and gpt.h, whose tensors have the same names; and a step of training."""
+"""A vision transformer and a language model, as in vit.h and gpt.h with the same names of tensors; and a training step."""
 
 import plait as pl
 from plait import nn
@@ -22,13 +22,13 @@ def blocks_of(key, depth, width, heads, is_causal=False):
 
 
 class ViT(pl.Module):
-    """Patches of an image as words (Dosovitskiy and others, 2020): [batch, channels, image, image] to logits [batch, labels]."""
+    """A vision transformer (Dosovitskiy et al., 2020): maps [batch, channels, image, image] to logits [batch, labels]."""
 
     def __init__(self, image=224, patch=16, channels=3, width=768, depth=12, heads=12, labels=1000, *, key):
         keys = pl.random.split_key(key, 4)
         count = (image // patch) ** 2
         self.patches = nn.Conv2d(channels, width, patch, stride=patch, key=keys[0])
-        self.class_token = pl.zeros((1, 1, width))  # stands before the patches and gathers what they say
+        self.class_token = pl.zeros((1, 1, width))  # summarises the image
         self.positions = pl.random.normal(keys[1], (1, count + 1, width), 0.0, 0.02)
         self.blocks = blocks_of(keys[2], depth, width, heads)
         self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, labels, key=keys[3])
@@ -44,7 +44,7 @@ class ViT(pl.Module):
 
 
 class GPT(pl.Module):
-    """Says for each place what comes next (Radford and others, 2018): ids [batch, length] to logits [batch, length, vocabulary]."""
+    """A language model (Radford et al., 2018): maps ids [batch, length] to logits [batch, length, vocabulary] of the next token."""
 
     def __init__(self, vocabulary=256, context=256, width=384, depth=6, heads=6, *, key):
         keys = pl.random.split_key(key, 4)
@@ -65,6 +65,6 @@ def loss_of(model, x, y):
 
 
 def step(model, optimizer, x, y):
-    """The next model, the next optimizer, and the loss before the step."""
+    """Returns the next model, the next optimizer, and the loss before the step."""
     loss, gradient = pl.value_and_grad(loss_of)(model, x, y)
     return *optimizer.update(model, gradient), loss

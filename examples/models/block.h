@@ -1,4 +1,4 @@
-// The block that transformers repeat.
+// The block of a transformer.
 #pragma once
 
 #include <vector>

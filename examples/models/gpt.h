@@ -1,4 +1,4 @@
-// A language model (Radford and others, 2018): says for each place what comes next.
+// A language model (Radford et al., 2018): predicts the next token at each position.
 #pragma once
 
 #include "plait/ops/arrays/reshape.h"
@@ -29,7 +29,7 @@ struct Gpt {
             .head = nn::Linear::init(keys[3], width, vocabulary)};
   }
 
-  // [batch, length] to logits [batch, length, vocabulary], of a length up to the context.
+  // Maps [batch, length] to logits [batch, length, vocabulary]; the length is at most the context.
   Tensor operator()(const Tensor& ids) const {
     Tensor x = tokens(ids) + slice_axis(positions, 0, 0, ids.shape(-1));
     for (const Block& block : blocks) x = block(x);

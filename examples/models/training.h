@@ -1,4 +1,4 @@
-// A step of training, of any model and optimizer.
+// A training step for any model and optimizer.
 #pragma once
 
 #include <tuple>
@@ -13,7 +13,7 @@ Tensor loss_of(const Model& model, const Tensor& x, const Tensor& y) {
   return nn::cross_entropy(model(x), y);
 }
 
-// The next model, the next optimizer, and the loss before the step.
+// Returns the next model, the next optimizer, and the loss before the step.
 template <class Model, class Optimizer>
 std::tuple<Model, Optimizer, Tensor> step(const Model& model, const Optimizer& optimizer,
                                           const Tensor& x, const Tensor& y) {

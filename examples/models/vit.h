@@ -1,4 +1,4 @@
-// A vision transformer (Dosovitskiy and others, 2020): patches of an image as words.
+// A vision transformer (Dosovitskiy et al., 2020): patches of an image are its tokens.
 #pragma once
 
 #include <array>
@@ -10,7 +10,7 @@
 
 namespace plait::models {
 
-struct VitSizes {  // those of ViT-base
+struct VitSizes {  // of ViT-base
   int64_t image = 224, patch = 16, channels = 3;
   int64_t width = 768, depth = 12, heads = 12;
   int64_t labels = 1000;
@@ -18,7 +18,7 @@ struct VitSizes {  // those of ViT-base
 
 struct Vit {
   nn::Conv2d patches;
-  Tensor class_token;  // [1, 1, width], stands before the patches and gathers what they say
+  Tensor class_token;  // [1, 1, width], the first token; summarises the image
   Tensor positions;    // [1, 1 + patches, width]
   std::vector<Block> blocks;
   nn::LayerNorm norm;
@@ -36,7 +36,7 @@ struct Vit {
             .head = nn::Linear::init(keys[3], width, labels)};
   }
 
-  // [batch, channels, image, image] to logits [batch, labels].
+  // Maps [batch, channels, image, image] to logits [batch, labels].
   Tensor operator()(const Tensor& images) const {
     const Tensor map = patches(images);  // [batch, width, rows, columns]
     const Dim batch = map.shape(0), width = map.shape(1);

@@ -1,4 +1,4 @@
-// What an example is told at the command line: options, each with a default, and --help.
+// Command-line options of the examples, each with a default, and --help.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ class Arguments {
   explicit Arguments(const std::string& description);
   ~Arguments();
 
-  // An option that sets a variable, whose value is the default.
+  // Adds an option that sets a variable. The variable's value is the default.
   Arguments& text(const std::string& name, std::string& variable, const std::string& description);
   Arguments& number(const std::string& name, double& variable, const std::string& description);
   Arguments& whole(const std::string& name, int64_t& variable, const std::string& description,
@@ -21,7 +21,7 @@ class Arguments {
   Arguments& one_of(const std::string& name, int64_t& variable, const std::string& description,
                     const std::vector<int64_t>& values);
 
-  // Ends the program where help is asked for, or an option is wrong.
+  // Exits after --help or an invalid option.
   void parse(int argc, char** argv);
 
  private:

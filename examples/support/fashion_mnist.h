@@ -1,5 +1,4 @@
-// Fashion-MNIST: images of clothes, which of ten kinds they are of, and how they look in
-// characters.
+// Fashion-MNIST: images of clothes of ten kinds, their labels, and their display as characters.
 #pragma once
 
 #include <cstdint>
@@ -21,16 +20,16 @@ struct Clothes {
   Clothes rows(const Tensor& which) const;
   Clothes rows(int64_t first, int64_t last) const;
 
-  // The part is "train" (60,000) or "t10k" (10,000).
+  // `part` is "train" (60,000 images) or "t10k" (10,000).
   static Clothes load(const std::string& folder, const std::string& part);
 };
 
-using Classify = std::function<Tensor(const Tensor& images)>;  // gives logits
+using Classify = std::function<Tensor(const Tensor& images)>;  // returns logits
 
-// Images are classified some at a time.
+// Classifies the images in batches.
 double accuracy(const Classify& classify, const Clothes& data);
 
-// A few images side by side, in characters, with what they are taken for.
+// Prints a few images side by side as characters, with their predicted labels.
 void show_images(const Classify& classify, const Clothes& data);
 
 }  // namespace plait::examples

@@ -1,4 +1,4 @@
-// A bar of progress: one line that is written over and over where somebody watches.
+// A progress bar: one line that is overwritten on a terminal.
 #pragma once
 
 #include <chrono>
@@ -10,7 +10,7 @@ class Progress {
  public:
   explicit Progress(int64_t images);
 
-  // The loss is shown as a running mean.
+  // Shows a running mean of the loss.
   void show(int64_t epoch, int64_t epochs, int64_t done, double loss);
 
  private:

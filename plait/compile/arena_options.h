@@ -1,11 +1,11 @@
-// The memory that a compiled program runs in.
+// Options for the memory of a compiled program.
 #pragma once
 
 #include <cstdint>
 
 namespace plait::compile {
 
-// Guarded memory is slow, and finds reads and writes outside of what a step was given.
+// Guarded memory is slow. It detects reads and writes outside of the arrays of a step.
 struct ArenaOptions {
   bool is_guarded = false;
   int64_t shift = 0;  // in bytes; results must not depend on it

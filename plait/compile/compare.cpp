@@ -37,8 +37,8 @@ bool are_same_bits(const Array& a, const Array& b) {
 
 constexpr double kFar = INFINITY;
 
-// How far they are apart at most, by the greatest number in what is wanted; without end where one
-// is NaN and the other is not, and where their sizes differ.
+// The largest difference, relative to the largest number in `wanted`. Infinite if sizes differ, or
+// one element is NaN and the other is not.
 double distance(const Array& given, const Array& wanted) {
   if (given.sizes() != wanted.sizes()) return kFar;
   const Array a = given.converted(DType::c128).contiguous();
@@ -57,8 +57,8 @@ double distance(const Array& given, const Array& wanted) {
   return apart / greatest;
 }
 
-// Numbers some units in the last place away; of narrow ones, which are rounded once behind each
-// operation, the next ones at most.
+// Perturbs numbers by a few ulps; narrow dtypes, which are rounded after each operation, by at
+// most one.
 Array nearby(const Array& array, uint64_t seed) {
   if (!array || !is_inexact(array.dtype())) return array;
   const double units = size_of(real_dtype(array.dtype())) < 4 ? 0.5 : 4;
@@ -68,7 +68,7 @@ Array nearby(const Array& array, uint64_t seed) {
   return (x * astype(noise * (units * unit) + 1., array.dtype())).array();
 }
 
-// Results, and the operands that they are computed of.
+// Expected results, and the operands that they are computed from.
 class Wanted {
  public:
   using Evaluate = std::function<std::vector<Array>(std::span<const Array>)>;
@@ -77,7 +77,7 @@ class Wanted {
       : operands_(operands), evaluate_(std::move(evaluate)), results_(evaluate_(operands)) {}
 
   std::span<const Array> results() const { return results_; }
-  // What of others is too far from them: further than the tolerance, and, where there is one, than
+  // Describes a difference larger than the tolerance and, with a tolerance above 0, larger than
   // rounding explains.
   std::optional<std::string> difference(std::span<const Array> given, std::string_view from,
                                         double tolerance) const {
@@ -92,8 +92,8 @@ class Wanted {
   }
 
  private:
-  // As far as a result moves with operands nearby, and some more: differences of numbers that are
-  // nearly equal are all rounding.
+  // How far a result moves when operands are perturbed, times a safety factor: a difference of
+  // nearly equal numbers is all rounding error.
   double rounding(size_t result) const {
     constexpr uint64_t kTries = 8;
     constexpr double kMore = 4;
@@ -118,7 +118,7 @@ class Wanted {
   std::vector<Array> results_;
 };
 
-// Those that are arrays.
+// The arrays among the values; others are empty.
 std::vector<Array> arrays_in(std::span<const ir::Value> values) {
   std::vector<Array> arrays;
   for (const ir::Value& value : values) {
@@ -151,7 +151,7 @@ class Comparing : public StepObserver {
                             : Array());
       known_[&frame][r] = results.back();
     }
-    if (step.kind == Step::Kind::put_slice) {  // it writes into those
+    if (step.kind == Step::Kind::put_slice) {  // it writes into its operands
       for (const Register r : step.operands) known_[&frame].erase(r);
     }
     if (step.kind == Step::Kind::kernel) expect_results(function, step, frame, results);
@@ -196,7 +196,7 @@ class Comparing : public StepObserver {
 
   const Plan& plan_;
   const CompareOptions& options_;
-  std::vector<Array> operands_;  // of the step that is running
+  std::vector<Array> operands_;  // of the running step
   std::unordered_map<const Frame*, std::unordered_map<Register, Array>> known_;
   size_t number_ = 0;
 };

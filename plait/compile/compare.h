@@ -1,7 +1,7 @@
-// Holds a compiled program against the evaluator: what the program behind each pass gives against
-// what it gave before; then, step by step, what each kernel gives against what its function gives
-// for the same operands, and what each step takes against what was given before, which somebody may
-// have written over; at last the results. What the program prints is printed once.
+// Compares a compiled program with the evaluator. First, the program after each pass with the
+// program before it. Then, step by step, the results of each kernel with those of its function on
+// the same operands, and the operands of each step with their earlier values, in case something has
+// overwritten them. At last, the results. Printed output appears once.
 //
 //   if (const auto difference = compare(program, arguments)) std::cout << difference->text();
 #pragma once
@@ -18,25 +18,25 @@ namespace plait::compile {
 
 struct Difference {
   std::string what;
-  // Where it is a step that differs; no pass, and not the results alone.
-  std::string step = {};      // as the plan's text has it
-  std::string function = {};  // that the step is in
-  size_t number = 0;          // in the order in which they ran
+  // Set if a step differs, but not for a pass or the results alone.
+  std::string step = {};      // as in the plan's text
+  std::string function = {};  // that contains the step
+  size_t number = 0;          // in order of execution
   Location location = {};
 
   std::string text() const;
 };
 
 struct CompareOptions {
-  // Of the greatest number that a result has; sums are taken in another order. A result may be
-  // further away where operands some units in the last place away take it as far. With 0, all is to
-  // be the same to the last bit.
+  // Tolerance relative to the largest number of a result, since sums are reordered. A larger
+  // difference is accepted if operands perturbed by a few ulps change the result as much. With 0,
+  // results must be bitwise equal.
   double tolerance = 1e-5;
   ArenaOptions arena = {.is_guarded = true};
-  SymbolMap<int64_t> sizes = {};  // of the program, where its arguments do not show them
+  SymbolMap<int64_t> sizes = {};  // of the program, if its arguments do not show them
 };
 
-// What differs first.
+// Returns the first difference.
 std::optional<Difference> compare(const ir::Program& program, std::span<const Tensor> arguments,
                                   const CompareOptions& options = {});
 std::optional<Difference> compare(const ir::Program& program,

@@ -1,9 +1,9 @@
-// The compiler: a program becomes something that runs it.
+// The compiler: turns a program into an executable.
 //
 //   Compiled compiled(program);
 //   std::vector<Tensor> results = compiled(arguments);
 //
-// jit uses it by itself, as the backend "compiler".
+// It is the backend "compiler", the default of jit.
 #pragma once
 
 #include <memory>
@@ -16,30 +16,30 @@
 namespace plait::compile {
 
 class LoadedPlan;
-struct ExecutionOptions;  // inside/running/execution.h, as what follows
+struct ExecutionOptions;  // inside/running/execution.h, as the next one
 struct ExecutionResults;
 struct Plan;
 
 struct CompileOptions {
-  // Kernels of the library alone, which are there at once.
+  // If false, uses only precompiled kernels of the library, for a fast compilation.
   bool makes_kernels = true;
   PassObserver observer = {};
 };
 
-// Of a verified program, whose parameters and results are arrays and records.
+// Compiles a verified program, whose parameters and results are arrays and records.
 class Compiled {
  public:
   explicit Compiled(const ir::Program& program, const CompileOptions& options = {});
 
-  // Arguments of the types of the program's parameters. CheckError where a guard does not hold.
+  // The arguments have the types of the program's parameters. CheckError if a guard fails.
   std::vector<Tensor> operator()(std::span<const Tensor> arguments) const;
   std::vector<Tensor> operator()(std::span<const Tensor> arguments,
                                  const ExecutionOptions& options) const;
-  // Those that are donated may be overwritten; one that is not read may be an empty tensor.
+  // Donated arguments may be overwritten; an argument that is not read may be an empty tensor.
   std::vector<Tensor> run_donated(std::vector<Tensor> arguments,
                                   const ExecutionOptions& options) const;
-  // Values of any kind, checked against the types of the parameters; `known` are sizes of the
-  // program that its arguments do not show.
+  // Takes values of any kind, checked against the parameter types. `known` are sizes of the program
+  // that its arguments do not show.
   ExecutionResults run_values(std::vector<ir::Value> arguments, const SymbolMap<int64_t>& known,
                               const ExecutionOptions& options) const;
   const Plan& plan() const;
@@ -47,7 +47,7 @@ class Compiled {
 
  private:
   std::shared_ptr<const LoadedPlan> loaded_;
-  std::vector<bool> reads_;  // of each parameter
+  std::vector<bool> reads_;  // one a parameter
 };
 
 }  // namespace plait::compile

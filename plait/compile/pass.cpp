@@ -24,7 +24,7 @@ constexpr Pass kPasses[] = {
     {"emit", "fused instructions become machine code", nullptr},
 };
 
-// Calls visit with each part of a list with commas between.
+// Calls `visit` with each part of a comma-separated list.
 template <class Visit>
 void for_each_part(std::string_view list, Visit&& visit) {
   while (!list.empty()) {
@@ -74,7 +74,7 @@ bool is_dumped(std::string_view pass) {
   constexpr std::string_view kAfter = "after:";
   bool dumped = false;
   for_each_part(setting::kDump.get(), [&](std::string_view part) {
-    if (!part.starts_with(kAfter)) return;  // for others
+    if (!part.starts_with(kAfter)) return;  // for the code generator
     const std::string_view name = part.substr(kAfter.size());
     if (name != "all" && !is_pass(name)) refuse_part("dump", part, "after:NAME or after:all");
     dumped = dumped || name == "all" || name == pass;

@@ -1,5 +1,5 @@
-// The passes: each reads a program and writes another that does the same. The setting `passes`
-// leaves some out, `dump` prints the program behind one, `verify` checks what each has made.
+// The passes: each reads a program and returns an equivalent one. The setting `passes` disables
+// some, `dump` prints the program after one, `verify` checks the result of each.
 //
 //   PLAIT_PASSES=-fuse PLAIT_DUMP=after:simplify program
 #pragma once
@@ -16,32 +16,32 @@ namespace plait::compile {
 struct Pass {
   std::string_view name;
   std::string_view summary;
-  ir::Program (*run)(const ir::Program& program);  // null for a stage that makes no program
-  bool is_for_kernels = false;                     // idle where no kernels are made
+  ir::Program (*run)(const ir::Program& program);  // null for a stage of planning
+  bool is_for_kernels = false;                     // skipped if no kernels are generated
 };
 
-// In their order. The last ones are stages of planning (plan.h).
+// In order. The last ones are stages of planning (plan.h).
 std::span<const Pass> passes();
 
-// ValueError where a list as the setting `passes` takes it, -NAME,-NAME, names what is no pass.
+// ValueError if a list -NAME,-NAME for the setting `passes` names an unknown pass.
 void check_passes(std::string_view list);
 bool is_on(std::string_view pass);
-// Whether the setting `dump` asks for what is there behind a pass: after:NAME, or after:all.
+// True if the setting `dump`, after:NAME or after:all, requests output after this pass.
 bool is_dumped(std::string_view pass);
-// What is dumped, below the pass's name; of a program large constants in part.
+// Text of a dump, under the pass's name; large constants are abbreviated.
 std::string dump_text(std::string_view pass, std::string_view text);
 std::string dump_text(std::string_view pass, const ir::Program& program);
-// Prints it to the standard error.
+// Prints to stderr.
 void dump(std::string_view text);
 
-// Told the program behind each pass.
+// Called with the program after each pass.
 using PassObserver = std::function<void(const Pass& pass, const ir::Program& program)>;
 
-// All of them that are on.
+// Runs all enabled passes.
 ir::Program optimized(ir::Program program, bool makes_kernels = true,
                       const PassObserver& observer = {});
 
-// What `passes()` lists.
+// The passes listed by `passes()`.
 ir::Program inlined(const ir::Program& program);
 ir::Program simplified(const ir::Program& program);
 ir::Program with_libraries(const ir::Program& program);

@@ -10,9 +10,9 @@
 namespace plait::nn {
 namespace {
 
-// Of numbers with that variance; 0 where there are none.
+// Standard deviation; 0 for an infinite variance, that is, without inputs.
 double deviation_of(double variance) { return std::isfinite(variance) ? std::sqrt(variance) : 0; }
-// Uniform numbers up to √3 deviations have that deviation.
+// Uniform numbers in ±√3 σ have the standard deviation σ.
 double bound_of(double variance) { return std::sqrt(3.) * deviation_of(variance); }
 
 double kaiming_variance(const Shape& shape, double slope) {

@@ -19,7 +19,7 @@ struct Weights {
   std::optional<Tensor> bias;
 };
 
-// PyTorch's default: both are uniform up to 1/√fan-in.
+// PyTorch's default: weight and bias are uniform in ±1/√fan-in.
 Weights weights_of(const Tensor& key, const Shape& shape, bool has_bias, DType dtype) {
   const Tensor keys = random::split_key(key, 2);
   const int64_t inputs = fans_of(shape).in;
@@ -38,7 +38,7 @@ void expect_sizes(std::initializer_list<int64_t> sizes, std::string_view what) {
   expect_sizes(std::span(sizes.begin(), sizes.size()), what);
 }
 
-// Where there is none, the functions of ops take an empty one.
+// The operations take an empty tensor for a missing weight.
 Tensor or_empty(const std::optional<Tensor>& tensor) { return tensor.value_or(Tensor()); }
 
 }  // namespace

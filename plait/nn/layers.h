@@ -1,5 +1,5 @@
-// Layers: structs whose tensors are weights. `init` makes one as PyTorch does by default, from a
-// key (ops/random/random.h); braces make one of weights that are there: Linear{weight, bias}.
+// Layers: structs of weights. `init` initialises a layer as PyTorch does by default, from a key
+// (ops/random/random.h); braces make one from existing weights: Linear{weight, bias}.
 #pragma once
 
 #include <cstdint>
@@ -27,11 +27,11 @@ struct Linear {
 
 struct LayerNormOptions {
   bool weight = true;
-  bool bias = true;  // there is none without a weight
+  bool bias = true;  // ignored without a weight
   double eps = 1e-5;
   DType dtype = DType::f32;
 };
-// The last dimensions brought to mean 0 and variance 1, times the weight, plus the bias.
+// Normalises the last dimensions to mean 0 and variance 1, then applies weight and bias.
 struct LayerNorm {
   std::vector<int64_t> sizes;  // of these dimensions
   std::optional<Tensor> weight, bias;
@@ -42,7 +42,7 @@ struct LayerNorm {
   Tensor operator()(const Tensor& x) const;
 };
 
-// The rows of a table that ids name.
+// Looks up rows of a table by ids.
 struct Embedding {
   Tensor weight;  // [rows, width]
 
@@ -58,7 +58,7 @@ struct Conv2dOptions {
   bool bias = true;
   DType dtype = DType::f32;
 };
-// Of images [batch, channels, height, width].
+// Convolution of images [batch, channels, height, width].
 struct Conv2d {
   Tensor weight;               // [outputs, channels / groups, height, width]
   std::optional<Tensor> bias;  // [outputs]

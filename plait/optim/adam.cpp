@@ -23,7 +23,7 @@ AdamRule checked_rule(std::string_view name, const Options& options, bool is_dec
           .is_decoupled = is_decoupled};
 }
 
-// 1 − β^steps, the sum of the weights that a mean of so many numbers has given them.
+// 1 − β^steps: the bias correction of an exponential moving average.
 Tensor weight_so_far(double beta, const Tensor& steps) {
   return 1 - power(beta, astype(steps, DType::f64));
 }
@@ -47,7 +47,7 @@ void adam_step(const AdamRule& rule, const Tensor& rate, const Tensor& steps,
                std::span<Tensor* const> means, std::span<Tensor* const> squares) {
   const Tensor step_size = rate / weight_so_far(rule.beta1, steps);
   const Tensor square_scale = sqrt(weight_so_far(rule.beta2, steps));
-  const Tensor left = 1 - rate * rule.weight_decay;  // of a weight that decays on its own
+  const Tensor left = 1 - rate * rule.weight_decay;  // factor of decoupled weight decay
   for (size_t i = 0; i < values.size(); ++i) {
     if (!is_trained(*values[i])) continue;
     expect_real(rule, *values[i]);

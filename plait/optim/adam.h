@@ -1,4 +1,4 @@
-// Adam (Kingma and Ba, 2014), as torch.optim.Adam, and with a decay of its own (Loshchilov and
+// Adam (Kingma and Ba, 2014), as torch.optim.Adam, and with decoupled weight decay (Loshchilov and
 // Hutter, 2017), as torch.optim.AdamW.
 #pragma once
 
@@ -11,38 +11,38 @@ namespace plait::optim {
 
 struct AdamOptions {
   double lr = 1e-3;
-  double beta1 = 0.9;    // how much of the mean of gradients is kept
-  double beta2 = 0.999;  // and of the mean of their squares
+  double beta1 = 0.9;    // decay of the mean of gradients
+  double beta2 = 0.999;  // decay of the mean of their squares
   double eps = 1e-8;
-  double weight_decay = 0;  // this part of each weight counts as gradient
+  double weight_decay = 0;  // L2 penalty: this times the weight is added to the gradient
 };
 struct AdamWOptions {
   double lr = 1e-3;
   double beta1 = 0.9;
   double beta2 = 0.999;
   double eps = 1e-8;
-  double weight_decay = 0.01;  // each weight loses this part of itself, times the rate
+  double weight_decay = 0.01;  // decoupled: each weight shrinks by this times the rate
 };
 
-// The options of either without the rate, which may change.
+// The options of either optimizer, without the learning rate, which may change.
 struct AdamRule {
   std::string_view name;
   double beta1 = 0, beta2 = 0, eps = 0, weight_decay = 0;
   bool is_decoupled = false;  // AdamW's decay
 };
-AdamRule rule_of(const AdamOptions& options);  // ValueError for what is none
+AdamRule rule_of(const AdamOptions& options);  // ValueError for invalid options
 AdamRule rule_of(const AdamWOptions& options);
 
-// Step number `steps` of all tensors, in their places.
+// One step, with the number `steps`, of all tensors in place.
 void adam_step(const AdamRule& rule, const Tensor& rate, const Tensor& steps,
                std::span<Tensor* const> values, std::span<const Tensor> gradients,
                std::span<Tensor* const> means, std::span<Tensor* const> squares);
 
-// What both are.
+// State of Adam and AdamW.
 template <class Model>
 struct AdamState {
   Tensor lr;             // f64[]
-  Tensor steps;          // i64[], that were made
+  Tensor steps;          // i64[]: steps so far
   Model means, squares;  // of gradients
   AdamRule rule;
 
@@ -70,7 +70,7 @@ struct Adam : AdamState<Model> {
   explicit Adam(const Model& model, const AdamOptions& options = {})
       : AdamState<Model>(AdamState<Model>::init(model, rule_of(options), options.lr)) {}
   static constexpr auto fields() { return plait::fields<Adam>(fields_of_base<AdamState<Model>>()); }
-  // The model and the optimizer of the next step.
+  // Returns the model and the optimizer of the next step.
   std::pair<Model, Adam> update(Model model, const Model& gradients) const {
     Adam next = *this;
     next.follow(model, gradients);

@@ -1,5 +1,5 @@
-// Rates that change as training goes on: numbers of f64 by the number of steps made, also in jitted
-// functions.
+// Learning rate schedules: f64 functions of the number of steps so far. They also work in
+// jitted functions.
 //
 //   optimizer.lr = optim::warmup_cosine(optimizer.steps, {.peak = 1e-3, .total = 1000});
 #pragma once
@@ -13,10 +13,10 @@ namespace plait::optim {
 struct WarmupCosine {
   double peak = 1e-3;
   double least = 0;
-  int64_t warmup = 0;  // steps in which it rises evenly to the peak
-  int64_t total = 0;   // steps after which it is the least
+  int64_t warmup = 0;  // steps of the linear warmup
+  int64_t total = 0;   // steps until the rate is `least`
 };
-// Falls from the peak as a cosine does from 0 to π.
+// Linear warmup to the peak, then cosine decay.
 Tensor warmup_cosine(const Tensor& steps, const WarmupCosine& schedule);
 
 }  // namespace plait::optim

@@ -1,4 +1,4 @@
-// Gradient descent with momentum, as torch.optim.SGD.
+// Stochastic gradient descent with momentum, as torch.optim.SGD.
 #pragma once
 
 #include <optional>
@@ -10,26 +10,26 @@ namespace plait::optim {
 
 struct SgdOptions {
   double lr = 1e-3;
-  double momentum = 0;      // how much of the velocity is kept
-  double weight_decay = 0;  // this part of each weight counts as gradient
-  bool nesterov = false;    // steps along the velocity as it will be next
+  double momentum = 0;      // decay of the velocity
+  double weight_decay = 0;  // L2 penalty: this times the weight is added to the gradient
+  bool nesterov = false;    // Nesterov momentum
 };
 
-// The options without the rate, which may change.
+// The options without the learning rate, which may change.
 struct SgdRule {
   double momentum = 0, weight_decay = 0;
   bool nesterov = false;
 };
-SgdRule rule_of(const SgdOptions& options);  // ValueError for what is none
+SgdRule rule_of(const SgdOptions& options);  // ValueError for invalid options
 
-// One step of all tensors, in their places; without velocities where there is no momentum.
+// One step of all tensors in place. `velocities` is empty without momentum.
 void sgd_step(const SgdRule& rule, const Tensor& rate, std::span<Tensor* const> values,
               std::span<const Tensor> gradients, std::span<Tensor* const> velocities);
 
 template <class Model>
 struct Sgd {
   Tensor lr;     // f64[]
-  Tensor steps;  // i64[], that were made
+  Tensor steps;  // i64[]: steps so far
   std::optional<Model> velocity;
   SgdRule rule;
 
@@ -42,7 +42,7 @@ struct Sgd {
                               "rule", &Sgd::rule);
   }
 
-  // The model and the optimizer of the next step.
+  // Returns the model and the optimizer of the next step.
   std::pair<Model, Sgd> update(Model model, const Model& gradients) const {
     expect_like("optim::Sgd", "the gradient", model, gradients);
     if (velocity) expect_like("optim::Sgd", "the velocity", model, *velocity);

@@ -1,4 +1,4 @@
-// What all updates begin with: whether the trees fit each other, and one tensor of them at a time.
+// Common parts of optimizers: checks that trees match, and arithmetic on one parameter.
 #pragma once
 
 #include <limits>
@@ -13,26 +13,26 @@
 
 namespace plait::optim {
 
-// Whether it has a gradient. What has none stays as it is, in states too.
+// True if it has a gradient. Other leaves stay unchanged, also in states.
 bool is_trained(const Tensor& value);
 
 Tensor zeros_if_trained(const Tensor& value);
-// Zeros in the place of all that is trained: what an optimizer knows at first.
+// The initial state: zeros for all trained leaves.
 template <class Model>
 Model zeros_like_trained(const Model& model) {
   return map_leaves(model, zeros_if_trained);
 }
 
-// A tensor of a model and its gradient, in the dtype that is computed in: f32 for narrower ones.
+// A tensor of a model and its gradient, in the dtype of the computation: f32 for narrower ones.
 class Parameter {
  public:
   Parameter(const Tensor& value, const Tensor& gradient);
 
   const Tensor& value() const { return value_; }
   const Tensor& gradient() const { return gradient_; }
-  // A state, or a number of f64, in that dtype.
+  // Converts a state, or an f64 number, to that dtype.
   Tensor of(const Tensor& other) const;
-  // Back in the dtype that it is kept in.
+  // Converts back to the dtype of the model.
   Tensor kept(const Tensor& value) const;
 
  private:
@@ -40,7 +40,7 @@ class Parameter {
   Tensor value_, gradient_;
 };
 
-// The number as f64[]; ValueError unless it is 0 or more.
+// Returns the number as f64[]; ValueError if it is negative.
 Tensor rate_of(std::string_view optimizer, double rate);
 // ValueError unless 0 ≤ value < limit.
 void expect_option(std::string_view optimizer, std::string_view name, double value,
@@ -49,14 +49,15 @@ Tensor no_steps();  // 0 as i64[]
 Tensor one_more(const Tensor& steps);
 
 using Paths = FunctionRef<std::vector<std::string>()>;
-// ValueError unless the trees have one structure.
+// ValueError unless the trees have the same structure.
 void expect_structure(std::string_view optimizer, std::string_view what, const TreeKey& model,
                       const TreeKey& other);
-// ShapeError, or ValueError for one that is empty, that names the first that does not fit.
+// ShapeError, or ValueError for an empty tensor, that names the first leaf that does not fit.
 void expect_shapes(std::string_view optimizer, std::string_view what, std::span<const Tensor> model,
                    std::span<const Tensor> others, Paths paths);
 
-// That the other is a tree like the model: its gradients, or states of an optimizer.
+// Checks that `other`, gradients or an optimizer's state, has the structure and shapes of
+// the model.
 template <class Model>
 void expect_like(std::string_view optimizer, std::string_view what, const Model& model,
                  const Model& other) {

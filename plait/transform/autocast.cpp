@@ -80,7 +80,7 @@ std::vector<Tensor> Autocast::cast(const AutocastScope& scope, const ir::Primiti
   for (Tensor& operand : cast) {
     const DType dtype = operand.dtype();
     if (narrows && dtype == DType::f32) operand = astype(operand, options.dtype);
-    // What became narrow meets what did not.
+    // A narrow value is combined with a wide one.
     const bool is_narrow = dtype == DType::bf16 || dtype == DType::f16;
     if (is_narrow && (widens || (is_mixed && !narrows))) operand = astype(operand, DType::f32);
   }
@@ -92,7 +92,7 @@ ir::Program autocast(const ir::Program& program, const AutocastOptions& options)
   Retrace retrace(function, function.name());
   const Autocast scope(options);
   std::vector<Tensor> results = run_function(program, function, retrace.parameters);
-  // What the program gives keeps its type.
+  // The results keep their declared dtypes.
   for (size_t i = 0; i < results.size(); ++i) {
     results[i] = astype(results[i], function.signature().results[i].dtype());
   }

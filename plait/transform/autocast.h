@@ -17,9 +17,10 @@
 namespace plait {
 
 struct AutocastOptions {
-  DType dtype = DType::bf16;  // or f16; what lies in memory stays as it is
-  // Names of primitives whose f32 operands are rounded to it, and of those that compute narrow
-  // operands in f32. All others take what they are given, in f32 where some of it is.
+  DType dtype = DType::bf16;  // or f16; stored arrays keep their dtype
+  // Names of the primitives whose f32 operands are rounded to `dtype`, and of those whose narrow
+  // operands are widened to f32. All other primitives run in the dtype of their operands, in f32
+  // where narrow and f32 operands are mixed.
   std::set<std::string> narrow = default_narrow();
   std::set<std::string> wide = default_wide();
 
@@ -27,7 +28,7 @@ struct AutocastOptions {
   static std::set<std::string> default_wide();
 };
 
-// While one is there, on its thread. A cast of the user's own stays a cast.
+// Applies autocast on this thread while the object exists. Explicit casts by the user are kept.
 class Autocast : public AutocastScope {
  public:
   explicit Autocast(AutocastOptions options = {});
@@ -48,7 +49,7 @@ auto autocast(F f, AutocastOptions options = {}) {
 }
 ir::Program autocast(const ir::Program& program, const AutocastOptions& options = {});
 
-// Gradients in f16 are too small for it unless the loss is scaled up before them.
+// Loss scaling: without it, small gradients underflow in f16.
 //
 //   auto loss = scale.scaled(loss_of(model, batch));
 //   if (auto gradients = scale.unscaled(scaled_gradients)) model = step(model, *gradients);
@@ -59,8 +60,8 @@ class LossScale {
 
   double scale() const { return scale_; }
   Tensor scaled(const Tensor& loss) const;
-  // The gradients, or nothing where one is not finite: then the scale is halved and the step is
-  // to be left out. After so many good steps it is doubled.
+  // Returns the gradients, or nothing if one is not finite: then the scale is halved, and the
+  // caller should skip the step. After `growth_interval` good steps the scale is doubled.
   template <class Tree>
   std::optional<Tree> unscaled(Tree gradients) {
     if (!note(tensors_of(gradients))) return std::nullopt;

@@ -85,7 +85,7 @@ namespace {
 
 constexpr int64_t kRetracesBeforeWarning = 8;
 
-// A size that is called like its place, as far as sizes may be, and like no other of the entry.
+// Returns a symbol named after the path of the size, changed to a valid and unused name.
 Dim symbol_for(const Entry& entry, std::string name) {
   for (char& c : name) {
     if (!continues_name(c)) c = '_';
@@ -112,8 +112,8 @@ struct Cache::State {
   const JitOptions options;
   const JitBackend backend;
   Pieces pieces;
-  std::mutex mutex;                           // of all that follows, but `recording` of entries
-  std::list<std::shared_ptr<Entry>> entries;  // the latest called first
+  std::mutex mutex;                           // protects all below, except `recording` of entries
+  std::list<std::shared_ptr<Entry>> entries;  // most recently called first
   JitStats stats;
 
   Outcome run(Call call);
@@ -121,10 +121,10 @@ struct Cache::State {
  private:
   struct Found {
     std::shared_ptr<Entry> entry;
-    Variant* variant = nullptr;      // none fits where null
-    std::shared_ptr<const Way> way;  // none is known where null
+    Variant* variant = nullptr;      // null if none fits
+    std::shared_ptr<const Way> way;  // null if none is recorded
     bool is_run_by_host = false;
-    std::string why;  // nothing is known
+    std::string why;  // why nothing is recorded
   };
   Found find(const Call& call, std::span<const int64_t> sizes, const std::vector<bool>& outcomes,
              const Way* left);
@@ -138,7 +138,8 @@ struct Cache::State {
   bool gives_away(const Way& way) const;
   Outcome run_way(Call& call, const Way& way, EffectLog& log) const;
   Outcome run_by_host(const Call& call) const;
-  // What host code gives with numbers, where `record` is refused for symbols; else nothing.
+  // Runs `record`. If it fails because sizes are symbolic, runs the host code with numbers and
+  // returns its outcome; else returns nothing.
   template <class Record>
   std::optional<Outcome> with_numbers_if_refused(const Call& call, const Found& found,
                                                  EffectLog& log, const Record& record);
@@ -149,7 +150,7 @@ struct Cache::State {
   void note_retrace(const std::string& why);
 };
 
-// The symbols that were asked for, and what is promised of them.
+// Applies options.dynamic: makes the sizes symbolic, and adds their promised facts.
 void Cache::State::make_dynamic(Entry& entry, const Call& call) const {
   for (const DynamicSize& wanted : options.dynamic) {
     const std::string argument = fmt::format("arg{}", wanted.argument);
@@ -189,7 +190,7 @@ void Cache::State::make_dynamic(Entry& entry, const Call& call) const {
   }
 }
 
-// Where the key is one. Host code outside of what the key tells of may have other tensors now.
+// For equal keys. Host code may hold other tensors, which the key does not cover.
 std::string Cache::State::explain_difference(const Entry& earlier, const Call& call) {
   const auto& kinds = earlier.kinds;
   const auto found = std::ranges::mismatch(kinds, call.leaves.all(), is_kind);
@@ -244,8 +245,8 @@ const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
   return entries.front();
 }
 
-// Sizes that have differed, and those that were said to be dynamic, are symbols: one for those that
-// were the same whenever one of them differed.
+// Sizes that have differed, and sizes declared dynamic, become symbols. Sizes that were equal in
+// all calls so far share a symbol.
 Variant& Cache::State::new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why) {
   for (size_t i = 0; i < sizes.size(); ++i) {
     const int64_t first = entry.seen.front()[i];
@@ -370,7 +371,7 @@ void Cache::State::check_promised(const Variant& variant, std::span<const int64_
       .at(Location::of_caller());
 }
 
-// What the host code computes until it reads a number is run at once, and is known the next time.
+// Runs what the host code computes up to each read as a compiled piece, which the next call reuses.
 Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
                                          std::span<const int64_t> sizes, EffectLog& log) {
   const EffectLog::Scope effects(log);
@@ -394,7 +395,7 @@ Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
   return other ? *other : outcome;
 }
 
-// Only the thread that holds `recording` of the entry is here.
+// The caller holds `recording` of the entry.
 Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64_t> sizes,
                                  EffectLog& log) {
   Entry& entry = *found.entry;
@@ -457,8 +458,7 @@ std::optional<Outcome> Cache::State::with_numbers_if_refused(const Call& call, c
   return outcome;
 }
 
-// What it computes belongs to a tape that was begun outside of it: its host code is run from here
-// on, as it is.
+// The function uses a tape from outside: from now on its host code runs at each call.
 Outcome Cache::State::run_with_tape(const Call& call, Entry& entry, const UsesOuterTape& used,
                                     EffectLog& log) {
   if (options.fullgraph) {
@@ -504,7 +504,7 @@ void Cache::State::note(const Found& found, const Recording& recording) {
   }
 }
 
-// What may go over to another way needs what was donated again.
+// A call that may change to another path needs its donated arguments again.
 bool Cache::State::gives_away(const Way& way) const {
   return way.outcomes.empty() && !options.donate.empty();
 }
@@ -523,8 +523,8 @@ Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const 
 }
 
 Outcome Cache::State::run(Call call) {
-  // Inside of another function that is recorded it is one that is called there; autocast from
-  // outside is no part of what is recorded.
+  // Within a trace it is recorded as a function that the trace calls. An autocast from outside is
+  // no part of a record.
   if (options.disable) return run_by_host(call);
   if (Trace::current() != nullptr) {
     const Trace::Part part(options.name);
@@ -541,7 +541,7 @@ Outcome Cache::State::run(Call call) {
   }
   EffectLog log;
   const std::vector<int64_t> sizes = sizes_of(call.leaves);
-  std::shared_ptr<Entry> recorded;  // which must outlive the lock
+  std::shared_ptr<Entry> recorded;  // must outlive the lock
   std::unique_lock<std::mutex> recording;
   std::vector<bool> outcomes;
   std::shared_ptr<const Way> left;
@@ -556,7 +556,7 @@ Outcome Cache::State::run(Call call) {
     }
     if (!found.way) {
       if (recording.owns_lock()) return record_way(call, found, sizes, log);
-      // Another thread may be recording the same.
+      // Another thread may be recording the same function; look again after it is done.
       recorded = found.entry;
       recording = std::unique_lock(recorded->recording);
       continue;
@@ -577,7 +577,7 @@ Outcome Cache::State::run(Call call) {
       const std::lock_guard lock(mutex);
       ++stats.failed_guards;
     } catch (const Error&) {
-      // Which the host code may catch, and go on.
+      // The host code may catch the error and continue.
       if (options.fullgraph || gives_away(*found.way)) throw;
       log.rewind();
       const EffectLog::Scope effects(log);

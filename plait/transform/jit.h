@@ -1,14 +1,14 @@
-// A function that is recorded once and then run from the record.
+// A function that is recorded once, compiled, and then run from the record.
 //
 //   const auto step = jit([](Model model, Tensor x) { return model(x); });
 //   Tensor y = step(model, x);       // records
-//   y = step(model, other);          // runs what was recorded
+//   y = step(model, other);          // runs the record
 //
-// What is recorded holds for the structure of the arguments, their dtypes, ranks and static fields.
-// A size that differs from call to call becomes a symbol, and sizes are not looked at again. Host
-// code may ask for values: `if (loss.item<bool>())` makes a guard, and each way through the
-// function is recorded when it is first gone; a function that takes a number out of a tensor runs
-// its host code at every call. docs/jit.md says what happens when.
+// A record is valid for the structure of the arguments, their dtypes, ranks and static fields. A
+// size that differs between calls becomes a symbol, and is not read again. Host code may read
+// values: `if (loss.item<bool>())` makes a guard, and each path through the function is recorded
+// when it is first taken. A function that takes a number out of a tensor runs its host code at
+// every call. See docs/jit.md.
 #pragma once
 
 #include <any>
@@ -37,8 +37,8 @@ enum class JitMode : uint8_t { plain, fast_compile, max_autotune };
 struct DynamicSize {
   size_t argument = 0;
   int64_t axis = 0;
-  std::string leaf = {};  // of a struct: "blocks.0.weight"; all of its tensors where empty
-  std::string name = {};  // sizes of one name are the same
+  std::string leaf = {};  // of a struct: "blocks.0.weight"; empty for all of its tensors
+  std::string name = {};  // sizes with one name are equal
   int64_t at_least = 0;
   std::optional<int64_t> at_most = {};
   int64_t divisor = 1;
@@ -47,73 +47,73 @@ struct DynamicSize {
 struct JitOptions {
   std::string name = "jitted";
   std::vector<DynamicSize> dynamic = {};
-  // Numbers of arguments whose memory may be used for results, where they are handed over by
-  // std::move and nobody else has their tensors. ValueError where there are fewer arguments.
+  // Indices of donated arguments: results may reuse their memory if the caller passes them by
+  // std::move and nothing else holds their tensors. ValueError if there are fewer arguments.
   std::vector<size_t> donate = {};
-  bool fullgraph = false;  // host code that takes a number out of a tensor is an error
-  bool disable = false;    // runs the function as it is
+  bool fullgraph = false;  // an error if host code takes a number out of a tensor
+  bool disable = false;    // runs the host code, without recording
   std::string backend = "compiler";
   JitMode mode = JitMode::plain;
-  size_t most_ways = 32;  // recorded for one structure; beyond that its host code is run each time
-  // Structures, dtypes and static values of arguments for which there is something recorded; beyond
-  // that the one that was not called for the longest is forgotten.
+  size_t most_ways = 32;  // records for one structure; beyond that the host code runs at each call
+  // Maximum number of records for different structures, dtypes and static values; beyond that the
+  // least recently called one is dropped.
   size_t most_structures = 256;
 };
 
-// What was recorded, and why again.
+// Statistics: what was recorded, and why it was recorded again.
 struct JitStats {
   struct Retrace {
     std::string why;
     int64_t times = 0;
   };
   int64_t traces = 0;
-  int64_t hits = 0;           // calls that ran what was recorded, and no host code
-  int64_t failed_guards = 0;  // in calls that went over to another way
-  int64_t host_runs = 0;      // calls that ran the host code, since it reads
-  int64_t pieces = 0;         // programs of what such host code computes between two reads
+  int64_t hits = 0;           // calls that ran a record and no host code
+  int64_t failed_guards = 0;  // in calls that then took another path
+  int64_t host_runs = 0;      // calls that ran host code, which reads values
+  int64_t pieces = 0;         // programs compiled from host code between two reads
   std::vector<Retrace> retraces = {};
 
   std::string text() const;
 };
 
-// Thrown by what a backend made where a guard of the program does not hold: how many guards came
-// before it in this run.
+// Thrown by a backend's executable when a guard of the program fails. `guard` is the number of
+// guards that were passed before it in this run.
 struct SideExit {
   size_t guard = 0;
 };
-// The tensors that a recorded program is run on. They are the caller's, and nobody's owner is
-// counted for the sake of a call.
+// The arguments of a recorded program. They point to the caller's tensors, so a call changes no
+// reference counts.
 class JitArguments {
  public:
-  // Those that may be taken are among all, in the same order.
+  // `to_take` are the donated tensors, a subsequence of `all`.
   explicit JitArguments(std::vector<const Tensor*> all, std::span<Tensor* const> to_take = {});
   explicit JitArguments(std::span<const Tensor> all, std::span<Tensor* const> to_take = {});
 
   size_t size() const { return all_.size(); }
   const Tensor& operator[](size_t i) const { return *all_[i]; }
   std::span<const Tensor* const> all() const { return all_; }
-  // Where it is donated nobody else sees it any more: its memory may be used again if nobody else
-  // has it.
+  // Moves the tensor out if it is donated, so that its memory can be reused if nothing else holds
+  // it; else copies it.
   Tensor take(size_t i) const;
   std::vector<Tensor> take_all() const;
   std::vector<Tensor> copies() const;
-  // With these behind; none may be taken where they are kept.
+  // Returns these arguments with more at the end; none may be taken if `are_kept`.
   JitArguments followed_by(std::span<const Tensor> more, bool are_kept) const;
 
  private:
   std::vector<const Tensor*> all_;
-  std::vector<Tensor*> to_take_;  // for each, or null; empty where there is none
+  std::vector<Tensor*> to_take_;  // one a tensor, null if not donated; or empty
 };
-// What runs a program.
+// Runs a compiled program.
 using JitExecutable = std::function<std::vector<Tensor>(const JitArguments& arguments)>;
 using JitBackend =
     std::function<JitExecutable(const ir::Program& program, const JitOptions& options)>;
 void register_backend(const std::string& name, JitBackend backend);
 std::vector<std::string> list_backends();
-// The compiler's. Declared here, defined in `compile`.
+// The compiler's backend. Defined in `compile`.
 JitBackend compiler_backend();
 
-// The callable with all that it captures, which is never looked at again.
+// A callable whose captures never change, so that jit does not check them.
 template <class F>
 struct Frozen {
   F function;
@@ -130,7 +130,8 @@ Frozen<F> frozen(F f) {
 
 namespace jits {
 
-// The function, of the leaves of its arguments: the leaves of its result, and the result itself.
+// The function on leaves: maps the leaves of its arguments to those of its result, and
+// sets `result`.
 using HostFunction = FunctionRef<std::vector<Tensor>(std::span<const Tensor>, std::any& result)>;
 
 struct Call {
@@ -138,13 +139,13 @@ struct Call {
   JitArguments leaves;
   FunctionRef<std::vector<std::string>()> paths;  // of the leaves
   HostFunction host;
-  // Called where others must let go of those that are donated, since they are taken now.
+  // Called before donated tensors are taken, so that other owners release them.
   std::function<void()> let_go = {};
-  bool by_host = false;  // the host code is run as it is, whatever is recorded
+  bool by_host = false;  // run the host code even if there is a record
 };
 struct Outcome {
   std::vector<Tensor> leaves;
-  std::shared_ptr<const std::any> result;  // whose leaves are others
+  std::shared_ptr<const std::any> result;  // the structure for `leaves`
 };
 
 class Cache {
@@ -153,7 +154,8 @@ class Cache {
   Outcome operator()(Call call) const;
   JitStats stats() const;
   void expect_donated_among(size_t arguments) const;
-  // Adds the tensors of an argument that is donated and handed over (Argument is no reference).
+  // Adds the tensors of an argument that is donated and passed as an rvalue (Argument is
+  // no reference).
   template <class Argument>
   void add_donated(std::remove_reference_t<Argument>& argument, size_t number,
                    std::vector<Tensor*>& donated) const {
@@ -170,11 +172,11 @@ class Cache {
   std::shared_ptr<State> state_;
 };
 
-// "function.scale" and "arg0.blocks.1" of the paths in a tuple of the function and its arguments,
-// or of these alone.
+// Paths such as "function.scale" and "arg0.blocks.1", from the paths in a tuple of the function and
+// its arguments, or of the arguments alone.
 std::vector<std::string> paths_of_call(std::vector<std::string> paths, bool has_function);
 
-// What of a call does not depend on the function's type.
+// The part of a call that does not depend on the type of the function.
 template <bool has_function, class... Given>
 Outcome run(const Cache& cache, const std::tuple<const Given&...>& given,
             std::span<Tensor* const> donated, HostFunction host) {
@@ -184,14 +186,15 @@ Outcome run(const Cache& cache, const std::tuple<const Given&...>& given,
   return cache({key, JitArguments(std::move(leaves), donated), paths, host});
 }
 
-// Whether all that it holds is seen.
+// True if jit can inspect everything that the callable holds.
 template <class F>
 inline constexpr bool is_open =
     std::is_empty_v<F> || std::is_pointer_v<F> || reflect::Reflectable<F>;
 template <class F, class Run>
 inline constexpr bool is_open<Transformed<F, Run>> = is_open<F>;
 
-// Whether the function itself has tensors to look for. Its static values are the cache's for good.
+// True if the callable itself may hold tensors. If not, it is no part of the key: a cache belongs
+// to one callable.
 template <class F>
 inline constexpr bool may_have_tensors = !std::is_empty_v<F> && !std::is_pointer_v<F>;
 template <class F>
@@ -238,7 +241,7 @@ class Jitted {
   JitStats stats() const { return cache_.stats(); }
 
  private:
-  // The function, of arguments with these tensors.
+  // Calls the function with these tensors as the leaves of its arguments.
   template <class... Arguments>
   auto called(std::span<const Tensor> tensors, const Arguments&... arguments) const {
     if constexpr (jits::may_have_tensors<F>) {

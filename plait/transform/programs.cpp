@@ -29,7 +29,7 @@ Tensor stopped(const std::vector<std::string>& labels, const ir::Function& funct
 
 namespace {
 
-// Made once for each program that is run again and again, by this thread.
+// Caches the taped form of each program that this thread runs repeatedly.
 const ir::Program& cached_with_tapes(const ir::Program& program) {
   struct Made {
     ir::Program from, to;
@@ -140,13 +140,13 @@ ForwardAndBackward vjp(const ir::Program& program) {
   return both;
 }
 
-// ---- Ahead of time.
+// ---- Ahead-of-time compilation.
 
 struct AheadOfTime::Entry {
   std::vector<ir::Type> types;
   std::any structure;
   Executable forward, backward;
-  std::vector<Tensor> hidden;  // inputs of the forward program that are no arguments
+  std::vector<Tensor> hidden;  // captures: inputs of the forward program besides the arguments
   size_t results = 0;
 };
 
@@ -227,7 +227,7 @@ std::vector<Tensor> AheadOfTime::operator()(const TreeKey& key, std::span<const 
 
 // ---- Placeholders.
 
-// Any value may be fetched.
+// Keeps unused instructions: any value may be fetched.
 Builder::Builder(std::string name) : trace_(std::make_unique<Trace>(std::move(name))) {
   trace_->keep_whole();
 }

@@ -1,4 +1,4 @@
-// The explicit habit: programs are values, and derivatives of programs are programs.
+// Programs as values, and derivatives of programs as programs.
 //
 //   Builder build;
 //   Tensor a = build.placeholder("f64[]", "a"), b = build.placeholder("f64[]", "b");
@@ -25,47 +25,48 @@
 
 namespace plait {
 
-// The same program, in which functions that call themselves keep what their reverse derivatives
-// need, and do not compute it again at each depth. Not to be differentiated any more.
+// Returns the program with taped recursion: recursive functions store what their reverse
+// derivatives need, instead of recomputing it at each depth. The result cannot be
+// differentiated again.
 ir::Program with_tapes(const ir::Program& program);
 
-// What the program gives: computed now and followed by the levels that are open, or recorded in the
-// trace that is open.
+// Runs the program: eagerly, followed by the open levels, or into the open trace.
 std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> arguments);
 
 struct ProgramGradOptions {
-  bool with_value = false;                       // the program's first result too, in front
-  std::vector<std::string> stop_gradients = {};  // labels of values that count as constant
+  bool with_value = false;                       // also return the program's first result, in front
+  std::vector<std::string> stop_gradients = {};  // labels of values that are treated as constants
 };
 
-// The program of the gradients of a program's first result, one real number, by parameters of these
-// numbers.
+// Returns the program of the gradients of the first result, one real number, with respect to the
+// parameters with these indices.
 ir::Program grad(const ir::Program& program, std::span<const size_t> by,
                  const ProgramGradOptions& options = {});
 ir::Program grad(const ir::Program& program, std::initializer_list<size_t> by,
                  const ProgramGradOptions& options = {});
 
-// The program of the results and their tangents, of the arguments and then the tangents of those
-// that have one.
+// Returns the program that maps the arguments, followed by the tangents of those that have one, to
+// the results and their tangents.
 ir::Program jvp(const ir::Program& program);
 
-// `forward`: the results, then what the way back needs. `backward`: of the cotangents of the
-// results that have one and then of what was kept, the cotangents of the parameters that have one.
+// `forward` returns the results and then the residuals. `backward` maps the cotangents of the
+// results that have one, followed by the residuals, to the cotangents of the parameters that
+// have one.
 struct ForwardAndBackward {
   ir::Program forward, backward;
-  size_t results = 0;  // of the program itself
+  size_t results = 0;  // number of results of the program itself
 };
 ForwardAndBackward vjp(const ir::Program& program);
 
-// Calls f once for types that it has not seen, hands the forward and the backward program to the
-// user's compilers, and runs what they give.
+// Records f once for each new structure and types of arguments, passes the forward and the backward
+// program to the user's compilers, and runs the executables that they return.
 using Executable = std::function<std::vector<Tensor>(std::span<const Tensor> arguments)>;
 using ProgramCompiler = std::function<Executable(const ir::Program& program)>;
 
-// What was compiled, by the structure and the types of the arguments.
+// Cache of compiled functions, by structure and types of the arguments.
 class AheadOfTime {
  public:
-  // Gives the results, and their structure.
+  // Returns the results, and sets their structure.
   using Function =
       std::function<std::vector<Tensor>(std::span<const Tensor> arguments, std::any& structure)>;
 
@@ -98,7 +99,8 @@ auto aot(F f, ProgramCompiler forward, ProgramCompiler backward) {
   };
 }
 
-// A function as a program, with the structure of what it takes and gives: prints and replays.
+// A function as a program, with the structure of its arguments and results. It can be printed
+// and run.
 template <class Result, class... Arguments>
 struct MadeProgram {
   TracedProgram traced;
@@ -128,13 +130,12 @@ auto make_program(F f, std::string name = "main") {
   };
 }
 
-// Builds a program of placeholders, whose gradients `gradient` (transform/derivatives/tape.h)
-// tells.
+// Builds a program from placeholders. `gradient` (transform/derivatives/tape.h) works within it.
 class Builder {
  public:
   explicit Builder(std::string name = "main");
   ~Builder();
-  // Of a type as programs write it: "f32[n, 3]".
+  // `type` as programs write it: "f32[n, 3]".
   Tensor placeholder(std::string_view type, std::string_view name);
 
  private:
@@ -142,19 +143,19 @@ class Builder {
   std::unique_ptr<Trace> trace_;
 };
 
-// Runs what a builder built, as often as one likes. The builder is at its end.
+// Runs the program of a builder any number of times. The builder cannot be used afterwards.
 class Session {
  public:
   using Feeds = std::vector<std::pair<Tensor, Tensor>>;
 
-  // `results` are those of the program.
+  // `results` are the results of the program.
   Session(Builder& builder, std::span<const Tensor> results);
   Session(Builder& builder, std::initializer_list<Tensor> results)
       : Session(builder, std::span(results.begin(), results.size())) {}
 
   const ir::Program& program() const { return program_; }
-  // The values of the fetched ones, each computed from what is fed and nothing else than that
-  // needs. ValueError that names a placeholder that is needed and not fed.
+  // Returns the values of `fetches`, running only the instructions that they need and that are not
+  // fed. ValueError that names a placeholder that is needed and not fed.
   std::vector<Tensor> run(const Feeds& feeds, std::span<const Tensor> fetches) const;
   std::vector<Tensor> run(const Feeds& feeds, std::initializer_list<Tensor> fetches) const {
     return run(feeds, std::span(fetches.begin(), fetches.size()));

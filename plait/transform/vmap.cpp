@@ -19,7 +19,7 @@
 namespace plait::vmaps {
 namespace {
 
-// The axis from the beginning; IndexError where there is none such.
+// Returns the axis counted from the front; IndexError if it is out of range.
 size_t place_of(const Tensor& tensor, int64_t axis, int64_t rank, std::string_view what) {
   if (axis >= -rank && axis < rank) return static_cast<size_t>(axis < 0 ? axis + rank : axis);
   throw IndexError("vmap: axis {} of {}, a {}", axis, what, tensor.type().text())
@@ -74,7 +74,7 @@ std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<La
 
 namespace {
 
-// The function of one place along the axis, which is told by its last argument.
+// Records the function for one place along the axis. The place is its last argument.
 StagedFunction stage_along(const NamedAxisScope& axis, std::vector<ir::Type> types,
                            const std::vector<bool>& varies, const TensorFunction& function) {
   register_collective_ops();
@@ -91,8 +91,7 @@ StagedFunction stage_along(const NamedAxisScope& axis, std::vector<ir::Type> typ
   return staged;
 }
 
-// At once, or recorded first where it is a function that calls itself: then it ends when its last
-// lane does.
+// Runs eagerly; a recursive function is recorded first, so that it ends when its last lane does.
 std::vector<LaneValue> run_for_lanes(const StagedFunction& staged,
                                      std::span<const LaneValue> values, const Lanes& lanes) {
   if (Trace::current() != nullptr || !has_recursion(staged.program)) {

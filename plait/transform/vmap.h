@@ -1,14 +1,14 @@
-// A function of one sample as a function of many, which computes them all at once.
+// Vectorisation: a function of one sample becomes a function of a batch, computed together.
 //
 //   auto scores = vmap(score)(images);                            // along the first axis of each
 //   auto logits = vmap(model_on_one, {.in = {none, 0}})(model, images);
 //   auto by_sample = vmap(grad(loss), {.in = {none, 0, 0}})(model, images, labels);
 //
-// Arguments and results are trees of tensors. The function is recorded once, for one sample: what
-// it computes has no numbers then, and `item()` or `if` on such are errors. It may capture whatever
-// it likes, which is the same for all samples, and it may be differentiated, inside and outside.
+// Arguments and results are trees of tensors. The function is recorded once, for one sample: its
+// values are unknown then, and `item()` or `if` on them is an error. Captured tensors are shared by
+// all samples. The function may be differentiated, inside and outside.
 //
-// Where the axis has a name, the function may bring together what the samples have:
+// If the axis has a name, the function can combine values across samples:
 //
 //   vmap([](Tensor x) { return x - all_reduce_mean(x, "batch"); }, {.name = "batch"})(samples)
 #pragma once
@@ -27,30 +27,30 @@
 
 namespace plait {
 
-// Along which axis the samples lie; nothing where there is one for all of them.
+// The axis of the samples; none if the value is shared by all samples.
 using LaneAxis = std::optional<int64_t>;
 inline constexpr std::nullopt_t none = std::nullopt;
 
 struct VmapOptions {
-  // One for each argument, or for each tensor of them; one for all.
+  // One for each argument, or one for each tensor in them; or one for all.
   std::vector<LaneAxis> in = {0};
-  std::vector<LaneAxis> out = {0};  // the same of the results
-  std::optional<Dim> size = {};     // how many samples; needed where no argument says it
-  // Of the axis, for operations along it (ops/collective.h).
+  std::vector<LaneAxis> out = {0};  // the same for the results
+  std::optional<Dim> size = {};     // number of samples; needed if no argument has an axis
+  // Name of the axis, for collective operations (ops/collective.h).
   std::string name = {};
 };
 
 namespace vmaps {
 
-// For each tensor its axis. ValueError where the options fit neither arguments nor tensors.
+// Returns the axis of each tensor. ValueError if the options match neither arguments nor tensors.
 std::vector<LaneAxis> axes_of_leaves(std::string_view what, const std::vector<LaneAxis>& given,
                                      const std::vector<size_t>& leaves_of_arguments);
-// `out` is asked when the function has run, for each result.
+// `out` returns the axis of each result; it is called after the function has run.
 using OutAxes = std::function<std::vector<LaneAxis>(size_t results)>;
 std::vector<Tensor> run(const TensorFunction& function, std::span<const Tensor> arguments,
                         std::span<const LaneAxis> in, const OutAxes& out,
                         const std::optional<Dim>& size, const std::string& name = {});
-// The same of arguments of so many tensors each.
+// The same, for arguments with this many tensors each.
 using LeafFunction = FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;
 std::vector<Tensor> run(LeafFunction function, std::span<const Tensor> leaves,
                         const std::vector<size_t>& leaves_of_arguments, const VmapOptions& options);

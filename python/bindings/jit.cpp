@@ -59,10 +59,18 @@ TreeKey tree_key_of(nb::handle parts) {
   TreeKeyBuilder builder;
   builder.add(kParts, nb::len(parts));
   for (const nb::handle part : parts) {
-    builder.add_text(kName, nb::str(nb::object(part[0])).c_str());
+    const nb::str name(nb::object(part[0]));
+    builder.add(StaticValue{.type = kName, .text = name.c_str()});
     nb::object value = part[1];
     const size_t hash = nb::hash(value);
-    builder.add_opaque(kValue, Key{held(std::move(value)), hash}, &text_of_key);
+    const Key key{held(std::move(value)), hash};
+    builder.add(StaticValue{.type = kValue,
+                            .word = hash,
+                            .object = &key,
+                            .keep = [](const void* object) -> std::shared_ptr<const OpaqueValue> {
+                              return std::make_shared<const OpaqueOf<Key>>(
+                                  *static_cast<const Key*>(object), &text_of_key);
+                            }});
   }
   return std::move(builder).finish();
 }

@@ -291,7 +291,7 @@ void bind_recursion(nb::module_& module) {
   module.def("_call_recursive", [](std::shared_ptr<control::RecursiveName> function,
                                    const std::string& key, nb::handle arguments, nb::handle body) {
     TreeKeyBuilder builder;
-    builder.add_text(kKey, key);
+    builder.add(StaticValue{.type = kKey, .text = key});
     const auto on_leaves = [&](std::span<const Tensor> given, std::any& structure) {
       const nb::object result = called(body, given);
       structure = nb::object(result[1]);

@@ -1,4 +1,4 @@
-// Compiled programs beside evaluated ones.
+// Compares compiled programs with evaluated ones.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Compiled programs beside evaluated ones: what random programs seldom have.
+// Compiled programs compared with evaluated ones, for cases that are rare in random programs.
 #include "plait/compile/compiler.h"
 
 #include <array>
@@ -189,9 +189,9 @@ TEST(Fusion, TheSameBitsWithAnyNumberOfThreads) {
   set_thread_count(count);
 }
 
-// ---- Kernels that go along with the rows of a product.
+// ---- Kernels fused with a product, as its epilogue.
 
-// One kernel, which has the product with it; and the same numbers with any number of threads.
+// Expects one kernel, which includes the product, and the same numbers with any number of threads.
 void expect_along(const ir::Program& program, const Tensors& arguments, double tolerance) {
   const Compiled compiled(program);
   if (kernel_compiler() != nullptr) {
@@ -247,7 +247,7 @@ TEST(Products, WhatOthersNeedIsAResult) {
   }
 }
 
-// A right-hand side that is not packed is read by the product until its last block is done.
+// A right-hand side that is not packed is read until the last block of the product is done.
 TEST(Products, OperandsStayUntilTheLastRow) {
   const auto f = [](const Tensor& given, const Tensor& weight) {
     const Tensor x = cumsum(given, 0) * 0.01;
@@ -268,7 +268,7 @@ TEST(Products, ThatAreReadTurnedRoundAreWhole) {
   expect_as_evaluated(trace(f)(x, weight).program, {x, weight}, 1e-5);
 }
 
-// The loops go through rows and columns of each image as one.
+// The loop nest merges rows and columns of each image.
 TEST(Products, WhoseRowsAreNotThoseOfTheLoops) {
   const auto f = [](const Tensor& x, const Tensor& weight, const Tensor& bias) {
     return tanh(matmul(x, weight) + bias);
@@ -286,7 +286,8 @@ TEST(Products, OfWhichSomeRowsAreRead) {
   expect_as_evaluated(trace(f)(x, weight, bias).program, {x, weight, bias}, 1e-5);
 }
 
-// All rows lie behind each other in one row of the loops, which is cut where vectors end.
+// All rows are contiguous in one row of the loop nest, which is split at multiples of the
+// vector length.
 TEST(Products, RowsOfAnyLength) {
   const auto f = [](const Tensor& x, const Tensor& weight) { return tanh(matmul(x, weight)); };
   for (const int64_t columns : {64, 65, 127, 200}) {
@@ -314,8 +315,7 @@ TEST(Products, OneProgramForEverySize) {
   }
 }
 
-// Weights of f32 meet what is narrower, the right way round and turned: they are rounded as they
-// are packed.
+// f32 weights with a narrow operand, plain and transposed: they are rounded while they are packed.
 TEST(Products, WeightsAreRoundedOnTheWay) {
   const auto f = [](const Tensor& x, const Tensor& weight) {
     const Tensor narrow = astype(weight, DType::bf16);
@@ -334,7 +334,7 @@ TEST(Products, WeightsAreRoundedOnTheWay) {
   }
 }
 
-// Of weights that others read as well, on either side.
+// Weights that are also read elsewhere, on either side.
 TEST(Products, WeightsThatOthersReadToo) {
   const auto f = [](const Tensor& weight) {
     const Tensor narrow = astype(weight, DType::bf16);
@@ -351,7 +351,7 @@ TEST(Products, WeightsThatOthersReadToo) {
   expect_as_evaluated(trace(square)(weight).program, {weight}, 2e-2);
 }
 
-// A kernel that needs the product by way of another one cannot go along.
+// A kernel that depends on the product through another kernel cannot be its epilogue.
 TEST(Products, NothingWaitsForItself) {
   const auto f = [](const Tensor& x, const Tensor& weight) {
     const Tensor product = matmul(x, weight);
@@ -379,7 +379,7 @@ TEST(Libraries, WhatIsWantedTurnedIsMadeSo) {
   }
 }
 
-// Who else reads it keeps it as it is.
+// A product with another reader is not transposed.
 TEST(Libraries, WhatIsWantedBothWaysIsMadeOnce) {
   const auto f = [](const Tensor& x, const Tensor& y) {
     const Tensor product = matmul(x, y);
@@ -486,7 +486,7 @@ TEST(Plans, RecursionIsAsDeepAsMemoryAllows) {
   EXPECT_GT(steps_of(compiled, Step::Kind::call), 0u);
 }
 
-// ---- Checks of programs.
+// ---- Comparison with the evaluator.
 
 TEST(Compare, FindsNothingWhereAllIsRight) {
   const auto loss = [](const Tensor& w, const Tensor& x) {
@@ -501,7 +501,7 @@ TEST(Compare, FindsNothingWhereAllIsRight) {
   }
 }
 
-// What is left of numbers that are nearly equal is rounding, and so is what it decides.
+// Differences of nearly equal numbers are rounding error, and so are decisions by them.
 TEST(Compare, TakesRoundingForWhatItIs) {
   const auto f = [](const Tensor& x) {
     const Tensor left = sum(x - mean(x));

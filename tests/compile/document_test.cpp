@@ -1,4 +1,4 @@
-// docs/compiler.md: the program there, and what each pass makes of it.
+// docs/compiler.md: the program in it, and the output of each pass.
 #include <fstream>
 #include <map>
 #include <sstream>
@@ -14,8 +14,7 @@
 namespace plait::compile {
 namespace {
 
-// What stands in the first block under each heading of the third level; the program itself under
-// "".
+// The first block under each third-level heading; the program itself under "".
 std::map<std::string, std::string> dumps() {
   const std::string path = std::string(PLAIT_SOURCE_DIR) + "/docs/compiler.md";
   std::ifstream file(path);

@@ -1,4 +1,4 @@
-// What kernels give, of sums and of numbers that round, where random programs seldom come.
+// Results of kernels, for sums and rounding in cases that are rare in random programs.
 #include <gtest/gtest.h>
 
 #include "plait/core/system/denormals.h"
@@ -69,7 +69,7 @@ TEST(Sums, AlongAnyAxes) {
   }
 }
 
-// So large that they are cut into parts.
+// Large enough to be split into parts.
 TEST(Sums, OfLargeTensors) {
   for (const int threads : {1, 3}) {
     const WithThreads with(threads);
@@ -128,7 +128,7 @@ TEST(Extremes, KeepWhatIsNoNumber) {
 TEST(Kernels, RoundAsAtOnce) {
   for (const DType dtype : {DType::f32, DType::f64, DType::bf16, DType::f16}) {
     const Tensor x = numbers({1000}, 1, dtype), y = numbers({1000}, 2, dtype);
-    // Negating is exact: what a kernel keeps wider is not rounded otherwise.
+    // Negation is exact: it must not change how wider intermediate values are rounded.
     const auto f = [](const Tensor& a, const Tensor& b) {
       return std::vector<Tensor>{negative(a * b), negative(a + b), negative(a / b)};
     };
@@ -136,7 +136,7 @@ TEST(Kernels, RoundAsAtOnce) {
   }
 }
 
-// Large enough that all threads have a part of each loop.
+// Large enough that all threads take part in each loop.
 TEST(Kernels, TakeDenormalsAsTheCallerDoes) {
   if (!can_flush_denormals()) GTEST_SKIP() << "this processor has no such mode";
   const auto f = [](const Tensor& a, const Tensor& tiny) {
@@ -161,7 +161,7 @@ TEST(Kernels, TakeDenormalsAsTheCallerDoes) {
   }
 }
 
-// Loops that are not one, of which each thread does some rows.
+// Loops that are not merged; each thread does some rows.
 TEST(Kernels, OfManyRowsBeginAnywhere) {
   const Tensor x = numbers({40, 60, 50}, 1), y = numbers({40, 1, 50}, 2);
   const auto f = [](const Tensor& a, const Tensor& b) { return exp(a) * b + a; };
@@ -193,7 +193,7 @@ TEST(Kernels, PadAndSliceAnywhere) {
   }
 }
 
-// Of size 0, or made 1 from that: an element is read only where there is one.
+// Size 0, or padded from it: an element is read only if it exists.
 TEST(Kernels, ReadNothingOfWhatIsEmpty) {
   for (const int64_t columns : {1, 3, 7, 40}) {
     const Tensor none = numbers({0, columns}, 1), x = numbers({1, columns}, 2);

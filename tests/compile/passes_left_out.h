@@ -1,4 +1,4 @@
-// Passes that are left out while one lives.
+// Disables passes while it exists.
 #pragma once
 
 #include <string>

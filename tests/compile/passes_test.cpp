@@ -1,4 +1,4 @@
-// What each pass must not change, where random programs seldom come.
+// Invariants of each pass, in cases that are rare in random programs.
 #include <gtest/gtest.h>
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
@@ -139,7 +139,7 @@ TEST(Expanding, SoftmaxAlongAnyAxisOfAnyNumbers) {
   expect_as_evaluated(program, {Tensor(Array::of(std::span<const float>(x), Sizes{4, 6}))}, 1e-6);
 }
 
-// Its parts would round in between.
+// Its decomposition would round in between.
 TEST(Expanding, WhatKernelsDoNotHoldStaysWhole) {
   const ir::Program program = parsed(R"(
     func @main(%x: f8e4m3[3, 40]) -> (f8e4m3[3]) {
@@ -161,7 +161,7 @@ class Printing : public testing::Test {
   std::string printed;
 };
 
-// The kernel stands where its last member did.
+// The kernel is at the place of its last member.
 TEST_F(Printing, StaysInItsOrder) {
   const ir::Program program = parsed(R"(
     func @main(%x: f32[], %y: f32[]) -> (f32[]) {
@@ -200,7 +200,7 @@ TEST(Fusing, WaitsForSizesThatAreBorn) {
       program, {Tensor(Array::of(std::span<const int64_t>(x), Sizes{3})), numbers({}, 1)}, 1e-6);
 }
 
-// Parts of a chain that are used by something between do not become one kernel with it.
+// A chain whose middle is used by another operation must not become one kernel around it.
 TEST(Fusing, NoKernelWaitsForItself) {
   const auto f = [](const Tensor& x) {
     const Tensor a = exp(x), b = a * 2.;

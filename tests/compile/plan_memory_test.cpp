@@ -1,4 +1,4 @@
-// What the steps of a plan work in, and where guarded memory ends.
+// Work memory of plans, and the bounds of guarded memory.
 #include "plait/compile/inside/running/plan_memory.h"
 
 #include <algorithm>
@@ -72,9 +72,9 @@ TEST(WorkMemory, IsNobodyElsesMeanwhile) {
   EXPECT_EQ(mistakes, 0);
 }
 
-// ---- Of programs that are run.
+// ---- Memory of running programs.
 
-// Calls `work` in a step of a program, which is run three times.
+// Calls `work` in a step of a program that runs three times.
 template <class Work>
 void run_in_step(const Work& work, const ExecutionOptions& options) {
   const auto f = [&](const Tensor& x) {
@@ -94,7 +94,7 @@ TEST(PlanMemory, IsTheSameForWorkFromTheSecondCallOn) {
   std::vector<std::byte*> places;
   std::vector<Buffer> others;
   const auto work = [&] {
-    others.push_back(Buffer::from_cache(5000));  // what the cache would give otherwise
+    others.push_back(Buffer::from_cache(5000));  // takes the block that the cache would return
     places.push_back(Buffer::allocate_work(5000).data());
   };
   run_in_step(work, {.arena = ArenaOptions{}});

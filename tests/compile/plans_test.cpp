@@ -1,5 +1,4 @@
-// What plans keep apart: branches, loops, and memory that is used again, where random programs
-// seldom come.
+// Plans keep branches, loops and reused memory apart, in cases that are rare in random programs.
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -107,8 +106,8 @@ TEST(Loops, ScanFromEitherEnd) {
   }
 }
 
-// `kept` lies in the frame, and so does what the inner loop computes; the carry of the outer loop
-// is read in the inner one.
+// `kept` and the values of the inner loop are in the frame; the inner loop reads the carry of the
+// outer one.
 TEST(Loops, WhatAnInnerLoopReadsStaysUntilItEnds) {
   const auto f = [](const Tensors& x) {
     const auto outer = [&](const Tensor& carry, const Tensor& slice) {
@@ -126,7 +125,7 @@ TEST(Loops, WhatAnInnerLoopReadsStaysUntilItEnds) {
   expect_traced_as_evaluated(f, {numbers({3, 3}, 1), numbers({4, 3, 3}, 2)}, 1e-4);
 }
 
-// Slices of what lies in the frame are carried on, and out of the loop.
+// Slices of a value in the frame are carried, and leave the loop.
 TEST(Loops, SlicesKeepWhatTheyAreOf) {
   const auto f = [](const Tensors& x) {
     const auto body = [](const std::vector<Tensor>& carries, const Tensor& slice) {
@@ -151,7 +150,7 @@ TEST(Memory, ResultsThatAreOperandsSurvive) {
   expect_traced_as_evaluated(f, {numbers({5, 5}, 1)}, 1e-4);
 }
 
-// Of many sizes and dtypes, so that ranges are cut, joined and used again.
+// Many sizes and dtypes, so that ranges are split, joined and reused.
 TEST(Memory, IsUsedAgainInPieces) {
   const auto f = [](const Tensors& x) {
     const Tensor wide = matmul(x[0], x[1]);                          // 3 x 50
@@ -168,7 +167,7 @@ TEST(Memory, IsUsedAgainInPieces) {
       f, {numbers({3, 4}, 1), numbers({4, 50}, 2), numbers({50, 7}, 3), numbers({7, 3}, 4)}, 1e-4);
 }
 
-// A conversion that converts nothing gives its operand, whose memory is another's afterwards.
+// A conversion without effect returns its operand, whose memory is reused afterwards.
 TEST(Memory, OfOperandsThatAreResultsIsCopied) {
   const ir::Program program = parsed(R"(
     func @main(%x: f32[4, 4]) -> (f32[4, 4], f32[4, 4]) {
@@ -224,7 +223,7 @@ TEST(Memory, HostCodeMayKeepWhatItIsGiven) {
   expect_same_bits("kept", kept, {copies[2], copies[3]});
 }
 
-// ---- What programs require.
+// ---- Requirements of programs.
 
 TEST(Requirements, AreAskedOnEntry) {
   const ir::Program program = parsed(R"(

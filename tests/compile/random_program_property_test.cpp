@@ -1,6 +1,6 @@
-// Random programs, compiled: they give what the evaluator gives, whichever passes are left out.
-// RC_PARAMS="seed=…" or the "reproduce=…" that a failure prints brings one back; "max_success=…"
-// tries more of them.
+// Random programs, compiled: they return the same as the evaluator, whichever passes are disabled.
+// RC_PARAMS="seed=…", or the "reproduce=…" that a failure prints, repeats a run; "max_success=…"
+// tries more programs.
 #include <optional>
 
 #include <gtest/gtest.h>
@@ -23,14 +23,14 @@
 namespace plait::compile {
 namespace {
 
-constexpr int kParts = 8;  // of a run, which are tests by themselves
+constexpr int kParts = 8;  // of a run; each is a test
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kPrograms = 160;
 #else
 constexpr int kPrograms = 3500;
 #endif
 
-// In guarded memory or not, from one place or another.
+// Guarded or not, with different offsets.
 ArenaOptions arena_of(uint32_t seed) {
   return {.is_guarded = seed % 4 == 0, .shift = static_cast<int64_t>(seed % 3) * 16};
 }
@@ -46,7 +46,7 @@ std::string left_out(uint32_t seed) {
   return list;
 }
 
-// Sums are taken in another order, and some computations on f32.
+// Sums are reordered, and some computations are in f32.
 double tolerance_for(const RandomProgram& program) {
   return program.block().uses(kNarrow) ? 2e-4 : 1e-10;
 }
@@ -75,12 +75,12 @@ void expect_compiled(const char* what, const ir::Program& program, const Tensors
       }
     }
   } catch (const Error& error) {
-    if (!wanted) return;  // it fails in both
+    if (!wanted) return;  // both fail
     throw Disagreement(fmt::format("{}: {}", what, error.message()));
   }
 }
 
-// What refuses its sizes may be of no consequence, and left out.
+// Skips programs that raise an error for these sizes.
 void expect_for_small(const Compiled& compiled, const ir::Program& program,
                       const Tensors& arguments, double tolerance) {
   Tensors wanted;
@@ -108,8 +108,8 @@ void check_both_ways(const ir::Program& program, const Tensors& arguments, uint3
                   arena);
 }
 
-// Recorded for sizes that are 0 or 1, which other code is made of. What refuses them, by itself or
-// in a derivative, is left out.
+// Recorded for sizes 0 or 1, which compile to other code. Programs that raise an error for them, or
+// whose derivative does, are skipped.
 void check_small(const RandomProgram& program, uint32_t seed) {
   const RandomProgram::SmallSizes sizes = program.small_sizes()[seed % 2];
   const Tensors arguments = program.arguments(sizes);

@@ -1,5 +1,5 @@
-// Steps of training, compiled, against the same at once: small ViTs and GPTs of single precision.
-// bench/models/check.py does so with large ones.
+// Compiled training steps compared with eager ones, for small ViTs and GPTs in single precision.
+// bench/models/check.py does so with large models.
 #include <array>
 #include <tuple>
 #include <utility>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr int kSteps = 20;
 
-// Keys' biases change nothing, so that their gradient is rounding alone.
+// Drops the keys' biases: they cancel in softmax, so their gradient is rounding error.
 Tensor without_keys(std::string_view path, const Tensor& x) {
   if (!path.ends_with("qkv.bias")) return x;
   const Tensor parts = reshape(x, {3, x.shape(0).number() / 3});

@@ -1,5 +1,5 @@
-// Layers: how they begin, what they are as trees, and what they refuse. What they compute is held
-// to PyTorch by tests/oracles/models_oracle.py and tests/python/nn_test.py.
+// Layers: initial weights, tree structure, and errors. tests/oracles/models_oracle.py and
+// tests/python/nn_test.py compare their values with PyTorch.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ TEST(Layers, AreTreesWhoseTensorsHaveNames) {
                                           "head.bias"};
   EXPECT_EQ(leaf_paths(model), expected);
   auto other = model;
-  other.blocks[0].attention.heads = 1;  // static, so it is another one to be recorded
+  other.blocks[0].attention.heads = 1;  // static, so it needs another record
   EXPECT_NE(key_of(model), key_of(other));
   EXPECT_EQ(key_of(model), key_of(map_leaves(model, zeros_like)));
 }

@@ -1,5 +1,5 @@
-// Optimizers as values: in programs, jitted and given away, and what they refuse. That their steps
-// are PyTorch's is held by tests/oracles/models_oracle.py and tests/python/nn_test.py.
+// Optimizers as values: in programs, jitted and with donated arguments; and errors.
+// tests/oracles/models_oracle.py and tests/python/nn_test.py compare their steps with PyTorch.
 #include <cmath>
 #include <numbers>
 
@@ -9,7 +9,7 @@
 
 #include "tests/support/errors.h"
 
-// A layer of another library, whose weight is private.
+// A layer of another library, with a private weight.
 namespace theirs {
 
 class Scale {
@@ -109,7 +109,7 @@ auto step(Line model, Optimizer optimizer, const Tensor& x) {
   return std::tuple(model, optimizer, loss);
 }
 
-// Eager, and recorded once though the rate changes.
+// Compares eager steps with jitted ones, which are recorded once although the rate changes.
 template <class Optimizer>
 void expect_jitted_alike(const Optimizer& optimizer) {
   const Tensor x = tensor<double>({0.3, 0.7});

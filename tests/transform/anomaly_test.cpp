@@ -1,4 +1,4 @@
-// The first NaN or infinity that appears is an error, which names the operation and the line.
+// Anomaly detection: the first NaN or infinity is an error that names the operation and the line.
 #include "plait/core/anomaly.h"
 
 #include <cmath>
@@ -25,7 +25,7 @@ Tensor quotient(const Tensor& x, const Tensor& y) { return (x + 1) / (y * 2); }
 constexpr int kLineOfRoot = __LINE__ + 1;
 Tensor root_of_all(const Tensor& x) { return sum(sqrt(x)); }
 
-// The error that the first anomaly is.
+// The error of the first anomaly.
 template <class Work>
 std::string anomaly_in(const Work& work) {
   const DetectAnomaly detect;
@@ -48,7 +48,7 @@ TEST(Anomaly, NamesTheOperationAndWhatItWasGiven) {
                   {"divide", "gave 1 nan and 1 inf"});
   expect_contains(anomaly_in([&] { exp(tensor({1000.F})); }), {"exp", "gave 1 inf", "from 1000"});
   expect_contains(anomaly_in([&] { log(large); }), {"log", "gave 1 inf among 100000 elements"});
-  quotient(x, y);  // none of this lasts
+  quotient(x, y);  // no longer an error
 }
 
 TEST(Anomaly, IsWhatAppearsAndNotWhatIsPassedOn) {

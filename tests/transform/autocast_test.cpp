@@ -1,4 +1,4 @@
-// Which operations autocast narrows and widens, with derivatives, in traces and in programs.
+// The operations that autocast narrows and widens, with derivatives, in traces and in programs.
 #include "plait/transform/autocast.h"
 
 #include <cmath>
@@ -31,7 +31,7 @@ TEST(Autocast, NarrowsProductsAndWidensSums) {
   EXPECT_EQ(product.dtype(), DType::bf16);
   EXPECT_EQ(exp(product).dtype(), DType::f32);
   EXPECT_EQ(sum(product).dtype(), DType::f32);
-  EXPECT_EQ(softmax(product).dtype(), DType::bf16);  // of its own accord computed in f32
+  EXPECT_EQ(softmax(product).dtype(), DType::bf16);  // computed in f32 internally
   EXPECT_EQ(tanh(product).dtype(), DType::bf16);
   EXPECT_EQ((product + product).dtype(), DType::bf16);
   EXPECT_EQ((product + 1.F).dtype(), DType::bf16);
@@ -84,8 +84,8 @@ TEST(Autocast, OfATraceAndOfAProgram) {
   const Tensor given[] = {kW, kX};
   const Tensor eager = autocast(softmax_loss)(kW, kX);
   EXPECT_EQ(evaluate(traced.program, given).at(0).text(), eager.text());
-  // The plain program's softmax takes and gives f32, where the function's rounds to what it was
-  // given.
+  // The softmax of the plain program has f32 operands and results; the function's rounds to the
+  // dtype of its operand.
   EXPECT_NEAR(evaluate(narrow, given).at(0).item<double>(), eager.item<double>(), 0.01);
   EXPECT_EQ(narrow.entry().signature().results[0].text(), "f32[]");
 }

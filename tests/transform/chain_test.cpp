@@ -1,6 +1,5 @@
-// Derivatives of a chain of 200,000 operations: nothing takes a deep stack, and work grows with
-// size, not faster. Work is counted, in heap allocations, in steps and in instructions, which are
-// the same on every run.
+// Derivatives of a chain of 200,000 operations: no deep stack, and linear work. Work is counted in
+// heap allocations, steps and instructions, which are the same on every run.
 
 #include <gtest/gtest.h>
 
@@ -22,7 +21,7 @@ namespace {
 
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kMany = 20'000;
-constexpr size_t kStack = 1024 * 1024;  // sanitizers' frames are larger
+constexpr size_t kStack = 1024 * 1024;  // sanitizers have larger frames
 #else
 constexpr int kMany = 200'000;
 constexpr size_t kStack = 256 * 1024;
@@ -30,7 +29,7 @@ constexpr size_t kStack = 256 * 1024;
 
 Tensor one() { return full({}, 1, DType::f64); }
 
-// x^(length + 1), each product of what came before and of x, so that x is used so often.
+// x^(length + 1), by repeated multiplication: x is used `length` times.
 struct Chain {
   int length;
   Tensor operator()(const Tensor& x) const {
@@ -50,11 +49,10 @@ Work work_of(const std::function<void()>& work) {
   return {allocations_so_far() - before, static_cast<int64_t>(new_step()->number - step)};
 }
 
-// Four times the size may take at most that much more work, and a twentieth, and what any size
-// takes.
+// Four times the size may take 4.2 times the work, plus a constant.
 void expect_linear(const char* what, const std::function<void(int length)>& work,
                    int length = kMany) {
-  work(1000);  // what is set up once does not count
+  work(1000);  // excludes one-time initialisation
   const Work few = work_of([&] { work(length / 4); }), many = work_of([&] { work(length); });
   EXPECT_LE(many.allocations, 4.2 * static_cast<double>(few.allocations) + 2000) << what;
   EXPECT_LE(many.steps, 4.2 * static_cast<double>(few.steps) + 100) << what;
@@ -112,7 +110,7 @@ TEST(LongChain, DifferentiatesAsAProgram) {
   expect_linear("the program's vjp", both_ways, kMany / 4);
 }
 
-// A product forward, and backward two of them and what adds them up.
+// One product in the forward pass; two products and an addition in the backward pass.
 TEST(LongChain, AddsAFewInstructionsForEach) {
   const auto size_of = [](int length) {
     return static_cast<int64_t>(grad(traced_chain(length), {0}).entry().size());

@@ -1,5 +1,5 @@
-// Loops whose carries change their sizes: which sizes are found, how long they may be, and what is
-// refused. tests/transform/control_test.cpp has them under every transform.
+// Loops whose carries change their sizes: inferred sizes, long loops, and errors.
+// tests/transform/control_test.cpp has them under every transform.
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -38,7 +38,7 @@ Tensor folded(const Tensor& x) {
 double difference(const Tensor& a, const Tensor& b) { return max(absolute(a - b)).item<double>(); }
 
 TEST(ChangingLoop, FoldsAList) {
-  const Tensor x = positive_numbers(13);  // 6 and 6, 3 and 3, 1 and 1
+  const Tensor x = positive_numbers(13);  // halves of 6, 3 and 1
   const auto at = [&](int64_t i) { return x[i].item<double>(); };
   double total = 0;
   for (const int64_t i : {0, 1, 3, 4, 6, 7, 9, 10}) total += at(i);
@@ -69,7 +69,7 @@ TEST(ChangingLoop, OfSymbolicSizes) {
   }
 }
 
-// How many sizes the loop in the program carries.
+// Number of sizes that the loop in the program carries.
 size_t sizes_of(const TracedProgram& traced) {
   for (const ir::Instruction instruction : traced.program.entry().instructions()) {
     if (instruction.primitive().name == "while") return instruction.size_results().size();
@@ -98,7 +98,7 @@ TEST(ChangingLoop, SharesSizesThatStayEqual) {
         is_long, [](Both s) { return Both(first_half(s.first), s.second * sum(s.first)); },
         Both(x, y));
   };
-  const auto behind = [&](Tensor x, Tensor y) {  // the second is as the first was
+  const auto behind = [&](Tensor x, Tensor y) {  // the second has the previous size of the first
     return while_loop(
         is_long,
         [](Both s) {
@@ -128,7 +128,7 @@ TEST(ChangingLoop, SharesSizesThatStayEqual) {
   check(none);
 }
 
-// What the loop gives is of a size that is known afterwards.
+// The result has a size that is known after the loop.
 TEST(ChangingLoop, ItsResultsAreUsable) {
   const auto f = [](Tensor x) {
     const Tensor all = while_loop([](Tensor h) { return h.shape(0) < 20; },
@@ -148,7 +148,7 @@ TEST(ChangingLoop, OfManySteps) {
 #else
   constexpr int64_t kSteps = 20'000;
 #endif
-  // Takes the last one off, again and again; then there is the first, changed so many times.
+  // Drops the last element repeatedly, until one is left.
   const auto loop = [](Tensor x) {
     const auto step = [](Tensor h) { return slice_axis(h, 0, 0, h.shape(0) - 1) * 0.9999; };
     const auto [h, all] =
@@ -160,7 +160,7 @@ TEST(ChangingLoop, OfManySteps) {
                    Both(x, ones({64}, DType::f64)));
     return h;
   };
-  const auto walk = [](Tensor x) {  // between two sizes
+  const auto walk = [](Tensor x) {  // alternates between two sizes
     using State = std::tuple<Tensor, Tensor>;
     const auto [h, i] = while_loop(
         [](State s) { return std::get<1>(s) < kSteps; },
@@ -202,7 +202,7 @@ TEST(ChangingLoop, DrawsAndPrintsOnce) {
   const std::vector<Tensor> found = run_traced(traced, {x});
   set_print_sink({});
   EXPECT_EQ(printed.size(), 4u);
-  // Of a linear function: the value at x is the slope along x.
+  // The function is linear: its value at x equals its derivative in the direction x.
   EXPECT_NEAR(found[0].item<double>(), sum(found[1] * x).item<double>(), 1e-10);
 }
 
@@ -243,7 +243,7 @@ TEST(ChangingLoop, ForManySamples) {
   const Tensor samples = reshape(positive_numbers(26), {2, 13});
   const Tensor found = vmap(folded)(samples);
   EXPECT_LT(difference(found[1], folded(samples[1])), 1e-13);
-  // By their numbers, as long as all samples agree.
+  // Decides by values, as long as all samples agree.
   const auto by_sum = [](Tensor x) {
     return while_loop([](Tensor h) { return sum(h) > 3.; },
                       [](Tensor h) { return first_half(h) * 0.9; }, x);

@@ -1,4 +1,4 @@
-// Branches and loops: at once, in traces, differentiated, and done for many samples.
+// Branches and loops: eagerly, in traces, differentiated, and batched.
 #include "plait/transform/control/control.h"
 
 #include <gtest/gtest.h>
@@ -32,7 +32,7 @@ const Tensor kWeights = tensor({0.9, -0.6, 0.4});
 
 struct Case {
   const char* name;
-  Function f;  // of f64[3], to a number
+  Function f;  // maps f64[3] to a number
   bool is_for_many = true;
 };
 
@@ -41,7 +41,8 @@ Tensor dozen(const Tensor& x) {
   return concat(std::vector{sin(x), x * kWeights, cos(x) * x, x - 0.3}, 0);
 }
 
-// Each is smooth around the samples below, which part at its branches and loops.
+// Functions that are smooth around the samples below; the samples take different branches and
+// numbers of steps.
 const Case kCases[] = {
     {"cond",
      [](Tensor x) {
@@ -51,7 +52,7 @@ const Case kCases[] = {
      }},
     {"cond that fails for those that do not take it",
      [](Tensor x) {
-       // For them it takes what is not there, and has an infinite slope.
+       // For other samples it would index out of range, and have an infinite derivative.
        const auto then = [](Tensor y) {
          const Tensor place = where(sum(y) > 0.2, 1, 99);
          return log(maximum(sum(y), 0.)) + take(y, place, 0);
@@ -248,7 +249,7 @@ const Case kCases[] = {
      }},
     {"while of what is there",
      [](Tensor x) {
-       // Keeps those that are above a bar, of which there is one less at least.
+       // Keeps the elements above the minimum: at least one less.
        const auto above = [](Tensor h) {
          const Tensor bar = stop_gradient(min(h));
          return take(h, nonzero(h > bar)[0], 0) * 1.5;

@@ -1,4 +1,4 @@
-// Functions with derivatives of their own, in both modes and every order; matrices of derivatives.
+// Functions with custom derivatives, in both modes and to every order; Jacobians.
 #include "plait/transform/derivatives/custom.h"
 
 #include <cmath>
@@ -25,7 +25,7 @@
 namespace plait {
 namespace {
 
-// x³, whose rule says 5 times its derivative, so that it shows which one was taken.
+// x³ with a rule that returns 5 times the derivative, so that tests see which one was used.
 const auto cube_by_vjp = custom_vjp(
     [](Tensor x) { return x * x * x; }, [](Tensor x) { return std::pair{x * x * x, 3 * x * x}; },
     [](const Tensor& slope, const Tensor& cotangent) { return std::tuple(5 * slope * cotangent); });
@@ -42,7 +42,7 @@ void check_cube(const F& f) {
   EXPECT_EQ(value_of(f(x)), 8);
   EXPECT_EQ(value_of(grad(f)(x)), 60);
   EXPECT_EQ(value_of(tangent_at(f, x)), 60);
-  EXPECT_EQ(value_of(tangent_at(grad(f), x)), 60);  // of 15 x²
+  EXPECT_EQ(value_of(tangent_at(grad(f), x)), 60);  // derivative of 15 x²
   EXPECT_EQ(value_of(grad([&](Tensor y) { return tangent_at(f, y); })(x)), 60);
   EXPECT_EQ(value_of(grad(grad(f))(x)), 60);
   EXPECT_EQ(value_of(grad(grad(grad(f)))(x)), 30);
@@ -53,7 +53,7 @@ void check_cube(const F& f) {
   EXPECT_EQ(value_of(evaluate(traced.program, {{x}}).at(0)), 60);
 }
 
-// A program that was traced before anybody asked for a derivative keeps the rule.
+// The rule is kept in a program that was traced before a derivative was requested.
 template <class F>
 void check_cube_in_programs(const F& f) {
   const Tensor x = number(2), scale = number(3);
@@ -78,7 +78,7 @@ TEST(Custom, ProgramsKeepTheRules) {
 
 TEST(Custom, RulesInProgramsMayCapture) {
   const Tensor w = tensor({2., 3.});
-  const auto scaled = [&](Tensor v) {  // v² w, whose rule says 7 w
+  const auto scaled = [&](Tensor v) {  // v² w, with a rule that has a factor 7 w
     return custom_vjp(
         [=](Tensor x) { return x * x * v; },
         [=](Tensor x) { return std::pair{x * x * v, std::tuple()}; },
@@ -99,10 +99,10 @@ TEST(Custom, RulesInProgramsMayCapture) {
   EXPECT_EQ(value_of(evaluate(traced.program, all).at(0)), 2 * (10 + 25));
   const std::vector<Tensor> found = evaluate(grad(traced.program, {0, 1}), all);
   EXPECT_EQ(found.at(0).text(), "[280.  42.] : f64[2]");
-  EXPECT_EQ(found.at(1).text(), "[ 2. 50.] : f64[2]");  // 2 x²: that of the functions themselves
+  EXPECT_EQ(found.at(1).text(), "[ 2. 50.] : f64[2]");  // 2 x², the true derivative
 }
 
-// x² w, whose rules say seven times its derivative by x, and are told nothing of w.
+// x² w, with rules that return seven times the derivative by x, and do not cover w.
 Tensor by_vjp_of(const Tensor& x, const Tensor& w) {
   return custom_vjp(
       [=](Tensor x) { return x * x * w; }, [=](Tensor x) { return std::pair{x * x * w, x}; },
@@ -116,7 +116,7 @@ Tensor by_jvp_of(const Tensor& x, const Tensor& w) {
                     })(x);
 }
 
-// The gradient by one argument, or by both, in each way and through each other.
+// The gradient by one argument, or by both, in each mode and nested.
 void check_captured(Tensor (*f)(const Tensor&, const Tensor&)) {
   const Tensor x = number(3), w = number(2), one = number(1), none = number(0);
   EXPECT_EQ(value_of(grad<0>(f)(x, w)), 84);
@@ -151,7 +151,7 @@ TEST(Custom, ByWhatIsCapturedTheFunctionItselfIsDifferentiated) {
 }
 
 TEST(Custom, ARuleMayCallItsFunction) {
-  // sin(x) x, whose derivative is said to be twice itself.
+  // sin(x) x, with twice itself as its derivative.
   std::function<Tensor(Tensor)> by_jvp, by_vjp;
   by_jvp = custom_jvp([](Tensor x) { return sin(x) * x; },
                       [&](std::tuple<Tensor> at, std::tuple<Tensor> along) {

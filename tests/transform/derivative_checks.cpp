@@ -24,13 +24,13 @@
 namespace plait {
 namespace {
 
-// Numbers of no pattern, the same wherever there are as many.
+// Irregular numbers, the same for equal element counts.
 Tensor spread_over(const Tensor& like) {
   const Tensor numbers = cos(astype(iota(like.shape().element_count()), DType::f64) * 2 + 0.5);
   return reshape(numbers, like.shape());
 }
 
-// One number of all results, whose second derivative by them is not 0.
+// A scalar function of all results with non-zero second derivatives.
 Tensor loss_of(const Tensors& results) {
   Tensor loss;
   const auto add_up = [&](const Tensor& x) {
@@ -62,7 +62,7 @@ Tensors tangents_of(const ManyToMany& f, const Tensors& x, const Tensors& t) {
   return jvp(f, std::tuple(x), std::tuple(t)).second;
 }
 
-// The slope of a function along a direction by its values near by, and how far that may be off.
+// A directional derivative by finite differences, with an error bound.
 struct Slope {
   Numbers slope, tolerance;
   bool is_known = true;
@@ -81,8 +81,8 @@ Slope slope_by_differences(const ManyToMany& f, const Tensors& x, const Tensors&
   for (size_t i = 0; i < here.size(); ++i) {
     const double near = (above[i] - below[i]) / (2 * kStep);
     const double far = (further_above[i] - further_below[i]) / (4 * kStep);
-    // By how much the slopes on both sides differ: of a smooth function twice as much, twice as
-    // far away; where there is a corner, as much.
+    // The difference of the one-sided slopes: for a smooth function it doubles with the distance,
+    // at a corner it stays.
     const double bend = (above[i] - 2 * here[i] + below[i]) / kStep;
     const double far_bend = (further_above[i] - 2 * here[i] + further_below[i]) / (2 * kStep);
     found.slope.push_back((4 * near - far) / 3);
@@ -109,7 +109,7 @@ void expect_slope(const char* what, const Slope& slope, const Numbers& given) {
   }
 }
 
-// Of many forms within each other, derivatives of higher order are programs of megabytes.
+// For deeply nested forms, higher derivatives are programs of megabytes.
 constexpr size_t kLarge = 5000;
 size_t instruction_count(const ir::Program& program) {
   size_t instructions = 0;
@@ -147,8 +147,8 @@ class Checks {
     return is_known;
   }
 
-  // Where sizes are 0 or 1. What refuses them is left out: with a body of no steps, for example, or
-  // with symbols that were taken to be equal.
+  // Sizes 0 or 1. Programs that raise an error for them are skipped: a body of zero steps, for
+  // example, or symbols that were assumed equal.
   void run_small() {
     try {
       results_ = program_(arguments_);
@@ -160,14 +160,14 @@ class Checks {
     }
     check_values();
     tangents_ = tangents_of(f_, x_, direction_);
-    // The mean of nothing is NaN.
+    // The mean of no elements is NaN.
     if (!is_finite(numbers_of(results_)) || !is_finite(numbers_of(tangents_))) return;
     check_cotangents();
     check_gradient();
   }
 
  private:
-  // The arguments with other real numbers.
+  // The arguments with these real numbers in place of theirs.
   Tensors with(const Tensors& x) const {
     Tensors all = arguments_;
     for (size_t i = 0; i < x.size(); ++i) all[reals_[i]] = x[i];
@@ -241,7 +241,7 @@ class Checks {
                            evaluate(both.backward, joined(present(cotangents), kept)), pulled);
   }
 
-  // ⟨c, J t⟩ = ⟨Jᵀ c, t⟩, each as exact as its terms.
+  // ⟨c, J t⟩ = ⟨Jᵀ c, t⟩, up to rounding of the terms.
   void expect_dual(const Tensors& cotangents, const Tensors& pulled) const {
     double left = 0, right = 0, size = 1;
     const auto add_products = [&](const Tensors& a, const Tensors& b, double& total) {
@@ -355,8 +355,8 @@ class Checks {
 
 namespace {
 
-// Whether something on the way is NaN or infinite, as the mean of nothing: what is made of it, and
-// not seen in a result, differs from way to way.
+// True if an intermediate value is NaN or infinite, as the mean of no elements: then values that
+// depend on it without effect on a result differ between transforms.
 bool has_anomaly(const RandomProgram& program, const Tensors& arguments) {
   try {
     const DetectAnomaly detect;

@@ -1,4 +1,4 @@
-// What holds of the derivatives of every program, held against one.
+// Checks that hold for the derivatives of every program.
 #pragma once
 
 #include "tests/support/agreement.h"
@@ -6,11 +6,11 @@
 
 namespace plait {
 
-// Of a program that is run in place, or as an instruction of others sees it; sizes, numbers and
-// direction are those of the description.
+// Checks one random program, run eagerly or as an instruction in other programs; sizes, numbers and
+// direction come from its description.
 //
-// Throws a Disagreement that says between what. True where its slope is smooth enough here that
-// differences of its values tell it; else that one comparison was left out.
+// Throws a Disagreement that names both sides. Returns true if the program is smooth enough here
+// for finite differences; false if that comparison was skipped.
 bool check_derivatives(const RandomProgram& program);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// The derivative of dropout flows by the mask.
+// The derivative of dropout uses the same mask.
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/create.h"

@@ -1,4 +1,4 @@
-// What is seen from outside under transforms: once, in order, sample by sample.
+// Observable effects under transforms: once, in order, sample by sample.
 #include <string>
 #include <vector>
 
@@ -17,7 +17,7 @@ std::vector<std::string>& seen() {
   return all;
 }
 
-// What is seen while the work is done.
+// Records the effects of `work`.
 template <class Work>
 std::vector<std::string> seen_during(const Work& work) {
   seen().clear();

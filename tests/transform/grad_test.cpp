@@ -1,4 +1,4 @@
-// Gradients and tangents of functions, alone and within each other.
+// Gradients and tangents of functions, alone and nested.
 #include "plait/transform/derivatives/grad.h"
 
 #include <cmath>
@@ -37,7 +37,7 @@ TEST(Grad, OfANumber) {
               1e-12);
 }
 
-// Of large tensors composites of operations go block by block, but where they are followed.
+// Composites on large tensors are computed block by block, except when they are followed.
 TEST(Grad, ThroughLargeTensors) {
   const Tensor x = sin(astype(iota(20'001), DType::f64));
   const auto f = [](const Tensor& x) { return sum(gelu(x) * lerp(x, 2 * x, x)); };
@@ -199,7 +199,7 @@ TEST(Linearize, IsTheJvpAtAPlace) {
   }
   EXPECT_EQ(linear(Tensor(), Tensor()).first.text(), "[0. 0.] : f64[2]");
   EXPECT_THROW(linear(number(1), w), ShapeError);
-  // What is linear at x is differentiable by x.
+  // The linearisation at x is differentiable by x.
   const auto along = [](Tensor x) { return linearize(cube, x).second(number(1)); };
   EXPECT_EQ(value_of(grad(along)(number(3))), 18);
 }

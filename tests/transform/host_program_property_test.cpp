@@ -1,5 +1,5 @@
-// Random host code, jitted: programs that look at what they have between their steps, by values and
-// by sizes, and go on one way or another. RC_PARAMS as in random_program_property_test.cpp.
+// Random host code, jitted: programs that read values and sizes between their steps, and branch on
+// them. RC_PARAMS as in random_program_property_test.cpp.
 #include <fmt/ranges.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -28,10 +28,10 @@ constexpr int kHostPrograms = 300;
 
 bool is_plain(const Tensor& x) { return x.is_array() && is_floating(x.dtype()); }
 
-// What host code does with a value before it goes on.
+// Reaction of host code to a value.
 enum class Habit : uint8_t { nothing, decides, reads, repeats, counts, asks, prefers, tells, size };
 
-// What was told so far, which is seen from outside.
+// The observable effects so far.
 std::vector<std::string> told;
 
 void tell(const Tensor& x, size_t number) {
@@ -118,7 +118,7 @@ Outcome outcome_of(const F& f, const Tensors& arguments) {
   try {
     outcome.results = f(arguments);
   } catch (const Error&) {
-    outcome.failed = "an error";  // sizes that are symbols may be refused in other words
+    outcome.failed = "an error";  // errors for symbolic sizes may have other messages
   }
   outcome.told = std::move(told);
   return outcome;
@@ -126,7 +126,7 @@ Outcome outcome_of(const F& f, const Tensors& arguments) {
 
 void check_jitted(const HostProgram& plain, const RandomProgram& program) {
   const auto jitted = jit(frozen(plain), {.most_ways = 6});
-  // A body of no steps is refused only where its sizes are numbers.
+  // A body of zero steps is an error only for sizes that are numbers.
   bool has_steps_within = false;
   program.block().for_each_step([&](const Block::Step& step) { has_steps_within |= !!step.block; });
   const auto check_call = [&](const auto& function, const Tensors& arguments) {
@@ -144,13 +144,13 @@ void check_jitted(const HostProgram& plain, const RandomProgram& program) {
   }
   const auto small = program.small_sizes();
   for (const RandomProgram::SmallSizes sizes : small) check_call(jitted, program.arguments(sizes));
-  // Recorded for such sizes first.
+  // Recorded for small sizes first.
   const auto from_small = jit(frozen(plain), {.most_ways = 6});
   for (const Tensors& each : {program.arguments(small[1]), program.arguments(small[0]),
                               program.arguments(), program.arguments(small[1])}) {
     check_call(from_small, each);
   }
-  // The tangents of what is jitted.
+  // Tangents of the jitted function.
   const Tensors arguments = program.arguments();
   Tensors directions;
   for (const Tensor& x : arguments) {

@@ -1,5 +1,5 @@
-// Jitted functions that take numbers out of tensors: their host code is run at each call, what it
-// computes a piece at a time.
+// Jitted functions that take numbers out of tensors: host code runs at each call, in
+// compiled pieces.
 #include <atomic>
 #include <cmath>
 #include <string>

@@ -1,4 +1,4 @@
-// Functions that are recorded once and run from the record: against the functions themselves.
+// Functions that are recorded once and run from the record, compared with the functions themselves.
 #include <atomic>
 #include <map>
 #include <stdexcept>
@@ -53,7 +53,7 @@ TEST(Jit, ASizeThatDiffersOnceNeverAgainCostsARecording) {
   EXPECT_EQ(host_runs, 2);
 }
 
-// Host code that keeps a tensor outside has another one there at its next call.
+// Host code that keeps a tensor outside holds another one at its next call.
 TEST(Jit, TheSameKeyMayComeWithOtherNumbersOfTensors) {
   const jits::Cache cache(JitOptions{.name = "f"});
   const auto call = [&](const std::vector<Tensor>& leaves) {
@@ -313,7 +313,7 @@ TEST(Jit, ComposesWithVmap) {
   EXPECT_EQ(batched.stats().traces, 2);
 }
 
-// A function that is jitted for itself, with a condition.
+// A jitted function with a condition, called within others.
 Tensor pushed_away(const Tensor& x) {
   static const auto inner = jit(
       [](const Tensor& y) {
@@ -334,7 +334,7 @@ TEST(Jit, OneInAnotherHasItsGuardsThere) {
   EXPECT_EQ(host_runs, 2);
 }
 
-// What the backend is given of a jitted function that is called with x.
+// The program that the backend receives for a jitted function called with x.
 template <class F>
 std::string recorded_text(F f, const Tensor& x) {
   static std::string text;
@@ -361,7 +361,7 @@ Tensor layer(const Tensor& x, const Tensor& weight) {
           {.name = "layer"});
   return inner(x, weight);
 }
-// Of a square matrix; its layers are one function.
+// x is a square matrix. All layers are one function.
 Tensor deep(const Tensor& x) {
   Tensor y = x;
   for (int i = 0; i < 5; ++i) y = layer(y, x * i);
@@ -379,7 +379,7 @@ TEST(Jit, OneInAnotherIsAFunctionThatItCalls) {
 TEST(Jit, DerivativesGoThroughCalls) {
   const Tensor x = numbers({3, 3}, 0.1);
   const std::string text = recorded_text([](const Tensor& x) { return grad(deep)(x); }, x);
-  // What is needed on the way back is given back too; what nobody needs is not.
+  // Values that the backward pass needs are returned too; unused values are not.
   EXPECT_EQ(count_of("call @layer", text), 5) << text;
   EXPECT_EQ(count_of("tanh", text), 1) << text;
   const auto slope = [](const auto& f) {

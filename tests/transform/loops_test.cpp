@@ -1,4 +1,4 @@
-// Loops: what their derivatives keep, how long they may be, and what they refuse.
+// Loops: stored values of their derivatives, long loops, and errors.
 // tests/transform/control_test.cpp has them under every transform.
 #include <gtest/gtest.h>
 
@@ -31,7 +31,7 @@ constexpr int64_t kSteps = 400, kSize = 4096;
 Tensor carry() { return full({kSize}, 0.5, DType::f64); }
 Tensor step(const Tensor& h) { return sin(h) * 1.01; }
 
-// The most bytes that were in use meanwhile, in carries.
+// The peak of allocated bytes, in units of one carry.
 int64_t peak_of(const std::function<Tensor(Tensor)>& loop) {
   const Tensor x = carry();
   const auto loss = [&](Tensor h) { return sum(loop(h)); };
@@ -79,7 +79,7 @@ TEST(Checkpoints, KeepWhatTheyAreTold) {
   };
   EXPECT_GT(peak_of(loop(std::nullopt)), kSteps);
   EXPECT_LT(peak_of(loop(Checkpoints{})), 100);              // 20 and 20, and a few each
-  EXPECT_LT(peak_of(loop(Checkpoints{.every = 100})), 330);  // 4 and 100
+  EXPECT_LT(peak_of(loop(Checkpoints{.every = 100})), 330);  // 4 checkpoints, 100 steps
   EXPECT_LT(peak_of(loop(Checkpoints{.memory = 60 * kSize * 8})), 120);
   EXPECT_GT(peak_of(until(std::nullopt)), kSteps);
   EXPECT_LT(peak_of(until(Checkpoints{})), 130);  // 28 and 28
@@ -122,15 +122,15 @@ TEST(While, OfAMillionSteps) {
   };
   const Tensor x = full({}, 2., DType::f64);
   const TracedProgram traced = trace(grad(loop))(x);
-  // x is what the loop comes to: a fixed point, so that each step gives it back.
+  // x is a fixed point of the loop, so each step returns it.
   EXPECT_NEAR(run_traced(traced, {x})[0].item<double>(), 1, 1e-9);
 }
 
-// ---- What is drawn and printed inside.
+// ---- Random numbers and prints within control flow.
 
 Tensor masked(const Tensor& x) { return x * astype(random::bernoulli(0.5, x.shape()), x.dtype()); }
 
-// At each depth another mask.
+// Draws another mask at each depth.
 const auto masked_often = recursive("masked_often", [](auto self, Tensor x, Tensor n) {
   return cond(
       n <= 0, [](Tensor x, Tensor) { return x; },
@@ -213,7 +213,8 @@ TEST(Draws, AreTheSameOnTheWayBack) {
     };
     const TracedProgram traced = trace(both)(x);
     const std::vector<Tensor> found = run_traced(traced, {x});
-    // Of a linear function: the value at x is the slope along x. Another mask gives another.
+    // The function is linear: its value at x equals its derivative in the direction x. Another run
+    // draws another mask.
     EXPECT_NEAR(found[0].item<double>(), sum(found[1] * x).item<double>(), 1e-9);
     EXPECT_NE(run_traced(traced, {x})[0].item<double>(), found[0].item<double>());
     const TracedProgram pushed =
@@ -223,7 +224,8 @@ TEST(Draws, AreTheSameOnTheWayBack) {
   }
 }
 
-// Where each step of a loop drew the same in a recursive function, sums of squares would tell.
+// If each step of a loop drew the same numbers in a recursive function, the sum of squares would
+// be larger.
 TEST(Draws, DifferFromCallToCall) {
   const auto noise = recursive("noise", [](auto self, Tensor x, Tensor n) {
     return cond(
@@ -238,12 +240,12 @@ TEST(Draws, DifferFromCallToCall) {
   });
   const auto f = [&](Tensor x) { return sum(square(noise(x, count_of(2)))); };
   const Tensor x = full({}, 1., DType::f64);
-  // x² Σ (Σ of 16 normal numbers)²: of independent ones 16,000 in the mean.
+  // x² Σ (Σ of 16 normal numbers)²: for independent ones the mean is 16,000.
   const double slope = run_traced(trace(grad(f))(x), {x})[0].item<double>();
   EXPECT_NEAR(slope, 2 * 16'000, 2 * 16'000 * 0.2);
 }
 
-// Two calls in one go.
+// Two recursive calls side by side.
 TEST(Draws, DifferBesideEachOther) {
   const auto noise = recursive("noise", [](auto self, Tensor x, Tensor n) {
     return cond(

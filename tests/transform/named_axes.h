@@ -1,4 +1,4 @@
-// What tests of named axes share.
+// Helpers for tests of named axes.
 #pragma once
 
 #include <utility>

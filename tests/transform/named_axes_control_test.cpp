@@ -1,5 +1,4 @@
-// Named axes in branches, loops and functions that call themselves, in rules of one's own, and
-// where they are refused.
+// Named axes in branches, loops, recursive functions and custom rules; and errors.
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -29,8 +28,8 @@
 namespace plait {
 namespace {
 
-// f of one sample, which gives a number, against g of all, which gives one each: values, and the
-// derivatives of the sum, taken outside and inside, in both modes, also of a program.
+// Compares f of one sample, which returns a number, with g of all samples, which returns one each:
+// values, and derivatives of the sum, taken outside and inside, in both modes, also of a program.
 void expect_as_of_all(const OfTensor& f, const OfTensor& g) {
   expect_alike(along_batch(f)(kBatch), g(kBatch));
   const auto total = [&](Tensor a) { return sum(along_batch(f)(a)); };
@@ -47,7 +46,7 @@ void expect_as_of_all(const OfTensor& f, const OfTensor& g) {
 }
 
 TEST(NamedAxesControl, BranchesOnWhatAllShare) {
-  // A reduction within a branch, which all of them take.
+  // A reduction within a branch that all samples take.
   expect_as_of_all(
       [](Tensor a) {
         const Tensor total = all_reduce_sum(sum(a), "batch");
@@ -56,7 +55,7 @@ TEST(NamedAxesControl, BranchesOnWhatAllShare) {
             [&](Tensor b) { return sum(b) + total; }, a);
       },
       [](Tensor a) { return sum(a * mean(a, 0), 1); });
-  // And before one, which they part at. One branch gives what all share.
+  // A reduction before a branch; samples take different ones. One branch returns a shared value.
   expect_as_of_all(
       [](Tensor a) {
         const Tensor total = all_reduce_sum(sum(a), "batch");
@@ -71,7 +70,8 @@ TEST(NamedAxesControl, BranchesOnWhatAllShare) {
 }
 
 TEST(NamedAxesControl, Loops) {
-  // Towards the mean, until the greatest distance is small; all go on together.
+  // Moves towards the mean until the greatest distance is small; all samples do the same number
+  // of steps.
   const auto far = [](const Tensor& greatest) { return greatest > 0.2; };
   expect_as_of_all(
       [&](Tensor a) {
@@ -85,7 +85,7 @@ TEST(NamedAxesControl, Loops) {
         while (far(max(absolute(h))).item<bool>()) h = 0.5 * h + 0.1 * mean(h, 0);
         return sum(square(h), 1);
       });
-  // Each for as long as it takes, with what all share as a constant, and a count from 0.
+  // Each sample does its own number of steps, with a shared constant, and a count from 0.
   expect_as_of_all(
       [](Tensor a) {
         const Tensor scale = all_reduce_max(absolute(a), "batch");
@@ -108,7 +108,7 @@ TEST(NamedAxesControl, Loops) {
         }
         return stack(rows, 0);
       });
-  // A reduction at each step of a scan, of a carry that begins as a constant.
+  // A reduction at each step of a scan; one carry begins as a constant.
   expect_as_of_all(
       [](Tensor a) {
         const auto step = [&](Tensor h, Tensor slice) {
@@ -156,7 +156,7 @@ TEST(NamedAxesControl, LoopsThatKeepCheckpoints) {
 }
 
 TEST(NamedAxesControl, LoopsWhoseCarriesChangeTheirSizes) {
-  // Neighbours together until one is left, which all samples do in as many steps.
+  // Combines neighbours until one is left; all samples do the same number of steps.
   expect_as_of_all(
       [](Tensor a) {
         const Tensor end = while_loop([](Tensor h) { return h.shape(0) > 1; },
@@ -180,7 +180,7 @@ TEST(NamedAxesControl, LoopsWhoseCarriesChangeTheirSizes) {
 }
 
 TEST(NamedAxesControl, WhatIsDoneForEachOfSeveral) {
-  // By number, which all share, of functions some of which bring together.
+  // A shared index selects one of several functions, some with reductions.
   const std::vector<std::function<Tensor(Tensor)>> ways = {
       [](Tensor a) { return a * 2.; }, [](Tensor a) { return a * all_reduce_sum(a, "batch"); },
       [](Tensor a) { return broadcast_to(all_reduce_mean(square(a), "batch"), a.shape()); }};
@@ -196,7 +196,7 @@ TEST(NamedAxesControl, WhatIsDoneForEachOfSeveral) {
         return sum(map([](Tensor each) { return each * all_reduce_max(each, "batch"); }, a));
       },
       [](Tensor a) { return sum(a * max(a, 0), 1); });
-  // Many at once, without a name, within; and a second derivative there.
+  // An inner vmap without a name, with a second derivative.
   expect_as_of_all(
       [](Tensor a) {
         const auto cubed = [](Tensor each) { return each * all_reduce_sum(square(each), "batch"); };
@@ -225,7 +225,7 @@ TEST(NamedAxesControl, Recursion) {
                      }
                      return sum(total + h, 1);
                    });
-  // As deep as each sample says, of what all share.
+  // The depth differs between samples, the value is shared.
   const auto to_the = recursive("power", [](auto self, Tensor h, Tensor depth) {
     return cond(
         depth <= 0, [](Tensor h, Tensor) { return ones_like(h); },
@@ -308,7 +308,7 @@ TEST(NamedAxesControl, RefusesWhatWouldWaitForOthers) {
   };
   expect_contains(refused(ErrorKind::type, [&] { along_batch(g)(kBatch); }),
                   {"all_reduce_max", "what decides"});
-  // Along another axis there is nothing to wait for.
+  // A reduction along another axis is allowed.
   const auto h = [](Tensor a) {
     return cond(
         sum(all_reduce_sum(a, "inner")) > 0,
@@ -339,7 +339,7 @@ TEST(NamedAxesControl, RefusesWhatIsNotOpen) {
   refused(ErrorKind::type, [] {
     along_batch([](Tensor a) { return all_reduce_max(astype(a, DType::c64), "batch"); })(kBatch);
   });
-  // It is closed when the function has been recorded, also after an error.
+  // The axis is closed after the function was recorded, also after an error.
   expect_contains(refused(ErrorKind::key, [] { axis_index("batch"); }), {"no axis is open"});
 }
 

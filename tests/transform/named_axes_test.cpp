@@ -1,5 +1,5 @@
-// What samples of a vmap bring together along its named axis; against sums over all of them, and
-// derivatives of the whole.
+// Collective operations along the named axis of a vmap, compared with reductions over all samples,
+// and with derivatives of the whole.
 #include "tests/transform/named_axes.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@
 namespace plait {
 namespace {
 
-// The same at once, in a program, and in one read back from its text.
+// The same eagerly, in a program, and in a program that was printed and parsed.
 template <class F, class... Arguments>
 void expect_everywhere(const F& f, const Tensor& expected, const Arguments&... arguments) {
   expect_alike(f(arguments...), expected);
@@ -52,7 +52,7 @@ TEST(NamedAxes, Reductions) {
                     kBatch - max(kBatch, 0), kBatch);
   expect_everywhere(along_batch([](Tensor a) { return a * all_reduce_min(a, "batch"); }),
                     kBatch * min(kBatch, 0), kBatch);
-  // The same for all of them: one value, or so many times that.
+  // A shared value: returned once, or repeated for each sample.
   const auto once =
       vmap([](Tensor a) { return all_reduce_sum(a, "batch"); }, {.out = {none}, .name = "batch"});
   expect_everywhere(once, sum(kBatch, 0), kBatch);
@@ -105,7 +105,7 @@ TEST(NamedAxes, Nest) {
   expect_everywhere(
       both([](Tensor a) { return a + axis_index("outer") * 10. + axis_index("inner") * 1.; }),
       y + reshape(iota(2) * 10., {2, 1, 1}) + reshape(iota(5) * 1., {5, 1}), y);
-  // The innermost of that name; what the outer one varies along stays so.
+  // The innermost axis of that name; values vary along the outer one as before.
   const auto shadowed = vmap(
       [](Tensor rows) {
         const Tensor outer = sum(rows);
@@ -115,14 +115,14 @@ TEST(NamedAxes, Nest) {
       {.name = "batch"});
   const Tensor totals = sum(y, {1, 2}, true);
   expect_everywhere(shadowed, y - sum(y * totals, 1, true), y);
-  // An axis without a name within one that has one.
+  // An unnamed axis within a named one.
   const auto within = along_batch([](Tensor rows) {
     return vmap([](Tensor a) { return a - all_reduce_mean(a, "batch"); })(rows);
   });
   expect_everywhere(within, y - mean(y, 0), y);
 }
 
-// x with each column's mean 0 and variance 1, by what all samples have.
+// Normalises columns to mean 0 and variance 1 over all samples.
 Tensor normalized(const Tensor& a) {
   const Tensor mean = all_reduce_mean(a, "batch");
   const Tensor apart = a - mean;
@@ -144,7 +144,7 @@ TEST(NamedAxes, BatchNormalization) {
   const auto whole = [](Tensor a, Tensor weight) {
     return sum(square(tanh(matmul(normalized_whole(a), weight))));
   };
-  // Outside, and inside: of all samples' losses, by each sample and by what they share.
+  // Outside and inside: derivatives of the total loss, by each sample and by shared values.
   expect_everywhere(grad<0>(batch), grad<0>(whole)(kBatch, w), kBatch, w);
   expect_everywhere(grad<1>(batch), grad<1>(whole)(kBatch, w), kBatch, w);
   const auto inside = [&](auto derivative, VmapOptions options) {
@@ -154,7 +154,7 @@ TEST(NamedAxes, BatchNormalization) {
   expect_everywhere(inside(grad<0>(one), {.in = {0, none}}), grad<0>(whole)(kBatch, w), kBatch, w);
   expect_everywhere(inside(grad<1>(one), {.in = {0, none}, .out = {none}}),
                     grad<1>(whole)(kBatch, w), kBatch, w);
-  // A second time, in both ways.
+  // Second derivatives, in both modes.
   const auto slope = [&](Tensor a, Tensor weight) {
     return sum(square(inside(grad<1>(one), {.in = {0, none}, .out = {none}})(a, weight)));
   };
@@ -170,19 +170,19 @@ TEST(NamedAxes, BatchNormalization) {
 }
 
 TEST(NamedAxes, GradientsAreOfTheWhole) {
-  // A loss that all share counts once.
+  // A shared loss counts once.
   const auto shared = [](Tensor a) { return sum(square(all_reduce_sum(a, "batch"))); };
   expect_everywhere(along_batch(grad(shared)), broadcast_to(2 * sum(kBatch, 0), {5, 3}), kBatch);
-  // One of each: their sum.
+  // A loss of each sample: their sum.
   const auto own = [](Tensor a) { return sum(a * all_reduce_sum(a, "batch")); };
   expect_everywhere(along_batch(grad(own)), broadcast_to(2 * sum(kBatch, 0), {5, 3}), kBatch);
-  // Both at once, and constants.
+  // Both together, and constants.
   const auto mixed = [](Tensor a) {
     const Tensor total = all_reduce_sum(a, "batch");
     return sum(total + 3.) + sum(a * total);
   };
   expect_everywhere(along_batch(grad(mixed)), broadcast_to(5 + 2 * sum(kBatch, 0), {5, 3}), kBatch);
-  // What samples share gets what comes of all of them, or of each its own.
+  // The cotangent of a shared value is a sum over all samples, or one of each sample.
   const Tensor w = numbers({3}, 1);
   const auto product = [](Tensor a, Tensor weight) { return sum(square(a) * weight); };
   const auto by_weight = [&](LaneAxis out, auto f) {
@@ -193,7 +193,7 @@ TEST(NamedAxes, GradientsAreOfTheWhole) {
     return grad([&](Tensor own) { return sum(square(a) * own); })(vary(weight, "batch"));
   };
   expect_everywhere(vmap(apart, {.in = {0, none}, .name = "batch"}), square(kBatch), kBatch, w);
-  // Those that are the greatest share what comes of it.
+  // Equal maxima share the cotangent.
   const Tensor twice = stack(std::vector<Tensor>{kBatch[0], kBatch[0], kBatch[1]}, 0);
   const auto by_max = [](Tensor a) { return sum(all_reduce_max(a, "batch")); };
   const auto whole = [](Tensor a) { return sum(max(a, 0)); };
@@ -233,13 +233,13 @@ TEST(NamedAxes, GradientsOfWhatMoves) {
 
 TEST(NamedAxes, TangentsAndCotangentsOfEachPlace) {
   const Tensor w = numbers({3}, 1);
-  // A direction of its own at each place, of what all share.
+  // A shared value with a tangent of its own at each place.
   const auto along = [](Tensor a, Tensor weight) {
     return jvp([](Tensor at) { return sum(at * at); }, std::tuple(weight), std::tuple(a)).second;
   };
   expect_everywhere(vmap(along, {.in = {0, none}, .name = "batch"}), sum(2 * kBatch * w, 1), kBatch,
                     w);
-  // A cotangent of its own, of what is the same for all.
+  // A shared result with a cotangent of its own at each place.
   const auto back = [](Tensor a) {
     const auto [y, pull] = vjp([](Tensor b) { return all_reduce_sum(square(b), "batch"); }, a);
     return std::get<0>(pull(a));

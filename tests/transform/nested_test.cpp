@@ -1,6 +1,6 @@
-// Pullbacks and pushforwards of functions at a place, used within functions that are recorded, and
-// differentiated by the place: rules that read results must see what these come from also for
-// derivatives that the recording pauses.
+// Pullbacks and pushforwards at a point, used within recorded functions, and differentiated by
+// the point: rules that read results must see their derivation, also at levels that the
+// recording pauses.
 #include <functional>
 #include <string>
 #include <vector>
@@ -28,7 +28,7 @@ struct Named {
   OfTensor function;
 };
 
-// Elementwise, so that each derivative is one, too; their rules read results.
+// Elementwise functions, so that each derivative is elementwise too; their rules read results.
 std::vector<Named> functions() {
   const auto layer = [](Tensor x) { return tanh(exp(0.5 * x)) * x; };
   const auto by_rule =
@@ -105,7 +105,7 @@ std::vector<Named> slopes_of(const OfTensor& given) {
   return ways;
 }
 
-// f''(x), by the derivative of each of these.
+// f''(x), by differentiating each of these.
 std::vector<Named> slopes_of_slope(const OfTensor& slope) {
   const OfTensor total = [slope](Tensor x) { return sum(slope(x)); };
   return {
@@ -118,7 +118,7 @@ std::vector<Named> slopes_of_slope(const OfTensor& slope) {
          Tape tape;
          const Tensor begun = tape.watch(x);
          return tape.gradient(total(begun) + 0 * sum(begun),
-                              begun);  // of nothing it may be constant
+                              begun);  // depends on it even if constant
        }},
       {"backward", [=](Tensor x) {
          const Tensor begun = x.requires_grad();
@@ -193,7 +193,8 @@ TEST(Nested, LinearisedProgramsOfWhatIsComputedAgain) {
   expect_alike(jit(frozen(hessian(remat(total))))(x), hessian(total)(x));
 }
 
-// In a trace the length is found by running: the pushforward has the sizes of what it then gives.
+// In a trace the number of steps is known only at run time: the pushforward has
+// data-dependent sizes.
 TEST(Nested, LinearisedProgramsOfLoopsThatChangeSizes) {
   const auto halved = [](Tensor x) {
     return while_loop([](Tensor z) { return z.shape(0) > 1; },
@@ -204,7 +205,7 @@ TEST(Nested, LinearisedProgramsOfLoopsThatChangeSizes) {
   expect_alike(jit(frozen([&](Tensor z) { return linearize(halved, z).second(u); }))(x), expected);
 }
 
-// A program that is recorded while another one is, and run there.
+// A program that is recorded and run while another one is recorded.
 TEST(Nested, ProgramsInPrograms) {
   const auto inner = [](Tensor x) {
     const TracedProgram traced = trace([&](Tensor z) { return exp(z) * x; })(x);

@@ -1,4 +1,5 @@
-// Programs that are run, differentiated into programs, built of placeholders, and handed to others.
+// Programs that are run, differentiated into programs, built from placeholders, and compiled ahead
+// of time.
 #include "plait/transform/programs.h"
 
 #include <gtest/gtest.h>
@@ -97,7 +98,7 @@ func @layer<n>(%x: f64[n, 2], %w: f64[2, 3], %i: i64[]) -> (f64[n, 3], i64[]) {
   EXPECT_EQ(found[1].text(), dw.text());
 }
 
-// What goes back has a size that no cotangent shows, nor what is kept.
+// The size of a parameter occurs neither in the cotangents nor in the residuals.
 TEST(Programs, BackwardKnowsTheSizesOfTheParameters) {
   const auto expect_back = [](std::string_view text, const Tensor& cotangent,
                               std::string_view wanted) {
@@ -123,8 +124,7 @@ func @rest<n>(%x: f64[n], %unused: f64[n]) -> (f64[n - 1]) {
               tensor({10., 20.}), "[ 0. 10. 20.] : f64[3]");
 }
 
-// Rules of derivatives meet sizes that are not known to be 0 or more, but as those of their
-// operands.
+// Derivative rules for sizes that are not known to be non-negative, except as sizes of operands.
 TEST(Programs, OfSizesThatAreDifferences) {
   const auto expect_recorded = [](std::string_view what, auto f) {
     Trace trace("main");
@@ -190,7 +190,7 @@ TEST(Session, RunsWhatIsFetchedFromWhatIsFed) {
   EXPECT_THROW(build.placeholder("f64[]", "y"), ValueError);
 }
 
-// ---- a·b and its derivatives, in six habits: by a, by a and b, and by a, b and a (which is 0).
+// ---- a·b and its derivatives, in six styles: by a, by a and b, and by a, b and a (which is 0).
 
 struct Derivatives {
   double value, by_a, by_a_b, by_a_b_a;

@@ -1,5 +1,5 @@
-// Random programs and their derivatives, in each way that they can be had. RC_PARAMS="seed=…" or
-// the "reproduce=…" that a failure prints brings one back; "max_success=…" tries more of them.
+// Random programs and their derivatives, in every mode. RC_PARAMS="seed=…", or the "reproduce=…"
+// that a failure prints, repeats a run; "max_success=…" tries more programs.
 #include <map>
 #include <optional>
 
@@ -20,7 +20,7 @@ namespace {
 
 #if !defined(NDEBUG) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr int kPrograms = 100;
-constexpr size_t kWrongRules = 1;  // to bring a program down takes minutes here
+constexpr size_t kWrongRules = 1;  // shrinking a program takes minutes here
 #else
 constexpr int kPrograms = 2000;
 constexpr size_t kWrongRules = 5;
@@ -42,7 +42,7 @@ TEST(RandomProgram, DerivativesAgree) {
     program->block().for_each_step([&](const Block::Step& step) { ++used[step.kind]; });
   });
   EXPECT_TRUE(failure.empty()) << failure;
-  // Where differences tell nothing must be the exception.
+  // Finite differences must work for most programs.
   EXPECT_GT(known, tried * 0.8) << known << " of " << tried;
   if (tried < 1000) return;
   std::string unused;
@@ -55,7 +55,7 @@ TEST(RandomProgram, DerivativesAgree) {
   EXPECT_LE(count, 2) << unused;  // the rarest may be missed by chance
 }
 
-// ---- Wrong rules are noticed, and the program is brought down to little more than the wrong step.
+// ---- Wrong rules are detected, and the program shrinks to little more than the wrong step.
 
 Tensor three_squares(const RuleContext& context) { return square(context.operand(0)) * 3.; }
 
@@ -64,7 +64,7 @@ struct WrongRule {
   double (*body)(std::span<const double> x);
   Rules rules;
 };
-// Each is x³ or 2 x: right in values, wrong in one rule.
+// Each is x³ or 2 x, with right values and one wrong rule.
 std::vector<WrongRule> wrong_rules() {
   const auto cube = [](std::span<const double> x) { return x[0] * x[0] * x[0]; };
   const auto twice = [](std::span<const double> x) { return 2 * x[0]; };

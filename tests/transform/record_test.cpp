@@ -1,4 +1,4 @@
-// Trees and lists as data: at once, staged, differentiated in every order, as deep as can be.
+// Trees and lists as data: eagerly, in traces, differentiated to every order, and deep.
 #include "plait/transform/control/record.h"
 
 #include <gtest/gtest.h>
@@ -31,7 +31,7 @@ struct Tree {
   static Record record() { return {"tree", {"f64[2]", "@tree?", "@tree?"}}; }
 };
 
-// f(t, w) = Σ tanh(w · value) · (1 + f(left)) + f(right)², of an absent one 0.
+// f(t, w) = Σ tanh(w · value) · (1 + f(left)) + f(right)²; 0 for an absent tree.
 const auto energy = recursive("energy", [](auto self, Maybe<Tree> tree, Tensor w) {
   return cond(
       tree.has_value(),
@@ -43,7 +43,7 @@ const auto energy = recursive("energy", [](auto self, Maybe<Tree> tree, Tensor w
       [](Maybe<Tree>, Tensor) { return zeros({}, DType::f64); }, tree, w);
 });
 
-// The same of a tree of this shape, written out: a with the children b and c, and d left of c.
+// The same for one shape, written out: a with the children b and c, and d left of c.
 Tensor written_out(const Tensor& a, const Tensor& b, const Tensor& c, const Tensor& d,
                    const Tensor& w) {
   const auto own = [&](const Tensor& x) { return sum(tanh(w * x)); };
@@ -86,7 +86,7 @@ TEST(Record, IsDifferentiatedAtOnce) {
   const Maybe<Tree> tree = tree_of(a, b, c, d);
   expect_gradient(grad(energy)(tree, w));
   expect_equal(grad<1>(energy)(tree, w), grad<4>(written_out)(a, b, c, d, w));
-  // Through the making of it.
+  // Through the construction of the tree.
   const auto made = [](Tensor d) { return energy(tree_of(a, b, c, d), w); };
   expect_equal(grad(made)(d), expected_gradient()[3]);
 }
@@ -122,7 +122,7 @@ TEST(Record, IsDifferentiatedInTraces) {
   expect_equal(found.at(1), grad<4>(written_out)(a, b, c, d, w));
 }
 
-// The derivative of <gradient by the tree, a direction> by w, against the same of plain tensors.
+// The derivative by w of the directional derivative by the tree, compared with plain tensors.
 TEST(Record, HasSecondDerivatives) {
   const Maybe<Tree> tree = tree_of(a, b, c, d), direction = tree_of(d, c, b, a);
   const auto slope = [](Maybe<Tree> tree, Maybe<Tree> direction, Tensor w) {
@@ -160,7 +160,7 @@ TEST(Record, HasSecondDerivatives) {
   }
 }
 
-// A tree made of a tree, and a number of that.
+// A tree computed from a tree, and a number from that.
 const auto doubled = recursive<Maybe<Tree>>("doubled", [](auto self, Maybe<Tree> tree) {
   return cond(
       tree.has_value(),
@@ -196,7 +196,7 @@ TEST(Record, IsMadeByFunctionsThatCallThemselves) {
   }
 }
 
-// What arrives at one record from two sides is added up, over all of it.
+// Cotangents of one record from two uses are added, in all its fields.
 TEST(Record, UsedTwiceAddsItsCotangents) {
   const Maybe<Tree> tree = tree_of(a, b, c, d);
   const auto twice = [](Maybe<Tree> tree, Tensor w) {
@@ -223,7 +223,7 @@ TEST(Record, IsSharedByManySamples) {
   expect_equal(run_traced(trace(vmap(grad(of_w)))(many), {many}).at(0), gradients);
 }
 
-// ---- Lists, of two kinds of nodes in turn.
+// ---- Lists with two alternating kinds of nodes.
 
 struct Odd;
 struct Even {
@@ -258,7 +258,7 @@ const auto total = recursive("total", [](auto self, Maybe<List> list, Tensor w) 
 
 TEST(Record, AsDeepAsCanBe) {
 #if defined(__SANITIZE_THREAD__)
-  constexpr int64_t kDeep = 1'000;  // ThreadSanitizer follows 65,536 frames at most
+  constexpr int64_t kDeep = 1'000;  // ThreadSanitizer supports 65,536 frames
 #elif defined(__SANITIZE_ADDRESS__)
   constexpr int64_t kDeep = 5'000;
 #else

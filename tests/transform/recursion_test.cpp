@@ -1,5 +1,5 @@
-// Functions that call themselves: well-known ones, over sizes, as deep as can be, and refused where
-// they cannot be. tests/transform/control_test.cpp has them under every transform.
+// Recursive functions: well-known ones, recursion over sizes, deep recursion, and errors.
+// tests/transform/control_test.cpp has them under every transform.
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -75,7 +75,7 @@ TEST(Recursion, OfManyNumbers) {
 }
 
 TEST(Recursion, OfNumbersHasItsSlope) {
-  // n (n - 1) (n - 2) … down to where a factor is no longer above 1.
+  // n (n - 1) (n - 2) … until a factor is at most 1.
   const double x = 4.3;
   const double slope = 4.3 * 3.3 * 2.3 * 1.3 * (1 / 4.3 + 1 / 3.3 + 1 / 2.3 + 1 / 1.3);
   EXPECT_NEAR(grad(factorial)(number(x)).item<double>(), slope, 1e-12);
@@ -87,14 +87,15 @@ TEST(Recursion, OfNumbersHasItsSlope) {
   EXPECT_NEAR(slopes[2].item<double>(), 2.5 + 1.5, 1e-12);
 }
 
-// ---- Over sizes.
+// ---- Recursion over sizes.
 
 Tensor length_of(const Tensor& x) { return full({}, x.shape(0), DType::i64); }
 Tensor behind_half(const Tensor& x) {
   return slice_axis(x, 0, half_of(x), x.shape(0) - half_of(x));
 }
 
-// Two sorted ones, by how many of the other are before each element.
+// Merges two sorted arrays: the place of an element is its index plus the number of smaller
+// elements in the other array.
 Tensor merged(const Tensor& a, const Tensor& b) {
   const Tensor before_a = sum(astype(expand_dims(b, 0) < expand_dims(a, 1), DType::i64), 1);
   const Tensor before_b = sum(astype(expand_dims(a, 0) <= expand_dims(b, 1), DType::i64), 1);
@@ -111,7 +112,7 @@ TEST(Recursion, SortsByHalves) {
   const Tensor x = tensor({3., -1., 7., 2., 2., 0., 9., -4., 5., 1., 6.});
   const Tensor sorted = tensor({-4., -1., 0., 1., 2., 2., 3., 5., 6., 7., 9.});
   EXPECT_EQ(merge_sort(x).text(), sorted.text());
-  // One function, of any size.
+  // One function for any size.
   const TracedProgram traced = trace(merge_sort, "main")(x);
   EXPECT_EQ(evaluated(traced, x).text(), sorted.text()) << traced.program.text();
   const Tensor weights = cos(astype(iota(11), DType::f64));
@@ -139,7 +140,7 @@ TEST(Recursion, OfSymbolicSizes) {
   EXPECT_EQ(evaluate(back, std::vector{given})[0].text(), sort(given).text());
 }
 
-// Where host code decides by sizes, each size is a function of its own.
+// If host code decides by sizes, each size is a function of its own.
 const auto fast_fourier = recursive("fourier", [](auto self, Tensor x) {
   const int64_t count = x.shape(0).number();
   if (count == 1) return x;
@@ -178,7 +179,7 @@ double chain_of(double x, int64_t n) {
 
 TEST(Recursion, GoesAsDeepAsItIsTold) {
 #if defined(__SANITIZE_THREAD__)
-  constexpr int64_t kDepth = 1'000;  // ThreadSanitizer follows 65,536 frames at most
+  constexpr int64_t kDepth = 1'000;  // ThreadSanitizer supports 65,536 frames
 #elif defined(__SANITIZE_ADDRESS__)
   constexpr int64_t kDepth = 5'000;
 #else
@@ -204,7 +205,7 @@ TEST(Recursion, GoesAsDeepAsItIsTold) {
   EXPECT_NEAR(grad(small)(number(1e-3)).item<double>(), slope, 1e-12 * slope);
   const TracedProgram gradient = trace(grad(small))(number(0));
   EXPECT_NEAR(evaluated(gradient, number(1e-3)).item<double>(), slope, 1e-12 * slope);
-  EXPECT_EQ(grad(loss)(number(0.3)).item<double>(), 0);  // it contracts
+  EXPECT_EQ(grad(loss)(number(0.3)).item<double>(), 0);  // it is a contraction
 }
 
 TEST(Recursion, WithoutAnEndIsRefused) {

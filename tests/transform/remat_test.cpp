@@ -1,4 +1,4 @@
-// Functions that are computed again when their derivative is taken.
+// Rematerialisation: functions that are recomputed for their derivative.
 #include "plait/transform/derivatives/remat.h"
 
 #include <gtest/gtest.h>
@@ -103,7 +103,7 @@ TEST(Remat, InATraceIsAnInstructionAndSoIsItsDerivative) {
     check(grad<1>(slope(again)), grad<1>(slope(plain)));
     check(slope(grad<1>(again)), slope(grad<1>(plain)));
 
-    // As a program that is differentiated afterwards, twice.
+    // A program that is differentiated afterwards, twice.
     const ir::Program program = trace(again)(x, w).program;
     const ir::Program gradient = grad(program, {0, 1});
     const auto [by_x, by_w] = grad<0, 1>(plain)(x, w);
@@ -197,7 +197,7 @@ TEST(Remat, HostCodeRunsOnce) {
     while (y.item<double>() < 100) y = y * x;
     return y;
   });
-  EXPECT_EQ(value_of(grad(f)(number(3))), 405);  // of x⁵
+  EXPECT_EQ(value_of(grad(f)(number(3))), 405);  // derivative of x⁵
   EXPECT_EQ(runs, 1);
   EXPECT_EQ(printed.size(), 1U);
   set_print_sink(earlier);

@@ -1,5 +1,4 @@
-// requires_grad and backward, tapes within tapes, and both within functions that are
-// differentiated.
+// requires_grad and backward, nested tapes, and both within functions that are differentiated.
 #include "plait/transform/derivatives/tape.h"
 
 #include <gtest/gtest.h>
@@ -175,7 +174,7 @@ TEST(Habits, ATapeAroundAFunction) {
   EXPECT_EQ(value_of(w.grad()), 75);
 }
 
-// The tape was begun outside, its gradient is taken inside.
+// The tape begins outside, and the gradient is taken inside.
 TEST(Habits, ATapeThatAFunctionUses) {
   const Tensor w = number(2).requires_grad();
   const auto f = [&](Tensor x) { return gradient(w * w * x * x, w); };  // 2·w·x²

@@ -1,4 +1,4 @@
-// What a traced program gives, with the tensors that it took along.
+// Runs a traced program with its captures.
 #pragma once
 
 #include <vector>

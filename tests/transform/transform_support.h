@@ -1,4 +1,4 @@
-// What the tests of transforms share.
+// Helpers for tests of transforms.
 #pragma once
 
 #include <functional>
@@ -24,7 +24,7 @@ inline Tensor numbers(const Shape& shape, double first) {
   return sin(reshape(astype(arange(count), DType::f64), shape) * 0.7 + first);
 }
 
-// As near as sums of f64 in another order are.
+// Compares up to the rounding of f64 sums in another order.
 inline void expect_alike(const Tensor& found, const Tensor& expected, std::string_view what = {}) {
   ASSERT_EQ(found.type(), expected.type()) << what;
   const double size = 100 + value_of(max(absolute(expected)));
@@ -33,16 +33,16 @@ inline void expect_alike(const Tensor& found, const Tensor& expected, std::strin
                                                                      << expected.text();
 }
 
-// For helpers that would be compiled anew for each lambda.
+// For helpers that would otherwise be instantiated for each lambda.
 using OfTensor = std::function<Tensor(Tensor)>;
 
-// The slope of a function of a number.
+// The derivative of a function of a number.
 template <class F>
 Tensor tangent_at(const F& f, const Tensor& x) {
   return jvp(f, std::tuple(x), std::tuple(number(1))).second;
 }
 
-// The halves of a list; of an odd number of elements the last is in neither.
+// The halves of a list; if the length is odd, the last element is in neither.
 inline Dim half_of(const Tensor& x) { return floor_div(x.shape(0), 2); }
 inline Tensor first_half(const Tensor& x) { return slice_axis(x, 0, 0, half_of(x)); }
 inline Tensor second_half(const Tensor& x) { return slice_axis(x, 0, half_of(x), half_of(x)); }

@@ -1,4 +1,4 @@
-// Functions of one sample, done for many at once; against a loop over the samples.
+// vmap compared with a loop over the samples.
 #include "plait/transform/vmap.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@
 namespace plait {
 namespace {
 
-// f of each row of x, one after the other.
+// Applies f to each row of x, one after the other.
 template <class F>
 Tensor by_loop(const F& f, const Tensor& x) {
   std::vector<Tensor> rows;
@@ -67,7 +67,7 @@ TEST(Vmap, Nests) {
   const auto total = [](const Tensor& y) { return sum(square(vmap(network)(y))); };
   const auto total_by_loop = [](const Tensor& y) { return sum(square(by_loop(network, y))); };
   expect_alike(vmap(grad(total))(x), by_loop(grad(total_by_loop), x));
-  // Each against each.
+  // All pairs.
   const Tensor a = numbers({4, 3}, 0), b = numbers({5, 3}, 2);
   const auto distance = [](Tensor p, Tensor q) { return sum(square(p - q)); };
   const auto to_all = vmap(distance, {.in = {none, 0}});

@@ -13,7 +13,7 @@ using namespace plait;
 
 namespace {
 
-// One element, or lists in lists down to elements, equally deep and long everywhere.
+// Reads one element, or nested lists of elements with equal lengths and depths.
 class ListReader {
  public:
   ListReader(TextReader& reader, DType dtype) : reader_(reader), dtype_(dtype) {}
@@ -56,7 +56,7 @@ class ListReader {
   TextReader& reader_;
   DType dtype_;
   std::vector<int64_t> sizes_;
-  std::optional<size_t> rank_;  // once an element was met
+  std::optional<size_t> rank_;  // known after the first element
   std::vector<std::byte> bytes_;
 };
 

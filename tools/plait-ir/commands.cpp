@@ -26,7 +26,7 @@ using namespace plait::ir;
 
 namespace {
 
-// What the command line says; each subcommand reads its part.
+// Options of the command line; each subcommand reads its own.
 struct Options {
   std::string input, output;
   bool no_locations = false, prune = false, instructions = false;

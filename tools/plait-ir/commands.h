@@ -7,5 +7,5 @@
 
 #include <CLI/CLI.hpp>
 
-// Adds every subcommand. What each is to do is in `chosen` once the command line is parsed.
+// Adds all subcommands. After the command line is parsed, `chosen` runs the selected one.
 void add_commands(CLI::App& app, std::function<void()>& chosen);

@@ -41,7 +41,7 @@ void write_to(std::FILE* file, const std::string& path, std::string_view content
     fail(path, "can't write");
 }
 
-// A file for another program to read or write, gone when this is.
+// A temporary file for another program, removed on destruction.
 class TemporaryFile {
  public:
   TemporaryFile() : path_((std::filesystem::temp_directory_path() / "plait-ir-XXXXXX").string()) {

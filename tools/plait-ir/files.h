@@ -1,4 +1,4 @@
-// Where the command reads and writes.
+// Input and output of the command.
 #pragma once
 
 #include <string>
@@ -6,13 +6,13 @@
 
 #include "plait/ir/program.h"
 
-// The whole of a file, or of standard input when it is called "-". IoError when that fails.
+// Reads a file, or standard input if the path is "-". IoError if that fails.
 std::string read_all(const std::string& path);
-// To a file, or to standard output when the path is "" or "-".
+// Writes a file, or standard output if the path is "" or "-".
 void write_all(const std::string& path, std::string_view content);
 
-// A program in either form, verified. Errors name the file.
+// Reads and verifies a program in text or binary form. Errors name the file.
 plait::ir::Program read_program(const std::string& path);
 
-// Graphviz's drawing of a graph, as SVG. IoError when Graphviz is not there.
+// Draws a graph with Graphviz, as SVG. IoError if Graphviz is missing.
 std::string svg_of(const std::string& dot);

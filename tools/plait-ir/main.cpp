@@ -1,4 +1,4 @@
-// plait-ir: reads programs, and prints, checks, rewrites, draws, evaluates and compiles them.
+// plait-ir: parses programs, and prints, checks, rewrites, draws, evaluates and compiles them.
 #include <cstdio>
 #include <exception>
 #include <string>

@@ -11,13 +11,13 @@
 #include "plait/tensor/memory/array.h"
 
 struct RunOptions {
-  std::string function;                // "" is the first
+  std::string function;                // "" for the first
   std::vector<std::string> arguments;  // as text, one a parameter
   std::vector<std::string> sizes;      // "n=3"
-  bool compiled = false;               // else evaluated, instruction by instruction
+  bool compiled = false;               // if false, evaluated instruction by instruction
 };
 
-// What is to run: a program that begins with the chosen function.
+// A program whose entry is the chosen function, with its arguments.
 struct Run {
   plait::ir::Program program;
   std::vector<plait::ir::Value> arguments;
@@ -25,10 +25,9 @@ struct Run {
 };
 Run read_run(const plait::ir::Program& program, const RunOptions& options);
 
-// The sizes given back, and the results, as text. What the program prints goes to standard output
-// while it runs.
+// Returns result sizes and results as text. What the program prints goes to standard output.
 std::string run(const plait::ir::Program& program, const RunOptions& options);
-// The same as arrays: sizes by their names, results as "0", "1", …, and of a result that has fields
-// "0.0", "0.1", …; what is absent is left out.
+// Returns them as arrays: sizes by name, results as "0", "1", …; fields of a result as "0.0",
+// "0.1", …; absent values are omitted.
 std::map<std::string, plait::Array> run_to_arrays(const plait::ir::Program& program,
                                                   const RunOptions& options);

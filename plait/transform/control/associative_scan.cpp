@@ -16,7 +16,7 @@ Tensors slices(std::span<const Tensor> all, Dim start, Dim count, int64_t step =
   return chosen;
 }
 
-// a, b, a, b, …; there may be one of the first more.
+// Interleaves along axis 0: a, b, a, b, …; a may have one element more.
 Tensor interleaved(const Tensor& a, const Tensor& b) {
   const Dim pairs = b.shape(0);
   const Tensor first = slice_axis(a, 0, 0, pairs);
@@ -27,7 +27,8 @@ Tensor interleaved(const Tensor& a, const Tensor& b) {
   return concat(std::vector{both, slice_axis(a, 0, pairs, a.shape(0) - pairs)}, 0);
 }
 
-// The totals of pairs are those of every second place; each place between is one more.
+// One level of the scan. The totals of adjacent pairs are every second result; each result between
+// them needs one more application.
 Tensors doubled(const TensorFunction& function, const TensorFunction& self,
                 std::span<const Tensor> x) {
   const Dim count = x[0].shape(0), pairs = floor_div(count, 2), between = count - pairs - 1;
@@ -41,13 +42,13 @@ Tensors doubled(const TensorFunction& function, const TensorFunction& self,
   return all;
 }
 
-// Of a length that is known: as many levels as it has.
+// For a known length: log2(length) levels.
 Tensors totals(const TensorFunction& function, std::span<const Tensor> x) {
   if (x[0].shape(0).number() < 2) return {x.begin(), x.end()};
   return doubled(function, [&](auto given) { return totals(function, given); }, x);
 }
 
-// Of any length but 0.
+// For any length except 0.
 Tensors totals_of_any(const TensorFunction& function, std::span<const Tensor> x) {
   const auto levels = recursive<Tensors>("associative_scan", [&](const auto& self,
                                                                  const Tensors& x) {

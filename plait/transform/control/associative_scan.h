@@ -1,10 +1,9 @@
-// Running totals of an operation that may be bracketed in any way, in as many steps as there are
-// doublings.
+// Inclusive prefix scan of an associative operation, in O(log n) parallel steps.
 //
 //   associative_scan([](Tensor a, Tensor b) { return a * b; }, x);              // cumprod(x)
 //   associative_scan([](Pair a, Pair b) { return compose(a, b); }, pairs, {.axis = 1});
 //
-// The function is given many pairs at once, along the axis that is scanned.
+// The function receives many pairs together, stacked along the scanned axis.
 #pragma once
 
 #include <optional>
@@ -18,18 +17,19 @@ namespace plait {
 
 struct AssociativeScanOptions {
   int64_t axis = 0;
-  bool reverse = false;  // totals from each to the last
+  bool reverse = false;  // suffix scan: from each element to the last
 };
 
 namespace control {
 
-// Leaves of the one, then of the other, give leaves.
+// The function maps the leaves of the left element, followed by those of the right one, to leaves.
 Tensors associative_scan(const TensorFunction& function, std::span<const Tensor> elements,
                          const AssociativeScanOptions& options);
 
 }  // namespace control
 
-// A tree of tensors of one length along the axis, each with the totals up to there.
+// Scans a tree of tensors that have the same length along the axis. Element i of the result
+// combines the elements 0 to i.
 template <class F, class Elements>
 Elements associative_scan(const F& f, const Elements& elements,
                           const AssociativeScanOptions& options = {}) {

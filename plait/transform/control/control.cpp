@@ -45,7 +45,7 @@ void expect_scalar(std::string_view what, const Tensor& tensor, bool is_wanted_d
       .at(Location::of_caller());
 }
 
-// Whether the test is true at each step, whatever is carried.
+// True if the test is true for any carries.
 bool is_always_true(const StagedFunction& test) {
   const ir::Function& function = *test.function;
   const ir::ValueId result = function.results()[0];
@@ -148,7 +148,7 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
   std::optional<StagedBody> found;
   try {
     found = stage_body(types, body);
-  } catch (const UnknownResults&) {  // of the types that it began with, if it runs at all
+  } catch (const UnknownResults&) {  // zero steps are possible: use the initial types
     return results_to_come(types);
   }
   const StagedFunction tests = stage("test", found->types, checked), &steps = found->body;

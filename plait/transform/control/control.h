@@ -1,15 +1,15 @@
-// Branches and loops on tensors, on trees of them. Without a trace they run as the code says; in a
-// trace they become instructions, and their derivatives others.
+// Control flow on tensors and on trees of tensors. Outside of a trace it runs as ordinary host
+// code; in a trace it is recorded as instructions, and so are its derivatives.
 //
 //   y = cond(x > 0, [](Tensor x) { return log(x); }, [](Tensor x) { return 0 * x; }, x);
 //   z = while_loop([](Tensor x) { return x < 100; }, [](Tensor x) { return x * x; }, x);
 //   auto [h, all] = scan([&](Tensor h, Tensor x) { return std::pair(cell(h, x), h); }, h0, xs);
 //
-// Functions may capture tensors. What branches give must be of one type. What a loop carries must
-// keep its type, but that a while loop may change the sizes:
+// Functions may capture tensors. All branches must return the same types. A loop must keep the
+// types of its carries, except that a while loop may change their sizes:
 //
-//   total = while_loop([](Tensor x) { return x.shape(0) > 1; }, [](Tensor x) { return halves(x); },
-//   x);
+//   const auto is_long = [](Tensor x) { return x.shape(0) > 1; };
+//   total = while_loop(is_long, [](Tensor x) { return halves(x); }, x);
 #pragma once
 
 #include <optional>
@@ -24,24 +24,24 @@
 
 namespace plait {
 
-// Of a loop whose reverse derivative keeps what is carried at some steps only, and computes the
-// steps between again. With nothing said, of n steps √n are kept.
+// Checkpointing of a loop: its reverse derivative stores the carries of some steps only, and
+// recomputes the steps between. By default √n of n steps are stored.
 struct Checkpoints {
-  std::optional<int64_t> every = {};   // so many steps
-  std::optional<int64_t> memory = {};  // bytes for what is carried, of a known number of steps
+  std::optional<int64_t> every = {};   // distance of checkpoints, in steps
+  std::optional<int64_t> memory = {};  // bytes for carries; needs a known number of steps
 };
 
 struct ScanOptions {
-  std::optional<Dim> length = {};  // needed where nothing is stacked
-  bool reverse = false;            // from the last to the first
+  std::optional<Dim> length = {};  // needed if nothing is stacked
+  bool reverse = false;            // from the last step to the first
   std::optional<Checkpoints> checkpoints = {};
-  int64_t unroll = 1;  // so many steps are one of the loop in a program
+  int64_t unroll = 1;  // steps of the body in one step of the recorded loop
 };
 struct LoopOptions {
   std::optional<Checkpoints> checkpoints = {};
 };
 
-// Whether that is so, as a bool[]: in a trace it is told when it runs.
+// Returns the truth of the fact as a bool[]. In a trace it is computed when the program runs.
 Tensor holds(const SizeFact& fact);
 
 namespace control {
@@ -54,17 +54,17 @@ Tensors switch_(const Tensor& index, const std::vector<TensorFunction>& branches
                 std::span<const Tensor> operands);
 Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
                    std::span<const Tensor> initial, const LoopOptions& options = {});
-// The body takes carries and slices, and gives carries and what is stacked.
+// The body maps carries and slices to carries and outputs; outputs are stacked.
 Tensors scan(const TensorFunction& body, std::span<const Tensor> initial,
              std::span<const Tensor> stacked, const ScanOptions& options);
-Tensor numbers(Dim first, Dim end);  // i64, from the first to before the end
+Tensor numbers(Dim first, Dim end);  // i64: first, first + 1, …, end - 1
 
 inline Tensor truth_of(const Tensor& truth) { return truth; }
 inline Tensor truth_of(const SizeFact& fact) { return holds(fact); }
 
 }  // namespace control
 
-// One of two functions of the operands, chosen by a bool[].
+// Runs `then` if the predicate, a bool[], is true, else `otherwise`.
 template <class F, class G, class... Operands>
 auto cond(const Tensor& predicate, const F& then, const G& otherwise, const Operands&... operands) {
   const std::tuple all(operands...);
@@ -90,8 +90,7 @@ auto cond(const SizeFact& fact, const F& then, const G& otherwise, const Operand
   return cond(holds(fact), then, otherwise, operands...);
 }
 
-// One of several functions of the operands, chosen by a whole number; IndexError where there is
-// none of that number.
+// Runs the branch with this index, an integer. IndexError if it is out of range.
 template <class F, class... Operands>
 auto switch_(const Tensor& index, const std::vector<F>& branches, const Operands&... operands) {
   const std::tuple all(operands...);
@@ -107,7 +106,7 @@ auto switch_(const Tensor& index, const std::vector<F>& branches, const Operands
   return with_tensors(std::move(*structure), results);
 }
 
-// The body of what it gives, for as long as the test, a bool[] or a fact about sizes, says so.
+// Repeats the body on its own result while the test, a bool[] or a size fact, is true.
 template <class Test, class Body, class Carry>
 Carry while_loop(const Test& test, const Body& body, const Carry& initial,
                  const LoopOptions& options = {}) {
@@ -121,8 +120,8 @@ Carry while_loop(const Test& test, const Body& body, const Carry& initial,
       initial, control::while_loop(test_on_leaves, body_on_leaves, tensors_of(initial), options));
 }
 
-// body(carry, slice) gives the next carry and something to stack, for each slice along the first
-// axis of what is stacked; the last carry, and all that was stacked.
+// body(carry, slice) returns the next carry and an output, for each slice along the first axis of
+// the stacked inputs. Returns the last carry and the stacked outputs.
 template <class Body, class Carry, class Stacked>
 auto scan(const Body& body, const Carry& initial, const Stacked& stacked,
           const ScanOptions& options = {}) {
@@ -139,7 +138,7 @@ auto scan(const Body& body, const Carry& initial, const Stacked& stacked,
   return with_tensors(std::move(*structure), results);
 }
 
-// body(i, carry) for i from `first` to before `end`.
+// Runs carry = body(i, carry) for i = first, …, end - 1.
 template <class Body, class Carry>
 Carry for_loop(Dim first, Dim end, const Body& body, const Carry& initial,
                const LoopOptions& options = {}) {
@@ -150,7 +149,7 @@ Carry for_loop(Dim first, Dim end, const Body& body, const Carry& initial,
       .first;
 }
 
-// f of each slice along the first axis, one after the other.
+// Applies f to each slice along the first axis, one after the other, and stacks the results.
 template <class F, class Stacked>
 auto map(const F& f, const Stacked& stacked, const ScanOptions& options = {}) {
   const auto step = [&](const std::tuple<>& nothing, const Stacked& slice) {

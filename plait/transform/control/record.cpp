@@ -27,7 +27,7 @@ namespace {
 
 using Tensors = std::vector<Tensor>;
 
-// ---- The records that were declared.
+// ---- Declared records.
 
 struct Declared {
   std::mutex mutex;
@@ -49,7 +49,7 @@ const ir::RecordType& record_named(std::string_view name) {
   throw KeyError("there is no record @{}", name).at(Location::of_caller()).hint("declare it first");
 }
 
-// Tapes have names with dots.
+// Names of tapes contain dots.
 bool is_users_name(std::string_view name) { return name.find('.') == std::string_view::npos; }
 
 ir::Type type_of(const ir::RecordType& record) {
@@ -63,7 +63,7 @@ bool is_optional_of_user(const ir::Type& type) {
   return type.is_optional() && is_of_user(type.element());
 }
 
-// Of a value of the type `@name` or `@name?`; TypeError for others.
+// The record of a value of type `@name` or `@name?`; TypeError for other types.
 const ir::RecordType& record_of(const Tensor& record) {
   const ir::Type type = record.type();
   if (is_of_user(type)) return record_named(type.record_name());
@@ -76,7 +76,7 @@ bool can_be_field(const ir::Type& type) {
   return std::ranges::all_of(type.shape(), [](Dim size) { return size.is_number(); });
 }
 
-// A trace knows the records that its values are made of.
+// Declares the record, and the records in its fields, in the trace.
 void tell(Trace& trace, const ir::RecordType& record) {
   std::vector<const ir::RecordType*> waiting{&record};
   std::vector<std::string_view> told;
@@ -98,7 +98,7 @@ Tensor record_one(ir::Structure structure, std::span<const Tensor> operands,
       {.primitive = ir::primitive(structure), .operands = operands, .stated_types = stated})[0];
 }
 
-// ---- The instructions, without their derivatives.
+// ---- Instructions, without derivatives.
 
 Tensor packed_plain(const ir::RecordType& record, std::span<const Tensor> fields) {
   const ir::Type type = ir::Type::record(record.name);
@@ -142,8 +142,8 @@ Tensor unwrapped_plain(const Tensor& record) {
       .hint("ask whether it is there, in a cond");
 }
 
-// ---- Both derivatives. The tangent of a record, absent or not, is of the type `@name?`, with
-// zeros where nothing moves.
+// ---- Derivatives. The tangent of a record, absent or not, has the type `@name?`; fields without a
+// tangent are zeros.
 
 Tensor zero_of(const ir::Type& field) {
   if (!field.is_array()) return records::none(field.element().record_name());
@@ -164,7 +164,8 @@ Tensor made_of_tangents(const ir::RecordType& record, std::span<const Tensor> ta
   return records::make(record.name, fields);
 }
 
-// Those that have a tangent; all are zero where it is absent.
+// The tangents of the fields, empty for fields without one; zeros if the record's tangent
+// is absent.
 Tensors tangents_taken(const ir::RecordType& record, const Tensor& tangent) {
   const auto there = [](std::span<const Tensor> given) { return records::fields(given[0]); };
   const auto absent = [&](std::span<const Tensor>) { return zeros_of_fields(record); };
@@ -202,7 +203,7 @@ Tensors unpacked(const ir::RecordType& record, const Tensor& given) {
                             uint64_t) { return tangents_taken(record, tangents[0]); }});
 }
 
-// The same under another type: tangents stay as they are.
+// The identity under another type: tangents are unchanged.
 Tensor as_it_is(const Tensor& given, Tensor result) {
   if (!is_followed(given)) return result;
   return follow_custom(
@@ -217,7 +218,7 @@ Tensor as_it_is(const Tensor& given, Tensor result) {
 Tensor present(const Tensor& given) { return as_it_is(given, present_plain(underived(given))); }
 Tensor unwrapped(const Tensor& given) { return as_it_is(given, unwrapped_plain(underived(given))); }
 
-// ---- The sum of two, by a function that calls itself.
+// ---- The sum of two records, a recursive function.
 
 Tensor sum_of_fields(const ir::RecordType& record, const Tensor& a, const Tensor& b) {
   const Tensors left = records::fields(a), right = records::fields(b);

@@ -1,6 +1,6 @@
-// Records of the user's own: values made of arrays and of further records, which may be absent, so
-// that lists and trees are data. They go where tensors go: into functions that call themselves,
-// into programs and their derivatives.
+// User-defined records: structs of arrays and of further records, which may be absent, so that
+// lists and trees are data. They are used like tensors: in recursive functions, in programs and in
+// their derivatives.
 //
 //   struct Tree {
 //     Tensor value;
@@ -17,7 +17,8 @@
 //   });
 //   Maybe<Tree> gradient = grad(total)(Tree{x, Tree{y}, {}});
 //
-// The derivative by a record is a record of the same type; where it is absent, all of it is zero.
+// The gradient with respect to a record is a record of the same type; an absent one
+// represents zeros.
 #pragma once
 
 #include <initializer_list>
@@ -34,44 +35,44 @@ namespace plait {
 
 namespace records {
 
-// Fields are arrays of known sizes, or optional records: `@name?`. The same name says the same
-// fields everywhere in a process: TypeError where it was declared otherwise before.
+// Fields are arrays of known sizes, or optional records, `@name?`. A name has one declaration in a
+// process: TypeError if it was declared with other fields before.
 void declare(std::string_view name, std::span<const ir::Type> fields);
 
-// The record itself is of the type `@name?`.
+// The result has the type `@name?`.
 Tensor make(std::string_view name, std::span<const Tensor> fields);
 Tensor none(std::string_view name);
 Tensor is_there(const Tensor& record);  // bool[]
-// ValueError for one that is absent.
+// ValueError if the record is absent.
 std::vector<Tensor> fields(const Tensor& record);
 
-void declare_all(const ir::Program& program);  // those of its records that are such
+void declare_all(const ir::Program& program);  // the user-defined records of the program
 
 }  // namespace records
 
-// Instructions on such records in a program that is run among tensors.
+// Instructions on user-defined records, in a program that is run on tensors.
 bool is_record_instruction(const ir::Instruction& instruction);
 std::vector<Tensor> run_record_instruction(const ir::Instruction& instruction,
                                            std::span<const Tensor> operands);
 
-// What the derivative of records is made of (transform/inside/derivatives/derivative.h).
+// Zero and sum of tangents and cotangents (transform/inside/derivatives/derivative.h).
 Tensor zero_record(const ir::Type& type);
 Tensor sum_of_records(const Tensor& a, const Tensor& b);
 
-// The name of a struct's record, and the types of its fields as text: "f64[3]", "@tree?".
+// The name of a struct's record, and its field types as text: "f64[3]", "@tree?".
 struct Record {
   Record(std::string_view name, std::initializer_list<std::string_view> fields);
 
   std::string name;
 };
 
-// A struct T as a record, or none. T lists tensors and further such records, and says by a static
-// `record()` what they are.
+// A record with the fields of the struct T, or none. T lists tensors and further records, and
+// declares their types in a static function `record()`.
 template <class T>
 class Maybe {
  public:
   Maybe() : tensor_(records::none(name())) {}
-  // NOLINTNEXTLINE(google-explicit-constructor): such a struct is one
+  // NOLINTNEXTLINE(google-explicit-constructor): implicit by design
   Maybe(const T& fields) : tensor_(records::make(name(), tensors_of(fields))) {}
 
   Tensor has_value() const { return records::is_there(tensor_); }  // bool[]

@@ -1,15 +1,15 @@
-// Functions that call themselves, and each other. Without a trace they run as the code says, as
-// deep as memory allows; in a trace they become functions of the program, which end when their
-// values say so.
+// Recursive functions, also mutually recursive ones. Outside of a trace they run as ordinary host
+// code, as deep as memory allows; in a trace they become functions of the program, and the depth
+// depends on their values.
 //
 //   auto factorial = recursive("factorial", [](auto self, Tensor n) {
 //     return cond(n <= 1, [](Tensor n) { return ones_like(n); },
 //                 [&](Tensor n) { return n * self(n - 1); }, n);
 //   });
-//   auto both = recursive<std::pair<Tensor, Tensor>>("both", ...);  // what gives no plain tensor
+//   auto both = recursive<std::pair<Tensor, Tensor>>("both", ...);  // any result but one tensor
 //
-// Functions may capture tensors. In a trace, the branch of a `cond` or `switch_` that does not
-// recurse says of what type the results are.
+// Functions may capture tensors. In a trace, the result types are those of the branch of a `cond`
+// or `switch_` that does not recurse.
 #pragma once
 
 #include <any>
@@ -28,13 +28,13 @@ namespace plait {
 
 namespace control {
 
-// One that calls itself in traces: each is another function.
+// Identity of a recursive function in traces: each object is a function of its own.
 struct RecursiveName {
   std::string name;
 };
 bool is_staging();
-// The results' leaves; `structure` is set to what the function gave when it was recorded. `key`
-// tells calls apart that differ in more than tensors.
+// Returns the leaves of the result, and sets `structure` to the result that was recorded. `key`
+// distinguishes calls that differ in more than tensors.
 using RecursiveBody =
     std::function<Tensors(std::span<const Tensor> arguments, std::any& structure)>;
 Tensors call_recursive(const std::shared_ptr<const RecursiveName>& function, const TreeKey& key,
@@ -43,7 +43,7 @@ Tensors call_recursive(const std::shared_ptr<const RecursiveName>& function, con
 
 }  // namespace control
 
-// What `recursive` gives, and hands to its function as `self`. Copies are the same function.
+// Result of `recursive`, and the `self` that its function receives. Copies are the same function.
 template <class Result, class Body>
 class Recursive {
  public:
@@ -78,7 +78,7 @@ class Recursive {
   std::shared_ptr<const Body> body_;
 };
 
-// body(self, arguments…) gives a `Result`, a tree of tensors.
+// body(self, arguments…) returns a `Result`, a tree of tensors.
 template <class Result = Tensor, class Body>
 Recursive<Result, Body> recursive(std::string name, Body body) {
   return {std::move(name), std::move(body)};

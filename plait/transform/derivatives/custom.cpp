@@ -14,7 +14,7 @@
 namespace plait::customs {
 namespace {
 
-// Zeros in the place of cotangents that nothing arrived for.
+// Replaces empty cotangents by zeros.
 Tensors made_whole(std::span<const Tensor> given, std::span<const OperandType> types) {
   Tensors whole;
   for (size_t i = 0; i < given.size(); ++i) {
@@ -29,15 +29,15 @@ Tensors below_all(std::span<const Tensor> tensors, uint64_t level) {
   return outer;
 }
 
-// The tape of the place where this runs. It is opened once, but tensors ask for gradients on it
-// later, also within functions for which levels were opened since.
+// The tape of the current trace, or of the code outside of all traces. It is opened once, but
+// tensors may require gradients on it later, also within functions of newer levels.
 const LevelPtr& tape_level() {
   Trace* const trace = Trace::current();
   return trace == nullptr ? Level::ground() : trace->tape_level();
 }
 
-// The number of the step by which a level last began to follow one of these, or something that they
-// were made of; 0 for none.
+// Returns the number of the step at which the level last began to follow one of these tensors or
+// their inputs; 0 if there is none.
 uint64_t latest_beginning(std::span<const Tensor> tensors, const Level& level) {
   uint64_t latest = 0;
   std::vector<const Step*> steps;
@@ -58,8 +58,8 @@ uint64_t latest_beginning(std::span<const Tensor> tensors, const Level& level) {
   return latest;
 }
 
-// The tape where it was begun within the function of the level that was opened last, which it is
-// further in than; null elsewhere.
+// Returns the tape if a tensor began to require gradients within the function of the newest level:
+// then the tape is the innermost level. Otherwise null.
 LevelPtr innermost_tape(std::span<const Tensor> arguments) {
   const LevelPtr& tape = tape_level();
   const uint64_t begun = latest_beginning(arguments, *tape);
@@ -82,7 +82,7 @@ Tensor with_levels(const Tensor& tensor, const LevelSet& levels) {
   return tensor.with_derivation(std::make_shared<const Derivation>(std::move(derivation)));
 }
 
-// A result as some levels see it that do not go by the rule.
+// A result with the derivation that is seen by levels that do not use the rule.
 struct Seen {
   size_t place;
   Tensor result;
@@ -94,13 +94,13 @@ Tensors from_level_all(std::span<const Tensor> tensors, uint64_t level) {
   return inner;
 }
 
-// What runs where levels follow the arguments. The innermost of these goes by the rule: to it the
-// arguments are constant, so that what it sees of the results comes of what is captured. Levels
-// further out see how the results were computed, and ask for derivatives of what is kept; those
-// further in see what is captured only.
+// Runs the function when levels follow the arguments. The innermost of these levels uses the rule:
+// the arguments are constants to it, and it follows the results through captured tensors only.
+// Outer levels differentiate the computation of the results and of the residuals. Levels further in
+// follow captured tensors only.
 struct Followed {
   uint64_t innermost;
-  LevelPtr tape;  // where that is the innermost, though older than others
+  LevelPtr tape;  // if the tape is the innermost level, although its number is lower
   Tensors inputs, results, residuals;
   std::vector<Seen> seen;
 
@@ -109,7 +109,7 @@ struct Followed {
       : innermost(open_levels_of(arguments).back()),
         tape(innermost_tape(arguments)),
         inputs(inner(arguments)) {
-    // What remat leaves out is computed again by operations alone, which know no levels.
+    // A remat step is recomputed by operations alone, which do not know about levels.
     if (Sketch::current() != nullptr && open_levels_of(arguments).size() > 1) throw NeedsAllKept();
     std::tie(results, residuals) = forward(outer(arguments));
     if (tape) {
@@ -125,7 +125,7 @@ struct Followed {
     add(further_in);
   }
 
-  // The arguments as levels further out see them, and as the others do.
+  // `outer`: the arguments as the outer levels see them; `inner`: as the other levels do.
   Tensors outer(std::span<const Tensor> arguments) const {
     if (!tape) return below_all(arguments, innermost);
     Tensors found(arguments.begin(), arguments.end());
@@ -149,7 +149,7 @@ struct Followed {
   }
 };
 
-// Adds what levels see to what the rule says: such results are inputs too.
+// Follows the rule, and adds the derivatives through the seen results as further inputs.
 Tensors follow_with(Custom custom, std::span<const Seen> seen) {
   if (seen.empty()) return follow_custom(custom);
   const size_t arguments = custom.inputs.size();
@@ -192,7 +192,7 @@ namespace {
 constexpr const char* kFits =
     "what a rule gives has the shape and the dtype of what it is a derivative of";
 
-// Sizes without numbers may turn out to be the same.
+// Symbolic sizes may turn out to be equal.
 bool may_be_same(const Shape& given, const Shape& wanted) {
   return std::ranges::equal(
       given, wanted, [](Dim a, Dim b) { return same(a, b) || !a.is_number() || !b.is_number(); });
@@ -254,7 +254,7 @@ Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& func
 Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
                    const Along& along) {
   const std::vector<OperandType> argument_types = types_of(arguments);
-  // Who asks for further derivatives sees how the rule computes the results.
+  // Higher derivatives go through the rule's computation of the results.
   const bool is_seen = open_levels_of(arguments).size() > 1 || Trace::current() != nullptr;
   const auto forward = [&](std::span<const Tensor> given) {
     const Tensors none(given.size());

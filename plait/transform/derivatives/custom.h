@@ -1,4 +1,4 @@
-// Functions that say themselves what their derivative is.
+// Functions with user-defined derivatives.
 //
 //   const auto safe_log = custom_jvp([](Tensor x) { return log(x); },
 //                                    [](std::tuple<Tensor> x, std::tuple<Tensor> dx) {
@@ -6,10 +6,10 @@
 //                                    });
 //   const auto clipped = custom_vjp(f, forward, backward);
 //
-// Both serve forward and reverse mode, and any order: where only one mode's rule is given, the
-// other is its transpose. Arguments and results are trees of tensors. The rule is about the
-// arguments; by tensors that the function captures, the function itself is differentiated. Further
-// derivatives are those of how a rule, or its forward function, computes.
+// Both work in forward and reverse mode, to any order: the rule of the other mode is the transpose.
+// Arguments and results are trees of tensors. The rule covers the arguments; with respect to
+// captured tensors, the function itself is differentiated. Higher derivatives differentiate the
+// rule, or its forward function.
 #pragma once
 
 #include <functional>
@@ -30,27 +30,28 @@ namespace plait {
 namespace customs {
 
 using Tensors = std::vector<Tensor>;
-// The cotangents of the arguments, from what the forward function kept and the cotangents of the
-// results; empty ones for what has no derivative.
+// Maps residuals and the cotangents of the results to the cotangents of the arguments; empty for
+// arguments without a derivative.
 using Backward =
     std::function<Tensors(std::span<const Tensor> residuals, std::span<const Tensor> cotangents)>;
-// The results and their tangents, from the arguments' tangents; an empty one is zero.
+// Returns the results and their tangents, given the arguments' tangents; an empty tangent is zero.
 using Along = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> arguments,
                                                         std::span<const Tensor> tangents)>;
 
 bool is_followed(std::span<const Tensor> arguments);
-// The results, and what the backward function needs besides: residuals.
+// Returns the results and the residuals that the backward function needs.
 using Forward = std::function<std::pair<Tensors, Tensors>(std::span<const Tensor> arguments)>;
-// `function` gives the results alone.
+// `function` returns the results alone.
 Tensors follow_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
                    const Forward& forward, const Backward& backward);
 Tensors follow_jvp(std::span<const Tensor> arguments, const TensorFunction& function,
                    const Along& along);
-// Results as what was computed once more, by the function itself, is followed.
+// Returns `results`, differentiated as `computed`: the same values, computed by the
+// function itself.
 Tensors follow_captured(Tensors results, std::span<const Tensor> computed);
 
-// In a trace that nobody follows: what is computed, with its rules beside it for whoever
-// differentiates the program.
+// In a trace without derivatives: records the function together with its rules, for later
+// derivatives of the program.
 bool is_recorded(std::span<const Tensor> arguments);
 Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& function,
                    const Forward& forward, const Backward& backward);
@@ -58,11 +59,11 @@ Tensors record_jvp(std::span<const Tensor> arguments, const TensorFunction& func
                    const Along& along);
 
 void check_count(std::string_view what, size_t given, size_t wanted);
-// The tangents or cotangents that a rule gives for values of these types: none for those that have
-// none. ShapeError or TypeError where they are others.
+// Checks the tangents or cotangents that a rule returned against these types, and casts them; empty
+// for types without a tangent. ShapeError or TypeError if they do not fit.
 Tensors fitted(std::string_view what, Tensors given, std::span<const OperandType> wanted);
 
-// A function of trees as one of their leaves; notes the result, whose structure it is.
+// Wraps a function of trees as a function of leaves; stores its result for the structure.
 template <class F, class Arguments, class Result>
 auto on_leaves(const F& f, const Arguments& like, std::optional<Result>& result) {
   return [&](std::span<const Tensor> given) {
@@ -73,8 +74,8 @@ auto on_leaves(const F& f, const Arguments& like, std::optional<Result>& result)
 
 }  // namespace customs
 
-// f(arguments…) gives a result; forward(arguments…) the pair of it and what backward needs;
-// backward(kept, cotangent of the result) the tuple of the arguments' cotangents.
+// f(arguments…) returns a result; forward(arguments…) returns the pair of result and residuals;
+// backward(residuals, cotangent of the result) returns the tuple of the arguments' cotangents.
 template <class F, class Forward, class Backward>
 auto custom_vjp(F f, Forward forward, Backward backward) {
   return [=](const auto&... arguments) {
@@ -85,7 +86,7 @@ auto custom_vjp(F f, Forward forward, Backward backward) {
     if (!is_recorded && !customs::is_followed(given)) return std::apply(f, all);
     std::optional<decltype(f(arguments...))> result;
     const TensorFunction function = customs::on_leaves(f, all, result);
-    const auto both = std::make_shared<std::optional<Both>>();  // the tensors are empty
+    const auto both = std::make_shared<std::optional<Both>>();  // without its tensors
     const customs::Forward forwards = [&](std::span<const Tensor> at) {
       Both found = std::apply(forward, with_tensors(all, at));
       std::pair leaves{tensors_of(found.first), tensors_of(found.second)};
@@ -104,8 +105,8 @@ auto custom_vjp(F f, Forward forward, Backward backward) {
   };
 }
 
-// f(arguments…) gives a result; rule(tuple of arguments, tuple of their tangents) the pair of it
-// and its tangent, which must be linear in the tangents.
+// f(arguments…) returns a result; rule(tuple of arguments, tuple of their tangents) returns the
+// pair of the result and its tangent, which must be linear in the arguments' tangents.
 template <class F, class Rule>
 auto custom_jvp(F f, Rule rule) {
   return [=](const auto&... arguments) {
@@ -114,7 +115,7 @@ auto custom_jvp(F f, Rule rule) {
     const bool is_recorded = customs::is_recorded(given);
     if (!is_recorded && !customs::is_followed(given)) return std::apply(f, all);
     using Result = decltype(f(arguments...));
-    const auto known = std::make_shared<std::optional<Result>>();  // the tensors are empty
+    const auto known = std::make_shared<std::optional<Result>>();  // without its tensors
     const customs::Along along = [=](std::span<const Tensor> at, std::span<const Tensor> tangents) {
       const auto [value, tangent] = rule(with_tensors(all, at), with_tensors(all, tangents));
       if (!*known) known->emplace(without_tensors(Result(value)));

@@ -26,7 +26,7 @@ Tensor with_origin(const Tensor& tensor, Origin origin) {
   return derived(tensor, std::move(derivation));
 }
 
-// The open levels of reverse mode that follow these, and which of them they follow.
+// The open levels of reverse mode that follow these tensors, and the tensors that they follow.
 struct Followed {
   LevelSet levels;
   std::vector<bool> inputs;
@@ -51,7 +51,7 @@ std::vector<Origin> origins_of(std::span<const Tensor> operands, const Followed&
   return origins;
 }
 
-// A step that these results come from now.
+// Records a step that has these results.
 StepPtr following_step(std::span<const Tensor> operands, const Followed& followed,
                        std::vector<Tensor>& results) {
   StepPtr step = new_step();
@@ -68,7 +68,7 @@ StepPtr following_step(std::span<const Tensor> operands, const Followed& followe
   return step;
 }
 
-// What the sketch includes will be computed again; the rest is what that begins with.
+// The sketch recomputes what it includes; a step keeps its other operands.
 void keep_beginnings(const Sketch& sketch, Step& step, std::span<const Tensor> operands) {
   step.operands.resize(operands.size());
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -76,7 +76,7 @@ void keep_beginnings(const Sketch& sketch, Step& step, std::span<const Tensor> o
   }
 }
 
-// The open levels of forward mode among the operands, the outer ones first.
+// The open levels of forward mode among the operands, the outermost first.
 std::vector<LevelPtr> forward_levels_of(std::span<const Tensor> operands) {
   std::vector<LevelPtr> levels;
   for (const Tensor& operand : operands) {
@@ -91,8 +91,8 @@ std::vector<LevelPtr> forward_levels_of(std::span<const Tensor> operands) {
   return levels;
 }
 
-// A result for the step that it comes from to keep: without that, which would otherwise own itself.
-// So it would through a tangent that is followed too; such a one ends with its level.
+// The result without its origin, for the step to keep: with it the step would own itself. A tangent
+// that is followed could form such a cycle as well; it is dropped when its level closes.
 Tensor for_its_step(const Tensor& result, const LevelSet& levels) {
   for (const auto& each : derivation_of(result).tangents) {
     if (each->level->number() < levels.least()) continue;
@@ -103,7 +103,7 @@ Tensor for_its_step(const Tensor& result, const LevelSet& levels) {
   return with_origin(result, {});
 }
 
-// An operation that is being followed.
+// One operation that levels follow.
 class Following {
  public:
   Following(const ir::Primitive& primitive, std::span<const Tensor> operands,

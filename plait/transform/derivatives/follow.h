@@ -1,4 +1,4 @@
-// What levels do with what is computed: reverse mode notes steps, forward mode carries tangents.
+// How levels follow operations: reverse mode records steps, forward mode propagates tangents.
 #pragma once
 
 #include <functional>
@@ -9,32 +9,32 @@
 
 namespace plait {
 
-// The same tensor as the beginning of what a level of reverse mode follows.
+// Returns the tensor as a leaf of a level of reverse mode.
 Tensor begin_following(const Tensor& tensor, const LevelPtr& level);
-// The same tensor with a tangent at a level of forward mode.
+// Returns the tensor with this tangent at a level of forward mode.
 Tensor with_tangent(const Tensor& tensor, const LevelPtr& level, Tensor tangent);
-// What it is at that level; empty where it has none.
+// Returns the tangent at that level; empty if there is none.
 Tensor tangent_of(const Tensor& tensor, const Level& level);
 
-// What an operation gives, where its results are known without running it.
+// Follows an operation whose results are already known, without running it.
 std::vector<Tensor> follow_results(const ir::Primitive& primitive, std::span<const Tensor> operands,
                                    const ir::Attributes& attributes, std::vector<Tensor> results);
-// Something computed that says itself what its derivative is.
+// A computation with its own derivative rules.
 struct Custom {
   std::vector<Tensor> inputs;
-  std::vector<Tensor> residuals;  // what its rules need besides
+  std::vector<Tensor> residuals;  // further tensors that the rules need
   std::vector<Tensor> results;
   Step::Backward backward;
   Step::Forward forward;
-  size_t first_kept = SIZE_MAX;  // from here on the rules need the results too
+  size_t first_kept = SIZE_MAX;  // first result that the rules read, with all after it
 };
 std::vector<Tensor> follow_custom(const Custom& custom);
-// The results of a recording that was run on these inputs, as those of one step.
+// Follows the results of a recording that was run on these inputs, as one step.
 std::vector<Tensor> follow_recording(std::span<const Tensor> inputs, std::vector<Tensor> results,
                                      std::shared_ptr<const Recording> recording);
-// The numbers of the open levels that follow some of these, the outermost first.
+// Returns the numbers of the open levels that follow any of these, the outermost first.
 std::vector<uint64_t> open_levels_of(std::span<const Tensor> tensors);
-// The tensor without what it is to levels further out than this one.
+// Returns the tensor without its derivation at levels outside of this one.
 Tensor from_level(const Tensor& tensor, uint64_t level);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// grad(f): the gradient of a function that gives one real number, as a function.
+// grad(f): the gradient of a real-valued function, as a function.
 //
 //   auto [loss, gradient] = value_and_grad(loss_of)(model, batch);   // the same struct as model
 //   Tensor third = grad(grad(grad(f)))(x);
@@ -12,24 +12,25 @@ namespace plait {
 
 struct GradOptions {
   bool holomorphic = false;     // complex result and arguments; the complex derivative
-  bool allow_integers = false;  // whole numbers among the arguments get an empty tensor
+  bool allow_integers = false;  // integer arguments are allowed; their gradient is an empty tensor
 };
 
-// The function gives a pair: the number that is differentiated, and anything else, which is handed
-// through.
+// Tag for functions that return a pair: the number to differentiate, and auxiliary results, which
+// are returned unchanged.
 struct WithAux {};
 inline constexpr WithAux with_aux;
 
 namespace gradients {
 
-// TypeError that names the leaf unless it can have a gradient.
+// TypeError that names the leaf if it cannot have a gradient.
 void check_argument(const Tensor& leaf, std::string_view path, size_t argument,
                     const GradOptions& options);
-// TypeError or ShapeError unless it is one real number (complex where holomorphic).
+// TypeError or ShapeError unless the result is one real number (complex if holomorphic).
 void check_result(const Tensor& result, const GradOptions& options);
 Tensor one_like(const Tensor& number);
 
-// The gradients by the arguments of these numbers: one alone, or a tuple.
+// Returns the result, and the gradient with respect to the wanted arguments: of a single one alone,
+// of several as a tuple.
 template <size_t... wanted, bool has_aux, class F, class... Arguments>
 auto take(const F& f, const GradOptions& options, std::bool_constant<has_aux>,
           std::tuple<Arguments...> arguments) {
@@ -82,19 +83,20 @@ auto function(F f, GradOptions options, Aux aux, auto give) {
 
 inline constexpr auto kBoth = [](auto both) { return both; };
 inline constexpr auto kGradient = [](auto both) { return std::move(both.second); };
-// Of ((value, aux), gradient).
+// ((value, aux), gradient) → (gradient, aux)
 inline constexpr auto kGradientAndAux = [](auto both) {
   return std::pair{std::move(both.second), std::move(std::get<1>(both.first))};
 };
 
 }  // namespace gradients
 
-// (value, gradient), by the first argument or those of these numbers.
+// Returns (value, gradient) with respect to the first argument, or to the arguments with
+// these indices.
 template <size_t... wanted, class F>
 auto value_and_grad(F f, GradOptions options = {}) {
   return gradients::function<wanted...>(std::move(f), options, std::false_type(), gradients::kBoth);
 }
-// ((value, aux), gradient).
+// Returns ((value, aux), gradient).
 template <size_t... wanted, class F>
 auto value_and_grad(F f, WithAux, GradOptions options = {}) {
   return gradients::function<wanted...>(std::move(f), options, std::true_type(), gradients::kBoth);
@@ -104,7 +106,7 @@ auto grad(F f, GradOptions options = {}) {
   return gradients::function<wanted...>(std::move(f), options, std::false_type(),
                                         gradients::kGradient);
 }
-// (gradient, aux).
+// Returns (gradient, aux).
 template <size_t... wanted, class F>
 auto grad(F f, WithAux, GradOptions options = {}) {
   return gradients::function<wanted...>(std::move(f), options, std::true_type(),

@@ -18,7 +18,7 @@ void check(std::string_view function, std::string_view what, std::span<const Ten
   }
 }
 
-// For each element of a tensor like this one, 1 there and 0 elsewhere.
+// One-hot tensors: for each element of a tensor like this one, 1 there and 0 elsewhere.
 Tensor units(const Tensor& like) {
   const Dim count = like.shape().element_count();
   Shape shape{count};
@@ -34,7 +34,7 @@ Shape both(const Shape& first, const Shape& second) {
   return all;
 }
 
-// A function as it was followed.
+// A run of the function under reverse mode.
 struct FollowedRun {
   FollowedRun(std::string_view name, Function f, std::span<const Tensor> arguments) {
     check(name, "tensor", arguments);
@@ -49,8 +49,8 @@ struct FollowedRun {
   std::vector<Tensor> results;
 };
 
-// What a linear function gives for each unit of its argument `place` of so many, the others being
-// zero. The units are along the last axis of what it gives, or the first.
+// Applies a linear function of `count` arguments to each one-hot tensor of argument `place`; the
+// other arguments are zero. The batch is the last axis of the results, or the first.
 template <class Linear>
 std::vector<Tensor> for_each_unit(const Linear& linear, size_t count, size_t place,
                                   const Tensor& like, int64_t axis) {

@@ -1,8 +1,8 @@
-// Derivatives of arrays by arrays, and second derivatives.
+// Jacobians, Hessians, and products with them.
 //
-//   Tensor matrix = jacfwd(f)(x);                          // the shape of f(x), then that of x
-//   Parameters rows = jacrev(residuals)(parameters, x);    // by a struct, if the result is a
-//   tensor auto [by_a, by_c] = jacfwd<0, 2>(f)(a, b, c);
+//   Tensor matrix = jacfwd(f)(x);                        // the shape of f(x), then that of x
+//   Parameters rows = jacrev(residuals)(parameters, x);  // a struct, if the result is one tensor
+//   auto [by_a, by_c] = jacfwd<0, 2>(f)(a, b, c);
 #pragma once
 
 #include <functional>
@@ -18,7 +18,7 @@ namespace plait {
 
 namespace jacobians {
 
-// For each tensor of the result the derivatives by each of the arguments.
+// One row a tensor of the result, with its Jacobian by each of the arguments.
 using Matrix = std::vector<std::vector<Tensor>>;
 using Function = FunctionRef<std::vector<Tensor>(std::span<const Tensor>)>;
 Matrix forward(Function f, std::span<const Tensor> arguments);
@@ -29,8 +29,8 @@ inline constexpr bool is_tuple = false;
 template <class... Parts>
 inline constexpr bool is_tuple<std::tuple<Parts...>> = true;
 
-// The next rows of a matrix as trees: what stands for each tensor of the result has the structure
-// of the arguments.
+// Arranges the next rows of a matrix as trees: each tensor of the result is replaced by a tree with
+// the structure of the arguments.
 template <class Result, class Arguments>
 auto arranged(const Result& result, const Arguments& arguments,
               std::span<const std::vector<Tensor>>& rows) {
@@ -54,7 +54,7 @@ auto arranged(const Result& result, const Arguments& arguments,
   }
 }
 
-// By the arguments of these numbers: one alone, or a tuple.
+// Jacobian with respect to the wanted arguments: of a single one alone, of several as a tuple.
 template <size_t... wanted, class F, class... Arguments>
 auto take(Matrix (*make)(Function, std::span<const Tensor>), const F& f,
           const std::tuple<Arguments...>& arguments) {
@@ -90,9 +90,9 @@ auto take(Matrix (*make)(Function, std::span<const Tensor>), const F& f,
 
 }  // namespace jacobians
 
-// The derivative of each element of the result by each of the first argument, or of those of these
-// numbers. All columns, or all rows, are computed together: jacfwd where the arguments are small,
-// jacrev where the result is. The function itself runs once.
+// The Jacobian of the result with respect to the first argument, or to the arguments with these
+// indices. All columns (or rows) are computed together. Use jacfwd for small arguments, jacrev for
+// small results. The function itself runs once.
 template <size_t... wanted, class F>
 auto jacfwd(F f) {
   return transformed(std::move(f), [](const F& function, const auto&... arguments) {
@@ -105,14 +105,15 @@ auto jacrev(F f) {
     return jacobians::take<wanted...>(jacobians::reverse, function, std::tuple(arguments...));
   });
 }
-// The second derivatives of a number: the shape of x twice; of several arguments a tuple of tuples.
+// The Hessian of a real-valued function: it has the shape of x twice; for several arguments it is a
+// tuple of tuples.
 template <size_t... wanted, class F>
 auto hessian(F f) {
   return jacfwd<wanted...>(grad<wanted...>(std::move(f)));
 }
 
-// The product of the second derivatives by the first argument with a vector of its structure,
-// without making the matrix: forward over reverse.
+// Hessian-vector product with respect to the first argument, without forming the matrix: forward
+// over reverse.
 template <class F, class First, class... Rest>
 auto hvp(const F& f, const First& x, const First& vector, const Rest&... rest) {
   const auto gradient = [&](const First& at) { return grad(f)(at, rest...); };

@@ -1,13 +1,13 @@
-// Functions whose inner values are computed again when a derivative needs them, instead of being
-// kept until then: memory for time.
+// Rematerialisation: a function whose intermediate values are recomputed when a derivative needs
+// them, instead of being stored. It trades time for memory.
 //
-//   auto block = remat(attention_block);                       // keeps its arguments only
+//   auto block = remat(attention_block);                       // stores its arguments only
 //   auto dense = remat(block, save_dots());                    // and the results of products
-//   auto chosen = remat(block, save_names({"scores"}));        // and what checkpoint_name named
+//   auto chosen = remat(block, save_names({"scores"}));        // and values with checkpoint_name
 //
-// What is run again are the operations that were noted, not host code: nothing is drawn at random
-// or printed twice, and a function may capture what is gone by then. In a trace the function
-// becomes an instruction, `remat`, and so does its derivative.
+// The recorded operations are repeated, not host code: nothing is drawn at random or printed twice,
+// and what the function captured need not exist any more. In a trace the function becomes an
+// instruction, `remat`, and so does its derivative.
 #pragma once
 
 #include <optional>
@@ -35,7 +35,7 @@ inline RematPolicy save_names(std::vector<std::string> names) {
 std::vector<Tensor> remat_tensors(const TensorFunction& f, std::span<const Tensor> arguments,
                                   const RematPolicy& policy);
 
-// The function, of trees of tensors.
+// Wraps a function of trees of tensors.
 template <class F>
 auto remat(F f, RematPolicy policy = {}) {
   return transformed(

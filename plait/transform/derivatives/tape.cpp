@@ -13,7 +13,7 @@
 namespace plait {
 namespace {
 
-// Where requires_grad counts: in the trace that is open, or outside of all.
+// The tape of the current trace, or of the code outside of all traces.
 const LevelPtr& tape_level() {
   Trace* const trace = Trace::current();
   return trace == nullptr ? Level::ground() : trace->tape_level();
@@ -28,8 +28,8 @@ bool is_beginning(const Origin& origin) {
   return origin && origin.step->primitive == nullptr && !origin.step->backward;
 }
 
-// Before the tape is used. A jitted function may reach the one outside by a tensor that it is given
-// or finds.
+// Call this before the tape is used. A jitted function may reach the outer tape through an argument
+// or a captured tensor.
 void expect_own_tape(const Tensor& tensor) {
   const Origin& origin = origin_of(tensor);
   bool is_jitted = false, is_outside = origin && origin.levels.contains(*Level::ground());

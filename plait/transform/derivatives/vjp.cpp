@@ -16,7 +16,7 @@
 namespace plait {
 namespace {
 
-// ShapeError or TypeError unless the tensor can be a tangent or cotangent of `what`.
+// ShapeError or TypeError unless the tensor is a valid tangent or cotangent of `what`.
 void check_fits(std::string_view function, const Tensor& given, const OperandType& wanted,
                 const std::string& what) {
   if (!given) return;
@@ -45,7 +45,8 @@ void check_fits(std::string_view function, const Tensor& given, const OperandTyp
   }
 }
 
-// Where each place has a cotangent of its own, of a result that is the same everywhere: their sum.
+// If the cotangent varies along a named axis and the result does not, the cotangents of all places
+// are summed.
 Tensor brought_together(const Tensor& cotangent, const OperandType& result) {
   ir::AxisSet axes = axes_of(cotangent);
   if (axes.empty()) return cotangent;
@@ -156,7 +157,7 @@ void Pushforward::close() { level_->close(); }
 
 Tensor Pushforward::begin(const Tensor& argument, const Tensor& tangent, std::string_view path) {
   check_fits("jvp", tangent, OperandType(argument), fmt::format("argument {}", path));
-  // A tangent of each place's own is one of what each place has.
+  // The argument must vary along the axes of its tangent.
   return tangent ? with_tangent(vary_along(argument, axes_of(tangent)), level_, tangent) : argument;
 }
 

@@ -1,13 +1,12 @@
-// The two derivatives of a function, as it runs: of its results backwards (vjp), along with its
-// arguments forwards (jvp). The function may do whatever host code does: read values, branch on
-// them, loop.
+// Derivatives of a function as it runs: reverse mode (vjp) and forward mode (jvp). The function may
+// do whatever host code does: read values, branch on them, loop.
 //
 //   auto [y, pull] = vjp([](Tensor x) { return sin(x); }, x);
 //   auto [dx] = pull(ones_like(y));
 //   auto [z, dz] = jvp([](Tensor x) { return sin(x); }, std::tuple(x), std::tuple(dx));
 //
-// Arguments and results are trees of tensors (core/trees/tree.h). What is no real or complex number
-// has no derivative; in its place stands an empty tensor.
+// Arguments and results are trees of tensors (core/trees/tree.h). A leaf that is neither real nor
+// complex has no derivative; an empty tensor takes its place.
 #pragma once
 
 #include <memory>
@@ -22,8 +21,8 @@
 
 namespace plait {
 
-// A function on tensors that is followed in reverse mode from `begin` to `finish`; then the way
-// back, which may be gone many times.
+// The pullback of a function on tensors. Operations are recorded between `begin` and `finish`; then
+// the backward pass may be run many times.
 class Pullback {
  public:
   Pullback();
@@ -32,14 +31,15 @@ class Pullback {
   Pullback& operator=(Pullback&&) noexcept = default;
 
   Tensor begin(const Tensor& argument);
-  Tensor finish(const Tensor& result);        // for each
-  Tensor passed(const Tensor& result) const;  // one that no cotangent is given for
+  Tensor finish(const Tensor& result);        // once for each result
+  Tensor passed(const Tensor& result) const;  // a result without a cotangent (aux)
   void close();
 
-  // The cotangents of the arguments; zeros where nothing depends on one. `keep`: once more later.
+  // Returns the cotangents of the arguments; zeros for arguments that no result depends on. With
+  // `keep` it may be called again.
   std::vector<Tensor> operator()(std::span<const Tensor> cotangents, bool keep = true) const;
 
-  // Forward along the same way: the tangents of the results, from those of the arguments.
+  // The linearisation at the same point: the results' tangents from the arguments' tangents.
   std::vector<Tensor> push(std::span<const Tensor> tangents) const;
 
   // ValueError that names an operation whose derivative depends on the arguments.
@@ -47,13 +47,13 @@ class Pullback {
 
  private:
   LevelPtr level_;
-  std::vector<StepPtr> beginnings_;  // one an argument; none for one that has no derivative
+  std::vector<StepPtr> beginnings_;  // one an argument; null for arguments without a derivative
   std::vector<OperandType> arguments_;
   std::vector<Origin> results_;
   std::vector<OperandType> result_types_;
 };
 
-// A function on tensors that is followed in forward mode until the object is gone.
+// Forward mode for a function on tensors, while the object exists.
 class Pushforward {
  public:
   Pushforward();
@@ -61,23 +61,23 @@ class Pushforward {
   Pushforward(const Pushforward&) = delete;
   Pushforward& operator=(const Pushforward&) = delete;
 
-  // An empty tangent is zero. TypeError or ShapeError where it does not fit.
+  // An empty tangent is zero. TypeError or ShapeError if the tangent does not fit.
   Tensor begin(const Tensor& argument, const Tensor& tangent, std::string_view path = {});
-  // The result, and its tangent.
+  // Returns the result and its tangent.
   std::pair<Tensor, Tensor> finish(const Tensor& result);
-  void close();  // before the object is gone
+  void close();  // ends forward mode early
 
  private:
   LevelPtr level_;
 };
 
-// The way back of one call f(arguments…).
+// The pullback of one call f(arguments…).
 template <class Result, class Arguments>
 struct Pull {
   std::shared_ptr<Pullback> pullback;
-  Arguments arguments;  // for their structure; the tensors are empty
+  Arguments arguments;  // for their structure; without tensors
 
-  // The cotangents of all arguments.
+  // Returns the cotangents of all arguments.
   Arguments operator()(const Result& cotangent) const {
     return with_tensors(arguments, (*pullback)(tensors_of(cotangent)));
   }
@@ -97,19 +97,19 @@ auto vjp(const F& f, const Arguments&... arguments) {
   return std::pair{std::move(value), Pull<Result, All>{pullback, std::move(all)}};
 }
 
-// What is linear at the place where a function was linearised: tangents of the arguments to that of
-// the result, without running the function again.
+// The linearisation of a function at a point: maps the arguments' tangents to the result's tangent
+// without running the function again.
 template <class Result, class... Arguments>
 struct Linear {
   std::shared_ptr<Pullback> pullback;
-  Result structure;  // the tensors are empty
+  Result structure;  // without tensors
 
   Result operator()(const Arguments&... tangents) const {
     return with_tensors(structure, pullback->push(tensors_of(std::tuple(tangents...))));
   }
 };
 
-// The result, and the function of tangents.
+// Returns the result, and the linear function of tangents.
 template <class F, class... Arguments>
 auto linearize(const F& f, const Arguments&... arguments) {
   auto [value, pull] = vjp(f, arguments...);
@@ -122,15 +122,16 @@ namespace linearity {
 
 bool is_staging();
 Tensor zeros_like(const Tensor& leaf);
-Tensor numbers_like(const Tensor& leaf);  // some that are not alike
-// ValueError unless what a function gives at some place is its derivative there along that place.
+Tensor numbers_like(const Tensor& leaf);  // distinct values
+// ValueError unless the values at a point equal the derivatives there in the direction of that
+// point: f(x) = f'(x) x for a linear f.
 void check(std::span<const Tensor> values, std::span<const Tensor> derivatives);
 
 }  // namespace linearity
 
-// The transpose of a linear function: from the cotangent of its result to those of its arguments,
-// of which the types matter only. ValueError where the function is not linear; in a trace, where
-// there are no numbers, that is not seen.
+// The transpose of a linear function: maps the cotangent of its result to those of its arguments,
+// of which only the types matter. ValueError if the function is not linear; in a trace this is not
+// checked, since there are no values.
 template <class F, class... Arguments>
 auto linear_transpose(const F& f, const Arguments&... arguments) {
   const std::tuple all(arguments...);
@@ -144,7 +145,7 @@ auto linear_transpose(const F& f, const Arguments&... arguments) {
   return pull;
 }
 
-// The result and its tangent; primals and tangents are tuples of the arguments.
+// Returns the result and its tangent. Primals and tangents are tuples of the arguments.
 template <class F, class... Arguments>
 auto jvp(const F& f, const std::tuple<Arguments...>& primals,
          const std::tuple<Arguments...>& tangents) {

@@ -1,5 +1,5 @@
-// Who makes machine code of loops. Declared here, filled in by a backend; a build without one runs
-// every instruction by its own kernel.
+// Compiler of loop nests to machine code, implemented by a backend. In a build without one, every
+// instruction runs its own kernel.
 #pragma once
 
 #include <cstddef>
@@ -12,15 +12,16 @@
 
 namespace plait::compile {
 
-// What a kernel is called with, for a range of rows (counted over all outer loops) and of columns:
-// all of them, or where the nest may be cut so, parts that end at multiples of kColumnStep.
+// Arguments of a kernel call, for a range of rows (counted over all outer loops) and of columns:
+// all columns, or, if the nest may be split there, ranges that end at multiples of kColumnStep.
 inline constexpr int64_t kColumnStep = 64;
 struct KernelArguments {
   const void* const* parameters;
-  // One for each. Of an accumulated result: the memory of this call's own, without steps for rows
-  // that are accumulated, which it begins with what the reduction begins with; in groups (grouped >
-  // 0) a call does whole ones, and begins each with its first row. A result may lie where a
-  // parameter lies if every load of that is at its place, and in no loop after the one that stores.
+  // One for each result. For an accumulated result: memory of this call alone, without strides for
+  // the rows that are accumulated, which the call initialises with the identity of the reduction.
+  // With groups (grouped > 0), a call processes whole groups and initialises each at its first row.
+  // A result may alias a parameter if every load of that parameter is at the place of the store,
+  // and in no loop after the store.
   void* const* results;
   const int64_t* sizes;  // the values of Nest::sizes()
   int64_t first_row, end_row;
@@ -30,7 +31,7 @@ struct KernelArguments {
 
 struct CompiledKernel {
   void (*run)(const KernelArguments*) = nullptr;
-  // Of the nest's columns, and how many more.
+  // Scratch bytes a column, and in addition to that.
   int64_t scratch_bytes_per_column = 0, scratch_bytes = 0;
 
   int64_t scratch_for(int64_t columns) const {
@@ -43,19 +44,18 @@ class KernelCompiler {
   virtual ~KernelCompiler() = default;
 
   virtual bool holds(DType dtype) const = 0;
-  // Of elementwise primitives and of casts.
+  // True for the supported elementwise primitives and casts.
   virtual bool computes(const ir::Primitive& primitive, std::span<const DType> operands,
                         DType result) const = 0;
-  // The code stays for the life of the process; equal nests share it.
+  // The code lives as long as the process; equal nests share it.
   virtual std::vector<CompiledKernel> compile(std::span<const Nest> nests) = 0;
 };
 
-// Null where this build has none, or its library is missing.
+// Null if this build has none, or its library is missing.
 KernelCompiler* kernel_compiler();
 void register_kernel_compiler(std::unique_ptr<KernelCompiler> compiler);
 
-// Registers the one of the CPU; called before it is first asked for. Declared here, defined in
-// `cpu`.
+// Registers the compiler of the CPU; called before the first use. Defined in `cpu`.
 void register_cpu_compiler();
 
 }  // namespace plait::compile

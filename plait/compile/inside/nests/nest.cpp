@@ -28,7 +28,7 @@ void visit_sizes(const NestValue& value, const Visit& visit) {
   visit(value.size);
 }
 
-// Writes sizes by their number, so that the names of symbols do not matter.
+// Writes sizes by index, so that names of symbols do not matter.
 class Writer {
  public:
   explicit Writer(const Nest& nest) : nest_(nest) {
@@ -71,7 +71,7 @@ class Writer {
   static std::string_view text_of(ir::Reduction reduction) {
     return ir::enumerator_names(reduction)[static_cast<size_t>(reduction)];
   }
-  // The bits, since equal numbers may differ in them.
+  // The bits, since equal numbers may have different ones.
   static std::string text_of(DType dtype, const Element& number) {
     std::byte bytes[16] = {};
     store_element(dtype, number, bytes);

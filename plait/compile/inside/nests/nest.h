@@ -1,10 +1,10 @@
-// The loops of a fused kernel: what is computed at each point of a space of rows and columns, and
-// where the numbers lie. Made from the function that the kernel computes (nest_of, below), compiled
-// by a backend (kernel_compiler.h).
+// The loop nest of a fused kernel: what is computed at each point of a space of rows and columns,
+// and where the elements are in memory. nest_of (region.h) makes it from the kernel's function, a
+// backend compiles it (kernel_compiler.h).
 //
-// A row is worked through from its first column to its last, as often as it has stages: what is
-// reduced along the row is known when a stage ends, and serves the next. Rows do not know of each
-// other, but for results that are accumulated over them.
+// A row is traversed from its first column to its last, once for each stage: a reduction along the
+// row is known at the end of a stage and can be used in the next. Rows are independent, except for
+// results that are accumulated over them.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,14 @@
 
 namespace plait::compile {
 
-// A number for each point: offset + the sum of index * stride over the dimensions, the columns
-// last. As the place of an element it counts elements; strides may be negative, and 0 where it
-// repeats.
+// An affine index: offset + the sum of index * stride over the dimensions, the columns last. For
+// memory it counts elements; strides may be negative, and 0 for broadcasting.
 struct Affine {
   Dim offset = 0;
   std::vector<Dim> strides;
 };
 
-// An element is only there where low <= index < high; elsewhere the load gives its fill.
+// The element exists only if low <= index < high; otherwise the load returns its fill value.
 struct Domain {
   uint32_t dimension = 0;
   Dim low = 0, high = 0;
@@ -37,8 +36,8 @@ struct NestValue {
   enum class Kind : uint8_t {
     load,     // the parameter's element at `place`
     number,   // `number` at every point
-    size,     // `size`, as a number of dtype
-    index,    // `place` itself, as a number of dtype
+    size,     // `size`, converted to dtype
+    index,    // `place` itself, converted to dtype
     compute,  // `primitive` of the operands: an elementwise one, or `cast`
     reduce,   // `reduction` of the operand over the columns of its row
   };
@@ -47,18 +46,18 @@ struct NestValue {
   uint32_t parameter = 0;
   Affine place = {};
   std::vector<Domain> domains = {};
-  Element number = {};  // also what is loaded outside of the domains
+  Element number = {};  // also the fill value outside of the domains
   Dim size = 0;
   const ir::Primitive* primitive = nullptr;
   std::vector<uint32_t> operands = {};  // earlier values
   ir::Reduction reduction = ir::Reduction::none;
 
-  // Whether it differs from column to column; else it is computed once a row.
+  // True if it depends on the column; else it is computed once a row.
   bool has_columns = false;
 };
 
-// With a reduction it is accumulated over the rows of a group, and if its place does not move with
-// the columns, over these too: a value without columns counts once a row.
+// With a reduction it is accumulated over the rows of a group. If its place does not depend on the
+// columns, it is accumulated over them too; then a value without columns counts once a row.
 struct NestResult {
   uint32_t value = 0;
   Affine place = {};
@@ -67,18 +66,18 @@ struct NestResult {
 
 struct Nest {
   std::vector<DType> parameters;  // of the arrays that are read
-  // The loops around the columns, outermost first. Those from `grouped` on go round within a group,
-  // over which results are accumulated; there are none of them where nothing is.
+  // The loops around the columns, outermost first. Those from `grouped` on are within a group, over
+  // which results are accumulated; without accumulation there are none.
   std::vector<Dim> outer;
   uint32_t grouped = 0;
   Dim columns = 1;
   std::vector<NestValue> values;
   std::vector<NestResult> results;
 
-  // Whether a row may be done in parts, column ranges by themselves: nothing is reduced along it
-  // for the use of the kernel itself.
+  // True if column ranges of a row can be computed independently: no reduction along the row is
+  // used by the kernel itself.
   bool may_cut_columns() const;
-  // Every size in it that is no number, each once, in the order in which they come up.
+  // Returns the symbolic sizes, each once, in order of appearance.
   std::vector<Dim> sizes() const;
   std::string text() const;
 };

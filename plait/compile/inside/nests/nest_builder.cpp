@@ -1,6 +1,6 @@
-// From instructions to loops. The space is that of the largest values: what has its sizes is
-// computed at each point, what has those of its leading dimensions once a row. Dimensions of size 1
-// are left out everywhere.
+// From instructions to loops. The space has the dimensions of the largest values: values of these
+// sizes are computed at each point, values with only its leading dimensions once a row. Dimensions
+// of size 1 are dropped.
 #include <algorithm>
 #include <string>
 
@@ -33,10 +33,10 @@ bool same_affine(const Affine& a, const Affine& b) {
   return same(a.offset, b.offset) && std::ranges::equal(a.strides, b.strides, kSame);
 }
 
-// The index of each dimension of a value, in terms of those of the loops.
+// The index into each dimension of a value, as a function of the loop indices.
 using Map = std::vector<Affine>;
 
-// Which dimensions of the space a reduction takes away: [first, end).
+// The dimensions of the space that a reduction removes: [first, end).
 struct Reduced {
   size_t first = 0, end = 0;
 };
@@ -70,15 +70,15 @@ class NestBuilder {
     }
   }
 
-  // The sizes of the points at which it is computed.
+  // The shape over which the instruction computes.
   const Shape& shape_of(const Instruction& instruction) const {
     return region_.roles.of(instruction) == Role::reduction ? instruction.operand_type(0).shape()
                                                             : instruction.result_types()[0].shape();
   }
 
-  // Where rows end and columns begin, and where groups do, as the reductions say.
+  // Finds where rows end and columns begin, and where groups do, from the reductions.
   bool find_rows() {
-    std::vector<Reduced> of_rows;  // of values that have no columns
+    std::vector<Reduced> of_rows;  // of values without columns
     for (const uint32_t member : region_.members) {
       const Instruction instruction = function_.instruction(member);
       if (region_.roles.of(instruction) != Role::reduction) continue;
@@ -102,7 +102,7 @@ class NestBuilder {
     return true;
   }
 
-  // Nothing where they are not neighbours among the dimensions of the space.
+  // Returns nothing if the reduced dimensions are not adjacent in the space.
   std::optional<Reduced> reduced_by(const Instruction& instruction) const {
     const auto& axes = instruction.attributes_as<ReduceAttributes>().axes;
     const Shape& shape = instruction.operand_type(0).shape();
@@ -148,7 +148,7 @@ class NestBuilder {
 
   Affine nowhere() const { return {0, Dims(space_.size(), Dim(0))}; }
 
-  // As the value lies in the space: its dimensions are the leading ones of it.
+  // The identity map: the value's dimensions are the leading dimensions of the space.
   Map own_map(const Shape& shape) const {
     Map map;
     size_t place = 0;
@@ -180,12 +180,12 @@ class NestBuilder {
     return nullptr;
   }
 
-  // Members are built in their order, before anything asks for them.
+  // Members are built in order, before their uses.
   uint32_t value_at(ValueId value, const Map& map) {
     if (const Known* known = find(value, map)) return known->number;
     const auto definition = function_.definition(value);
     const Role role = definition ? region_.roles.of(*definition) : Role::other;
-    if (definition && is_member_[definition->index()]) return fail();  // wanted at another place
+    if (definition && is_member_[definition->index()]) return fail();  // a member at another place
     uint32_t number = 0;
     if (role == Role::number) {
       number = add(known_number(*definition, map));
@@ -239,7 +239,7 @@ class NestBuilder {
     return guarded(instruction.operands()[0], moved);
   }
 
-  // Whether there is such an index; nothing where symbols would have to be known.
+  // True if the index is in range; nothing if that depends on symbols.
   static std::optional<bool> is_in(Dim index, Dim size) {
     const SizeFacts none;
     const auto from_first = none.prove(Dim(0) <= index), to_last = none.prove(index < size);
@@ -247,7 +247,7 @@ class NestBuilder {
     return from_first && to_last ? std::optional(true) : std::nullopt;
   }
 
-  // Zeros around what is loaded, perhaps looked at otherwise before.
+  // Padding with zeros around a load, possibly through views.
   uint32_t guarded(ValueId operand, const Map& map) {
     ValueId from = operand;
     Map at = map;
@@ -259,7 +259,7 @@ class NestBuilder {
       from = definition->operands()[0];
       definition = function_.definition(from);
     }
-    // What is computed in this nest is not at other places, and numbers are there everywhere.
+    // A member of the nest has no values at other places, and numbers exist everywhere.
     const bool is_loaded = !definition || (!is_member_[definition->index()] &&
                                            region_.roles.of(*definition) != Role::number);
     if (!is_loaded) return fail();
@@ -277,7 +277,7 @@ class NestBuilder {
         domains.push_back({*along, -map[i].offset, shape[i] - map[i].offset});
         continue;
       }
-      // One place for all points, where an operand of size 0 has no element.
+      // One index for all points; an operand of size 0 has no element there.
       const auto is_there = is_in(map[i].offset, shape[i]);
       if (!is_there) return fail();
       if (!*is_there) {
@@ -326,7 +326,7 @@ class NestBuilder {
                 .operands = {from}});
   }
 
-  // What is reduced, in the dtype in which it is added up.
+  // The operand of a reduction, in the dtype of the accumulation.
   uint32_t widened(const Instruction& instruction) {
     const ValueId operand = instruction.operands()[0];
     const uint32_t from = member_value(operand, own_map(function_.type_of(operand).shape()));
@@ -347,7 +347,7 @@ class NestBuilder {
     return wide == dtype ? sum : converted(sum, dtype);
   }
 
-  // Operands that are members come before what uses them: built on the way there, iteratively.
+  // Member operands come before their uses; other operands are built on demand, iteratively.
   uint32_t member_value(ValueId value, const Map& map) {
     const auto definition = function_.definition(value);
     if (definition && is_member_[definition->index()]) {
@@ -417,13 +417,13 @@ class NestBuilder {
     }
   }
 
-  // ---- Loops: neighbouring dimensions that lie alike everywhere become one.
+  // ---- Loops: adjacent dimensions with compatible strides everywhere are merged.
 
   enum class Kind : uint8_t { kept, accumulated, columns };
   struct Loop {
     Kind kind;
     Dim size;
-    std::vector<uint32_t> dimensions;  // which it is made of
+    std::vector<uint32_t> dimensions;  // that it consists of
   };
 
   std::vector<Affine*> affines() {
@@ -480,14 +480,14 @@ class NestBuilder {
     const bool has_more_columns =
         std::ranges::any_of(loops, [](const Loop& loop) { return loop.kind == Kind::columns; });
     if (has_more_columns && reduces_rows_) return false;
-    // Further kept loops go outside of those that are accumulated over.
+    // Other kept loops go outside of the accumulated ones.
     std::ranges::stable_sort(
         loops, {}, [](const Loop& loop) { return loop.kind == Kind::accumulated ? 1 : 0; });
     for (const Loop& loop : loops) {
       nest_.outer.push_back(loop.size);
       if (loop.kind != Kind::accumulated) ++nest_.grouped;
     }
-    // What is reduced over everything is begun once, and not with each group.
+    // A reduction over everything is initialised once, not for each group.
     if (reduces_all_ && nest_.grouped > 0) return false;
     if (columns) {
       nest_.columns = columns->size;
@@ -536,7 +536,8 @@ class NestBuilder {
     }
   }
 
-  // What is reduced along columns must have some: what is the same in all of them counts once.
+  // A reduction along columns needs an operand that depends on them: a value without columns
+  // counts once.
   bool has_what_is_reduced() const {
     const auto has_columns = [&](uint32_t value) { return nest_.values[value].has_columns; };
     for (const NestValue& value : nest_.values) {
@@ -549,8 +550,8 @@ class NestBuilder {
   const ir::Function& function_;
   std::vector<bool> is_member_;
   Dims space_;
-  std::optional<size_t> rows_;    // how many dimensions the rows have
-  std::optional<size_t> groups_;  // and the groups of them, where something is accumulated
+  std::optional<size_t> rows_;    // number of dimensions of the rows
+  std::optional<size_t> groups_;  // number of dimensions of the groups, if results are accumulated
   bool reduces_rows_ = false;     // along the columns, for values of the nest
   bool reduces_all_ = false;
   bool failed_ = false;

@@ -113,7 +113,7 @@ bool goes_along(const RegionNest& region, const ir::Instruction& product) {
   for (const NestResult& result : nest.results) {
     if (result.reduction != ir::Reduction::none) return false;
   }
-  // Its rows are those of the nest, or lie behind each other in a single one.
+  // Its rows are the rows of the nest, or are contiguous within a single one.
   const bool is_flat = nest.outer.empty() && nest.may_cut_columns();
   if (!same(nest.columns, shape[shape.rank() - 1]) && !is_flat) return false;
   std::vector<Dim> strides{1};

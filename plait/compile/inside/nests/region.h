@@ -1,4 +1,4 @@
-// Parts of functions that one kernel may compute, and the loops that do so.
+// Regions of functions that one kernel can compute, and their loop nests.
 #pragma once
 
 #include <cstdint>
@@ -10,18 +10,18 @@
 
 namespace plait::compile {
 
-// What an instruction is to a kernel.
+// The role of an instruction in a kernel.
 enum class Role : uint8_t {
-  other,      // nothing that kernels are made of
+  other,      // cannot be part of a kernel
   number,     // known at each point without reading memory: a constant, a size, an index
-  look,       // looks at its operand otherwise, at affine places
-  pointwise,  // each element from those at the same place in the operands
+  look,       // a view: reads its operand at affine places
+  pointwise,  // each element depends on the operands' elements at the same place
   reduction,
-  product,  // of matrices: no member, but it may be computed row by row as the kernel goes
+  product,  // matrix product: no member, but the kernel may compute it block by block
 };
 Role role_of(const ir::Instruction& instruction);
 
-// The roles of a function's instructions, told once.
+// The roles of a function's instructions, computed once.
 class Roles {
  public:
   explicit Roles(const ir::Function& function);
@@ -31,9 +31,9 @@ class Roles {
   bool is_computed(const ir::Instruction& instruction) const {
     return of(instruction) == Role::pointwise || of(instruction) == Role::reduction;
   }
-  // What the value is made from, where operations on the way only look at it otherwise.
+  // The source of a value, behind all views.
   ir::ValueId seen_through(ir::ValueId value) const;
-  // Whether that is known without reading memory.
+  // True if the value is known without reading memory.
   bool is_number(ir::ValueId seen) const;
 
  private:
@@ -41,8 +41,8 @@ class Roles {
   std::vector<Role> roles_;
 };
 
-// Some pointwise instructions and reductions of a function, and those of their results that are
-// asked for.
+// Pointwise instructions and reductions of a function, and those of their results that are
+// used outside.
 struct Region {
   const Roles& roles;
   std::span<const uint32_t> members;  // ascending
@@ -54,19 +54,19 @@ struct RegionNest {
   std::vector<ir::ValueId> parameters;  // the values that it reads
 };
 
-// Nothing where no single loop nest computes them.
+// Returns nothing if no single loop nest computes them.
 std::optional<RegionNest> nest_of(const Region& region);
-// Of a function that is one region, and the product whose rows it reads if there is one.
+// For a function that is one region, and the product whose rows it reads, if any.
 RegionNest nest_of(const ir::Function& function);
 std::optional<ir::Instruction> product_of(const Roles& roles);
-// Whether packing the right-hand side of a product may do this conversion.
+// True if a product can do this conversion while it packs its right-hand side.
 bool is_rounding(const ir::Instruction& instruction);
-// The one that gives the right-hand side, if any.
+// Returns the instruction that rounds the right-hand side of the product, if any.
 std::optional<ir::Instruction> rounding_of(const ir::Function& function,
                                            const ir::Instruction& product);
 
-// Whether the nest may go along with the rows of the product: it reads it at its own places only,
-// in order, and accumulates nothing.
+// True if the nest can be fused with the product, as an epilogue on its rows: it reads the product
+// at its own places only, in order, and accumulates nothing.
 bool goes_along(const RegionNest& region, const ir::Instruction& product);
 
 }  // namespace plait::compile

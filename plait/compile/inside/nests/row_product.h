@@ -1,5 +1,5 @@
-// A matrix product that is computed some rows at a time, so that who goes on with them finds them
-// in the cache. Declared here, defined in `cpu`.
+// A matrix product that is computed in blocks of rows, so that an epilogue finds them in the cache.
+// Defined in `cpu`.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace plait::compile {
 
-// Of a · b, whose rows are counted over all matrices of the batch, in their order.
+// The product a · b. Rows are counted over all matrices of the batch, in order.
 class RowProduct {
  public:
   virtual ~RowProduct() = default;
@@ -20,14 +20,14 @@ class RowProduct {
     int64_t first, end;
   };
   virtual Rows rows(int64_t block) const = 0;
-  // The rows of a block, side by side. Threads may compute blocks at once.
+  // Computes the rows of a block, contiguously. Threads may compute different blocks concurrently.
   virtual void compute(int64_t block, std::byte* out) const = 0;
 };
 
-// b is rounded to a's dtype. Null where the whole product at once is faster: it is small, or has
+// b is rounded to a's dtype. Returns null if the whole product is faster: if it is small, or has
 // fewer blocks than there are threads.
 std::unique_ptr<RowProduct> row_product(const Array& a, const Array& b);
-// In `place`, if that is there.
+// Writes into `place` unless it is empty.
 Array whole_product(const Array& a, const Array& b, Array place = {});
 
 }  // namespace plait::compile

@@ -14,12 +14,12 @@ using ir::Instruction;
 using ir::ValueId;
 
 constexpr uint32_t kNone = std::numeric_limits<uint32_t>::max();
-// Larger kernels have no registers left, and take long to compile.
+// Larger kernels run out of registers and take long to compile.
 constexpr size_t kMostMembers = 96;
 constexpr size_t kMostParameters = 40;
-// How many nodes are looked at before a path is taken to be there.
+// Nodes visited before a path is assumed to exist.
 constexpr size_t kMostVisited = 400;
-// Of the kernels that read an operand too, so many of the latest are tried.
+// Kernels with a common operand that are tried, the latest first.
 constexpr size_t kMostSiblings = 4;
 
 class Clustering {
@@ -75,9 +75,9 @@ class Clustering {
            compiler.computes(instruction.primitive(), dtypes, result);
   }
 
-  // ---- The graph of groups and of instructions that are in none.
+  // ---- The graph of groups and of ungrouped instructions.
 
-  // The instruction that a value comes from, as kernels see it; none of numbers and parameters.
+  // The instruction that defines a value, behind views; nothing for numbers and parameters.
   std::optional<uint32_t> producer(ValueId value) const {
     const ValueId seen = roles_.seen_through(value);
     if (roles_.is_number(seen)) return std::nullopt;
@@ -101,14 +101,14 @@ class Clustering {
     return group == kNone ? std::span(&instruction, 1) : std::span(groups_[group]);
   }
 
-  // No instruction behind this one is needed by it: a group needs what its latest member does.
+  // The latest instruction needed by this one: a group needs everything up to its last member.
   uint32_t latest_needed(uint32_t instruction) const {
     uint32_t latest = instruction;
     while (reach_[latest] > latest) latest = reach_[latest];
     return latest;
   }
 
-  // Whether what the group computes needs the other one's results by way of something else.
+  // True if the group depends on the other group through a third node.
   bool needs_through_others(const Group& group, const Group& other) const {
     std::vector<bool>& seen = seen_;
     seen.assign(function_.size(), false);
@@ -125,7 +125,7 @@ class Clustering {
       }
       return has_other;
     };
-    add_producers(group);  // may need the other one directly
+    add_producers(group);  // direct dependencies are allowed
     for (size_t visited = 0; !waiting.empty(); ++visited) {
       if (visited == kMostVisited) return true;
       const uint32_t next = waiting.back();
@@ -139,7 +139,7 @@ class Clustering {
 
   bool is_used_outside(ValueId value, const Group& group) const {
     if (is_result_[value]) return true;
-    // What is only looked at is used where the looked-at is.
+    // A view is used where its users are.
     std::vector<ValueId> values{value};
     while (!values.empty()) {
       const ValueId next = values.back();
@@ -167,7 +167,7 @@ class Clustering {
         results.push_back(instruction.result());
       }
     }
-    if (of_product) results.push_back(*of_product);  // behind those of the loops
+    if (of_product) results.push_back(*of_product);  // after those of the loops
     return results;
   }
 
@@ -178,7 +178,8 @@ class Clustering {
     return nest && nest->parameters.size() + results.size() <= kMostParameters;
   }
 
-  // The groups of what it reads, and of others that read the same, the latest first.
+  // The groups that produce its operands, and then those that read the same operands, the
+  // latest first.
   std::vector<uint32_t> candidates(const Instruction& instruction) const {
     std::vector<uint32_t> found;
     const auto add = [&](uint32_t group) {
@@ -233,7 +234,7 @@ class Clustering {
     }
   }
 
-  // ---- Products, along whose rows a group may go.
+  // ---- Products that a group can be fused with, as an epilogue.
 
   void take_product(uint32_t number) {
     const Group& group = groups_[number];
@@ -255,7 +256,8 @@ class Clustering {
                     const Instruction& product) const {
     const Group alone{product.index()};
     if (!goes_along(region, product) || needs_through_others(group, alone)) return false;
-    // Its operands come from outside: what the group looks at otherwise is a part of the kernel.
+    // Its operands come from outside of the kernel: views and numbers that the group reads are part
+    // of the kernel.
     std::vector<ValueId> operands(product.operands().begin(), product.operands().end());
     if (const auto rounding = rounding_of(function_, product)) {
       operands.push_back(rounding->operands()[0]);

@@ -1,5 +1,5 @@
-// Which instructions of a function become one kernel: groups that grow from producer to consumer,
-// and over operands that are read by both, as long as one loop nest computes them.
+// Selects the instructions that become one kernel: groups that grow from producer to consumer, and
+// across operands that two groups read, as long as one loop nest computes them.
 #pragma once
 
 #include <cstdint>
@@ -13,14 +13,14 @@ namespace plait::compile {
 
 struct Cluster {
   std::vector<uint32_t> members;     // ascending
-  std::vector<ir::ValueId> results;  // that others need
+  std::vector<ir::ValueId> results;  // that are used outside
 };
 
-// What instructions wait for besides their operands: effects for those before them, and what
-// mentions a size for its birth. One list an instruction.
+// Dependencies besides operands: effects depend on earlier effects, and uses of a data-dependent
+// size on the instruction that defines it. One list an instruction.
 std::vector<std::vector<uint32_t>> orders_of(const ir::EffectAnalysis& effects, size_t function);
 
-// Those of two instructions and more.
+// Returns the clusters of at least two instructions.
 std::vector<Cluster> clusters_of(const ir::EffectAnalysis& effects, size_t function);
 
 }  // namespace plait::compile

@@ -1,5 +1,5 @@
-// What kernels can be made of takes the place of operations on rows (softmax, standardisation, sums
-// of squares) and of concatenations. Their rules say how (Rules::in_parts).
+// Decomposes operations on rows (softmax, normalisation, sums of squares) and concatenations into
+// primitives that kernels can compute, by their rules (Rules::in_parts).
 #include <algorithm>
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
@@ -22,7 +22,7 @@ bool has_parts(const Instruction& instruction) {
          kernel_compiler()->holds(instruction.operand_type(0).dtype());
 }
 
-// What moves elements only is best copied where no kernel goes on with them.
+// An instruction that only moves elements is a plain copy, unless a kernel reads the result.
 bool is_worth_it(const Instruction& instruction, std::span<const Instruction> users) {
   if (instruction.primitive().name != "concat") return true;
   return std::ranges::any_of(users, [](const Instruction& user) {
@@ -31,7 +31,7 @@ bool is_worth_it(const Instruction& instruction, std::span<const Instruction> us
   });
 }
 
-// The parts as a function of the operands; null where they are not worth it.
+// The decomposition as a function of the operands; null if it does not pay.
 std::shared_ptr<const ir::Function> parts_of(const Instruction& instruction) {
   Trace trace("parts", Trace::apart);
   std::vector<Tensor> operands;
@@ -86,8 +86,8 @@ std::shared_ptr<const ir::Function> expanded_function(const ir::Function& functi
   return is_changed ? copier.finish() : nullptr;
 }
 
-// Weights that are rounded and then turned are turned first, so that a product may round them as it
-// packs them.
+// permute(round(weights)) becomes round(permute(weights)), so that a product can round them while
+// it packs them.
 std::optional<ir::Replacement> turned_before_rounding(const ir::Candidate& c) {
   const auto rounding = c.definition(0);
   if (!rounding || !is_rounding(*rounding)) return std::nullopt;

@@ -1,4 +1,4 @@
-// What one kernel computes becomes one instruction, whose callee says what it is.
+// Each cluster becomes one instruction, whose callee is the function of the kernel.
 #include <algorithm>
 #include <map>
 #include <queue>
@@ -21,7 +21,7 @@ namespace {
 using ir::Instruction;
 using ir::ValueId;
 
-// What the callees of one program are called: equal ones share a name.
+// Names of the callees of one program: equal callees share a name.
 class Kernels {
  public:
   explicit Kernels(const ir::Program& program) {
@@ -36,7 +36,7 @@ class Kernels {
     return name;
   }
 
-  // The name under which the function is called.
+  // Returns the name of the callee.
   std::string add(std::shared_ptr<const ir::Function> function) {
     const auto identities = ir::identities(ir::Program::of({function}));
     const auto [place, is_new] = by_identity_.emplace(identities[0], function->name());
@@ -57,7 +57,7 @@ class Kernels {
   size_t next_ = 0;
 };
 
-// One function, with its clusters as calls.
+// Rewrites one function, with its clusters as calls.
 class Fusing {
  public:
   Fusing(const ir::EffectAnalysis& effects, size_t index, const ir::Declarations& declarations,
@@ -69,7 +69,7 @@ class Fusing {
         declarations_(declarations),
         kernels_(kernels) {}
 
-  // Null where there is nothing to fuse.
+  // Returns null if there is nothing to fuse.
   std::shared_ptr<const ir::Function> run() {
     clusters_ = clusters_of(effects_, index_);
     if (clusters_.empty()) return nullptr;
@@ -100,8 +100,8 @@ class Fusing {
     }
   }
 
-  // What kernels look through, and the numbers that they take, they have with them: for others it
-  // stays.
+  // A kernel contains the views and numbers that it reads. They stay in the function only for
+  // other readers.
   void find_needed() {
     is_needed_.assign(function_.size(), true);
     std::vector<bool> is_read(function_.value_count());
@@ -117,8 +117,8 @@ class Fusing {
     }
   }
 
-  // ---- The order: as before, but that a cluster stands where its last member did, and what needs
-  // its results behind it. Effects stay in their order.
+  // ---- The order: as before, but a cluster is at the place of its last member, and its users come
+  // after it. Effects keep their order.
 
   uint32_t node_of(uint32_t instruction) const {
     const auto place = cluster_of_.find(instruction);
@@ -143,7 +143,7 @@ class Fusing {
         successors[other].push_back(node);
         ++missing[node];
       };
-      // Which has what it looks through with it.
+      // A kernel contains its views.
       const bool is_member = node >= function_.size() && roles_.of(instruction) != Role::product;
       for (const ValueId operand : instruction.operands()) {
         const ValueId needed = is_member ? roles_.seen_through(operand) : operand;
@@ -185,14 +185,14 @@ class Fusing {
 
   // ---- The callee.
 
-  // The members, with what they look through and the numbers that they take, in order.
+  // The members, with the views and numbers that they read, in order.
   std::vector<uint32_t> body_of(const Cluster& cluster) const {
     std::vector<uint32_t> body(cluster.members), waiting(cluster.members);
     std::unordered_set<uint32_t> seen(cluster.members.begin(), cluster.members.end());
     while (!waiting.empty()) {
       const Instruction next = function_.instruction(waiting.back());
       waiting.pop_back();
-      if (roles_.of(next) == Role::product) continue;  // whose operands come from outside
+      if (roles_.of(next) == Role::product) continue;  // its operands come from outside
       for (const ValueId operand : next.operands()) {
         const auto from = function_.definition(operand);
         if (!from) continue;
@@ -210,8 +210,8 @@ class Fusing {
     return body;
   }
 
-  // The conversion that packing the right-hand side of a product does, if nothing else in the body
-  // reads what it gives and it is a part of no kernel.
+  // The conversion that the product can do while it packs its right-hand side, if nothing else in
+  // the body reads it, and it is in no other kernel.
   std::optional<uint32_t> rounding_within(uint32_t member, std::span<const uint32_t> body) const {
     const Instruction product = function_.instruction(member);
     if (roles_.of(product) != Role::product) return std::nullopt;
@@ -284,7 +284,7 @@ class Fusing {
   Kernels& kernels_;
   std::vector<Cluster> clusters_;
   std::unordered_map<uint32_t, uint32_t> cluster_of_;
-  std::vector<bool> is_needed_;  // of instructions that are in no cluster
+  std::vector<bool> is_needed_;  // one an instruction outside of clusters
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Calls become what is called, callees first, so that each body is copied as it ends up.
+// Inlines calls, callees first, so that each body is copied in its final form.
 #include <algorithm>
 #include <unordered_map>
 
@@ -14,7 +14,7 @@ namespace {
 using ir::Instruction;
 using ir::Structure;
 
-// A function that is called in several places and has more instructions stays one.
+// A larger function with several callers is not inlined.
 constexpr size_t kMostCopied = 20'000;
 constexpr size_t kMostInAll = 2'000'000;
 
@@ -35,7 +35,7 @@ class Inliner {
   }
 
  private:
-  // Whether it does what its first callee does, now that nothing is differentiated any more.
+  // True if it is equivalent to a call of its first callee, since no derivative is taken any more.
   static bool is_call(const Instruction& instruction) {
     switch (instruction.primitive().structure) {
       case Structure::call:
@@ -47,7 +47,7 @@ class Inliner {
     }
   }
 
-  // What is computed again to save memory stays by itself, or it would be found to be the same.
+  // A remat stays a call; otherwise its recomputed values would be merged with the stored ones.
   bool is_inlined(uint32_t caller, const Instruction& instruction, uint32_t callee) const {
     if (instruction.primitive().structure == Structure::remat) return false;
     if (graph_.is_recursive(graph_.component_of(callee))) return false;

@@ -1,6 +1,6 @@
-// What the libraries do best takes the place of what says the same. A sum over a batch of products
-// is one product of longer rows, and a product that is wanted turned round is that of its turned
-// operands: so the gradients of weights come out, and lie as the weights do.
+// Rewrites towards the forms that libraries do best. A sum over a batch of products is one product
+// with a longer inner dimension. A transposed product is the product of the transposed operands.
+// The gradients of weights have these forms, and get the layout of the weights.
 #include <algorithm>
 #include <numeric>
 
@@ -18,7 +18,7 @@ using ir::Candidate;
 using ir::Instruction;
 using ir::Replacement;
 
-// Whether they are the first ones, and so many.
+// True if the axes are 0, …, count − 1.
 bool are_leading(const std::vector<int64_t>& axes, size_t count) {
   if (axes.size() != count) return false;
   for (size_t i = 0; i < count; ++i) {
@@ -75,8 +75,7 @@ std::optional<Replacement> one_product(const Candidate& c) {
   return replacement;
 }
 
-// Puts bᵀ · aᵀ in the place of (a · b)ᵀ, also where the product is converted in between, if nobody
-// else reads it.
+// Replaces (a · b)ᵀ by bᵀ · aᵀ, also with a conversion between, if nothing else reads the product.
 class TurnedProducts {
  public:
   TurnedProducts(const ir::Function& function, const ir::Declarations& declarations)
@@ -90,7 +89,7 @@ class TurnedProducts {
     for (const ir::ValueId result : function.results()) ++reads_[result];
   }
 
-  // Null where there are none.
+  // Returns null if there are none.
   std::shared_ptr<const ir::Function> run() {
     builder_.declare(function_.signature(), ir::parameter_labels(function_));
     builder_.set_location(function_.location());
@@ -117,7 +116,7 @@ class TurnedProducts {
     return axes == swapped;
   }
 
-  // What gives the value, for one reader alone.
+  // The instruction that defines the value, if it has only one reader.
   std::optional<Instruction> maker(ir::ValueId value, std::string_view name) const {
     const auto from = function_.definition(value);
     const bool is_it = from && from->primitive().name == name && reads_[value] == 1;

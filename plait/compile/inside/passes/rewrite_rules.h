@@ -1,4 +1,4 @@
-// The rules of passes that replace single instructions.
+// Rewrite rules for single instructions.
 #pragma once
 
 #include <vector>

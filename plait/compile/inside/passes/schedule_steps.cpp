@@ -1,5 +1,5 @@
-// What takes memory is computed shortly before it is needed: an instruction whose results are
-// larger than what it reads, and which is cheap, moves down to its first use.
+// Reduces memory: a cheap instruction whose results are larger than its operands moves down to its
+// first use.
 #include <algorithm>
 #include <limits>
 
@@ -37,8 +37,8 @@ class Scheduling {
   }
 
  private:
-  // Numbers and looks take no memory of their own where they stand, but what they are made into
-  // by a kernel that does not look through them does.
+  // Numbers and views take no memory themselves, but a kernel that reads them from memory makes
+  // them take it.
   bool is_cheap(const Instruction& instruction) const {
     const Role role = role_of(instruction);
     return (role == Role::number || role == Role::look) && effects_.of(index_, instruction).pure();
@@ -53,7 +53,7 @@ class Scheduling {
     }
   }
 
-  // Behind what it needs that has been held back until now.
+  // Places it after the held-back instructions that it needs.
   void place(const Instruction& instruction, ir::Copier& copier) const {
     std::vector<uint32_t> waiting{instruction.index()};
     while (!waiting.empty()) {

@@ -1,4 +1,4 @@
-// What is known goes, and what is done twice is done once. Results stay the same to the last bit.
+// Simplifies algebraically and merges common subexpressions. Results stay bitwise the same.
 #include <algorithm>
 #include <unordered_map>
 
@@ -26,13 +26,13 @@ std::optional<Replacement> replaced_by(ir::ValueId value) {
   return replacement;
 }
 
-// The instruction that gives an operand, where it is one of that primitive.
+// The instruction that defines an operand, if it is of that primitive.
 std::optional<Instruction> operand_by(const Candidate& c, size_t operand, std::string_view name) {
   const auto definition = c.definition(operand);
   return definition && definition->primitive().name == name ? definition : std::nullopt;
 }
 
-// The number that an operand is everywhere.
+// The number, if the operand is the same number everywhere.
 std::optional<Element> number_in(const Candidate& c, size_t operand) {
   auto definition = c.definition(operand);
   while (definition && definition->primitive().name == "broadcast") {
@@ -44,7 +44,7 @@ std::optional<Element> number_in(const Candidate& c, size_t operand) {
   return load_element(value.dtype(), value.bytes().data());
 }
 
-// A complex number times 1 may have another zero.
+// Real numbers only: a complex number times 1 may change the sign of a zero.
 bool is_one(const Candidate& c, size_t operand) {
   const auto number = number_in(c, operand);
   if (!number || number->kind == DTypeKind::complex) return false;
@@ -69,7 +69,7 @@ std::optional<Replacement> without_two_signs(const Candidate& c) {
   return inner ? replaced_by(inner->operands()[0]) : std::nullopt;
 }
 
-// Looks at nothing else than its operand.
+// A view that is the identity.
 std::optional<Replacement> without_idle_look(const Candidate& c) {
   const ir::Primitive& primitive = *c.instruction.primitive;
   if (!primitive.places && primitive.name != "convert") return std::nullopt;
@@ -92,7 +92,7 @@ std::optional<Replacement> without_inner(const Candidate& c) {
 }
 constexpr char kReshape[] = "reshape", kBroadcast[] = "broadcast";
 
-// permute(permute(x)) is one, or x itself.
+// permute(permute(x)) is one permute, or x itself.
 std::optional<Replacement> one_permute(const Candidate& c) {
   const auto inner = operand_by(c, 0, "permute");
   if (!inner) return std::nullopt;
@@ -124,7 +124,7 @@ std::vector<ir::RewriteRule> simplifying_rules() {
 
 namespace {
 
-// Instructions that do the same with the same operands, by a hash of what is quick to hash.
+// Common subexpression elimination, with a cheap hash.
 class CommonParts {
  public:
   CommonParts(const ir::EffectAnalysis& effects, size_t index, const ir::Declarations& declarations)
@@ -143,7 +143,7 @@ class CommonParts {
   }
 
  private:
-  // Sizes that are born differ even where they are equal.
+  // Data-dependent sizes are distinct symbols even if they are equal.
   bool can_merge(const Instruction& instruction) const {
     const ir::Effects effects = effects_.of(index_, instruction);
     return !effects.observable && effects.collective.empty() &&

@@ -1,4 +1,4 @@
-// Where the value of each register lies, and for how long.
+// Storage and lifetime of each register.
 #include <algorithm>
 #include <limits>
 #include <queue>
@@ -12,13 +12,13 @@ using Kind = Step::Kind;
 
 constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
 
-// Whether results are, or may be, the operands at the same place, looked at otherwise.
+// True if the results are, or may be, views of the operands at the same index.
 bool is_alias(const Step& step) {
   return step.kind == Kind::look || step.kind == Kind::refine || step.kind == Kind::move ||
          step.kind == Kind::next_slice;
 }
 
-// Whether what it takes may be kept by somebody who outlives the frame.
+// True if an operand may be kept by something that outlives the frame.
 bool lets_escape(const Step& step) {
   if (step.hands_out) return true;
   switch (step.kind) {
@@ -31,7 +31,7 @@ bool lets_escape(const Step& step) {
   }
 }
 
-// Whether its results may lie in the frame.
+// True if its results can be stored in the frame.
 bool fills_memory(const Step& step) {
   return step.kind == Kind::kernel || step.kind == Kind::primitive || step.kind == Kind::begin_scan;
 }
@@ -70,7 +70,7 @@ class StorageAssigner {
     for (const Register r : function_.results) last_use_[r] = size();
   }
 
-  // What was there before a loop, and is used within, is used until the loop ends.
+  // A value from before a loop that is used within it lives until the loop ends.
   void extend_over_loops(std::vector<uint32_t>& last) const {
     for (const PlannedFunction::Loop& loop : function_.loops) {
       for (Register r = 0; r < last.size(); ++r) {
@@ -81,7 +81,7 @@ class StorageAssigner {
     }
   }
 
-  // ---- Reads that are the last.
+  // ---- Last reads.
 
   void find_last_reads() {
     for (uint32_t i = 0; i < size(); ++i) {
@@ -98,13 +98,13 @@ class StorageAssigner {
     }
   }
 
-  // Of an operand that stands twice, the last one is read last.
+  // True if the same operand occurs again later in the step.
   static bool stands_later(const Step& step, size_t k) {
     const auto behind = step.operands.begin() + static_cast<ptrdiff_t>(k) + 1;
     return std::find(behind, step.operands.end(), step.operands[k]) != step.operands.end();
   }
 
-  // A carry is not needed between its last use in the body and the next step's value.
+  // A carry is dead between its last use in the body and its next value.
   void read_last_in_body(const PlannedFunction::Loop& loop, Register carry) {
     uint32_t last = kNever;
     for (uint32_t i = loop.body; i < loop.end; ++i) {
@@ -143,7 +143,8 @@ class StorageAssigner {
       if (!lets_escape(step)) continue;
       for (const Register r : step.operands) escapes_[r] = true;
     }
-    // What is looked at escapes with what looks; in loops that may lead forwards, too.
+    // If a view escapes, so does its source. In loops a source may come later, so this is repeated
+    // up to a fixed point.
     for (bool is_changed = true; is_changed;) {
       is_changed = false;
       for (uint32_t i = size(); i-- > 0;) {
@@ -163,7 +164,7 @@ class StorageAssigner {
     for (size_t i = 0; i < count; ++i) visit(step.operands[i], step.results[i]);
   }
 
-  // Whether its size is known when the function begins.
+  // True if its size is known when the function begins.
   bool is_known_on_entry(const ir::Type& type) const {
     bool known = true;
     type.for_each_dim([&](Dim dim) {
@@ -210,7 +211,7 @@ class StorageAssigner {
       if (first_[r] != kNever) order.push_back(r);
     }
     std::ranges::stable_sort(order, {}, [&](Register r) { return first_[r]; });
-    using Busy = std::pair<uint32_t, uint32_t>;  // until when, cell
+    using Busy = std::pair<uint32_t, uint32_t>;  // end of the lifetime, cell
     std::priority_queue<Busy, std::vector<Busy>, std::greater<>> busy;
     std::vector<uint32_t> free;
     for (const Register r : order) {

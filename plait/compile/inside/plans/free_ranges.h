@@ -1,4 +1,4 @@
-// Which bytes of a stretch of memory are free.
+// Allocator of ranges in a block of memory.
 #pragma once
 
 #include <cstdint>
@@ -6,22 +6,22 @@
 
 namespace plait::compile {
 
-// What is laid out in memory begins on so many bytes.
+// Alignment of ranges, in bytes.
 inline constexpr int64_t kFrameAlign = 64;
 
-// Gives out ranges of bytes, each the smallest that is free, or at the end; ranges that are given
-// back may be given out again.
+// Best-fit allocator: takes the smallest free range that fits, or extends the end. Released ranges
+// are reused.
 class FreeRanges {
  public:
   int64_t take(int64_t bytes);
   void give_back(int64_t begin, int64_t bytes);
-  // Of the ranges that were ever given out.
+  // The end of all ranges that were ever taken.
   int64_t end() const { return end_; }
 
  private:
   int64_t take_at_end(int64_t bytes);
 
-  std::map<int64_t, int64_t> by_begin_;  // how many bytes are free from there on
+  std::map<int64_t, int64_t> by_begin_;  // size of the free range that begins there
   int64_t end_ = 0;
 };
 

@@ -13,10 +13,10 @@ namespace {
 using ir::Instruction;
 using ir::Structure;
 
-// Beyond so many steps callees are called.
+// Beyond this many steps, callees are called instead of inlined.
 constexpr size_t kMostSteps = 100'000;
 
-// Whether the result may be a view of the operand.
+// True if the result may be a view of the operand.
 bool only_looks(const Instruction& instruction) {
   const ir::Primitive& primitive = instruction.primitive();
   if (primitive.places == nullptr) return false;
@@ -196,7 +196,7 @@ void FunctionPlanner::add_kernel(Body& body, const Instruction& instruction) {
   Step made = step(body, instruction, Step::Kind::kernel);
   made.kernel = plan_.kernel_of(index);
   made.operands = operands_of(body, instruction);
-  // The kernel's sizes in the plan's terms.
+  // The kernel's sizes as sizes of the plan.
   SymbolMap<Dim> names;
   const auto& parameters = program_.function(index).signature().size_parameters;
   const std::vector<Dim> sizes = callee_sizes(body, instruction, 0);
@@ -253,7 +253,7 @@ void FunctionPlanner::end_loop(PlannedFunction::Loop loop, uint32_t leaving) {
   emit({.kind = Step::Kind::jump, .target = loop.begin});
   planned_.steps[leaving].target = here();
   loop.end = here();
-  emit({.kind = Step::Kind::drop});  // filled in when it is known what lived through the loop
+  emit({.kind = Step::Kind::drop});  // filled in once lifetimes through the loop are known
   planned_.loops.push_back(std::move(loop));
 }
 
@@ -262,7 +262,7 @@ void FunctionPlanner::add_while(Body& body, const Instruction& instruction) {
       static_cast<size_t>(instruction.attributes_as<ir::WhileAttributes>().constants);
   const std::vector<Register> operands = operands_of(body, instruction);
   std::vector<Dim> sizes = callee_sizes(body, instruction, 1);
-  // Sizes that change are symbols of the plan, which begin as is written at the body.
+  // Sizes that change are symbols of the plan; the body's size arguments are their initial values.
   const std::vector<Dim> changing = bear(body, instruction);
   if (!changing.empty()) {
     Step begin = step(body, instruction, Step::Kind::set_sizes);
@@ -388,7 +388,7 @@ void FunctionPlanner::add_unwind(Body& body, const Instruction& instruction) {
   end_loop(std::move(loop), node_at);
 }
 
-// ---- Small things.
+// ---- Helpers.
 
 Step FunctionPlanner::step(const Body& body, const Instruction& instruction, Step::Kind kind) {
   return {.kind = kind,

@@ -1,4 +1,4 @@
-// One function as steps, with the bodies of its branches and loops among them.
+// Plans one function: turns its instructions, with the bodies of branches and loops, into steps.
 #pragma once
 
 #include <unordered_map>
@@ -14,7 +14,7 @@ class FunctionPlanner {
   PlannedFunction run();
 
  private:
-  // A function whose instructions become steps here, in terms of the plan's registers and sizes.
+  // A function whose instructions become steps here, with their registers and sizes in the plan.
   struct Body {
     uint32_t index;
     const ir::Function& function;
@@ -40,7 +40,7 @@ class FunctionPlanner {
   void add_scan(Body& body, const ir::Instruction& instruction);
   void add_unwind(Body& body, const ir::Instruction& instruction);
 
-  // A callee's steps, or a call of it where its steps would be too many.
+  // Inlines the callee's steps, or calls it if there would be too many.
   Given add_callee(Body& body, const ir::Instruction& instruction, size_t callee,
                    std::span<const Register> arguments, std::span<const Dim> sizes);
   Given call(uint32_t index, const std::vector<Register>& arguments, std::span<const Dim> sizes,
@@ -51,7 +51,7 @@ class FunctionPlanner {
   uint32_t here() const { return static_cast<uint32_t>(planned_.steps.size()); }
   void move(const std::vector<Register>& from, const std::vector<Register>& to, Location location,
             bool goes_round = false);
-  // `leaving` is the step that goes behind the loop.
+  // `leaving` is the step that exits the loop.
   void end_loop(PlannedFunction::Loop loop, uint32_t leaving);
 
   Register new_register(const ir::Type& type);
@@ -59,7 +59,7 @@ class FunctionPlanner {
   std::vector<Register> operands_of(const Body& body, const ir::Instruction& instruction) const;
   std::vector<Dim> callee_sizes(const Body& body, const ir::Instruction& instruction,
                                 size_t callee) const;
-  // New names in the plan for the sizes born in an instruction.
+  // New symbols in the plan for the data-dependent sizes of an instruction.
   std::vector<Dim> bear(Body& body, const ir::Instruction& instruction);
   Dim fresh(Dim symbol);
   void set_results(Body& body, const ir::Instruction& instruction,

@@ -6,7 +6,7 @@
 namespace plait::compile {
 namespace {
 
-// Sizes for which what was found out is kept, of one function.
+// Sizes of one function for which bound functions are cached.
 constexpr size_t kMostBound = 64;
 constexpr size_t kMostFrames = 8;
 
@@ -55,7 +55,7 @@ std::unique_ptr<Frame> LoadedPlan::take_frame(
 void LoadedPlan::give_back(std::unique_ptr<Frame> frame) const {
   std::ranges::fill(frame->cells, ir::Value());
   frame->next = 0;
-  std::unique_ptr<Frame> oldest;  // its memory goes when nobody waits for the lock
+  std::unique_ptr<Frame> oldest;  // freed after the lock is released
   const std::lock_guard lock(mutex_);
   frames_.push_back(std::move(frame));
   if (frames_.size() <= kMostFrames) return;

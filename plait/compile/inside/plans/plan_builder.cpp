@@ -11,7 +11,7 @@
 namespace plait::compile {
 namespace {
 
-// The stage of each value: how often the columns were gone through before it is known.
+// The stage of each value: the number of traversals of the columns before it is known.
 std::vector<uint32_t> stages_of(const Nest& nest) {
   std::vector<uint32_t> stages;
   for (const NestValue& value : nest.values) {
@@ -26,7 +26,7 @@ bool same_place(const Affine& a, const Affine& b) {
   return same(a.offset, b.offset) && std::ranges::equal(a.strides, b.strides, kSame);
 }
 
-// A result that is written in one go, element by element where an operand is read and nowhere else.
+// Finds results of single-stage nests that are stored where an operand is loaded, and nowhere else.
 std::vector<PlannedKernel::Overwrite> overwrites_of(const PlannedKernel& kernel) {
   const Nest& nest = kernel.nest;
   const std::vector<uint32_t> stages = stages_of(nest);

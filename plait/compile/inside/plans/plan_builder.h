@@ -8,7 +8,7 @@
 
 namespace plait::compile {
 
-// Gives each register its storage and its cell, and each step what it reads last (storage.cpp).
+// Assigns each register its storage and its cell, and marks the last reads (storage.cpp).
 void assign_storage(PlannedFunction& function, bool shares_memory);
 
 class PlanBuilder {
@@ -19,7 +19,7 @@ class PlanBuilder {
  private:
   friend class FunctionPlanner;
 
-  uint32_t function_of(uint32_t index);  // as it will be numbered in the plan
+  uint32_t function_of(uint32_t index);  // index in the plan
   uint32_t name_of(std::string_view name);
   uint32_t kernel_of(uint32_t index);
   void compile_kernels();

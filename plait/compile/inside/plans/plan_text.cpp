@@ -1,4 +1,4 @@
-// A plan as people read it.
+// Plans as text.
 #include <fmt/format.h>
 
 #include "plait/compile/inside/plans/plan.h"

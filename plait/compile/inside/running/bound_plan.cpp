@@ -32,7 +32,7 @@ bool is_known(const Step& step, const SymbolMap<int64_t>& sizes) {
   return known;
 }
 
-// Goes through the steps in order, and gives each register of the frame its place.
+// Goes through the steps in order, and assigns each register an offset in the frame.
 class FramePlacer {
  public:
   FramePlacer(const PlannedFunction& function, std::span<const PlannedKernel> kernels,
@@ -72,8 +72,8 @@ class FramePlacer {
     busy_.erase(busy_.begin());
   }
 
-  // The result may lie where an operand does that is read last here, unless another operand looks
-  // at the same memory otherwise.
+  // The result may overwrite an operand that is read last here, unless another operand is a view of
+  // the same memory.
   bool overwrites(uint32_t at, size_t result) {
     const Step& step = function_.steps[at];
     if (step.kind != Step::Kind::kernel || looks_at_others(step)) return false;

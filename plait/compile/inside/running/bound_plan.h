@@ -1,5 +1,5 @@
-// A planned function for sizes that are known: what each step computes with, and where in the frame
-// each register lies.
+// A planned function with known sizes: the types of each step's results, and the offset of each
+// register in the frame.
 #pragma once
 
 #include <memory>
@@ -24,9 +24,9 @@ struct BoundFunction {
   const PlannedFunction* function = nullptr;
   std::vector<int64_t> sizes;
   SymbolMap<int64_t> named;
-  // Nothing where the step has sizes that are born on the way.
+  // Empty for a step with data-dependent sizes.
   std::vector<std::optional<BoundStep>> steps;
-  std::vector<int64_t> offsets;  // of each register, in bytes; -1 where it is not in the frame
+  std::vector<int64_t> offsets;  // of each register, in bytes; -1 if it is not in the frame
   int64_t frame_bytes = 0;
 };
 BoundFunction bound_function(const PlannedFunction& function,

@@ -58,7 +58,7 @@ class Execution {
  private:
   const PlannedFunction& function() const { return *frame_->bound->function; }
 
-  // Copies of arguments, which nobody may overwrite that may not overwrite the arguments.
+  // Copies the arguments into guarded blocks. A copy may be overwritten only if the argument may.
   void guard(std::vector<Value>& arguments) {
     for (Value& argument : arguments) {
       if (!argument.is_machine() || !array_of(argument).is_contiguous()) continue;
@@ -137,7 +137,7 @@ class Execution {
   }
 
   Value& cell(Register r) { return frame_->cells[function().registers[r].cell]; }
-  // Taken out where nothing reads it later.
+  // Moved out if nothing reads it later.
   Value operand(const Step& step, size_t i) {
     Value& value = cell(step.operands[i]);
     return step.is_last[i] ? std::move(value) : value;
@@ -177,7 +177,7 @@ class Execution {
     const size_t depth = frames_.size();
     do_step(step);
     if (memory_.is_guarded()) memory_.end_step();
-    // What calls is done when the callee is left.
+    // A call is complete when its callee returns.
     if (options_.observer && frames_.size() == depth) {
       options_.observer->after(planned, step, *frame_);
     }
@@ -228,7 +228,7 @@ class Execution {
     ++frame_->next;
   }
 
-  // A result's memory in the frame; nothing where it has its own.
+  // The array in the frame; empty if the result has its own memory.
   Array place_of(Register r, const ArrayType& type) {
     const int64_t offset = frame_->bound->offsets[r];
     if (offset < 0) return {};
@@ -274,7 +274,7 @@ class Execution {
     }
   }
 
-  // What a kernel gave may be a view of an operand in the frame, whose memory will be another's.
+  // A primitive may return a view of an operand in the frame, whose memory is reused: copy it.
   void settle(const Array& given_place, Array& result) const {
     if (given_place && given_place.data() == result.data()) return;
     if (!is_in_frame(result.buffer())) return;
@@ -332,7 +332,7 @@ class Execution {
     }
   }
 
-  // The kernel along with the rows of its product, or behind the whole of that.
+  // Runs the kernel as an epilogue of its product, or after the whole product.
   static void run_with_product(const PlannedKernel& kernel, const KernelSizes& sizes,
                                std::span<const Array> given, std::vector<const std::byte*>& read,
                                std::span<Array> results, std::span<std::byte* const> places,
@@ -350,7 +350,8 @@ class Execution {
     run_kernel(kernel, sizes, read, places, counts, dtypes);
   }
 
-  // The memory of an operand that nobody else has, where the result may overwrite it; or new.
+  // Reuses the memory of an operand that nothing else holds, if the result may overwrite it;
+  // else allocates.
   static Array own_result(const PlannedKernel& kernel, size_t result, const ArrayType& type,
                           std::span<const Array> given) {
     for (const auto& overwrite : kernel.overwrites) {
@@ -438,7 +439,7 @@ class Execution {
     cell(step.results[0]) = machine_.from_boolean(value.is_present());
   }
 
-  // ---- Control.
+  // ---- Control flow.
 
   void move(const Step& step) {
     std::vector<Value> values = operands(step);
@@ -553,7 +554,7 @@ class Execution {
   const ExecutionOptions& options_;
   PlanMemory memory_;
   TensorMachine machine_;
-  std::vector<Buffer> unwritable_;  // which others have as well
+  std::vector<Buffer> unwritable_;  // shared with others
   std::vector<std::unique_ptr<Frame>> frames_;
   Frame* frame_ = nullptr;
   ExecutionResults results_;

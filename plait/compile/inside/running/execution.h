@@ -1,4 +1,4 @@
-// Runs plans: the functions that are being run are kept on a list, not on the stack of the process.
+// Executes plans. Frames of calls are on a list, not on the stack of the process.
 #pragma once
 
 #include <functional>
@@ -26,7 +26,7 @@ struct Frame {
   uint32_t next = 0;  // step
 };
 
-// A plan, with what is found out about it once.
+// A plan with its constants and caches.
 class LoadedPlan {
  public:
   explicit LoadedPlan(Plan plan);
@@ -35,7 +35,7 @@ class LoadedPlan {
   const ir::Value& constant(uint32_t i) const { return constants_[i]; }
   std::shared_ptr<const BoundFunction> bound(uint32_t function,
                                              std::span<const int64_t> sizes) const;
-  // Frames of the entry, with their memory, are kept for later calls.
+  // Frames of the entry, with their memory, are reused by later calls.
   std::unique_ptr<Frame> take_frame(const std::shared_ptr<const BoundFunction>& bound) const;
   void give_back(std::unique_ptr<Frame> frame) const;
 
@@ -48,7 +48,7 @@ class LoadedPlan {
 };
 
 struct FailedPlanGuard {
-  size_t number;  // how many guards came before
+  size_t number;  // number of guards that were passed before
   std::string message;
 };
 
@@ -61,11 +61,11 @@ class StepObserver {
 
 struct ExecutionOptions {
   size_t max_depth = 4'000'000;
-  // Called where a guard does not hold; a CheckError follows where it comes back.
+  // Called if a guard fails; if it returns, a CheckError is thrown.
   std::function<void(const FailedPlanGuard&)> on_guard = {};
-  // Told what each step takes and what it gave, for those who compare (compare.h).
+  // Observes the operands and results of each step (compare.h).
   StepObserver* observer = nullptr;
-  // As the setting `arena` says where this is empty.
+  // If empty, the setting `arena` applies.
   std::optional<ArenaOptions> arena = {};
 };
 
@@ -74,8 +74,7 @@ struct ExecutionResults {
   std::vector<int64_t> sizes;
 };
 
-// Arguments are of the types of the entry's parameters; those that are given away may be
-// overwritten.
+// The arguments have the types of the entry's parameters; donated ones may be overwritten.
 ExecutionResults execute(const LoadedPlan& plan, std::span<const int64_t> sizes,
                          std::vector<ir::Value> arguments, const ExecutionOptions& options = {});
 

@@ -1,6 +1,5 @@
-// Memory for those who look for mistakes: each block ends where a page begins that nobody may
-// touch, and is full of ones, so that what was never written is NaN. Sanitizers see neither
-// generated code nor libraries; this does.
+// Memory for debugging: each block ends at an inaccessible page, and is filled with ones, so that
+// unwritten elements are NaN. Sanitizers see neither generated code nor libraries; this does.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +8,8 @@
 
 namespace plait::compile {
 
-// Beginning `shift` bytes earlier than it could, or a few more so that elements lie as they must,
-// with marks in the gap behind it. CheckError from `expect_untouched` where somebody wrote into the
-// gaps.
+// The block begins `shift` bytes before the last possible place, rounded up to whole elements. The
+// gaps around it are marked: `expect_untouched` throws a CheckError if they were overwritten.
 class GuardedBlock {
  public:
   GuardedBlock() = default;
@@ -24,7 +22,7 @@ class GuardedBlock {
  private:
   Buffer buffer_;
   std::byte* first_ = nullptr;  // of the pages
-  std::byte* end_ = nullptr;    // the page that nobody may touch
+  std::byte* end_ = nullptr;    // the inaccessible page
   int64_t bytes_ = 0;
 };
 

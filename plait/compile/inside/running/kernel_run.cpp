@@ -12,9 +12,9 @@
 namespace plait::compile {
 namespace {
 
-// Points, with what is computed at each counted in, that are worth a thread.
+// Points, times the operations at each, that are worth a thread.
 constexpr int64_t kGrain = 1 << 15;
-// Parts into which what is accumulated is cut at most, each with memory of its own.
+// Maximum number of parts of an accumulation, each with memory of its own.
 constexpr int64_t kMostParts = 64;
 constexpr int64_t kAlign = 64;
 
@@ -29,7 +29,7 @@ int64_t cost_of(const Nest& nest) {
   return cost;
 }
 
-// The element of a reduction of nothing.
+// The identity of the reduction.
 Element identity_of(ir::Reduction reduction, DType dtype) {
   const bool is_greatest = reduction == ir::Reduction::maximum;
   switch (reduction) {
@@ -109,13 +109,13 @@ class KernelRun {
     }
     return false;
   }
-  // In which the kernel accumulates.
+  // of the accumulation
   DType accumulated_dtype(size_t i) const { return nest_.values[nest_.results[i].value].dtype; }
 
   int64_t work() const { return rows() * sizes_.columns * cost_of(nest_); }
   int64_t scratch_bytes() const { return kernel_.code.scratch_for(sizes_.columns); }
 
-  // The memory that each thread works in.
+  // Allocates scratch memory for each thread.
   void with_scratch(FunctionRef<void()> body) {
     const ThreadLimit limit(thread_count());
     const int64_t bytes = quotient_up(scratch_bytes(), kAlign) * kAlign;
@@ -161,7 +161,7 @@ class KernelRun {
     });
   }
 
-  // Some rows of the product, and at once what is computed of them.
+  // Computes a block of rows of the product, and then the kernel on it while it is in the cache.
   void run_along_product() {
     const RowProduct& product = *product_->product;
     const DType dtype = kernel_.product->dtype;
@@ -184,7 +184,7 @@ class KernelRun {
             out = block.data();
           }
           product.compute(i, out);
-          // The kernel counts from the first row of all.
+          // The kernel counts rows from the first row of all.
           operands[kernel_.product->parameter] = reinterpret_cast<const void*>(
               reinterpret_cast<uintptr_t>(out) - static_cast<uintptr_t>(first * row_bytes));
           if (nest_.outer.empty()) {
@@ -199,7 +199,7 @@ class KernelRun {
 
   // ---- Accumulated results.
 
-  // Of rows without columns there may be something to accumulate: what is reduced of nothing.
+  // Rows without columns can be accumulated: a reduction of nothing is its identity.
   void run_empty() {
     std::vector<Buffer> wide;
     std::vector<void*> results = results_;
@@ -220,7 +220,7 @@ class KernelRun {
     }
   }
 
-  // Memory in the dtype that is accumulated in, where results are narrower.
+  // Allocates memory in the dtype of the accumulation for narrower results.
   void widen(std::vector<Buffer>& wide, std::vector<void*>& results) const {
     for (size_t i = 0; i < results.size(); ++i) {
       if (!is_accumulated(i) || accumulated_dtype(i) == dtypes_[i]) continue;
@@ -250,7 +250,7 @@ class KernelRun {
     narrow(results);
   }
 
-  // Each part has its own memory; what the parts give is joined in their order.
+  // Each part accumulates in its own memory; the parts are combined in order.
   void run_in_parts() {
     const bool cuts_columns = rows() == 1 && nest_.may_cut_columns();
     const int64_t items = cuts_columns ? quotient_up(sizes_.columns, kAlign) : rows();

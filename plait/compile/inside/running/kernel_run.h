@@ -1,4 +1,4 @@
-// Runs the machine code of a kernel in the thread team.
+// Runs the machine code of a kernel on the thread team.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,18 @@ struct KernelSizes {
   int64_t columns = 1;
 };
 
-// The product whose rows the kernel goes along with.
+// The product with which the kernel is fused.
 struct ProductRun {
   const RowProduct* product;
   int64_t columns;
-  std::byte* result = nullptr;  // where the whole of it is wanted
+  std::byte* result = nullptr;  // null unless the whole product is a result
 };
-// Whether it can: parts of what lies in one row end at multiples of kColumnStep.
+// True if the product can be fused: blocks within a single row must end at multiples
+// of kColumnStep.
 bool can_go_along(const PlannedKernel& kernel, const ProductRun& product);
 
-// Of accumulated results, how many elements one group has, is told by their sizes. Results come out
-// the same whatever the number of threads.
+// `result_elements` determines the number of elements in a group of an accumulated result. Results
+// do not depend on the number of threads.
 void run_kernel(const PlannedKernel& kernel, const KernelSizes& sizes,
                 std::span<const std::byte* const> operands, std::span<std::byte* const> results,
                 std::span<const int64_t> result_elements, std::span<const DType> result_dtypes,

@@ -19,7 +19,7 @@ void PlanMemory::work_in(std::shared_ptr<WorkMemory>& last) {
   if (is_guarded()) return;
   const int64_t wanted = last ? last->wanted_bytes() : 0;
   if (!last || wanted > last->bytes()) {
-    last.reset();  // before there is another
+    last.reset();  // release it before the next one is allocated
     last = std::make_shared<WorkMemory>(wanted);
   }
   work_ = last;

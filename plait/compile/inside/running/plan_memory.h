@@ -1,4 +1,4 @@
-// Where the steps of a plan that is being run take memory from, besides the frames.
+// Memory of the steps of a running plan, besides the frames.
 #pragma once
 
 #include <memory>
@@ -21,10 +21,10 @@ class PlanMemory final : public BufferSource {
 
   Buffer allocate(int64_t bytes) override;
   Buffer allocate_work(int64_t bytes) override;
-  // From here on: memory like `last` of an earlier call, if there is one, and as large as that
-  // call wanted.
+  // Work memory comes from now on from `last`, the block of an earlier call, or from a new one with
+  // the size that call needed.
   void work_in(std::shared_ptr<WorkMemory>& last);
-  // Nobody wrote beside what the step was given; CheckError otherwise.
+  // CheckError if the step has written outside of its arrays.
   void end_step();
 
  private:

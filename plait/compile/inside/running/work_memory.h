@@ -1,6 +1,6 @@
-// What the operations of a program work in while it is run: oneDNN's scratch memory, matrices that
-// are packed, sums of threads. How much that is shows when it is run: all that is taken from the
-// second call on lies in one block, which stays with the frame.
+// Work memory of operations: oneDNN's scratch memory, packed matrices, partial sums of threads.
+// The first call measures its size; from the second call on it is one block, which is kept with
+// the frame.
 #pragma once
 
 #include <memory>
@@ -15,10 +15,10 @@ class WorkMemory : public std::enable_shared_from_this<WorkMemory> {
  public:
   explicit WorkMemory(int64_t bytes) : bytes_(bytes), block_(Buffer::from_cache(bytes)) {}
 
-  // Of the block, where that is large enough. Threads may take at once.
+  // Takes from the block if it is large enough. Thread-safe.
   Buffer take(int64_t bytes);
   int64_t bytes() const { return bytes_; }
-  // That would have been enough.
+  // The size that would have been enough.
   int64_t wanted_bytes() const;
 
  private:

@@ -92,7 +92,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return values_of(run_instruction(instruction, tensors_in(operands), sizes), false);
   }
 
-  // ---- Along the axis itself.
+  // ---- Collective operations along the batched axis.
 
   bool communicates_here(const ir::Instruction& instruction) const {
     const ir::Primitive& primitive = instruction.primitive();
@@ -131,7 +131,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return apply_all(primitive, all, attributes);
   }
 
-  // For no lane there is nothing to compute, and a rule may divide by their number.
+  // With zero lanes nothing is computed; a rule could divide by the number of lanes.
   static bool has_arrays_only(const ir::Instruction& instruction) {
     const ir::Primitive& primitive = instruction.primitive();
     const bool is_seen = primitive.effects && primitive.effects(instruction).observable;
@@ -152,7 +152,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
 
   Dim size_of(const LaneValue& count, bool at_least) override {
     if (!count.is_batched) return as_size(count.tensor, at_least);
-    if (at_least) {  // 0 where there are no samples
+    if (at_least) {  // 0 if there are no samples
       const Tensor none = zeros({1}, count.tensor.dtype());
       return as_size(max(concat(std::vector{count.tensor, none}, 0)), true);
     }
@@ -161,9 +161,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
         .hint("use the padded form: a fixed size and a count of the entries that are there");
   }
 
-  // ---- Branches. Where samples part, each branch is as if only those were there that take it: it
-  // is not run where there are none, and the others cannot fail in it, or put a NaN into a
-  // gradient.
+  // ---- Branches. Where samples take different branches, each branch runs as if only its samples
+  // existed: it does not run without samples, and the other samples cannot raise errors in it, or
+  // put a NaN into a gradient.
 
   Values branched(const ir::Instruction& instruction, Operands operands,
                   const SymbolMap<Dim>& sizes) {
@@ -194,7 +194,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return i == 0 ? index : logical_not(index);
   }
 
-  // Each branch runs on the samples that take it, gathered together.
+  // Gathers the samples of each branch and runs it on them.
   std::vector<Tensor> branched_now(const ir::Instruction& instruction, const Tensor& index,
                                    Operands operands) {
     std::vector<Tensor> places;
@@ -206,7 +206,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       parts.push_back(
           run_for(callee(instruction, i), picked_for(operands, who, lanes_), who.shape(0)));
     }
-    if (places.empty()) {  // no samples at all: the types of the first branch
+    if (places.empty()) {  // no samples: the types of the first branch
       places.push_back(iota(0));
       parts.push_back(run_for(callee(instruction), picked_for(operands, places[0], lanes_), 0));
     }
@@ -224,14 +224,14 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return results;
   }
 
-  // Each branch that some sample takes runs for all of them, where those that do not take it are
-  // copies of one that does.
+  // Runs each branch that some sample takes for all samples; those that do not take it are replaced
+  // by copies of one that does.
   std::vector<Tensor> branched_staged(const ir::Instruction& instruction, const Tensor& given_index,
                                       Operands operands, const SymbolMap<Dim>& sizes) {
     const size_t count = instruction.callees().size();
     Tensor index = given_index;
     if (instruction.primitive().structure == ir::Structure::switch_) {
-      // IndexError where it is no branch.
+      // IndexError if the index is out of range.
       index = take(iota(static_cast<int64_t>(count)), astype(index, DType::u64), 0);
     }
     const std::vector<bool> flags = flags_of(operands);
@@ -263,7 +263,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return results;
   }
 
-  // All that the function gives for so many samples, batched.
+  // Runs the function for `count` samples; all results are batched.
   std::vector<Tensor> run_for(const ir::Function& called, Operands theirs, Dim count) const {
     std::vector<Tensor> results;
     for (const LaneValue& result : run_batched(program(), called, theirs, {count, all_.axis})) {
@@ -274,7 +274,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
 
   // ---- Loops.
 
-  // Which of the carries differ from sample to sample, from some step on.
+  // True for carries that differ between samples, from some step on.
   std::vector<bool> flags_of_carries(const ir::Function& body, Operands operands, size_t constants,
                                      size_t carries, const std::vector<ir::Type>& types) {
     std::vector<bool> flags = flags_of(operands);
@@ -301,7 +301,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return is_batched ? type.without_sharding().with_shape(with_first(lanes_, type.shape())) : type;
   }
 
-  // The function of constants that are held, and carries of which these are batched.
+  // The function with these constants bound, and with batched carries as in `flags`.
   TensorFunction held(const ir::Function& called, Operands constants,
                       const std::vector<bool>& flags, const std::vector<bool>& results) {
     return [this, &called, held = Values(constants.begin(), constants.end()), flags,
@@ -347,8 +347,8 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return results;
   }
 
-  // The test of a loop that changes sizes, which must not differ from sample to sample. That is
-  // seen at once only.
+  // The test of a loop that changes sizes; it must not differ between samples. Only eager execution
+  // checks this.
   static TensorFunction agreed(const ir::Instruction& instruction, const TensorFunction& test) {
     const auto refuse = [location = instruction.location()] {
       throw TypeError(
@@ -365,7 +365,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     };
   }
 
-  // Whether the test differs from sample to sample.
+  // True if the test differs between samples.
   bool parts_samples(const ir::Function& test, const std::vector<ir::Type>& types,
                      const std::vector<bool>& flags) const {
     bool parts = false;
@@ -381,7 +381,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return parts;
   }
 
-  // Samples end at different steps: each step is for those that have not.
+  // Samples end at different steps: each step runs for those that continue.
   Values looped_apart(const ir::Instruction& instruction, Operands operands, size_t constants) {
     const ir::Function &test = callee(instruction, 0), &body = callee(instruction, 1);
     const Values fixed(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(constants));
@@ -402,7 +402,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return values_of(found, true);
   }
 
-  // A step of those that go on, which the last of the carries says; gathered together.
+  // Gathers the samples that continue (the last carry), and runs one step on them.
   std::vector<Tensor> step_now(const ir::Function& test, const ir::Function& body,
                                const Values& fixed, std::span<const Tensor> carries) {
     const auto now = carries.first(carries.size() - 1);
@@ -419,7 +419,8 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return after;
   }
 
-  // The same for all, where those that have ended are copies of one that goes on.
+  // Runs one step for all samples; those that have ended are replaced by copies of one
+  // that continues.
   std::vector<Tensor> step_staged(const ir::Function& test, const ir::Function& body,
                                   const Values& fixed, std::span<const Tensor> carries) {
     const auto now = carries.first(carries.size() - 1);
@@ -458,7 +459,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       if (i < constants + carries) {
         of_carries.push_back(flags[i]);
         initial.push_back(flags[i] ? of_all_lanes(operand, lanes_) : operand.tensor);
-      } else {  // the steps in front, then the samples
+      } else {  // the axis of steps first, then the samples
         stacked.push_back(flags[i] ? moveaxis(operand.tensor, 1, 0) : operand.tensor);
       }
     }
@@ -469,7 +470,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     for (size_t i = 0; i < found.size(); ++i) {
       if (i < carries) {
         results.push_back({found[i], of_carries[i]});
-      } else {  // the samples in front, then the steps
+      } else {  // the samples first, then the axis of steps
         const bool is_batched = all_.may_differ(instruction.result_types()[i]);
         results.push_back({is_batched ? moveaxis(found[i], 0, 1) : found[i], is_batched});
       }
@@ -477,7 +478,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return results;
   }
 
-  // Each lane draws its own.
+  // Each lane draws its own key.
   LaneValue draw() const { return {random::fold_in(random::draw_key(), iota(lanes_)), true}; }
 
   LaneValue refined(const ir::Instruction& instruction, const LaneValue& operand,
@@ -488,7 +489,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     return {trace->refine(operand.tensor, with_first(lanes_, shape)), true};
   }
 
-  // The callee as a function of tensors; all that it gives is batched, if lanes may differ in it.
+  // The callee as a function of tensors; its results are batched if lanes may differ in them.
   TensorFunction for_all_lanes(const ir::Function& called, std::vector<bool> batched) const {
     return [program = program(), &called, lanes = all_, batched = std::move(batched),
             differ =
@@ -511,7 +512,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
         all_.which_may_differ(instruction.result_types()));
   }
 
-  // Its rule is that of one lane, done for all of them.
+  // The rule of one lane is batched.
   Values custom(const ir::Instruction& instruction, Operands operands) {
     const std::vector<Tensor> tensors = tensors_in(operands);
     if (!is_followed(tensors) && Trace::current() == nullptr) {
@@ -554,7 +555,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
       std::vector<Tensor> found = back(cotangents);
       for (size_t i = 0, next = 0; next < own.size(); ++i) {
         if (!is_inexact(types[i].dtype())) continue;
-        // What all lanes share gets what comes of all of them.
+        // The cotangent of a shared operand is the sum over all lanes.
         if (!batched[i] && own[next]) found[next] = sum(found[next], 0);
         ++next;
       }

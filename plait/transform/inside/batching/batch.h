@@ -1,4 +1,4 @@
-// Functions run for many lanes at once: what `vmap` does with a function that was recorded for one.
+// Batched execution: runs a function that was recorded for one lane (sample) on many lanes.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace plait {
 
-// Of a function whose arguments are these; lanes without a value of their own share one.
+// Runs `function` on these arguments. An argument that is not batched is shared by all lanes.
 std::vector<LaneValue> run_batched(const ir::Program& program, const ir::Function& function,
                                    std::span<const LaneValue> arguments, const Lanes& lanes);
 

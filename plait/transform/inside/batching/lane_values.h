@@ -1,4 +1,4 @@
-// Values of many lanes: what `vmap` computes with.
+// Batched values: the data of `vmap`.
 #pragma once
 
 #include <span>
@@ -9,14 +9,14 @@
 
 namespace plait {
 
-// The lanes of an axis.
+// The lanes (samples) along a batched axis.
 struct Lanes {
   Dim count;
-  // What the function calls the axis, where it has a name. Then a value that does not vary along
-  // it, as its type says, is one for all lanes.
+  // Name of the axis in the function, if it has one. Then a value whose type does not vary along it
+  // is shared by all lanes.
   std::string axis = {};
 
-  // Whether lanes may differ in a value of that type.
+  // True if lanes may differ in a value of that type.
   bool may_differ(const ir::Type& type) const {
     return axis.empty() || type.all_varying().contains(axis);
   }
@@ -28,7 +28,7 @@ struct Lanes {
   }
 };
 
-// A value of each lane, along the first dimension; or one for all of them.
+// A batched value, one for each lane along the first dimension; or one value shared by all lanes.
 struct LaneValue {
   Tensor tensor;
   bool is_batched = false;
@@ -42,13 +42,13 @@ std::vector<LaneValue> with_flags(std::span<const Tensor> tensors, const std::ve
 std::vector<Tensor> tensors_in(std::span<const LaneValue> values);
 std::vector<bool> flags_of(std::span<const LaneValue> values);
 
-// The value of each lane, repeated where it is one for all.
+// Returns the batched value; a shared one is broadcast.
 Tensor of_all_lanes(const LaneValue& value, Dim lanes);
-// One truth value a lane, stretched to the rows of a tensor.
+// Reshapes one truth value a lane so that it broadcasts against a batched tensor.
 Tensor as_rows(const Tensor& truth, const Tensor& like);
-// The values of some of the lanes.
+// The values of the lanes with the indices `who`.
 std::vector<LaneValue> picked_for(std::span<const LaneValue> values, const Tensor& who, Dim lanes);
-// The values, where lanes that are not there are copies of the first that is.
+// Batched values, in which lanes that are not `there` are replaced by the first lane that is.
 std::vector<LaneValue> filled(std::span<const Tensor> tensors, const std::vector<bool>& are_batched,
                               const Tensor& there);
 

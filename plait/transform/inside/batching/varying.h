@@ -1,5 +1,5 @@
-// Recorded functions as callees, where named axes are open: what an instruction gives must vary
-// along the same axes whichever branch is taken, and at each step of a loop.
+// Callees within open named axes: the results of an instruction must vary along the same axes in
+// every branch, and at each step of a loop.
 #pragma once
 
 #include <span>
@@ -13,16 +13,16 @@ namespace plait {
 inline bool has_open_axes() { return !NamedAxisScope::open().empty(); }
 
 std::vector<ir::AxisSet> axes_of_results(const StagedFunction& function);
-// The function once more, of parameters of these types, which may vary along other axes.
+// Records the function again for parameters of these types, which may vary along other axes.
 StagedFunction of_types(const StagedFunction& function, std::span<const ir::Type> parameters);
-// The function whose first results vary along these axes at least.
+// Returns the function with its first results varying at least along these axes.
 StagedFunction with_results_along(const StagedFunction& function,
                                   std::span<const ir::AxisSet> axes);
-// The value as one of that type: of fewer axes.
+// Makes the value vary along the axes of that type, which include its own.
 Tensor as_varying_as(const Tensor& x, const ir::Type& type);
 
-// Makes operands vary along more axes until `wanted`, asked for what each one should vary along
-// where they have these types, no longer says so.
+// Makes operands vary along more axes, up to a fixed point: `wanted` returns the axes that each
+// operand should vary along, given the operands' types.
 template <class Wanted>
 void vary_until_settled(std::vector<Tensor>& operands, const Wanted& wanted) {
   for (bool changes = true; changes;) {

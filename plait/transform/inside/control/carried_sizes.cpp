@@ -11,12 +11,12 @@ namespace {
 struct Place {
   size_t carry;
   int64_t axis;
-  size_t size = kNone;  // among those that change
+  size_t size = kNone;  // index among the sizes that change
 
   static constexpr size_t kNone = SIZE_MAX;
 };
 
-// Dimensions that are of one kind share a size.
+// Dimensions of the same kind share a size.
 struct Kind {
   size_t size;
   Dim before, after;
@@ -29,8 +29,9 @@ Dim at(std::span<const ir::Type> types, const Place& place) {
   return types[place.carry].shape()[place.axis];
 }
 
-// Begins with none that changes, and lets those change, or part, which a step makes differ: until
-// a step of all that change gives what it takes.
+// Fixed-point iteration: begins with no changing sizes; a size that a step changes becomes a
+// symbol, and equal sizes that become different are split. Ends when a step returns the types that
+// it takes.
 class CarriedSizes {
  public:
   explicit CarriedSizes(std::span<const ir::Type> initial)
@@ -46,7 +47,7 @@ class CarriedSizes {
   const std::vector<ir::Type>& types() const { return types_; }
   const std::vector<Dim>& sizes() const { return sizes_; }
 
-  // Whether a step of these types gives them again; else they are others afterwards.
+  // True if a step from these types returns them; otherwise updates the types.
   bool hold_for(std::span<const ir::Type> after) {
     std::vector<Kind> kinds;
     std::vector<Place> next = places_;

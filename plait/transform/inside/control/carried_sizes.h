@@ -9,8 +9,8 @@
 
 namespace plait::control {
 
-// A body that was recorded, and of which types what it carries is at each step: sizes that change
-// have names of their own there. Those that are equal at first and at each step share one.
+// A recorded loop body, and the types of its carries at each step. Sizes that change are symbols of
+// their own; sizes that are equal at first and after each step share one.
 struct StagedBody {
   StagedFunction body;
   std::vector<ir::Type> types;
@@ -18,7 +18,7 @@ struct StagedBody {
 };
 StagedBody stage_body(std::span<const ir::Type> initial, const TensorFunction& body);
 
-// TypeError unless a step gives tensors of the types that it takes, perhaps but for their sizes.
+// TypeError unless a step returns the types that it takes, up to sizes if they may change.
 enum class Carried : uint8_t { keeps_its_type, may_change_sizes };
 void expect_carried(std::string_view what, std::span<const ir::Type> before,
                     std::span<const ir::Type> after, const Location& location, Carried carried);

@@ -16,22 +16,22 @@
 #include "plait/transform/inside/derivatives/derived_functions.h"
 #include "plait/transform/inside/derivatives/tensor_lists.h"
 
-// What each step began with cannot be stacked where sizes differ, as scans do it. So the loop first
-// counts its steps and elements; then what it carries is laid into arrays of so many elements, one
-// step behind the other, with the sizes of each step beside (History). The way back is a loop over
-// that, from the end, whose own carries change their sizes. All of it is made of loops and
-// operations, with no records or recursion: so it may be differentiated again, batched, and
-// evaluated in time and memory that grow as the steps do.
+// A scan stacks the carries of all steps, which is impossible if sizes differ. Therefore the loop
+// first counts its steps and elements. Then a History is recorded: the elements of each carry,
+// concatenated over the steps, and the sizes of each step. The backward pass is a loop over the
+// history from the end, whose own carries change their sizes. Everything is made of loops and
+// operations, without records or recursion. So it can be differentiated again, batched, and
+// evaluated in time and memory proportional to the number of steps.
 
 namespace plait::control {
 namespace {
 
 Tensor number(Dim value) { return full({}, value, DType::i64); }
 
-// Carries of as many elements as one another lie at the same places of their arrays.
+// Carries with equal numbers of elements share their offsets into the arrays.
 struct Counts {
-  std::vector<size_t> of_carry;  // for each the number of its count
-  std::vector<size_t> first;     // for each count a carry that has it
+  std::vector<size_t> of_carry;  // the index of its count
+  std::vector<size_t> first;     // one carry for each count
 
   explicit Counts(const StagedLoop& loop) {
     std::vector<Dim> known;
@@ -45,7 +45,7 @@ struct Counts {
     }
   }
 
-  // For each count how many elements these carries have.
+  // Returns the number of elements for each count.
   std::vector<Dim> in(std::span<const Tensor> carries) const {
     std::vector<Dim> counts;
     for (const size_t carry : first) counts.push_back(carries[carry].shape().element_count());
@@ -53,7 +53,7 @@ struct Counts {
   }
 };
 
-// How long a history is.
+// Length of a history.
 struct Length {
   Dim steps;
   std::vector<Dim> elements;  // for each count
@@ -63,8 +63,8 @@ class History {
  public:
   explicit History(const StagedLoop& loop) : loop_(loop), counts_(loop) {}
 
-  // For each carry the elements that the steps began with; the sizes of each step that change; and
-  // those at the end.
+  // Returns for each carry its elements at the start of each step, then the changing sizes of each
+  // step, and the sizes at the end.
   Tensors run(std::span<const Tensor> operands, const Length& length) const {
     Tensors all = record(operands, length);
     if (!is_followed(operands)) return all;
@@ -89,7 +89,7 @@ class History {
          .first_kept = 0});
   }
 
-  // From the cotangents of what the loop gives, and of the history.
+  // VJP: takes the cotangents of the loop's results and of the history.
   Tensors pull(std::span<const Tensor> operands, std::span<const Tensor> history,
                const std::vector<bool>& wanted, std::span<const Tensor> of_results,
                std::span<const Tensor> of_history) const {
@@ -99,7 +99,7 @@ class History {
     const std::vector<bool> moving_carries(moving.begin() + ptr(constants), moving.end());
     const Length length = length_of(history);
     const Tensor &sizes = history[carries], &ends = history[carries + 1];
-    // The step, where it begins in each array; sums for constants, cotangents of carries.
+    // The step and its offset in each array; sums for constants, cotangents of carries.
     Tensors state{number(length.steps)};
     for (const Dim count : length.elements) state.push_back(number(count));
     const size_t counters = state.size();
@@ -164,7 +164,7 @@ class History {
     return length;
   }
 
-  // Of the carries, where the sizes that change are these numbers.
+  // Shapes of the carries for these values of the changing sizes.
   std::vector<Shape> shapes_at(const Tensor& numbers) const {
     SymbolMap<Dim> sizes;
     for (size_t r = 0; r < loop_.sizes.size(); ++r) {
@@ -228,7 +228,7 @@ class History {
     return joined({std::span(found).subspan(carries, carries + 1), {&ends, 1}});
   }
 
-  // The tangents of the arrays that are inexact.
+  // JVP: returns the tangents of the inexact arrays.
   Tensors push(std::span<const Tensor> operands, std::span<const Tensor> tangents,
                const Length& length) const {
     const MovingLoop moving = with_tangents(loop_, operands, tangents);
@@ -251,7 +251,7 @@ Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands
   }
   const History history(loop);
   const size_t own = operands.size(), carries = loop.carries();
-  // Behind what the loop carries: how many steps there were, and of each count the elements.
+  // Further carries: the number of steps, and the number of elements for each count.
   const auto test = [&](std::span<const Tensor> given) { return loop.test(given.first(own)); };
   const auto step = [&](std::span<const Tensor> given) {
     Tensors next = loop.body(given.first(own));

@@ -1,4 +1,4 @@
-// Derivatives of loops in traces whose carries change their sizes.
+// Derivatives of traced loops whose carries change their sizes.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace plait::control {
 
-// Records the loop, and follows it.
+// Records the loop and follows it.
 Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands);
 
 }  // namespace plait::control

@@ -34,7 +34,7 @@ int64_t bytes_of(std::span<const Tensor> carries) {
   return bytes;
 }
 
-// How many steps make a piece.
+// Number of steps in a piece.
 int64_t piece_of(Dim length, std::span<const Tensor> initial, const Checkpoints& checkpoints) {
   expect_positive(checkpoints);
   if (checkpoints.every) return *checkpoints.every;
@@ -46,7 +46,7 @@ int64_t piece_of(Dim length, std::span<const Tensor> initial, const Checkpoints&
   const int64_t steps = std::max<int64_t>(length.number(), 1);
   const auto root = static_cast<int64_t>(std::ceil(std::sqrt(static_cast<double>(steps))));
   if (!checkpoints.memory) return root;
-  // What is carried into each piece, and into each step of one of them.
+  // Stored carries: one set for each piece, and one for each step of the current piece.
   const int64_t each = bytes_of(initial);
   const auto needed = [&](int64_t piece) { return ((steps + piece - 1) / piece + piece) * each; };
   for (int64_t piece = 1; piece <= root; ++piece) {
@@ -65,15 +65,15 @@ Shape with_rows(Shape rows, const Tensor& x, size_t dropped) {
   return rows;
 }
 
-// Pieces of a given length, or each a step longer than the one before: of n steps there are then
-// about √(2 n), however many that will be.
+// Pieces have a given length, or each is one step longer than the one before: then n steps form
+// about √(2 n) pieces, for any n.
 Tensors checkpointed_while(const TensorFunction& test, const TensorFunction& body,
                            std::span<const Tensor> initial, const Checkpoints& checkpoints) {
   expect_positive(checkpoints);
   const bool grows = !checkpoints.every;
   const size_t count = initial.size();
   const auto going_on = [&](std::span<const Tensor> given) { return test(given.first(count)); };
-  // Behind the carries: how long this piece is, and how many steps of it are done.
+  // Behind the carries: the length of this piece, and the number of its steps that are done.
   const auto in_piece = [&](std::span<const Tensor> given) {
     return Tensors{logical_and(test(given.first(count)).at(0), given[count + 1] < given[count])};
   };
@@ -121,7 +121,7 @@ Tensors checkpointed_scan(const TensorFunction& body, std::span<const Tensor> in
   const auto run_rest = [&](std::span<const Tensor> carries) {
     return control::scan(body, carries, left, {rest, reverse});
   };
-  // Those that are left are the last ones, with which a reversed scan begins.
+  // The rest are the last steps; a reversed scan begins with them.
   const Tensors first = reverse ? run_rest(initial) : run_pieces(initial);
   const auto carried = std::span(first).first(count);
   const Tensors second = reverse ? run_pieces(carried) : run_rest(carried);

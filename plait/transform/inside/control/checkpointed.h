@@ -1,4 +1,4 @@
-// Loops in pieces, of which each is computed again on the way back.
+// Checkpointed loops: run in pieces, each of which is recomputed in the backward pass.
 #pragma once
 
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace plait::control {
 
-// These sizes, and then those of x but its first ones.
+// `rows`, followed by the sizes of x without its first `dropped` ones.
 Shape with_rows(Shape rows, const Tensor& x, size_t dropped);
 
 Tensors checkpointed_while(const TensorFunction& test, const TensorFunction& body,

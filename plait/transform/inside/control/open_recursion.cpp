@@ -57,8 +57,8 @@ int64_t number_of(const ir::Instruction& instruction) {
   return instruction.attributes_as<OpenCallAttributes>().number;
 }
 
-// The types with a name for each size where the two differ, the same one where both are the same
-// again; nothing where they differ in more.
+// Returns types that generalise both: where sizes differ, a symbol, the same one for equal pairs.
+// Nothing if the types differ in more than sizes.
 std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
                                                   std::span<const ir::Type> b) {
   if (a.size() != b.size()) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
     });
     const auto number = place - named.begin();
     if (place == named.end()) named.emplace_back(here, there);
-    return Dim::symbol(fmt::format("n{}_{}", open.size(), number));  // no other open one has it
+    return Dim::symbol(fmt::format("n{}_{}", open.size(), number));  // unique among open ones
   };
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i] == b[i]) continue;
@@ -88,7 +88,7 @@ std::optional<std::vector<ir::Type>> of_any_sizes(std::span<const ir::Type> a,
   return types;
 }
 
-// Thrown to begin again, for arguments of these types.
+// Thrown to restart the recording with these parameter types.
 struct OtherParameters : Unwinding {
   OtherParameters(const OpenRecursion* called, std::vector<ir::Type> types)
       : function(called), parameters(std::move(types)) {}
@@ -139,7 +139,7 @@ bool OpenRecursion::takes(std::span<const ir::Type> arguments) const {
   if (!has_open_axes() || arguments.size() != parameters_.size()) {
     return sizes_between(parameters_, arguments).has_value();
   }
-  // What varies along fewer axes is made to vary.
+  // Arguments that vary along fewer axes can be made to vary.
   std::vector<ir::Type> types(arguments.begin(), arguments.end());
   for (size_t i = 0; i < types.size(); ++i) {
     const ir::AxisSet axes = parameters_[i].all_varying();
@@ -170,8 +170,8 @@ std::vector<Tensor> OpenRecursion::call(std::span<const Tensor> arguments) {
   return call_with_captures(joined({arguments, captures_}));
 }
 
-// The operands, made to vary as it takes them; where they vary along more axes, it is begun again
-// for such.
+// Makes the operands vary like the parameters. If one varies along more axes, the recording
+// restarts with these.
 std::vector<Tensor> OpenRecursion::as_taken(std::span<const Tensor> operands) const {
   std::vector<Tensor> all;
   std::vector<ir::Type> types = parameters_;
@@ -265,7 +265,7 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
           .at(Location::of_caller());
     }
     for (size_t i = 0; signature_ && i < found.results.size(); ++i) {
-      // Along more axes than where it ends: with that it is recorded again.
+      // Varies along more axes than in the branch that ends: recorded again with these.
       if (ir::fits_but_for_axes(signature_->results[i], found.results[i])) continue;
       throw TypeError("{}: result {} is {} where it ends, and {} where it calls itself", name_, i,
                       signature_->results[i].text(), found.results[i].text())

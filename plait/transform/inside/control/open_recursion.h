@@ -16,14 +16,14 @@
 
 namespace plait {
 
-// A function that is being recorded, for calls of itself to find. Recorded until what is known of
-// it no longer changes: first its results, by a path on which it does not call itself, then what it
-// captures.
+// A function that is being recorded, so that calls of itself can find it. It is recorded
+// repeatedly, up to a fixed point: the first round finds its result types, from a path without
+// recursion; later rounds find its captures.
 class OpenRecursion {
  public:
-  // What tells it from others that are open.
+  // Distinguishes it from other open functions.
   struct Key {
-    const void* function = nullptr;  // what it was made of
+    const void* function = nullptr;  // what it was made from
     std::string kind = {};           // and how
     TreeKey tree = {};
 
@@ -37,33 +37,34 @@ class OpenRecursion {
   OpenRecursion(const OpenRecursion&) = delete;
   OpenRecursion& operator=(const OpenRecursion&) = delete;
 
-  // The innermost one of this thread that takes arguments of these types; null where there is none.
+  // Returns the innermost one on this thread that takes arguments of these types, or null.
   static OpenRecursion* find(const Key& key, std::span<const ir::Type> arguments);
 
-  // Whether that trace, or one that it is within, is of one that is open.
+  // True if the trace, or one around it, records an open function.
   static bool is_recorded_in(const Trace& trace);
 
-  // A call of itself.
+  // Records a call of itself.
   std::vector<Tensor> call(std::span<const Tensor> arguments);
 
-  // Results that are known from the beginning.
+  // Declares results that are known in advance.
   void expect(ir::Signature signature) {
     signature_ = std::move(signature);
     is_expected_ = true;
   }
-  // It is recorded within that trace, which is told its signature.
+  // Records within that trace, and declares the signature there.
   void lies_in(Trace& trace);
-  // Of the program that `record` leaves behind, which it is given a trace for.
+  // Records `body`. The program is a part of the trace that `body` ran in.
   StagedFunction stage(const TensorFunction& body);
 
-  std::any structure;  // of the results, for who calls
+  std::any structure;  // of the results, for the caller
 
  private:
   friend std::vector<Tensor> run_open_call(const ir::Instruction&, std::span<const Tensor>);
   friend std::optional<ir::Callee> close_open_call(const Trace&, const ir::Instruction&);
 
   bool takes(std::span<const ir::Type> arguments) const;
-  // Whether the calls differ in sizes only, and a value decides where they end.
+  // True if the arguments differ from the parameters in sizes only, and the depth of the recursion
+  // depends on a value.
   bool should_take(std::span<const ir::Type> arguments) const;
   std::vector<Tensor> call_with_captures(std::span<const Tensor> operands) const;
   std::vector<Tensor> as_taken(std::span<const Tensor> operands) const;
@@ -79,22 +80,22 @@ class OpenRecursion {
   const Trace* trace_ = nullptr;
 };
 
-// Where it is not known yet what a function gives. Branches that this leaves have the types of
-// others.
+// Thrown while the results of a function are unknown. A branch that ends this way takes the result
+// types of the other branches.
 struct UnknownResults : Unwinding {
   explicit UnknownResults(const OpenRecursion* called) : function(called) {}
   const OpenRecursion* function;
 };
-// What stands for results of these types until more is known.
+// Placeholders for results of these types, until they are known.
 std::vector<Tensor> results_to_come(std::span<const ir::Type> types);
 
-// Calls of open functions in functions that were recorded: such one run once more, or taken into
-// the program of a trace.
+// Calls of open functions within recorded functions: run again, or included in the program of
+// a trace.
 bool is_open_call(const ir::Instruction& instruction);
 std::vector<Tensor> run_open_call(const ir::Instruction& instruction,
                                   std::span<const Tensor> operands);
 std::optional<ir::Callee> close_open_call(const Trace& into, const ir::Instruction& instruction);
-// Whether some function of the program has such a call.
+// True if a function of the program has such a call.
 bool has_open_calls(const ir::Program& program);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// What sizes stand for: types as they are declared, against those that are given.
+// Matches symbolic sizes of declared types with the sizes of actual types.
 #pragma once
 
 #include <optional>
@@ -8,11 +8,11 @@
 
 namespace plait {
 
-// Notes for each size that stands by itself in `declared`, and is not known yet, what it is in
-// `given`. False where the two are not alike but for sizes.
+// Binds each size of `declared` that is a lone, unbound symbol to the size in `given`. False if the
+// types differ in more than sizes.
 bool learn_sizes(const ir::Type& declared, const ir::Type& given, SymbolMap<Dim>& sizes);
 
-// For values of these types in the place of parameters; nothing where they do not fit.
+// Returns the sizes for arguments of these types; nothing if they do not fit the parameters.
 std::optional<SymbolMap<Dim>> sizes_between(std::span<const ir::Type> parameters,
                                             std::span<const ir::Type> given);
 

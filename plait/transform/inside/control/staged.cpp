@@ -17,8 +17,8 @@ std::vector<ir::Type> ir_types_of(std::span<const Tensor> tensors) {
 
 namespace {
 
-// A tensor without elements that is of the size, from outside of the trace: so that the function
-// is told what the size is, wherever it is used.
+// A tensor without elements that shows a size, from outside of the trace. As an argument it passes
+// the size to the function.
 Tensor showing(Dim size, const Trace& trace) {
   const Trace::Instead outside(trace.outer());
   return zeros(Shape{size, 0}, DType::boolean);
@@ -85,7 +85,8 @@ std::string stem_of(Dim size) {
 
 namespace {
 
-// The sizes of what a function gives, where it takes the same: a name for each of its own.
+// The sizes of the results of a function that returns the types that it takes: its own sizes get
+// new names.
 GivenSizes sizes_given(Trace& trace, const NewCallee& callee, std::span<const Tensor> results) {
   GivenSizes given;
   SymbolMap<Dim> next;

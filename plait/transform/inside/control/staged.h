@@ -1,4 +1,4 @@
-// Host functions recorded as functions of the IR, and instructions that call such.
+// Host functions recorded as functions of the IR, and instructions that call them.
 #pragma once
 
 #include <span>
@@ -11,19 +11,19 @@
 
 namespace plait {
 
-// A function recorded on its own: what it captures are its last parameters.
+// A function recorded as a program of its own. Its captures are its last parameters.
 struct StagedFunction {
   ir::Program program;
-  const ir::Function* function = nullptr;  // of that program
+  const ir::Function* function = nullptr;  // in `program`
   std::vector<Tensor> captures = {};
 
-  // Through the gateway, with values for the captures too.
+  // Runs the function eagerly or into the open trace; `arguments` include the captures.
   std::vector<Tensor> operator()(std::span<const Tensor> arguments,
                                  const RunOptions& options = {}) const {
     return run_function(program, *function, arguments, options);
   }
 };
-// What the parameters are this time, and who computes the rest; empty where nobody knows.
+// The actual arguments and the companion that computes with them; empty if the values are unknown.
 struct StageNumbers {
   Companion* companion = nullptr;
   std::span<const Tensor> actual = {};
@@ -32,16 +32,16 @@ StagedFunction stage(const std::string& name, std::span<const ir::Type> paramete
                      const TensorFunction& function, const StageNumbers& numbers = {});
 std::vector<ir::Type> ir_types_of(std::span<const Tensor> tensors);
 
-// Several functions of the same arguments, made functions of the same operands: the arguments, and
-// what any of them captures.
+// Gives several functions of the same arguments the same operands: the arguments, followed by the
+// captures of all of them.
 class Captures {
  public:
   explicit Captures(std::span<const Tensor> arguments)
       : arguments_(arguments.size()), operands_(arguments.begin(), arguments.end()) {}
 
-  // Where the captures of a function are among the operands.
+  // Adds the captures of a function; returns their places among the operands.
   std::vector<size_t> add(const StagedFunction& function);
-  // The function of the operands, once all have been added.
+  // Returns the function of all operands. Call it after all functions were added.
   StagedFunction of_operands(const StagedFunction& function,
                              const std::vector<size_t>& places) const;
   const std::vector<Tensor>& operands() const { return operands_; }
@@ -52,24 +52,24 @@ class Captures {
 };
 std::vector<Tensor> picked(std::span<const Tensor> operands, const std::vector<size_t>& places);
 
-// What these sizes, each a dimension of a declared type, are in tensors of such types.
+// Returns the values of these sizes, each a dimension of a declared type, in the given tensors.
 std::vector<Dim> sizes_shown(std::span<const Dim> sizes, std::span<const ir::Type> declared,
                              std::span<const Tensor> given);
-// What sizes that come of this one may be called.
+// Stem for the names of sizes derived from this one.
 std::string stem_of(Dim size);
 
-// A function to be recorded as a callee. It captures nothing.
+// A function to record as a callee. It has no captures.
 struct NewCallee {
-  std::string name;  // or one like it
+  std::string name;  // or a similar one
   std::vector<ir::Type> parameters;
   TensorFunction function;
-  // Size parameters of its own, which come first, and what they are where it is called. With
-  // `gives_sizes` its results are as its last parameters, and say what these sizes are next.
+  // Its own size parameters, which come first, and their values at the call. With `gives_sizes`,
+  // its results have the types of its last parameters, and determine these sizes for the next step.
   std::vector<Dim> own_sizes = {}, begin_as = {};
   bool gives_sizes = false;
-  std::vector<Dim> other_sizes = {};  // which it has besides, whether it needs them or not
+  std::vector<Dim> other_sizes = {};  // further size parameters, used or not
 };
-// Into the trace that is open. All callees take the sizes that the operands have.
+// Records into the open trace. All callees receive the sizes that occur in the operands' types.
 std::vector<Tensor> record_with_callees(const ir::Primitive& primitive,
                                         std::span<const Tensor> operands,
                                         const ir::Attributes& attributes,

@@ -32,7 +32,7 @@ class Branches {
   }
 
  private:
-  // Whichever is taken, the results vary along the same axes, and along those of what decides.
+  // In every branch, the results vary along the same axes, including those of the index.
   Branches agreed(const ir::AxisSet& deciding, const std::vector<ir::Type>& types) const {
     Branches all = *this;
     std::vector<ir::AxisSet> axes;
@@ -84,8 +84,9 @@ class Branches {
              }});
   }
 
-  // ---- A branch in which a function calls itself is not computed again on the way back, which
-  // would then be as long again at each depth: it gives what it keeps, its tape, along.
+  // ---- Taped recursion: a branch with a recursive call is not recomputed in the backward
+  // pass, since that would repeat all deeper calls at each depth. It returns its tape as a
+  // further result.
 
   bool should_keep_tapes(std::span<const Tensor> operands) const {
     if (!TapeScope::is_open() || !is_followed_in_reverse(operands)) return false;
@@ -94,7 +95,7 @@ class Branches {
     });
   }
 
-  // Nothing where a tape would be of sizes that are known within a branch only.
+  // Returns nothing if a tape has sizes that are known only within a branch.
   std::optional<Tensors> run_with_tapes(std::span<const Tensor> all,
                                         const std::vector<bool>& wanted) const {
     const std::vector<ir::Type> types = ir_types_of(all.subspan(1));
@@ -132,7 +133,7 @@ class Branches {
                   });
   }
 
-  // The results of a branch, and the tapes of all: that of this one, and none of the others.
+  // The results of a branch, and one optional tape for each branch: present for this branch only.
   static Tensors with_tapes(const Tensors& given, size_t count, const std::vector<ir::Type>& tapes,
                             size_t branch) {
     Trace& trace = *Trace::current();
@@ -182,7 +183,7 @@ class Branches {
     return fields;
   }
 
-  // ---- Computed again.
+  // ---- Recomputing derivatives.
 
   Tensors pull(std::span<const Tensor> all, std::span<const Tensor> cotangents,
                const std::vector<bool>& wanted) const {
@@ -201,7 +202,7 @@ class Branches {
     });
   }
 
-  // The same choice between what is made of each branch, of the operands and some more.
+  // Builds the same choice between functions derived from the branches, with further operands.
   template <class Make>
   Tensors each(std::span<const Tensor> all, const Tensors& more, const Make& make) const {
     const Tensors operands = joined({all.subspan(1), more});
@@ -217,7 +218,7 @@ class Branches {
   std::vector<StagedFunction> branches_;
 };
 
-// TypeError unless all branches give the same.
+// TypeError unless all branches return the same types.
 void expect_alike(const std::vector<StagedFunction>& branches) {
   const ir::Function& first = *branches[0].function;
   for (const StagedFunction& branch : branches) {

@@ -9,8 +9,8 @@
 
 namespace plait::control {
 
-// Records the instruction into the trace that is open, with the branches as its callees, and
-// follows it. TypeError unless all branches give the same.
+// Records the instruction into the open trace, with the branches as its callees, and follows it.
+// TypeError unless all branches return the same types.
 Tensors stage_branches(ir::Structure structure, const Tensor& index,
                        const std::vector<TensorFunction>& branches,
                        std::span<const Tensor> operands);

@@ -15,7 +15,7 @@
 namespace plait {
 namespace {
 
-// The types of what a function gives for these arguments.
+// The result types of a function for these arguments.
 std::vector<ir::Type> result_types(const StagedFunction& function, std::span<const Tensor> given) {
   const SymbolMap<Dim> sizes = sizes_for(*function.function, ir_types_of(given));
   std::vector<ir::Type> types;
@@ -36,8 +36,8 @@ void append_tangents(std::vector<ir::Type>& types, std::span<const ir::Type> of)
                        [](const ir::Type& type) { return ir::has_tangent(type); });
 }
 
-// How many operands the rules are about, where they say `tangents` tangents or cotangents of them:
-// those behind are captured.
+// Number of operands that the rule covers, given its number of tangents or cotangents; the
+// remaining operands are captures.
 size_t count_ruled(std::span<const ir::Type> operands, size_t tangents) {
   size_t count = 0;
   for (; tangents > 0; ++count) tangents -= ir::has_tangent(operands[count]) ? 1 : 0;
@@ -125,7 +125,7 @@ std::vector<Tensor> run_custom_jvp(const StagedFunction& function, const StagedF
 namespace customs {
 namespace {
 
-// What a rule gives for values of these types, with zeros for those that are empty.
+// The tangents that a rule returned, checked against these types; empty ones become zeros.
 Tensors whole_tangents(std::string_view what, Tensors given, std::span<const ir::Type> types) {
   std::vector<OperandType> wanted;
   for (const ir::Type& type : types) wanted.emplace_back(type);
@@ -139,8 +139,8 @@ Tensors whole_tangents(std::string_view what, Tensors given, std::span<const ir:
   return whole;
 }
 
-// A rule that calls its own function is recorded within itself, so many times: as many derivatives
-// of the function can be taken of a program.
+// A rule that calls its own function is recorded within itself, up to this depth. It limits the
+// order of derivatives of such a program.
 constexpr int kMostOrders = 4;
 
 class RuleScope {
@@ -150,13 +150,13 @@ class RuleScope {
   RuleScope(const RuleScope&) = delete;
   RuleScope& operator=(const RuleScope&) = delete;
 
-  static int depth() { return depth_; }  // rules that are being recorded on this thread
+  static int depth() { return depth_; }  // rules being recorded on this thread
 
  private:
   static inline constinit thread_local int depth_ = 0;
 };
 
-// In the place of what a rule gives for values of these types that is not recorded any more.
+// Replaces the result of a rule beyond that depth: fails when it runs.
 Tensors refused_tangents(std::span<const ir::Type> types) {
   check(zeros({}, DType::boolean),
         fmt::format("a custom rule calls its own function: a program holds the rules of {} "
@@ -207,7 +207,7 @@ Tensors record_vjp(std::span<const Tensor> arguments, const TensorFunction& func
   const std::vector<size_t> for_function = captures.add(computes), for_forward = captures.add(goes),
                             for_backward = captures.add(comes);
   const Tensors& operands = captures.operands();
-  // What the way back captured is one more residual.
+  // The captures of the backward function become residuals.
   const StagedFunction whole_forward =
       stage("custom.forward", ir_types_of(operands), [&](auto given) {
         const Tensors kept =

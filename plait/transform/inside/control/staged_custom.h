@@ -1,4 +1,4 @@
-// Functions with rules of their own in traces: the instructions `custom_vjp` and `custom_jvp`.
+// Functions with custom rules in traces: the instructions `custom_vjp` and `custom_jvp`.
 #pragma once
 
 #include <span>
@@ -9,8 +9,8 @@
 
 namespace plait {
 
-// Each runs what the instruction says: followed by its rules, recorded again into a trace, or just
-// computed. The functions are its callees.
+// Run the instruction: followed by its rules, recorded again into a trace, or eagerly. The
+// functions are its callees.
 std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedFunction& forward,
                                    const StagedFunction& backward,
                                    std::span<const Tensor> operands);

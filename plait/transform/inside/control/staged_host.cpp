@@ -13,8 +13,8 @@
 namespace plait {
 namespace {
 
-// Computes beside a function that is recorded within a trace with numbers, and leaves decisions to
-// that trace.
+// The companion of a function that is recorded within a trace with known values: it computes
+// values, and passes decisions to that trace.
 class Beside final : public Companion {
  public:
   explicit Beside(Trace& around) : around_(around) {}
@@ -45,15 +45,15 @@ class Beside final : public Companion {
   Trace& around_;
 };
 
-// Says at its end, also of an exception's way, whether the trace was asked for numbers.
+// Notes on destruction, also when unwinding, whether the trace was asked for values.
 struct WhenAsked {
   const Trace& trace;
   bool& is_asked;
   ~WhenAsked() { is_asked = trace.is_asked(); }
 };
 
-// What the function decides by, behind its results, is decided where it is called; where the trace
-// there is one of pieces, it asks the next time too.
+// Turns the function's decisions, its last results, into guards of the surrounding trace. A trace
+// of pieces needs none: it reads the values at each call.
 void decide_around(Trace& around, const StagedFunction& function, std::span<const Tensor> arguments,
                    std::span<const Location> places) {
   if (around.companion()->waits()) return;
@@ -119,7 +119,7 @@ StagedFunction stage_host(const std::string& name, std::span<const ir::Type> par
   } catch (...) {
     if (!is_asked) throw;
     if (around.companion() == nullptr) {
-      around.note_asked();  // there may be numbers further out
+      around.note_asked();  // an outer trace may know the values
       throw;
     }
   }

@@ -1,5 +1,5 @@
-// Host functions recorded as functions of the IR that are called once, where they are recorded: so
-// they may look at what their arguments are this time.
+// Host functions that are recorded as functions of the IR and called once, in place. Therefore they
+// may read the values of their arguments.
 #pragma once
 
 #include <functional>
@@ -11,9 +11,9 @@
 
 namespace plait {
 
-// Like `stage`. Where the function asks what a value is this time, and the trace around knows, it
-// is run once more with the numbers of `arguments`, values of that trace of which some may be
-// empty. What it decides by then is a guard of the trace around.
+// Like `stage`. If the function reads a value, and the surrounding trace knows its values, the
+// function runs again with the values of `arguments`; these are values of that trace, some may be
+// empty. Its decisions become guards of the surrounding trace.
 StagedFunction stage_host(const std::string& name, std::span<const ir::Type> parameters,
                           const TensorFunction& function,
                           const std::function<std::vector<Tensor>()>& arguments);

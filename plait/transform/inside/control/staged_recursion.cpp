@@ -34,7 +34,7 @@ std::string bits(const std::vector<bool>& flags) {
   return text;
 }
 
-// ---- A recursive function, called.
+// ---- Calls of a recursive function.
 
 class Recursion {
  public:
@@ -43,7 +43,7 @@ class Recursion {
 
   const ir::Signature& signature() const { return function_.signature(); }
 
-  // This one, as the reverse derivative of another.
+  // This function as the reverse derivative of another.
   Recursion derivative_of(const Recursion& of, std::span<const int64_t> wanted) const {
     Recursion derivative = *this;
     derivative.of_ = std::make_shared<const Recursion>(of);
@@ -57,14 +57,15 @@ class Recursion {
     return takes(operands) ? run_agreed(operands) : run_varying(operands);
   }
 
-  // What it draws is made of the key, so that it is the same when a derivative computes it again.
+  // Random numbers are derived from the key, so that a derivative that recomputes them gets the
+  // same numbers.
   Tensors run_with_key(std::span<const Tensor> operands, const Tensor& key) const {
     Made made{"keyed", signature(), with_key({program_, &function_})};
     made.signature.parameters.push_back(key.type());
     return call(made, joined({operands, {&key, 1}}));
   }
 
-  // For many lanes at once.
+  // Runs for many lanes.
   std::vector<LaneValue> run_batched_for(std::span<const LaneValue> operands,
                                          const Lanes& lanes) const {
     const Made made = batched(flags_of(operands), lanes);
@@ -72,7 +73,7 @@ class Recursion {
                       lanes.which_may_differ(signature().results));
   }
 
-  // The same of a reverse derivative: of what is the function of all lanes.
+  // The same for a reverse derivative, as the derivative of the batched function.
   Tensors run_batched_pull(const Recursion& of, std::span<const int64_t> wanted,
                            std::span<const LaneValue> operands) const {
     Made made = batched(flags_of(operands), {});
@@ -97,10 +98,10 @@ class Recursion {
     return run_forward(operands);
   }
 
-  // ---- On values that vary along other axes than it was recorded for: a function of its own.
+  // ---- Values that vary along other axes than in the record: a function of its own.
 
-  // Everything varies along what decides how deep it goes, since what comes back is added up
-  // outside of it, where all have part in that.
+  // All operands vary along the axes that determine the depth of the recursion: cotangents are
+  // summed outside of it, where all places take part.
   Tensors settled(std::span<const Tensor> operands) const {
     ir::AxisSet deciding;
     const ir::CallGraph graph(program_);
@@ -136,7 +137,7 @@ class Recursion {
     return call(made, operands);
   }
 
-  // Included in the trace that is open.
+  // Includes the function in the open trace.
   ir::Callee callee(std::span<const Tensor> operands) const {
     Trace& trace = *Trace::current();
     const SymbolMap<Dim> sizes = sizes_for(function_, ir_types_of(operands));
@@ -171,16 +172,16 @@ class Recursion {
                                      .callees = callees});
   }
 
-  // A function made of this one, called: by the name that it has where it is being made, or made
-  // now.
+  // A function derived from this one. If it is being recorded, the call refers to it; otherwise it
+  // is recorded now.
   struct Made {
     std::string kind;
     ir::Signature signature;  // parameters and results
     TensorFunction body;
-    // Where it is a reverse derivative: of what, and by which parameters.
+    // If it is a reverse derivative: the function, and the parameters to differentiate by.
     std::shared_ptr<const Recursion> pulled = nullptr;
     std::vector<int64_t> wanted = {};
-    bool finds_results = false;  // the signature says what it takes only
+    bool finds_results = false;  // the signature lacks results; recording finds them
   };
   Tensors call(const Made& made, std::span<const Tensor> operands) const {
     const OpenRecursion::Key key{&function_, made.kind};
@@ -211,7 +212,7 @@ class Recursion {
     };
   }
 
-  // ---- Forward mode: values and tangents at once, for the innermost level.
+  // ---- Forward mode: values and tangents together, for the innermost level.
 
   Tensors run_forward(std::span<const Tensor> operands) const {
     LevelPtr level;
@@ -237,7 +238,7 @@ class Recursion {
     return results;
   }
 
-  // The results, and the tangents of those that are inexact.
+  // JVP: returns the results, and the tangents of the inexact ones.
   Tensors push(std::span<const Tensor> operands, std::span<const Tensor> tangents) const {
     const std::vector<bool> moving = which_are_there(tangents);
     Made made{"jvp" + bits(moving), signature(), {}};
@@ -260,9 +261,9 @@ class Recursion {
     return call(made, joined({operands, those_there(tangents)}));
   }
 
-  // ---- Reverse mode: by a function of the operands and the cotangents. It computes everything
-  // again, so that it may be differentiated itself. Where tapes are recorded, which is done when
-  // nothing will be differentiated any more, what it needs is kept in a record, the tape.
+  // ---- Reverse mode: a function of the operands and cotangents. It recomputes everything, so it
+  // can be differentiated again. With tapes, that is when no further derivative follows, what it
+  // needs is stored in a record, the tape.
 
   Tensors run_in_reverse(std::span<const Tensor> operands) const {
     const std::vector<bool> wanted = control::which_are_followed(operands);
@@ -301,7 +302,7 @@ class Recursion {
     return call(recomputing(wanted, inexact), joined({operands, cotangents}));
   }
 
-  // The results, and the tape.
+  // Returns the results and the tape.
   Made forward(const std::vector<bool>& wanted) const {
     Made made{"forward" + bits(wanted), signature(), {}};
     made.signature.results.push_back(tape_type(wanted));
@@ -339,7 +340,7 @@ class Recursion {
     return run_recursive(staged.program, staged.program.function(backward_name(wanted)), operands);
   }
 
-  // Operands and cotangents.
+  // `all`: operands and cotangents.
   Tensors pull_by_tape(std::span<const Tensor> all, std::span<const int64_t> numbers) const {
     const size_t count = signature().parameters.size();
     std::vector<bool> wanted(count, false);
@@ -348,7 +349,7 @@ class Recursion {
     return pull_tape(wanted, joined({{&results.back(), 1}, all.subspan(count)}));
   }
 
-  // In the trace of the forward function: records the backward function beside it.
+  // Runs in the trace of the forward function, and records the backward function beside it.
   Tensors record_tape(std::span<const Tensor> operands, const std::vector<bool>& wanted) const {
     Trace& trace = *Trace::current();
     OpenRecursion open({&function_, "backward" + bits(wanted)}, backward_name(wanted),
@@ -381,7 +382,7 @@ class Recursion {
     trace.finish(backward(joined({std::span(given).subspan(1), fields})));
   }
 
-  // For any number of lanes; along an axis with a name for as many as that has.
+  // The number of lanes is a symbol; for a named axis it is the size of that axis.
   Made batched(const std::vector<bool>& flags, const Lanes& given_lanes) const {
     Made made{"vmap" + bits(flags), signature(), {}};
     const std::string& axis = given_lanes.axis;
@@ -426,7 +427,7 @@ class Recursion {
     return made;
   }
 
-  // Without a tape.
+  // Reverse derivative without a tape.
   Made recomputing(const std::vector<bool>& wanted, const std::vector<bool>& inexact) const {
     Made made{"vjp" + bits(wanted), signature(), {}};
     made.pulled = std::make_shared<const Recursion>(program_, function_);
@@ -448,7 +449,8 @@ class Recursion {
 
   ir::Program program_;
   const ir::Function& function_;
-  // Where this is the reverse derivative of another, by some of its parameters.
+  // If this is the reverse derivative of a function: that function and the parameters to
+  // differentiate by.
   std::shared_ptr<const Recursion> of_ = nullptr;
   std::vector<int64_t> wanted_ = {};
 };
@@ -497,10 +499,10 @@ std::vector<LaneValue> run_recursive_batched(const ir::Program& program,
                              : function.run(tensors),
                      false);
   }
-  // Along a named axis the lanes may share something, and the derivative is but a function.
+  // Lanes of a named axis may communicate; the derivative is batched like any other function.
   if (!is_pull || !lanes.axis.empty()) return function.run_batched_for(operands, lanes);
-  // The derivative of a function of all lanes is that of each, where they share nothing but what
-  // no derivative is wanted of.
+  // The derivative of the batched function is the derivative of each lane, if lanes share only
+  // operands without a wanted derivative.
   const auto& wanted = instruction.attributes_as<ir::PullAttributes>().wanted;
   const size_t count = called(1).signature().parameters.size();
   std::vector<LaneValue> apart;

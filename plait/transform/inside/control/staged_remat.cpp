@@ -9,8 +9,8 @@
 namespace plait {
 namespace {
 
-// A `remat` in a trace. Where it is followed it gives what its policy keeps besides its results,
-// and its derivatives take that: each one such an instruction too.
+// `remat` in a trace. If it is followed, it also returns what its policy stores, and its
+// derivatives take that as operands. Each of them is a `remat` instruction too.
 class StagedRemat {
  public:
   StagedRemat(StagedFunction function, RematPolicy policy)
@@ -55,7 +55,7 @@ class StagedRemat {
            (primitive.effects && primitive.effects(instruction).observable);
   }
 
-  // The results, and then what is kept, in the order in which it was computed.
+  // Returns the results, followed by the stored values in order of computation.
   std::vector<Tensor> keeping(std::span<const Tensor> operands) const {
     std::vector<Tensor> kept;
     const RunOptions options{.in_place_of = [&](const ApplyInstruction& apply) {
@@ -66,7 +66,7 @@ class StagedRemat {
     return joined({function_(operands, options), kept});
   }
 
-  // The same, where the numbers of what is kept are known.
+  // The same function, with given stored values.
   std::vector<Tensor> again(std::span<const Tensor> operands, std::span<const Tensor> kept) const {
     std::span<const Tensor> left = kept;
     std::vector<Tensor> followed;

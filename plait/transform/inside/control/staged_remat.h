@@ -10,11 +10,10 @@
 
 namespace plait {
 
-// What the policy keeps.
+// The values that the policy stores.
 Sketch::Keeps keeps_of(const RematPolicy& policy);
 
-// Records the instruction into the trace that is open, with the function as its callee, and follows
-// it.
+// Records the instruction into the open trace, with the function as its callee, and follows it.
 std::vector<Tensor> run_staged_remat(StagedFunction function, std::span<const Tensor> operands,
                                      const RematPolicy& policy);
 

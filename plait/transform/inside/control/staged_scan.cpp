@@ -22,7 +22,7 @@ class Scan {
   }
 
  private:
-  // Each carry varies along the axes that it varies along after some step.
+  // Each carry varies along all axes that it varies along after any step.
   Scan agreed(Tensors& operands) const {
     Scan all = *this;
     vary_until_settled(operands, [&](const std::vector<ir::Type>&) {
@@ -42,7 +42,7 @@ class Scan {
     if (!is_followed(operands)) return record(body_, operands);
     const size_t results = body_.function->results().size();
     const std::vector<bool> wanted = which_are_followed(operands);
-    // The carries that each step began with are stacked too.
+    // The carries at the start of each step are stacked too.
     const auto keeping = [self = *this](std::span<const Tensor> given) {
       return joined({self.body_(given), self.carries_of(given)});
     };
@@ -81,7 +81,7 @@ class Scan {
     return type.without_sharding().with_shape(Shape(type.shape().dims().subspan(1)));
   }
 
-  // What the body takes.
+  // The parameter types of the body.
   std::vector<ir::Type> parameters_of(std::span<const Tensor> operands) const {
     std::vector<ir::Type> types;
     for (size_t i = 0; i < operands.size(); ++i) {
@@ -100,7 +100,7 @@ class Scan {
                                ir::Attributes::of(attributes), {&callee, 1});
   }
 
-  // Another scan over the same length: of a body that is given these constants, carries and slices.
+  // Records another scan over the same length, with a body of these constants, carries and slices.
   Tensors another(std::string_view name, const TensorFunction& body, const Tensors& constants,
                   const Tensors& carries, const Tensors& stacked, bool reverse) const {
     std::vector<ir::Type> types = ir_types_of(joined({constants, carries}));
@@ -111,8 +111,8 @@ class Scan {
         .run(joined({constants, carries, stacked}));
   }
 
-  // Backwards: what is carried are the cotangents of the carries, and the sums of those of
-  // constants.
+  // VJP: a reversed scan that carries the cotangents of the carries and the sums of the cotangents
+  // of constants.
   Tensors pull(std::span<const Tensor> all, std::span<const Tensor> begun,
                const std::vector<bool>& wanted, std::span<const Tensor> cotangents) const {
     const size_t constants = shape_.constants, carries = shape_.carries;
@@ -155,7 +155,7 @@ class Scan {
     return given;
   }
 
-  // Forward, with the tangents of the carries among the carries; all results' tangents.
+  // JVP: a scan with the tangents as further carries; returns the tangents of all results.
   Tensors push(const TensorFunction& keeping, std::span<const Tensor> all,
                std::span<const Tensor> tangents) const {
     const size_t constants = shape_.constants, carries = shape_.carries;
@@ -188,7 +188,7 @@ class Scan {
       const auto [values, moved] = pushed(
           keeping, joined({c, x, s}),
           joined({spread(dc, of_constants), spread(dx, of_carries), spread(ds, of_stacked)}));
-      // Carries, their tangents; then the tangents of what is stacked.
+      // Carries and their tangents; then the tangents of the outputs.
       return joined({std::span(values).first(carries), moved});
     };
     const Tensors found = another("push", body, joined({constants_of(all), more_constants}),

@@ -8,14 +8,14 @@
 
 namespace plait::control {
 
-// What a scan goes by: constants, carries and what is stacked, each some of its operands.
+// Structure of the operands of a scan: constants, carries, and then stacked inputs.
 struct ScanShape {
   size_t constants, carries;
   Dim length;
   bool reverse;
 };
 
-// Records the instruction into the trace that is open, with the body as its callee, and follows it.
+// Records the instruction into the open trace, with the body as its callee, and follows it.
 Tensors stage_scan(const StagedFunction& body, const ScanShape& shape,
                    std::span<const Tensor> operands);
 

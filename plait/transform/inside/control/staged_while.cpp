@@ -22,7 +22,7 @@ class While {
   explicit While(const StagedLoop& loop) : loop_(loop) {}
 
   Tensors run(std::span<const Tensor> operands) const {
-    // The steps are counted, so that the way back knows how many there were.
+    // Counts the steps for the backward pass.
     const Tensor none = vary_along(scalar(0), axes_of_results(loop_.test)[0]);
     const auto test = [self = *this](std::span<const Tensor> given) {
       return self.loop_.test(given.first(given.size() - 1));
@@ -55,14 +55,14 @@ class While {
  private:
   static Tensor scalar(int64_t value) { return full({}, value, DType::i64); }
 
-  // As a scan of so many steps, or more: those that are too many leave all as it is.
+  // VJP through a scan of at least that many steps: surplus steps change nothing.
   Tensors pull(std::span<const Tensor> residuals, const std::vector<bool>& wanted,
                std::span<const Tensor> cotangents) const {
     const auto operands = residuals.first(residuals.size() - 1);
     const Tensor& steps = residuals.back();
     const size_t constants = loop_.constants, carries = loop_.carries();
     const Tensor start = scalar(0);
-    // Constants and the number of steps; carries and which step it is.
+    // Constants and the number of steps; carries and the index of the step.
     const auto all = [&](std::span<const Tensor> given) {
       return joined({given.first(constants), {&steps, 1}, given.subspan(constants), {&start, 1}});
     };
@@ -98,7 +98,7 @@ class While {
   StagedLoop loop_;
 };
 
-// The sizes that change, under names that nothing here has.
+// New symbols for the sizes that change.
 std::vector<Dim> own_sizes(const StagedLoop& loop) {
   if (loop.sizes.empty()) return {};
   Trace scratch("sizes", Trace::apart);
@@ -107,7 +107,7 @@ std::vector<Dim> own_sizes(const StagedLoop& loop) {
   return names;
 }
 
-// The types of what the callees take, where some is carried behind what the loop carries.
+// The parameter types of the callees, with further carries at the end.
 std::vector<ir::Type> types_of(const StagedLoop& loop, std::span<const Dim> own_sizes,
                                std::span<const Tensor> operands) {
   if (loop.sizes.empty()) return ir_types_of(operands);
@@ -190,8 +190,8 @@ Tensors stage_agreed(const StagedLoop& loop, std::span<const Tensor> operands) {
   return loop.sizes.empty() ? While(loop).run(operands) : follow_changing(loop, operands);
 }
 
-// Each carry varies along the axes that it varies along after some step, and everything along those
-// that differ in how many steps there are.
+// Each carry varies along all axes that it varies along after any step. Everything varies along the
+// axes that determine the number of steps.
 StagedLoop agreed(const StagedLoop& loop, Tensors& operands) {
   StagedLoop all = loop;
   vary_until_settled(operands, [&](std::span<const ir::Type> given) {

@@ -9,28 +9,26 @@
 
 namespace plait::control {
 
-// A loop whose functions were recorded: of constants, then of what is carried.
+// A loop with recorded test and body, functions of constants followed by carries.
 struct StagedLoop {
   StagedFunction test, body;
   size_t constants = 0;
-  std::vector<Dim> sizes = {};  // in the types of what is carried: those that change
+  std::vector<Dim> sizes = {};  // in the types of the carries: those that change
 
   const std::vector<ir::Type>& types() const { return body.function->signature().parameters; }
   size_t carries() const { return types().size() - constants; }
 };
 
-// Records the instruction into the trace that is open, with test and body as its callees, and
-// follows it.
+// Records the instruction into the open trace, with test and body as its callees, and follows it.
 Tensors stage_while(const StagedLoop& loop, std::span<const Tensor> operands);
 
-// Not followed, and with further functions in the place of its own: of what these take, and of more
-// that is carried behind it.
+// Record the loop without following it. The second form has other functions, which take further
+// carries at the end.
 Tensors record_while(const StagedLoop& loop, std::span<const Tensor> operands);
 Tensors record_while(const StagedLoop& loop, const TensorFunction& test, const TensorFunction& body,
                      std::span<const Tensor> operands);
 
-// The loop that carries tangents too, behind what the loop carries that is inexact; and what it
-// begins with.
+// The loop with the tangents of its inexact carries as further carries, and its operands.
 struct MovingLoop {
   StagedLoop loop;
   Tensors operands;

@@ -7,7 +7,7 @@
 namespace plait::control {
 namespace {
 
-// Several steps, of elements that are stacked.
+// Several steps of the body, on stacked elements.
 class Block {
  public:
   Block(const TensorFunction& body, size_t carries, const ScanOptions& options)
@@ -15,7 +15,7 @@ class Block {
 
   Tensors operator()(std::span<const Tensor> given) const {
     Tensors carries(given.begin(), given.begin() + static_cast<std::ptrdiff_t>(carries_));
-    std::vector<Tensors> outputs;  // of each output, by place
+    std::vector<Tensors> outputs;  // for each output, by place
     for (int64_t step = 0; step < options_.unroll; ++step) {
       const int64_t place = options_.reverse ? options_.unroll - 1 - step : step;
       Tensors operands = carries;
@@ -39,7 +39,7 @@ class Block {
 
 }  // namespace
 
-// What does not fill a block comes last, as steps of its own.
+// Steps that do not fill a block run one by one at the end.
 Tensors unrolled_scan(const TensorFunction& body, std::span<const Tensor> initial,
                       std::span<const Tensor> stacked, Dim length, const ScanOptions& options) {
   const Dim blocks = floor_div(length, options.unroll), whole = blocks * options.unroll;

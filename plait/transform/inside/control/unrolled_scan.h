@@ -1,4 +1,4 @@
-// Scans of which several steps are one.
+// Unrolled scans: several steps of the body in one step of the loop.
 #pragma once
 
 #include <span>

@@ -13,7 +13,7 @@
 namespace plait {
 namespace {
 
-constexpr size_t kBits = 32;  // of a mask; the last stands for all further ones
+constexpr size_t kBits = 32;  // of a mask; the last bit represents all further ones
 
 bool has_bit(uint32_t mask, size_t i) { return (mask >> std::min(i, kBits - 1) & 1) != 0; }
 
@@ -36,7 +36,7 @@ RuleContext context_of(const Application& applied) {
   return {applied.attributes, applied.operands, applied.results, applied.operand_types};
 }
 
-// c · d in the dtype of the operand, which d may be wider than.
+// c · d in the dtype of the operand; d may be wider.
 Tensor scaled(const Tensor& c, const Tensor& d, DType dtype) {
   return astype(multiply(c, d), dtype);
 }
@@ -52,8 +52,8 @@ Tensor times_partial(const Partial& partial, const RuleContext& context, const T
   return {};
 }
 
-// Of a primitive that is linear in its operands, jointly or each while others are held: those that
-// the transpose reads are held, the others are replaced by their tangents.
+// JVP of a primitive that is linear in its operands, jointly or in each with the others fixed:
+// operands that the transpose reads are fixed, the others are replaced by their tangents.
 std::vector<Tensor> push_through_linear(const Application& applied, const Rules& rules,
                                         std::span<const Tensor> tangents) {
   const size_t count = tangents.size();

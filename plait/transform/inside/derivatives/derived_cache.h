@@ -1,4 +1,4 @@
-// Derived functions of recursive functions, as this thread made them last.
+// This thread's cache of functions derived from recursive functions.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@ namespace plait {
 
 class DerivedCache {
  public:
-  // By how it was made; null if it is not cached.
+  // Returns the function of this kind, or null if it is not in the cache.
   const StagedFunction* find(const ir::Function& function, const std::string& kind);
   void add(const ir::Program& program, const ir::Function& function, const std::string& kind,
            const StagedFunction& made);

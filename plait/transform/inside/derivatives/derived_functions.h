@@ -1,4 +1,4 @@
-// The two derivatives of functions on lists of tensors, for forms whose callees are derived.
+// JVP and VJP of functions on lists of tensors, for instructions whose callees are differentiated.
 #pragma once
 
 #include <span>
@@ -10,20 +10,20 @@
 namespace plait::control {
 
 std::vector<bool> which_are_inexact(std::span<const Tensor> tensors);
-// Which have a derivative, and are followed by an open level.
+// True for tensors that have a derivative and are followed by an open level.
 std::vector<bool> which_are_followed(std::span<const Tensor> tensors);
 Tensors chosen(std::span<const Tensor> tensors, const std::vector<bool>& which);
-// The tangent, or zeros where it is empty.
+// The tangent, or zeros if it is empty.
 Tensor or_zeros(const Tensor& tangent, const Tensor& like);
 
-// The tensor, or none, under a shape that it is found to have when it runs: what is computed again
-// may bring other names for its sizes.
+// The tensor with a shape that is known to be equal at run time; empty stays empty. Recomputed
+// values may have other symbols for the same sizes.
 Tensor refined(const Tensor& tensor, const Shape& shape);
-// The sizes of results, for their tangents: a rule that is asked later has not kept the results.
+// The shapes of the results, for their tangents: a rule that runs later does not have the results.
 std::vector<Shape> shapes_of(std::span<const Tensor> results);
 Tensors refined(Tensors tensors, std::span<const Shape> shapes);
 
-// While one is there, its thread computes again what was computed before: nothing is printed.
+// While it exists, this thread recomputes earlier computations: nothing is printed again.
 class Again {
  public:
   explicit Again(bool is_so = true) : outer_(std::exchange(is_open_, is_so)) {}
@@ -38,12 +38,11 @@ class Again {
   const bool outer_;
 };
 
-// The cotangents of the wanted arguments of a function, which was run before, from those of its
-// results.
+// VJP of a function that has already run once: the cotangents of the wanted arguments.
 Tensors pulled(const TensorFunction& function, std::span<const Tensor> arguments,
                const std::vector<bool>& wanted, std::span<const Tensor> cotangents);
-// The results of a function, and the tangents of those that are inexact. `again`: it was run
-// before.
+// JVP: the results, and the tangents of the inexact ones. `again`: the function has already
+// run once.
 std::pair<Tensors, Tensors> pushed(const TensorFunction& function,
                                    std::span<const Tensor> arguments,
                                    std::span<const Tensor> tangents, bool again = true);

@@ -1,5 +1,5 @@
-// Random numbers within branches and loops of traces: what is drawn there is made of a key that is
-// drawn outside, so that it is the same when a derivative computes it again.
+// Random numbers within branches and loops of traces. They are derived from a key that is drawn
+// outside, so that a derivative that recomputes them gets the same numbers.
 #pragma once
 
 #include "plait/transform/control/control.h"
@@ -7,17 +7,18 @@
 
 namespace plait {
 
-// Whether a function of the program draws from the default stream; whether this one does, or one
-// that it calls.
+// True if a function of the program draws from the default stream; or if this function or one of
+// its callees does.
 bool draws_keys(const ir::Program& program);
 bool draws_keys(const ir::Program& program, const ir::Function& function);
 
-// The function with a key for its last argument, of which all that it draws is made.
+// The function with a key as its last argument, from which all its random numbers are derived.
 TensorFunction with_key(const StagedFunction& function);
 
 namespace control {
 
-// Loops of functions that take a key besides, each step one of its own, which is made of this one.
+// Loops over functions that take a key as their last argument. Each step receives its own key,
+// derived from this one.
 Tensors while_with_keys(const TensorFunction& test, const TensorFunction& body,
                         std::span<const Tensor> initial, const Tensor& key);
 Tensors scan_with_keys(const TensorFunction& body, std::span<const Tensor> initial,

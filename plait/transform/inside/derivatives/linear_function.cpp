@@ -20,7 +20,7 @@ namespace {
   throw ValueError("{} is not linear: {}", ir::print(instruction), why).at(instruction.location());
 }
 
-// Runs what depends on known values only, and remembers which values are linear.
+// Runs the instructions that depend on known values only, and marks the values that are linear.
 class LinearFunction {
  public:
   LinearFunction(const ir::Function& function, std::span<const Tensor> values)
@@ -111,12 +111,13 @@ class LinearFunction {
   }
 
   const ir::Function& function_;
-  std::vector<Tensor> values_;  // by value; empty for linear ones
+  std::vector<Tensor> values_;  // by value id; empty for linear values
   std::vector<bool> is_linear_;
   std::vector<Tensor> cotangents_;
 };
 
-// A rule for tangents as a function: what it reads of operands and results, then the tangents.
+// Records a rule for tangents as a function of the operands and results that it reads, and of
+// the tangents.
 RecordedFunction record_tangents(const Application& applied, const Tangents& rule,
                                  const std::vector<bool>& active) {
   Trace trace("tangents", Trace::apart);
@@ -135,7 +136,7 @@ RecordedFunction record_tangents(const Application& applied, const Tangents& rul
   }
   std::vector<Tensor> given =
       rule.of({applied.attributes, operands, results, applied.operand_types}, tangents);
-  // A result without a tangent is a constant of its own: whatever it is, nothing flows from there.
+  // A result without a tangent is a constant: no cotangent is propagated from it.
   const Tensor nothing = trace.size(0, DType::i64);
   for (Tensor& tangent : given) {
     if (!tangent) tangent = nothing;
@@ -143,7 +144,7 @@ RecordedFunction record_tangents(const Application& applied, const Tangents& rul
   return trace.finish(given);
 }
 
-// The recorded rules that were used last.
+// Cache of recorded rules, most recently used first.
 class RecordedTangents {
  public:
   RecordedFunction of(const Application& applied, const Tangents& rule,

@@ -1,5 +1,4 @@
-// Functions that are linear in some of their parameters, run from their results to their
-// parameters.
+// Transposition of functions that are linear in some of their parameters.
 #pragma once
 
 #include <span>
@@ -11,21 +10,22 @@
 
 namespace plait {
 
-// The cotangents of the parameters in which `function` is linear: those that have no value here.
-// What depends on the others alone is computed. ValueError that names the instruction where it is
-// not linear.
+// Returns the cotangents of the linear parameters, those without a value in `values`. Instructions
+// that depend only on the other parameters are computed. ValueError that names the first
+// instruction that is not linear.
 std::vector<Tensor> transpose_function(const ir::Function& function, std::span<const Tensor> values,
                                        std::span<const Tensor> cotangents);
 
-// The cotangents of the wanted operands of a primitive whose rule says its tangents: the rule is
-// recorded, and what it recorded transposed.
+// Returns the cotangents of the wanted operands of a primitive with a rule for tangents, by
+// recording the rule and transposing the record.
 std::vector<Tensor> transpose_tangents(const Application& applied,
                                        std::span<const Tensor> cotangents,
                                        const std::vector<bool>& wanted);
 
-// What a linear map of tensors of these types sends to its arguments, from cotangents of its
-// results. Arguments without a derivative are empty, and results may be. ValueError that names the
-// operation where the map is not linear. It is run at 0, by host code, which may branch.
+// Transposes a linear map on tensors of these types: returns the cotangents of its arguments,
+// given those of its results. Arguments without a derivative are empty; results may be. The map
+// runs once, at 0, as host code, which may branch. ValueError that names the operation if the map
+// is not linear.
 std::vector<Tensor> transpose_map(std::span<const OperandType> arguments, const TensorFunction& map,
                                   std::span<const Tensor> cotangents);
 

@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-// All steps of the sketch that lead to these, the earliest first.
+// All steps of the sketch on which these origins depend, the earliest first.
 std::vector<const Step*> steps_within(const Sketch& sketch, std::span<const Origin> results) {
   std::vector<const Step*> steps;
   std::unordered_map<const Step*, bool> seen;
@@ -28,7 +28,7 @@ std::vector<const Step*> steps_within(const Sketch& sketch, std::span<const Orig
   return steps;
 }
 
-// The levels of today that follow the operands and did not follow them then.
+// The open levels that follow the operands now and did not then.
 LevelSet newly_following(const LevelSet& then, std::span<const Tensor> operands) {
   LevelSet levels;
   for (const Tensor& operand : operands) {
@@ -38,7 +38,7 @@ LevelSet newly_following(const LevelSet& then, std::span<const Tensor> operands)
   return levels.without(then);
 }
 
-// Numbers that nobody looks at, of that type.
+// Placeholders of these types, for values that are not read.
 std::vector<Tensor> without_numbers(std::span<const OperandType> types) {
   std::vector<Tensor> tensors;
   for (const OperandType& type : types) tensors.push_back(zeros(type.shape(), type.dtype()));
@@ -98,7 +98,7 @@ std::shared_ptr<const Recording> Recording::of(const Sketch& sketch,
   return recording;
 }
 
-// An entry that is computed needs the numbers of its operands; one that is not, those that its
+// An entry that is computed needs the values of its operands; any other entry needs what its
 // rules read.
 void Recording::find_needed(bool Entry::* needed) {
   for (size_t i = entries_.size(); i-- > 0;) {
@@ -194,7 +194,7 @@ std::vector<Tensor> Recording::run(const Entry& entry, std::span<const Tensor> o
 
 namespace {
 
-// The tensors that the sketch includes: results, and tangents that they have.
+// Collects the tensors in the sketch: results and their tangents.
 void collect_included(const Sketch& sketch, const Tensor& tensor, std::vector<Tensor>& parts) {
   if (!tensor || !tensor.derivation()) return;
   if (sketch.includes(tensor.derivation()->origin)) parts.push_back(tensor);
@@ -203,7 +203,7 @@ void collect_included(const Sketch& sketch, const Tensor& tensor, std::vector<Te
   }
 }
 
-// The tensor with others in their places.
+// Puts the replacements in their places.
 Tensor replace_included(const Sketch& sketch, const Tensor& tensor,
                         std::span<const Tensor>& parts) {
   if (!tensor || !tensor.derivation()) return tensor;

@@ -1,6 +1,6 @@
-// What was computed under a sketch (tensor/tracing/derivation.h), to be computed again: among other
-// tensors, followed by the levels that followed it then. No host code runs for it, nothing is drawn
-// at random or printed a second time: what no level follows is kept as it was.
+// The operations that ran under a sketch (tensor/tracing/derivation.h), so that they can be
+// recomputed: on other tensors, and followed by the same levels. Host code does not run again, and
+// nothing is drawn or printed twice: values that no level follows are stored.
 #pragma once
 
 #include <cstdint>
@@ -14,46 +14,46 @@
 
 namespace plait {
 
-// Thrown while a sketch is open where a derivative needs what it would leave out: the function is
-// run once more, and everything is kept.
+// Thrown while a sketch is open if a derivative needs a value that the sketch would drop: the
+// function runs again, and everything is kept.
 struct NeedsAllKept : Unwinding {};
 
 class Recording {
  public:
-  // Whether the numbers of the results are needed too, or only what their derivatives need.
+  // Whether values of the results are needed, or only what their derivatives read.
   enum class Want { results, derivatives };
 
-  // Of what led to the results, all of which the sketch includes. `inputs` are the tensors from
-  // outside of it that it began with.
+  // Records the operations that lead to the results, all of which are in the sketch. `inputs`
+  // receives the tensors from outside that these operations read.
   static std::shared_ptr<const Recording> of(const Sketch& sketch, std::span<const Origin> results,
                                              std::vector<Tensor>& inputs);
 
   std::vector<Tensor> run(std::span<const Tensor> inputs, Want want) const;
 
  private:
-  // Where an operand comes from: a result of an earlier entry, an input, or neither.
+  // Source of an operand: a result of an earlier entry, an input, or a constant.
   struct Source {
     enum class Kind : uint8_t { entry, input, constant } kind = Kind::constant;
     uint32_t number = 0;
     uint32_t result = 0;
   };
   struct Entry {
-    const ir::Primitive*
-        primitive;  // null: one of `backward` or `recording`, or the operand itself
+    const ir::Primitive* primitive;  // null: has `backward` or `recording`, or is the identity
     ir::Attributes attributes;
-    Location location;  // where the step has one
+    Location location;  // of the step, if known
     LevelSet levels;
     std::vector<Source> sources;
-    std::vector<Tensor> constants;  // in the place of those that are
-    std::vector<Tensor> kept;       // the results, where they need not be computed again
+    std::vector<Tensor> constants;  // operands that are constants
+    std::vector<Tensor> kept;       // the results, if they are not recomputed
     std::vector<OperandType> result_types;
     Step::Backward backward;
     Step::Forward forward;
-    size_t residuals = 0;  // how many of the last operands are such
+    size_t residuals = 0;  // number of residuals, the last operands
     std::shared_ptr<const Recording> recording;
     std::shared_ptr<Listeners> listeners;
-    std::vector<uint32_t> last_uses;  // entries whose results nobody needs any more after this one
-    bool gives_results = false, gives_derivatives = false;  // whether somebody needs its numbers
+    std::vector<uint32_t> last_uses;  // entries whose results are not used after this one
+    bool gives_results = false,
+         gives_derivatives = false;  // true if its values are needed, for each Want
   };
 
   Recording() = default;
@@ -66,11 +66,11 @@ class Recording {
   std::vector<Source> results_;
 };
 
-// Of a sketch that keeps no results.
+// Policy of a sketch that stores no results.
 bool keep_nothing(const ir::Primitive& primitive, const ir::Attributes& attributes);
 
-// The results of a function that ran under the sketch, which has ended: in place of all that was
-// noted there stands one step, which runs it again when it is swept.
+// Call it after a function has run under the sketch, and the sketch has ended. Replaces the
+// recorded steps of the results by one step, which reruns them in a backward pass.
 std::vector<Tensor> stand_for(const Sketch& sketch, std::vector<Tensor> results);
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// A function recorded once more: what transforms of programs begin with.
+// Records a function again: the start of transforms on programs.
 #pragma once
 
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace plait {
 
-// A trace with the parameters of a function, and what is known of their sizes.
+// A trace with the parameters of a function and the facts about their sizes.
 struct Retrace {
   Trace trace;
   std::vector<Tensor> parameters;

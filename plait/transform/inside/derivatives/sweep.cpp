@@ -12,8 +12,8 @@
 namespace plait {
 namespace {
 
-// The results that rules read, with the step as where they come from again: also for levels that a
-// trace pauses, since what it captures is followed where its function is used.
+// The results that rules read, with this step as their origin. Levels that a trace pauses are
+// included: the captures of a trace are followed where its function is used.
 std::vector<Tensor> results_of(const StepPtr& step) {
   std::vector<Tensor> results = step->results;
   const LevelSet levels = step->levels.that_may_ask();
@@ -29,7 +29,7 @@ std::vector<Tensor> results_of(const StepPtr& step) {
   return results;
 }
 
-// The levels that may ask for derivatives of what is run again, of both modes.
+// The levels, of both modes, that may differentiate the repeated run.
 LevelSet levels_of_recording(const Step& step) {
   LevelSet levels = step.levels;
   for (const Tensor& operand : step.operands) {
@@ -41,8 +41,8 @@ LevelSet levels_of_recording(const Step& step) {
   return levels.that_may_ask();
 }
 
-// Runs the operations of a step once more, and gives where its results come from then. They run
-// where they ran first, so that other levels follow them again too, through what the step kept.
+// Runs the operations of a step again, and returns the origins of the new results. The run is in
+// the trace of the first one, so that other levels follow it too, through the stored operands.
 std::vector<Origin> origins_again(const Step& step, const Level& level) {
   std::vector<Origin> origins;
   const Trace::WhereFollowed there(levels_of_recording(step));
@@ -64,7 +64,8 @@ std::vector<Tensor> backward_of(const StepPtr& step, std::span<const Tensor> cot
   return step->backward(cotangents, {std::span(step->operands).last(step->residuals), results});
 }
 
-// Hooks see what came together, in the order in which they were added, and may replace it.
+// Calls the hooks with the accumulated cotangent, in the order of registration; a hook may
+// replace it.
 void tell(Listeners& listeners, std::vector<Tensor>& cotangents) {
   std::vector<Listeners::Entry> hooks;
   {
@@ -150,8 +151,8 @@ StepPtr Sweep::take_latest() {
   return step;
 }
 
-// Finds which of these, and of what lies below them and is later than a number, lead to what is
-// computed; the earliest first.
+// Finds the steps after `later_than` on which these depend and that lead to a wanted step, the
+// earliest first.
 void Sweep::add_leading(std::vector<const Step*> steps, uint64_t later_than) {
   std::unordered_set<const Step*> seen(steps.begin(), steps.end());
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -202,7 +203,7 @@ void Sweep::pull_through(const StepPtr& pointer, std::span<const Tensor> cotange
   }
 }
 
-// The steps of the second run take the place of the one that stood for them.
+// The steps of the second run replace the step that represented them.
 void Sweep::pull_through_again(const Step& step, std::span<const Tensor> cotangents) {
   const uint64_t latest = Step::newest_number();
   const std::vector<Origin> results = origins_again(step, level_);
@@ -218,7 +219,7 @@ void Sweep::pull_through_again(const Step& step, std::span<const Tensor> cotange
 
 namespace {
 
-// A walk along the steps of a level, from its beginnings on, or from where another one has come.
+// Forward mode through the steps of a level, from its beginnings or continuing another sweep.
 class ForwardSweep {
  public:
   explicit ForwardSweep(const Level& level, const ForwardSweep* before = nullptr)
@@ -257,7 +258,7 @@ class ForwardSweep {
     return before_ == nullptr ? nullptr : before_->find(step);
   }
 
-  // All that lead to these and have not been gone through, the earliest first.
+  // The steps on which these depend and that were not visited yet, the earliest first.
   std::vector<StepPtr> steps_to(std::span<const Origin> results) const {
     std::vector<StepPtr> all;
     std::unordered_set<const Step*> seen;

@@ -1,5 +1,5 @@
-// Reverse mode: cotangents go back from results through the steps that a level noted, the last step
-// first.
+// Reverse mode: propagates cotangents from results back through the recorded steps of a level, the
+// last step first.
 #pragma once
 
 #include <functional>
@@ -14,12 +14,12 @@
 namespace plait {
 
 struct SweepOptions {
-  bool keep = false;  // the steps may be swept again
-  // Where cotangents are kept. Nothing else is computed if `only_wanted`.
+  bool keep = false;  // the steps can be swept again
+  // Steps whose cotangents are returned. Nothing else is computed if `only_wanted`.
   std::span<const Step* const> wanted = {};
   bool only_wanted = false;
-  std::span<const Step* const> stops = {};  // not gone further than that
-  // Called with each beginning of the level that is reached, and the cotangent there.
+  std::span<const Step* const> stops = {};  // cotangents are not propagated beyond these
+  // Called with each leaf of the level that is reached, and its cotangent.
   std::function<void(Step& beginning, const Tensor& cotangent)> at_beginning = {};
 };
 
@@ -27,10 +27,10 @@ class Sweep {
  public:
   explicit Sweep(const Level& level) : level_(level) {}
 
-  // The cotangent of what came from there. Nothing happens where the level does not follow it.
+  // Adds to the cotangent of that origin. Does nothing if the level does not follow it.
   void add(const Origin& origin, const Tensor& cotangent);
   void run(const SweepOptions& options);
-  // What came together at a wanted step, for one of its results; empty where nothing did.
+  // The accumulated cotangent of a wanted step's result; empty if there is none.
   Tensor at(const Step& wanted, uint32_t result = 0) const;
 
  private:
@@ -49,16 +49,17 @@ class Sweep {
   const Level& level_;
   std::vector<StepPtr> waiting_;  // a heap, the latest on top
   std::unordered_map<const Step*, std::vector<Tensor>> cotangents_, kept_;
-  std::optional<Steps> only_;  // those that anything is computed for; all where there is nothing
+  std::optional<Steps> only_;  // the steps that are computed; all if empty
 };
 
-// Forward along the same steps, as often as one likes: the tangents of the results from those of
-// the beginnings; empty ones are zero.
+// Forward mode through the same steps, any number of times: returns the tangents of the results,
+// given those of the beginnings. Empty is zero.
 std::vector<Tensor> sweep_forward(const Level& level, std::span<const Origin> results,
                                   std::span<const StepPtr> beginnings,
                                   std::span<const Tensor> tangents);
 
-// ValueError that names a step to these results whose derivative depends on what the level follows.
+// ValueError that names a step on the way to these results whose derivative depends on
+// followed values.
 void refuse_nonlinear_steps(const Level& level, std::span<const Origin> results);
 
 }  // namespace plait

@@ -1,5 +1,5 @@
-// Functions recorded in two parts: what is computed first, and the way back, which is given what
-// the first part keeps.
+// Functions recorded as two: a forward part, and a backward part that receives what the forward
+// part stores.
 #pragma once
 
 #include <span>
@@ -11,29 +11,28 @@ namespace plait {
 
 struct Taped {
   std::vector<Tensor> results;
-  // Of the cotangents of the results that are inexact: those of the wanted arguments. What it
-  // captures is what is to be kept.
+  // Maps the cotangents of the inexact results to those of the wanted arguments. Its captures are
+  // the residuals.
   StagedFunction backward;
 };
-// Runs the function in the trace that is open, whose values the arguments are.
+// Runs the function in the open trace, to which the arguments belong.
 Taped record_taped(const TensorFunction& function, std::span<const Tensor> arguments,
                    const std::vector<bool>& wanted);
 
-// A cotangent for each inexact result of the function, of which some may be given; zeros for
-// others.
+// Returns a cotangent for each inexact result of the function: the given one, or zeros.
 std::vector<Tensor> all_cotangents(const ir::Function& function, std::span<const Tensor> operands,
                                    std::span<const Tensor> given);
 
-// What goes back may be of a size that nothing which it is given says; then, in the trace that is
-// open, a value of that size goes along.
+// The sizes of a cotangent may be unknown to the backward function; then a value that shows the
+// size is captured in the open trace.
 void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> arguments);
 
-// The sizes that occur in the types, but for those that are known.
+// Returns the symbolic sizes in the types that are not in `known`.
 std::vector<Dim> sizes_besides(std::span<const ir::Type> types, std::span<const Dim> known);
 
 bool is_followed_in_reverse(std::span<const Tensor> tensors);
 
-// While one is there, its thread records tapes. What it records in that trace cannot be
+// While it exists, its thread records tapes. What is recorded in that trace then cannot be
 // differentiated again.
 class TapeScope {
  public:

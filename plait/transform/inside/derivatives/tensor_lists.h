@@ -1,4 +1,4 @@
-// Lists of tensors of which some are empty, and those without them.
+// Lists of tensors in which some are empty.
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ inline std::vector<bool> which_are_there(std::span<const Tensor> tensors) {
   return there;
 }
 
-// The tensors in the places of those that are true, in order; empty ones elsewhere.
+// Puts the tensors at the places that are true, in order; other places are empty.
 inline std::vector<Tensor> spread(std::span<const Tensor> tensors,
                                   const std::vector<bool>& places) {
   std::vector<Tensor> all(places.size());

@@ -29,7 +29,7 @@ JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
   };
 }
 
-// While anomalies are detected, the evaluator runs the program instead, instruction by instruction.
+// With anomaly detection, the evaluator runs the program instead, instruction by instruction.
 JitBackend with_detection(JitBackend backend) {
   struct StepByStep {
     std::once_flag once;

@@ -1,4 +1,4 @@
-// What runs the programs that jit records.
+// Backends that run the programs recorded by jit.
 #pragma once
 
 #include <string>
@@ -7,6 +7,6 @@
 
 namespace plait::jits {
 
-JitBackend backend_of(const std::string& name);  // KeyError where there is none of that name
+JitBackend backend_of(const std::string& name);  // KeyError if there is no such backend
 
 }  // namespace plait::jits

@@ -1,4 +1,4 @@
-// What jit keeps of a function (jit.cpp): for each kind of arguments the ways that were recorded.
+// The cache of jit (jit.cpp): for each kind of arguments the recorded paths.
 #pragma once
 
 #include <deque>
@@ -14,7 +14,7 @@
 
 namespace plait::jits {
 
-// Ways that begin alike, by how the guards came out. A way is listed wherever it passes.
+// A tree of paths by the outcomes of their guards. A path is listed at each node that it passes.
 struct Fork {
   std::deque<std::shared_ptr<const Way>> ways;  // the latest first
   std::unique_ptr<Fork> next[2];
@@ -39,12 +39,12 @@ struct Fork {
   }
 };
 
-// The sizes of all leaves, one after the other: numbers, and symbols as ~(their place).
+// The sizes of all leaves, one after the other: a number, or ~(index of a symbol).
 struct Pattern {
   std::vector<int64_t> sizes;
   std::vector<Dim> symbols;
 
-  // What the symbols are; nothing where the sizes do not fit.
+  // Binds the symbols to the given sizes; false if the sizes do not fit.
   bool fits(std::span<const int64_t> given, std::vector<int64_t>& numbers) const {
     numbers.assign(symbols.size(), -1);
     for (size_t i = 0; i < sizes.size(); ++i) {
@@ -66,35 +66,35 @@ struct Variant {
   Fork ways = {};
 };
 
-// What leaves are, but for their sizes.
+// The type of a leaf without its sizes.
 struct LeafKind {
   DType dtype = DType::boolean;
   size_t rank = 0;
-  ir::Type record = {};  // where it is no array
+  ir::Type record = {};  // if it is no array
   friend bool operator==(const LeafKind&, const LeafKind&) = default;
 };
 
 struct Entry {
   TreeKey key;
-  std::string why;  // it is another one than those before
+  std::string why;  // reason for a new entry
   std::vector<LeafKind> kinds;
   std::vector<std::string> paths;
-  std::vector<std::vector<int64_t>> seen;  // sizes, whenever they needed another variant
-  std::vector<Dim> symbols;                // for each size: what it is called
+  std::vector<std::vector<int64_t>> seen;  // the sizes of each call that needed a new variant
+  std::vector<Dim> symbols;                // the symbol of each size
   std::vector<bool> is_dynamic;
-  // Where what it computes is refused for symbols, but not for numbers.
+  // True if recording fails with symbolic sizes, but not with numbers.
   bool has_only_numbers = false;
   std::vector<SizeFact> promised;
   std::deque<Variant> variants;  // the latest first
   size_t ways = 0;
   bool is_run_by_host = false;
-  bool uses_outer_tape = false;  // then it is not run in pieces, either
+  bool uses_outer_tape = false;  // then it is not run in pieces either
   std::mutex recording;          // held by the thread that records
 };
 
 std::vector<int64_t> sizes_of(const JitArguments& leaves);
 bool is_kind(const LeafKind& kind, const Tensor* leaf);
-// Where the symbols of the pattern are these numbers.
+// True if the facts hold for these values of the pattern's symbols.
 bool all_hold(const std::vector<SizeFact>& facts, const Pattern& pattern,
               const std::vector<int64_t>& numbers, const SizeFact** first_that_fails = nullptr);
 

@@ -19,7 +19,7 @@ bool is_same_number(const Tensor& a, const Tensor& b) {
   return std::memcmp(x.data(), y.data(), static_cast<size_t>(x.element_size())) == 0;
 }
 
-// The program with numbers in place of some of its parameters.
+// Replaces parameters of the program by constants.
 ir::Program with_constants(const ir::Program& program, std::span<const Tensor> constants) {
   const ir::Function& function = program.entry();
   ir::ProgramBuilder whole;
@@ -41,7 +41,7 @@ ir::Program with_constants(const ir::Program& program, std::span<const Tensor> c
   return whole.finish();
 }
 
-// Computes a piece at once when somebody asks for a number.
+// Compiles and runs the recorded piece when a value is read.
 class PieceCompanion final : public Companion {
  public:
   explicit PieceCompanion(Pieces& pieces) : pieces_(pieces) {}
@@ -122,7 +122,7 @@ Outcome run_in_pieces(const InPieces& what, Pieces& pieces) {
   for (const SizeFact& fact : what.facts) trace.sizes().assume(fact);
   std::any result;
   const std::vector<Tensor> results = what.host(arguments, result);
-  // Also what the host code keeps elsewhere.
+  // Computes everything recorded so far, also values that host code stores elsewhere.
   trace.catch_up();
   Outcome outcome;
   for (const Tensor& each : results) {

@@ -1,5 +1,5 @@
-// What a function that reads numbers computes between two reads. Its host code is run at each call,
-// and what that does is matched with the pieces that are known.
+// Execution in pieces, for functions that read values: the host code runs at each call, and what it
+// computes between two reads is a piece, compiled once.
 #pragma once
 
 #include <mutex>
@@ -20,14 +20,14 @@ class Pieces {
       : options_(options), backend_(std::move(backend)) {}
 
   std::vector<Tensor> run(const TracedPiece& piece);
-  // Where there are too many, since host code does something else each time.
+  // True if there are too many pieces: host code does something else each time.
   bool is_full() const;
   int64_t count() const;
 
  private:
-  // A number that host code puts in is part of the program until it is another one.
+  // Numbers from host code are constants of the piece, until one differs.
   struct Piece {
-    std::vector<Tensor> constants;  // for each operand; empty where it is handed over
+    std::vector<Tensor> constants;  // one an operand; empty if it is passed as an argument
     JitExecutable run;
   };
   Piece make(const TracedPiece& piece, std::vector<Tensor> constants) const;
@@ -43,7 +43,7 @@ struct InPieces {
   std::string name;
   std::span<const ir::Type> types;  // of the leaves
   const JitArguments& leaves;
-  std::span<const SizeFact> facts;  // that are promised
+  std::span<const SizeFact> facts;  // promised facts
   HostFunction host;
 };
 Outcome run_in_pieces(const InPieces& what, Pieces& pieces);

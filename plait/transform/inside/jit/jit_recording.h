@@ -1,4 +1,4 @@
-// One way through a function that is jitted, recorded while it runs.
+// Recording of one path through a jitted function, while it runs.
 #pragma once
 
 #include <any>
@@ -14,11 +14,11 @@
 
 namespace plait::jits {
 
-// What was recorded; holds where the guards come out as they did, and its facts hold.
+// A record. It is valid if the guards have the same outcomes and its facts hold.
 struct Way {
   ir::Program program;
-  std::vector<Tensor> hidden;  // arguments that the caller does not know of
-  std::vector<bool> outcomes;  // of guards, in order
+  std::vector<Tensor> hidden;  // arguments that the caller does not pass: captures
+  std::vector<bool> outcomes;  // of the guards, in order
   std::vector<Location> places;
   std::shared_ptr<const std::any> result;
   JitExecutable run;
@@ -27,15 +27,15 @@ struct Way {
 };
 
 struct Recording {
-  std::shared_ptr<Way> way;  // null where it must not be used again: the host code has read numbers
-  Outcome outcome;           // of this time, which no derivative goes through
-  bool takes_followed = false;  // from elsewhere: a derivative goes through what it computes
-  Location read;                // where the first number was read
-  bool has_failed = false;      // something did that the host code has caught
+  std::shared_ptr<Way> way;     // null if it must not be reused: the host code has read numbers
+  Outcome outcome;              // of this call, without derivatives
+  bool takes_followed = false;  // it captures tensors that a derivative follows
+  Location read;                // place of the first read of a number
+  bool has_failed = false;      // an operation failed, and the host code caught the error
 };
 
-// While one is there whose options say `fullgraph`, reads on its thread are errors although the
-// function that is recorded allows them.
+// While it exists and the options have `fullgraph`, reads of values on this thread are errors, even
+// if the function that is recorded allows them.
 class Fullgraph {
  public:
   explicit Fullgraph(const JitOptions& options)
@@ -44,7 +44,7 @@ class Fullgraph {
   Fullgraph(const Fullgraph&) = delete;
   Fullgraph& operator=(const Fullgraph&) = delete;
 
-  static const JitOptions* current() { return current_; }  // null for none
+  static const JitOptions* current() { return current_; }  // null if there is none
 
  private:
   static inline constinit thread_local const JitOptions* current_ = nullptr;
@@ -56,11 +56,11 @@ struct ToRecord {
   std::span<const ir::Type> types;  // of the leaves
   const JitArguments& leaves;
   std::span<const std::string> paths;
-  std::span<const SizeFact> facts;  // that are promised
+  std::span<const SizeFact> facts;  // promised facts
   HostFunction host;
 };
-// What the host code does that is seen from outside is done unless the log has it. Where the host
-// code throws, nothing has happened but that.
+// Runs and records the host code. Observable effects happen unless the log already has them. If the
+// host code throws, nothing is kept.
 Recording record(const ToRecord& what, EffectLog& log);
 
 }  // namespace plait::jits

@@ -1,4 +1,4 @@
-// Functions of the IR run instruction by instruction, on values of whatever kind.
+// Interprets functions of the IR, instruction by instruction, on any kind of value.
 #pragma once
 
 #include <optional>
@@ -13,10 +13,10 @@
 
 namespace plait {
 
-// What the sizes of a function stand for, where its parameters are given values of these types.
-// ShapeError or TypeError where they do not fit.
+// Returns the sizes of a function for arguments of these types. ShapeError or TypeError if they do
+// not fit.
 SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const ir::Type> arguments);
-// Sizes that are born with results of these types.
+// Binds the data-dependent sizes of an instruction with results of these types.
 void learn_born(const ir::Instruction& instruction, std::span<const ir::Type> results,
                 SymbolMap<Dim>& sizes);
 
@@ -26,7 +26,7 @@ class FunctionRun {
   explicit FunctionRun(const ir::Program& program) : program_(program) {}
   virtual ~FunctionRun() = default;
 
-  // Of a verified program.
+  // The program must be verified.
   std::vector<Value> function(const ir::Function& function, std::span<const Value> arguments) {
     return with_enough_stack([&] { return body(function, arguments); });
   }
@@ -36,14 +36,14 @@ class FunctionRun {
   virtual std::vector<Value> run(const ir::Instruction& instruction,
                                  std::span<const Value> operands, const SymbolMap<Dim>& sizes) = 0;
   virtual Dim size_of(const Value& count, bool at_least) = 0;
-  // What stands for a value that is there now.
+  // Hook: replaces a value after it was computed.
   virtual Value noted(const ir::Function&, ir::ValueId, Value value) { return value; }
 
   const ir::Function& callee(const ir::Instruction& instruction, size_t i = 0) const {
     return program_.function(instruction.callees()[i].name);
   }
   const ir::Program& program() const { return program_; }
-  // Whether the function calls itself, directly or by others.
+  // True if the function calls itself, directly or through others.
   bool comes_back(const ir::Function& function) {
     if (!calls_) calls_.emplace(program_);
     return calls_->is_recursive(calls_->component_of(program_.index_of(function.name())));
@@ -80,7 +80,7 @@ class FunctionRun {
   }
 
   const ir::Program& program_;
-  std::optional<ir::CallGraph> calls_;  // once somebody asked
+  std::optional<ir::CallGraph> calls_;  // computed on first use
 };
 
 }  // namespace plait

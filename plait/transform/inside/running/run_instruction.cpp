@@ -21,7 +21,7 @@ Tensor refined(const Tensor& x, const Shape& shape) {
   return trace == nullptr || same(x.shape(), shape) ? x : trace->refine(x, shape);
 }
 
-// Tuples, records and optional values, which exist in traces only.
+// Instructions on tuples, records and optional values, which exist in traces only.
 std::vector<Tensor> recorded(const ir::Instruction& instruction, std::span<const Tensor> operands,
                              const SymbolMap<Dim>& sizes) {
   Trace* const trace = Trace::current();
@@ -46,7 +46,7 @@ std::vector<Tensor> recorded(const ir::Instruction& instruction, std::span<const
                         .stated_types = types});
 }
 
-// In a trace it is a guard again.
+// In a trace it is recorded as a guard.
 std::vector<Tensor> guarded(const ir::Instruction& instruction, std::span<const Tensor> operands,
                             const SymbolMap<Dim>& sizes) {
   const bool is_of_sizes = instruction.primitive().structure == ir::Structure::size_guard;

@@ -1,5 +1,4 @@
-// Programs run through the gateway: now, or into the trace that is open, and followed by the levels
-// that are open.
+// Runs instructions on tensors: eagerly, or into the open trace, and followed by the open levels.
 #pragma once
 
 #include <span>
@@ -10,10 +9,10 @@
 
 namespace plait {
 
-// A whole number as a size: its value, or one that is born in the trace that is open.
+// An integer as a size: its value, or a data-dependent size of the open trace.
 Dim as_size(const Tensor& count, bool at_least);
 
-// One instruction without callees. Sizes in it are those of the place where it is run.
+// Runs one instruction without callees. `sizes` are the values of its symbolic sizes.
 std::vector<Tensor> run_instruction(const ir::Instruction& instruction,
                                     std::span<const Tensor> operands, const SymbolMap<Dim>& sizes);
 

@@ -116,7 +116,7 @@ class TensorRun final : public FunctionRun<Tensor> {
     if (structure == ir::Structure::machine) {
       const ir::Primitive& primitive = instruction.primitive();
       if (options_.draw_key && primitive.name == "draw_key") return {options_.draw_key()};
-      // What is only seen from outside was seen.
+      // Observable effects have already happened.
       const bool is_done = control::Again::is_open() && instruction.result_count() == 0 &&
                            primitive.effects && primitive.effects(instruction).observable;
       if (is_done) return {};
@@ -131,9 +131,9 @@ class TensorRun final : public FunctionRun<Tensor> {
                                  }});
   }
 
-  // The callees of a branch or a loop, taken into the trace that is open as they are: where nothing
-  // follows it and no size becomes a number, to record them again would give the same. Those in
-  // them would be recorded again as well, several times at each depth.
+  // Includes the callees of a branch or a loop in the open trace unchanged. If no level follows it
+  // and no size becomes a number, recording them again would give the same functions, at a cost
+  // exponential in the depth of nesting.
   std::optional<std::vector<ir::Callee>> as_they_stand(const ir::Instruction& instruction,
                                                        std::span<const Tensor> operands,
                                                        const SymbolMap<Dim>& sizes) {
@@ -177,7 +177,7 @@ class TensorRun final : public FunctionRun<Tensor> {
     return remat_tensors(with_key(staged), arguments, policy);
   }
 
-  // Functions that call themselves, or may do so once others are finished.
+  // Functions that are recursive, or may be once open functions are finished.
   bool stays_a_call(const ir::Function& called) {
     return calls_open_functions() || comes_back(called);
   }
@@ -205,7 +205,7 @@ class TensorRun final : public FunctionRun<Tensor> {
     return {};
   }
 
-  // A callee as a function of what comes behind some constants.
+  // The callee as a function of the arguments after some constants.
   TensorFunction called(const ir::Instruction& instruction, size_t i,
                         std::span<const Tensor> constants = {}) {
     return [this, &function = callee(instruction, i),
@@ -224,7 +224,7 @@ class TensorRun final : public FunctionRun<Tensor> {
     return control::switch_(operands[0], branches, operands.subspan(1));
   }
 
-  // The same with a key for its last argument, where what draws is given keys.
+  // The same with a key as its last argument, from which random keys are derived.
   TensorFunction called_with_key(const ir::Instruction& instruction, size_t i,
                                  std::span<const Tensor> constants) {
     return [this, &function = callee(instruction, i),
@@ -283,7 +283,7 @@ class TensorRun final : public FunctionRun<Tensor> {
                                : run_custom_jvp(callees[0], callees[1], arguments);
   }
 
-  // Floats in the dtype that the function declares: autocast may have changed it.
+  // Casts floats to the declared dtype, which autocast may have changed.
   static std::vector<Tensor> as_declared(const ir::Function& callee,
                                          std::span<const Tensor> operands) {
     std::vector<Tensor> arguments(operands.begin(), operands.end());
@@ -318,7 +318,7 @@ SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const ir::Type>
         .at(function.location());
   }
   for (size_t i = 0; i < arguments.size(); ++i) {
-    // Run on values that vary along other axes, it is another function.
+    // For values that vary along other axes, it is another function.
     if (ir::fits_but_for_axes(arguments[i], parameters[i].substitute(sizes))) continue;
     throw ShapeError("@{}: argument {} is {}, expected {}", function.name(), i, arguments[i].text(),
                      parameters[i].text())

@@ -1,4 +1,4 @@
-// Functions of the IR run among tensors, instruction by instruction.
+// Runs functions of the IR on tensors, instruction by instruction.
 #pragma once
 
 #include <functional>
@@ -10,28 +10,28 @@
 
 namespace plait {
 
-// An instruction without callees that is about to be run.
+// An instruction without callees that is about to run.
 struct ApplyInstruction {
   const ir::Instruction& instruction;
   std::span<const Tensor> operands;
-  const ir::Attributes& attributes;  // in the sizes of this run
+  const ir::Attributes& attributes;  // with the sizes of this run
   std::function<std::vector<Tensor>()> run;
 };
 
 struct RunOptions {
-  // Called with each value when it is there; what it gives is used in its place.
+  // Called with each value after it was computed; its result replaces the value.
   std::function<Tensor(const ir::Function& function, ir::ValueId value, Tensor given)> on_value =
       {};
-  // Runs an instruction of a primitive in its own way. Calls are part of the function then, also
-  // those of `remat`.
+  // Runs an instruction instead of its primitive. Calls, also those of `remat`, are inlined then.
   std::function<std::vector<Tensor>(const ApplyInstruction& apply)> in_place_of = {};
-  // Told what each guard finds, and what it expected; without it a difference is a CheckError.
+  // Called with the outcome of each guard and the expected one. Without it a failed guard is
+  // a CheckError.
   std::function<void(bool found, bool expected)> on_guard = {};
-  // In the place of keys that are drawn from the default stream.
+  // Returns keys in place of those drawn from the default stream.
   std::function<Tensor()> draw_key = {};
 };
 
-// Whether that holds of an instruction of one of the program's functions.
+// True if the predicate is true for some instruction of the program's functions.
 template <class Holds>
 bool any_instruction(const ir::Program& program, const Holds& holds) {
   for (const auto& function : program.functions()) {
@@ -42,7 +42,7 @@ bool any_instruction(const ir::Program& program, const Holds& holds) {
   return false;
 }
 
-// Of a verified program. In traces calls become such again.
+// Runs a verified program. In traces calls remain calls.
 std::vector<Tensor> run_function(const ir::Program& program, const ir::Function& function,
                                  std::span<const Tensor> arguments, const RunOptions& options = {});
 
