@@ -1,6 +1,5 @@
-// What was made lately, found again by its key: at most `capacity` things, of which the one that
-// was longest not asked for goes first. Any threads may ask; what one of them still holds stays
-// alive.
+// LRU cache: holds at most `capacity` values and evicts the least recently used one. Thread-safe;
+// values that are still in use elsewhere stay alive.
 #pragma once
 
 #include <cstddef>
@@ -17,8 +16,8 @@ class RecentCache {
  public:
   explicit RecentCache(size_t capacity) : capacity_(capacity) {}
 
-  // make(key) gives a std::shared_ptr<Value>, which may be null and is then kept as such. It runs
-  // outside of the lock, so two threads that miss at once both make one, and the first stays.
+  // make(key) returns a std::shared_ptr<Value>; null is cached too. It runs outside of the lock, so
+  // two threads that miss at the same time both call it, and the first value is kept.
   template <class Make>
   std::shared_ptr<Value> find_or_make(const Key& key, Make&& make) {
     {
@@ -29,7 +28,7 @@ class RecentCache {
       }
     }
     std::shared_ptr<Value> made = make(key);
-    std::shared_ptr<Value> gone;  // destroyed after the lock is let go
+    std::shared_ptr<Value> gone;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     if (const auto found = places_.find(key); found != places_.end()) {
       return found->second->second;
@@ -54,7 +53,7 @@ class RecentCache {
 
   const size_t capacity_;
   mutable std::mutex mutex_;
-  Entries entries_;  // the latest first
+  Entries entries_;  // most recently used first
   std::unordered_map<Key, typename Entries::iterator, Hash> places_;
 };
 

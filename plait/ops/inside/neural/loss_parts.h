@@ -1,4 +1,4 @@
-// What losses share.
+// Helpers of loss functions.
 #pragma once
 
 #include <initializer_list>
@@ -7,22 +7,23 @@
 
 namespace plait {
 
-// The dtype of a loss out of what it is given, where tensors that were not count for nothing:
-// TypeError for one that has no real numbers.
+// The dtype of a loss, from its operands; omitted (empty) tensors are ignored. Throws TypeError for
+// operands that are not real.
 class LossNumbers {
  public:
   LossNumbers(std::initializer_list<const Tensor*> given);
 
-  DType dtype() const;                                              // in which it is computed
-  Tensor of(const Tensor& x) const;                                 // in that
-  Tensor rounded(const Tensor& x) const;                            // in the dtype of the loss
-  Tensor reduced(const Tensor& losses, Reduction reduction) const;  // rounded too
+  DType dtype() const;                                              // dtype of the computation
+  Tensor of(const Tensor& x) const;                                 // converted to dtype()
+  Tensor rounded(const Tensor& x) const;                            // converted to the dtype of the
+                                                                    // loss
+  Tensor reduced(const Tensor& losses, Reduction reduction) const;  // also rounded
 
  private:
   DType dtype_;
 };
 
-// factor · x, and 0 where the factor is, also of infinities; the derivative by those is 0 then.
+// factor · x, but 0 for a factor of 0 even if x is infinite; the derivative by x is 0 then.
 Tensor zero_or_product(const Tensor& factor, const Tensor& x);
 
 }  // namespace plait
