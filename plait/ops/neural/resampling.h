@@ -9,8 +9,8 @@
 namespace plait {
 
 enum class Interpolation : uint8_t {
-  nearest,        // coordinates are rounded down, as in most programs
-  nearest_exact,  // coordinates are rounded to the nearest
+  nearest,        // interpolate() rounds down, as most programs do
+  nearest_exact,  // rounds to the nearest element
   linear,         // one to three dimensions
   cubic,          // two dimensions
   area,           // mean of the elements that an output element covers
