@@ -1,5 +1,5 @@
-// NumPy's rules of indexing, element by element, written apart from Plait's: which place of x, in
-// row-major order, each element of x[…] is.
+// NumPy's indexing rules, element by element, implemented independently of Plait's: the flat index
+// in x (row-major) of each element of x[…].
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct NaiveResult {
   List sizes, places;
 };
 
-// Nothing where the indices do not stretch to one shape.
+// Returns nothing if the indices do not broadcast to one shape.
 std::optional<NaiveResult> naive_index(const List& x, std::vector<NaiveEntry> entries);
 
 std::vector<Index> indices_of(const std::vector<NaiveEntry>& entries);
