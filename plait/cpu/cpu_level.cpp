@@ -9,7 +9,7 @@ namespace {
 
 CpuLevel find_best_level() {
 #ifdef PLAIT_HAVE_HIGHWAY
-  // Each with all that Highway means by it.
+  // All extensions that Highway requires for each level.
   __builtin_cpu_init();
   const bool sse4 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("ssse3") &&
                     __builtin_cpu_supports("pclmul") && __builtin_cpu_supports("aes");

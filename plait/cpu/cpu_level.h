@@ -1,4 +1,4 @@
-// Which instructions the kernels of this process use.
+// Instruction set level of the kernels in this process.
 #pragma once
 
 #include "plait/core/settings.h"
@@ -7,7 +7,7 @@ namespace plait {
 
 inline constexpr int kCpuLevelCount = 3;  // sse4, avx2, avx512
 
-// The most capable level that this machine has; never `best`. DeviceError when it has none.
+// The most capable level of this machine; never `best`. Throws DeviceError if there is none.
 CpuLevel best_cpu_level();
 
 // The level in use: the best one, unless the setting `cpu` caps it. Never `best`.

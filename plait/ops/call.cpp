@@ -7,7 +7,7 @@
 namespace plait {
 
 void add_text(std::vector<std::string>& texts, const Tensor& tensor) {
-  // Nothing was given where it is empty, be it by right or not.
+  // An empty tensor is an omitted argument.
   if (tensor) texts.push_back(tensor.type().text());
 }
 

@@ -1,4 +1,5 @@
-// The first line of a function that users call: errors inside name it and what it was given.
+// The first line of a public function: errors thrown inside name the function and the types of its
+// arguments.
 //
 //   Tensor stddev(const Tensor& x, const Axes& axes) {
 //     const Call call("stddev", x);
@@ -15,8 +16,8 @@
 
 namespace plait {
 
-// What a function was given, as its errors tell it. Of a plain number: nothing, since that is for
-// the message to tell, where it matters.
+// Appends the description of an argument for error messages. A plain number adds nothing; the
+// message names it where it matters.
 void add_text(std::vector<std::string>& texts, const Tensor& tensor);
 void add_text(std::vector<std::string>& texts, const Operand& operand);
 void add_text(std::vector<std::string>& texts, const Shape& shape);
@@ -38,7 +39,8 @@ class Call final : public CallInProgress {
   std::tuple<const Given&...> given_;
 };
 
-// For attributes: ValueError where one is NaN, or also below 0.
+// Checks of attributes: ValueError if the value is NaN, and for the second one also if it is
+// negative.
 void expect_number(std::string_view name, double value);
 void expect_not_negative(std::string_view name, double value);
 

@@ -71,7 +71,7 @@ Tensor reduced(const ir::Primitive& primitive, const Tensor& x, const ir::AxisSe
   return apply(primitive, {x}, ir::Attributes::of(AllReduceAttributes{axes}));
 }
 
-// Along one axis by a reduction of the first dimension, then along the others.
+// Reduces one named axis as the first dimension, then the others.
 Tensor reduce_first(const ir::Primitive& primitive, const ir::Attributes& attributes,
                     std::string_view axis, const Tensor& along_first) {
   ir::AxisSet others = axes_in(attributes);
@@ -101,7 +101,7 @@ const ir::Primitive& all_reduction(const char* name, const char* summary, const 
 struct CollectiveTable;
 const CollectiveTable& collective_ops();
 
-// Those that are the extreme share its tangent in equal parts.
+// The tangent is the mean over all that are equal to the extreme.
 std::vector<Tensor> tangent_of_greatest(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
   const ir::AxisSet axes = axes_in(c.attributes);
@@ -129,7 +129,7 @@ void infer_all_gather(ir::Inference& in) {
   in.give(without(x, axes).with_shape(shape));
 }
 
-// Each place gets what comes of its own part.
+// Each index receives the cotangent of its own part.
 Tensor transpose_all_gather(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& attributes = c.attributes.as<AllGatherAttributes>();
   return take(cotangent, axis_labelled(attributes.along).index, attributes.axis);
@@ -229,7 +229,7 @@ Tensor shifted_along(const Tensor& x, const std::string& axis, int64_t by) {
   return apply(collective_ops().shift, {x}, ir::Attributes::of(AxisShiftAttributes{axis, by}));
 }
 
-// ---- vary: no communication, but what comes back is added up.
+// ---- vary: no communication, but its transpose is a sum.
 
 void register_vary_rules() {
   const auto axes_of_vary = [](const ir::Attributes& attributes) -> const ir::AxisSet& {
@@ -275,7 +275,7 @@ Tensor all_reduce_sum(const Tensor& x, const AxisNames& names) {
 Tensor all_reduce_mean(const Tensor& x, const AxisNames& names) {
   const Call call("all_reduce_mean", x);
   const DType dtype = inexact(x.dtype());
-  // A sum may be beyond what narrow floats hold where the mean is not.
+  // The sum may overflow a narrow float although the mean does not.
   const Tensor numbers = astype(x, size_of(dtype) < size_of(DType::f32) ? DType::f32 : dtype);
   const ir::AxisSet axes = names.labels();
   Dim count = 1;

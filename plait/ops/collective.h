@@ -1,11 +1,12 @@
-// Operations along a named axis: what the places along it have is brought together. An axis is
-// open in a function that is recorded for one place along it, such as one sample of a vmap:
+// Collective operations along a named axis: they combine the values of all indices of that axis. An
+// axis is bound inside a function that is recorded for one index along it, such as one sample of a
+// vmap:
 //
 //   vmap([](Tensor x) { return x - all_reduce_mean(x, "batch"); }, {.name = "batch"})(samples)
 //
-// What comes of a reduction is the same everywhere. Its derivative is that of the whole: a value
-// that is the same everywhere gets what comes of all places that use it. Where no axis of that name
-// is open: a KeyError.
+// The result of a reduction is the same at every index (it does not vary along the axis). The
+// cotangent of such a value is the sum of the cotangents from all indices that use it. Throws
+// KeyError if no axis of that name is bound.
 #pragma once
 
 #include <concepts>
@@ -19,7 +20,7 @@
 
 namespace plait {
 
-// One or more axes that are open, by the names that users say.
+// The names of one or more bound axes.
 class AxisNames {
  public:
   AxisNames() = default;
@@ -28,28 +29,28 @@ class AxisNames {
   AxisNames(std::initializer_list<std::string_view> names) : names_(names.begin(), names.end()) {}
   AxisNames(std::vector<std::string> names) : names_(std::move(names)) {}  // NOLINT
 
-  ir::AxisSet labels() const;  // ValueError where there is none, or one twice
+  ir::AxisSet labels() const;  // ValueError if empty, or if a name occurs twice
 
  private:
   std::vector<std::string> names_;
 };
 
-Tensor axis_index(std::string_view name);  // which place along the axis, as i64[]
-Dim axis_size(std::string_view name);      // how many there are
+Tensor axis_index(std::string_view name);  // index along the axis, i64[]
+Dim axis_size(std::string_view name);      // size of the axis
 
-// Of what is the same everywhere, the sum is so many times that.
+// A value that does not vary along the axis is multiplied by its size.
 Tensor all_reduce_sum(const Tensor& x, const AxisNames& names);
-Tensor all_reduce_mean(const Tensor& x, const AxisNames& names);  // of integers: f32
-Tensor all_reduce_max(const Tensor& x, const AxisNames& names);   // NaN where one is
+Tensor all_reduce_mean(const Tensor& x, const AxisNames& names);  // integers are converted to f32
+Tensor all_reduce_max(const Tensor& x, const AxisNames& names);   // NaN if any is NaN
 Tensor all_reduce_min(const Tensor& x, const AxisNames& names);
 
-// What all places have, in order, along a new dimension.
+// Stacks the values of all indices, in order, along a new dimension.
 Tensor all_gather(const Tensor& x, std::string_view name, int64_t axis = 0);
-// What the place so many before this one has; before the first one is the last.
+// Returns the value of the index `by` before this one, cyclically.
 Tensor axis_shift(const Tensor& x, std::string_view name, int64_t by);
 
-// The same value, from here on each place's own: so is its gradient then. Where values are added,
-// multiplied and so on this comes by itself.
+// Marks a value that is the same at every index as varying along the axes; its gradient then varies
+// as well. Elementwise operations with a varying operand do this implicitly.
 Tensor vary(const Tensor& x, const AxisNames& names);
 
 void register_collective_ops();

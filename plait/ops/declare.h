@@ -1,4 +1,4 @@
-// How a primitive is declared: everything about it in one place.
+// Declaration of a primitive: all its properties in one place.
 #pragma once
 
 #include "plait/ir/primitive.h"
@@ -10,15 +10,16 @@ namespace plait {
 struct Declaration {
   ir::Primitive primitive;
   Rules rules = {};
-  // Computes it where index signature and body do not say how; backends may register better ones.
+  // Computes the primitive if it has no index signature and body. Backends may register faster
+  // kernels.
   void (*evaluator)(KernelCall& call, const void* data) = nullptr;
-  // The evaluator checks its operands and finds its results' sizes itself.
+  // True if the evaluator checks its operands and determines the sizes of its results itself.
   bool finds_types = false;
 };
 
 const ir::Primitive& declare(Declaration declaration);
 
-// What its rules read.
+// Values that a derivative rule reads.
 inline constexpr Reads kFirst = Reads::operand(0), kSecond = Reads::operand(1);
 inline constexpr Reads kThird = Reads::operand(2), kResult = Reads::result();
 

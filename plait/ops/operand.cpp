@@ -13,7 +13,7 @@ namespace plait {
 Tensor Operand::as(DType dtype) const {
   if (is_tensor()) return astype(tensor(), dtype);
   expect_fits(scalar_, dtype);
-  // A symbolic size is a whole number first.
+  // A symbolic size is converted via i64.
   if (scalar_.is_symbolic()) return astype(scalar_tensor(scalar_, DType::i64), dtype);
   return scalar_tensor(scalar_, dtype);
 }

@@ -1,4 +1,4 @@
-// What the functions users call take: a tensor, or a number that takes its dtype from the others.
+// Operands of public functions: a tensor, or a number that takes its dtype from the other operands.
 #pragma once
 
 #include <concepts>
@@ -23,7 +23,7 @@ class Operand {
   bool is_tensor() const { return tensor_ != nullptr; }
   const Tensor& tensor() const { return *tensor_; }
   const Scalar& scalar() const { return scalar_; }
-  Tensor as(DType dtype) const;  // in that dtype
+  Tensor as(DType dtype) const;  // converted to that dtype
   RowOperand row() const { return {tensor_, &scalar_}; }
 
  private:
@@ -31,25 +31,26 @@ class Operand {
   Scalar scalar_ = 0;
 };
 
-// The tensor, or the number as one of the dtype that such numbers have.
+// Returns the tensor, or the number as a tensor of its default dtype.
 Tensor tensor_from(const Operand& x);
-// A number that is no symbolic size, as f64; of a complex one the real part.
+// Returns a number that is not a symbolic size, as f64; for a complex number the real part.
 double number_of(const Scalar& scalar);
 
-// The dtype that holds all of them (core/numbers/promotion.h).
+// The promoted dtype of all (core/numbers/promotion.h).
 DType common_dtype(std::initializer_list<const Operand*> operands);
 DType common_dtype(const Operand& a, const Operand& b);
-// f32 for integers and bool, since the function has no values there; an inexact dtype itself.
+// The dtype itself if it is inexact, else f32: for functions whose results are not integers in
+// general.
 DType inexact(DType dtype);
-// What sums of such numbers are computed in: f32 for narrower ones.
+// The dtype for accumulation: f32 for narrower floats.
 DType computed(DType dtype);
 
-// The shape that all stretch to. ShapeError that names the function and all shapes.
+// The shape that all broadcast to. Throws ShapeError, which names the function and all shapes.
 Shape common_shape(std::string_view function, std::span<const Tensor> tensors);
 Shape common_shape(std::string_view function, const Shape& a, const Shape& b);
-// Whether both are concrete or both traced, with the same sizes: told without making shapes.
+// True if both are concrete or both traced, with equal sizes. Does not construct shapes.
 bool are_alike(const Tensor& a, const Tensor& b);
-// All of the same shape.
+// Broadcasts all to the same shape.
 std::vector<Tensor> broadcast_together(std::string_view function, std::vector<Tensor> tensors);
 
 }  // namespace plait

@@ -1,9 +1,8 @@
-// Registers the primitives, so that programs read from text know them by name.
+// Registers all primitives of this build, so that programs read from text find them by name.
 #pragma once
 
 namespace plait {
 
-// Of all families. May be called again, which does nothing.
-void register_all();
+void register_all();  // idempotent
 
 }  // namespace plait

@@ -1,4 +1,4 @@
-// The table of primitives, to be read: what each one is called, takes, has, and is checked by.
+// The table of primitives, for inspection: name, operands, attributes, rules and oracle of each.
 #pragma once
 
 #include <optional>
@@ -10,10 +10,10 @@
 
 namespace plait {
 
-// Views are of what stays for the life of the process.
+// Views refer to data that lives as long as the process.
 struct OpAttribute {
   std::string_view name;
-  std::optional<std::string> by_default;  // as programs write it; none: it must be given
+  std::optional<std::string> by_default;  // as in the text of programs; empty if required
 };
 
 struct Op {
@@ -23,25 +23,26 @@ struct Op {
   DTypeSet takes;  // the dtypes of its operands
   std::vector<OpAttribute> attributes;
   ir::Elementwise elementwise;
-  bool has_signature;                   // loops say what it does
-  bool has_body;                        // what they compute; without it they only move elements
+  bool has_signature;                   // index signature
+  bool has_body;                        // scalar computation; a primitive without it only moves
+                                        // elements
   std::vector<std::string_view> rules;  // "partials", "transposes", "tangents", "batching", …
-  std::string_view not_differentiable;  // why it has no derivative; empty where it has one
-  bool has_effects;                     // by its attributes and operands; else it only computes
+  std::string_view not_differentiable;  // the reason; empty if it has a derivative
+  bool has_effects;                     // may have effects, depending on attributes and operands
   bool communicates;                    // along named axes
-  std::string_view oracle;              // what it is checked against
+  std::string_view oracle;              // reference implementation in tests
 
-  // All of it, a line each.
+  // All fields as text, one per line.
   std::string text() const;
 };
 
-// "same", "truth" or "real"; "no" for what is not elementwise.
+// "same", "truth" or "real"; "no" if it is not elementwise.
 std::string_view name_of(ir::Elementwise elementwise);
 // "2", "1 or more".
 std::string text_of(ir::Count count);
 
 Op op_of(const ir::Primitive& primitive);
-// Those that compute, by name, without the instructions that the IR itself gives meaning to.
+// All primitives by name, without the structural instructions of the IR.
 std::vector<Op> ops();
 
 }  // namespace plait

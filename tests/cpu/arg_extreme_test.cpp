@@ -1,4 +1,4 @@
-// Places of extremes against a search one element after the other.
+// argmax and argmin compared with a sequential search.
 #include <cmath>
 #include <optional>
 
@@ -59,7 +59,7 @@ void check_places(const Array& x, int64_t axis) {
   }
 }
 
-// Few different numbers, so that the first of many alike is asked for.
+// Few distinct values, so that the first of many equal elements must be found.
 TEST(ArgExtreme, EveryDTypeAlongEveryAxis) {
   const Threads threads(2);
   for (const DTypeInfo& info : kDTypes) {
@@ -82,7 +82,7 @@ TEST(ArgExtreme, TheFirstNaNWhereverItIs) {
       for (const int64_t length : {1, 31, 32, 300, 1000}) {
         Array x = Array::filled(DType::f64, {length}, Element::of(INFINITY));
         for (int64_t place = length - 1; place >= 0; place -= length < 400 ? 1 : 97) {
-          // Those behind it are NaN already.
+          // The elements behind it are already NaN.
           x.writable_elements<double>()[static_cast<size_t>(place)] = NAN;
           const Array narrow = x.converted(dtype);
           for (const bool greatest : {true, false}) {

@@ -1,4 +1,4 @@
-// Operations on two and three floats, with every pair of unusual values, at every level.
+// Operations on two and three floats, for all pairs of special values, at every level.
 #include <array>
 
 #include "tests/cpu/elementwise_support.h"
@@ -37,7 +37,7 @@ struct Operation {
   double ulps = 0;
 };
 
-// In T itself: rounded once, exact, or the C library's.
+// Computed in T itself: rounded once, exact, or the C library's result.
 template <class T>
 const std::vector<Operation<T>>& exact_operations() {
   static const std::vector<Operation<T>> kOperations = {
@@ -113,8 +113,8 @@ TEST(BinaryFloats, FunctionsAreWithinTwoUlp) {
   }
 }
 
-// Numbers of every exponent, with powers of them of every exponent, and others as great as they
-// are.
+// Numbers of every exponent, paired with powers of every exponent and with numbers of similar
+// magnitude.
 std::pair<std::vector<double>, std::vector<double>> far_pairs() {
   std::vector<double> a, b;
   const auto add = [&](double x, double y) {
@@ -155,7 +155,7 @@ TEST(BinaryFloats, FunctionsOfF64AreWithinTwoUlpOverAllExponents) {
   }
 }
 
-// The sum of a number and a logarithm, which may nearly cancel each other.
+// The sum of a number and a logarithm, which may nearly cancel.
 TEST(BinaryFloats, LogAddExpOfF64IsNearForItsOperands) {
   const auto [a, b] = many_pairs<double>();
   const auto result = run<double>("logaddexp", DType::f64, a, b);

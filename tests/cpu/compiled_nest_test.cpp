@@ -1,4 +1,4 @@
-// Nests of many kinds compute what their points compute one after the other.
+// Compiled nests of many kinds compared with point-by-point evaluation.
 #include <limits>
 
 #include "tests/cpu/nest_reference.h"
@@ -146,7 +146,7 @@ TEST_F(CompiledNests, LoadNothingOutsideOfTheirDomains) {
         const auto c = static_cast<int64_t>(columns);
         NestMaker maker({7}, c);
         const uint32_t parameter = maker.parameter(dtype);
-        // Padded: two rows above, one below, three columns before, and what is behind is cut off.
+        // Padded: two rows above, one below, three columns before; behind, it is cut off.
         const uint32_t x = maker.load(parameter, {50 * stride, stride}, -103 * stride);
         NestValue& value = maker.nest.values[x];
         value.domains = {{0, 2, 6}, {1, 3, 53}};
@@ -240,7 +240,7 @@ TEST_F(CompiledNests, LayerNorm) {
   }
 }
 
-// dx of each row, and the sums over all rows that are the gradients of gamma and beta.
+// dx of each row, and the gradients of gamma and beta, which are sums over all rows.
 TEST_F(CompiledNests, LayerNormBackwards) {
   for (const size_t columns : kSizes) {
     for (const Sizes& sizes : both(6, columns)) {
@@ -266,7 +266,7 @@ TEST_F(CompiledNests, LayerNormBackwards) {
   }
 }
 
-// What a later loop needs of an earlier one, in every width.
+// Values that a later loop needs from an earlier one, at every width.
 TEST_F(CompiledNests, KeepWhatIsCostly) {
   for (const size_t columns : {3, 32, 75}) {
     for (const Sizes& sizes : both(3, columns)) {
@@ -368,7 +368,7 @@ TEST_F(CompiledNests, KeepNanInExtremes) {
   }
 }
 
-// A call of no rows begins its totals all the same.
+// A call without rows still initialises its totals.
 TEST_F(CompiledNests, BeginTotalsWithoutRows) {
   NestMaker maker({kRows}, 5, 0);
   const uint32_t x = maker.load(DType::f32, {5, 1});

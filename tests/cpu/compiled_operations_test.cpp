@@ -1,4 +1,4 @@
-// Compiled operations give the bits that the eager loops give, at every level.
+// Compiled operations compute the same bits as the eager loops, at every level.
 #include <cstdint>
 #include <map>
 
@@ -11,7 +11,7 @@ constexpr DType kHeld[] = {DType::f64, DType::f32, DType::f16,    DType::bf16, D
                            DType::i16, DType::i32, DType::i64,    DType::u8,   DType::u16,
                            DType::u32, DType::u64, DType::boolean};
 
-// Numbers at which operations behave unusually, of any dtype.
+// Special values of any dtype.
 std::vector<double> unusual_numbers() {
   std::vector<double> numbers = elementwise_test::special_values<double>();
   for (const double x : elementwise_test::special_values<float>()) numbers.push_back(x);
@@ -25,7 +25,7 @@ std::vector<double> unusual_numbers() {
   return numbers;
 }
 
-// Those, numbers of middling size, and random bits; the same for the same seed.
+// Special values, numbers of moderate size, and random bits; a function of the seed.
 Elements elements_of(DType dtype, size_t count, unsigned seed) {
   Elements result(dtype, count);
   const std::vector<double> unusual = unusual_numbers();
@@ -52,7 +52,7 @@ bool is_nan(const Elements& elements, size_t i) {
   return is_floating(elements.dtype()) && std::isnan(elements.element(i).number.real());
 }
 
-// The same bits; of a NaN, that it is one.
+// Equal bits; any two NaNs are equal.
 bool alike(const Elements& a, const Elements& b, size_t i) {
   if (is_nan(a, i)) return is_nan(b, i);
   return std::memcmp(a.data() + i * a.size(), b.data() + i * b.size(), a.size()) == 0;
@@ -79,7 +79,8 @@ Nest nest_of(const ir::Primitive& primitive, DType dtype) {
   return maker.nest;
 }
 
-// Every elementwise primitive of dtypes that are held, but those that only mark their operand.
+// Every elementwise primitive for the dtypes that are tested, except for those that only mark their
+// operand.
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const ir::Primitive* primitive : ir::primitives()) {

@@ -1,5 +1,5 @@
-// Complex numbers against std::complex of a wider type, and at the values where it differs from
-// what NumPy does.
+// Complex functions compared with std::complex of a wider type, and separately at values where
+// NumPy differs from it.
 #include <complex>
 
 #include "tests/cpu/elementwise_support.h"
@@ -19,7 +19,8 @@ std::vector<C> numbers(uint64_t seed) {
   return values;
 }
 
-// As far apart as the whole number allows, since one part may be much smaller than the other.
+// The tolerance is relative to the absolute value, since one part may be much smaller than the
+// other.
 template <class C>
 void expect_near(std::string_view op, C result, WideComplex expected, double ulps = 8) {
   using T = typename C::value_type;

@@ -1,4 +1,4 @@
-// Conversions of arrays give what those of single elements do, at every level.
+// Conversions of arrays compared with those of single elements, at every level.
 #include "plait/cpu/inside/elementwise/conversion.h"
 
 #include <random>
@@ -8,7 +8,7 @@
 namespace plait::elementwise_test {
 namespace {
 
-// Unusual ones, ends of integers and what lies beside them, halves between narrow floats.
+// Special values, limits of integers and their neighbours, and midpoints between narrow floats.
 std::vector<double> many_numbers() {
   std::vector<double> numbers = special_values<double>();
   for (int bits = 6; bits <= 64; ++bits) {

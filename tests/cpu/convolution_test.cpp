@@ -62,7 +62,7 @@ const std::vector<Case>& large_cases() {
 
 int64_t or_one(const Sizes& list, size_t axis) { return list.empty() ? 1 : list[axis]; }
 
-// Goes through all products: visit(places in x, w and out), as counts in row-major order.
+// Calls visit(index in x, in w, in out), with flat row-major indices, for all products.
 template <class Visit>
 void visit_products(const Case& c, const Sizes& out, const Visit& visit) {
   const ConvolutionGeometry& g = c.geometry;
@@ -114,7 +114,7 @@ struct Sums {
   std::vector<ReferenceSum> x, w, out;
 };
 
-// What the three results are; x, w and out are dense.
+// The three expected results; x, w and out are contiguous.
 Sums reference(const Case& c, const Array& x, const Array& w, const Array& out) {
   const auto zeros = [&](const Array& array) {
     return std::vector(static_cast<size_t>(array.element_count()),

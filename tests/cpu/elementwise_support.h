@@ -1,4 +1,4 @@
-// What the tests of elementwise loops share.
+// Helpers for tests of elementwise loops.
 #pragma once
 
 #include <bit>
@@ -24,7 +24,7 @@ namespace plait::elementwise_test {
 
 using Wide = long double;
 
-// The level of each setting that this machine has, from the least.
+// The levels that this machine supports, in ascending order.
 inline std::vector<std::string> cpu_levels() {
   std::vector<std::string> levels = {"sse4", "avx2", "avx512"};
   levels.resize(static_cast<size_t>(best_cpu_level()));
@@ -49,11 +49,11 @@ const std::byte* bytes_of(const std::vector<T>& values) {
   return reinterpret_cast<const std::byte*>(values.data());
 }
 
-// As elements of a vector: bool is a byte.
+// The type of a vector's elements: bool is a byte.
 template <class T>
 using Stored = std::conditional_t<std::is_same_v<T, bool>, uint8_t, T>;
 
-// The operation on dense elements.
+// Runs the operation on contiguous elements.
 template <class Out, class... In>
 std::vector<Stored<Out>> run(std::string_view op, DType dtype, const std::vector<In>&... operands) {
   const ElementwiseLoop loop = find_elementwise_loop(op, dtype);
@@ -70,7 +70,7 @@ std::vector<Stored<Out>> run(std::string_view op, DType dtype, const std::vector
   return result;
 }
 
-// Values at which functions behave unusually.
+// Special values of a type.
 template <class T>
 std::vector<T> special_values() {
   using L = std::numeric_limits<T>;
@@ -103,7 +103,7 @@ std::vector<T> special_values() {
   return values;
 }
 
-// Every pair of two lists.
+// All pairs of elements of two lists.
 template <class T>
 std::pair<std::vector<T>, std::vector<T>> pairs(const std::vector<T>& first,
                                                 const std::vector<T>& second) {
@@ -117,8 +117,7 @@ std::pair<std::vector<T>, std::vector<T>> pairs(const std::vector<T>& first,
   return result;
 }
 
-// How many steps of T lie between a result and what it should be; a NaN, an infinity and the sign
-// of a zero must be as they should.
+// The error in ulp; NaN, infinities and the sign of zero must agree exactly.
 template <class T, class Exact>
 double ulps_between(T result, Exact expected) {
   const T rounded = static_cast<T>(expected);
@@ -128,7 +127,7 @@ double ulps_between(T result, Exact expected) {
   if (result == rounded) return std::signbit(result) == std::signbit(rounded) ? 0 : 1e30;
   constexpr T kMost = std::numeric_limits<T>::max();
   if (!std::isfinite(result) || !std::isfinite(rounded)) {
-    // An infinity is next to the greatest number, if to any.
+    // An infinity counts as adjacent to the greatest number.
     const bool beside = std::min(std::abs(result), std::abs(rounded)) == kMost;
     return beside && std::signbit(result) == std::signbit(rounded) ? 1 : 1e30;
   }

@@ -1,4 +1,4 @@
-// Which loops there are, and that they reach the elements of any layout.
+// Which loops exist, and whether they handle all layouts.
 #include <algorithm>
 #include <map>
 #include <numeric>
@@ -73,8 +73,8 @@ TEST(ElementwiseLoops, TheSettingCapsTheLevel) {
   EXPECT_EQ(cpu_level(), best_cpu_level());
 }
 
-// Counts around the widths of vectors and of blocks; each operand dense, apart, backwards,
-// repeated, or not aligned.
+// Counts around the lengths of vectors and blocks; each operand contiguous, strided, reversed,
+// broadcast, or unaligned.
 template <class T>
 void check_strides(std::string_view op, T (*expected)(T, T)) {
   constexpr int64_t kSize = sizeof(T);
@@ -170,7 +170,7 @@ TEST(ElementwiseLoops, MayWriteOverAnOperand) {
   }
 }
 
-// Arrays whose elements are their places in a cube of 12 x 50 x 70, seen in different ways.
+// Views of a cube of 12 x 50 x 70, whose elements are their flat indices.
 Array cube() {
   Array array = Array::empty(DType::f32, {12, 50, 70});
   const auto elements = array.writable_elements<float>();
@@ -216,7 +216,7 @@ TEST(RunElementwise, ReachesEveryLayout) {
     check_sum(view, Array::of(2.f).view(Layout{}.broadcast_to(view.sizes())),
               Array::empty(DType::f32, view.sizes()));
     if (view.rank() != 3) continue;
-    // A row that repeats, a column that repeats, and a result that is not dense.
+    // A broadcast row, a broadcast column, and a strided result.
     const Array row = view.view(layout.sliced(0, {.stop = 1}).sliced(1, {.stop = 1}));
     if (row.element_count() == 0) continue;
     check_sum(view, row.view(row.layout().broadcast_to(view.sizes())),

@@ -1,4 +1,4 @@
-// How exact functions are: f32 against f64, f64 against long double, at every level.
+// Accuracy of functions: f32 compared with f64, f64 with long double, at every level.
 #include <algorithm>
 #include <array>
 #include <numbers>
@@ -16,7 +16,7 @@ struct Function {
   std::string_view op;
   double (*narrow)(double);
   Wide (*wide)(Wide);
-  double ulps = 2;  // of f64
+  double ulps = 2;  // for f64
 };
 
 template <class T>
@@ -44,7 +44,7 @@ T sign(T x) {
   return x > 0 ? 1 : x < 0 ? -1 : x == 0 ? 0 : x;
 }
 
-// erfinv in long double: Newton's method from what is tested.
+// erfinv in long double: Newton's method, starting from the tested result.
 Wide erf_inverse(Wide y) {
   Wide x = special::erf_inverse(static_cast<double>(y));
   if (!std::isfinite(x) || x == 0) return x;
@@ -60,7 +60,7 @@ Wide log_gamma(Wide x) { return std::lgamma(x); }
 
 #define BOTH(name) static_cast<double (*)(double)>(name), static_cast<Wide (*)(Wide)>(name)
 
-// digamma has a test of its own. lgamma is the C library's.
+// digamma has a separate test. lgamma is the C library's.
 const std::array kFunctions = {
     Function{"exp", BOTH(std::exp)},
     Function{"exp2", BOTH(std::exp2)},
@@ -101,8 +101,8 @@ const std::array kFunctions = {
 
 #undef BOTH
 
-// Calls visit(values) for numbers of every exponent and both signs, and the unusual ones, some at a
-// time. PLAIT_TEST_STEP=1 tries every f32, PLAIT_TEST_FUNCTION=atan of one function.
+// Calls visit(values), in batches, with numbers of every exponent and sign, and special values.
+// PLAIT_TEST_STEP=1 tries every f32; PLAIT_TEST_FUNCTION=atan selects one function.
 template <class Visit>
 void each_exponent(const Visit& visit) {
   const char* step = std::getenv("PLAIT_TEST_STEP");
@@ -159,12 +159,12 @@ TEST(FloatFunctions, OfF32AreWithinTwoUlp) {
   }
 }
 
-// Where functions are zero or change their ways: powers of 2, and others.
+// Zeros of functions, and points at which their algorithms change: powers of 2, and others.
 constexpr std::array kExponents = {-1074, -1022, -54, -53, -28, -1,  0,   1,
                                    10,    20,    52,  53,  500, 511, 512, 1023};
 constexpr std::array kBorders = {0.16514867741462, 0.34657359027997, 0.625,           0.66,
                                  0.70710678118655, 1.41421356237310, 1.51515151515152};
-// Where they leave the numbers of f64, or come so near to a limit that they reach it.
+// Arguments from which on results overflow, underflow, or are rounded to a limit.
 constexpr std::array kLimits = {5.92158,
                                 18.714973875118524,
                                 26.543258454250982,
@@ -191,8 +191,8 @@ void add_beside(double point, std::vector<double>& values) {
   }
 }
 
-// Numbers of every exponent, those where most happens, those beside 1, and about multiples of
-// pi / 2. PLAIT_TEST_SAMPLES says how many of each.
+// Numbers of every exponent, critical numbers, numbers near 1, and near multiples of pi / 2.
+// PLAIT_TEST_SAMPLES sets the number of each.
 std::vector<double> double_values() {
   const char* samples = std::getenv("PLAIT_TEST_SAMPLES");
   const int count = samples != nullptr ? std::stoi(samples) : 100'000;
@@ -230,7 +230,7 @@ TEST(FloatFunctions, OfF64AreWithinTwoUlp) {
   }
 }
 
-// At numbers where it is known, and by psi(x + 1) = psi(x) + 1 / x.
+// At known values, and by psi(x + 1) = psi(x) + 1 / x.
 TEST(FloatFunctions, Digamma) {
   constexpr double kEuler = 0.57721566490153286061;
   const auto digamma = [](double x) {

@@ -1,4 +1,4 @@
-// Integers and booleans against arithmetic of 128 bits, at every level.
+// Integers and bool compared with 128-bit arithmetic, at every level.
 #include "tests/cpu/elementwise_support.h"
 
 namespace plait::elementwise_test {
@@ -95,7 +95,7 @@ void check_comparisons(const std::vector<T>& a, const std::vector<T>& b) {
   check_pairs("greater_equal", a, b, [](T x, T y) { return x >= y; });
 }
 
-// By Euclid's method; a multiple that does not fit is taken modulo 2^64, as its parts are.
+// Euclid's algorithm; a multiple that overflows is taken modulo 2^64.
 WideInteger divisor(WideInteger a, WideInteger b) {
   return b == 0 ? (a < 0 ? -a : a) : divisor(b, a % b);
 }

@@ -26,7 +26,7 @@
 namespace plait {
 namespace {
 
-// The elements of large products are compared at some places only.
+// Compares only some elements of large products.
 void expect_product(const Array& a, const Array& b, const Array& out) {
   const Sizes batch(std::span(out.sizes().data(), out.rank() - 2));
   Sizes a_sizes = batch, b_sizes = batch;
@@ -106,8 +106,8 @@ TEST(Matmul, EveryLayout) {
   }
 }
 
-// Rows with a column: short and long ones, many and few, at every level, with the same bits for any
-// number of threads.
+// Rows times one column: short and long, many and few, at every level; the result must not depend
+// on the number of threads.
 TEST(Matmul, OfOneColumn) {
   for (const char* level : {"sse4", "avx2", "avx512"}) {
     set_setting("cpu", level);
@@ -134,7 +134,7 @@ TEST(Matmul, OfOneColumn) {
   reset_setting("cpu");
 }
 
-// By tile units directly, whatever their use is worth: sizes that fill no tile, and every layout.
+// Calls tile units directly, even where they do not pay: partial tiles, and every layout.
 TEST(TileProduct, EverySizeAndLayout) {
   if (tile_kernels() == nullptr) GTEST_SKIP() << "this processor has no tile units";
   for (const int threads : {1, 2}) {
@@ -159,7 +159,8 @@ TEST(TileProduct, EverySizeAndLayout) {
   }
 }
 
-// Several blocks, the last ones smaller, and single ones: packed by the library, or for tile units.
+// Several blocks with smaller last ones, and single blocks: packed by the library, or for tile
+// units.
 class LargeProducts : public testing::TestWithParam<DType> {};
 
 TEST_P(LargeProducts, EveryLayout) {
@@ -184,7 +185,8 @@ INSTANTIATE_TEST_SUITE_P(Matmul, LargeProducts,
                          testing::Values(DType::f32, DType::bf16, DType::f64),
                          [](const auto& tried) { return std::string(name_of(tried.param)); });
 
-// Some rows at a time (compile/inside/nests/row_product.h), which cover all of them.
+// Products of some rows at a time (compile/inside/nests/row_product.h), which together are all
+// rows.
 TEST(RowProducts, OfEveryKind) {
   struct Case {
     Sizes a, b, out;
@@ -219,7 +221,7 @@ TEST(RowProducts, OfEveryKind) {
   }
 }
 
-// f32 on the right is rounded as it is packed, to the bits that converting gives.
+// f32 on the right is rounded when packed, to the same bits as by a conversion.
 TEST(RowProducts, RoundTheRightHandSide) {
   for (const auto [rows, steps, columns] :
        {Extents{400, 129, 1300}, Extents{130, 200, 65}, Extents{700, 300, 260}}) {
@@ -354,7 +356,7 @@ TEST(Matmul, RunsInManyHostThreads) {
   for (std::thread& host : hosts) host.join();
 }
 
-// Our own loops at every level of the instruction set, whatever the library does.
+// Plait's own loops at every level, without the library.
 TEST(BlockedProduct, EveryLevelAndDType) {
   for (const char* level : {"best", "sse4", "avx2", "avx512"}) {
     set_setting("cpu", level);
@@ -450,7 +452,7 @@ TEST(RecentCache, KeepsWhatWasAskedForLast) {
   EXPECT_EQ(ask(2), 20);
   EXPECT_EQ(ask(1), 10);
   EXPECT_EQ(made, 2);
-  EXPECT_EQ(ask(3), 30);  // 2 goes
+  EXPECT_EQ(ask(3), 30);  // evicts 2
   EXPECT_EQ(ask(1), 10);
   EXPECT_EQ(made, 3);
   EXPECT_EQ(ask(2), 20);

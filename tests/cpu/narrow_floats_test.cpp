@@ -1,5 +1,5 @@
-// Narrow floats: their conversions are those of core/numbers/float_formats.h, and what is computed
-// with them is computed in f32 and rounded once.
+// Narrow floats: conversions as in core/numbers/float_formats.h, and operations computed in f32 and
+// rounded once.
 #include <bit>
 
 #include "plait/cpu/inside/elementwise/cpu_kernels.h"
@@ -23,7 +23,7 @@ uint32_t code_at(const std::vector<std::byte>& bytes, size_t index, size_t size)
   return code;
 }
 
-// A narrow NaN that signals may stay so or not.
+// A signalling narrow NaN may become quiet or not.
 bool same_float(float a, float b) {
   return std::isnan(a) ? std::isnan(b) && std::signbit(a) == std::signbit(b)
                        : std::bit_cast<uint32_t>(a) == std::bit_cast<uint32_t>(b);
@@ -55,7 +55,7 @@ TEST(NarrowFloats, AreRoundedOnce) {
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 2477) {
     values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
   }
-  // Ties, and what lies next to them.
+  // Ties, and their neighbours.
   for (uint64_t bits = 0; bits < uint64_t{1} << 32; bits += 0x1000) {
     for (const int64_t next : {-1, 0, 1}) {
       values.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits + next)));
@@ -98,7 +98,7 @@ void check_narrow_arithmetic() {
     ASSERT_TRUE(same(root[i], std::sqrt(x))) << "sqrt " << x;
     ASSERT_EQ(less[i], x < y);
     ASSERT_EQ(nan[i], std::isnan(x));
-    // Nothing lies between a number and the next.
+    // There is no number between a number and the next one.
     const auto z = static_cast<float>(next[i]);
     if (std::isnan(x) || std::isnan(y)) {
       ASSERT_TRUE(std::isnan(z));

@@ -71,7 +71,7 @@ class Reference {
     store_element(dtype, element_of(dtype, x), results_[r]->data() + i * results_[r]->size());
   }
 
-  // Also of no rows there is a total.
+  // Totals are initialised even if there are no rows.
   void begin_totals() {
     for (size_t r = 0; r < nest_.results.size(); ++r) {
       const NestResult& result = nest_.results[r];

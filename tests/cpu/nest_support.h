@@ -1,4 +1,4 @@
-// What the tests of compiled nests share: nests made by hand, and arrays to run them on.
+// Helpers for tests of compiled nests: construction of nests, and arrays to run them on.
 #pragma once
 
 #include <algorithm>
@@ -43,7 +43,7 @@ inline compile::KernelCompiler* compiler() {
   return found;
 }
 
-// Tests without a compiler are skipped.
+// Skips tests if there is no compiler.
 class Nests : public testing::Test {
  protected:
   void SetUp() override {
@@ -51,7 +51,7 @@ class Nests : public testing::Test {
   }
 };
 
-// Values are added one after the other; each gives its number.
+// Adds values one after another; each function returns the index of the value.
 class NestMaker {
  public:
   NestMaker(std::vector<Dim> outer, Dim columns, std::optional<uint32_t> grouped = std::nullopt) {
@@ -124,7 +124,7 @@ class NestMaker {
   Nest nest;
 };
 
-// Elements of a dtype, with what nobody may touch on both sides.
+// Elements of a dtype, with guard bytes on both sides.
 class Elements {
  public:
   Elements(DType dtype, size_t count) : dtype_(dtype), count_(count) {
@@ -170,7 +170,7 @@ class Elements {
   std::vector<std::byte> bytes_;
 };
 
-// What a call is given besides its arrays.
+// Arguments of a call besides its arrays.
 struct Range {
   int64_t first_row = 0;
   std::optional<int64_t> end_row = std::nullopt;
@@ -215,7 +215,7 @@ inline void compile_and_run(const Nest& nest, const std::vector<const Elements*>
   run(kernels[0], nest, parameters, results, symbols, range);
 }
 
-// Random numbers that many functions take.
+// Random numbers in the domain of many functions.
 template <class T>
 std::vector<T> random_numbers(size_t count, unsigned seed, double low = -2, double high = 2) {
   std::mt19937 random(seed);

@@ -1,4 +1,4 @@
-// Compiled objects are kept from one process to the next, and damage to what is kept is noticed.
+// Compiled objects are shared by successive processes, and damaged entries are detected.
 #include "plait/cpu/inside/codegen/object_cache.h"
 
 #include <chrono>
@@ -24,7 +24,7 @@ using cpu::CachedObject;
 using cpu::read_cached_object;
 using cpu::write_cached_object;
 
-// In a folder of its own.
+// Uses a separate folder.
 class ObjectCache : public testing::Test {
  protected:
   void SetUp() override {
@@ -71,7 +71,7 @@ TEST_F(ObjectCache, GivesBackWhatItWasGiven) {
     EXPECT_EQ(found->outside_names, sample(size).outside_names);
   }
   EXPECT_FALSE(read_cached_object({0x1234, 0x5679}));
-  EXPECT_EQ(files().size(), 1u);  // nothing temporary is left
+  EXPECT_EQ(files().size(), 1u);  // no temporary files are left
 }
 
 TEST_F(ObjectCache, NoticesDamage) {
@@ -90,7 +90,7 @@ TEST_F(ObjectCache, NoticesDamage) {
   }
   replace(path, whole + "x");
   EXPECT_FALSE(read_cached_object(kKey));
-  write_cached_object(kKey, sample(300));  // replaces what is damaged
+  write_cached_object(kKey, sample(300));  // replaces the damaged entry
   EXPECT_TRUE(read_cached_object(kKey));
 }
 
@@ -126,7 +126,7 @@ TEST_F(ObjectCache, LiesAmongTheUsersCachesUnlessToldOtherwise) {
   if (home != nullptr) setenv("HOME", home_before.c_str(), 1);
 }
 
-// What others may write to is not run.
+// Code from a folder that others can write to is not run.
 TEST_F(ObjectCache, RefusesFoldersOfOthers) {
   write_cached_object(kKey, sample(10));
   fs::permissions(folder_, fs::perms::others_write, fs::perm_options::add);
@@ -143,7 +143,7 @@ TEST_F(ObjectCache, KeepsWhatWasUsedLast) {
   };
   for (int i = 0; i < 4; ++i) write_cached_object(key(i), sample(1000));
   for (int i = 0; i < 4; ++i) age(i, std::chrono::hours(10 - i));
-  EXPECT_TRUE(read_cached_object(key(0)));  // was the oldest
+  EXPECT_TRUE(read_cached_object(key(0)));  // makes the oldest entry the latest
   cpu::trim_object_cache(2500);
   EXPECT_TRUE(read_cached_object(key(0)));
   EXPECT_FALSE(read_cached_object(key(1)));
@@ -169,13 +169,13 @@ TEST_F(ObjectCache, IsReadAndWrittenAtOnce) {
   EXPECT_EQ(files().size(), 1u);
 }
 
-// ---- Through the compiler. Other processes run the next test, and say what they did.
+// ---- Through the compiler. Child processes run the next test, and log what they do.
 
 Nest nest_to_keep() {
   register_all();
   NestMaker maker({}, Dim::symbol("n"));
   const uint32_t x = maker.load(DType::f64, {1});
-  // One that is called, one that is emitted.
+  // One operation that is called, and one that is emitted.
   maker.result(maker.compute("exp", {maker.compute("sqrt", {x})}), {1});
   return maker.nest;
 }
@@ -201,7 +201,7 @@ class CompiledObjects : public ObjectCache {
         "--gtest_filter=ObjectCacheChild.* >/dev/null 2>{}",
         folder_, level, fs::read_symlink("/proc/self/exe").string(), log);
   }
-  // What the process logged.
+  // Returns the log of the child process.
   std::string run_child(const std::string& level = "best") const {
     const std::string log = folder_ + ".log";
     EXPECT_EQ(std::system(command(log, level).c_str()), 0);
@@ -262,7 +262,7 @@ TEST_F(CompiledObjects, AreMadeByProcessesAtOnce) {
   EXPECT_EQ(files().size(), 1u);
 }
 
-// Within a process equal nests share their code, whoever asks.
+// Within a process equal nests share their code.
 TEST_F(CompiledObjects, AreSharedByEqualNests) {
   const Nest nests[] = {nest_to_keep(), nest_to_keep()};
   const std::vector<CompiledKernel> kernels = compiler()->compile(nests);

@@ -1,5 +1,5 @@
-// Nests of random operations, dtypes, layouts and reductions compute what their points compute one
-// after the other.
+// Compiled nests of random operations, dtypes, layouts and reductions compared with point-by-point
+// evaluation.
 #include "tests/cpu/nest_reference.h"
 
 namespace plait::nest_test {
@@ -7,7 +7,7 @@ namespace {
 
 using RandomNests = Nests;
 
-// Values that stay of middling size whatever is done.
+// Operations are chosen such that values stay of moderate size.
 class RandomNest {
  public:
   explicit RandomNest(unsigned seed)
@@ -25,7 +25,7 @@ class RandomNest {
   }
 
  private:
-  // That of the narrowest float, which may have been rounded to the other side.
+  // Tolerance of the narrowest float, which may have been rounded the other way.
   double tolerance() const {
     double most = 0;
     for (const NestValue& value : maker_.nest.values) {
@@ -100,7 +100,7 @@ class RandomNest {
         return keep(maker_.compute(kFunctions[pick(std::size(kFunctions))], {x}));
       }
       case 4: {
-        // Where the two are not nearly alike; else rounding would decide.
+        // Only where the two are clearly different; otherwise rounding would decide.
         const uint32_t gap = maker_.compute("absolute", {maker_.compute("subtract", {x, y})});
         const uint32_t far = maker_.compute("less", {maker_.number(dtype, 0.25), gap});
         return keep(maker_.compute("select", {far, x, maker_.number(dtype, 0.5)}));

@@ -1,5 +1,5 @@
-// Reductions at every level of instructions: ends that fill no vector, each place in a vector, ways
-// in which units, pieces and threads share the work.
+// Reductions at every level: partial vectors, each position in a vector, and all ways of dividing
+// the work into units, pieces and threads.
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -53,7 +53,7 @@ TEST(ReduceKernels, RowsOfEveryLength) {
       for (const int64_t length : lengths()) {
         const Array x = all.view(all.layout().sliced(0, {.start = 1, .stop = 1 + length}));
         const auto values = doubles.elements<double>().subspan(1, static_cast<size_t>(length));
-        // Sums of so few small integers are exact.
+        // Sums of these small integers are exact.
         ASSERT_EQ(total(Reduction::sum, x), std::accumulate(values.begin(), values.end(), 0.0))
             << name_of(dtype) << " " << length;
         ASSERT_EQ(total(Reduction::maximum, x), *std::ranges::max_element(values));
@@ -90,7 +90,7 @@ TEST(ReduceKernels, ColumnsOfEveryWidth) {
   }
 }
 
-// A NaN is neither lost nor invented, wherever it is.
+// NaN propagates from every position, and does not appear otherwise.
 TEST(ReduceKernels, NaNAtEachPlace) {
   for (const std::string& level : cpu_levels()) {
     const AtLevel at_level(level);
@@ -161,7 +161,7 @@ TEST(ReduceKernels, ZerosAndTheirSigns) {
   for (const DType dtype : kFloats) {
     for (const size_t length : {1, 17, 300}) {
       const std::vector<double> zeros(length, -0.0);
-      EXPECT_FALSE(std::signbit(total(Reduction::sum, row_of(dtype, zeros))));  // from 0 on
+      EXPECT_FALSE(std::signbit(total(Reduction::sum, row_of(dtype, zeros))));  // starts from 0
       EXPECT_TRUE(std::signbit(total(Reduction::maximum, row_of(dtype, zeros))));
       EXPECT_EQ(std::signbit(total(Reduction::product, row_of(dtype, zeros))), length % 2 == 1);
       std::vector<double> mixed = zeros;
@@ -225,12 +225,13 @@ TEST(ReduceKernels, IntegersWrap) {
     values[7] = values[77] = (int64_t{1} << 40) + 3;
     const Array y = Array::of(std::span<const int64_t>(values), {100});
     EXPECT_EQ(reduced(Reduction::product, y, axes).elements<int64_t>()[0],
-              6 * (int64_t{1} << 40) + 9);  // 2^80 is gone
+              6 * (int64_t{1} << 40) + 9);  // 2^80 is discarded
   }
 }
 
-// One value, added exactly: x[i] = i mod 5 of the row-major index. The sizes are so that work is
-// shared by blocks of results, by pieces of a reduction, by both; in one and many rows and columns.
+// An exact sum of x[i] = i mod 5 for row-major index i. The sizes are chosen such that work is
+// divided into blocks of results, into pieces of a reduction, and both, for one and for many rows
+// and columns.
 TEST(ReduceKernels, LargeOnes) {
   const Threads threads(3);
   struct Case {
@@ -265,7 +266,7 @@ TEST(ReduceKernels, LargeOnes) {
   }
 }
 
-// Layouts whose elements have gaps, repeat or run backwards give what their copies give.
+// Layouts that are strided, broadcast or reversed give the same results as their copies.
 TEST(ReduceKernels, AnyLayout) {
   const Threads threads(2);
   for (const DType dtype : {DType::f32, DType::f16, DType::i8, DType::i64, DType::c128}) {
@@ -318,7 +319,7 @@ TEST(ReduceKernels, TheSameBitsForAnyLevelAndAnyNumberOfThreads) {
   }
 }
 
-// Errors of sums of numbers around 1, of which f64 gives the truth.
+// Errors of sums of numbers around 1, compared with sums in f64.
 TEST(ReduceKernels, SumsAreAccurate) {
   Array x = Array::empty(DType::f32, {1 << 22});
   uint32_t state = 1;

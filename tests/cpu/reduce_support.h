@@ -1,4 +1,4 @@
-// What the tests of reductions share.
+// Helpers for tests of reductions.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@ inline double number_of(DType dtype, const std::byte* place) {
                            : static_cast<double>(element.integer);
 }
 
-// Of the element at an index, by the layout's meaning alone.
+// The element at an index, computed from the layout only.
 inline double at(const Array& array, std::span<const int64_t> index) {
   int64_t place = array.layout().offset;
   for (size_t i = 0; i < index.size(); ++i) place += index[i] * array.layout().strides[i];
   return number_of(array.dtype(), array.buffer().data() + place * array.element_size());
 }
 
-// Calls visit(index) for every index, the last one running fastest.
+// Calls visit(index) for every index in row-major order.
 template <class Visit>
 void for_each_index(const Sizes& sizes, Visit visit) {
   std::vector<int64_t> index(sizes.size());
@@ -50,7 +50,7 @@ inline Array reduced(ir::Reduction reduction, const Array& x, const std::vector<
   return out;
 }
 
-// Of everything.
+// Reduces all axes.
 inline double total(ir::Reduction reduction, const Array& x) {
   std::vector<int64_t> axes;
   for (size_t i = 0; i < x.rank(); ++i) axes.push_back(static_cast<int64_t>(i));

@@ -33,7 +33,7 @@ double identity(Reduction reduction) {
   }
 }
 
-// One element after another, in double.
+// Sequential reduction in f64.
 std::vector<double> expected(Reduction reduction, const Array& x, std::span<const int64_t> axes,
                              const Array& out) {
   std::vector<double> totals(static_cast<size_t>(out.element_count()), identity(reduction));

@@ -1,5 +1,5 @@
-// The kernels of gather and scatter against plain loops, in all the ways in which threads share
-// them, with the same results to the last bit.
+// Kernels of gather and scatter compared with plain loops, for all ways of dividing the work among
+// threads, bit by bit.
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -50,7 +50,7 @@ double updated(Combine combine, double a, double b) {
   return 0;
 }
 
-// Row by row in f64, rounded to the dtype after each step, or once at the end.
+// Sequential, in f64, rounded to the dtype after each step, or once at the end.
 Array by_loops(Combine combine, const Array& x, const Array& updates, const Array& rows,
                bool rounds_once) {
   Array result = x.converted(DType::f64).copy();
@@ -88,7 +88,7 @@ TEST(Scatter, EveryDTypeAgreesWithALoop) {
     for (const Combine combine : kAll) {
       const bool is_arithmetic = combine == Combine::add || combine == Combine::multiply;
       if (is_arithmetic && is_boolean(info.dtype)) continue;
-      // Products of few, so that nothing is beyond any dtype.
+      // Few factors, so that products do not overflow any dtype.
       const int64_t points = combine == Combine::multiply ? 7 : 40;
       const Array x = random_eighths(info.dtype, {9, 5}, 1);
       const Array updates = random_eighths(info.dtype, {points, 5}, 2);
@@ -113,7 +113,7 @@ TEST(Scatter, Complex) {
   EXPECT_EQ(product.elements<std::complex<float>>()[0], std::complex<float>(-3, -1));
 }
 
-// Long rows go by columns, short ones by buckets, narrow floats by sorted rows.
+// Long rows are divided by columns, short ones by buckets, narrow floats by sorted rows.
 TEST(Scatter, AnyNumberOfThreadsGivesTheSameBits) {
   struct Size {
     int64_t rows, width, points;
@@ -123,7 +123,7 @@ TEST(Scatter, AnyNumberOfThreadsGivesTheSameBits) {
                             Size{70'000, 2, 50'000}, Size{100, 3, 0}}) {
       const Array x = random_eighths(dtype, {size.rows, size.width}, 1);
       Array updates = random_eighths(DType::f64, {size.points, size.width}, 2);
-      // Numbers whose sum depends on their order.
+      // Numbers whose sum depends on the order of additions.
       for (double& number : updates.writable_elements<double>())
         number = std::sin(number * 1e3) * 9;
       updates = updates.converted(dtype);
@@ -148,7 +148,7 @@ TEST(Scatter, AnyNumberOfThreadsGivesTheSameBits) {
 }
 
 TEST(Scatter, NarrowSumsAreRoundedOnce) {
-  // In steps of bf16, 256 + 1 is 256.
+  // Accumulated in bf16, 256 + 1 would be 256.
   const Array x = Array::filled(DType::bf16, {1}, Element::of(0.0));
   const Array ones = Array::filled(DType::bf16, {1000}, Element::of(1.0));
   const Array rows = Array::filled(DType::i64, {1000}, Element::of_signed(0));

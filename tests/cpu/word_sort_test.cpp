@@ -1,4 +1,4 @@
-// Words in order, by any number of parts, where there are instructions for that.
+// Sorting of words in any number of parts, if there are instructions for that.
 #include "plait/cpu/inside/order/word_sort.h"
 
 #include <algorithm>

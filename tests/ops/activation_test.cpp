@@ -1,4 +1,4 @@
-// The figures are what PyTorch 2.15 gives for the same numbers in f64, by torch.nn.functional.
+// Expected values are those of torch.nn.functional (PyTorch 2.15) in f64.
 #include "plait/ops/neural/activation.h"
 
 #include "plait/core/error.h"

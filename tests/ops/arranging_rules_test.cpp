@@ -1,4 +1,4 @@
-// The rules of what rearranges, reduces, scans, sorts and picks.
+// Rules of primitives that rearrange, reduce, scan, sort and index.
 #include <gtest/gtest.h>
 
 #include "plait/core/error.h"
@@ -21,7 +21,7 @@ CheckedFunction one(F f) {
   return [f](const std::vector<Tensor>& x) { return std::vector<Tensor>{f(x[0])}; };
 }
 
-// The rules of the primitive that the function comes to, for an operand of three dimensions.
+// Checks the rules of the primitive that the function records, for an operand of three dimensions.
 void check_linear(const CheckedFunction& f, DType dtype = DType::f64) {
   const Tensor x = scattered({3, 4, 5}, 1, dtype);
   check_transpose(primitive_in(f, {x}), {x}, 0);
@@ -182,7 +182,7 @@ TEST(Complex, PartsAndAngles) {
   EXPECT_EQ(angle(tensor<float>({2, -2})).text(), "[0.        3.1415927] : f32[2]");
   EXPECT_EQ(imag(tensor<int32_t>({2})).text(), "[0] : i32[1]");
   EXPECT_EQ(make_complex(1.5, tensor<double>({2})).dtype(), DType::c128);
-  // d|z| at 0 is taken for 0.
+  // The derivative of |z| at 0 is defined as 0.
   const Tensor zero = zeros({1}, DType::c64);
   const CheckedFunction length = one([](const Tensor& x) { return absolute(x); });
   EXPECT_EQ(tangent_along(length, zero, ones({1}, DType::c64)).text(), "[0.] : f32[1]");

@@ -35,7 +35,7 @@ TEST(At, GivesANewTensor) {
   EXPECT_EQ((x.at({Slice{1, {}}, tensor<int64_t>({2, 2})}).add(tensor<int64_t>({1, 2})).text()),
             "[[0 1 2]\n [3 4 8]] : i64[2, 3]");
   EXPECT_EQ(x.text(), "[[0 1 2]\n [3 4 5]] : i64[2, 3]");
-  // Of several that are set, the last stays.
+  // If an element is set several times, the last value remains.
   EXPECT_EQ(x.at(tensor<int64_t>({0, 0})).set(x).text(), "[[3 4 5]\n [3 4 5]] : i64[2, 3]");
 }
 

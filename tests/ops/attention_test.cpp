@@ -1,4 +1,4 @@
-// The figures are what PyTorch 2.15 gives for the same numbers in f64, by torch.nn.functional.
+// Expected values are those of torch.nn.functional (PyTorch 2.15) in f64.
 #include "plait/ops/neural/attention.h"
 
 #include "plait/core/error.h"
@@ -66,7 +66,7 @@ TEST(Attention, TracedAndWithSymbolicSizes) {
   expect_symbolic_alike(f, {2}, q, k, v);
 }
 
-// Pairs turned one by one.
+// Rotates pair by pair.
 TEST(Rope, TurnsPairs) {
   const Tensor x = wave({2, 3, 6});
   const std::vector<double> values = values_of(x);

@@ -102,7 +102,7 @@ TEST(Blockwise, ATensorWithoutDimensionsGoesWithAll) {
   expect_same_bits(lerp(weight, y, x), lerp(broadcast_to(weight, {kLarge}) + 0, y, x));
 }
 
-// Infinities and NaN among others change nothing about those.
+// Infinities and NaN do not affect other elements.
 TEST(Blockwise, FunctionsDoNotDependOnNeighbours) {
   const auto check = [](const Composite& f, DType dtype) {
     const Tensor x = wave({kLarge}, 0.7, dtype);
@@ -121,7 +121,7 @@ TEST(Blockwise, FunctionsDoNotDependOnNeighbours) {
   }
 }
 
-// What does not lie alike is not cut.
+// Operands with different layouts are not divided into blocks.
 TEST(Blockwise, ViewsAndStretchedTensors) {
   const Tensor x = wave({160, 130}, 0.7), y = wave({160, 130}, 0.3), row = wave({130}, 1.1);
   const Tensor stretched = broadcast_to(row, {160, 130}) + 0;
@@ -157,7 +157,7 @@ const std::vector<std::pair<const char*, Reduction>> kReductions = {
     {"nansum", [](const auto& x, const auto& axes, bool keep) { return nansum(x, axes, keep); }},
 };
 
-// Every other column of a tensor is not cut, a copy of it is.
+// A view of every other column is not divided into blocks, a copy of it is.
 TEST(Blockwise, ReductionsOfLargeTensorsAreAsAtOnce) {
   const std::vector<Axes> all_axes = {{}, {0}, {1}, {2}, {0, 1}, {1, 2}, {0, 2}};
   for (const DType dtype : {DType::f32, DType::bf16, DType::f16, DType::i32, DType::u8}) {
@@ -188,7 +188,7 @@ TEST(Blockwise, ReductionsKeepWhatIsSpecial) {
   expect_values(logsumexp(with(-infinity), 1), values_of(logsumexp(with(-1e30), 1)), 1e-6);
   EXPECT_EQ(values_of(count_nonzero(with(std::nan(""))))[0], values_of(count_nonzero(x))[0]);
   expect_values(nansum(with(std::nan(""))), values_of(sum(with(0))), 1e-3);
-  // More than f16 holds, of which the mean is one.
+  // The sum overflows f16, the mean does not.
   expect_values(mean(full({300, 100}, 1000, DType::f16) + 0), {1000}, 0);
 }
 

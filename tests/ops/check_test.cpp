@@ -1,4 +1,4 @@
-// What check() takes and refuses, and callback() calls.
+// Arguments and refusals of check(), and calls by callback().
 #include "plait/ops/effects/check.h"
 
 #include <cmath>

@@ -23,7 +23,7 @@ const std::vector<Case>& cases() {
       {{1, 2, 4, 3, 4}, {2, 1, 2, 3, 2}, {2, 1, 1}, {0, 1, 0}, {1, 1, 0}, {1, 1, 2}, {1, 1, 1}, 2},
       {{1, 1, 6}, {1, 1, 2}, {1}, {-1}, {-2}, {1}, {1}},
       {{0, 2, 5}, {3, 2, 3}, {1}, {0}, {0}, {1}, {1}},
-      {{1, 2, 2}, {3, 2, 3}, {1}, {0}, {0}, {1}, {1}}};  // nothing fits
+      {{1, 2, 2}, {3, 2, 3}, {1}, {0}, {0}, {1}, {1}}};  // no window fits
   return cases;
 }
 
@@ -54,7 +54,7 @@ void each_index(const Sizes& sizes, const Visit& visit) {
   }
 }
 
-// By the formula, one product after the other.
+// By definition, product by product.
 Tensor convolved(const Case& c, const Tensor& x, const Tensor& w) {
   Sizes out{c.x[0], c.w[0]};
   for (size_t i = 0; i < c.strides.size(); ++i) {
@@ -141,7 +141,7 @@ TEST(Convolution, TakesPyTorchsArguments) {
   EXPECT_EQ(conv2d(x, w, {}, {.stride = {2, 3}, .padding = {1, 0}}).shape(), (Shape{2, 4, 4, 3}));
   const Tensor same = conv2d(x, w, {}, {.padding = "same", .dilation = {2, 1}});
   EXPECT_EQ(same.shape(), (Shape{2, 4, 8, 9}));
-  // What is odd goes behind, as in PyTorch.
+  // An odd amount of padding has its extra element at the end, as in PyTorch.
   const std::vector<Padding::Ends> ends{{2, 2}, {0, 1}};
   expect_same(same, conv2d(x, w, {}, {.padding = ends, .dilation = {2, 1}}));
   EXPECT_EQ(conv2d(x, w, {}, {.stride = 2, .padding = "same"}).shape(), (Shape{2, 4, 4, 5}));

@@ -1,4 +1,4 @@
-// Dropout: what is kept, by how much it grows, and by which key.
+// Dropout: which elements are kept, how they are scaled, and the role of the key.
 #include "plait/core/error.h"
 #include "plait/ops/neural/normalization.h"
 #include "plait/ops/random/random.h"
@@ -15,13 +15,13 @@ TEST(Dropout, KeepsASharedMeanAndVariance) {
   constexpr int64_t kCount = 1 << 20;
   for (const double p : {0.1, 0.5, 0.9}) {
     const Tensor dropped = dropout(ones({kCount}, DType::f64), p, kKey);
-    // Of 0 and 1/(1 − p): mean 1, variance p/(1 − p).
+    // The values are 0 or 1/(1 − p): mean 1, variance p/(1 − p).
     const double variance = p / (1 - p);
     const double mean_found = mean(dropped).item<double>();
     EXPECT_NEAR(mean_found, 1, 5 * std::sqrt(variance / kCount)) << p;
     const double square_found = mean(square(dropped - 1)).item<double>();
     EXPECT_NEAR(square_found, variance, 5 * (variance + 1 / (1 - p)) / std::sqrt(kCount)) << p;
-    // Neighbours have nothing to do with each other.
+    // Neighbours are uncorrelated.
     const Tensor distance = dropped - 1;
     const double together =
         mean(slice(distance, 0, {.stop = -1}) * slice(distance, 0, {.start = 1})).item<double>();
@@ -47,7 +47,7 @@ TEST(Dropout, IsAMatterOfTheKeyAlone) {
   const Tensor x = wave({1000}) + 2, other = random::key(8);
   EXPECT_EQ(dropout(x, 0.5, kKey).text(), dropout(x, 0.5, random::key(7)).text());
   EXPECT_FALSE(all(dropout(x, 0.5, kKey) == dropout(x, 0.5, other)).item<bool>());
-  // The same are kept whatever is dropped, and of whatever dtype.
+  // The kept elements depend neither on the values nor on the dtype.
   const Tensor kept = dropout(x, 0.5, kKey) != 0;
   EXPECT_TRUE(all(kept == (dropout(x * 3, 0.5, kKey) != 0)).item<bool>());
   EXPECT_TRUE(all(kept == (dropout(astype(x, DType::bf16), 0.5, kKey) != 0)).item<bool>());
@@ -88,7 +88,7 @@ TEST(Dropout, TracedAndWithSymbolicSizes) {
   const auto drop = [](const Tensor& x, const Tensor& key) { return dropout(x, 0.3, key); };
   expect_traced_alike(drop, x, kKey);
   expect_symbolic_alike(drop, {0, 1}, x, kKey);
-  // A draw of the default stream happens when the program runs.
+  // Drawing from the default stream happens when the program runs.
   const TracedProgram traced = trace([](const Tensor& x) { return dropout(x, 0.3); })(x);
   std::vector<Tensor> given{x};
   given.insert(given.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());
@@ -100,8 +100,8 @@ TEST(Dropout, TracedAndWithSymbolicSizes) {
   expect_same(dropout(x, 0.3), first, 0);
 }
 
-// x reaches the result through products and a selection alone, both with rules: what is dropped
-// gets no derivative, what is kept 1/(1 − p). The function is linear in x.
+// x reaches the result only through products and a selection, both with rules: dropped elements
+// have derivative 0, kept ones 1/(1 − p). The function is linear in x.
 TEST(Dropout, IsLinearByTheMask) {
   const Tensor x = wave({64}), y = wave({64}, 1.9);
   const Tensor both = dropout(x + y * 2, 0.4, kKey);

@@ -65,7 +65,7 @@ TEST(Elementwise, NumbersThatADtypeLacks) {
     EXPECT_THROW(trace([&](const Tensor& y) { return y + number; })(x), ValueError);
   }
   EXPECT_EQ((x + 55).text(), "[ 56 255] : u8[2]");
-  // They are compared as they are.
+  // Numbers are compared by value, without conversion to the dtype.
   EXPECT_EQ(less(x, 300).text(), "[ True  True] : bool[2]");
   EXPECT_EQ(greater(x, -1).text(), "[ True  True] : bool[2]");
   EXPECT_EQ(equal(x, 257).text(), "[False False] : bool[2]");
@@ -166,7 +166,7 @@ TEST(Trace, LateUseIsAnError) {
   EXPECT_EQ(Trace::current(), nullptr);
 }
 
-// The second 5 and 6 are gone when what follows them comes to lie where they lay.
+// The second constant 5, 6 is freed, and the next one may be stored at the same address.
 TEST(Trace, AnEqualConstantIsNotKnownByItsPlace) {
   const auto f = [](const Tensor& x) {
     Tensor result = x + floats({5, 6}, {2});

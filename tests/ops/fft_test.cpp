@@ -25,7 +25,7 @@ using Number = std::complex<double>;
 using Numbers = std::vector<Number>;
 constexpr Number kI{0, 1};
 
-// The sum as it is written, in long double.
+// The sum by definition, in long double.
 Numbers by_definition(const Numbers& x, bool inverse) {
   const size_t n = x.size();
   Numbers result;
@@ -80,7 +80,7 @@ TEST(Fft, OfRealNumbersIsTheHalf) {
 }
 
 TEST(Fft, GivesNumPysFigures) {
-  // numpy.fft of the same numbers.
+  // Expected values by numpy.fft.
   const Tensor x = tensor<double>({1, 2, -1, 3, 0.5, 4, -2});
   EXPECT_LT(distance(fft::fft(x), {7.5, -2.8209538395274105 + 0.6626042832431038 * kI,
                                    0.4793077027983097 - 4.114551638145011 * kI,

@@ -1,8 +1,9 @@
-// Type rules meet operands and attributes that nobody meant, made of the valid ones in the fuzzers'
-// corpus: each is taken, and then the same program in every form, or refused by an error of Plait.
+// Type rules get unexpected operands and attributes: mutants of the valid ones in the fuzzers'
+// corpus. Each is either accepted, and then every form of the program is the same program, or
+// refused by an error of Plait.
 //
-// PLAIT_HOSTILE_PRIMITIVE=sort tells of each attempt with that one; PLAIT_HOSTILE_SEED=2 makes
-// others.
+// PLAIT_HOSTILE_PRIMITIVE=sort reports each attempt with that primitive; PLAIT_HOSTILE_SEED=2 makes
+// other mutants.
 
 #include <algorithm>
 #include <cstdlib>
@@ -32,14 +33,14 @@
 namespace plait {
 namespace {
 
-constexpr int kTries = 1500;  // for each primitive
+constexpr int kTries = 1500;  // per primitive
 constexpr int64_t kMostElements = 10'000;
 
-// An instruction without its surroundings.
+// An instruction without its program.
 struct Example {
   const ir::Primitive* primitive = nullptr;
   std::vector<ir::Type> operands = {};
-  std::string attributes = {};  // as text, with the brace behind
+  std::string attributes = {};  // as text, with the closing brace
 };
 using Examples = std::map<std::string, std::vector<Example>>;  // by primitive
 
@@ -142,13 +143,13 @@ class Mutator {
       ir::Type& operand = operands[below(operands.size())];
       const ir::Type changed = any_type(operand);
       const ir::Type old = operand;
-      for (ir::Type& each : operands) {  // those alike stay alike half of the time
+      for (ir::Type& each : operands) {  // equal types stay equal half of the time
         if (&each == &operand || (each == old && chance(50))) each = changed;
       }
     }
   }
 
-  // A word of the text: a number, a name, or a list of such, in other words.
+  // Replaces a word of the text: a number, a name, or a list of these.
   std::string any_word(const std::string& old) {
     static const std::vector<std::string> words = {"0",
                                                    "1",
@@ -190,7 +191,7 @@ class Mutator {
   }
 
   std::string mutated_attributes(std::string text) {
-    std::vector<std::pair<size_t, size_t>> words;  // begin and end of all that stands for a value
+    std::vector<std::pair<size_t, size_t>> words;  // begin and end of each value in the text
     for (size_t i = 0; i < text.size();) {
       const auto is_part = [&](size_t k) {
         return k < text.size() &&
@@ -213,7 +214,7 @@ class Mutator {
   std::mt19937_64 random_;
 };
 
-// A program of this instruction alone; an error of Plait where it is refused.
+// A program of this instruction only; throws an error of Plait if it is refused.
 ir::Program build(const Example& example) {
   ir::ProgramBuilder whole;
   ir::FunctionBuilder builder = whole.function("main");
@@ -261,7 +262,7 @@ void expect_read_again(const ir::Program& program, const std::string& text) {
   throw std::logic_error("another program when it is read again:\n" + text);
 }
 
-// Calls `check` with many mutants, and tells of those for which it throws anything but an error of
+// Calls `check` with many mutants, and reports those for which it throws anything but an error of
 // Plait.
 template <class Check>
 void for_each_mutant(int tries, Check check) {
@@ -284,7 +285,7 @@ void for_each_mutant(int tries, Check check) {
   }
 }
 
-// The table as it is before tests declare primitives of their own.
+// The table before tests declare their own primitives.
 std::vector<const ir::Primitive*> table;
 class Table : public testing::Environment {
  public:
@@ -303,7 +304,7 @@ TEST(Hostile, EveryPrimitiveHasAnExampleInTheCorpus) {
   }
 }
 
-// Sizes are known to be at least 0, or are told when it runs.
+// Sizes are known to be nonnegative, or checked at run time.
 void expect_sizes(const ir::Program& program) {
   for (const ir::Instruction instruction : program.entry().instructions()) {
     for (const ir::Type& type : instruction.result_types()) {
@@ -329,7 +330,7 @@ TEST(Hostile, TypeRulesTakeOrRefuse) {
   EXPECT_LT(taken, all - all / 10);
 }
 
-// ---- What the type rules took is computed, or refused.
+// ---- Accepted programs are computed, or refused at run time.
 
 Array array_of(const ir::Type& type, const SymbolMap<int64_t>& sizes, Mutator& random) {
   const Sizes shape(type.shape().evaluate(sizes));

@@ -1,4 +1,4 @@
-// Random indices of random arrays against NumPy's rules, element by element.
+// Random indices of random arrays compared with NumPy's rules, element by element.
 #include <algorithm>
 #include <numeric>
 
@@ -38,7 +38,7 @@ int64_t elements_of(const List& sizes) {
   return std::accumulate(sizes.begin(), sizes.end(), int64_t{1}, std::multiplies<>());
 }
 
-// Sizes of tensors are drawn so that many stretch to one shape.
+// Sizes are drawn such that tensors often broadcast to one shape.
 NaiveEntry drawn_tensor(int64_t size) {
   NaiveEntry entry{.kind = NaiveEntry::tensor};
   entry.sizes = drawn_sizes(2, 0, 2);
@@ -60,7 +60,7 @@ std::vector<NaiveEntry> drawn_index(const List& x) {
   std::vector<NaiveEntry> entries;
   bool has_ellipsis = false;
   size_t axis = 0;
-  // What comes behind an ellipsis counts its axes from the end.
+  // Entries behind an ellipsis count their axes from the end.
   const size_t skipped = static_cast<size_t>(drawn(0, static_cast<int64_t>(x.size())));
   const auto size_at = [&](size_t i) { return x[has_ellipsis ? i + skipped : i]; };
   const auto left = [&] { return x.size() - axis - (has_ellipsis ? skipped : 0); };
@@ -88,7 +88,7 @@ std::vector<NaiveEntry> drawn_index(const List& x) {
         entries.push_back({.kind = NaiveEntry::slice, .range = drawn_slice(size)});
     }
   }
-  // The ellipsis must stand for exactly what was skipped.
+  // The ellipsis must cover exactly the skipped axes.
   for (; has_ellipsis && left() > 0;) {
     entries.push_back({.kind = NaiveEntry::slice, .range = drawn_slice(size_at(axis++))});
   }
@@ -114,14 +114,14 @@ DrawnCase drawn_case() {
   return drawn;
 }
 
-// The same numbers in another order in memory.
+// The same numbers in another memory layout.
 Tensor turned(const Tensor& x) {
   if (x.rank() < 2) return x;
   return swapaxes(Tensor(swapaxes(x, 0, -1).array().copy()), 0, -1);
 }
 
-// Whether a mask meets another tensor: a trace does not know how many elements the mask takes, so
-// it takes them to be as many as the other has.
+// True if a mask is combined with another index tensor: a trace does not know how many elements the
+// mask selects, and assumes as many as the other tensor has.
 bool sizes_depend_on_numbers(const std::vector<NaiveEntry>& entries) {
   const auto has_sizes = [](const NaiveEntry& entry) {
     return entry.kind == NaiveEntry::mask || !entry.sizes.empty();
@@ -145,7 +145,7 @@ TEST(IndexProperty, ReadsWhatNumPyReads) {
       RC_ASSERT(result.shape() == Shape::of_sizes(drawn.expected->sizes));
       RC_ASSERT(elements(result) == drawn.expected->places);
       if (sizes_depend_on_numbers(drawn.entries)) continue;
-      // What is traced and evaluated is the same.
+      // Tracing and evaluating the program gives the same.
       const auto traced = trace([&](const Tensor& y) { return index(y, indices); })(x);
       std::vector<Tensor> arguments{x};
       arguments.insert(arguments.end(), traced.hidden_inputs.begin(), traced.hidden_inputs.end());

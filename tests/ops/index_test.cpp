@@ -1,4 +1,4 @@
-// x[…] against figures of NumPy 2 (x = np.arange(24).reshape(2, 3, 4)), and what it refuses.
+// x[…] compared with results of NumPy 2 (x = np.arange(24).reshape(2, 3, 4)), and refusals.
 #include "plait/ops/indexing/index.h"
 
 #include <limits>
@@ -59,14 +59,14 @@ TEST(Index, TensorsAsInNumPy) {
                                             false, false, false, false}),
                               {3, 4});
   EXPECT_EQ((x[{r, mask}].text()), "[ 1 16] : i64[2]");
-  // Where the tensors' dimensions go: in front when an ellipsis or a new axis is between, even one
-  // that stands for nothing.
+  // Position of the index tensors' dimensions: in front if an ellipsis or a new axis is between
+  // them, even an ellipsis that covers no axes.
   const Tensor square = x[0][{Slice{0, 2}}], four = tensor<int64_t>({0, 1, 1, 0});
   EXPECT_EQ((square[{new_axis, four, ellipsis, four}].shape()), (Shape{4, 1}));
   EXPECT_EQ((square[{new_axis, four, four, ellipsis}].shape()), (Shape{1, 4}));
   EXPECT_EQ((square[{new_axis, 0, ellipsis, four}].shape()), (Shape{4, 1}));
   EXPECT_EQ((x[{r, new_axis, r}].shape()), (Shape{2, 1, 4}));
-  // Tensors without dimensions, and truth values.
+  // Tensors without dimensions, and bool values.
   const Tensor one = full({}, 1);
   EXPECT_EQ((x[{one, Slice{}, one}].text()), "[13 17 21] : i64[3]");
   EXPECT_EQ(x[true].shape(), (Shape{1, 2, 3, 4}));
@@ -122,10 +122,10 @@ TEST(Index, RefusesWhatIsNotThere) {
   EXPECT_THROW((x[{tensor<int64_t>({0, 1}), tensor<int64_t>({0, 1, 1})}]), ShapeError);
   EXPECT_THROW(x[Slice{.step = 0}], ValueError);
   EXPECT_THROW(x[uint64_t{1} << 63], IndexError);
-  // An index is looked at even where rows hold nothing.
+  // Indices are checked even if rows are empty.
   EXPECT_THROW(zeros({2, 0})[r], IndexError);
   EXPECT_THROW(zeros({0, 2})[tensor<int64_t>({0})], IndexError);
-  // A number is looked at even where the tensors beside it name nothing.
+  // An integer is checked even if the index tensors next to it are empty.
   const Tensor nothing = tensor<bool>({false, false});
   EXPECT_EQ(message_of([&] { return x[{nothing, 3}]; }),
             "index: 3 is out of range for axis 1 of i64[2, 3, 4], whose size is 3");
@@ -205,7 +205,8 @@ TEST(Index, WhatCanFailSaysSo) {
       may_fail.push_back(effects.of(0, instruction).may_fail);
     }
   }
-  // The rows, the seventh, the two rows of places that a mask gives and what they name, the column.
+  // Instructions: the rows, index 7, the two rows of indices from a mask and their elements, the
+  // column.
   EXPECT_EQ(may_fail, (std::vector<bool>{true, true, false, false, false, false}));
 }
 

@@ -1,4 +1,4 @@
-// What the tests of convolutions, pooling, norms and the like share.
+// Helpers for tests of convolutions, pooling, normalisation and similar functions.
 #pragma once
 
 #include <cmath>
@@ -19,7 +19,7 @@
 
 namespace plait {
 
-// sin(0), sin(step), sin(2 step), …: numbers without a pattern that any language can repeat.
+// sin(0), sin(step), sin(2 step), …: irregular numbers that are easily reproduced in any language.
 inline Tensor wave(const Sizes& sizes, double step = 0.7, DType dtype = DType::f64) {
   std::vector<double> values(static_cast<size_t>(element_count_of(sizes)));
   for (size_t i = 0; i < values.size(); ++i) values[i] = std::sin(step * static_cast<double>(i));
@@ -56,7 +56,7 @@ inline void expect_same(const Tensor& actual, const Tensor& expected, double tol
   expect_values(actual, values_of(expected), tolerance);
 }
 
-// The traced function, evaluated, gives what the function gives now; and its text is read back.
+// Evaluating the traced function gives the same as calling it, and its text can be parsed.
 template <class F, class... Tensors>
 void expect_traced_alike(const F& f, const Tensors&... arguments) {
   const TracedProgram traced = trace(f)(arguments...);
@@ -67,8 +67,7 @@ void expect_traced_alike(const F& f, const Tensors&... arguments) {
   expect_same(evaluate(traced.program, given)[0], f(arguments...), 0);
 }
 
-// The same with sizes that are not known while tracing: each dimension of the first argument named
-// in `symbolic` is a symbol.
+// The same with symbolic sizes: those dimensions of the first argument that `symbolic` lists.
 template <class F, class... Rest>
 void expect_symbolic_alike(const F& f, const std::vector<int64_t>& symbolic, const Tensor& x,
                            const Rest&... rest) {
@@ -85,7 +84,7 @@ void expect_symbolic_alike(const F& f, const std::vector<int64_t>& symbolic, con
   expect_same(evaluate(trace.program(recorded), given)[0], f(x, rest...), 1e-12);
 }
 
-// ---- Rules, called as the transforms call them.
+// ---- Rules, called as by the transforms.
 
 // ⟨cotangent, P(…, t, …)⟩ = ⟨transpose(cotangent), t⟩ for each operand that has a transpose.
 inline void expect_transposes(const char* name, const ir::Attributes& attributes,
@@ -108,7 +107,7 @@ inline void expect_transposes(const char* name, const ir::Attributes& attributes
   }
 }
 
-// The tangents of the results are differences between results nearby.
+// Tangents of the results compared with finite differences.
 inline void expect_tangents(const char* name, const ir::Attributes& attributes, const Tensor& x) {
   const ir::Primitive& primitive = ir::primitive(name);
   const Rules& rules = *find_rules(primitive);
@@ -128,7 +127,7 @@ inline void expect_tangents(const char* name, const ir::Attributes& attributes, 
   }
 }
 
-// The batching rule gives what a loop over the batch gives.
+// The batching rule compared with a loop over the batch.
 inline void expect_batches(const char* name, const ir::Attributes& attributes,
                            const std::vector<Tensor>& operands, const std::vector<bool>& batched) {
   const ir::Primitive& primitive = ir::primitive(name);

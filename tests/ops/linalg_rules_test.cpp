@@ -1,4 +1,4 @@
-// The rules of the factorisations against differences of the factorisations.
+// Rules of factorisations compared with finite differences.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ template <class Attributes>
 UsedPrimitive with(const ir::Primitive& primitive, Attributes attributes) {
   return {&primitive, ir::Attributes::of(attributes)};
 }
-// With the attributes that it has unless told.
+// With default attributes.
 UsedPrimitive plain(const ir::Primitive& primitive) {
   return {&primitive, ir::Attributes::defaults(primitive.attributes)};
 }
@@ -48,7 +48,7 @@ TEST(LinalgRules, TangentsOfWhatIsDetermined) {
         check_tangents(with(ops().triangular_solve, TriangularAttributes{lower, unit}), {a, b});
       }
     }
-    // One of the two moves alone.
+    // With a tangent of one operand only.
     const Tensor ta = noise(7, a.shape(), dtype), tb = noise(8, b.shape(), dtype);
     for (const auto* primitive : {&ops().solve, &ops().triangular_solve}) {
       const Tensor both = tangents_by_rule(plain(*primitive), {a, b}, {ta, tb})[0];
@@ -74,7 +74,7 @@ TEST(LinalgRules, PinvOfLowerRankWhileItStays) {
   }
 }
 
-// Vectors are determined up to a factor each; V G Vᴴ is determined.
+// Eigenvectors are determined up to a factor; V G Vᴴ is unique.
 TEST(LinalgRules, TangentsOfEigenvectors) {
   for (const DType dtype : kWideDTypes) {
     const Tensor x = noise(13, {2, 5, 5}, dtype), a = x + adjoint(x);
@@ -116,7 +116,7 @@ TEST(LinalgRules, TangentsOfEig) {
   const Tensor a = noise(17, {4, 4}, DType::f64), t = noise(18, {4, 4}, DType::f64);
   const auto rule = tangents_by_rule(plain(ops().eig), {a}, {t});
   const auto results = apply_all(ops().eig, {&a, 1});
-  // |vᵢ|² is determined, and so are the values.
+  // |vᵢ|² and the eigenvalues are unique.
   const auto size = [](const Tensor& v) { return square(absolute(v)); };
   const auto f = [&](const std::vector<Tensor>& y) {
     const auto parts = apply_all(ops().eig, y);

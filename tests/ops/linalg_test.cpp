@@ -34,13 +34,13 @@ double epsilon_of(const Tensor& x) { return float_limits(real_dtype(x.dtype())).
 void expect_close(const Tensor& a, const Tensor& b, double steps = 200) {
   EXPECT_LE(distance(a, b), steps * epsilon_of(b)) << a.text() << '\n' << b.text();
 }
-// Whether the columns are at right angles and of length 1.
+// Checks that the columns are orthonormal.
 void expect_unitary(const Tensor& q) {
   const Tensor square = matmul(adjoint(q), q);
   expect_close(square, broadcast_to(identity(q.shape(-1), q.shape(-1), q.dtype()), square.shape()));
 }
 
-// By the library of the build, and by the loops that serve without one.
+// Runs with the library of the build, and with the reference loops.
 class Linalg : public ::testing::TestWithParam<bool> {
  protected:
   void SetUp() override {
@@ -75,7 +75,7 @@ TEST_P(Linalg, LuIsRight) {
       const auto [p, l, u] = linalg::lu(a);
       expect_close(matmul(p, matmul(l, u)), a);
       expect_close(triu(u), u, 0);
-      // LAPACK compares complex numbers by |re| + |im|.
+      // LAPACK's pivoting compares complex numbers by |re| + |im|.
       if (shape.element_count() != Dim(0)) {
         EXPECT_LE(max(absolute(l)).item<double>(), is_complex(dtype) ? 1.5 : 1);
       }
@@ -125,7 +125,7 @@ TEST_P(Linalg, SvdIsRight) {
       }
     }
   }
-  // Of lower rank.
+  // A matrix of lower rank.
   const Tensor column = noise(6, {5, 1}, DType::f64), row = noise(7, {1, 4}, DType::f64);
   const auto [u, s, vh] = linalg::svd(matmul(column, row));
   expect_unitary(u);
@@ -149,7 +149,7 @@ TEST_P(Linalg, EquationsAreSolved) {
     for (const bool unit : {false, true}) {
       Tensor u = triu(a);
       if (unit) u = u - diagonal_part(u) + identity(5, 5, dtype);
-      // Nothing is read of the other half.
+      // The other triangle is not read.
       const Tensor filled = where(triu(ones_like(u)) == 1, a, NAN);
       const Tensor z = linalg::solve_triangular(filled, v, true, unit);
       expect_close(matmul(u, expand_dims(z, -1)), broadcast_to(expand_dims(v, -1), {2, 1, 5, 1}),
@@ -171,12 +171,12 @@ TEST_P(Linalg, EigIsRight) {
       expect_close(matmul(astype(x, v.dtype()), v), scale_columns(v, w), 5000);
       expect_close(linalg::vector_norm(v, 2, -2), ones(w.shape(), real_dtype(dtype)));
       if (is_complex(dtype)) continue;
-      // What is not real comes in pairs.
+      // Complex eigenvalues come in conjugate pairs.
       expect_close(sum(w, -1), astype(linalg::trace(x), w.dtype()), 1000);
     }
   }
   const Tensor a = tensor(std::vector<double>{0, 1, 0, 0, 0, 1, 1, 2, -1}, {3, 3});
-  // numpy.linalg.eigvals, sorted.
+  // Expected values by numpy.linalg.eigvals, sorted.
   auto found = numbers_of(linalg::eigvals(a));
   std::ranges::sort(found, {}, [](const auto& x) { return x.real(); });
   const double expected[] = {-1.8019377358048383, -0.4450418679126288, 1.2469796037174674};
@@ -192,7 +192,7 @@ TEST_P(Linalg, SchurIsRight) {
     expect_unitary(z);
     expect_close(matmul(z, matmul(t, adjoint(z))), astype(a, t.dtype()), 2000);
     expect_close(triu(t, is_complex(t.dtype()) ? 0 : -1), t, 0);
-    // No two blocks of two overlap.
+    // Diagonal blocks of size 2 do not overlap.
     const Tensor below = diagonal(t, -1), count = slice(below, -1, {.start = 1});
     expect_close(count * slice(below, -1, {.stop = -1}), zeros_like(count), 0);
   };
@@ -202,7 +202,7 @@ TEST_P(Linalg, SchurIsRight) {
         check(noise(12, shape, dtype), form);
         check(zeros(shape, dtype), form);
         check(triu(noise(13, shape, dtype)), form);
-        // A permutation, whose eigenvalues lie on a circle.
+        // A permutation, whose eigenvalues are on the unit circle.
         check(roll(identity(shape.at(-1), shape.at(-1), dtype), 1, 0), form);
       }
     }
@@ -233,7 +233,7 @@ TEST_P(Linalg, ExpmIsRight) {
                          {ch, sh, sh, ch}),
                 1e-13 * ch);
       expect(expm({0, t, 0, 0, 0, t, 0, 0, 0}, {3, 3}), {1, t, t * t / 2, 0, 1, t, 0, 0, 1});
-      // Far larger beside the diagonal than what becomes of it.
+      // Off-diagonal elements that are far larger than the result.
       expect(expm({1, 1e6 * t, 0, -1}, {2, 2}),
              {std::exp(1), 1e6 * t * std::sinh(1), 0, std::exp(-1)});
     }
@@ -256,7 +256,7 @@ TEST_P(Linalg, DeterminantsOfAnyRank) {
       const Tensor scaled = expand_dims(expand_dims(det, -1), -1) * identity(4, 4, dtype);
       expect_close(matmul(a, minors), scaled, 20000);
       expect_close(matmul(minors, a), scaled, 20000);
-      // Of rank 3 one is left, of less none.
+      // For rank 3 the adjugate has rank one, for a lower rank it is 0.
       EXPECT_EQ(max(absolute(minors)).item<double>() > 1e-3, rank > 2);
     }
     const Tensor a = astype(tensor(std::vector<double>{1, 2, 3, 4}, {2, 2}), dtype);
@@ -282,7 +282,7 @@ TEST_P(Linalg, FactorsSolveToo) {
 }
 
 TEST_P(Linalg, GivesNumPysFigures) {
-  // numpy.linalg of the same matrices.
+  // Expected values by numpy.linalg.
   const Tensor a = tensor(std::vector<double>{4, 1, 2, 1, 3, 0, 2, 0, 5}, {3, 3});
   const Tensor b = tensor(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 10, 2, -1, 0}, {4, 3});
   EXPECT_LT(distance(linalg::det(a), {43}), 1e-13);
@@ -384,7 +384,7 @@ TEST(LinalgErrors, NameShapesAndDTypes) {
 TEST(LinalgNumbers, NormsAreNumPys) {
   const Tensor b = tensor(std::vector<double>{1, 2, 3, 4, 5, 6, 7, 8, 10, 2, -1, 0}, {4, 3});
   const Tensor column = squeeze(slice(b, 1, {.stop = 1}), 1);
-  // numpy.linalg.norm(b, order), numpy.linalg.norm(b[:, 0], order).
+  // Expected values by numpy.linalg.norm(b, order) and numpy.linalg.norm(b[:, 0], order).
   EXPECT_LT(distance(linalg::norm(b), {17.578395831246947}), 1e-14);
   EXPECT_LT(distance(linalg::matrix_norm(b, linalg::MatrixNorm::nuclear), {20.2932258990963}),
             1e-13);
@@ -494,7 +494,7 @@ TEST(LinalgProducts, MatricesMadeOfNumbers) {
 TEST(LinalgNumbers, ConditionsAndTensorEquations) {
   const Tensor a = tensor(std::vector<double>{4, 1, 2, 1, 3, 0, 2, 0, 5}, {3, 3});
   using linalg::MatrixNorm;
-  // numpy.linalg.cond
+  // Expected values by numpy.linalg.cond.
   const std::pair<MatrixNorm, double> figures[] = {
       {MatrixNorm::greatest, 3.5953899208567384}, {MatrixNorm::least, 0.27813394986703194},
       {MatrixNorm::one, 4.232558139534884},       {MatrixNorm::infinity, 4.232558139534884},

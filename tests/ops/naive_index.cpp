@@ -32,7 +32,7 @@ struct Fancy {
   List sizes, values;
 };
 
-// What an axis of the result walks along.
+// What an axis of the result iterates over.
 struct Walk {
   std::optional<size_t> axis;  // none: a new axis
   List values;
@@ -64,7 +64,7 @@ std::optional<List> stretched(const List& a, const List& b) {
   return result;
 }
 
-// The element at `at` of an array that stretches.
+// The element at `at` of an array that is broadcast.
 int64_t element_at(const Fancy& fancy, const List& at) {
   int64_t place = 0;
   for (size_t i = 0; i < fancy.sizes.size(); ++i) {
@@ -77,7 +77,7 @@ int64_t element_at(const Fancy& fancy, const List& at) {
 struct Reading {
   std::vector<Walk> walks;
   std::vector<Fancy> fancies;
-  size_t first = 0;  // how many walks are in front of the first fancy index
+  size_t first = 0;  // number of walks before the first index tensor
   bool apart = false;
 };
 

@@ -1,5 +1,5 @@
-// NumPy's rules of indexing, element by element, written apart from Plait's: which place of x, in
-// row-major order, each element of x[…] is.
+// NumPy's indexing rules, element by element, implemented independently of Plait's: the flat index
+// in x (row-major) of each element of x[…].
 #pragma once
 
 #include <cstdint>

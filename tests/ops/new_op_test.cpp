@@ -1,4 +1,4 @@
-// The example of docs/architecture.md, as it stands there.
+// The example of docs/architecture.md, verbatim.
 #include <cmath>
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 
 #include "tests/support/files.h"
 
-namespace plait::example {  // where it hides plait::softsign
+namespace plait::example {  // hides plait::softsign there
 namespace {
 
 // The example begins.

@@ -1,4 +1,4 @@
-// The figures are what PyTorch 2.15 gives for the same numbers in f64, by torch.nn.functional.
+// Expected values are those of torch.nn.functional (PyTorch 2.15) in f64.
 #include "plait/ops/neural/normalization.h"
 
 #include "plait/core/error.h"
@@ -32,7 +32,7 @@ TEST(Softmax, OfInfinities) {
   expect_values(log_softmax(reshape(doubles({1000, 0}), {1, 2})), {0, -1000});
 }
 
-// Rows of every length around those of registers and blocks, against f64.
+// Row lengths around those of registers and blocks, compared with f64.
 TEST(Softmax, RowsOfAnyLength) {
   for (const int64_t size : {0, 1, 2, 7, 8, 15, 16, 17, 33, 4095, 4097, 9001}) {
     const Tensor x = wave({3, size}, 0.37, DType::f32) * 20;
@@ -52,8 +52,8 @@ TEST(Softmax, RowsOfAnyLength) {
     const std::vector<double> single = values_of(softmax(x));
     ASSERT_EQ(single.size(), expected.size());
     for (size_t i = 0; i < single.size(); ++i) {
-      // The distance from the greatest, up to 40, is rounded to f32, half a unit in 2^24 of it at
-      // most, before e is raised to it; the sum is rounded too.
+      // The distance from the maximum, up to 40, is rounded to f32 before exponentiation, with a
+      // relative error of at most 2^-25; the sum is rounded too.
       const double relative = 2e-6 + distances[i] * 0x1p-24;
       ASSERT_NEAR(single[i], expected[i], relative * expected[i] + 1e-45) << size << " " << i;
     }
@@ -181,7 +181,7 @@ TEST(Norm, ConstantRowsAreFinite) {
   expect_values(normalize(zeros({1, 3}, DType::f64)), {0, 0, 0});
 }
 
-// Far from 0 the variance is that of the differences, not a difference of squares.
+// Far from 0 the variance must be computed from differences, not as a difference of squares.
 TEST(Norm, FarFromZero) {
   const Tensor x = wave({1, 4096}, 0.37, DType::f32) + 10000;
   const Tensor wide = layer_norm(astype(x, DType::f64), {4096});

@@ -1,4 +1,4 @@
-// Comparing tensors as numbers, and rules with differences of the function itself.
+// Comparison of tensors as numbers, and of rules with finite differences.
 #pragma once
 
 #include <complex>
@@ -10,18 +10,18 @@
 
 namespace plait {
 
-// The numbers in row-major order; real parts, then imaginary ones.
+// The numbers in row-major order, as complex numbers.
 std::vector<std::complex<double>> numbers_of(const Tensor& x);
-// The greatest |a - b|; NaN where one is. Shapes must be equal.
+// max |a - b|; NaN if any element is NaN. Shapes must be equal.
 double distance(const Tensor& a, const Tensor& b);
 double distance(const Tensor& a, const std::vector<std::complex<double>>& b);
 
-// Standard normal numbers, with imaginary parts where the dtype has some.
+// Standard normal numbers, with imaginary parts if the dtype is complex.
 Tensor noise(uint64_t seed, const Shape& shape, DType dtype);
 // Matrices.
 Tensor positive_definite(uint64_t seed, const Shape& shape, DType dtype);
 
-// What the rule gives, of only what it says that it reads.
+// The tangents by the rule, which sees only the operands and results that it declares to read.
 std::vector<Tensor> tangents_by_rule(const UsedPrimitive& used, const std::vector<Tensor>& operands,
                                      const std::vector<Tensor>& tangents);
 // (f(x + h t) - f(x - h t)) / 2h for a small h.

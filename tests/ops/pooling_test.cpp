@@ -28,7 +28,7 @@ const std::vector<Pool>& pools() {
   return pools;
 }
 
-// The formulas of PyTorch's manual, one element after the other.
+// The formulas of PyTorch's manual, element by element.
 struct Expected {
   Sizes sizes;
   std::vector<double> maximum, average, average_of_inside, index;
@@ -103,7 +103,7 @@ Tensor avg_pool(const Tensor& x, const Pool& p, bool count_include_pad) {
 
 TEST(Pooling, IsWhatEachWindowHolds) {
   for (const Pool& pool : pools()) {
-    const Tensor x = wave(pool.size) - 2;  // below 0, where padding must not win
+    const Tensor x = wave(pool.size) - 2;  // negative, so that zero padding must not win
     const Expected e = expected(pool, values_of(x));
     const MaxPooled pooled = max_pool(x, pool);
     EXPECT_EQ(pooled.values.array().sizes(), e.sizes);
@@ -201,7 +201,7 @@ TEST(Windows, ElementsOfPlanes) {
   expect_batches("plane_take", take, {x, one}, {true, false});
   expect_batches("plane_take", take, {wave({3, 4}), places}, {false, true});
   expect_batches("plane_put", put, {wave({2, 3, 3}), one}, {true, false});
-  // A plane that lies with gaps.
+  // A plane that is not contiguous.
   const Tensor turned = permute_dims(wave({4, 3, 2}), {2, 1, 0});
   expect_same(plane_take(turned, index, 1), plane_take(turned + 0, index, 1), 0);
   EXPECT_THROW(plane_take(x, full({2, 1, 3}, 4), 1), IndexError);

@@ -23,7 +23,7 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// What is printed while it lives.
+// Captures printed text during its lifetime.
 class Captured {
  public:
   Captured()

@@ -15,8 +15,8 @@
 namespace plait {
 namespace {
 
-// Σ over all values of all letters, one product after the other. `equation` has an arrow and no
-// dots, and all sizes are known.
+// Σ over all values of all letters, product by product. `equation` has an arrow and no dots, and
+// all sizes are concrete.
 Tensor summed_up(const std::string& equation, const std::vector<Tensor>& operands) {
   const size_t arrow = equation.find("->");
   std::vector<std::string> letters{""};
@@ -101,7 +101,7 @@ TEST(Einsum, IsTheSumOfItsProducts) {
                                  {"ab,ac,ad->bcd", {{2, 3}, {2, 4}, {2, 2}}},
                                  {"ab,b,a,->ab", {{2, 3}, {3}, {2}, {}}},
                                  {"bhqd,bhkd->bhqk", {{2, 2, 3, 4}, {2, 2, 5, 4}}},
-                                 {"ij,jk->ik", {{2, 1}, {3, 4}}},  // 1 stretches
+                                 {"ij,jk->ik", {{2, 1}, {3, 4}}},  // 1 is broadcast
                                  {"ii,i->i", {{1, 3}, {3}}},
                                  {"ij,jk->ik", {{2, 0}, {0, 4}}},
                                  {"ij,k->jk", {{3, 2}, {4}}}};
@@ -158,7 +158,7 @@ TEST(Einsum, RefusesWhatIsNoEquation) {
 }
 
 TEST(ContractionOrder, TakesTheCheaperWay) {
-  // a chain of matrices: [1000, 2] [2, 1000] [1000, 2] is best from the right
+  // Matrix chain [1000, 2] [2, 1000] [1000, 2]: multiplying from the right is best.
   const std::vector<double> sizes{1000, 2, 1000, 2};
   const std::vector<LabelSet> chain{0b0011, 0b0110, 0b1100};
   const auto steps = contraction_order(chain, 0b1001, sizes);
@@ -169,7 +169,8 @@ TEST(ContractionOrder, TakesTheCheaperWay) {
   EXPECT_EQ(contraction_order(many, 1, std::vector<double>(16, 2)).size(), 11u);
 }
 
-// What is left of the product of two of the list, at its end; how many points it has.
+// The list after multiplying two of its entries, with the product at its end; and the number of
+// points of the product.
 struct Product {
   std::vector<LabelSet> left;
   double points = 1;
@@ -231,7 +232,7 @@ TEST(Products, OfNamedDimensions) {
   expect_same(inner(a, wave({5, 4})), einsum("ijk,lk->ijl", {a, wave({5, 4})}), 1e-12);
   expect_same(dot(doubles({1, 2}), doubles({3, 4})), tensor(std::vector<double>{11}, {}), 0);
   expect_same(vecdot(a, wave({1, 4})), sum(a * wave({1, 4}), -1), 1e-12);
-  EXPECT_THROW(vecdot(a, wave({3, 1})), ShapeError);  // what is summed over does not stretch
+  EXPECT_THROW(vecdot(a, wave({3, 1})), ShapeError);  // the contracted dimension is not broadcast
   expect_same(vecdot(a, a, 1), sum(a * a, 1), 1e-12);
   const std::vector<std::complex<double>> i{{0, 1}, {2, 0}};
   EXPECT_EQ(vecdot(tensor(i, {2}), tensor(i, {2})).text(), "5.+0.j : c128[]");

@@ -1,5 +1,4 @@
-// Draws with parameters. Their distributions are tested in tests/python/random_test.py, against
-// SciPy's.
+// Distributions with parameters. tests/python/random_test.py compares them with SciPy's.
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -25,10 +24,10 @@ namespace {
 
 using Draw = std::function<Tensor(const Tensor& key, const Shape& shape)>;
 
-// Made anew, so that a trace holds it.
+// Created in each call, so that a trace records it.
 Tensor weights() { return astype(arange(1, 4), DType::f32); }
 
-// Each gives `shape`, and what some have behind it.
+// Each function returns `shape`, some with further dimensions.
 std::vector<std::pair<const char*, Draw>> draws() {
   using namespace random;
   using Key = const Tensor&;
@@ -96,7 +95,7 @@ TEST(RandomParameters, GiveTheSameWhateverComputesThem) {
   }
 }
 
-// An element depends on its place and its parameters alone.
+// An element depends only on its index and its parameters.
 TEST(RandomParameters, AnElementHeedsNoOther) {
   const Tensor key = random::key(3);
   const auto many = values_of(random::gamma(key, 0.5, Shape{3000}));
@@ -162,7 +161,7 @@ TEST(RandomParameters, TinyAndHuge) {
   EXPECT_EQ(at(1e-300), 0);
   const auto logs = values_of(random::loggamma(key, tensor<double>({1e-300}), Shape{50}));
   for (const double log : logs) EXPECT_LT(log, -1e297);
-  // Each share is there, and one has all.
+  // All shares exist, and one of them is 1.
   const auto shares = values_of(random::dirichlet(key, full({3}, 1e-12), Shape{50}));
   for (size_t i = 0; i < shares.size(); i += 3) {
     EXPECT_EQ(shares[i] + shares[i + 1] + shares[i + 2], 1);
@@ -201,7 +200,7 @@ TEST(RandomMatrices, AreOrthogonal) {
   const Tensor q = random::orthogonal(random::key(5), 4, {200}, DType::f64);
   EXPECT_LT(values_of(max(absolute(matmul(q, matrix_transpose(q)) - eye(4, 4, DType::f64))))[0],
             1e-13);
-  // No direction is preferred: the mean of each element is 0, that of its square a quarter.
+  // No direction is preferred: each element has mean 0 and mean square 1/4.
   for (const double mean : values_of(mean(q, 0))) EXPECT_NEAR(mean, 0, 0.15);
   for (const double mean : values_of(mean(square(q), 0))) EXPECT_NEAR(mean, 0.25, 0.1);
 }

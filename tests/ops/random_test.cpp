@@ -40,7 +40,7 @@ std::vector<T> values_as(const Tensor& x) {
 std::vector<KeyBits> keys_of(const Tensor& x) { return values_as<KeyBits>(x); }
 
 TEST(Philox, GivesThePublishedAnswers) {
-  // Known answers for philox4x32-10 of the Random123 library (kat_vectors).
+  // Known answers for philox4x32-10 from the Random123 library (kat_vectors).
   EXPECT_EQ(philox({0, 0, 0, 0}, 0), (PhiloxBlock{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   EXPECT_EQ(philox({~0U, ~0U, ~0U, ~0U}, ~uint64_t{0}),
             (PhiloxBlock{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd}));
@@ -51,7 +51,7 @@ TEST(Philox, GivesThePublishedAnswers) {
 TEST(RandomBits, AreTheBlocksOfTheStream) {
   const Tensor key = random::key(7);
   const KeyBits bits = keys_of(key)[0];
-  // Longer than a piece, not a whole number of vectors.
+  // Longer than a piece, and not a multiple of the vector length.
   const auto words = values_as<uint32_t>(random::bits(key, {3077}));
   for (size_t i = 0; i < words.size(); ++i) {
     ASSERT_EQ(words[i], stream_block(bits, i / 4)[i % 4]) << i;
@@ -101,7 +101,7 @@ TEST(RandomKeys, AllDiffer) {
   add(random::split_key(random::split_key(key, 10), 10));
   EXPECT_EQ(seen.size(), made);
   EXPECT_EQ(keys_of(random::key(tensor<int32_t>({4, 5})))[1], keys_of(random::key(5))[0]);
-  // The first of three is the first of two.
+  // The first of three keys equals the first of two.
   EXPECT_EQ(keys_of(random::split_key(key, 3))[1], keys_of(random::split_key(key))[1]);
   EXPECT_EQ(keys_of(random::fold_in(key, 12))[0], keys_of(random::fold_in(key, arange(13)))[12]);
   EXPECT_THROW(random::key(zeros({})), TypeError);
@@ -144,7 +144,7 @@ TEST(RandomValues, AreTheSameWhateverComputesThem) {
   }
 }
 
-// The vector kernels against the formulas one by one, in double precision.
+// Vector kernels compared with the formulas in double precision.
 TEST(RandomValues, AreWithinTwoUnits) {
   const Tensor key = random::key(11);
   const int64_t count = 100000;
@@ -166,8 +166,8 @@ TEST(RandomValues, AreWithinTwoUnits) {
   }
 }
 
-// Kolmogorov and Smirnov: how far the distribution of the sample is from `cdf`. For the fixed keys
-// of these tests the bound is met; one key in a thousand would miss it.
+// Kolmogorov-Smirnov test: distance between the distribution of the sample and `cdf`. The fixed
+// keys of these tests pass; one key in a thousand would not.
 void expect_distribution(std::vector<double> sample, const std::function<double(double)>& cdf,
                          const char* name) {
   std::ranges::sort(sample);
@@ -248,7 +248,7 @@ TEST(RandomValues, TruncatedNormalIsRightInTheTails) {
       {-1, 2},  {-0.1, 0.2},     {0.5, 0.6},    {2, 9},
       {-9, -4}, {-INFINITY, -6}, {8, INFINITY}, {-INFINITY, INFINITY}};
   for (const auto& [low, high] : bounds) {
-    // Differences of upper tails, which are accurate where both bounds are above 0.
+    // Differences of upper tails, which are accurate if both bounds are positive.
     const double sign = low > 0 ? 1 : -1;
     const auto tail = [&](double x) { return 0.5 * std::erfc(sign * x / std::sqrt(2)); };
     const double from = tail(low), all = from - tail(high);
@@ -337,7 +337,7 @@ TEST(RandomPermutation, Shuffles) {
   EXPECT_THROW(random::shuffle(key, zeros({})), IndexError);
 }
 
-// Each key of a batch gives what it gives alone.
+// Each key of a batch gives the same numbers as alone.
 TEST(RandomBatches, AreAsEachLaneAlone) {
   const Tensor keys = reshape(random::split_key(random::key(8), 6), {2, 3});
   const auto draws = std::vector<std::function<Tensor(const Tensor&)>>{

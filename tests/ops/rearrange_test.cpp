@@ -81,7 +81,7 @@ TEST(Rearrange, Repeats) {
   EXPECT_THROW(tile(arange(2), {-1}), ValueError);
 }
 
-// numpy.roll, numpy.rot90
+// Expected values by numpy.roll and numpy.rot90.
 TEST(Rearrange, RollsAndTurns) {
   EXPECT_EQ(roll(arange(5), 2, 0).text(), "[3 4 0 1 2] : i64[5]");
   EXPECT_EQ(roll(arange(5), -7, 0).text(), "[2 3 4 0 1] : i64[5]");
@@ -103,7 +103,7 @@ TEST(Rearrange, PixelShuffle) {
   EXPECT_THROW(pixel_unshuffle(x, 2), ShapeError);
 }
 
-// numpy.pad
+// Expected values by numpy.pad.
 TEST(Pad, Modes) {
   const Tensor x = arange(4);
   const auto padded = [&](PadMode mode) { return pad(x, {{2, 3}}, mode).text(); };

@@ -12,13 +12,13 @@
 namespace plait {
 namespace {
 
-// "solve" of "linalg::solve".
+// "solve" for "linalg::solve".
 std::string own_name(const std::string& function) {
   const size_t colons = function.rfind("::");
   return colons == std::string::npos ? function : function.substr(colons + 2);
 }
 
-// Of operators and members, errors say what they do.
+// Errors of operators and members name the operation instead.
 bool is_named(const Refusal& row) {
   return !row.function.starts_with("operator") && !row.function.starts_with("Tensor::") &&
          !row.function.starts_with("IndexedTensor::");
@@ -38,7 +38,7 @@ void expect_told(const Refusal& row, const Error& error) {
   EXPECT_TRUE(error.location().known()) << "names no line of the user's: " << message;
 }
 
-// Whether it was refused, for the right reason.
+// True if the call throws the expected error.
 bool is_refused(const Refusal& row) {
   try {
     row.call();
@@ -65,7 +65,7 @@ void expect_refused(const Refusals& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE(fmt::format("row {}: {}", i, rows[i].function));
     EXPECT_TRUE(is_refused(rows[i])) << "was not refused";
-    // What depends on numbers is refused when the program runs.
+    // Refusals that depend on numbers happen when the program runs.
     if (!rows[i].in_traces) continue;
     SCOPED_TRACE("within a trace");
     Trace recording("f");

@@ -1,5 +1,5 @@
-// What functions must refuse, as tables: each public function has at least one row for each way in
-// which its arguments can be wrong. refusals_test.cpp sees that none lacks rows.
+// Tables of what functions must refuse: each public function has at least one row for each way in
+// which its arguments can be wrong. refusals_test.cpp checks that no function lacks rows.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,16 @@
 namespace plait {
 
 struct Refusal {
-  std::string function;  // as its header has it: "sum", "linalg::solve", "operator+"
+  std::string function;  // as declared in its header: "sum", "linalg::solve", "operator+"
   std::function<void()> call;
   ErrorKind kind;
-  // What the message must hold besides the function's name, which it begins with.
+  // Words that the message must contain; it begins with the name of the function.
   std::vector<std::string> words = {};
-  bool in_traces = true;  // whether it is refused for the same reason, if at all
+  bool in_traces = true;  // whether it is also refused in a trace
 };
 using Refusals = std::vector<Refusal>;
 
-// Of the tables of one file each.
+// The tables, one per file.
 Refusals refusals_of_elementwise();
 Refusals refusals_of_special();
 Refusals refusals_of_create();
@@ -46,14 +46,14 @@ Refusals refusals_of_pooling();
 Refusals refusals_of_loss();
 Refusals refusals_of_collective();
 
-// Runs each call, now and within a trace.
+// Runs each call, eagerly and in a trace.
 void expect_refused(const Refusals& rows);
 
 inline constexpr ErrorKind kShape = ErrorKind::shape, kType = ErrorKind::type,
                            kValue = ErrorKind::value, kIndex = ErrorKind::index,
                            kMemory = ErrorKind::memory;
 
-// 1, 2, 3, … in a shape; of keys and bool, whatever those numbers make.
+// 1, 2, 3, … in a shape; converted for keys and bool.
 Tensor counted(DType dtype, const Sizes& sizes);
 template <std::integral... Size>
 Tensor f32(Size... sizes) {
@@ -79,7 +79,7 @@ Tensor keys(Size... sizes) {
 Tensor places(std::initializer_list<int64_t> numbers);  // i64
 using Tensors = std::vector<Tensor>;
 
-// A function of one operand refuses dtypes: rows for each of several functions.
+// Rows for functions of one operand that refuse dtypes.
 using Unary = Tensor (*)(const Operand&);
 using Binary = Tensor (*)(const Operand&, const Operand&);
 template <class Function>

@@ -77,7 +77,7 @@ Refusals refusals_of_activation() {
   for (const auto& [name, f] : kActivations) {
     rows.push_back({name, [f] { f(keys(2)); }, kType, {"key[2]"}});
     rows.push_back({name, [f] { f(Tensor()); }, kValue, {"never given"}});
-    // These have values in the complex numbers too.
+    // The others are defined for complex numbers too.
     const std::string_view given = name;
     if (given == "glu" || given == "softsign" || given.ends_with("shrink")) continue;
     rows.push_back({name, [f] { f(c64(2)); }, kType, {"c64[2]"}});

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-// In a function of one of three places along an axis.
+// Calls it for one index of an axis of size three.
 std::function<void()> within(const std::function<void()>& call) {
   return [call] {
     const NamedAxisScope axis("batch", 3);

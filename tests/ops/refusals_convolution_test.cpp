@@ -13,7 +13,7 @@ using Convolution = Tensor (*)(const Tensor&, const Tensor&, const Tensor&,
 using Transposed = Tensor (*)(const Tensor&, const Tensor&, const Tensor&,
                               const TransposedConvolutionOptions&);
 
-// x[2, 4, 5…] and w[6, 4, 3…], or for the transposed ones w[4, 6, 3…].
+// x[2, 4, 5…] and w[6, 4, 3…], or w[4, 6, 3…] for transposed convolutions.
 Tensor spatial(DType dtype, int64_t first, int64_t second, int64_t size, size_t dimensions) {
   Sizes sizes(dimensions + 2, size);
   sizes[0] = first;
@@ -24,7 +24,7 @@ Tensor image(size_t dimensions, DType dtype = DType::f32) {
   return spatial(dtype, 2, 4, 5, dimensions);
 }
 
-// What both kinds of convolution refuse.
+// Refusals of both kinds of convolution.
 template <class Function>
 void add_common(Refusals& rows, const std::string& name, Function f, size_t n, const Tensor& w) {
   using Options = std::conditional_t<std::is_same_v<Function, Transposed>,

@@ -134,7 +134,7 @@ void add_of_three(Refusals& rows) {
   rows.insert(rows.end(), more.begin(), more.end());
 }
 
-// "add" and so on: an operator is another name of a function.
+// Errors name "add" and so on: an operator is another name of a function.
 void add_operators(Refusals& rows) {
   const Refusals more = {
       {"operator-", [] { -truths(2); }, kType, {"negative", "bool[2]"}},
@@ -166,7 +166,7 @@ void add_operators(Refusals& rows) {
   rows.insert(rows.end(), more.begin(), more.end());
 }
 
-// What is assigned to stays as it was.
+// The target of an assignment keeps its value.
 void refuse_to_change(Tensor x, const std::function<void(Tensor&)>& change) {
   const std::string before = x ? x.text() : "";
   try {

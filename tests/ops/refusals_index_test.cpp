@@ -1,4 +1,4 @@
-// Refusals of index.h and at.h: what stands between brackets.
+// Refusals of index.h and at.h.
 #include <gtest/gtest.h>
 
 #include "plait/ops/arrays/create.h"
@@ -19,7 +19,7 @@ struct BadIndex {
   std::vector<std::string> words;
 };
 
-// Of f32[2, 3].
+// Indices of f32[2, 3].
 std::vector<BadIndex> bad_indices() {
   return {
       {{2}, kIndex, {"index", "2", "axis 0", "f32[2, 3]"}},
@@ -39,7 +39,7 @@ std::vector<BadIndex> bad_indices() {
   };
 }
 
-// Reading with a default takes numbers that lead outside.
+// Reads with a default value accept integers out of range.
 bool leads_outside(const BadIndex& bad) {
   if (bad.kind != kIndex) return false;
   const auto& first = bad.index[0].choice();
@@ -48,7 +48,7 @@ bool leads_outside(const BadIndex& bad) {
   return is_numbers || (std::holds_alternative<Dim>(first) && bad.index.size() < 3);
 }
 
-// x stays what it was also where it is given away.
+// x keeps its value even if it is donated.
 template <class Change>
 void refuse_to_write(const Indices& index, Change change) {
   Tensor x = f32(2, 3);
@@ -117,7 +117,7 @@ Refusals refusals_of_index() {
 
 TEST(Refusals, Index) { expect_refused(refusals_of_index()); }
 
-// Of the other members of a tensor.
+// Other members of Tensor.
 TEST(Refusals, OfMembers) {
   const auto expect = [](ErrorKind kind, std::string_view words, auto call) {
     try {

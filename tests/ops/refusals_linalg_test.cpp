@@ -26,7 +26,7 @@ const std::vector<Named<Decomposition>> kOfSquare = {
     {"linalg::schur", [](const Tensor& a) { linalg::schur(a); }},
     {"linalg::solve", [](const Tensor& a) { linalg::solve(a, f32(2)); }},
 };
-// NaN and infinity go through them.
+// NaN and infinity propagate through these.
 const std::vector<Named<Decomposition>> kOfFactors = {
     {"linalg::solve_triangular", [](const Tensor& a) { linalg::solve_triangular(a, f32(2)); }},
     {"linalg::lu_solve", [](const Tensor& a) { linalg::lu_solve(a, places({0, 1}), f32(2)); }},

@@ -14,7 +14,7 @@ namespace {
 
 using OfTwo = std::function<void(const Tensor& x, const Tensor& target)>;
 
-// Elementwise, of x and a target of real numbers.
+// Elementwise functions of x and a real target.
 const std::vector<Named<OfTwo>> kOfTwo = {
     {"binary_cross_entropy", [](const Tensor& x, const Tensor& t) { binary_cross_entropy(x, t); }},
     {"binary_cross_entropy_with_logits",

@@ -1,4 +1,4 @@
-// That a request for more memory than there is is refused before a page is touched.
+// A request for more memory than exists is refused before a page is touched.
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ namespace {
 
 constexpr int64_t kSide = int64_t{1} << 22, kMany = kSide << 22;
 
-// One element that repeats: takes no memory.
+// One broadcast element: takes no memory.
 Tensor repeated(const Shape& shape, DType dtype = DType::f32) { return zeros(shape, dtype); }
 
 Refusals beyond_memory() {
@@ -85,7 +85,7 @@ int64_t resident_bytes() {
 
 constexpr int64_t kMega = int64_t{1} << 20;
 #ifdef __SANITIZE_THREAD__
-constexpr int64_t kMostTouched = 1000 * kMega;  // with ThreadSanitizer's several bytes for each
+constexpr int64_t kMostTouched = 1000 * kMega;  // ThreadSanitizer needs several bytes per byte
 #else
 constexpr int64_t kMostTouched = 200 * kMega;
 #endif

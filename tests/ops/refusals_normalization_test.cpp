@@ -12,7 +12,7 @@ namespace plait {
 namespace {
 
 using Norm = std::function<void(const Tensor& x, const Tensor& weight, double epsilon)>;
-// Of x[2, 4, 3] over the last dimension, or its four channels.
+// Normalisations of x[2, 4, 3] over the last dimension, or its four channels.
 const std::vector<Named<Norm>> kNorms = {
     {"layer_norm",
      [](const Tensor& x, const Tensor& w, double e) { layer_norm(x, {3}, w, {}, e); }},

@@ -36,8 +36,8 @@ const std::vector<Named<std::function<void(const Tensor&, const Shape&)>>> kOfSh
     {"random::ball", [](const Tensor& key, const Shape& s) { ball(key, 2, 2, s); }},
     {"random::choice", [](const Tensor& key, const Shape& s) { choice(key, 4, s); }},
 };
-// By one parameter, which must be above 0, or at least 0, or a probability; what else there is, is
-// right.
+// A function of one parameter, which must be positive, nonnegative, or a probability; all other
+// arguments are valid.
 struct OfParameter {
   const char* name;
   const char* parameter;
@@ -237,7 +237,7 @@ Refusals refusals_of_random() {
 
 TEST(Refusals, Random) { expect_refused(refusals_of_random()); }
 
-// Those of the default stream are asked for nothing, and leave it where it was.
+// Refused calls do not advance the default stream.
 TEST(Refusals, LeaveTheDefaultStreamWhereItIs) {
   random::seed(5);
   const std::string first = uniform({3}).text();

@@ -1,4 +1,4 @@
-// That no public function lacks rows of what it refuses.
+// No public function lacks rows in the tables of refusals.
 #include "refusals.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace plait {
 namespace {
 
-// Headers of ops for those who write operations, not for those who use them.
+// Headers of ops for authors of operations, not for users.
 const std::set<std::string> kForAuthors = {"call.h",        "declare.h",       "gather.h",
                                            "operand.h",     "per_dimension.h", "scatter.h",
                                            "slice_range.h", "update_slice.h",  "window.h"};
@@ -32,9 +32,9 @@ const std::map<std::string, std::string> kRefuseNothing = {
     {"stretched", "is for other functions, which name themselves to it"},
 };
 
-// What stands outside of all braces but those of namespaces, with the name of the innermost one.
+// The text of a declaration at namespace level, with the name of the innermost namespace.
 struct DeclaredFunction {
-  std::string scope;  // "linalg::" of plait::linalg
+  std::string scope;  // "linalg::" for plait::linalg
   std::string text;
 };
 std::vector<DeclaredFunction> declarations_of(const std::string& header) {
@@ -43,7 +43,7 @@ std::vector<DeclaredFunction> declarations_of(const std::string& header) {
   std::vector<DeclaredFunction> declarations{{}};
   std::vector<bool> is_namespace;
   std::string scope;
-  size_t depth = 0;  // of braces that are no namespaces
+  size_t depth = 0;  // braces other than those of namespaces
   for (const char c : code) {
     DeclaredFunction& last = declarations.back();
     std::smatch found;
@@ -57,7 +57,7 @@ std::vector<DeclaredFunction> declarations_of(const std::string& header) {
     } else if (c == '}' && !is_namespace.empty()) {
       if (!is_namespace.back()) --depth;
       is_namespace.pop_back();
-      // The body of a function ends it, that of a class does not: there is a semicolon.
+      // A function body ends a declaration; a class body does not, since a semicolon follows.
       if (depth == 0) last.text += ' ';
     } else if (c == ';' && depth == 0) {
       declarations.push_back({scope, ""});
@@ -71,7 +71,7 @@ std::vector<DeclaredFunction> declarations_of(const std::string& header) {
 std::set<std::string> public_functions() {
   std::set<std::string> functions;
   const std::filesystem::path folder = std::filesystem::path(PLAIT_SOURCE_DIR) / "plait" / "ops";
-  // A type, a name and what it takes: the last of several, where functions with bodies lead.
+  // A type, a name and an opening parenthesis: the last match, if function bodies precede.
   static const std::regex kFunction(
       "(?:^|[\\s>])(?:Tensor&?|void|[A-Z]\\w*|std::\\w+<[^()]*>)\\s+(operator[^\\s(]+|\\w+)\\s*"
       "\\(");

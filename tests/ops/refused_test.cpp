@@ -1,4 +1,4 @@
-// Programs that no type rule, or no kernel, may take.
+// Programs that must be refused by a type rule or a kernel.
 #include <string>
 #include <vector>
 
@@ -35,7 +35,7 @@ TEST(Refused, ByTypeRules) {
       {"(%x: f32[4])", "%0 = reshape %x {sizes = [-2, -2]}", "reshape: gives f32[-2, -2]"},
       {"(%x: f32[4])", "%0 = pad %x {axis = 0, before = -1, after = 2}",
        "ValueError: line 2, column 1: pad: -1 zeros before and 2 behind along axis 0"},
-      // The last place is 8 · 2^61 = 2^64, which 64 bits hold as 0.
+      // The last index is 8 · 2^61 = 2^64, which overflows to 0.
       {"(%x: f32[7])", "%0 = slice %x {axis = 0, start = 0, count = 2305843009213693953, step = 8}",
        "IndexError"},
       {"(%x: f32[7])", "%0 = slice %x {axis = 0, start = 0, count = 3, step = 0}", "a step of 0"},
@@ -51,7 +51,7 @@ TEST(Refused, ByTypeRules) {
   }
 }
 
-// Where a size has no number yet, the type rule cannot know.
+// Symbolic sizes that the type rule cannot check.
 TEST(Refused, WhereItRuns) {
   const std::vector<Tensor> none{zeros({0})}, five{zeros({5})};
   EXPECT_NE(
@@ -81,7 +81,7 @@ TEST(Refused, WhereItRuns) {
   }
 }
 
-// None of these takes the time of its sizes.
+// None of these may take time in proportion to its sizes.
 TEST(Refused, NothingIsDoneForWhatIsEmpty) {
   const std::string far = "1152921504606846976";
   const std::vector<std::string> instructions = {

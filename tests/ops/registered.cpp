@@ -1,4 +1,4 @@
-// Every test of this room finds the primitives by name, also when it runs alone.
+// Registers all primitives, so that every test finds them by name, also when it runs alone.
 #include <gtest/gtest.h>
 
 #include "plait/ops/register_all.h"

@@ -1,4 +1,4 @@
-// The figures are what PyTorch 2.15 gives for the same numbers in f64, by torch.nn.functional.
+// Expected values are those of torch.nn.functional (PyTorch 2.15) in f64.
 #include "plait/ops/neural/resampling.h"
 
 #include "plait/core/error.h"
@@ -121,7 +121,7 @@ TEST(Interpolate, CopiesAnyDtypeAndKeepsTheSame) {
   EXPECT_EQ(
       interpolate(astype(x, DType::f16), {.size = {7, 7}, .mode = Interpolation::linear}).dtype(),
       DType::f16);
-  // An infinity elsewhere is not multiplied by 0.
+  // An infinity elsewhere must not be multiplied by 0.
   const Tensor far = reshape(doubles({1, 2, 3, INFINITY}), {1, 1, 4});
   expect_values(
       slice(interpolate(far, {.size = {8}, .mode = Interpolation::linear}), 2, {.stop = 4}),

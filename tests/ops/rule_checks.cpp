@@ -24,7 +24,7 @@ const Rules& rules_of(const UsedPrimitive& used) {
   return *rules;
 }
 
-// Only what the rule reads, so that a rule that reads more fails.
+// Passes only what the rule declares to read, so that a rule that reads more fails.
 std::vector<Tensor> read_of(const std::vector<Tensor>& tensors, uint32_t mask) {
   std::vector<Tensor> read(tensors.size());
   for (size_t i = 0; i < tensors.size(); ++i) {
@@ -135,7 +135,7 @@ void check_transpose(const UsedPrimitive& used, const std::vector<Tensor>& opera
   ASSERT_FALSE(rules.empty());
   const Transpose& rule = rules[std::min(operand, rules.size() - 1)];
   ASSERT_NE(rule.of, nullptr);
-  // The others are held; where it is linear in all of them, they are 0.
+  // The other operands are constant; if it is jointly linear in all of them, they are 0.
   const std::vector<Tensor> read_operands = read_of(operands, rule.reads.operands);
   std::vector<Tensor> only = operands;
   for (size_t i = 0; i < operands.size(); ++i) {

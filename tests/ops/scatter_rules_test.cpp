@@ -1,5 +1,5 @@
-// The derivatives and batching of gather, scatter and update_slice: transposes by inner products,
-// tangents by differences, batches by loops.
+// Derivatives and batching of gather, scatter and update_slice: transposes by inner products,
+// tangents by finite differences, batches by loops.
 #include <functional>
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace plait {
 namespace {
 
-// Numbers without a pattern that sums could hide in.
+// Irregular numbers, so that errors do not cancel in sums.
 Tensor waves(const Shape& shape, double seed) {
   const Tensor flat = sin(astype(arange(shape.element_count()), DType::f64) * 1.7 + seed);
   return reshape(flat, shape);
@@ -41,14 +41,14 @@ struct Call {
   std::vector<OperandType> types() const { return types_of(operands); }
 };
 
-// `linear` are the operands that it is linear in together.
+// `linear` lists the operands in which it is jointly linear.
 void expect_transposed(const Call& call, const std::vector<size_t>& linear) {
   const Rules& rules = *find_rules(call.primitive);
   const std::vector<OperandType> types = call.types();
   const Tensor cotangent = waves(call.run().shape(), 5);
   for (const size_t i : linear) {
     const Transpose& rule = rules.transposes[std::min(i, rules.transposes.size() - 1)];
-    // Only what the rule says that it reads.
+    // Only what the rule declares to read.
     std::vector<Tensor> read = call.operands;
     for (size_t k = 0; k < read.size(); ++k) {
       if ((rule.reads.operands >> k & 1U) == 0) read[k] = Tensor();
@@ -99,7 +99,7 @@ void expect_batched(const Call& call, int64_t count) {
       if (!batched[i]) continue;
       std::vector<Tensor> parts;
       for (int64_t lane = 0; lane < count; ++lane) {
-        // Other numbers in each lane; integers stay in their range.
+        // Different numbers for each sample; integers stay in their range.
         const Tensor& operand = call.operands[i];
         const Tensor part = is_integer(operand.dtype()) ? (lane == 0 ? operand : flip(operand, -1))
                                                         : operand * static_cast<double>(lane + 2);
@@ -123,7 +123,7 @@ struct Sizes3 {
   Tensor j = tensor(std::vector<int32_t>{4, 1, 4, 1, 0, 4}, {3, 2});
 };
 
-// Of rows along one axis, of two axes with a batch, and in ignoring what is outside.
+// Rows along one axis; along two axes with a batch; with ignored indices out of range.
 std::vector<std::pair<std::vector<Tensor>, GatherAttributes>> gathers() {
   const Sizes3 s;
   const Tensor far = tensor(std::vector<int64_t>{0, 7, 1, -9}, {4});
@@ -166,7 +166,7 @@ TEST(ScatterRules, Tangents) {
   }
 }
 
-// x = 2 · 0 · 3 and 0 · 0 · 3: by the rule for products, with one and with two zeros.
+// x = 2 · 0 · 3 and 0 · 0 · 3: the product rule, with one and with two zeros.
 TEST(ScatterRules, ProductsWithZeros) {
   for (const double first : {0.0, 2.0}) {
     const Call call{
@@ -177,7 +177,7 @@ TEST(ScatterRules, ProductsWithZeros) {
   }
 }
 
-// Each of k equal ones has 1/k, as JAX has it.
+// Each of k equal elements gets 1/k, as in JAX.
 TEST(ScatterRules, EqualOnesShare) {
   const std::vector<Tensor> operands{tensor<double>({3, 1}), tensor<double>({3, 3, 0}),
                                      tensor<int64_t>({0, 0, 1})};
@@ -205,7 +205,7 @@ TEST(ScatterRules, Batches) {
   EXPECT_THROW(rules.batching.of({}, {&x, 1}, {true}), ValueError);
 }
 
-// The attributes of update_slice are its own; they are found in a trace.
+// The attributes of update_slice are private, so they are taken from a trace.
 Call update_slice_call(const std::vector<SliceRange>& ranges) {
   const Tensor x = Sizes3().x;
   Shape shape;

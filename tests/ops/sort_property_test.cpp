@@ -1,4 +1,4 @@
-// Order, scans and searches against the algorithms of the standard library.
+// Sorts, scans and searches compared with the algorithms of the standard library.
 #include <algorithm>
 #include <cmath>
 #include <numeric>
@@ -20,11 +20,10 @@
 namespace plait {
 namespace {
 
-// A NaN is the greatest.
+// NaN is the greatest value.
 bool comes_before(double a, double b) { return std::isnan(b) ? !std::isnan(a) : a < b; }
 
-// Rows with ties, zeros of both signs, infinities and NaNs; some long enough to be counted instead
-// of compared.
+// Rows with ties, zeros of both signs, infinities and NaNs; some are long enough for radix sort.
 std::vector<double> any_row() {
   const auto number = rc::gen::weightedOneOf<double>(
       {{8, rc::gen::map(rc::gen::inRange(-50, 50), [](int n) { return n / 4.; })},
@@ -33,7 +32,7 @@ std::vector<double> any_row() {
   return *rc::gen::container<std::vector<double>>(length, number);
 }
 
-// The row as a tensor: as it is, every other element of a longer one, or read backwards.
+// The row as a tensor: contiguous, as every other element of a longer one, or reversed.
 Tensor laid_out(const std::vector<double>& row, int layout) {
   const auto length = static_cast<int64_t>(row.size());
   const Tensor dense = tensor(row, {length});
@@ -62,7 +61,7 @@ Tensor values_at(const std::vector<double>& row, const std::vector<int64_t>& pla
   return tensor(values, {static_cast<int64_t>(values.size())});
 }
 
-// NaNs are alike, zeros of different signs are not.
+// NaNs are equal; zeros of different signs are not.
 bool same(const Tensor& got, const Tensor& wanted) {
   if (got.type().text() != wanted.type().text()) return false;
   const Array a = got.array().converted(DType::f64).contiguous();
@@ -82,7 +81,7 @@ TEST(SortProperty, AsStableSort) {
     const Ordered ordered = sort_with_indices(x, 0, descending);
     RC_ASSERT(same(ordered.indices, tensor(places, {static_cast<int64_t>(places.size())})));
     RC_ASSERT(same(ordered.values, astype(values_at(row, places), dtype)));
-    // Without the permutation zeros keep their signs too.
+    // Sorting without the permutation also keeps the signs of zeros.
     RC_ASSERT(same(sort(x, 0, descending), ordered.values));
     const auto count = *rc::gen::inRange<int64_t>(0, static_cast<int64_t>(row.size()) + 1);
     const Ordered some = topk(x, count, 0, descending);

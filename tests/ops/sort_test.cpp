@@ -48,7 +48,7 @@ TEST(Sort, EveryDTypeThatHasAnOrder) {
   for (const DTypeInfo& info : kDTypes) {
     if (!kOrdered.contains(info.dtype)) continue;
     SCOPED_TRACE(info.name);
-    // More elements than are sorted by comparing.
+    // More elements than are sorted by comparisons.
     const Tensor x = astype(scattered({3, 700}, 1) * (info.is_signed ? 30 : 0) +
                                 scattered({3, 700}, 2) * 20 + (info.is_signed ? 0 : 40),
                             info.dtype);

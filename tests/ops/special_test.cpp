@@ -26,7 +26,7 @@ TEST(Special, KnownValues) {
   expect_values(polygamma(2, doubles({1, 2, INFINITY})), {-2 * kZeta3, 2 - 2 * kZeta3, 0}, 1e-13);
   expect_values(polygamma(3, doubles({1, 0.5})), {square * square / 15, square * square}, 1e-13);
   expect_values(polygamma(0, doubles({1})), {-kEuler}, 1e-14);
-  // Below 0; ψ″ has two limits at the negative whole numbers.
+  // Negative numbers; ψ″ has two limits at the negative integers.
   expect_values(polygamma(2, doubles({-0.5, -1.5, -1, NAN, -INFINITY})),
                 {-0.82879664423431998, -0.23620405164172739, NAN, NAN, NAN}, 1e-14);
   expect_values(polygamma(3, doubles({-0.25, -2})), {1555.7633125348489, INFINITY}, 1e-11);
@@ -116,7 +116,7 @@ TEST(Special, SharesOfTheGammaDistribution) {
   expect_values(gammaincc(a, x), values_of(1 - doubles(below)), 1e-15);
   expect_values(gammaincc(doubles({2, 0.5}), doubles({400, 1e-300})),
                 {401 * std::exp(-400), 1 - 2e-150 / std::sqrt(kPi)}, 1e-15);
-  // A large shape is where its draws lie.
+  // For a large shape, the samples are close to it.
   expect_values(random_gamma_grad(doubles({1e12, 1, 0, NAN}), doubles({1e12, 0, 1, 1})),
                 {1, 0, NAN, NAN}, 1e-12);
   expect_values(gammainc_grad_a(doubles({1, 2, 1}), doubles({0, INFINITY, -1})), {0, 0, NAN});
@@ -128,7 +128,8 @@ TEST(Special, SharesOfTheBetaDistribution) {
   const Tensor x = doubles({0.25, 0, 1, 0.5, 0.5, 0.5, 0.5, 0.5, 0.5});
   expect_values(betainc(a, b, x), {0.25, 0, 1, 11. / 16, 1, 0, NAN, 1, 0}, 1e-15);
   expect_values(betainc(2., 3., doubles({-0.1, 1.1, NAN})), {NAN, NAN, NAN});
-  // Where the fraction is left, both ways go on into each other, as far as 1e9 and x can be told.
+  // Where the continued fraction is no longer used, both methods must agree continuously, as far as
+  // 1e9 and x can be distinguished.
   for (const double ratio : {1., 3.3}) {
     const double mean = 1 / (1 + ratio), spread = std::sqrt(mean * (1 - mean) / 1e9 / (1 + ratio));
     for (const double at : {-4., -1., 0., 1e-9, 1., 4.}) {
@@ -232,7 +233,7 @@ TEST(Special, Closeness) {
   EXPECT_FALSE(array_equal(doubles({NAN}), doubles({NAN})).item<bool>());
 }
 
-// The partial derivatives are differences between values nearby.
+// The partial derivatives compared with finite differences.
 TEST(Special, PartialsAreDifferences) {
   struct Sample {
     const char* name;

@@ -1,4 +1,4 @@
-// Figures without another source are numpy's, of the function of the same name.
+// Expected values without another source are by the NumPy function of the same name.
 #include "plait/ops/reductions/statistics.h"
 
 #include <cmath>

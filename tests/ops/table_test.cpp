@@ -1,5 +1,5 @@
-// What every primitive of the table must have, and how the table is read. That oracles are what
-// they say is seen by tests/conformance (run.py table).
+// Requirements for every primitive of the table, and how the table is read. tests/conformance
+// (run.py table) checks the oracles.
 #include "plait/ops/table.h"
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Figures of NumPy's functions and of the examples in PyTorch's manual.
+// Expected values by NumPy's functions, and from the examples in PyTorch's manual.
 #include "plait/ops/indexing/take.h"
 
 #include <cmath>
@@ -66,7 +66,7 @@ TEST(Take, Nonzero) {
   EXPECT_EQ(argwhere(zeros({0, 2})).shape(), (Shape{0, 2}));
   EXPECT_EQ(argwhere(floats({NAN, -0.0F, 0, INFINITY}, {4})).text(), "[[0]\n [3]] : i64[2, 1]");
   EXPECT_THROW(nonzero(full({}, 1)), ValueError);
-  // Large enough for several threads; each thousandth element.
+  // Large enough for several threads; every thousandth element is nonzero.
   const Tensor many = remainder(arange(300'000), 1000) == 0;
   EXPECT_TRUE(array_equal_to(nonzero(many)[0], arange(300) * 1000));
   EXPECT_TRUE(array_equal_to(nonzero(reshape(many, {300, 10, 100}))[0], arange(300)));

@@ -1,4 +1,4 @@
-// What register_cpu_kernels() is made of.
+// The parts of register_cpu_kernels().
 #pragma once
 
 namespace plait {

@@ -1,4 +1,4 @@
-// Which primitives the kernels of this room compute.
+// Registers the kernels of this room for their primitives.
 #include <array>
 #include <deque>
 #include <utility>
@@ -26,13 +26,13 @@
 namespace plait {
 namespace {
 
-using Loops = std::array<ElementwiseLoop, kDTypeCount>;  // by the dtype of the last operand
+using Loops = std::array<ElementwiseLoop, kDTypeCount>;  // indexed by the dtype of the last operand
 
 ElementwiseLoop loop_of(const void* data, DType dtype) {
   return (*static_cast<const Loops*>(data))[static_cast<size_t>(dtype)];
 }
 
-// Functions other than arithmetic cost about ten times as much; threads share them sooner.
+// Unary functions cost about ten times as much as arithmetic, so threads share them sooner.
 int64_t cost_of(size_t operands) { return operands == 1 ? 8 : 1; }
 
 void run_loop(KernelCall& call, const void* data) {
@@ -77,7 +77,7 @@ constexpr NamedReduction kReductions[] = {
     {"reduce_any", ir::Reduction::any},
 };
 
-// The greatest and the least of nothing are no numbers.
+// The maximum and minimum of no elements do not exist.
 void refuse_nothing(ir::Reduction reduction, const Array& x, std::span<const int64_t> axes) {
   for (const int64_t axis : axes) {
     if (x.sizes()[static_cast<size_t>(axis)] > 0) continue;

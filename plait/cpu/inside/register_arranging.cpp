@@ -1,4 +1,4 @@
-// Which primitives that order, scan and pick the kernels of this room compute.
+// Registers the kernels of this room for primitives that sort, scan and index.
 #include <utility>
 
 #include "plait/cpu/inside/kernel_registration.h"

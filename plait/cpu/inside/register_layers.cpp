@@ -38,7 +38,7 @@ void run_convolution(KernelCall& call, const void*) {
 
 // ---- Windows
 
-// `space` has the sizes that the windows slide over.
+// `space` holds the sizes that the windows slide over.
 std::vector<WindowDimension> windows_of(const WindowAttributes& a, const Sizes& space) {
   std::vector<WindowDimension> windows;
   const size_t outer = space.size() - a.counts.size();
@@ -57,7 +57,7 @@ std::vector<WindowDimension> windows_of(const WindowAttributes& a, const Sizes& 
   return windows;
 }
 
-// The type rule sees only sizes that are known by number.
+// Checks the sizes, since the type rule checks only concrete ones.
 void expect_windows(const KernelCall& call, const WindowAttributes& a) {
   const Sizes& given = call.operands[0].sizes();
   if (std::ranges::equal(numbers(a.counts), std::span(given).last(a.counts.size()))) return;
@@ -72,7 +72,7 @@ void run_windows(KernelCall& call, const void*) {
   const auto& a = call.attributes.as<WindowAttributes>();
   if (gives_space) expect_windows(call, a);
   Array& out = call.new_result(0);
-  if (out.element_count() == 0) return;  // there may be any number of empty planes
+  if (out.element_count() == 0) return;  // leading dimensions may be arbitrary if a plane is empty
   const Sizes& space = gives_space ? out.sizes() : call.operands[0].sizes();
   compute(call.operands[0], windows_of(a, space), out);
 }
@@ -91,7 +91,7 @@ void run_places(KernelCall& call, const void*) {
 
 // ---- Rows
 
-// Calls compute(x, out) with the axis last.
+// Calls compute(x, out) with the axis moved to the end.
 template <class Compute>
 void along_axis(KernelCall& call, const Compute& compute) {
   const auto& a = call.attributes.as<SoftmaxAttributes>();

@@ -72,7 +72,7 @@ const CreateTable& create_ops() {
 
 bool is_whole(const Scalar& scalar) { return scalar.kind() <= ScalarKind::integer; }
 
-// How many of start, start + step, … come before stop.
+// The number of elements of start, start + step, … that are before stop.
 Dim count_of(const Scalar& start, const Scalar& stop, const Scalar& step) {
   if (is_whole(start) && is_whole(stop) && is_whole(step)) {
     const Dim by = step.size();
@@ -159,7 +159,7 @@ Tensor linspace(double start, double stop, int64_t count, DType dtype) {
   if (!std::isfinite(stop - start)) throw ValueError("linspace: from {} to {}", start, stop);
   const double step = count > 1 ? (stop - start) / static_cast<double>(count - 1) : 0;
   const Tensor counted = iota(count, DType::f64);
-  // The last one is `stop` itself, whatever was lost on the way.
+  // The last element is exactly `stop`, in spite of rounding.
   return astype(where(equal(counted, count - 1) & (count > 1), stop, counted * step + start),
                 dtype);
 }
@@ -179,7 +179,7 @@ Tensor geomspace(double start, double stop, int64_t count, DType dtype) {
   }
   const Tensor exponents = linspace(0, std::log(stop / start), count, DType::f64);
   const Tensor place = iota(count);
-  // Both ends are met exactly.
+  // Both ends are exact.
   const Tensor between = where(place == 0, start, exp(exponents) * start);
   return astype(where((place == count - 1) & (place > 0), stop, between), dtype);
 }
@@ -187,7 +187,7 @@ Tensor geomspace(double start, double stop, int64_t count, DType dtype) {
 Tensor eye(int64_t rows, int64_t columns, DType dtype) {
   const Call call("eye");
   if (columns == -1) columns = rows;
-  // Every (columns + 1)-th of all elements.
+  // The diagonal is every (columns + 1)-th element in row-major order.
   const int64_t ones = std::max<int64_t>(std::min(rows, columns), 0), step = columns + 1;
   const Slice diagonal{.start = 0, .stop = ones * step, .step = step};
   return reshape(flatten(zeros({rows, columns}, dtype)).at(diagonal).set(1), {rows, columns});

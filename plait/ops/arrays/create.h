@@ -1,4 +1,4 @@
-// Tensors out of nothing.
+// Creation of tensors.
 #pragma once
 
 #include <optional>
@@ -12,29 +12,32 @@ namespace plait {
 
 Tensor zeros(const Shape& shape, DType dtype = DType::f32);
 Tensor ones(const Shape& shape, DType dtype = DType::f32);
-Tensor full(const Shape& shape, const Scalar& value);  // of the default dtype of its kind
+Tensor full(const Shape& shape, const Scalar& value);  // the dtype is the default of the kind of
+                                                       // number
 Tensor full(const Shape& shape, const Scalar& value, DType dtype);
 Tensor zeros_like(const Tensor& x);
 Tensor ones_like(const Tensor& x);
 Tensor full_like(const Tensor& x, const Scalar& value);
-// Whatever numbers: here zeros, so that a program gives the same on every run.
+// A tensor whose values do not matter. They are zeros, so that a program is deterministic.
 Tensor empty(const Shape& shape, DType dtype = DType::f32);
 Tensor empty_like(const Tensor& x);
 Tensor iota(Dim size, DType dtype = DType::i64);  // 0, 1, 2, …
-// start, start + step, … before stop; whole numbers give i64, others f32.
+// start, start + step, … up to but excluding stop. The dtype is i64 for integers, else f32.
 Tensor arange(const Scalar& stop);
 Tensor arange(const Scalar& start, const Scalar& stop, const Scalar& step = 1);
 Tensor linspace(double start, double stop, int64_t count, DType dtype = DType::f32);
-// `count` numbers whose logarithms to a base, or whose quotients, are equal steps apart.
+// `count` numbers in geometric progression: logspace from base^start to base^stop, geomspace from
+// start to stop.
 Tensor logspace(double start, double stop, int64_t count, double base = 10,
                 DType dtype = DType::f32);
 Tensor geomspace(double start, double stop, int64_t count, DType dtype = DType::f32);
-Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = DType::f32);  // -1: as many
+Tensor eye(int64_t rows, int64_t columns = -1, DType dtype = DType::f32);  // -1: columns = rows
 
-// A tensor itself, a number as one without dimensions; in the dtype where one is given.
+// Converts a number to a tensor without dimensions and leaves a tensor as it is. With a dtype, also
+// converts to that.
 Tensor asarray(const Operand& x, std::optional<DType> dtype = {});
 
-// From the numbers of the host, in row-major order.
+// Copies host data in row-major order.
 template <class T>
 Tensor tensor(std::span<const T> values, const Sizes& sizes) {
   const Call call("tensor");

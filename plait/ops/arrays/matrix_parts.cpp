@@ -17,7 +17,7 @@ void expect_matrices(std::string_view function, const Tensor& x) {
       .at(Location::of_caller());
 }
 
-// The column less the row of each place.
+// Column minus row of each element.
 Tensor distance_from_diagonal(Dim rows, Dim columns) {
   return iota(columns) - expand_dims(iota(rows), 1);
 }
@@ -25,14 +25,14 @@ Tensor distance_from_diagonal(const Tensor& x) {
   return distance_from_diagonal(x.shape(-2), x.shape(-1));
 }
 
-// How long it is; a diagonal outside of the matrix is empty.
+// 0 for a diagonal outside of the matrix.
 Dim diagonal_length(Dim rows, Dim columns, int64_t offset) {
   if (offset == 0) return min(rows, columns);
   const Dim length = offset >= 0 ? min(rows, columns - offset) : min(rows + offset, columns);
   return max(length, 0);
 }
 
-// Rows that are as long as numbers tell lie apart in memory by known steps.
+// With a known number of columns, the diagonal is a strided slice of the flattened matrix.
 Tensor stepped_diagonal(const Tensor& x, int64_t columns, Dim length, int64_t offset) {
   Shape flat(x.shape().dims().first(x.rank() - 2));
   flat.append(x.shape(-2) * x.shape(-1));
@@ -40,7 +40,7 @@ Tensor stepped_diagonal(const Tensor& x, int64_t columns, Dim length, int64_t of
   return slice_axis(reshape(x, flat), -1, same(length, Dim(0)) ? 0 : start, length, columns + 1);
 }
 
-// The only element of each row, or of each column, that is on the diagonal.
+// With a symbolic number of columns: the single element on the diagonal in each row, as a sum.
 Tensor masked_diagonal(const Tensor& x, Dim length, int64_t offset) {
   const Tensor is_on = distance_from_diagonal(x) == offset;
   const Tensor by_row = astype(sum(where(is_on, x, 0), -1), x.dtype());
@@ -82,7 +82,7 @@ Tensor diag_embed(const Tensor& x, int64_t offset) {
   }
   const int64_t above = std::max<int64_t>(offset, 0), below = std::max<int64_t>(-offset, 0);
   const Dim size = x.shape(-1) + above + below;
-  // Row r of a matrix holds element r − below.
+  // Row r of the result holds element r − below.
   const Tensor by_row = expand_dims(pad_zeros(x, -1, below, above), -1);
   return where(distance_from_diagonal(size, size) == offset, by_row, zeros({}, x.dtype()));
 }

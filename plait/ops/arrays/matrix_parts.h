@@ -1,4 +1,4 @@
-// Diagonals and triangles of matrices, which are the last two dimensions; and grids.
+// Diagonals and triangles of matrices (the last two dimensions), and coordinate grids.
 //
 // Diagonal `offset` holds the elements whose column is their row + offset.
 #pragma once
@@ -11,24 +11,25 @@
 
 namespace plait {
 
-Tensor tril(const Tensor& x, int64_t offset = 0);  // 0 above the diagonal
-Tensor triu(const Tensor& x, int64_t offset = 0);  // 0 below it
-// Ones up to the diagonal, zeros above it.
+Tensor tril(const Tensor& x, int64_t offset = 0);  // zeros above the diagonal
+Tensor triu(const Tensor& x, int64_t offset = 0);  // zeros below the diagonal
+// A matrix of ones on and below the diagonal and zeros above it.
 Tensor tri(Dim rows, Dim columns, int64_t offset = 0, DType dtype = DType::f32);
 
 Tensor diagonal(const Tensor& x, int64_t offset = 0);
-// Matrices whose diagonals are the vectors along the last dimension.
+// Returns matrices with the vectors along the last dimension as their diagonals.
 Tensor diag_embed(const Tensor& x, int64_t offset = 0);
-// A matrix whose diagonal is the vector, or the diagonal of a matrix.
+// For a vector: the matrix with that diagonal. For a matrix: its diagonal.
 Tensor diag(const Tensor& x, int64_t offset = 0);
 Tensor trace(const Tensor& x, int64_t offset = 0);  // the sum of the diagonal
 
-// The rows and the columns of what is up to a diagonal, or from it on, in row-major order.
+// The row indices and the column indices of the lower (upper) triangle, diagonal included, in
+// row-major order.
 std::vector<Tensor> tril_indices(int64_t rows, int64_t columns, int64_t offset = 0);
 std::vector<Tensor> triu_indices(int64_t rows, int64_t columns, int64_t offset = 0);
 
-// The vectors along the dimensions of a grid, each stretched to all of it. By "xy" the first two
-// dimensions change places, as in pictures.
+// Broadcasts each vector along the dimensions of all the others. With "xy" (Cartesian indexing, as
+// for images) the first two dimensions are exchanged.
 enum class GridOrder : uint8_t { xy, ij };
 std::vector<Tensor> meshgrid(std::span<const Tensor> vectors, GridOrder order = GridOrder::xy);
 

@@ -19,7 +19,7 @@ std::string_view name_of(PadMode mode) {
   return "";
 }
 
-// The greatest width that the elements along an axis are enough for.
+// True if the axis has enough elements for the width.
 bool is_enough(Dim size, Dim width, PadMode mode) {
   if (!width.is_number() || !size.is_number()) return true;
   const int64_t least = width.number();
@@ -39,7 +39,7 @@ Tensor repeated(const Tensor& edge, int64_t axis, Dim count) {
   return broadcast_to(edge, shape);
 }
 
-// What comes before (or behind) the elements along an axis.
+// The elements to put before (or after) x along an axis.
 Tensor border(const Tensor& x, int64_t axis, Dim width, bool is_before, PadMode mode,
               const Scalar& value) {
   const Dim size = x.shape(axis);

@@ -1,4 +1,4 @@
-// More elements around a tensor.
+// Padding.
 #pragma once
 
 #include <cstdint>
@@ -9,10 +9,10 @@
 namespace plait {
 
 enum class PadMode : uint8_t {
-  constant,  // one number
-  edge,      // the first and the last elements again and again
-  reflect,   // mirrored at the first and the last element, which is not repeated
-  wrap,      // as if the tensor went on from the other end
+  constant,  // one value everywhere
+  edge,      // repeats the first and the last element
+  reflect,   // mirrors at the first and the last element, which are not repeated
+  wrap,      // periodic: continues with the other end
 };
 
 struct PadWidth {
@@ -20,8 +20,8 @@ struct PadWidth {
   Dim after = 0;
 };
 
-// One width a dimension, or fewer for the last ones; `value` is for PadMode::constant. ValueError
-// for widths below 0, and for ones that a mode has not enough elements for.
+// One width per dimension, or fewer for the last dimensions only. `value` is for PadMode::constant.
+// Throws ValueError for negative widths and for widths that a mode has too few elements for.
 Tensor pad(const Tensor& x, std::span<const PadWidth> widths, PadMode mode = PadMode::constant,
            const Scalar& value = 0);
 Tensor pad(const Tensor& x, std::initializer_list<PadWidth> widths,

@@ -38,7 +38,7 @@ int64_t known_size(std::string_view function, const Tensor& x, int64_t axis) {
       .at(Location::of_caller());
 }
 
-// Stacks of images: the last three dimensions are channels, height and width.
+// Checks that the last three dimensions are channels, height and width.
 void expect_images(std::string_view function, const Tensor& x, int64_t factor) {
   if (factor < 1) {
     throw ValueError("{}: a factor of {}; it is at least 1", function, factor)
@@ -241,7 +241,7 @@ std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors) {
   return broadcast_together("broadcast_arrays", {tensors.begin(), tensors.end()});
 }
 
-// Each dimension becomes two, of which the first repeats.
+// Splits each dimension in two, of which the first is broadcast.
 Tensor tile(const Tensor& x, std::span<const int64_t> counts) {
   const Call call("tile", x);
   const size_t rank = std::max(x.rank(), counts.size());

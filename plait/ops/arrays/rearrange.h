@@ -1,5 +1,5 @@
-// Tensors cut up, put together, turned and repeated: views where they can be. All are made of the
-// primitives of reshape.h.
+// Splitting, joining, reordering and repeating tensors. Results are views where possible. All
+// functions are compositions of the primitives in reshape.h.
 #pragma once
 
 #include <cstdint>
@@ -11,54 +11,57 @@
 
 namespace plait {
 
-Tensor transpose(const Tensor& x);  // the dimensions in reverse order
+Tensor transpose(const Tensor& x);  // reverses the order of the dimensions
 Tensor transpose(const Tensor& x, std::span<const int64_t> axes);
 Tensor moveaxis(const Tensor& x, std::span<const int64_t> from, std::span<const int64_t> to);
 Tensor moveaxis(const Tensor& x, std::initializer_list<int64_t> from,
                 std::initializer_list<int64_t> to);
-// One dimension as several; one of the sizes may be -1.
+// Splits one dimension into several; one of the sizes may be -1.
 Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes);
 
-// `parts` parts alike, ValueError where they would not be; or parts that begin at the places given.
+// Splits into `parts` equal parts (ValueError if the size is not divisible), or at the given
+// indices.
 std::vector<Tensor> split(const Tensor& x, int64_t parts, int64_t axis = 0);
 std::vector<Tensor> split_at(const Tensor& x, std::span<const Dim> places, int64_t axis = 0);
 std::vector<Tensor> split_at(const Tensor& x, std::initializer_list<Dim> places, int64_t axis = 0);
-// At most `parts` parts, all but the last alike and none empty. The size must be a number.
+// Splits into at most `parts` parts. All but the last have the same size, and none is empty. The
+// size must not be symbolic.
 std::vector<Tensor> chunk(const Tensor& x, int64_t parts, int64_t axis = 0);
-std::vector<Tensor> unstack(const Tensor& x, int64_t axis = 0);  // without the axis
-// At least so many dimensions: vectors are rows, matrices the first of a third dimension, as NumPy
-// has it.
+std::vector<Tensor> unstack(const Tensor& x, int64_t axis = 0);  // removes the axis
+// Adds dimensions until there are at least this many. As in NumPy, a vector becomes a row, and a
+// matrix gets its third dimension at the end.
 Tensor atleast_1d(const Tensor& x);
 Tensor atleast_2d(const Tensor& x);
 Tensor atleast_3d(const Tensor& x);
-// Vectors count as rows.
+// Stacks along the first dimension; vectors count as rows.
 Tensor vstack(std::span<const Tensor> tensors);
-// Along the second dimension; vectors along their only one.
+// Joins along the second dimension; vectors along their only one.
 Tensor hstack(std::span<const Tensor> tensors);
-// Along the third dimension, with atleast_3d.
+// Joins along the third dimension, after atleast_3d.
 Tensor dstack(std::span<const Tensor> tensors);
-// Vectors count as columns.
+// Joins along the second dimension; vectors count as columns.
 Tensor column_stack(std::span<const Tensor> tensors);
 
 std::vector<Tensor> broadcast_arrays(std::span<const Tensor> tensors);
-// The whole, so many times along each dimension; counts are aligned at the last dimension.
+// Repeats the whole tensor along each dimension. The counts are aligned with the last dimensions.
 Tensor tile(const Tensor& x, std::span<const int64_t> counts);
 Tensor tile(const Tensor& x, std::initializer_list<int64_t> counts);
-Tensor repeat(const Tensor& x, Dim count, int64_t axis);  // each element
+Tensor repeat(const Tensor& x, Dim count, int64_t axis);  // repeats each element
 
-// Each element as often as `counts` says for its place: `total` of them all, which is read where it
-// is not given. IndexError for a count below 0, and where there are fewer.
+// Repeats each element along the axis as often as its entry of `counts` says. `total` is the sum of
+// the counts; without it, the counts are read. Throws IndexError for a negative count, and if the
+// counts add up to less than `total`.
 Tensor repeat(const Tensor& x, const Tensor& counts, int64_t axis, std::optional<Dim> total = {});
 
-// What is moved out at one end comes in at the other.
+// Shifts along axes; elements that leave at one end enter at the other.
 Tensor roll(const Tensor& x, Dim shift, int64_t axis);
 Tensor roll(const Tensor& x, std::span<const int64_t> shifts, std::span<const int64_t> axes);
 Tensor rot90(const Tensor& x, int64_t times = 1, int64_t from = 0, int64_t to = 1);
 
-// Of `groups` neighbouring groups of channels in [..., c, h, w] the first of each, then the second
-// of each, and so on.
+// Interleaves `groups` groups of channels in [..., c, h, w]: the first channel of each group, then
+// the second of each, and so on.
 Tensor channel_shuffle(const Tensor& x, int64_t groups);
-// [..., c·f², h, w] to [..., c, h·f, w·f], and back.
+// Rearranges [..., c·f², h, w] to [..., c, h·f, w·f], and the inverse.
 Tensor pixel_shuffle(const Tensor& x, int64_t factor);
 Tensor pixel_unshuffle(const Tensor& x, int64_t factor);
 

@@ -77,7 +77,7 @@ bool are_numbers(const Shape& shape) {
   return std::ranges::all_of(shape, [](Dim size) { return size.is_number(); });
 }
 
-// Of sizes that are numbers: whether the first or the last element named is not there.
+// For concrete sizes: true if the least or the greatest index is out of range.
 bool leads_outside(const Shape& shape, std::span<const int64_t> strides, int64_t offset,
                    int64_t count) {
   int64_t least = offset, greatest = offset;

@@ -1,5 +1,6 @@
-// The memory of a tensor looked at otherwise. Tensors are values here, so none of these makes one
-// that others write through: what is an array's memory is its elements in row-major order.
+// Other interpretations of a tensor's elements. Tensors are values, so none of these returns a
+// tensor through which another one could be written. "Memory" means the elements in row-major
+// order.
 #pragma once
 
 #include <cstdint>
@@ -9,18 +10,18 @@
 
 namespace plait {
 
-// The same, where its elements lie in row-major order without gaps.
+// Returns x with its elements contiguous in memory, in row-major order.
 Tensor contiguous(const Tensor& x);
 
-// The element with index i, j, … is that with the number offset + i · strides[0] + j · strides[1] +
-// … of x in row-major order. IndexError for one that is not there.
+// Element (i, j, …) of the result is element offset + i · strides[0] + j · strides[1] + … of x,
+// counted in row-major order. Throws IndexError if that is outside of x.
 Tensor as_strided(const Tensor& x, const Shape& shape, std::span<const int64_t> strides,
                   int64_t offset = 0);
 Tensor as_strided(const Tensor& x, const Shape& shape, std::initializer_list<int64_t> strides,
                   int64_t offset = 0);
 
-// The same bytes as elements of another dtype. Where those are larger or smaller, the last
-// dimension has fewer or more of them. Not from or to keys, and not to bool.
+// Reinterprets the bytes as elements of another dtype. If those are larger or smaller, the size of
+// the last dimension changes accordingly. Not for keys, and not to bool.
 Tensor view_dtype(const Tensor& x, DType dtype);
 
 void register_view_dtype();

@@ -107,7 +107,7 @@ Tensor sum_to(const Tensor& cotangent, const Shape& shape) {
   return reshape(axes.empty() ? cotangent : sum(cotangent, axes), shape);
 }
 
-// Ones between the lanes and the dimensions that the operand has.
+// Inserts ones between the batch dimension and those of the operand.
 std::vector<Tensor> batch_broadcast(const ir::Attributes& attributes,
                                     std::span<const Tensor> operands, const std::vector<bool>&) {
   const auto& sizes = attributes.as<SizesAttributes>().sizes;
@@ -137,8 +137,8 @@ void infer_reshape(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_shape(to));
 }
 
-// Each dimension of the operand must be one of the result, or be split into several; sizes of 1
-// come and go.
+// Each dimension of the operand must be one of the result, or be split into several ones; sizes of
+// 1 are inserted or removed.
 std::optional<ir::ElementPlaces> reshape_places(const ir::Instruction& instruction) {
   const Shape &from = instruction.operand_type(0).shape(),
               &to = instruction.result_types()[0].shape();
@@ -303,8 +303,8 @@ const ShapeTable& shape_ops() {
   return table;
 }
 
-// While a trace is open, sizes that it takes to be equal to those of the shape, or to be 1, become
-// so in the type. `common_shape` decides which; what it took for granted is checked when it runs.
+// In a trace: replaces sizes in the type that are assumed to be equal to those of the shape, or to
+// be 1. `common_shape` makes these assumptions, which are checked when the program runs.
 Tensor refined_to(const Tensor& x, const Shape& shape) {
   Trace* const trace = Trace::current();
   if (trace == nullptr || x.rank() > shape.rank()) return x;
@@ -320,8 +320,8 @@ Tensor refined_to(const Tensor& x, const Shape& shape) {
   return same(refined, own) ? x : trace->refine(x, refined);
 }
 
-// In canonical form n and 2 * (n//2) are not the same. So where the elements do not fit otherwise,
-// a size that is known to be a multiple of k, or is one at present, becomes k * (size // k).
+// In canonical form n and 2 * (n//2) differ. If the elements would not fit otherwise, a size that
+// is known to be a multiple of k, or is one at present, is replaced by k * (size // k).
 Tensor refined_to_multiple(Trace& trace, const Tensor& x, std::span<const Dim> wanted,
                            FunctionRef<bool(const Shape&)> fits) {
   const Shape own = x.shape();

@@ -1,4 +1,4 @@
-// Parts of a tensor along an axis, and tensors put together along one.
+// Slices along an axis, their transpose (padding), and concatenation.
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ struct PadAttributes {
   int64_t axis = 0;
   Dim before = 0;
   Dim after = 0;
-  int64_t step = 1;  // how far apart neighbours come to lie
+  int64_t step = 1;  // distance of neighbouring elements in the result
   static constexpr std::string_view kRequired[] = {"axis", "before", "after"};
 };
 struct AxisAttributes {
@@ -62,12 +62,14 @@ void infer_slice(ir::Inference& in) {
 
 Slice slice_of(int64_t start, int64_t count, int64_t step) {
   if (count == 0) return {.start = 0, .stop = 0};
-  if (count == 1) return {.start = start, .stop = start + 1};  // however far the step leads
+  if (count == 1)
+    return {.start = start, .stop = start + 1};  // the step is irrelevant, and could
+                                                 // lead anywhere
   const int64_t stop = start + count * step;
   return {.start = start, .stop = stop < 0 ? std::nullopt : std::optional(stop), .step = step};
 }
 
-// The places of the elements along one axis; along the others they are the same.
+// Element places of an operation that moves elements along one axis only.
 ir::ElementPlaces moved_along(const ir::Instruction& instruction, int64_t axis,
                               ir::IndexSignature::Affine place) {
   ir::ElementPlaces places = *ir::own_places(instruction);
@@ -93,14 +95,14 @@ void slice_now(KernelCall& call, const void*) {
       x.view(x.layout().sliced(a.axis, slice_of(a.start.number(), a.count.number(), a.step)));
 }
 
-// Within sizes that are known by number it was checked before.
+// With concrete sizes the range was already checked.
 ir::Effects slice_effects(const ir::Instruction& instruction) {
   const auto& a = instruction.attributes_as<SliceAttributes>();
   const Dim size = instruction.operand_type(0).shape().at(a.axis);
   return {.may_fail = !range_of(a).is_safe(size)};
 }
 
-// From the first to the last of so many elements, whose neighbours lie a step apart.
+// The distance from the first to the last of `count` elements, both included.
 Dim extent(Dim count, int64_t step) { return step == 1 ? count : max((count - 1) * step + 1, 0); }
 
 Dim padded_size(const PadAttributes& a, Dim size) {
@@ -147,7 +149,7 @@ void pad_now(KernelCall& call, const void*) {
   copy_elements(x, inside);
 }
 
-// Where a slice was taken from, zeros elsewhere.
+// Writes the cotangent to the sliced elements, zeros elsewhere.
 Tensor transpose_slice(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& a = c.attributes.as<SliceAttributes>();
   const Dim size = c.operand_types[0].shape().at(a.axis);
@@ -168,7 +170,7 @@ Tensor transpose_pad(const RuleContext& c, const Tensor& cotangent, size_t) {
 
 // ---- concat
 
-// The part of the whole that the operand was.
+// The slice of the cotangent that belongs to the operand.
 Tensor transpose_concat(const RuleContext& c, const Tensor& cotangent, size_t operand) {
   const int64_t axis = c.attributes.as<AxisAttributes>().axis;
   Dim start = 0;
@@ -208,9 +210,10 @@ void concat_now(KernelCall& call, const void*) {
   }
 }
 
-// Each operand among zeros, and a choice between them by the place along the axis.
+// Decomposition: pads each operand with zeros, and selects between them by the index along the
+// axis.
 std::vector<Tensor> concat_in_parts(const RuleContext& c) {
-  constexpr size_t kMost = 4;  // each is looked for at every place
+  constexpr size_t kMost = 4;  // every operand costs a comparison per element
   if (c.operand_types.size() > kMost) return {};
   const int64_t axis = c.attributes.as<AxisAttributes>().axis, rank = c.operand(0).rank();
   Dim total = 0;
@@ -224,7 +227,7 @@ std::vector<Tensor> concat_in_parts(const RuleContext& c) {
     const Tensor& x = c.operand(i);
     const Dim end = at + x.shape(axis);
     const Tensor padded = pad_zeros(x, axis, at, total - end);
-    // At every point, so that the choice is a part of the same loops.
+    // Broadcast to all elements, so that the selection is fused with the same loops.
     whole = i == 0 ? padded : where(less(broadcast_to(place, padded.shape()), at), whole, padded);
     at = end;
   }
@@ -282,7 +285,7 @@ const SliceTable& slice_ops() {
   return table;
 }
 
-// What a slice bound means in a size that may be symbolic.
+// A slice bound, for a size that may be symbolic.
 Dim bound(const std::optional<int64_t>& given, Dim size, Dim standard, Dim least, Dim most) {
   if (!given) return standard;
   const Dim place = *given < 0 ? size + *given : Dim(*given);

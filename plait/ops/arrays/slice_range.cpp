@@ -30,7 +30,7 @@ void SliceRange::refuse(std::string_view function, Dim size, int64_t axis, const
 
 bool SliceRange::is_safe(Dim size) const {
   if (size.is_number() && start.is_number() && count.is_number()) return true;
-  constexpr int64_t kFar = int64_t{1} << 31;  // beyond, sizes may not hold what is computed below
+  constexpr int64_t kFar = int64_t{1} << 31;  // beyond it, size arithmetic might overflow
   if (step <= -kFar || step >= kFar) return false;
   const SizeFacts nothing_known;
   const Dim last = start + (count - 1) * step;
@@ -38,7 +38,7 @@ bool SliceRange::is_safe(Dim size) const {
     return nothing_known.prove({low, SizeFact::less_equal, high}) == true;
   };
   if (!proved(0, count)) return false;
-  // A range without elements may begin anywhere up to the end; it has none where count is 0.
+  // A range without elements may begin at the end. Whether count is 0 need not be known.
   return step > 0 ? proved(0, start) && proved(last + 1, size)
                   : proved(0, last) && proved(start + 1, size);
 }

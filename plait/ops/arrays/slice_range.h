@@ -1,5 +1,5 @@
-// Regular ranges along an axis (start, start + step, … `count` of them), and whether they lie in
-// it.
+// Regular ranges along an axis (`count` indices start, start + step, …), and whether they are
+// within its size.
 #pragma once
 
 #include <cstdint>
@@ -17,11 +17,11 @@ struct SliceRange {
   int64_t step = 1;
 
   bool is_whole(Dim size) const { return same(start, Dim(0)) && same(count, size) && step == 1; }
-  // Whether the numbers say that it leads outside.
+  // True if concrete numbers show that the range leads outside.
   bool is_outside(Dim size) const;
   [[noreturn]] void refuse(std::string_view function, Dim size, int64_t axis,
                            const std::string& array, Location location = {}) const;
-  // Whether it lies inside whatever the sizes are.
+  // True if the range is inside for any values of the symbolic sizes.
   bool is_safe(Dim size) const;
 };
 

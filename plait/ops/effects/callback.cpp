@@ -39,7 +39,7 @@ std::shared_ptr<const TensorFunction> kept_function(int64_t number) {
       .hint("a program that calls host code runs in the process that made it");
 }
 
-// What the function gives, as arrays of these types.
+// Calls the function and checks that its results have these types.
 std::vector<Array> called(const TensorFunction& function, std::span<const Tensor> operands,
                           std::span<const ArrayType> types) {
   const std::vector<Tensor> given = function(operands);
@@ -85,7 +85,7 @@ void call_now(KernelCall& call, const void*) {
   });
 }
 
-// A derivative of 0 would be wrong.
+// Zero tangents would be wrong.
 std::vector<Tensor> refuse_tangents(const RuleContext& context, std::span<const Tensor>) {
   const auto& results = context.attributes.as<CallbackAttributes>().results;
   if (std::ranges::any_of(results, ir::has_tangent)) {
@@ -142,7 +142,7 @@ const CallbackTable& callback_ops() {
   return table;
 }
 
-// Of a call that nothing remembers.
+// Unregisters the function of a single eager call.
 class ForgottenAfterwards {
  public:
   explicit ForgottenAfterwards(int64_t number) : number_(number) {}
@@ -159,7 +159,7 @@ class ForgottenAfterwards {
 
 }  // namespace
 
-// By a number that nobody guesses: a program from elsewhere calls no function of this process.
+// The number is random, so that a program from elsewhere cannot call a function of this process.
 int64_t keep_callback(TensorFunction function) {
   Kept& all = kept();
   const std::lock_guard lock(all.mutex);

@@ -1,4 +1,4 @@
-// Host code that a program comes back to.
+// Calls of host code from programs.
 #pragma once
 
 #include <cstdint>
@@ -10,26 +10,26 @@
 
 namespace plait {
 
-// Calls the function with concrete tensors: at once, and in a program whenever that comes there, in
-// order with whatever else is seen from outside; under vmap sample by sample. What it gives must be
-// arrays of these types, which name no sizes but those that the operands have. It has no
-// derivative: custom_vjp gives one. A derivative of a loop may call a function that gives something
-// once more on the way back.
+// Calls the function with concrete tensors: eagerly, or in a program each time the instruction
+// runs, in order with other side effects; under vmap once per sample. The results must be arrays of
+// the given types, whose symbolic sizes must be sizes of the operands. There is no derivative;
+// define one with custom_vjp. The backward pass of a loop may call a function that has results
+// again.
 //
-// A program names the function by a number, and so runs in this process only. A function that is
-// part of a program, or of what a tape follows, is kept until the process ends (keep_callback).
+// A program refers to the function by a number, and therefore runs in this process only. A function
+// that is part of a program or of a tape is kept until the process ends (keep_callback).
 std::vector<Tensor> callback(const TensorFunction& function, std::span<const Tensor> operands,
                              std::span<const ir::Type> results = {});
 
-// The number of a function in programs, and calls of it under that.
+// Registers a function and returns its number in programs; calls the function of a number.
 int64_t keep_callback(TensorFunction function);
 std::vector<Tensor> call_back(int64_t function, std::span<const Tensor> operands,
                               std::span<const ir::Type> results = {});
 
 struct CallbackAttributes {
   int64_t function = 0;
-  std::vector<ir::Type> results = {};  // of one sample
-  int64_t samples = 0;                 // ops/inside/samples.h
+  std::vector<ir::Type> results = {};  // types for one sample
+  int64_t samples = 0;                 // see ops/inside/samples.h
   static constexpr std::string_view kRequired[] = {"function"};
 };
 

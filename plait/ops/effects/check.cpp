@@ -44,7 +44,7 @@ void look_for_non_finite(const Array& x, const CheckFiniteAttributes& attributes
       .hint("while DetectAnomaly lives, the operation that gave the first one is an error");
 }
 
-// What checks have in common.
+// The common part of both primitives.
 template <class Attributes>
 ir::Primitive check_primitive(std::string_view name, std::string_view summary, DTypeSet takes) {
   return {.name = std::string(name),

@@ -1,4 +1,4 @@
-// Conditions that must hold while something is computed.
+// Conditions that are checked while a program runs.
 #pragma once
 
 #include <concepts>
@@ -11,17 +11,18 @@
 
 namespace plait {
 
-// CheckError with the message where one of these is false. In a program it is an instruction, which
-// looks whenever the program comes there: in order with whatever else is seen from outside, never
-// removed. Under vmap each sample is looked at, and the error says which one it was.
+// Throws CheckError with the message if any element is false. In a program it is an instruction
+// that checks each time it runs, in order with other side effects, and is never removed. Under vmap
+// every sample is checked, and the error names the first that fails.
 void check(const Tensor& condition, std::string_view message = {});
 
-// CheckError where x holds a NaN or an infinity: how many of each, where the first one lies, and of
-// what name. Otherwise as check. Gives x back; what is not inexact is finite.
+// Throws CheckError if x contains a NaN or an infinity. The error says how many of each, the index
+// of the first, and the name. Otherwise as check. Returns x. Dtypes other than floating and complex
+// ones always pass.
 Tensor check_finite(const Tensor& x, std::string_view name = {});
 template <class T>
 concept TreeNotTensor = !std::convertible_to<const T&, Tensor>;
-// The same of each tensor of a model, of gradients, or of another tree: the error names its path.
+// Checks each tensor of a model, of gradients, or of another tree; the error names its path.
 template <TreeNotTensor Tree>
 void check_finite(const Tree& tree, std::string_view name = {}) {
   for_each_leaf(tree, [&](std::string_view path, const Tensor& leaf) {
@@ -32,12 +33,12 @@ void check_finite(const Tree& tree, std::string_view name = {}) {
 
 struct CheckFiniteAttributes {
   std::string label = {};
-  int64_t samples = 0;  // ops/inside/samples.h
+  int64_t samples = 0;  // see ops/inside/samples.h
 };
 
 struct CheckAttributes {
   std::string message = {};
-  int64_t samples = 0;  // ops/inside/samples.h
+  int64_t samples = 0;  // see ops/inside/samples.h
 };
 
 void register_check();

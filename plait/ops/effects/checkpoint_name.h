@@ -1,4 +1,4 @@
-// Names for values that a rematerialised function is to keep (transform/derivatives/remat.h).
+// Names of values that a rematerialised function can keep (transform/derivatives/remat.h).
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace plait {
 
-// x itself, with a name that `save_names` means.
+// Returns x, under a name that `save_names` can refer to.
 Tensor checkpoint_name(const Tensor& x, std::string_view name);
 
 struct CheckpointNameAttributes {

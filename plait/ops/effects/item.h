@@ -1,6 +1,6 @@
-// The one number of a tensor as host code has it: `if (loss.item() > 3)`. In a function that is
-// jitted a comparison is a guard, and holds where it comes out alike; made a number of the host, it
-// is read, and the host code is run at every call.
+// A one-element tensor as a number of the host: `if (loss.item() > 3)`. In a jitted function a
+// comparison becomes a guard: the record is valid as long as the outcome is the same. Conversion to
+// a host number reads the value, and then the host code runs at every call.
 #pragma once
 
 #include <concepts>

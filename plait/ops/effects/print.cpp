@@ -19,7 +19,8 @@ namespace plait {
 namespace {
 
 struct Printing {
-  std::recursive_mutex mutex;  // held while the sink runs, which may print, or set another one
+  std::recursive_mutex mutex;  // held while the sink runs; recursive, since a sink may print or set
+                               // another sink
   PrintSink sink;
   bool is_in_sink = false;
 };
@@ -28,7 +29,7 @@ Printing& printing() {
   return *printing;
 }
 
-// At once, so that it is seen whatever happens next.
+// Flushes, so that the text is visible even if the process crashes next.
 void write_to_stdout(const std::string& text) {
   const std::string line = text + "\n";
   const size_t written = std::fwrite(line.data(), 1, line.size(), stdout);

@@ -1,4 +1,4 @@
-// Looking at values while they are computed.
+// Printing of values while they are computed.
 #pragma once
 
 #include <cstdint>
@@ -10,22 +10,21 @@
 
 namespace plait {
 
-// Prints "label: " and x as text (Tensor::text), or the text alone where there is no label. In a
-// program it is an instruction, which prints whenever the program comes there: in order with
-// whatever else is seen from outside, never removed or repeated; under vmap sample by sample. Gives
-// x back.
+// Prints "label: " and x as text (Tensor::text), or only the text if there is no label. In a
+// program it is an instruction that prints each time it runs, in order with other side effects, and
+// is never removed or duplicated; under vmap once per sample. Returns x.
 Tensor print(const Tensor& x, std::string_view label = {});
 
-// Takes what is printed, without the end of the line.
+// Receives one printed text, without the final newline.
 using PrintSink = std::function<void(std::string_view text)>;
-// What is printed goes to the sink, one at a time, instead of to standard output; an empty sink is
-// standard output again, and what the sink itself prints goes there. Gives the former sink, which
-// no other thread is in any more.
+// Redirects printed text from standard output to the sink, which receives one text at a time. An
+// empty sink restores standard output. Text that the sink itself prints goes to standard output.
+// Returns the previous sink, which no thread is running any more.
 PrintSink set_print_sink(PrintSink sink);
 
 struct PrintAttributes {
   std::string label = {};
-  int64_t samples = 0;  // ops/inside/samples.h
+  int64_t samples = 0;  // see ops/inside/samples.h
 };
 
 void register_print();

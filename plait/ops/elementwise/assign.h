@@ -1,6 +1,7 @@
-// x += y and so on: x becomes the result, in the memory that it had where nobody else has it. The
-// dtype and the sizes of x stay: TypeError where it has a lesser kind of numbers than y, ShapeError
-// where y cannot be broadcast to it. Tensors that shared x's elements keep theirs.
+// Compound assignment, x += y and so on. x becomes the result, computed in place if no other tensor
+// shares its memory; tensors that share it keep their values. The dtype and sizes of x do not
+// change: TypeError if the dtype of x is of a lower kind than that of y, ShapeError if y does not
+// broadcast to x.
 #pragma once
 
 #include "plait/ops/operand.h"

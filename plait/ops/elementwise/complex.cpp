@@ -42,7 +42,7 @@ void infer_make_complex(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_dtype(dtype));
 }
 
-// The parts lie in memory one after the other, as in the result.
+// A complex number in memory is its real part followed by its imaginary part.
 void make_complex_now(KernelCall& call, const void*) {
   const DType part = call.operands[0].dtype();
   Sizes sizes = call.types[0].sizes;
@@ -104,7 +104,7 @@ const ComplexTable& complex_ops() {
   return table;
 }
 
-// Whether x has parts; TypeError where it is no number.
+// True if x is complex; TypeError for keys.
 bool has_parts(const Tensor& x) {
   if (is_key(x.dtype())) {
     throw TypeError("{} is no number", x.type().text()).at(Location::of_caller());

@@ -21,7 +21,7 @@ Tensor means_of_neighbours(const Tensor& y, int64_t axis) {
   return (earlier + slice_axis(x, axis, min(size, 1), count)) * 0.5;
 }
 
-// How far apart neighbours are, to be multiplied by their means.
+// Distances between neighbours, with sizes that broadcast to their means.
 Tensor widths(std::string_view function, const Tensor& y, const Tensor& places, int64_t axis) {
   const Dim size = y.shape(axis);
   const bool is_vector = places.rank() == 1 && !differ(places.shape(0), size);
@@ -54,7 +54,7 @@ Tensor interp(const Tensor& x, const Tensor& places, const Tensor& values) {
   const Tensor from = take(known, low), gap = take(known, high) - from;
   const Tensor share = where(gap == 0, 0, (at - from) / where(gap == 0, 1, gap));
   const Tensor below = take(values, low), above = take(values, high);
-  // Beside an infinity share · rise is NaN where the value is that of the lower end.
+  // Next to an infinity fraction · rise would be NaN; then the value is that of the lower end.
   const Tensor is_low = equal(share, 0) | (isinf(below) & (isfinite(above) | equal(below, above)));
   const Tensor rise = where(is_low & ~isfinite(above - below), 0, above - below);
   return where(isnan(at), std::numeric_limits<double>::quiet_NaN(), below + share * rise);

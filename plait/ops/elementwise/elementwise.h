@@ -1,15 +1,15 @@
-// Functions of the elements at the same place: operands of different dtypes are promoted, sizes of
-// 1 stretch, and a plain number takes the dtype of the others.
+// Elementwise functions. Operands of different dtypes are promoted, shapes are broadcast, and a
+// plain number takes the dtype of the other operands.
 #pragma once
 
 #include "plait/ops/operand.h"
 
 namespace plait {
 
-// ---- Of one operand. Functions that have no values in the integers give f32 for them.
+// ---- Unary functions. Where results are not integers in general, integers are converted to f32.
 Tensor negative(const Operand& x);
-Tensor absolute(const Operand& x);  // real, also of complex numbers
-Tensor sign(const Operand& x);      // −1, 0 or 1; x / |x| of complex numbers; NaN of NaN
+Tensor absolute(const Operand& x);  // real, also for complex numbers
+Tensor sign(const Operand& x);      // −1, 0 or 1; x / |x| for complex numbers; NaN for NaN
 Tensor square(const Operand& x);
 Tensor reciprocal(const Operand& x);
 Tensor sqrt(const Operand& x);
@@ -40,22 +40,24 @@ Tensor floor(const Operand& x);
 Tensor ceil(const Operand& x);
 Tensor round(const Operand& x);  // halves to even
 Tensor trunc(const Operand& x);
-Tensor stop_gradient(const Operand& x);  // x, as if it depended on nothing
+Tensor stop_gradient(const Operand& x);  // x as a constant of differentiation
 Tensor isnan(const Operand& x);
 Tensor isinf(const Operand& x);
 Tensor isfinite(const Operand& x);
 Tensor bitwise_not(const Operand& x);
 Tensor logical_not(const Operand& x);
 
-// ---- Of two.
+// ---- Binary functions.
 Tensor add(const Operand& a, const Operand& b);
 Tensor subtract(const Operand& a, const Operand& b);
 Tensor multiply(const Operand& a, const Operand& b);
-Tensor divide(const Operand& a, const Operand& b);        // of integers: f32
-Tensor floor_divide(const Operand& a, const Operand& b);  // towards −∞; integers by 0 give 0
-Tensor remainder(const Operand& a, const Operand& b);     // has the sign of b; integers by 0 give 0
+Tensor divide(const Operand& a, const Operand& b);        // integers are converted to f32
+Tensor floor_divide(const Operand& a, const Operand& b);  // rounds towards −∞; 0 for integers
+                                                          // divided by 0
+Tensor remainder(const Operand& a, const Operand& b);     // has the sign of b; 0 for integers with
+                                                          // b = 0
 Tensor power(const Operand& a, const Operand& b);
-Tensor maximum(const Operand& a, const Operand& b);  // NaN where either is
+Tensor maximum(const Operand& a, const Operand& b);  // NaN if either is NaN
 Tensor minimum(const Operand& a, const Operand& b);
 Tensor atan2(const Operand& y, const Operand& x);
 Tensor hypot(const Operand& a, const Operand& b);
@@ -69,13 +71,13 @@ Tensor greater_equal(const Operand& a, const Operand& b);
 Tensor bitwise_and(const Operand& a, const Operand& b);
 Tensor bitwise_or(const Operand& a, const Operand& b);
 Tensor bitwise_xor(const Operand& a, const Operand& b);
-Tensor left_shift(const Operand& a, const Operand& b);   // by the width or more: 0
-Tensor right_shift(const Operand& a, const Operand& b);  // keeps the sign
+Tensor left_shift(const Operand& a, const Operand& b);   // 0 for shifts by the width or more
+Tensor right_shift(const Operand& a, const Operand& b);  // arithmetic shift: keeps the sign
 Tensor logical_and(const Operand& a, const Operand& b);
 Tensor logical_or(const Operand& a, const Operand& b);
 Tensor logical_xor(const Operand& a, const Operand& b);
 
-// ---- Of three.
+// ---- Ternary functions.
 Tensor where(const Tensor& condition, const Operand& yes, const Operand& no);
 Tensor clip(const Operand& x, const Operand& low, const Operand& high);
 

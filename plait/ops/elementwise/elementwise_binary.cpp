@@ -1,4 +1,5 @@
-// Elementwise functions of two and three operands: an entry of the table each, and a line below it.
+// Elementwise functions of two and three operands: one entry of the table each, and one line below
+// it.
 #include <cmath>
 #include <complex>
 
@@ -96,7 +97,7 @@ int64_t power_of(Integers x) {
   return wrapped(result);
 }
 
-// Half of the derivative goes to each where the two are equal.
+// If both are equal, each gets half of the derivative.
 Tensor share_of_greater(const Tensor& a, const Tensor& b) {
   return where(equal(a, b), 0.5, where(greater(a, b), 1.0, 0.0));
 }
@@ -181,7 +182,7 @@ struct ElementwiseBinaryTable {
         .complex = [](Complexes x) { return x[1] == 0.0 ? Number(1) : std::pow(x[0], x[1]); }},
        Partial::of(kFirst | kSecond,
                    [](const Context& c) {
-                     // The slope of 1 is 0, and so are its derivatives, but not those by b.
+                     // d/da a^1 = 1 is constant, but its derivative by b is not 0.
                      const Tensor& b = c.operand(1);
                      const Tensor is_limit = plait::equal(c.operand(0), 0) & plait::equal(b, 0);
                      const Tensor a = where(is_limit, 1, c.operand(0));
@@ -349,14 +350,14 @@ Tensor apply_to(const ir::Primitive& primitive, const Operand& a, const Operand&
   return plait::apply(primitive, broadcast_together(primitive.name, {both[0], both[1]}));
 }
 
-// Inlined, as all that name a call are, so that what it returns to is what called the function.
+// Inlined, so that the return address of the Call is the user's code.
 [[gnu::always_inline]] inline Tensor promoted(const ir::Primitive& primitive, const Operand& a,
                                               const Operand& b) {
   const Call call(primitive.name, a, b);
   return apply_to(primitive, a, b, common_dtype(a, b));
 }
 
-// As the numbers are: a tensor of u8 may be compared with 300, which is none.
+// Numbers are compared by value: a tensor of u8 may be compared with 300, which no u8 can hold.
 [[gnu::always_inline]] inline Tensor compared(const ir::Primitive& primitive, const Operand& a,
                                               const Operand& b) {
   const Call call(primitive.name, a, b);

@@ -1,4 +1,4 @@
-// Elementwise functions of one operand: an entry of the table each, and a line below it.
+// Elementwise functions of one operand: one entry of the table each, and one line below it.
 #include <cmath>
 #include <complex>
 #include <numbers>
@@ -47,7 +47,7 @@ const ir::Primitive& unary(const Unary& declared) {
 
 using Context = RuleContext;
 
-// The length of a complex number, to be divided by: 0 counts as 1.
+// The absolute value as a divisor: 1 instead of 0.
 Tensor length_of(const Tensor& x) {
   const Tensor length = absolute(x);
   return where(length == 0, 1, length);
@@ -61,14 +61,15 @@ std::vector<Tensor> tangent_of_absolute(const Context& c, std::span<const Tensor
   return {real(conj(x) * dx) / length_of(x)};
 }
 
-// Of complex numbers the part of dz across z turns the sign: (dz − s·Re(conj(s)·dz))/|z|.
+// For complex numbers only the part of dz perpendicular to z changes the sign: (dz −
+// s·Re(conj(s)·dz))/|z|.
 std::vector<Tensor> tangent_of_sign(const Context& c, std::span<const Tensor> tangents) {
   const Tensor &x = c.operand(0), &sign = c.result(), &dx = tangents[0];
   if (!dx || !is_complex(x.dtype())) return {Tensor()};
   return {(dx - sign * real(conj(sign) * dx)) / length_of(x)};
 }
 
-// e^x cos y − 1 without the difference of what is alike; what is not finite as exp says.
+// e^x cos y − 1 without cancellation; for numbers that are not finite as exp.
 Number expm1_of(const Number& z) {
   if (!std::isfinite(z.real()) || !std::isfinite(z.imag())) return std::exp(z) - 1.0;
   const double half = std::sin(z.imag() / 2);
@@ -76,7 +77,7 @@ Number expm1_of(const Number& z) {
           std::exp(z.real()) * std::sin(z.imag())};
 }
 
-// log |1 + z| by |1 + z|² − 1, where that is small.
+// log |1 + z| from |1 + z|² − 1 where that is small.
 Number log1p_of(const Number& z) {
   const double x = z.real(), y = z.imag();
   const double length = std::abs(x) < 0.5 && std::abs(y) < 0.5
@@ -450,7 +451,7 @@ Tensor apply_to(const ir::Primitive& primitive, const Tensor& x, DType dtype) {
   return apply(primitive, {astype(x, dtype)});
 }
 
-// Inlined, as all that name a call are, so that what it returns to is what called the function.
+// Inlined, so that the return address of the Call is the user's code.
 [[gnu::always_inline]] inline Tensor of_any(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
   const Tensor tensor = tensor_from(x);
@@ -465,14 +466,14 @@ Tensor apply_to(const ir::Primitive& primitive, const Tensor& x, DType dtype) {
 
 bool is_whole(DType dtype) { return is_integer(dtype) || is_boolean(dtype); }
 
-// Whole numbers are what they are.
+// Integers are returned unchanged.
 [[gnu::always_inline]] inline Tensor rounded(const ir::Primitive& primitive, const Operand& x) {
   const Call call(primitive.name, x);
   const Tensor tensor = tensor_from(x);
   return is_whole(tensor.dtype()) ? tensor : apply(primitive, {tensor});
 }
 
-// Whole numbers are finite.
+// Integers are finite.
 Tensor classified(const ir::Primitive& primitive, const Operand& x, bool whole_numbers) {
   const Tensor tensor = tensor_from(x);
   if (!is_whole(tensor.dtype())) return apply(primitive, {tensor});

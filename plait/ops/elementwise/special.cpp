@@ -40,7 +40,7 @@ double log_add_exp2(Reals x) {
   return std::max(x[0], x[1]) + rest * std::numbers::log2e;
 }
 
-// e^a / (e^a + e^b), also where both are the same infinity.
+// e^a / (e^a + e^b); ½ if both are the same infinity.
 Tensor share_of(const Tensor& a, const Tensor& b) {
   const Tensor is_same = isinf(a) & equal(a, b);
   return sigmoid(where(is_same, 0, a) - where(is_same, 0, b));
@@ -181,8 +181,9 @@ const SpecialTable& special_ops() {
   return table;
 }
 
-// log(a / b) for a, b > 0: exact for its size near a = b, and where the quotient is 0 or infinite.
-// No part is asked where its derivative would be infinite.
+// log(a / b) for a, b > 0, with a small relative error near a = b, and where the quotient
+// underflows or overflows. `where` keeps each formula away from points at which its derivative is
+// infinite.
 Tensor log_ratio(const Tensor& a, const Tensor& b) {
   const Tensor ratio = a / b;
   const Tensor is_near = greater(ratio, 0.5) & less(ratio, 2);
@@ -196,17 +197,17 @@ Tensor log_ratio(const Tensor& a, const Tensor& b) {
   return where(is_near, near, far + extreme);
 }
 
-// sin(π x), where whole turns are taken away exactly.
+// sin(π x), reduced exactly by multiples of 2.
 Tensor sine_of_half_turns(const Tensor& x) {
   return sin((is_complex(x.dtype()) ? x : x - 2 * round(x / 2)) * std::numbers::pi);
 }
 
-// The dtype of a computation with numbers that may be anything.
+// The dtype of the computation; integers may exceed f32.
 DType wide(DType dtype) { return is_inexact(dtype) ? dtype : DType::f64; }
 
 double greatest_of(DType dtype) {
   const FloatFormat format = info_of(dtype).format;
-  // Without an infinity only the mantissa of all ones is taken, by NaN, in the last binade.
+  // A format without infinity uses only the mantissa of all ones in the last binade for NaN.
   const int exponent = (1 << format.exponent_bits) - 1 - format.bias() - format.has_infinity;
   const double ones = format.has_infinity ? 1 : 2;
   return std::ldexp(2 - ones * std::ldexp(1, -format.mantissa_bits), exponent);
@@ -273,7 +274,7 @@ Tensor ldexp(const Operand& x, const Operand& exponent) {
   }
   const Tensor number = tensor_from(x);
   const DType dtype = inexact(number.dtype());
-  const DType wide = computed(dtype);  // narrow floats do not hold all exponents
+  const DType wide = computed(dtype);  // narrow floats cannot hold all exponents
   return astype(apply_function(special_ops().ldexp, {astype(number, dtype), exponent}, wide),
                 dtype);
 }
@@ -292,7 +293,7 @@ Tensor xlogy(const Operand& x, const Operand& y) {
   const DType dtype = inexact(common_dtype(x, y));
   return blockwise({x.as(dtype), y.as(dtype)}, [](std::span<const Tensor> both) {
     const Tensor &factor = both[0], &number = both[1];
-    // Where the product or its derivatives would be 0 · ∞.
+    // The cases in which the product or its derivatives would be 0 · ∞.
     const Tensor is_limit = equal(factor, 0) & (less_equal(number, 0) | equal(number, kInfinite));
     return where(is_limit, 0, factor * log(where(is_limit, 1, number)));
   });
@@ -313,7 +314,7 @@ Tensor rel_entr(const Operand& x, const Operand& y) {
   const DType dtype = inexact(common_dtype(x, y));
   return blockwise({x.as(dtype), y.as(dtype)}, [](std::span<const Tensor> both) {
     const Tensor &p = both[0], &q = both[1];
-    // Neither logarithm is asked where it would be infinite, as in derivatives that are not taken.
+    // Neither logarithm is evaluated where it is infinite, because that would make derivatives NaN.
     const Tensor is_inside = greater(p, 0) & greater(q, 0);
     const Tensor is_nan = isnan(p) | isnan(q);
     const Tensor safe_p = where(is_inside, p, 1), safe_q = where(is_inside, q, 1);
@@ -340,7 +341,7 @@ Tensor logit(const Operand& x) {
   }
   return blockwise({tensor}, [](std::span<const Tensor> operands) {
     const Tensor p = astype(operands[0], inexact(operands[0].dtype()));
-    // Near ½ the difference of logarithms would be small beside them.
+    // Near ½ the difference of the logarithms would cancel.
     const Tensor is_central = less(absolute(p - 0.5), 0.25);
     const Tensor centre = where(is_central, p, 0.5), rest = where(is_central, 0.5, p);
     return where(is_central, 2 * atanh(2 * centre - 1), log(rest) - log1p(-rest));
@@ -353,7 +354,7 @@ Tensor sinc(const Operand& x) {
   const DType dtype = inexact(tensor.dtype());
   return blockwise({tensor}, [&](std::span<const Tensor> operands) {
     const Tensor turns = astype(operands[0], computed(dtype));
-    // By its series near 0, so that derivatives of any order are there.
+    // Near 0 by its power series, which has derivatives of any order.
     const Tensor is_near = less(absolute(turns), 0.25);
     const Tensor square = plait::square(where(is_near, turns, 0) * std::numbers::pi);
     Tensor series = ones_like(square);
@@ -410,7 +411,7 @@ Tensor nan_to_num(const Tensor& x, const NanReplacements& replacements) {
   }
   return blockwise({x}, [&](std::span<const Tensor> operands) {
     const Tensor& y = operands[0];
-    const Tensor whole = where(isnan(y), replacements.nan, y);  // refuses a key
+    const Tensor whole = where(isnan(y), replacements.nan, y);  // throws for a key
     const double greatest = greatest_of(y.dtype());
     const Tensor below =
         where(equal(y, kInfinite), replacements.positive_infinity.value_or(greatest), whole);

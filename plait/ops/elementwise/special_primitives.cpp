@@ -1,4 +1,4 @@
-// The functions of mathematics that are primitives: bodies of
+// Special functions that are primitives; their bodies are in
 // core/inside/mathematics/special_functions.h.
 #include <cmath>
 #include <limits>
@@ -24,19 +24,19 @@ using Context = RuleContext;
 constexpr Reads kBoth = kFirst | kSecond, kBothAndResult = kBoth | kResult;
 constexpr Reads kThree = kBoth | kThird;
 
-// A partial derivative that is not there.
+// Throws the error for a partial derivative that is not implemented.
 Tensor missing(const char* function, const char* by) {
   throw ValueError("{}: has no derivative by {}", function, by)
       .at(Location::of_caller())
       .hint("stop_gradient lets it be a constant");
 }
 
-// 1 where a factor that is 0 stands before what would be infinite.
+// x, but `otherwise` where the factor is 0, so that 0 · ∞ does not occur.
 Tensor beside(const Tensor& factor, const Tensor& x, double otherwise = 1) {
   return where(equal(factor, 0), otherwise, x);
 }
 
-// y / x for functions that are x/2 near 0.
+// y / x, for functions with y ≈ x/2 near 0.
 Tensor over_itself(const Tensor& y, const Tensor& x) {
   const Tensor is_zero = equal(x, 0);
   return where(is_zero, 0.5, y / where(is_zero, 1, x));
@@ -72,7 +72,7 @@ struct SpecialFunctionTable {
           kFloatings,
           {.real = [](Reals x) { return special::scaled_erfc(x[0]); }},
           {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
-             // 2x erfcx x − 2/√π, of which little is left where x is large: there the series.
+             // 2x erfcx x − 2/√π, which cancels for large x; there an asymptotic series is used.
              const Tensor& x = c.operand(0);
              const Tensor is_large = greater(x, x.dtype() == DType::f64 ? 50 : 10);
              const Tensor t = square(1 / where(is_large, x, 1));
@@ -98,7 +98,8 @@ struct SpecialFunctionTable {
           kFloatings,
           {.real = [](Reals x) { return special::log_normal_share(x[0]); }},
           {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
-             // The density by the share: above 0 erfcx would become infinite, below both are 0.
+             // The density divided by ndtr: above 0 computed directly, since erfcx would overflow;
+             // below from erfcx, since both underflow.
              const Tensor is_above = greater(c.operand(0), 0);
              const Tensor above = where(is_above, c.operand(0), 0);
              const Tensor below = where(is_above, 0, c.operand(0));

@@ -25,7 +25,7 @@ int64_t axis_from_front(std::string_view function, const Tensor& x, int64_t axis
   return axis < 0 ? axis + rank : axis;
 }
 
-// In f32, f64, c64 or c128.
+// Converts to f32, f64, c64 or c128.
 Tensor in_single_or_double(const Tensor& x) {
   const DType dtype = inexact(x.dtype());
   return astype(x, is_floating(dtype) && dtype != DType::f64 ? DType::f32 : dtype);
@@ -43,7 +43,7 @@ Tensor as_real(std::string_view function, const Tensor& x) {
       .at(Location::of_caller());
 }
 
-// Cut off, or with zeros behind.
+// Truncates, or pads with zeros at the end.
 Tensor resized(std::string_view function, const Tensor& x, int64_t axis, Length n) {
   if (n && *n < 1) {
     throw ValueError("{}: a length of {}", function, *n).at(Location::of_caller());
@@ -95,7 +95,7 @@ Tensor inverse_real_transform(std::string_view function, const Tensor& x, Length
                ir::Attributes::of(IrfftAttributes{at, size, scale}));
 }
 
-// The axes to go along, and the length of each.
+// The axes of a transform, and their lengths.
 struct Plan {
   std::vector<int64_t> axes;
   std::vector<Length> lengths;
@@ -153,7 +153,7 @@ Tensor inverse_real_transform_all(std::string_view function, Tensor x, const Len
                                 scale_of(norm, true));
 }
 
-// What stands from place `first(size)` on comes to the front.
+// Rotates each axis so that index `first(size)` becomes the first.
 Tensor rolled(std::string_view function, Tensor x, const AxisList& axes, bool up) {
   AxisList all = axes;
   if (all.empty()) {

@@ -1,9 +1,11 @@
-// Fourier transforms of any length, as NumPy's: along an axis (the last one), or along several.
+// Discrete Fourier transforms of any length, as in NumPy, along one axis (by default the last) or
+// several.
 //
 //   X[k] = Σ x[j] e^(-2πi jk / n)
 //
-// A length n other than the axis's cuts off, or adds zeros. Real numbers become complex ones where
-// a transform wants those; what is computed in f32 or c64 is rounded to that at the end.
+// If n differs from the size of the axis, the input is truncated or padded with zeros. Real input
+// is converted to complex where a transform needs it. Results in f32 or c64 are rounded once, at
+// the end.
 #pragma once
 
 #include <cstdint>
@@ -14,23 +16,24 @@
 
 namespace plait::fft {
 
-// Which of the two directions is divided by n; `ortho` divides both by its root.
+// The direction that is divided by n; `ortho` divides both by √n.
 enum class Norm : uint8_t { backward, ortho, forward };
 using Length = std::optional<int64_t>;
-using Lengths = std::vector<int64_t>;  // none: those of the axes; -1: that of this axis
+using Lengths = std::vector<int64_t>;  // empty: the sizes of the axes; -1: the size of this axis
 using AxisList = std::vector<int64_t>;
 
 Tensor fft(const Tensor& x, Length n = {}, int64_t axis = -1, Norm norm = Norm::backward);
 Tensor ifft(const Tensor& x, Length n = {}, int64_t axis = -1, Norm norm = Norm::backward);
-// Of real numbers: the first n / 2 + 1, which say what the others are.
+// Transform of real input: the first n / 2 + 1 coefficients, which determine the others.
 Tensor rfft(const Tensor& x, Length n = {}, int64_t axis = -1, Norm norm = Norm::backward);
-// From those back to n real numbers; as many as 2 (m - 1) from m unless told.
+// The inverse of rfft: n real numbers, by default 2 (m - 1) for m coefficients.
 Tensor irfft(const Tensor& x, Length n = {}, int64_t axis = -1, Norm norm = Norm::backward);
-// Of a signal whose spectrum is real, of which the first half is given.
+// Transform of a Hermitian-symmetric signal, given by its first half, whose spectrum is real; and
+// the inverse.
 Tensor hfft(const Tensor& x, Length n = {}, int64_t axis = -1, Norm norm = Norm::backward);
 Tensor ihfft(const Tensor& x, Length n = {}, int64_t axis = -1, Norm norm = Norm::backward);
 
-// Along several axes: all of them, the last so many as there are lengths, or those named.
+// Transforms along several axes: the given ones, else the last ones, one per length, else all.
 Tensor fftn(const Tensor& x, const Lengths& lengths = {}, const AxisList& axes = {},
             Norm norm = Norm::backward);
 Tensor ifftn(const Tensor& x, const Lengths& lengths = {}, const AxisList& axes = {},
@@ -48,10 +51,10 @@ Tensor rfft2(const Tensor& x, const Lengths& lengths = {}, const AxisList& axes 
 Tensor irfft2(const Tensor& x, const Lengths& lengths = {}, const AxisList& axes = {-2, -1},
               Norm norm = Norm::backward);
 
-// The frequencies of the n results, for samples `spacing` apart; of the first n / 2 + 1.
+// Frequencies of the n results for samples `spacing` apart; rfftfreq: of the first n / 2 + 1.
 Tensor fftfreq(int64_t n, double spacing = 1, DType dtype = DType::f32);
 Tensor rfftfreq(int64_t n, double spacing = 1, DType dtype = DType::f32);
-// The frequency 0 to the middle; back to the front. Along all axes, or those named.
+// Moves the frequency 0 to the middle, and back to the front, along the given axes or all.
 Tensor fftshift(const Tensor& x, const AxisList& axes = {});
 Tensor ifftshift(const Tensor& x, const AxisList& axes = {});
 

@@ -24,7 +24,7 @@ ScalarKind kind_of_numbers(DType dtype) {
   }
 }
 
-// Whether the sizes are the same, or a trace takes them for that.
+// True if the sizes are equal, or are assumed to be in the current trace.
 bool are_equal(const Shape& a, const Shape& b) {
   if (same(a, b)) return true;
   if (a.rank() != b.rank() || Trace::current() == nullptr) return false;
@@ -51,8 +51,8 @@ const ir::Primitive& select_primitive() {
   return primitive;
 }
 
-// The value as it stands beside x, with 1 for each axis of the mask; nothing where it tells the
-// elements of the mask apart, for then their number must be known.
+// The value with a size of 1 for each axis of the mask. Empty if the value has different elements
+// for those of the mask, because then their number must be known.
 std::optional<Tensor> beside(const LoneMask& lone, const Tensor& x, const Tensor& value) {
   const size_t behind = x.rank() - lone.axis - lone.mask.rank();
   if (value.rank() <= behind) return value;
@@ -70,17 +70,18 @@ Shape with_ones_behind(Shape shape, size_t count) {
   return shape;
 }
 
-// Whether a place is there, along an axis of `size`.
+// True where an index is in range for an axis of `size`.
 Tensor is_inside(const Tensor& integers, Dim size) {
   if (!is_signed(integers.dtype())) {
-    // Compared as u64, so that no number is lost.
+    // Compared as u64, which holds all unsigned integers.
     return less(astype(integers, DType::u64), astype(scalar_tensor(size, DType::i64), DType::u64));
   }
   const Tensor places = astype(integers, DType::i64);
   return greater_equal(places, -size) & less(places, size);
 }
 
-// What `compute` makes of x under another shape; x gets its own back, or is given away.
+// Calls `compute` with x reshaped, and reshapes the result back. x is donated; if an error is
+// thrown, it is restored.
 template <class Compute>
 Tensor reshaped_meanwhile(Tensor& x, const Shape& shape, Compute compute) {
   const Shape own = x.shape();

@@ -1,11 +1,11 @@
-// x.at(index): some elements of a tensor, to be read or changed.
+// x.at(index): indexed reads and updates.
 //
-//   y = x.at({rows, ellipsis}).set(0);           x stays as it was
-//   x = std::move(x).at({rows, ellipsis}).add(1);   in place, where nobody else has x
+//   y = x.at({rows, ellipsis}).set(0);           x does not change
+//   x = std::move(x).at({rows, ellipsis}).add(1);   in place if x does not share its memory
 //
-// What is given stretches to the shape of x[index] and takes the dtype of x; TypeError where that
-// cannot hold its kind of number. An element that several indices name gets all that is added,
-// multiplied or compared, and keeps the last that is set, in row-major order.
+// Values are broadcast to the shape of x[index] and converted to the dtype of x; TypeError if that
+// dtype is of a lower kind. If several indices name one element, all values are added, multiplied
+// or compared there; for set, the last one in row-major order remains.
 #pragma once
 
 #include <string_view>
@@ -22,13 +22,13 @@ class [[nodiscard]] IndexedTensor {
  public:
   IndexedTensor(const Tensor& x, std::vector<Index> index)
       : own_(x), x_(&own_), index_(std::move(index)) {}
-  // x, which must live as long as this, is given away.
+  // x is donated and must outlive this object.
   IndexedTensor(Tensor&& x, std::vector<Index> index) : x_(&x), index_(std::move(index)) {}
   IndexedTensor(const IndexedTensor&) = delete;
   IndexedTensor& operator=(const IndexedTensor&) = delete;
 
   Tensor get() &&;                        // x[index]
-  Tensor get(const Operand& missing) &&;  // the same with `missing` for what is out of range
+  Tensor get(const Operand& missing) &&;  // the same, with `missing` for indices out of range
   Tensor set(const Operand& value) &&;
   Tensor add(const Operand& value) &&;
   Tensor multiply(const Operand& value) &&;
@@ -39,13 +39,13 @@ class [[nodiscard]] IndexedTensor {
   Tensor change(Combine combine, const Operand& value);
 
   Tensor own_;
-  Tensor* x_;  // given away, unless it fails
+  Tensor* x_;  // donated, unless an error is thrown
   std::vector<Index> index_;
 };
 
-// `value` in the dtype of x; TypeError where x has a lesser kind of numbers.
+// `value` in the dtype of x; TypeError if the dtype of x is of a lower kind.
 Tensor value_like(std::string_view function, const Tensor& x, const Operand& value);
-// Stretched to `shape`; ShapeError where it is no part of that.
+// Broadcasts to `shape`; ShapeError if that is not possible.
 Tensor stretched(std::string_view function, const Tensor& value, const Shape& shape);
 
 }  // namespace plait

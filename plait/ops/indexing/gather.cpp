@@ -48,7 +48,8 @@ std::vector<Tensor> batch_gather(const ir::Attributes& attributes, std::span<con
   if (batched[0] || a.batch != 0) {
     return {gather_rows(all[0], std::span(all).subspan(1), batched_once_more(a))};
   }
-  // The same array for all: there are only more points, which may well name the same rows.
+  // x is shared by the batch: the points of all samples select rows of the same array, possibly the
+  // same rows.
   a.unique = false;
   return {gather_rows(operands[0], std::span(all).subspan(1), a)};
 }

@@ -1,9 +1,10 @@
-// Rows of an array that integers name: read (gather) or written (scatter.h).
+// Rows of an array that integer arrays select: read by gather, written by scatter.h.
 //
-// Of x[B…, …] and arrays of integers [B…, P…], all alike, one for each of some axes of x: the first
-// `batch` dimensions B… go together, and at each of the points B…, P… the integers name places
-// along the axes. What the other dimensions hold there is a row; rows are [B…, P…, others…]. A
-// negative integer counts from the end.
+// The operands are x[B…, …] and, for each of some axes of x, an array of integers [B…, P…], all of
+// the same shape. B… are the first `batch` dimensions, which x and the integers share. At each
+// point (B…, P…) the integers are the indices along these axes. The elements of x along its other
+// dimensions at these indices are a row; all rows together have shape [B…, P…, others…]. A negative
+// integer counts from the end.
 #pragma once
 
 #include <cstdint>
@@ -22,38 +23,40 @@ class Inference;
 class Instruction;
 }  // namespace ir
 
-// What happens at an integer for which there is no place.
+// Handling of integers that are out of range.
 enum class Outside : uint8_t {
   fails,    // IndexError
-  ignored,  // zeros are read there, and what is written there is lost
+  ignored,  // reads zeros there, and drops updates
 };
 std::span<const std::string_view> enumerator_names(Outside);
 
-// Of gather and of scatter.
+// Attributes of gather and scatter.
 struct GatherAttributes {
-  std::vector<int64_t> axes = {};  // ascending, none of them among the batch
+  std::vector<int64_t> axes = {};  // ascending, none of them a batch dimension
   int64_t batch = 0;
   Outside outside = Outside::fails;
-  bool unique = false;  // whoever made the integers promises that they name each row once at most
+  bool unique = false;  // promise of the caller that no two points name the same row
   static constexpr std::string_view kRequired[] = {"axes"};
 };
 
 Tensor gather_rows(const Tensor& x, std::span<const Tensor> indices,
                    const GatherAttributes& attributes);
-// Where x is not 0, in row-major order: coordinates i64[rank of x, k] for a size k that is found.
+// The indices of the nonzero elements in row-major order: i64[rank of x, k], where k is a
+// data-dependent size.
 Tensor nonzero_places(const Tensor& x);
 
-// ---- For what declares scatter.
+// ---- For the declaration of scatter.
 
-// Checks the operands from `first` on and the attributes against operand 0; the shape of the rows.
+// Checks the attributes and the operands from `first` on against operand 0, and returns the shape
+// of the rows.
 Shape rows_shape(const ir::Inference& in, size_t first);
 ir::Effects effects_of_places(const ir::Instruction& instruction);
-// The batching of operands in which each has the batch in front: those that lack it repeat.
+// Operands with the batch dimension in front; those that are not batched are repeated along it.
 std::vector<Tensor> with_batch_in_front(std::span<const Tensor> operands,
                                         const std::vector<bool>& batched);
-// Of the operands with one more dimension of batch in front.
+// The attributes after one more batch dimension in front of the operands.
 GatherAttributes batched_once_more(GatherAttributes attributes);
-// What `compute` gives; its errors name the user's line where they name none.
+// Calls `compute`; errors without a location get the location of the user's call.
 Tensor located(FunctionRef<Tensor()> compute);
 
 void register_gather_ops();

@@ -9,7 +9,7 @@
 namespace plait {
 namespace {
 
-// Far beyond any size, and far from where a Dim ends.
+// Far beyond any size, but far from the limits of Dim.
 std::optional<Dim> cut_off(const std::optional<int64_t>& bound) {
   constexpr int64_t kFar = int64_t{1} << 60;
   if (!bound) return std::nullopt;

@@ -1,14 +1,15 @@
-// What stands between the brackets of x[…], as in NumPy:
+// Indices x[…], as in NumPy:
 //
-//   x[0]                             without the first axis
+//   x[0]                             removes the first axis
 //   x[{Slice{1, -1}, ellipsis, 2}]   in Python: x[1:-1, ..., 2]
 //   x[{Slice{}, new_axis}]           x[:, None]
-//   x[{rows, columns}]               the elements that two tensors of integers, stretched to one
-//                                    shape, name; so also mixed with the others
-//   x[mask]                          the elements where a tensor of bool is true, of as many axes
+//   x[{rows, columns}]               the elements that two integer tensors, broadcast to one
+//                                    shape, select; also mixed with the other kinds
+//   x[mask]                          the elements where a tensor of bool is true; the mask
+//                                    covers as many axes as it has
 //
-// Integers and slices alone give a view. The dimensions of tensors stand where the tensors (and
-// integers beside them) do when these are neighbours, else in front.
+// Integers and slices alone return a view. The dimensions of index tensors replace the indexed axes
+// if these tensors (and integers) are next to each other; otherwise they come first.
 #pragma once
 
 #include <concepts>
@@ -24,7 +25,7 @@
 
 namespace plait {
 
-// A slice whose ends are sizes, which may be symbolic.
+// A slice whose bounds are sizes, which may be symbolic.
 struct SymbolicSlice {
   std::optional<Dim> start = {};
   std::optional<Dim> stop = {};

@@ -20,7 +20,7 @@ void infer_scatter(ir::Inference& in) {
   in.give(in.operands[0].without_sharding());
 }
 
-// What the rules have in common: the operands by name.
+// The operands by name, for the rules.
 struct Places {
   std::span<const Tensor> indices;
   GatherAttributes attributes;
@@ -39,8 +39,9 @@ struct Places {
 
 // ---- set
 
-// Whether each point's update is the last one to its row: the points are numbered, the greatest
-// number stays in an array of the places alone, and each point reads there whether it is its own.
+// True for each point whose update is the last one of its row. Numbers the points, scatters the
+// numbers by maximum into an array of rows, and compares what each point reads back with its own
+// number.
 Tensor is_last(const RuleContext& c) {
   const Places places(c);
   const Shape points = places.indices[0].shape(), x = c.operand_types[0].shape();
@@ -78,8 +79,8 @@ Tensor transpose_add(const RuleContext& c, const Tensor& cotangent, size_t opera
 
 // ---- multiply
 
-// With P the product of all factors of an element but those that are 0, and Z the number of those:
-// the product of the factors besides u is P/u where Z = 0, and P where u = 0 is the only one.
+// With P the product of all nonzero factors of an element, and Z the number of zero factors: the
+// product of the factors other than u is P/u if Z = 0, P if u = 0 and Z = 1, else 0.
 std::vector<Tensor> tangents_of_product(const RuleContext& c, std::span<const Tensor> tangents) {
   const Places places(c);
   const Tensor &x = c.operand(0), &u = c.operand(1);
@@ -109,7 +110,7 @@ std::vector<Tensor> tangents_of_extreme(const RuleContext& c, std::span<const Te
   Tensor result;
   if (tangents[0]) result = tangents[0] * from_x / count;
   if (tangents[1]) {
-    // Where nothing is read, 1 and not 0, whose cotangent would be NaN.
+    // Points that read nothing get 1 instead of 0, because 0 would make the cotangent NaN.
     const Tensor shares = places.read(count) + (1 - places.read(ones_like(count)));
     const Tensor part = places.sum(c.operand(0), tangents[1] * from_updates / shares);
     result = result ? result + part : part;

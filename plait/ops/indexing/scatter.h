@@ -1,4 +1,4 @@
-// Rows of an array (gather.h) that others replace, or are combined with.
+// Updates of the rows of an array (gather.h): replaced, or combined with new ones.
 #pragma once
 
 #include <cstdint>
@@ -9,24 +9,23 @@
 namespace plait {
 
 enum class Combine : uint8_t {
-  set,  // of several updates to one row the last stays
+  set,  // of several updates of one row the last remains
   add,
   multiply,
-  minimum,  // NaN where either is
+  minimum,  // NaN if either is NaN
   maximum,
 };
 
-// x with its rows combined with `updates`, in the order of the points. The derivative of minimum
-// and maximum is shared evenly among all that are equal to the result, as JAX has it.
+// Returns x with its rows combined with `updates`, in the order of the points. The derivative of
+// minimum and maximum is shared evenly among all that are equal to the result, as in JAX.
 Tensor scatter_rows(Combine combine, const Tensor& x, const Tensor& updates,
                     std::span<const Tensor> indices, const GatherAttributes& attributes);
-// The same, written into the memory of x where nobody else has it. x is given away, unless it
-// fails.
+// The same, in place if no other tensor shares the memory of x. x is donated, unless an error is
+// thrown.
 Tensor scatter_rows_into(Combine combine, Tensor& x, const Tensor& updates,
                          std::span<const Tensor> indices, const GatherAttributes& attributes);
 
-// What combining leaves as it is: 0, 1, the greatest or the least number that there is. Of `set`
-// there is none.
+// The neutral element: 0, 1, or the greatest or least number of the dtype. `set` has none.
 Scalar neutral_of(Combine combine, DType dtype);
 
 void register_scatter_ops();

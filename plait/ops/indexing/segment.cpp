@@ -17,7 +17,8 @@ namespace {
 
 // ---- Segments
 
-// Ids as places below the count. A negative id is no place, which an index past the end says.
+// Ids as indices below the count. A negative id must not count from the end; it becomes an index
+// out of range.
 struct Segments {
   Tensor places;
   Dim count;
@@ -69,14 +70,14 @@ Tensor narrowed_to(const Tensor& x, DType dtype) {
   return is_floating(dtype) ? astype(x, dtype) : x;
 }
 
-// In the dtype that sums and products of such numbers are computed in.
+// Converts to the accumulation dtype of sums and products.
 Tensor summands_of(const Tensor& x) {
   return is_floating(x.dtype()) ? astype(x, computed(x.dtype())) : widened(x);
 }
 
 // ---- Ragged products
 
-// Two operands of one dtype and of these ranks, then how many rows each group has.
+// Checks the types: two operands of one dtype with these ranks, and the group sizes.
 void expect_ragged(const ir::Inference& in, int64_t first_rank, int64_t second_rank) {
   in.expect_array(0, in.primitive.takes);
   in.expect_array(1, in.primitive.takes);
@@ -119,15 +120,15 @@ const RaggedTable& ragged_ops();
 Tensor apply_ragged_dot(const Tensor& rows, const Tensor& matrices, const Tensor& sizes);
 Tensor apply_ragged_outer(const Tensor& a, const Tensor& b, const Tensor& sizes);
 
-// The groups of all samples as one list of groups: what is left over behind the last group of each
-// sample becomes a group of its own.
+// The groups of all samples as one list. The rows behind the last group of each sample become an
+// additional group.
 Tensor with_rest(const Tensor& sizes, Dim rows) {
   const Tensor whole = astype(sizes, DType::i64);
   const Tensor both[] = {whole, rows - sum(whole, {-1}, true)};
   return flatten(concat(both, 1));
 }
 
-// The first two dimensions as one.
+// Merges the first two dimensions.
 Tensor lanes_joined(const Tensor& x) {
   Shape shape{x.shape(0) * x.shape(1)};
   for (size_t i = 2; i < x.rank(); ++i) shape.append(x.shape()[i]);
@@ -136,7 +137,7 @@ Tensor lanes_joined(const Tensor& x) {
 
 std::vector<Tensor> batch_ragged_dot(const ir::Attributes&, std::span<const Tensor> operands,
                                      const std::vector<bool>& batched) {
-  if (!batched[1] && !batched[2]) {  // the samples' rows of a group beside each other
+  if (!batched[1] && !batched[2]) {  // puts the samples' rows of each group next to each other
     const Tensor rows = swapaxes(operands[0], 0, 1);
     const Tensor product =
         apply_ragged_dot(lanes_joined(rows), operands[1], operands[2] * rows.shape(1));

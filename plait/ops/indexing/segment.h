@@ -1,5 +1,5 @@
-// Rows in groups: by an id for each row (segments), or by how many rows each group has, one after
-// the other (ragged).
+// Reductions and products over groups of rows. Groups are given by an id per row (segments), or by
+// the sizes of consecutive groups (ragged).
 #pragma once
 
 #include <optional>
@@ -8,22 +8,21 @@
 
 namespace plait {
 
-// What the rows x[i, …] with ids[i] = k give together, for each k below `count`. Without a count it
-// is the greatest id and one, which is read. IndexError for an id outside. Dtypes as those of sum,
-// mean and max. A group without rows gives 0, 1, NaN, the least and the greatest number that there
-// is.
+// For each k below `count`, the reduction of the rows x[i, …] with ids[i] = k. Without a count, the
+// ids are read, and it is the greatest id plus one. Throws IndexError for an id out of range.
+// Dtypes as for sum, mean and max. A group without rows gives 0 (sum), 1 (prod), NaN (mean), the
+// least (max) or the greatest (min) number of the dtype.
 Tensor segment_sum(const Tensor& x, const Tensor& ids, std::optional<Dim> count = {});
 Tensor segment_prod(const Tensor& x, const Tensor& ids, std::optional<Dim> count = {});
 Tensor segment_mean(const Tensor& x, const Tensor& ids, std::optional<Dim> count = {});
 Tensor segment_max(const Tensor& x, const Tensor& ids, std::optional<Dim> count = {});
 Tensor segment_min(const Tensor& x, const Tensor& ids, std::optional<Dim> count = {});
 
-// The rows of each group, which are neighbours, times that group's matrix: the products of a
-// mixture of experts. [rows, k], [groups, k, n] and how many rows each of the groups has give
-// [rows, n]; rows behind the last group are 0.
+// Multiplies consecutive groups of rows by one matrix each, as in a mixture of experts. Takes rows
+// [rows, k], matrices [groups, k, n] and the group sizes [groups]; returns [rows, n]. Rows behind
+// the last group are 0.
 Tensor ragged_dot(const Tensor& rows, const Tensor& matrices, const Tensor& group_sizes);
-// For each group the product of its rows of `a`, transposed, with those of `b`: [rows, k] and
-// [rows, n] give [groups, k, n].
+// For each group, (rows of a)ᵀ · (rows of b): [rows, k] and [rows, n] give [groups, k, n].
 Tensor ragged_outer(const Tensor& a, const Tensor& b, const Tensor& group_sizes);
 
 void register_segment_ops();

@@ -20,15 +20,15 @@ void expect_integers(std::string_view function, const Tensor& indices) {
       .at(Location::of_caller());
 }
 
-// 0, 1, 2, … along an axis of the shape, the same along all others.
+// 0, 1, 2, … along one axis of the shape, constant along the others.
 Tensor count_along(const Shape& shape, size_t axis) {
   Shape line;
   for (size_t i = 0; i < shape.rank(); ++i) line.append(i == axis ? shape[i] : Dim(1));
   return broadcast_to(reshape(iota(shape[axis]), line), shape);
 }
 
-// An array of indices that stand along one axis, in a form for gather_rows: the dimensions in front
-// that are alike go together, and along others each index stays at its own place.
+// Indices along one axis in the form of gather_rows: leading dimensions of equal size are batch
+// dimensions, and along the other axes each index keeps its position.
 struct AlongAxis {
   std::vector<Tensor> indices;
   GatherAttributes places;
@@ -47,7 +47,7 @@ AlongAxis along_axis(const Shape& x, const Tensor& index, size_t axis) {
   return result;
 }
 
-// What PyTorch asks of the index.
+// Checks PyTorch's conditions on the index.
 AlongAxis within(std::string_view function, const Tensor& x, int64_t axis, const Tensor& index) {
   expect_integers(function, index);
   const Shape from = x.shape(), shape = index.shape();
@@ -67,7 +67,7 @@ AlongAxis within(std::string_view function, const Tensor& x, int64_t axis, const
   return along_axis(from, index, at);
 }
 
-// The part of the source that meets the index.
+// The part of the source that corresponds to the index.
 Tensor cut_to(std::string_view function, const Tensor& source, const Shape& shape) {
   if (source.rank() != shape.rank()) return stretched(function, source, shape);
   Tensor cut = source;
@@ -104,16 +104,16 @@ std::vector<Index> behind_axes(size_t axes, Index index) {
   return indices;
 }
 
-// The places along `axis` from the number at `start` on. What begins outside leads outside: a
-// negative start counts from the end once only.
+// `count` indices from `start` on along an axis of `size`. A negative start counts from the end; if
+// it is still negative, the indices are out of range.
 Tensor places_from(const Tensor& start, Dim count, Dim size) {
   const Tensor given = astype(start, DType::i64);
   const Tensor from_front = where(given < 0, given + size, given);
   return where(from_front < 0, size, from_front) + iota(count);
 }
 
-// Indices for the parts; the axes between those that are given are counted through, so that all
-// are neighbours and stay in their order.
+// Indices of the slices. Axes between the given ones are indexed by all their indices, so that all
+// index tensors are next to each other, and axes keep their order.
 std::vector<Index> part_indices(std::string_view function, const Tensor& x, const Tensor& starts,
                                 const std::vector<int64_t>& axes, const std::vector<Dim>& sizes) {
   expect_integers(function, starts);

@@ -14,7 +14,7 @@
 namespace plait {
 
 struct UpdateSliceAttributes {
-  std::vector<Dim> starts;  // of each axis
+  std::vector<Dim> starts;  // one per axis
   std::vector<int64_t> steps;
   static constexpr std::string_view kRequired[] = {"starts", "steps"};
 };
@@ -55,7 +55,7 @@ ir::Effects effects_of_update_slice(const ir::Instruction& instruction) {
   return {};
 }
 
-// The axis that is cut, where it is the only one and nothing is left out in between.
+// The axis along which the part is smaller than x, if there is only one and its step is 1.
 std::optional<size_t> only_cut_axis(const UpdateSliceAttributes& a, const Array& x,
                                     const Array& part) {
   std::optional<size_t> cut;
@@ -67,7 +67,7 @@ std::optional<size_t> only_cut_axis(const UpdateSliceAttributes& a, const Array&
   return cut;
 }
 
-// Each element is written once: what lies before the part, the part, and what lies behind it.
+// Writes each element once: those before the part, the part, those after it.
 Array joined_along(size_t axis, const Array& x, const Array& part, int64_t start) {
   Array result = Array::empty(x.dtype(), x.sizes());
   const auto along = static_cast<int64_t>(axis);

@@ -1,4 +1,4 @@
-// A part of an array that another one replaces: what a slice is the reading of.
+// Replaces a slice of an array.
 #pragma once
 
 #include <span>
@@ -8,9 +8,9 @@
 
 namespace plait {
 
-// x with `part` in place of the elements that a range along each axis takes; the counts are the
-// sizes of the part. Written into the memory of x where nobody else has it: x is given away, unless
-// it fails. IndexError where a range leads outside.
+// Returns x with `part` in place of the elements of a range along each axis, whose counts are the
+// sizes of the part. In place if no other tensor shares the memory of x. x is donated, unless an
+// error is thrown. Throws IndexError if a range leads outside.
 Tensor update_slice_into(Tensor& x, const Tensor& part, std::span<const SliceRange> ranges);
 
 void register_update_slice();

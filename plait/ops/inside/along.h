@@ -1,4 +1,4 @@
-// What primitives that work along one axis share.
+// Helpers of primitives that work along one axis.
 #pragma once
 
 #include <optional>
@@ -15,31 +15,32 @@ namespace plait {
 
 class Axes;
 
-// For the axis of an operand in a type rule, which counts from the beginning: IndexError else.
+// For type rules: throws IndexError unless 0 ≤ axis < rank of the operand.
 void expect_axis(const ir::Inference& in, int64_t axis, size_t operand = 0);
-// Whether it holds of the sizes. What a trace does not know it asks of the sizes as they are, which
-// leaves a guard; where nobody knows these, it is required on entry.
+// Returns whether the fact holds. In a trace, a fact that is not proved is decided by the actual
+// sizes, which adds a guard; without actual sizes it is assumed, and checked on entry of the
+// function.
 bool sizes_hold(const SizeFact& fact);
-bool is_some(Dim size);  // above 0
-// Refuses a size of 0, for a function that needs some elements.
+bool is_some(Dim size);  // size > 0
+// Throws ShapeError for a size of 0.
 void expect_some(std::string_view function, const Tensor& x, Dim size);
-// The axis from the beginning, where it may count from the end.
+// Converts an axis that may count from the end to a nonnegative one.
 int64_t normal_axis(int64_t axis, size_t rank);
 
-// How a primitive combines the elements along its axes; nothing where it does more, or something
-// else.
+// The reduction that the primitive is along its axes; empty if it is not exactly one.
 std::optional<ir::Reduction> reduction_of(const ir::Primitive& primitive);
 
-// The greatest along axes; the least number that there is where there is nothing.
+// The maximum along axes; over no elements, the least number of the dtype.
 Tensor max_or_lowest(const Tensor& x, const Axes& axes, bool keepdims);
 
-// The sum along named axes, as types list them (tensor/tracing/named_axes.h).
+// The sum along named axes (tensor/tracing/named_axes.h).
 Tensor sum_along(const Tensor& x, const ir::AxisSet& axes);
 
-// For batching rules: all operands with the new dimension in front, repeated where it was not.
+// For batching rules: all operands with the batch dimension in front; operands without one are
+// repeated along it.
 std::vector<Tensor> all_batched(std::span<const Tensor> operands, const std::vector<bool>& batched);
 
-// The batching rule of a primitive whose attributes hold an `axis`, which moves on by one.
+// The batching rule of a primitive with an attribute `axis`: increments it.
 template <class Attributes>
 std::vector<Tensor> batch_along(const ir::Primitive& primitive, const ir::Attributes& attributes,
                                 std::span<const Tensor> operands,

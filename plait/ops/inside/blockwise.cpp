@@ -22,10 +22,10 @@ constexpr int64_t kWorth = 2 * kBlock;
 constexpr int64_t kNoted = 64;
 constexpr int64_t kLeastReduced = 1 << 13, kMostReduced = 1 << 15, kLeastRows = 32;
 
-// Whether all lie in memory alike, without gaps, and nobody follows what is done.
+// True if all operands are contiguous with equal sizes, and nothing records the operations.
 bool can_be_cut(std::span<const Tensor> operands) {
   if (Trace::current() != nullptr || AutocastScope::current() != nullptr) return false;
-  if (detects_anomaly()) return false;  // on this thread alone
+  if (detects_anomaly()) return false;  // observes this thread only
   if (!NamedAxisScope::open().empty()) return false;
   const Sizes* sizes = nullptr;
   for (const Tensor& operand : operands) {
@@ -44,9 +44,9 @@ Tensor part_of(const Tensor& whole, int64_t begin, int64_t count) {
   return Tensor(whole.array().view(std::move(layout)));
 }
 
-// What f gives for each block, one behind the other; only the last may be shorter.
+// The results of f for all blocks, concatenated; only the last block may be shorter.
 Tensor concatenated(int64_t blocks, const Sizes& sizes, FunctionRef<Tensor(int64_t)> f) {
-  // On the caller's thread, so that what f refuses it refuses there.
+  // The first block runs on the caller's thread, so that errors of f are thrown there.
   const Tensor first = f(0);
   Array result = Array::empty(first.dtype(), sizes);
   const int64_t step = first.array().element_count() * result.element_size();
@@ -62,8 +62,8 @@ Tensor concatenated(int64_t blocks, const Sizes& sizes, FunctionRef<Tensor(int64
   return Tensor(std::move(result));
 }
 
-// As rows, whose operations are noted while f has the beginning of them. An empty tensor where f
-// does other things, too.
+// Calls f with the beginning of each operand, records its operations on rows, and repeats them for
+// the whole rows. Returns an empty tensor if f does anything else.
 Tensor by_rows(std::span<const Tensor> operands, const Sizes& sizes, BlockFunction f) {
   std::vector<Array> rows, beginnings;
   std::vector<Tensor> given;
@@ -83,12 +83,12 @@ Tensor by_rows(std::span<const Tensor> operands, const Sizes& sizes, BlockFuncti
   return Tensor(std::move(result));
 }
 
-// ---- Reductions. Neighbouring axes are one: x is `outer` times `length` times `inner` elements.
+// ---- Reductions. Adjacent reduced axes are joined: x is `outer` × `length` × `inner`.
 
 struct Reduction3 {
   int64_t outer = 1, length = 1, inner = 1;
 
-  // Of so many elements that there are some for each thread.
+  // Elements per block, such that there are several blocks per thread.
   int64_t block() const {
     return std::clamp(outer * length * inner / 64, kLeastReduced, kMostReduced);
   }
@@ -111,7 +111,7 @@ Tensor as_rows(const Tensor& x, int64_t first, int64_t count, int64_t width) {
   return Tensor(x.array().view(std::move(layout)));
 }
 
-// Each row by itself.
+// Reductions of the last axis: blocks of whole rows.
 Tensor rows_reduced(const Tensor& x, const Reduction3& seen, BlockReduction f) {
   const int64_t each = std::max<int64_t>(seen.block() / seen.length, 1);
   return concatenated(quotient_up(seen.outer, each), {seen.outer}, [&](int64_t block) {
@@ -120,7 +120,7 @@ Tensor rows_reduced(const Tensor& x, const Reduction3& seen, BlockReduction f) {
   });
 }
 
-// Along the first axis: some rows at a time, and then what they came to.
+// Reductions of the first axis: blocks of rows, whose results are then joined.
 Tensor columns_reduced(const Tensor& x, const Reduction3& seen, BlockReduction f,
                        BlockReduction join) {
   const int64_t each = std::max(seen.block() / seen.inner, kLeastRows);

@@ -1,7 +1,6 @@
-// Functions that are made of several operations, elementwise ones and reductions. Of large tensors
-// the results between would lie in memory, and be fetched from there again: here they are computed
-// a block at a time, which stays in the nearest caches. All at once where a trace or a derivative
-// follows what is done.
+// Evaluation of compositions block by block. Between the operations of a composition, intermediate
+// results of large tensors would go through main memory; blocks stay in the nearest caches. In a
+// trace, or if a tape records, the whole tensors are passed to the function at once.
 #pragma once
 
 #include <initializer_list>
@@ -15,16 +14,16 @@ namespace plait {
 
 using BlockFunction = FunctionRef<Tensor(std::span<const Tensor>)>;
 
-// f(operands), where each element of the result is made of the elements at the same place alone, or
-// of the one element of an operand that has no other.
+// Returns f(operands). f must be elementwise; operands of a single element may be broadcast.
 Tensor blockwise(std::span<const Tensor> operands, BlockFunction f);
 Tensor blockwise(std::initializer_list<Tensor> operands, BlockFunction f);
 
-// What reduces a tensor along axes, which the result has no more.
+// Reduces a tensor along axes, which are removed.
 using BlockReduction = FunctionRef<Tensor(const Tensor&, const Axes&)>;
 
-// f(x, axes), with axes of size 1 in their places if `keepdims`. What f gives for parts along the
-// axes `join` reduces to what it gives for all; without it only other axes are cut.
+// Returns f(x, axes), with axes of size 1 kept if `keepdims`. `join` combines the results of f for
+// parts along the reduced axes into the result for all. Without `join`, x is only cut along other
+// axes.
 Tensor reduce_blockwise(const Tensor& x, const Axes& axes, bool keepdims, BlockReduction f);
 Tensor reduce_blockwise(const Tensor& x, const Axes& axes, bool keepdims, BlockReduction f,
                         BlockReduction join);

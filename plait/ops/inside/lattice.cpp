@@ -19,10 +19,10 @@
 namespace plait {
 namespace {
 
-constexpr size_t kLatticeWays = 3;  // in which a state is reached from the step before
+constexpr size_t kLatticeWays = 3;  // number of predecessors of a state, one step before
 constexpr double kNoPath = -std::numeric_limits<double>::infinity();
 
-// ---- Now. Sums are kept in f64 from step to step.
+// ---- Evaluation. Sums are kept in f64 from step to step.
 
 struct Summed {
   static constexpr double kNothing = 0;
@@ -72,7 +72,7 @@ class LatticeWalk {
 
  private:
   void walk(int64_t offset) const {
-    // In front of the states lie as many that hold nothing.
+    // The states are preceded by neutral elements, one per further predecessor.
     std::vector<double> before(static_cast<size_t>(states_) + kLatticeWays - 1, Sum::kNothing);
     std::vector<double> now = before;
     for (int64_t step = 0; step < steps_; ++step) {
@@ -126,7 +126,7 @@ constexpr Reads kLatticeOperands = kLatticeFroms | Reads::operand(3);
 
 bool is_reversed(const RuleContext& c) { return c.attributes.as<LatticeAttributes>().reverse; }
 
-// What state s − k held one step before, seen from s; `nothing` where there is none.
+// The value of state s − k one step before, as an array over s; `nothing` where it does not exist.
 Tensor come_from(const Tensor& x, size_t k, bool reverse, double nothing) {
   Tensor held = shifted(x, -2, reverse, nothing);
   for (size_t i = 0; i < k; ++i) held = shifted(held, -1, reverse, nothing);
@@ -146,21 +146,22 @@ std::vector<Tensor> tangents_of_recurrence(const RuleContext& c, std::span<const
   return {lattice_recurrence({c.operand(0), c.operand(1), c.operand(2), begun}, is_reversed(c))};
 }
 
-// From the other end: what h[t, s] holds goes to h[t + 1, s + k] by from_k[t + 1, s + k].
+// The same recurrence in the other direction: h[t, s] contributes to h[t + 1, s + k] with the
+// factor from_k[t + 1, s + k].
 Tensor transpose_begun(const RuleContext& c, const Tensor& cotangent, size_t) {
   const bool back = !is_reversed(c);
   const auto turned = [&](size_t k) { return come_from(c.operand(k), k, back, 0); };
   return lattice_recurrence({turned(0), turned(1), turned(2), cotangent}, back);
 }
 
-// e^(part − whole), or 0 where the part is nothing: the whole is not less.
+// e^(part − whole) for part ≤ whole, or 0 if there is no path.
 Tensor share_in(const Tensor& part, const Tensor& whole) {
   const Tensor is_some = part > kNoPath, is_less = is_some & (part < whole);
   return where(is_some, exp(where(is_less, part, 0) - where(is_less, whole, 0)), 0);
 }
 
-// Each way has its share of what is summed: dh[t, s] = share · d begun[t, s] +
-// Σ share_k · (d from_k[t, s] + dh[t − 1, s − k])
+// Each term of the logsumexp has its weight (softmax): dh[t, s] = weight · d begun[t, s] + Σ
+// weight_k · (d from_k[t, s] + dh[t − 1, s − k])
 std::vector<Tensor> tangents_of_logsumexp(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor& h = c.result();
   std::array<Tensor, kLatticeWays> shares;

@@ -1,5 +1,6 @@
-// What is seen from outside is done sample by sample: the first dimensions of what such primitives
-// take count samples, as many as their attribute `samples` says. vmap adds one.
+// Side effects under vmap. Primitives with effects run once per sample: the first dimensions of
+// their operands, as many as the attribute `samples` says, index samples. vmap adds one such
+// dimension.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +15,17 @@
 
 namespace plait {
 
-// A part of their type rules: that the operands have these dimensions.
+// For type rules: checks that the operands have these dimensions.
 void expect_samples(const ir::Inference& inference, int64_t samples);
 
-// The operands of each sample, and where it lies.
+// Called with the operands of each sample, and its index.
 using SampleUse =
     FunctionRef<void(std::span<const Array> operands, std::span<const int64_t> place)>;
 void for_each_sample(std::span<const Array> operands, int64_t samples, SampleUse use);
 
-// Those that are one for all samples, repeated.
+// Repeats the operands that are not batched.
 std::vector<Tensor> one_each(std::span<const Tensor> operands, const std::vector<bool>& batched);
-// Their batching rule.
+// The batching rule: increments `samples`.
 template <class Attributes>
 std::vector<Tensor> with_more_samples(const ir::Primitive& primitive, const ir::Attributes& given,
                                       std::span<const Tensor> operands,

@@ -19,7 +19,7 @@ namespace {
 
 Tensor hermitian_part(const Tensor& a) { return a * 0.5 + adjoint(a) * 0.5; }
 
-// max(m, n) times the step from 1 on, where no tolerance was given.
+// max(m, n) times the machine epsilon if no tolerance is given.
 double tolerance_of(std::string_view function, const Tensor& a, double given) {
   expect_number("tolerance", given);
   if (given >= 0) return given;

@@ -1,4 +1,4 @@
-// Equations by factors that are there already, and of tensors.
+// Equations with given factors, and equations of tensors.
 #include <numeric>
 
 #include "plait/core/error.h"
@@ -39,7 +39,7 @@ Tensor lu_solve(const Tensor& lu, const Tensor& order, const Tensor& b) {
 
 namespace {
 
-// A⁻¹ B with A = L Lᴴ, or Uᴴ U.
+// A⁻¹ B for A = L Lᴴ, or A = Uᴴ U.
 Tensor solve_by_cholesky(const Tensor& factor, const Tensor& b, bool upper) {
   const Tensor lower = upper ? adjoint(factor) : factor;
   return apply_triangular_solve(adjoint(lower), apply_triangular_solve(lower, b, {.lower = true}),

@@ -1,8 +1,8 @@
-// e^A by scaling and squaring of Padé's approximants, and its derivative.
+// e^A by scaling and squaring with Padé approximants, and its derivative.
 //
 // Al-Mohy and Higham, "A new scaling and squaring algorithm for the matrix exponential" (2009), and
-// "Computing the Fréchet derivative of the matrix exponential" (2009): what e^A is computed by is
-// computed for A + ε E with ε² = 0.
+// "Computing the Fréchet derivative of the matrix exponential" (2009): the derivative is computed
+// by applying all steps to the dual number A + ε E with ε² = 0.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -12,7 +12,8 @@
 namespace plait {
 namespace {
 
-// Approximants by their degrees, and up to which size of A each is exact, for the derivative too.
+// Degrees of approximants, and the largest norm of A for which each is accurate, also for the
+// derivative.
 struct Approximant {
   int degree;
   double most;
@@ -21,7 +22,7 @@ constexpr Approximant kThird = {3, 1.08e-2}, kFifth = {5, 2.00e-1}, kSeventh = {
                       kNinth = {9, 1.78}, kThirteenth = {13, 4.74};
 constexpr double kLeastError = 0x1p-53;
 
-// A matrix, and where it moves to; that is empty where nobody asks.
+// A matrix with its tangent, which is empty if not needed.
 template <class T>
 struct Moving {
   std::vector<T> value, slope;
@@ -79,7 +80,7 @@ class Exponential {
   }
 
  private:
-  // Of a power of two that is 1 or more, and A's norm at most that.
+  // The exponent of a power of two that is at least 1 and an upper bound of the norm of A.
   int exponent_of(const std::vector<T>& a) const {
     double greatest = 0;
     for (const T& x : a) {
@@ -89,19 +90,19 @@ class Exponential {
     return std::max(0, std::ilogb(greatest) + 2 + static_cast<int>(std::ceil(std::log2(n_))));
   }
 
-  // powers_[k] is A^2k, and powers_[0] A itself.
+  // powers_[k] is A^2k, except that powers_[0] is A.
   void add_power() {
     powers_.push_back(product(powers_.back(), powers_[powers_.size() > 1 ? 1 : 0]));
   }
 
-  // What bounds all even powers from the 4th on, often by far better than the norm.
+  // A bound for the even powers from the 4th on, often much smaller than the norm.
   double size_of_powers() const {
     return std::max(std::pow(norm_of_columns(powers_[2].value.data(), n_), 1. / 4),
                     std::pow(norm_of_columns(powers_[3].value.data(), n_), 1. / 6));
   }
 
-  // By how much more A / 2^halvings must be halved, since its approximant adds up |A| (where A's
-  // powers are far less than |A|'s).
+  // Number of further halvings of A / 2^halvings that the approximant needs because it sums powers
+  // of |A|, which may be much larger than those of A.
   int further_halvings(int degree, int halvings) const {
     std::vector<double> sums(static_cast<size_t>(n_), 1);
     for (int k = 0; k < 2 * degree + 1; ++k) {
@@ -113,7 +114,7 @@ class Exponential {
       }
       sums = std::move(next);
     }
-    // The first coefficient of what the approximant leaves out is 1 / (binomial(2m, m) (2m + 1)!).
+    // The leading coefficient of the truncation error is 1 / (binomial(2m, m) (2m + 1)!).
     const double m = degree;
     const double log_of_coefficient =
         2 * std::lgamma(m + 1) - std::lgamma(2 * m + 1) - std::lgamma(2 * m + 2);
@@ -123,7 +124,8 @@ class Exponential {
     return log_of_error > 0 ? static_cast<int>(std::ceil(log_of_error / (2 * m))) : 0;
   }
 
-  // Of A · 2^exponent: (V - U)⁻¹ (V + U) with U of the odd powers and V of the even ones.
+  // The approximant of A · 2^exponent: (V - U)⁻¹ (V + U), with the odd powers in U and the even
+  // ones in V.
   Moving<T> approximant(int degree, int exponent) {
     for (size_t k = 0; k < powers_.size(); ++k) {
       scale(powers_[k], exponent * static_cast<int>(std::max<size_t>(1, 2 * k)));
@@ -142,7 +144,7 @@ class Exponential {
       u = combined(1, static_cast<size_t>(degree) / 2 + 1);
       v = combined(0, static_cast<size_t>(degree) / 2 + 1);
     } else {
-      // Of powers from the 6th on, which are written as A⁶ times others.
+      // Terms of the powers from the 6th on, as A⁶ times lower ones.
       const auto with_high = [&](size_t first) {
         Moving<T> high = zero();
         for (size_t k = 1; k <= 3; ++k) add(c[first + 6 + 2 * k], k, high);
@@ -166,7 +168,7 @@ class Exponential {
     for (size_t i = 0; i < x.value.size(); ++i) sum.value[i] += factor * x.value[i];
     for (size_t i = 0; i < x.slope.size(); ++i) sum.slope[i] += factor * x.slope[i];
   }
-  // factor · A^2k, of which the 0th is the identity.
+  // Adds factor · A^2k, where A^0 is the identity.
   void add(double factor, size_t k, Moving<T>& sum) const {
     if (k > 0) return add(powers_[k], sum, factor);
     for (int64_t i = 0; i < n_; ++i) sum.value[static_cast<size_t>(i * (n_ + 1))] += factor;
@@ -211,7 +213,7 @@ class Exponential {
 
   const MatrixRoutines<T>& routines_;
   int64_t n_;
-  int exponent_ = 0;  // A is powers_[0] · 2^exponent_ until an approximant is made
+  int exponent_ = 0;  // A is powers_[0] · 2^exponent_, until an approximant is computed
   double norm_ = 0;   // of powers_[0]
   std::vector<Moving<T>> powers_;
 };

@@ -12,7 +12,7 @@
 namespace plait::linalg {
 namespace {
 
-// The root of the sum of |x|², whose derivative at 0 is taken to be 0.
+// √(Σ |x|²), with a derivative of 0 at 0.
 Tensor root_of_squares(const Tensor& x, const Axes& axes, bool keepdims) {
   const Tensor total = sum_of_squares(x, axes, keepdims);
   const Tensor is_zero = total == 0;
@@ -35,7 +35,7 @@ Tensor with_two_ones(const Tensor& reduced, bool keepdims) {
   return keepdims ? expand_dims(expand_dims(reduced, -1), -1) : reduced;
 }
 
-// Two axes as the last two; back again afterwards.
+// Moves the two axes to the end; kept dimensions are moved back afterwards.
 Tensor norm_along(const Tensor& x, MatrixNorm kind, int64_t row, int64_t column, bool keepdims) {
   std::vector<int64_t> order;
   const auto rank = static_cast<int64_t>(x.rank());

@@ -1,4 +1,4 @@
-// Products of many matrices, and matrices that a few numbers say all of.
+// Products of many matrices, and structured matrices.
 #include <limits>
 
 #include "plait/core/error.h"
@@ -13,9 +13,10 @@
 namespace plait::linalg {
 namespace {
 
-constexpr double kGuessedSize = 64;  // of one that is not known
+constexpr double kGuessedSize = 64;  // for an unknown size
 
-// Where to put the brackets: of all ways to multiply factors i to j, from the shorter ones on.
+// Matrix chain multiplication: the best split of factors i to j, by dynamic programming over the
+// lengths.
 class Brackets {
  public:
   explicit Brackets(std::span<const Tensor> factors)
@@ -29,7 +30,7 @@ class Brackets {
  private:
   struct Way {
     double cost = 0;
-    size_t last = 0;  // of the factors on the left
+    size_t last = 0;  // the last factor of the left part
   };
 
   Way& way(size_t i, size_t j) { return ways_[i * count_ + j]; }
@@ -103,7 +104,7 @@ Tensor toeplitz(const Tensor& column, const Tensor& row) {
     throw ShapeError("toeplitz: of a number, {}", each->type().text()).at(Location::of_caller());
   }
   const Dim m = column.shape(-1), n = above.shape(-1);
-  // From the last of the row to its second, and then down the column.
+  // The last to the second element of the row, then the column.
   const Tensor both[] = {flip(slice(above, -1, {.start = 1}), -1), column};
   const Tensor places = expand_dims(iota(m), 1) + Operand(n - 1) - iota(n);
   return take(concat(both, -1), places, -1);

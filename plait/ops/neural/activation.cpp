@@ -38,7 +38,7 @@ const ActivationTable& activation_ops() {
   return table;
 }
 
-// f(x) with narrow floats computed as f32.
+// f(x), with narrow floats computed in f32.
 template <class F>
 Tensor widely(const Tensor& x, const F& f) {
   const DType dtype = inexact(x.dtype());
@@ -48,8 +48,8 @@ Tensor widely(const Tensor& x, const F& f) {
   });
 }
 
-// f(x) above 0 and g(x) elsewhere, which is not asked about numbers above 0: there it might
-// overflow, and 0 · ∞ would stand in its derivative.
+// f(x) for x > 0, else g(x). g is not evaluated at positive numbers, where it might overflow and
+// put 0 · ∞ into the derivative.
 template <class F, class G>
 Tensor by_sign(const Tensor& x, const F& f, const G& g) {
   const Tensor is_above = greater(x, 0);
@@ -58,7 +58,8 @@ Tensor by_sign(const Tensor& x, const F& f, const G& g) {
 
 Tensor unchanged(const Tensor& x) { return x; }
 
-// low up to `from`, f(x), then high from `to`: at both ends the derivative is that of a constant.
+// low for x ≤ from, high for x ≥ to, else f(x). At both ends the derivative is that of the
+// constant.
 Tensor between(const Tensor& x, const Tensor& inside, double from, double low, double to,
                const Operand& high) {
   return where(less_equal(x, from), low, where(greater_equal(x, to), high, inside));
@@ -108,7 +109,7 @@ Tensor elu(const Tensor& x, double alpha) {
 
 Tensor selu(const Tensor& x) {
   const Call call("selu", x);
-  // The fixed point at mean 0 and variance 1.
+  // Constants for which mean 0 and variance 1 are a fixed point.
   constexpr double kAlpha = 1.6732632423543772848, kScale = 1.0507009873554804934;
   return widely(x, [](const Tensor& y) {
     return by_sign(
@@ -132,7 +133,7 @@ Tensor gelu(const Tensor& x, Gelu kind) {
   return widely(x, [&](const Tensor& y) {
     if (kind == Gelu::exact) return 0.5 * y * (erf(y * (1 / std::numbers::sqrt2)) + 1);
     const double scale = std::numbers::sqrt2 * std::numbers::inv_sqrtpi;
-    const Tensor z = clip(y, -20, 20);  // beyond, tanh is ±1, and the cube might overflow
+    const Tensor z = clip(y, -20, 20);  // outside, tanh is ±1, and the cube might overflow
     return 0.5 * y * (tanh(scale * z * (square(z) * 0.044715 + 1)) + 1);
   });
 }
@@ -225,7 +226,7 @@ Tensor glu(const Tensor& x, int64_t axis) {
   const Dim half = floor_div(size, 2);
   const Shape shape = x.shape();
   const size_t place = shape.index_of(axis);
-  // Halves as a dimension of their own, so that their size may be symbolic.
+  // The halves as a separate dimension, so that their size may be symbolic.
   Shape halves;
   for (size_t i = 0; i < shape.rank(); ++i) {
     if (i == place) halves.append(2);

@@ -1,5 +1,5 @@
-// The functions between the layers of a network. Those of narrow floats are computed in f32 and
-// rounded once; integers give f32, but for relu, which leaves them integers.
+// Activation functions. Narrow floats are computed in f32 and rounded once. Integers are converted
+// to f32, except by relu.
 #pragma once
 
 #include "plait/tensor/scalar.h"
@@ -8,13 +8,14 @@
 namespace plait {
 
 enum class Gelu : uint8_t {
-  exact,  // x Φ(x), by erf
-  tanh,   // the common approximation
+  exact,  // x Φ(x), with erf
+  tanh,   // the usual approximation with tanh
 };
 
 Tensor relu(const Tensor& x);  // the derivative at 0 is 0
 Tensor leaky_relu(const Tensor& x, double slope = 0.01);
-Tensor prelu(const Tensor& x, const Tensor& slope);  // one slope, or one a channel (dimension 1)
+Tensor prelu(const Tensor& x, const Tensor& slope);  // a single slope, or one per channel
+                                                     // (dimension 1)
 Tensor elu(const Tensor& x, double alpha = 1);
 Tensor selu(const Tensor& x);
 Tensor celu(const Tensor& x, double alpha = 1);
@@ -32,7 +33,7 @@ Tensor hardshrink(const Tensor& x, double lambda = 0.5);
 Tensor softshrink(const Tensor& x, double lambda = 0.5);
 Tensor tanhshrink(const Tensor& x);
 Tensor threshold(const Tensor& x, double threshold, double otherwise);
-Tensor glu(const Tensor& x, int64_t axis = -1);  // the first half by sigmoid of the second
+Tensor glu(const Tensor& x, int64_t axis = -1);  // first half times sigmoid(second half)
 
 void register_activation_ops();
 

@@ -28,7 +28,7 @@ void check_attention(const Tensor& q, const Tensor& k, const Tensor& v) {
       .hint("queries and keys have one width, keys and values one length");
 }
 
-// How many heads of q share one of k; 1 where they need none of their own.
+// The number of heads of q per head of k; 1 if no grouping is needed.
 int64_t sharing(const Tensor& q, const Tensor& k, const Tensor& v) {
   if (q.rank() < 3 || k.rank() < 3 || v.rank() < 3) return 1;
   const Dim heads = q.shape(-3), shared = k.shape(-3);
@@ -46,7 +46,7 @@ int64_t sharing(const Tensor& q, const Tensor& k, const Tensor& v) {
   return heads.number() / shared.number();
 }
 
-// Heads that share keys as further queries, and back.
+// Treats the heads that share keys as additional queries, and the inverse.
 Tensor with_heads(const Tensor& x, Dim heads, Dim length) {
   Shape shape(x.shape().dims().first(x.rank() - 3));
   for (const Dim size : {heads, length, x.shape(-1)}) shape.append(size);

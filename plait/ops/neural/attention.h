@@ -1,4 +1,4 @@
-// Attention, and positions as angles.
+// Attention and rotary position embedding.
 #pragma once
 
 #include <optional>
@@ -8,31 +8,31 @@
 namespace plait {
 
 struct AttentionOptions {
-  // Of what stretches to [..., heads, queries, keys]: where a query may look, or what is added to
-  // the scores.
+  // Broadcast to [..., heads, queries, keys]. For bool, true where a query attends to a key; else
+  // added to the scores.
   Tensor attn_mask = {};
-  bool is_causal = false;            // the i-th query sees the first i + 1 keys only
-  std::optional<double> scale = {};  // of the scores; 1/√width where not given
+  bool is_causal = false;            // query i attends to keys 0 to i only
+  std::optional<double> scale = {};  // of the scores; 1/√width by default
 };
 
 // softmax(scale · q k^T + mask) v, with q [..., heads, queries, width], k [..., heads, keys, width]
-// and v [..., heads, keys, values]. Keys and values may have fewer heads, of which each then serves
-// as many neighbouring heads of q. A query that may look nowhere gets zeros.
+// and v [..., heads, keys, values]. Keys and values may have fewer heads; each is then shared by
+// equally many consecutive heads of q. A query that attends to no key gets zeros.
 Tensor scaled_dot_product_attention(const Tensor& query, const Tensor& key, const Tensor& value,
                                     const AttentionOptions& options = {});
 
 struct RopeOptions {
   double base = 10000;
-  // What is turned: the numbers 2i and 2i + 1 together, or i and i + half of them.
+  // Pairs that are rotated together: elements 2i and 2i + 1 if true, else i and i + half.
   bool is_interleaved = false;
-  Tensor positions = {};  // stretches to x without its last dimension; 0, 1, … where not given
-  Dim offset = 0;         // is added to the positions
-  double scale = 1;       // of positions
-  std::optional<int64_t> width = {};  // how many of the last dimension are turned: all
+  Tensor positions = {};  // broadcast to x without its last dimension; 0, 1, … by default
+  Dim offset = 0;         // added to the positions
+  double scale = 1;       // factor of the positions
+  std::optional<int64_t> width = {};  // number of rotated elements; all by default
 };
 
-// Rotary position embedding of x [..., length, width]: the i-th pair is turned by
-// position · base^(−2i / width).
+// Rotary position embedding of x [..., length, width]: rotates the i-th pair by the angle position
+// · base^(−2i / width).
 Tensor rope(const Tensor& x, const RopeOptions& options = {});
 
 }  // namespace plait

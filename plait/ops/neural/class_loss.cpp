@@ -1,4 +1,4 @@
-// Losses of classes.
+// Classification losses.
 #include <optional>
 #include <string_view>
 
@@ -50,7 +50,7 @@ void expect_classes(std::string_view function, const Tensor& target) {
       .at(Location::of_caller());
 }
 
-// Which class each sample has, where what is ignored has class 0. A negative number is none.
+// The class index of each sample, 0 for ignored ones. Negative class indices are invalid.
 struct SampleClasses {
   Tensor index;
   Tensor is_ignored;
@@ -67,12 +67,12 @@ SampleClasses classes_in(std::string_view function, const Tensor& x, const Tenso
   return classes;
 }
 
-// Of x, what stands at the class of each sample.
+// The element of x at the class of each sample.
 Tensor at_classes(const Tensor& x, const Tensor& index, int64_t axis) {
   return squeeze(take_along_axis(x, expand_dims(index, axis), axis), axis);
 }
 
-// One number a class, to stand along the axis of x.
+// One number per class, shaped to broadcast along the axis of x.
 Tensor along_classes(std::string_view function, const Tensor& weights, const Tensor& x,
                      int64_t axis) {
   if (weights.rank() != 1 || differ(weights.shape(0), x.shape(axis))) {
@@ -85,7 +85,7 @@ Tensor along_classes(std::string_view function, const Tensor& weights, const Ten
   return reshape(weights, shape);
 }
 
-// −Σ of the classes' logarithms, each by its weight.
+// −Σ of weighted log-probabilities of all classes.
 Tensor loss_of_all(const Tensor& logs, const Tensor& weights, int64_t axis) {
   return -sum(weights ? zero_or_product(weights, logs) : logs, axis);
 }
@@ -124,7 +124,7 @@ struct ClassLoss {
     return numbers.rounded(sum(losses) / sum(unless_ignored(counts)));
   }
 
-  // What each class gets of it.
+  // The share of each class.
   Tensor smoothing_share(const Tensor& logs) const {
     return smoothing / Operand(logs.shape(axis)).as(logs.dtype());
   }
@@ -206,7 +206,7 @@ Tensor multilabel_margin_loss(const Tensor& x, const Tensor& target, Reduction r
   const Tensor scores = numbers.of(x);
   const Tensor is_named = cummin(target >= 0, -1);
   const Tensor index = where(is_named, astype(target, DType::i64), 0);
-  // [..., who is named, all classes]
+  // [..., listed classes, all classes]
   const Tensor pair_is_named = expand_dims(is_named, -1);
   const Tensor is_same = (expand_dims(index, -1) == iota(x.shape(-1))) & pair_is_named;
   const Tensor is_other = ~any(is_same, -2, true);

@@ -1,4 +1,4 @@
-// The three primitives of convolution, and what they are to each other.
+// The three convolution primitives, and their rules.
 #include "plait/ops/neural/convolution.h"
 
 #include "plait/core/error.h"
@@ -12,14 +12,14 @@
 namespace plait {
 namespace {
 
-// Which of x, w and out is the result; the others are the operands, in this order but for the
-// input gradient, whose are out and w.
+// The result. The operands are the other two, in the order x, w, out, except for the input
+// gradient, whose operands are out and w.
 enum class Kind : uint8_t { out, x, w };
 
 constexpr DTypeSet kConvolved =
     kIntegers | kComplexes | DTypeSet(DType::f64) | DType::f32 | DType::f16 | DType::bf16;
 
-// (count − 1) · step + 1, and 0 for nothing.
+// (count − 1) · step + 1, and 0 for a count of 0.
 Dim extent_of(Dim count, int64_t step) {
   return step == 1 ? count : max((count - 1) * step + 1, Dim(0));
 }
@@ -71,7 +71,7 @@ const Shape& operand_shape(const ir::Inference& in, size_t i, size_t dimensions)
   return shape;
 }
 
-// Of so many channels, those of each group.
+// Channels per group.
 Dim in_each(Dim channels, Dim groups) {
   return same(channels, groups) ? Dim(1) : floor_div(channels, groups);
 }
@@ -82,7 +82,7 @@ Shape shape_of(Dim first, Dim second, std::span<const Dim> rest) {
   return shape;
 }
 
-// The result of x and w, which fit each other.
+// The shape of the result for x and w; throws if they do not match.
 Shape forward_shape(const ir::Inference& in, const Shape& x, const Shape& w) {
   const auto& a = in.attributes_as<ConvolutionAttributes>();
   if (!same(x[1], w[1] * a.groups) || differ(mod(w[0], a.groups), 0)) {
@@ -147,7 +147,8 @@ Tensor reshaped(const Tensor& x, size_t dropped, std::initializer_list<Dim> lead
   return reshape(x, shape);
 }
 
-// The batches as groups of their own: of channels, which come second but first in w.
+// Turns the batch into groups: merges it with the channels, the second dimension, or the first one
+// for w.
 Tensor into_groups(const Tensor& x, bool is_w) {
   const Tensor moved = is_w ? x : moveaxis(x, 0, 1);
   const Shape shape = moved.shape();
@@ -160,16 +161,17 @@ Tensor out_of_groups(const Tensor& x, bool is_w, Dim batches, Dim channels) {
   return moveaxis(reshaped(x, 2, {x.shape(0), batches, channels}), 1, 0);
 }
 
-// Of one result, from the second operand as it is for one.
+// Channels of the result without the batch, from the second operand without the batch.
 Dim channels_of(Kind kind, const Shape& second, const ConvolutionAttributes& a) {
   switch (kind) {
     case Kind::out: return second[0];
     case Kind::x: return second[1] * a.groups;
-    default: return second[1];  // those of the images that w makes
+    default: return second[1];  // weight gradient: the channels of the images
   }
 }
 
-// There are no 0 groups: of no batches the result is that of one, without it.
+// An empty batch: computed for one sample and then sliced to none, because a convolution cannot
+// have 0 groups.
 template <class Batch>
 std::vector<Tensor> none_of(const Batch& batch, const ir::Attributes& attributes,
                             std::span<const Tensor> operands, const std::vector<bool>& batched) {
@@ -189,7 +191,7 @@ std::vector<Tensor> batch(const ir::Attributes& attributes, std::span<const Tens
   ConvolutionAttributes a = attributes.as<ConvolutionAttributes>();
   const Dim batches = operands[batched[0] ? 0 : 1].shape(0);
   if (same(batches, 0)) return none_of(batch<kind>, attributes, operands, batched);
-  if (kind != Kind::w && !batched[1]) {  // more images of the same w
+  if (kind != Kind::w && !batched[1]) {  // the batch becomes additional images for the same w
     const Dim images = operands[0].shape(1);
     const Tensor result =
         apply_to(kind, reshaped(operands[0], 2, {batches * images}), operands[1], a);
@@ -213,12 +215,12 @@ std::vector<Tensor> batch(const ir::Attributes& attributes, std::span<const Tens
       out_of_groups(apply_to(kind, folded[0], folded[1], a), kind == Kind::w, batches, channels)};
 }
 
-// ---- Transposes: the result of one is an operand of the others.
+// ---- Transposes: each primitive is the transpose of the others.
 
 std::vector<Dim> space_of(const Shape& shape) { return {shape.begin() + 2, shape.end()}; }
 
-// What the cotangent is worth in one operand, with the other one. `sizes` of x or w are known from
-// the operand that is asked for.
+// Attributes of the gradient with respect to an operand. `sizes` of x or w are those of that
+// operand.
 ConvolutionAttributes attributes_for(const RuleContext& c, Kind kind, size_t operand) {
   ConvolutionAttributes a = c.attributes.as<ConvolutionAttributes>();
   a.sizes.clear();

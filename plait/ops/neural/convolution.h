@@ -1,5 +1,5 @@
-// Convolutions over one to three spatial dimensions. As in deep learning: the kernel is not turned
-// round, so out[s] = Σ_k w[k] · x[s · stride + k · dilation − padding].
+// Convolutions over one to three spatial dimensions. As usual in deep learning the kernel is not
+// flipped: out[s] = Σ_k w[k] · x[s · stride + k · dilation − padding].
 #pragma once
 
 #include <string>
@@ -11,11 +11,11 @@
 
 namespace plait {
 
-// What is put around the input: as much at both ends, or "valid" (nothing), or "same": as many
-// places come out as go in, divided by the stride and rounded up.
+// Padding of the input: the same on both sides, "valid" (none), or "same": the output size is the
+// input size divided by the stride, rounded up.
 class Padding {
  public:
-  using Ends = std::pair<Dim, Dim>;  // before, behind
+  using Ends = std::pair<Dim, Dim>;  // before, after
 
   template <std::integral T>
   Padding(T all) : both_(static_cast<int64_t>(all)) {}                         // NOLINT
@@ -28,7 +28,7 @@ class Padding {
 
   struct Dimension {
     Dim size;    // of the input
-    Dim window;  // from its first element to its last
+    Dim window;  // extent of the dilated kernel
     int64_t stride = 1;
   };
   std::vector<Ends> of(std::span<const Dimension> dimensions, std::string_view function) const;
@@ -44,12 +44,12 @@ class Padding {
 struct ConvolutionOptions {
   PerDimension stride = 1;
   Padding padding = 0;
-  PerDimension dilation = 1;  // between neighbouring elements of the kernel
-  int64_t groups = 1;         // each of as many input and output channels for itself
+  PerDimension dilation = 1;  // distance between neighbouring elements of the kernel
+  int64_t groups = 1;         // each has its own share of the input and output channels
 };
 
-// x is [batch, channels, space…], or without the batch; w [outputs, channels / groups, space…]; the
-// bias, where there is one, [outputs].
+// x is [batch, channels, space…] or [channels, space…], w is [outputs, channels / groups, space…],
+// and the optional bias is [outputs].
 Tensor conv1d(const Tensor& x, const Tensor& w, const Tensor& bias = {},
               const ConvolutionOptions& options = {});
 Tensor conv2d(const Tensor& x, const Tensor& w, const Tensor& bias = {},
@@ -58,13 +58,13 @@ Tensor conv3d(const Tensor& x, const Tensor& w, const Tensor& bias = {},
               const ConvolutionOptions& options = {});
 
 struct GeneralConvolutionOptions {
-  // A letter a dimension: N batch, C channels, O outputs, I inputs a group; any others are spatial
-  // dimensions, in the same letters for all three. Empty: NC…, OI…, NC….
+  // One letter per dimension: N batch, C channels, O outputs, I inputs per group; other letters are
+  // spatial dimensions, the same in all three. By default NC…, OI…, NC….
   std::string x_layout = {}, w_layout = {}, out_layout = {};
   PerDimension stride = 1;
   Padding padding = 0;
   PerDimension dilation = 1;
-  PerDimension input_dilation = 1;  // zeros are put between the elements of the input
+  PerDimension input_dilation = 1;  // inserts zeros between the elements of the input
   int64_t groups = 1;
 };
 Tensor conv_general(const Tensor& x, const Tensor& w,
@@ -72,13 +72,14 @@ Tensor conv_general(const Tensor& x, const Tensor& w,
 
 struct TransposedConvolutionOptions {
   PerDimension stride = 1;
-  PerDimension padding = 0;         // what a convolution would have been padded with
-  PerDimension output_padding = 0;  // further places behind: several sizes lead to the same one
+  PerDimension padding = 0;         // the padding of the corresponding convolution
+  PerDimension output_padding = 0;  // further elements at the end, since several sizes have the
+                                    // same convolved size
   int64_t groups = 1;
   PerDimension dilation = 1;
 };
-// The derivative of a convolution with respect to its input, as an operation of its own; w is
-// [channels, outputs / groups, space…].
+// Transposed convolution: the gradient of a convolution with respect to its input, as an operation.
+// w is [channels, outputs / groups, space…].
 Tensor conv_transpose1d(const Tensor& x, const Tensor& w, const Tensor& bias = {},
                         const TransposedConvolutionOptions& options = {});
 Tensor conv_transpose2d(const Tensor& x, const Tensor& w, const Tensor& bias = {},
@@ -87,18 +88,18 @@ Tensor conv_transpose3d(const Tensor& x, const Tensor& w, const Tensor& bias = {
                         const TransposedConvolutionOptions& options = {});
 
 struct ConvolutionAttributes {
-  // Of each spatial dimension.
+  // One entry per spatial dimension.
   std::vector<int64_t> strides, dilation, input_dilation;
   std::vector<Dim> padding_low, padding_high;
   Dim groups = 1;
-  // Of the two gradients: the spatial sizes of their result, x or w.
+  // For the two gradients: the spatial sizes of their result, x or w.
   std::vector<Dim> sizes = {};
   static constexpr std::string_view kRequired[] = {"strides", "dilation", "input_dilation",
                                                    "padding_low", "padding_high"};
 };
 
-// The three of which each is linear in both operands, and the other two its transposes:
-// out of x and w; x of out and w; w of x and out.
+// Three primitives that are linear in both operands and are each other's transposes: out from x and
+// w, x from out and w, w from x and out.
 Tensor convolution(const Tensor& x, const Tensor& w, const ConvolutionAttributes& attributes);
 Tensor convolution_input_gradient(const Tensor& out, const Tensor& w,
                                   const ConvolutionAttributes& attributes);

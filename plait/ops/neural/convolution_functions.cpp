@@ -1,4 +1,4 @@
-// What users call: arguments as PyTorch and JAX know them, made the attributes of a primitive.
+// Public functions: converts arguments as in PyTorch and JAX to attributes of a primitive.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -21,7 +21,7 @@ void expect_rank(std::string_view function, std::string_view what, const Tensor&
       .at(Location::of_caller());
 }
 
-// The dtype that all of them are brought to.
+// The common dtype of all operands.
 DType dtype_of(const Tensor& x, const Tensor& w, const Tensor& bias) {
   const DType dtype = promote(x.dtype(), w.dtype());
   return bias ? promote(dtype, bias.dtype()) : dtype;
@@ -44,7 +44,7 @@ void check_groups(std::string_view function, int64_t groups) {
   throw ValueError("{}: {} groups", function, groups).at(Location::of_caller());
 }
 
-// With a batch of one where x has none.
+// Adds a batch dimension of size 1 if x has none.
 struct Batched {
   Tensor x;
   bool is_single;
@@ -137,7 +137,7 @@ Tensor conv_transpose(std::string_view function, size_t dimensions, const Tensor
 
 // ---- Layouts
 
-// For each letter of `to`, where it stands in `from`.
+// For each letter of `to`, its index in `from`.
 std::vector<int64_t> order_of(std::string_view from, std::string_view to) {
   std::vector<int64_t> order;
   for (const char letter : to) {

@@ -1,6 +1,6 @@
-// Connectionist temporal classification. A target of labels l stands for states blank, l₀, blank,
-// l₁, …, blank; a path stays where it is, goes to the next state, or leaves out a blank between two
-// labels that differ. What reaches the last state or the last label is summed.
+// Connectionist temporal classification. A target of labels l has the states blank, l₀, blank, l₁,
+// …, blank. A path stays in its state, moves to the next one, or skips a blank between two
+// different labels. The loss sums over the paths that end in the last blank or the last label.
 #include <limits>
 #include <string_view>
 #include <vector>
@@ -45,7 +45,7 @@ void check_ctc(const Tensor& logs, const Tensor& targets, const Tensor& input_le
   }
 }
 
-// [batch, length], out of a vector that holds one after the other.
+// Converts concatenated targets to [batch, length].
 Tensor target_rows(const Tensor& targets, const Tensor& lengths) {
   if (lengths.is_traced()) {
     throw ValueError("ctc_loss: how long the targets in {} are would depend on the numbers",
@@ -59,7 +59,7 @@ Tensor target_rows(const Tensor& targets, const Tensor& lengths) {
   return targets[where(is_used, begin + place, 0)];
 }
 
-// What each number of a batch names along the axes of x[batch, …].
+// For each sample of x[batch, …], the elements at its indices along the other axes.
 Tensor rows_at(const Tensor& x, const std::vector<Tensor>& indices) {
   GatherAttributes places{.batch = 1};
   for (size_t i = 0; i < indices.size(); ++i) {
@@ -68,7 +68,7 @@ Tensor rows_at(const Tensor& x, const std::vector<Tensor>& indices) {
   return gather_rows(x, indices, places);
 }
 
-// For each state its class: [batch, 2 · length + 1].
+// The class of each state: [batch, 2 · length + 1].
 Tensor classes_of_states(const Tensor& targets, const Tensor& lengths, Dim classes, int64_t blank) {
   const Dim batch = targets.shape(0), length = targets.shape(1);
   const Tensor labels = where(targets < 0, classes, targets);
@@ -79,7 +79,7 @@ Tensor classes_of_states(const Tensor& targets, const Tensor& lengths, Dim class
   return concat(parts, 1);
 }
 
-// The logarithm of the sum over all paths up to each state of each step: [batch, steps, states].
+// The logarithm of the sum over all paths to each state at each step: [batch, steps, states].
 Tensor sums_of_paths(const Tensor& logs, const Tensor& states) {
   const Tensor emitted = swapaxes(rows_at(permute_dims(logs, {1, 2, 0}), {states}), 1, 2);
   const Tensor second = shifted(shifted(states, 1, false, -1), 1, false, -1);
@@ -90,7 +90,8 @@ Tensor sums_of_paths(const Tensor& logs, const Tensor& states) {
                             where(begins, emitted, kImpossible)});
 }
 
-// Of [batch] each. A length that is none leads outside, which is an IndexError.
+// The losses, [batch]. An invalid length is converted to an index out of range, which throws
+// IndexError.
 Tensor losses_of_paths(const Tensor& logs, const Tensor& states, const Tensor& input_lengths,
                        const Tensor& target_lengths) {
   const Tensor sums = sums_of_paths(logs, states);

@@ -22,14 +22,14 @@
 namespace plait {
 namespace {
 
-// Half of the square of a distance up to `bound`, then as steep as there. What is not chosen is not
-// asked about the distance: 0 · ∞ would stand in its derivative.
+// distance²/2 up to `bound`, then linear with the slope at `bound`. The formula that is not
+// selected is not evaluated at the distance, since 0 · ∞ would appear in its derivative.
 Tensor square_then_line(const Tensor& distance, double bound) {
   const Tensor is_far = distance > bound;
   return where(is_far, bound * (distance - bound / 2), square(where(is_far, 0, distance)) / 2);
 }
 
-// log x, or −100 where that is less.
+// log x, clamped to at least −100.
 Tensor log_from(const Tensor& x, Tensor (*log_of)(const Operand&), const Tensor& is_least) {
   return where(is_least, -100, log_of(where(is_least, 0.5, x)));
 }
@@ -44,7 +44,7 @@ Tensor times_weight(const Tensor& losses, const LossNumbers& numbers, const Tens
   return weight ? losses * numbers.of(weight) : losses;
 }
 
-// Of vectors along the axis, eps at least; there its derivative is 0.
+// Norms of vectors along the axis, clamped to at least eps; where clamped, the derivative is 0.
 Tensor length_of(const Tensor& x, int64_t axis, double eps) {
   const Tensor squares = sum(square(x), axis);
   const double least = eps * eps;

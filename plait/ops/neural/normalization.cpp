@@ -16,14 +16,14 @@
 namespace plait {
 namespace {
 
-// f32, or f64 of f64.
+// Computations are in f32, or in f64 for f64.
 void refuse_complex(std::string_view function, const Tensor& x) {
   if (!is_complex(x.dtype())) return;
   throw TypeError("{}: {}; it takes real numbers", function, x.type().text())
       .at(Location::of_caller());
 }
 
-// The last dimensions, which are normalised together, as one.
+// Merges the last dimensions, which are normalised together.
 Tensor rows_of(std::string_view function, const Tensor& x, const Shape& last) {
   refuse_complex(function, x);
   const Shape whole = x.shape();
@@ -50,7 +50,7 @@ void expect_shape(std::string_view function, std::string_view what, const Tensor
       .at(Location::of_caller());
 }
 
-// x · weight + bias in its own dtype.
+// x · weight + bias in the dtype of x.
 Tensor scaled(Tensor x, const Tensor& weight, const Tensor& bias) {
   if (weight) x = x * astype(weight, x.dtype());
   if (bias) x = x + astype(bias, x.dtype());
@@ -69,7 +69,7 @@ double epsilon_of(DType dtype) {
   return std::ldexp(1, -info_of(is_floating(dtype) ? dtype : DType::f32).format.mantissa_bits);
 }
 
-// One number a channel, to stand beside [batch, channels, space…].
+// One number per channel, shaped to broadcast with [batch, channels, space…].
 Tensor by_channel(const Tensor& numbers, size_t rank) {
   if (!numbers) return numbers;
   Shape shape{numbers.shape(0)};
@@ -97,7 +97,7 @@ Tensor grouped(std::string_view function, const Tensor& x, Dim groups, const Ten
                 inexact(x.dtype()));
 }
 
-// Of a channel.
+// Number of elements per channel.
 Dim count_of(const Tensor& x) {
   Dim count = x.shape(0);
   for (size_t i = 2; i < x.rank(); ++i) count = count * x.shape(static_cast<int64_t>(i));
@@ -136,7 +136,7 @@ void check_batch_norm(const Tensor& x, const BatchNormOptions& options) {
 Tensor norm_of(const Tensor& x, double p, const Axes& axes, double least) {
   if (p == 2) {
     const Tensor squares = sum_of_squares(x, axes, true);
-    // The least one is a constant there, whose root has a derivative.
+    // The clamped value is a constant, and its root has a finite derivative.
     return sqrt(where(greater(squares, least * least), squares, least * least));
   }
   const Tensor sizes = absolute(x);
@@ -233,7 +233,7 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
   const Tensor numbers = astype(x, computed(x.dtype()));
   const size_t rank = x.rank();
   BatchNormed result{.running_mean = options.running_mean, .running_var = options.running_var};
-  Tensor centred, variance;  // the variance of each channel
+  Tensor centred, variance;  // per channel
   if (options.training) {
     std::vector<int64_t> axes{0};
     for (size_t i = 2; i < rank; ++i) axes.push_back(static_cast<int64_t>(i));
@@ -243,7 +243,7 @@ BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options) {
     const Tensor squares = sum_of_squares(centred, axes, true);
     variance = squares / count;
     result.running_mean = moved_on(options.running_mean, middle, options.momentum);
-    // Without bias: the mean itself was made of these numbers.
+    // Unbiased: divides by count − 1.
     result.running_var = moved_on(options.running_var, squares / (count - 1), options.momentum);
   } else {
     const auto of = [&](const Tensor& running) {
@@ -278,7 +278,7 @@ Tensor dropout(const Tensor& x, double probability, const Tensor& key) {
 
 Tensor dropout(const Tensor& x, double probability) {
   const Call call("dropout", x);
-  // Before a key is drawn, so that the stream stays where it is.
+  // Checks come before a key is drawn, so that a refused call does not advance the stream.
   expect_probability(probability);
   expect_numbers(x);
   return dropout(x, probability, random::draw_key());

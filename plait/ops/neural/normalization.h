@@ -1,5 +1,5 @@
-// Numbers brought to a common mean and scale. Narrow floats are computed in f32 and rounded once;
-// integers give f32. Weights and biases that are not given are 1 and 0.
+// Normalisation, dropout and the linear layer. Narrow floats are computed in f32 and rounded once.
+// Integers are converted to f32. Omitted weights and biases are 1 and 0.
 #pragma once
 
 #include <optional>
@@ -12,48 +12,49 @@ namespace plait {
 // x w^T + bias: x is [..., inputs], w [outputs, inputs].
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {});
 
-// x over its p-norm along the axes, which is taken to be at least eps.
+// x divided by its p-norm along the axes; the norm is clamped to at least eps.
 Tensor normalize(const Tensor& x, double p = 2, const Axes& axes = 1, double eps = 1e-12);
 
-// Over the last dimensions, which `shape` repeats; so are weight and bias. A constant row gives
-// the bias, and finite derivatives, as long as eps is above 0.
+// Normalises over the last dimensions, whose shape must be normalized_shape, which weight and bias
+// have too. A constant row gives the bias, and finite derivatives as long as eps is above 0.
 Tensor layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
-// Without the mean. Epsilon is that of the dtype where not given.
+// The same without subtracting the mean. eps is the machine epsilon of the dtype by default.
 Tensor rms_norm(const Tensor& x, const Shape& normalized_shape, const Tensor& weight = {},
                 std::optional<double> eps = {});
 
-// The following take [batch, channels, space…], and weights and biases [channels].
+// The following functions take [batch, channels, space…], and weights and biases [channels].
 
-// Over space and each group of neighbouring channels.
+// Normalises over space and each group of consecutive channels.
 Tensor group_norm(const Tensor& x, int64_t num_groups, const Tensor& weight = {},
                   const Tensor& bias = {}, double eps = 1e-5);
-// Over space.
+// Normalises over space.
 Tensor instance_norm(const Tensor& x, const Tensor& weight = {}, const Tensor& bias = {},
                      double eps = 1e-5);
 
 struct BatchNormOptions {
   Tensor weight = {}, bias = {};
-  // Means and variances so far, of each channel; in inference, what is used.
+  // Running statistics of each channel; in inference they are used to normalise.
   Tensor running_mean = {}, running_var = {};
   bool training = true;
-  double momentum = 0.1;  // the share of this batch in what is run on with
+  double momentum = 0.1;  // weight of this batch in the running statistics
   double eps = 1e-5;
 };
 struct BatchNormed {
   Tensor values;
-  // Of the next step; empty where none were given. No derivatives flow through them.
+  // The updated statistics; empty if none were given. No derivatives flow through them.
   Tensor running_mean, running_var;
 };
-// Over batch and space: of this batch in training, the running ones in inference.
+// Normalises over batch and space: with the statistics of this batch in training, with the running
+// ones in inference.
 BatchNormed batch_norm(const Tensor& x, const BatchNormOptions& options = {});
 
-// Each element is 0 with a probability from 0 to 1, else 1/(1 − probability) of itself, so that the
-// mean stays; of probability 1 all are 0. What stays is a matter of the key alone; without one, of
-// the next key of the default stream (random.h).
+// Sets each element to 0 with probability p and multiplies the others by 1/(1 − p), which keeps the
+// mean; all are 0 for p = 1. The key alone determines which elements are kept; without a key, the
+// next key of the default stream is drawn (random.h).
 Tensor dropout(const Tensor& x, double p, const Tensor& key);
 Tensor dropout(const Tensor& x, double p = 0.5);
-// The same where it is told which are kept.
+// The same with a given mask of the elements to keep.
 Tensor dropout(const Tensor& x, const Tensor& keep, double p);
 
 }  // namespace plait

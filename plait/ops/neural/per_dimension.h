@@ -1,4 +1,4 @@
-// What convolutions and pooling are told of each spatial dimension.
+// Options of convolutions and pooling per spatial dimension.
 #pragma once
 
 #include <cstdint>
@@ -9,13 +9,13 @@
 
 namespace plait {
 
-// A number for each spatial dimension, or one for all of them.
+// One number per spatial dimension, or one for all of them.
 class PerDimension {
  public:
   PerDimension(int64_t all) : numbers_{all} {}                                  // NOLINT
   PerDimension(std::initializer_list<int64_t> numbers) : numbers_(numbers) {}   // NOLINT
   PerDimension(std::vector<int64_t> numbers) : numbers_(std::move(numbers)) {}  // NOLINT
-  // ValueError unless there are as many, none of them below `least`.
+  // Throws ValueError unless the count matches and no number is below `least`.
   std::vector<int64_t> of(size_t dimensions, std::string_view function, std::string_view what,
                           int64_t least) const;
 

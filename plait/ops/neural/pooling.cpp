@@ -21,7 +21,7 @@ void expect_planes(std::string_view function, const Tensor& x, size_t dimensions
       .at(Location::of_caller());
 }
 
-// The i-th of the last dimensions.
+// The size of the i-th of the last dimensions.
 Dim space_of(const Tensor& x, size_t dimensions, size_t i) {
   return x.shape(static_cast<int64_t>(x.rank() - dimensions + i));
 }
@@ -36,7 +36,7 @@ struct Pool {
   bool ceil_mode = false;
 };
 
-// How many windows: the last one begins inside of the space or of the padding before it.
+// The number of windows: the last one must begin inside of the input or of the padding before it.
 Dim count_of(const Pool& pool, const Tensor& x, const WindowAttributes& a, size_t i) {
   const Dim size = space_of(x, pool.dimensions, i);
   const int64_t extent = (a.window[i] - 1) * a.dilation[i] + 1, stride = a.strides[i];
@@ -92,7 +92,7 @@ Scalar least_of(DType dtype) {
 MaxPooled max_of(const Tensor& x, const WindowAttributes& a) {
   const Tensor index = window_maximum_index(x, a);
   Tensor values = plane_take(x, index, a.counts.size());
-  // A window may lie between the elements, and beside them, only where it has gaps.
+  // Only dilated windows can lie entirely outside of the elements.
   const bool has_gaps = std::ranges::any_of(a.dilation, [](int64_t step) { return step > 1; });
   if (has_gaps) values = where(less(index, 0), least_of(x.dtype()), values);
   return {values, index};
@@ -123,7 +123,7 @@ MaxPooled adaptive_max_pool(std::string_view function, size_t dimensions, const 
   return max_of(x, even_windows_of(function, dimensions, x, counts));
 }
 
-// How many elements each window holds, in the dtype of x, for any planes.
+// The number of elements in each window, in the dtype of x.
 Tensor counts_of(const Tensor& x, WindowAttributes a, bool with_padding) {
   Shape plane;
   for (size_t i = 0; i < a.counts.size(); ++i) {
@@ -134,7 +134,7 @@ Tensor counts_of(const Tensor& x, WindowAttributes a, bool with_padding) {
   return window_sum(ones(plane, x.dtype()), a);
 }
 
-// Sums of narrow floats are beyond their range sooner than means.
+// Sums may overflow narrow floats although the means do not.
 DType dtype_of_sums(DType dtype) {
   const bool is_narrow = is_floating(dtype) && size_of(dtype) < 4;
   return is_narrow ? DType::f32 : inexact(dtype);

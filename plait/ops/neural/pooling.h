@@ -1,5 +1,5 @@
-// Pooling: one number out of each window over the last one, two or three dimensions of
-// [batch, channels, space…], or of [channels, space…].
+// Pooling: one number from each window over the last one, two or three dimensions of [batch,
+// channels, space…] or [channels, space…].
 #pragma once
 
 #include <optional>
@@ -10,15 +10,16 @@
 namespace plait {
 
 struct MaxPoolOptions {
-  std::optional<PerDimension> stride = {};  // that of the window where not given
+  std::optional<PerDimension> stride = {};  // the window size by default
   PerDimension padding = 0;                 // at most half a window
   PerDimension dilation = 1;
-  bool ceil_mode = false;  // windows that begin inside count also where they end outside
+  bool ceil_mode = false;  // also counts windows that begin inside and end outside
 };
 
 struct MaxPooled {
   Tensor values;
-  Tensor indices;  // of each value in its plane, in row-major order: the first of several
+  Tensor indices;  // flat index of each value in its plane, row-major; the first one of equal
+                   // values
 };
 
 Tensor max_pool1d(const Tensor& x, const PerDimension& kernel_size,
@@ -38,8 +39,8 @@ struct AveragePoolOptions {
   std::optional<PerDimension> stride = {};
   PerDimension padding = 0;
   bool ceil_mode = false;
-  bool count_include_pad = true;                 // zeros of the padding are averaged too
-  std::optional<int64_t> divisor_override = {};  // what sums are divided by instead of the count
+  bool count_include_pad = true;                 // averages include the zeros of the padding
+  std::optional<int64_t> divisor_override = {};  // divides sums by this instead of the count
 };
 
 Tensor avg_pool1d(const Tensor& x, const PerDimension& kernel_size,
@@ -49,8 +50,8 @@ Tensor avg_pool2d(const Tensor& x, const PerDimension& kernel_size,
 Tensor avg_pool3d(const Tensor& x, const PerDimension& kernel_size,
                   const AveragePoolOptions& options = {});
 
-// As many windows as asked for (−1: as many as there are elements), which divide the space as
-// evenly as whole numbers can; neighbours may share an element.
+// Pooling to a given output size (−1: that of the input). Windows divide the space as evenly as
+// possible; neighbouring windows may overlap by one element.
 Tensor adaptive_avg_pool1d(const Tensor& x, const PerDimension& output_size);
 Tensor adaptive_avg_pool2d(const Tensor& x, const PerDimension& output_size);
 Tensor adaptive_avg_pool3d(const Tensor& x, const PerDimension& output_size);

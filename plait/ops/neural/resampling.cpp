@@ -21,7 +21,7 @@
 namespace plait {
 namespace {
 
-// Of places: f32, or f64 beside f64.
+// The dtype of coordinates: f32, or f64 for f64.
 DType place_dtype(DType dtype) {
   return dtype == DType::f64 || dtype == DType::c128 ? DType::f64 : DType::f32;
 }
@@ -29,7 +29,7 @@ DType place_dtype(DType dtype) {
 // One spatial dimension of interpolate().
 struct Axis {
   Dim in, out;
-  std::optional<double> scale;  // as it was given
+  std::optional<double> scale;  // as given by the user
 };
 
 std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
@@ -80,11 +80,11 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
   return axes;
 }
 
-// How far apart neighbouring results lie in the input.
+// The distance in the input of neighbouring output elements.
 Tensor step_of(const Axis& axis, bool align_corners, DType dtype) {
   const auto number = [&](const Operand& x) { return x.as(dtype); };
   if (align_corners) {
-    // One result lies at the beginning.
+    // A single output element is at the beginning.
     const Tensor last = number(axis.out - 1);
     return where(equal(last, 0), 0, number(axis.in - 1) / where(equal(last, 0), 1, last));
   }
@@ -122,9 +122,9 @@ std::vector<Tap> taps_of(const Axis& axis, const InterpolateOptions& options, DT
   return taps;
 }
 
-// Along one axis the sum of the taps.
+// The sum of the taps along one axis.
 Tensor resampled(const Tensor& x, int64_t axis, const std::vector<Tap>& taps) {
-  // Each plane in front has the places for itself: what comes out lies in a row.
+  // Each plane is indexed on its own, so that results are contiguous.
   Shape planes(x.shape().dims().first(static_cast<size_t>(axis)));
   planes.append(taps[0].index.shape(0));
   Tensor total;
@@ -147,7 +147,7 @@ Tensor resampled(const Tensor& x, int64_t axis, const std::vector<Tap>& taps) {
   return total;
 }
 
-// How much an element counts that lies `distance` from a place: a triangle, or Keys' curve.
+// The weight of an element at `distance`: triangle, or Keys' kernel.
 Tensor weight_at(const Tensor& distance, bool is_cubic) {
   const Tensor d = absolute(distance);
   if (!is_cubic) return maximum(1 - d, 0);
@@ -155,8 +155,8 @@ Tensor weight_at(const Tensor& distance, bool is_cubic) {
   return where(d < 1, near, where(d < 2, far, 0));
 }
 
-// What each place that comes out takes of each that goes in: [out, in]. Where sizes shrink, the
-// curve is as much wider.
+// The weight of each input element for each output element, [out, in]. When downsampling, the
+// kernel is widened accordingly.
 Tensor shares_of(const Axis& axis, const InterpolateOptions& options, DType dtype) {
   const Tensor step = step_of(axis, options.align_corners, dtype);
   const Tensor middle = (astype(iota(axis.out), dtype) + 0.5) * step;
@@ -227,7 +227,7 @@ class GridAxis {
  public:
   GridAxis(const Tensor& coordinates, Dim size, const GridSampleOptions& options)
       : options_(options), dtype_(coordinates.dtype()), size_(Operand(size).as(dtype_)) {
-    // Edges at −1 and 1 are those of the outermost places, or their middles.
+    // −1 and 1 are the centres of the outermost elements if align_corners, else their outer edges.
     place_ = options.align_corners ? (coordinates + 1) * ((size_ - 1) * 0.5)
                                    : ((coordinates + 1) * size_ - 1) * 0.5;
   }
@@ -252,11 +252,12 @@ class GridAxis {
     if (options_.padding_mode == GridPadding::zeros) return place;
     const Tensor last = size_ - 1;
     const Tensor inside = options_.padding_mode == GridPadding::border ? place : reflected(place);
-    // Also at the ends the derivative is that of a constant: the neighbour there is none.
+    // Also exactly at the ends the derivative is that of a constant, since the neighbour is
+    // outside.
     return where(inside <= 0, 0, where(inside >= last, last, inside));
   }
 
-  // Between the middles of the outermost places, or their edges, there and back again.
+  // Reflects between the centres of the outermost elements, or their edges, as often as needed.
   Tensor reflected(const Tensor& place) const {
     const double low = options_.align_corners ? 0 : -0.5;
     const Tensor span = options_.align_corners ? size_ - 1 : size_;
@@ -269,7 +270,7 @@ class GridAxis {
     return where(equal(span, 0), 0, turned);
   }
 
-  // NaN is nowhere.
+  // NaN is outside.
   Tap tap(const Tensor& place, const Tensor& weight) const {
     const Tensor valid = greater_equal(place, 0) & less(place, size_);
     return {astype(where(valid, place, 0), DType::i64), weight, valid};
@@ -306,7 +307,7 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options) {
       options.mode == Interpolation::nearest || options.mode == Interpolation::nearest_exact;
   const DType dtype = copies ? x.dtype() : inexact(x.dtype());
   const Tensor numbers = copies ? x : astype(x, computed(dtype));
-  // PyTorch finds the nearest in f32 whatever the dtype.
+  // For nearest, PyTorch computes coordinates in f32 for every dtype.
   const DType places = copies ? DType::f32 : place_dtype(dtype);
   Tensor result = numbers;
   for (size_t i = axes.size(); i-- > 0;) {
@@ -324,7 +325,7 @@ Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions&
   const Tensor coordinates = astype(grid, places);
   std::vector<std::vector<Tap>> taps;
   for (int64_t i = 0; i < dimensions; ++i) {
-    // The grid names the last dimension first.
+    // The grid lists the last dimension first.
     const int64_t at = dimensions - 1 - i;
     const Tensor along_axis =
         expand_dims(squeeze(slice(coordinates, -1, {.start = at, .stop = at + 1}), -1), 1);

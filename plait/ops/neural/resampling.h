@@ -1,4 +1,5 @@
-// Images of other sizes, and images seen through a grid. Narrow floats are computed in f32.
+// Resizing of images, and sampling of images at the points of a grid. Narrow floats are computed in
+// f32.
 #pragma once
 
 #include <vector>
@@ -8,20 +9,22 @@
 namespace plait {
 
 enum class Interpolation : uint8_t {
-  nearest,        // rounded down, as most programs do
-  nearest_exact,  // the nearest one
-  linear,         // of each of one to three dimensions
-  cubic,          // of two dimensions
-  area,           // the mean of what each place covers
+  nearest,        // interpolate() rounds down, as most programs do
+  nearest_exact,  // rounds to the nearest element
+  linear,         // one to three dimensions
+  cubic,          // two dimensions
+  area,           // mean of the elements that an output element covers
 };
 
 struct InterpolateOptions {
-  // Of each spatial dimension, or one for all: the sizes that come out, or by how much they grow.
+  // One entry per spatial dimension, or one for all: the output sizes, or the scale factors.
   std::vector<Dim> size = {};
   std::vector<double> scale_factor = {};
   Interpolation mode = Interpolation::nearest;
-  bool align_corners = false;  // the outermost places lie on each other's middles, not edges
-  // Of linear and cubic: where sizes shrink, each place is made of all that it covers.
+  bool align_corners = false;  // aligns the centres of the corner elements instead of their outer
+                               // edges
+  // For linear and cubic: when downsampling, averages over all input elements that an output
+  // element covers.
   bool antialias = false;
 };
 // x is [batch, channels, space…].
@@ -29,16 +32,17 @@ Tensor interpolate(const Tensor& x, const InterpolateOptions& options);
 
 enum class GridPadding : uint8_t {
   zeros,
-  border,      // the nearest place inside
-  reflection,  // at the border, as often as it takes
+  border,      // clamped to the nearest element inside
+  reflection,  // reflected at the border, as often as needed
 };
 struct GridSampleOptions {
-  Interpolation mode = Interpolation::linear;  // nearest, linear or, of two dimensions, cubic
+  Interpolation mode = Interpolation::linear;  // nearest, linear, or cubic for two dimensions
   GridPadding padding_mode = GridPadding::zeros;
   bool align_corners = false;
 };
-// x is [batch, channels, space…] of two or three dimensions, the grid [batch, other space…, those
-// dimensions]: the last dimension first, from −1 to 1 within x.
+// x is [batch, channels, space…] with two or three spatial dimensions d, and the grid is [batch,
+// output space…, d]. Its coordinates list the last dimension of x first, and run from −1 to 1
+// within x.
 Tensor grid_sample(const Tensor& x, const Tensor& grid, const GridSampleOptions& options = {});
 
 }  // namespace plait

@@ -18,7 +18,7 @@ namespace {
 
 constexpr DTypeSet kComputed = DTypeSet(DType::f32) | DType::f64;
 
-// Narrow floats are computed as f32, and rounded once.
+// Narrow floats are computed in f32, and rounded once.
 
 void infer_softmax(ir::Inference& in) {
   in.expect_array(0, in.primitive.takes);
@@ -64,7 +64,7 @@ std::vector<Tensor> tangents_of_rows(const RuleContext& c, std::span<const Tenso
   return {expand_dims(scale, -1) * rest, -square(scale) * squeeze(along, -1)};
 }
 
-// Along the last axis, along which kernels go.
+// Along the last axis, the only one that the kernels support.
 bool is_of_rows(const RuleContext& c) { return axis_in(c) + 1 == c.operand_types[0].rank(); }
 
 std::vector<Tensor> softmax_in_parts(const RuleContext& c) {

@@ -1,5 +1,5 @@
-// Softmax, and rows brought to a common scale: primitives, since what is read of them is their
-// result.
+// Softmax and standardisation of rows. They are primitives, because their derivatives are functions
+// of their results.
 #pragma once
 
 #include <string_view>
@@ -8,21 +8,20 @@
 
 namespace plait {
 
-// e^x over its sum along the axis. Where all are −∞ along it, NaN. Integers give f32.
+// e^x / Σ e^x along the axis; NaN if all elements are −∞. Integers are converted to f32.
 Tensor softmax(const Tensor& x, int64_t axis = -1);
 Tensor softmin(const Tensor& x, int64_t axis = -1);
-// Its logarithm, which is finite where softmax is below the least number.
+// The logarithm of softmax, finite also where softmax underflows.
 Tensor log_softmax(const Tensor& x, int64_t axis = -1);
-// 0 instead of NaN where all are −∞: nothing is attended to.
+// The same as softmax, but 0 instead of NaN if all elements are −∞: no key is attended to.
 Tensor masked_softmax(const Tensor& x, int64_t axis = -1);
 
-// Of the last dimension.
+// Standardised rows of the last dimension.
 struct Standardized {
   Tensor values;  // (x − mean) · scale
   Tensor scale;   // 1/√(variance + epsilon), without the last dimension
 };
-// Takes f32 and f64. Where not centred, the mean is left where it is, and the variance is the mean
-// of x².
+// For f32 and f64. If not centred, the mean is not subtracted, and the variance is the mean of x².
 Standardized standardize(const Tensor& x, double eps, bool is_centred = true);
 
 struct SoftmaxAttributes {

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-// How windows lie over images.
+// Positions of the windows over an image.
 class WindowGrid {
  public:
   WindowGrid(std::string_view function, std::array<Dim, 2> image, const PerDimension& window,
@@ -35,13 +35,13 @@ class WindowGrid {
   Dim count(size_t i) const { return counts_[i]; }
   Dim places() const { return counts_[0] * counts_[1]; }
 
-  // What element `number` of each window is, of an image or a stack of them.
+  // Element `number` of each window, for an image or a stack of them.
   Tensor elements(const Tensor& padded, int64_t number) const {
     const std::array<int64_t, 2> first = first_of(number);
     const Tensor rows = slice_axis(padded, -2, first[0], counts_[0], stride_[0]);
     return slice_axis(rows, -1, first[1], counts_[1], stride_[1]);
   }
-  // The elements where they are in the padded image, with zeros between.
+  // The transpose of elements(): zeros elsewhere in the padded image.
   Tensor spread(const Tensor& elements, int64_t number) const {
     const std::array<int64_t, 2> first = first_of(number);
     Tensor image = elements;

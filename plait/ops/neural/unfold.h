@@ -1,4 +1,4 @@
-// Windows over images as columns, and columns added up to images.
+// Conversion of images to columns of windows (im2col), and its adjoint.
 #pragma once
 
 #include <utility>
@@ -14,10 +14,10 @@ struct UnfoldOptions {
   PerDimension stride = 1;
 };
 
-// The elements of each window over the last two dimensions of [..., channels, height, width]:
-// [..., channels · window, places], windows in row-major order.
+// The elements of each window over the last two dimensions of [..., channels, height, width]: [...,
+// channels · window, windows], with windows in row-major order.
 Tensor unfold(const Tensor& x, const PerDimension& window, const UnfoldOptions& options = {});
-// The columns of unfold, each element added to where it came from in images of this size.
+// The adjoint of unfold: adds each element of the columns to its place in an image of this size.
 Tensor fold(const Tensor& x, const std::vector<Dim>& size, const PerDimension& window,
             const UnfoldOptions& options = {});
 

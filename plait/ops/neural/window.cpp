@@ -39,7 +39,8 @@ void check_windows(const ir::Inference& in) {
       a.dilation.size() != given || a.padding.size() != given) {
     in.fail("attributes that are not for {} dimensions", dimensions);
   }
-  constexpr int64_t kMost = int64_t{1} << 31;  // far from what 64 bits hold of products
+  constexpr int64_t kMost = int64_t{1} << 31;  // products of such numbers are far from overflow in
+                                               // 64 bits
   for (size_t i = 0; i < given; ++i) {
     const bool is_sound = a.window[i] >= 1 && a.strides[i] >= 1 && a.dilation[i] >= 1 &&
                           a.window[i] < kMost && a.strides[i] < kMost && a.dilation[i] < kMost &&
@@ -87,7 +88,7 @@ void infer_spread(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_shape(with_plane(shape, a.sizes)));
 }
 
-// ---- Places in planes
+// ---- Indexing in planes
 
 void check_planes(const ir::Inference& in) {
   const auto dimensions = static_cast<size_t>(in.attributes_as<PlaneAttributes>().dimensions);
@@ -128,14 +129,14 @@ Tensor transpose_spread(const RuleContext& c, const Tensor& cotangent, size_t);
 Tensor transpose_take(const RuleContext& c, const Tensor& cotangent, size_t);
 Tensor transpose_put(const RuleContext& c, const Tensor& cotangent, size_t);
 
-// The first of the greatest moves the result.
+// The tangent is that of the first maximum.
 std::vector<Tensor> tangent_of_maximum(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
   const auto& a = c.attributes.as<WindowAttributes>();
   return {plane_take(tangents[0], window_maximum_index(c.operand(0), a), a.counts.size())};
 }
 
-// All act on the last dimensions, so that one more in front is nothing new.
+// All primitives act on the last dimensions, so an additional leading dimension changes nothing.
 template <const ir::Primitive& (*primitive)()>
 std::vector<Tensor> batch_one(const ir::Attributes& attributes, std::span<const Tensor> operands,
                               const std::vector<bool>&) {

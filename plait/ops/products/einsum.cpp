@@ -1,4 +1,4 @@
-// The equation of einsum, read and brought to labelled dimensions.
+// Parsing of the equation of einsum, and conversion to labelled dimensions.
 #include <algorithm>
 #include <array>
 #include <cctype>
@@ -15,7 +15,7 @@
 namespace plait {
 namespace {
 
-constexpr char kDots = '.';  // stands for "..." among the letters
+constexpr char kDots = '.';  // represents "..." among the letters
 
 struct Equation {
   std::vector<std::string> operands = {""};
@@ -49,8 +49,8 @@ Equation read(std::string_view text) {
   return equation;
 }
 
-// The elements of x whose two indices are equal, along the last dimension. Rows that are one longer
-// begin one further on each time, so that the diagonal becomes their first column.
+// The elements of x whose two indices are equal, as a new last dimension. Pads the rows by one
+// element and reshapes, so that the diagonal becomes the first column.
 Tensor diagonal(const Tensor& x, int64_t first, int64_t second) {
   const Tensor moved = moveaxis(moveaxis(x, first, -1), second > first ? second - 1 : second, -1);
   const Shape shape = moved.shape();
@@ -87,7 +87,7 @@ class Einsum {
   }
 
  private:
-  // How many dimensions "..." stands for in an operand.
+  // The number of dimensions that "..." covers in an operand.
   size_t dots_of(size_t operand) const {
     const std::string& letters = equation_.operands[operand];
     const bool has_dots = letters.find(kDots) != std::string::npos;
@@ -114,7 +114,7 @@ class Einsum {
     sizes_.push_back(1);
     return label;
   }
-  // The dimensions of "..." are counted from the end.
+  // Names of the dimensions of "...", which are counted from the end.
   static uint32_t dot_name(size_t from_end) { return 256 + static_cast<uint32_t>(from_end); }
 
   std::vector<Label> labels_of(const std::string& letters, size_t dots) {
@@ -158,7 +158,7 @@ class Einsum {
     return labels_of(kDots + once, dots_);
   }
 
-  // Each label once, and in its full size: what is 1 in place of it is left out.
+  // Removes repeated labels by taking diagonals, and dimensions of size 1 that would be broadcast.
   Labelled prepared(Labelled operand) const {
     for (size_t i = 0; i < operand.labels.size();) {
       const bool stretches = same(operand.x.shape(static_cast<int64_t>(i)), Dim(1)) &&
@@ -190,8 +190,8 @@ class Einsum {
   Equation equation_;
   std::span<const Tensor> operands_;
   size_t dots_ = 0;
-  std::vector<uint32_t> names_;  // of each label: a letter, or a dimension of "..."
-  std::vector<Dim> sizes_;       // of each label
+  std::vector<uint32_t> names_;  // by label: a letter, or a dimension of "..."
+  std::vector<Dim> sizes_;       // by label
   std::vector<Labelled> labelled_;
 };
 

@@ -121,7 +121,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   const Dim rows = x.shape(-2);
   const bool is_tall = batch_x.rank() > 0 && batch_y.rank() == 0;
   if (is_tall) {
-    // Many matrices times one are one tall matrix times it; so is what becomes of its derivative.
+    // A stack of matrices times one matrix is computed as one tall matrix times it; this also makes
+    // its derivative a single product.
     x = reshape(x, {batch_x.element_count() * x.shape(-2), x.shape(-1)});
   } else if (!same(batch_x, batch_y)) {
     const Shape batch = common_shape("matmul", batch_x, batch_y);

@@ -5,8 +5,9 @@
 
 namespace plait {
 
-// As in the Array API: the last two dimensions are multiplied as matrices, those before stretch to
-// one shape; a vector stands for one row (left) or column (right), which the result is without.
+// As in the Array API: multiplies the last two dimensions as matrices and broadcasts those before.
+// A vector counts as one row (left) or column (right), and that dimension is removed from the
+// result.
 Tensor matmul(const Tensor& a, const Tensor& b);
 Tensor outer(const Tensor& a, const Tensor& b);  // of two vectors
 

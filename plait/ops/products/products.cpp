@@ -16,7 +16,7 @@
 namespace plait {
 namespace {
 
-// From the beginning, each once.
+// Nonnegative axes; throws for repeated ones.
 std::vector<int64_t> normal_axes(std::string_view which, const Tensor& x,
                                  const std::vector<int64_t>& axes) {
   std::vector<int64_t> normal;

@@ -28,7 +28,7 @@ Tensor values(std::string_view function, Distribution distribution, const Tensor
                ir::Attributes::of(RandomValuesAttributes{distribution, sizes_of(shape), dtype}));
 }
 
-// The number rounded to the dtype.
+// Rounds to the dtype.
 double rounded(double number, DType dtype) {
   std::byte memory[sizeof(double)];
   store_element(dtype, Element::of(number), memory);
@@ -102,7 +102,7 @@ Tensor fold_in(const Tensor& key, const Operand& number) {
 }
 
 void seed(uint64_t seed) { set_default_seed(seed); }
-// At each place along a named axis its own.
+// Each index of the open named axes gets its own key.
 Tensor draw_key() { return vary_along(apply(random_primitives().draw_key, {}), all_open_axes()); }
 
 Tensor bits(const Tensor& key, const Shape& shape, DType dtype) {
@@ -119,7 +119,7 @@ Tensor uniform(const Tensor& key, const Shape& shape, double low, double high, D
     throw ValueError("uniform: from {} to {} there are no {}", low, high, name_of(dtype))
         .at(Location::of_caller());
   }
-  // Rounding may lead up to `high`, which is no result.
+  // Rounding could reach `high`, which is excluded.
   return minimum(unit * (high - low) + low, std::max(before(high, dtype), rounded(low, dtype)));
 }
 
@@ -192,7 +192,7 @@ Tensor bernoulli(const Tensor& key, const Operand& p, const std::optional<Shape>
   return uniform(key, wanted, 0, 1, is_wide ? DType::f64 : DType::f32) < p;
 }
 
-// The greatest of logit + gumbel lies at i with the probability that softmax gives i.
+// Gumbel-max trick: argmax(logit + gumbel) is i with the probability softmax(logits)[i].
 Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis) {
   const Call call("categorical", key, logits);
   if (logits.rank() == 0) {
@@ -201,7 +201,7 @@ Tensor categorical(const Tensor& key, const Tensor& logits, int64_t axis) {
   }
   const DType dtype = inexact(logits.dtype());
   const Tensor scores = gumbel(key, logits.shape(), dtype) + astype(logits, dtype);
-  // From the end, since a batch of keys stands in front.
+  // Counts from the end, since the dimensions of the keys come first.
   const auto rank = static_cast<int64_t>(logits.rank());
   return argmax(scores, normal_axis(axis, logits.rank()) - rank);
 }

@@ -1,7 +1,6 @@
-// Draws of counts: of events at a rate, and of trials that succeed. Few are counted up one by one
-// until their probability is used up; many are drawn by transformed rejection (Hörmann, "The
-// transformed rejection method for generating Poisson random variables", 1993, and "The generation
-// of binomial random variates", 1993).
+// Poisson, binomial and multinomial numbers. Small means use inversion by sequential search; large
+// ones use transformed rejection (Hörmann, "The transformed rejection method for generating Poisson
+// random variables", 1993, and "The generation of binomial random variates", 1993).
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,24 +17,24 @@
 namespace plait {
 namespace {
 
-constexpr double kFew = 10;         // expected: below, one by one
-constexpr double kMostOfFew = 200;  // nobody ever sees more where `kFew` are expected
+constexpr double kFew = 10;         // expected value below which inversion is used
+constexpr double kMostOfFew = 200;  // practically never exceeded for an expected value of `kFew`
 
 int64_t as_count(double number) {
   constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
   return number < static_cast<double>(kMost) ? static_cast<int64_t>(number) : kMost;
 }
 
-// A hat that both distributions fit under, around what is expected, of a width that grows with the
-// deviation.
+// A hat function for both distributions, centred at the expected value, with a width proportional
+// to the deviation.
 struct Hat {
   double a, b, middle, certain;
 
-  // A proposal for an even number between -1/2 and 1/2, which lies `space` from the nearer end.
+  // The proposal for u uniform in (-1/2, 1/2), at a distance of `space` from the nearer end.
   double at(double u, double space) const { return std::floor((2 * a / space + b) * u + middle); }
   double slope(double space) const { return a / (space * space) + b; }
 
-  // log_probability(k) up to `log_scale`; -∞ of what cannot be.
+  // log_probability(k) and log(scale) may lack the same constant; -∞ for impossible values.
   template <class LogProbability>
   double draw(const KeyBits& key, uint64_t element, double scale,
               const LogProbability& log_probability) const {
@@ -133,8 +132,7 @@ class Binomial {
   Hat hat_{};
 };
 
-// Draws each element from the distribution that make(place) gives; the one before
-// serves again where is_as_before(place).
+// Draws each element from the distribution make(place), which is reused while is_as_before(place).
 template <class Distribution, class IsAsBefore, class Make>
 void draw_counts(KernelCall& call, const IsAsBefore& is_as_before, const Make& make) {
   fill_random_pieces(call, [&](const KeyBits& key, int64_t first, int64_t n, std::byte* out) {
@@ -169,7 +167,7 @@ void random_binomial_now(KernelCall& call, const void*) {
       [&](size_t i) { return Binomial(count[i], p[i]); });
 }
 
-// One category after the other: how many of those left fall into it and not into a later one.
+// Draws the categories one after another: each is binomial, given the trials that remain.
 void random_multinomial_now(KernelCall& call, const void*) {
   const Array keys = call.operands[0].contiguous(), counts = call.operands[1].contiguous();
   const Array weights = call.operands[2].converted(DType::f64).contiguous();
@@ -184,7 +182,7 @@ void random_multinomial_now(KernelCall& call, const void*) {
   const int64_t each = rows / key_count;
   const int64_t grain = std::max<int64_t>(1, 2048 / static_cast<int64_t>(categories));
   parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
-    std::vector<double> rest(categories);  // the weights from each on
+    std::vector<double> rest(categories);  // sum of the weights from each on
     for (int64_t row = begin; row < end; ++row) {
       const auto at = static_cast<size_t>(row) * categories;
       const auto own = weight.subspan(at, categories);

@@ -1,4 +1,4 @@
-// Draws of the gamma distribution.
+// Gamma random numbers.
 #include <cmath>
 #include <limits>
 
@@ -9,9 +9,9 @@ namespace plait {
 namespace {
 
 // Marsaglia and Tsang's method ("A simple method for generating gamma variables", 2000): for d = a
-// - 1/3 and a normal number n, d (1 + t)³ with t = n / (3 √d) has nearly the distribution, and at
-// most one in twenty is refused. A parameter below 1 is that plus 1 first; the number times u^(1/a)
-// has the distribution of the parameter itself, u being even between 0 and 1.
+// - 1/3 and a normal number n, d (1 + t)³ with t = n / (3 √d) nearly has the distribution; at most
+// one in twenty is rejected. For a < 1, a sample for a + 1 is multiplied by u^(1/a) with u uniform
+// in (0, 1).
 class GammaStream {
  public:
   explicit GammaStream(const KeyBits& key) : key_(key), power_key_(folded_key(key, kOfPower)) {}
@@ -34,10 +34,10 @@ class GammaStream {
   }
 
  private:
-  static constexpr uint64_t kOfPower = ~uint64_t{0};  // no attempt has this number
+  static constexpr uint64_t kOfPower = ~uint64_t{0};  // not used by any attempt
 
-  // The first t that is not refused. A round has two blocks: one of normal numbers, one of the
-  // numbers that they are refused by.
+  // The first accepted t. Each round has two blocks: one with normal numbers, and one with the
+  // numbers that decide about them.
   double taken(uint64_t element, double d) const {
     const double scale = 1 / (3 * std::sqrt(d));
     for (uint64_t round = 0;; ++round) {
@@ -57,12 +57,12 @@ class GammaStream {
   static bool is_taken(double normal, double t, double d, double unit) {
     if (t <= -1) return false;
     const double square = normal * normal;
-    if (unit < 1 - 0.0331 * square * square) return true;  // below what follows, and quick
+    if (unit < 1 - 0.0331 * square * square) return true;  // a cheap sufficient condition
     return std::log(unit) < log_density(square, t, d);
   }
-  // Of the distribution over that of the proposals.
+  // log of the ratio of the density to that of the proposals.
   static double log_density(double square, double t, double d) {
-    // Where d is large, what follows is the small rest of large numbers that cancel.
+    // For large d the exact formula would cancel; this is its series.
     if (d > 1e6) return -0.75 * d * t * t * t * t * (1 - t * (0.8 - t * 2 / 3));
     const double cube = (1 + t) * (1 + t) * (1 + t);
     return square / 2 + d * (1 - cube + 3 * std::log1p(t));

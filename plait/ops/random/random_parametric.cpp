@@ -1,5 +1,5 @@
-// Distributions with parameters, most of them made of a few others. What is computed of several
-// draws is computed in f64 and rounded once.
+// Distributions with parameters, most of them as functions of a few others. Functions of several
+// random numbers are computed in f64 and rounded once.
 #include <cmath>
 #include <numbers>
 
@@ -39,7 +39,7 @@ bool is_in(Known range, double number) {
   return !std::isnan(number);
 }
 
-// Of the gamma distribution, or their logarithms.
+// Gamma numbers, or their logarithms.
 Tensor gammas(const Tensor& key, const Tensor& a, bool log) {
   return apply(parametric_primitives().gamma, {key, a},
                ir::Attributes::of(RandomGammaAttributes{log}));
@@ -51,7 +51,7 @@ Tensor gamma_or_log(const char* function, const Tensor& key, const Operand& a,
   return gammas(key, drawing.whole(drawing.rounded(drawing[0])), log);
 }
 
-// The logarithm of a chi-square number over its degrees.
+// log(chi-square number / degrees).
 Tensor log_chisquare_share(const Drawing& drawing, const Tensor& key, const Tensor& degrees) {
   return gammas(key, drawing.whole(degrees / 2), true) - log(degrees / 2);
 }
@@ -134,7 +134,7 @@ Tensor counts_as(const Tensor& counts, DType dtype) {
   return astype(minimum(counts, static_cast<int64_t>(limits.max)), dtype);
 }
 
-// ---- Of the gamma distribution.
+// ---- From gamma numbers.
 
 Tensor gamma(const Tensor& key, const Operand& a, const std::optional<Shape>& shape,
              std::optional<DType> dtype) {
@@ -212,7 +212,7 @@ Tensor double_sided_maxwell(const Tensor& key, const Operand& location, const Op
                          drawing[0]);
 }
 
-// ---- Of even, normal and exponential numbers.
+// ---- From uniform, normal and exponential numbers.
 
 Tensor cauchy(const Tensor& key, const Shape& shape, DType dtype) {
   const Call call("cauchy", key, shape);
@@ -220,7 +220,7 @@ Tensor cauchy(const Tensor& key, const Shape& shape, DType dtype) {
   return drawing.rounded(tan(std::numbers::pi * (uniform(key, shape, 0, 1, kWide) - 0.5)));
 }
 
-// With u = e^-x even, log(u / (1 - u)).
+// For x exponential, u = e^-x is uniform: log(u / (1 - u)).
 Tensor logistic(const Tensor& key, const Shape& shape, DType dtype) {
   const Call call("logistic", key, shape);
   const Drawing drawing("logistic", key, {}, shape, dtype);
@@ -261,7 +261,7 @@ Tensor pareto(const Tensor& key, const Operand& b, const std::optional<Shape>& s
   return drawing.rounded(exp(exponential(key, drawing.shape, kWide) / drawing[0]));
 }
 
-// The inverse of the distribution function, which is a parabola on either side of the mode.
+// The inverse of the distribution function, which is a parabola on each side of the mode.
 Tensor triangular(const Tensor& key, const Operand& low, const Operand& mode, const Operand& high,
                   const std::optional<Shape>& shape, std::optional<DType> dtype) {
   const Call call("triangular", key, low, mode, high);
@@ -270,15 +270,15 @@ Tensor triangular(const Tensor& key, const Operand& low, const Operand& mode, co
   const Tensor &a = drawing[0], &c = drawing[1], &b = drawing[2];
   const Tensor u = uniform(key, drawing.shape, 0, 1, kWide), width = b - a;
   const Tensor is_below = u * width < c - a;
-  // Neither root is taken of 0 where the other is meant.
+  // The root that is not selected is not taken at 0, where its derivative is infinite.
   const Tensor below = sqrt(where(is_below, u * width * (c - a), 1));
   const Tensor above = sqrt(where(is_below, 1, (1 - u) * width * (b - c)));
   return drawing.rounded(where(is_below, a + below, b - above));
 }
 
 // Michael, Schucany and Haas's method ("Generating random variates using transformations with
-// multiple roots", 1976): of the two numbers with the same square of a normal one, the one below
-// the mean or the one above it.
+// multiple roots", 1976): two numbers correspond to the square of a normal one; selects the one
+// below the mean or the one above it with the appropriate probability.
 Tensor wald(const Tensor& key, const Operand& mean, const Operand& scale,
             const std::optional<Shape>& shape, std::optional<DType> dtype) {
   const Call call("wald", key, mean, scale);
@@ -324,7 +324,7 @@ Tensor binomial(const Tensor& key, const Operand& count, const Operand& p,
       apply(parametric_primitives().binomial, {key, trials, drawing.whole(drawing[1])}), dtype);
 }
 
-// Events at a rate that is itself drawn.
+// A Poisson number whose rate is a gamma number.
 Tensor negative_binomial(const Tensor& key, const Operand& count, const Operand& p,
                          const std::optional<Shape>& shape, DType dtype) {
   const Call call("negative_binomial", key, count, p);
@@ -337,7 +337,7 @@ Tensor negative_binomial(const Tensor& key, const Operand& count, const Operand&
   return counts_as(apply(parametric_primitives().poisson, {drawing.key_of(1), rate}), dtype);
 }
 
-// Between whole numbers, an exponential number falls as often as a trial succeeds.
+// The integer part of an exponential number, plus 1, is a geometric number.
 Tensor geometric(const Tensor& key, const Operand& p, const std::optional<Shape>& shape,
                  DType dtype) {
   const Call call("geometric", key, p);
@@ -348,7 +348,7 @@ Tensor geometric(const Tensor& key, const Operand& p, const std::optional<Shape>
           "geometric: p is no probability");
   }
   const Tensor trials = ceil(exponential(key, drawing.shape, kWide) / -log1p(-drawing[0]));
-  // The greatest number of f64 that fits.
+  // The greatest f64 that fits.
   return counts_as(astype(clip(trials, 1, 0x1.fffffffffffffp62), DType::i64), dtype);
 }
 

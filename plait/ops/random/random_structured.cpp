@@ -1,4 +1,4 @@
-// What is drawn as vectors and matrices, and choices.
+// Random vectors and matrices, and choices.
 #include <cmath>
 
 #include "plait/core/error.h"
@@ -23,7 +23,7 @@
 namespace plait::random {
 namespace {
 
-// The sizes in front of the last `count`.
+// All sizes but the last `count`.
 Shape in_front(const Tensor& x, size_t count) {
   return Shape(x.shape().dims().first(x.rank() - count));
 }
@@ -33,15 +33,15 @@ Shape with(Shape shape, std::initializer_list<Dim> sizes) {
   return shape;
 }
 
-// A matrix S with S Sᵀ = the covariance.
+// A matrix S with S Sᵀ = covariance.
 Tensor root_of(const Tensor& covariance, CovarianceRoot root) {
   if (root == CovarianceRoot::cholesky) return linalg::cholesky(covariance);
   const linalg::Eigenpairs pairs = linalg::eigh(covariance);
-  // What is below 0 is so by rounding.
+  // Negative eigenvalues are rounding errors.
   return pairs.vectors * expand_dims(sqrt(maximum(pairs.values, 0)), -2);
 }
 
-// Numbers from 0 to before `count`.
+// Numbers from [0, count).
 Tensor chosen(const Tensor& key, Dim count, const Shape& shape, const ChoiceOptions& options) {
   if (count.is_number() && count.number() < 0) {
     throw ValueError("choice: of {} things", count).at(Location::of_caller());
@@ -57,7 +57,7 @@ Tensor chosen(const Tensor& key, Dim count, const Shape& shape, const ChoiceOpti
   }
   if (options.replace) {
     if (!weights) return randint(key, shape, 0, count);
-    // In steps as long as the weights, where even numbers fall.
+    // Inversion: the intervals of the cumulative weights in which uniform numbers fall.
     const Tensor steps = cumsum(weights, 0);
     const Tensor total = slice_axis(steps, 0, count - 1, 1);
     return searchsorted(steps, uniform(key, shape, 0, 1, DType::f64) * squeeze(total, 0),
@@ -72,7 +72,8 @@ Tensor chosen(const Tensor& key, Dim count, const Shape& shape, const ChoiceOpti
     check(greater_equal(count_nonzero(weights), wanted),
           "choice: p is 0 for all but fewer things than are drawn without replacement");
   }
-  // The greatest of log weight + gumbel, in order, are a draw without replacement.
+  // Gumbel top-k: the greatest values of log weight + gumbel, in order, are a sample without
+  // replacement.
   const Tensor order =
       weights ? topk(gumbel(key, {count}, DType::f64) + log(weights), wanted).indices
               : slice_axis(permutation(key, count), static_cast<int64_t>(key.rank()), 0, wanted);
@@ -125,8 +126,8 @@ Tensor multivariate_normal(const Tensor& key, const Tensor& mean, const Tensor& 
                 wanted);
 }
 
-// Q of normal numbers, with the signs for which R has a positive diagonal: so no direction is
-// preferred, whatever signs a library gives its Q.
+// Q of a normal matrix, with signs such that R has a positive diagonal. This makes the distribution
+// uniform (Haar), whatever signs the library chooses for Q.
 Tensor orthogonal(const Tensor& key, Dim n, const Shape& shape, DType dtype) {
   const Call call("orthogonal", key, shape);
   expect_key("orthogonal", key);
@@ -137,8 +138,8 @@ Tensor orthogonal(const Tensor& key, Dim n, const Shape& shape, DType dtype) {
 }
 
 // Barthe, Guédon, Mendelson and Naor ("A probabilistic approach to the geometry of the l_p^n-ball",
-// 2005): numbers of density e^-|x|^p, over the norm that they have with one exponential number
-// more.
+// 2005): numbers with density proportional to e^(-|x|^p), divided by the p-norm of these numbers
+// and one additional exponential number.
 Tensor ball(const Tensor& key, Dim d, double p, const Shape& shape, DType dtype) {
   const Call call("ball", key, shape);
   expect_key("ball", key);
@@ -160,7 +161,7 @@ Tensor choice(const Tensor& key, const Tensor& x, const Shape& shape,
   expect_key("choice", key);
   const int64_t axis = normal_axis(options.axis, x.rank());
   const Tensor taken = take(x, chosen(key, x.shape(axis), shape, options), axis);
-  // The dimensions of the keys to the front.
+  // Moves the dimensions of the keys to the front.
   std::vector<int64_t> from, to;
   for (int64_t i = 0; i < static_cast<int64_t>(key.rank()); ++i) {
     from.push_back(axis + i);

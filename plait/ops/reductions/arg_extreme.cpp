@@ -1,4 +1,4 @@
-// Where the greatest and the least elements are.
+// argmax and argmin.
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/call.h"

@@ -106,7 +106,7 @@ std::vector<Tensor> sum_of_squares_in_parts(const RuleContext& c) {
   return {plait::sum(square(c.operand(0)), c.attributes.as<ReduceAttributes>().axes)};
 }
 
-// Those that are the extreme share its tangent in equal parts.
+// The tangent is the mean over all that are equal to the extreme.
 std::vector<Tensor> tangent_of_extreme(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
   const auto& axes = c.attributes.as<ReduceAttributes>().axes;
@@ -116,7 +116,7 @@ std::vector<Tensor> tangent_of_extreme(const RuleContext& c, std::span<const Ten
   return {plait::sum(where(is_extreme, tangents[0], 0), axes) / count};
 }
 
-// The axes at the end, as one.
+// Moves the axes to the end, and merges them.
 Tensor with_joined_axes(const Tensor& x, std::span<const int64_t> axes) {
   std::vector<int64_t> order;
   Shape shape;
@@ -134,7 +134,8 @@ Tensor with_joined_axes(const Tensor& x, std::span<const int64_t> axes) {
   return reshape(permute_dims(x, order), shape);
 }
 
-// Each element's tangent times all other elements, without a division, so that zeros do no harm.
+// The sum of each element's tangent times all other elements, without division, so that zeros are
+// no problem.
 std::vector<Tensor> tangent_of_product(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[0]) return {Tensor()};
   const auto& axes = c.attributes.as<ReduceAttributes>().axes;
@@ -201,7 +202,7 @@ Tensor reduce(const ir::Primitive& primitive, const Tensor& x, const Axes& given
   return keepdims ? reshape(reduced, with_ones(x.shape(), axes)) : reduced;
 }
 
-// The greatest and the least of nothing are no numbers.
+// Throws for empty axes: the maximum and minimum of no elements do not exist.
 Tensor extreme(const ir::Primitive& primitive, std::string_view function, const Tensor& x,
                const Axes& axes, bool keepdims) {
   if (is_complex(x.dtype())) {
@@ -293,7 +294,7 @@ Tensor any(const Tensor& x, const Axes& axes, bool keepdims) {
 Tensor mean(const Tensor& x, const Axes& axes, bool keepdims) {
   const Call call("mean", x);
   const DType dtype = inexact(x.dtype());
-  // A sum may be beyond what narrow floats hold where the mean is not.
+  // The sum may overflow a narrow float although the mean does not.
   const DType wide = size_of(dtype) < size_of(DType::f32) ? DType::f32 : dtype;
   const auto total = [&](const Tensor& part, const Axes& along) {
     return reduce(reduce_ops().sum, astype(part, wide), along, false);

@@ -1,4 +1,4 @@
-// Reductions: one number out of all those along some axes.
+// Reductions along axes.
 #pragma once
 
 #include <cstdint>
@@ -13,24 +13,24 @@ namespace plait {
 
 struct ReduceAttributes {
   std::vector<int64_t> axes = {};  // in ascending order
-  bool needs_some = false;         // of maximum and minimum: fails where there is nothing along one
+  bool needs_some = false;         // for maximum and minimum: an error if an axis is empty
   static constexpr std::string_view kRequired[] = {"axes"};
 };
 
-// Of argmax and argmin.
+// Attributes of argmax and argmin.
 struct ArgExtremeAttributes {
   int64_t axis = 0;
   static constexpr std::string_view kRequired[] = {"axis"};
 };
 
-// The axes of a reduction: some, from the end where negative, or all of them.
+// The axes of a reduction; negative ones count from the end. All axes by default.
 class Axes {
  public:
-  Axes() = default;                                                           // all
+  Axes() = default;                                                           // all axes
   Axes(int64_t axis) : axes_{axis}, is_all_(false) {}                         // NOLINT
   Axes(std::initializer_list<int64_t> axes) : axes_(axes), is_all_(false) {}  // NOLINT
   Axes(const std::vector<int64_t>& axes) : axes_(axes), is_all_(false) {}     // NOLINT
-  // Sorted, from the beginning; ValueError for one that is there twice.
+  // Sorted and nonnegative. Throws ValueError for repeated axes.
   std::vector<int64_t> within(size_t rank) const;
 
  private:
@@ -38,22 +38,23 @@ class Axes {
   bool is_all_ = true;
 };
 
-// Integers narrower than 64 bits, and bool, are added and multiplied as i64 or u64.
+// Integers narrower than 64 bits, and bool, are accumulated in i64 or u64.
 Tensor sum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor prod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-// Of complex numbers that of |x|².
+// Σ |x|², also for complex numbers.
 Tensor sum_of_squares(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-Tensor max(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // NaN where one is
+Tensor max(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // NaN if any is NaN
 Tensor min(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor all(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor any(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // of integers: f32
+Tensor mean(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // integers are
+                                                                             // converted to f32
 
-// Where the greatest or the least is, as i64: the first of those alike, or the first NaN. Without
-// an axis, among all elements in row-major order.
+// The index of the first greatest (least) element, or of the first NaN, as i64. Without an axis,
+// the flat index in row-major order.
 Tensor argmax(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
 Tensor argmin(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
-// What sums and products are made in: i64 or u64 instead of narrower integers and bool.
+// Converts integers narrower than 64 bits, and bool, to i64 or u64, for accumulation.
 Tensor widened(const Tensor& x);
 
 void register_reduce_ops();

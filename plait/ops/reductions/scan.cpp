@@ -31,7 +31,7 @@ Tensor previous(const Tensor& x, const ScanAttributes& a, const Operand& first) 
   return shifted(x, a.axis, a.reverse, first);
 }
 
-// h[k] = x[k]·h[k−1] + y[k−1]·dx[k], without a division, so that zeros do no harm.
+// h[k] = x[k]·h[k−1] + y[k−1]·dx[k], without division, so that zeros are no problem.
 Tangent tangent_of_running_product(const RuleContext& c, Given tangents) {
   if (!tangents[0]) return {Tensor()};
   const ScanAttributes& a = attributes_of(c);
@@ -39,7 +39,7 @@ Tangent tangent_of_running_product(const RuleContext& c, Given tangents) {
   return {linear_recurrence(c.operand(0), added, a.axis, a.reverse)};
 }
 
-// The tangent of the extreme so far; those that are alike share it in equal parts, as in `max`.
+// The tangent of the current extreme; equal elements share it evenly, as in `max`.
 Tangent tangent_of_running_extreme(const RuleContext& c, Given tangents) {
   const Tensor& dx = tangents[0];
   if (!dx) return {Tensor()};
@@ -55,10 +55,10 @@ Tangent tangent_of_running_extreme(const RuleContext& c, Given tangents) {
   return {linear_recurrence(kept, added, a.axis, a.reverse)};
 }
 
-// e^(x − y), where x is not above y: 1 where both are the same infinity.
+// e^(x − y) for x ≤ y; 1 if both are the same infinity.
 Tensor share(const Tensor& x, const Tensor& y) { return exp(where(x == y, 0, x - y)); }
 
-// dy[k] = e^(y[k−1] − y[k])·dy[k−1] + e^(x[k] − y[k])·dx[k]; −∞ has no share.
+// dy[k] = e^(y[k−1] − y[k])·dy[k−1] + e^(x[k] − y[k])·dx[k]; terms of −∞ contribute 0.
 Tangent tangent_of_log_sum(const RuleContext& c, Given tangents) {
   constexpr double kNothing = -std::numeric_limits<double>::infinity();
   if (!tangents[0]) return {Tensor()};
@@ -82,7 +82,7 @@ Tangent tangent_of_recurrence(const RuleContext& c, Given tangents) {
   return {linear_recurrence(c.operand(0), added, a.axis, a.reverse)};
 }
 
-// The same from the other end: each h[k] reaches h[k+1] through a[k+1].
+// The same in the other direction: h[k] contributes to h[k+1] with the factor a[k+1].
 Tensor transpose_recurrence(const RuleContext& c, const Tensor& cotangent, size_t) {
   const ScanAttributes& a = attributes_of(c);
   const ScanAttributes back{a.axis, !a.reverse};

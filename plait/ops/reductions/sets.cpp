@@ -13,7 +13,8 @@
 namespace plait {
 namespace {
 
-// Each NaN differs. Complex numbers are in the order of their real parts, and then of the others.
+// All NaNs are distinct. Complex numbers are ordered by their real parts, then by their imaginary
+// parts.
 Unique unique_elements(const Tensor& x) {
   if (!is_complex(x.dtype())) return unique(x, {}, /*equal_nan=*/false);
   const Tensor flat = flatten(x), parts[] = {real(flat), imag(flat)};
@@ -34,7 +35,7 @@ Tensor isin(const Operand& x, const Operand& test, bool invert) {
   if (is_complex(dtype)) return answer(any(equal(expand_dims(wanted, -1), among), {-1}));
   const Tensor sorted = sort(among);
   const Tensor place = searchsorted(sorted, wanted);
-  // One element more, so that what would go behind the last has something to be compared with.
+  // Padded by one element, since the insertion index may be one past the end.
   const Tensor there = take(pad_zeros(sorted, 0, 0, 1), place);
   return answer(equal(there, wanted) & less(place, sorted.shape(0)));
 }
@@ -62,7 +63,7 @@ Tensor unique_values(const Tensor& x) {
   if (x.is_traced() || !kOrdered.contains(x.dtype()) || x.array().element_count() < 2) {
     return unique_elements(x).values;
   }
-  // Without the places, which cost more than the values.
+  // Sorting without the permutation is cheaper.
   const Tensor sorted = sort(flatten(x));
   const Dim others = sorted.shape(0) - 1;
   const Tensor differs =

@@ -1,16 +1,15 @@
-// Tensors as sets of numbers, with the Array API's names: a NaN is like nothing, not even like
-// another NaN.
+// Set operations, under the names of the Array API. A NaN is not equal to any other NaN.
 #pragma once
 
 #include "plait/ops/operand.h"
 
 namespace plait {
 
-// Whether each element of x is among the elements of `test`.
+// True for each element of x that is in `test`.
 Tensor isin(const Operand& x, const Operand& test, bool invert = false);
 
-// The different elements in ascending order; `indices` is where in row-major order the first of
-// each is, the others as `unique` gives them.
+// The distinct elements in ascending order; `indices` holds the flat index (row-major) of the first
+// occurrence of each. The other fields are as in Unique.
 struct UniqueAll {
   Tensor values, indices, inverse_indices, counts;
 };

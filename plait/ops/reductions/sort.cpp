@@ -31,7 +31,7 @@ void infer_sort(ir::Inference& in) {
   if (!a.values_only) in.give(in.operands[0].without_sharding().with_dtype(DType::i64));
 }
 
-// The tangents go where the elements went.
+// Tangents are permuted like the elements.
 std::vector<Tensor> tangent_of_sort(const RuleContext& c, std::span<const Tensor> tangents) {
   const auto& a = c.attributes.as<SortAttributes>();
   if (!tangents[0]) return {Tensor(), Tensor()};
@@ -179,8 +179,8 @@ Unique unique_of(const Tensor& x, bool equal_nan = true) {
           std::move(found[3])};
 }
 
-// A number for each x[i], in their order. Elements get the places of their values, then neighbours
-// that of the pair, until one is left.
+// Ranks of the slices x[i] in lexicographic order. Each element is replaced by its rank, then each
+// pair of neighbours by the rank of the pair, until one number is left.
 Tensor codes_of_rows(const Tensor& x, bool equal_nan) {
   const Dim count = x.shape(0);
   Dim width = 1;

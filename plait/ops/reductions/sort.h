@@ -1,5 +1,5 @@
-// Elements in order along an axis. A NaN counts as the greatest, −0 and 0 as alike, and those alike
-// stay in the order that they have.
+// Sorting and searching along an axis. Sorts are stable. NaN counts as the greatest value; −0 and 0
+// are equal.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ namespace plait {
 struct SortAttributes {
   int64_t axis = 0;
   bool descending = false;
-  bool values_only = false;  // else the permutation too
+  bool values_only = false;  // without the permutation
   static constexpr std::string_view kRequired[] = {"axis"};
 };
 struct TopkAttributes {
@@ -29,43 +29,43 @@ struct SearchAttributes {
   SearchSide side = SearchSide::left;
 };
 struct UniqueAttributes {
-  bool equal_nan = true;  // else each NaN differs from all others
+  bool equal_nan = true;  // otherwise each NaN is distinct
 };
 
 struct Ordered {
   Tensor values;
-  Tensor indices;  // where each was, i64
+  Tensor indices;  // i64
 };
 
 Tensor sort(const Tensor& x, int64_t axis = -1, bool descending = false);
 Tensor argsort(const Tensor& x, int64_t axis = -1, bool descending = false);
 Ordered sort_with_indices(const Tensor& x, int64_t axis = -1, bool descending = false);
 
-// The `count` largest, or smallest, in order: ValueError where there are fewer.
+// The `count` largest or smallest elements, in order. Throws ValueError if there are fewer.
 Ordered topk(const Tensor& x, Dim count, int64_t axis = -1, bool largest = true);
 
-// What is before the place `kth` is not greater than what is there, what is behind it not less;
-// here because all is in order.
+// Elements before `kth` are not greater than the one at `kth`, those behind it not less.
+// Implemented as a full sort.
 Tensor partition(const Tensor& x, int64_t kth, int64_t axis = -1);
 Tensor argpartition(const Tensor& x, int64_t kth, int64_t axis = -1);
 
-// Where each value would go into `sorted` so that it stays in order: before those alike (left) or
-// behind them (right). `sorted` is a vector, or has the sizes of the values in all dimensions but
-// the last. With a `sorter`, it is `sorted` picked by that which is in order.
+// The index at which each value can be inserted so that `sorted` stays in order: before equal
+// elements (left) or after them (right). `sorted` is a vector, or agrees with the values in all
+// sizes but the last. With a `sorter`, it is `sorted` indexed by the sorter that is in order.
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side = SearchSide::left);
 Tensor searchsorted(const Tensor& sorted, const Tensor& values, SearchSide side,
                     const Tensor& sorter);
 
-// The different elements in ascending order, and for all elements, in row-major order, where each
-// went, and how often each is there. NaNs are alike where `equal_nan`.
+// The distinct elements in ascending order and, for all elements in row-major order, the index of
+// each in `values`, and the number of occurrences. All NaNs are equal if `equal_nan`.
 struct Unique {
   Tensor values;
-  Tensor inverse;  // of the sizes of x, or of its size along the axis
+  Tensor inverse;  // has the shape of x; with an axis, one entry per slice
   Tensor counts;
-  Tensor indices;  // where the first of each is
+  Tensor indices;  // first occurrence of each
 };
-// With an axis, of the parts along it, which are compared by their first element that differs; how
-// large they are must be known.
+// With an axis, compares whole slices along it, in lexicographic order; their size must not be
+// symbolic.
 Unique unique(const Tensor& x, std::optional<int64_t> axis = {}, bool equal_nan = true);
 
 void register_sort_ops();

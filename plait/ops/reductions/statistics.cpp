@@ -25,7 +25,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What sums of x are made in: f32 at least.
+// Converts to the accumulation dtype, at least f32.
 Tensor wide_enough(const Tensor& x) {
   const DType dtype = inexact(x.dtype());
   return astype(x, size_of(dtype) < size_of(DType::f32) ? DType::f32 : dtype);
@@ -42,19 +42,19 @@ Dim count_along(const Tensor& x, const Axes& axes) {
   return count;
 }
 
-// A root whose derivative at 0 is 0 instead of infinite.
+// The root, with a derivative of 0 instead of infinity at 0.
 Tensor root(const Tensor& x, double order) {
   const Tensor is_zero = x == 0;
   const Tensor safe = where(is_zero, 1, x);
   return where(is_zero, 0, order == 2 ? sqrt(safe) : power(safe, 1 / order));
 }
 
-// The axis at the end, or all dimensions as one.
+// Moves the axis to the end, or merges all dimensions.
 Tensor with_axis_last(const Tensor& x, std::optional<int64_t> axis) {
   return axis ? moveaxis(x, *axis, -1) : flatten(x);
 }
 
-// Ones where the axis was, or in all places, behind `leading` dimensions.
+// Restores reduced dimensions as ones, behind `leading` dimensions.
 Tensor with_kept_axis(const Tensor& result, const Tensor& x, std::optional<int64_t> axis,
                       size_t leading = 0) {
   if (axis) {
@@ -65,7 +65,7 @@ Tensor with_kept_axis(const Tensor& result, const Tensor& x, std::optional<int64
   return reshape(result, shape);
 }
 
-// In order along the last axis.
+// Sorts along the axis, which becomes the last one.
 Tensor ordered(std::string_view function, const Tensor& x, std::optional<int64_t> axis) {
   const Tensor rows = with_axis_last(x, axis);
   if (same(rows.shape(-1), Dim(0))) {
@@ -75,13 +75,13 @@ Tensor ordered(std::string_view function, const Tensor& x, std::optional<int64_t
   return sort(astype(rows, inexact(x.dtype())), -1);
 }
 
-// NaN where one is: it would be the last.
+// NaN if any element is NaN: it would be the last one.
 Tensor unless_nan(const Tensor& result, const Tensor& ordered) {
   const Tensor last = slice_axis(ordered, -1, ordered.shape(-1) - 1, 1);
   return where(isnan(last), std::numeric_limits<double>::quiet_NaN(), result);
 }
 
-// As far as they are numbers by now.
+// As far as the edges are concrete.
 void check_edges(const Tensor& edges) {
   if (edges.rank() != 1 || same(edges.shape(0), Dim(0))) {
     throw ShapeError("histogram: the edges {} are no vector of at least one", edges.type().text())
@@ -100,14 +100,14 @@ void check_edges(const Tensor& edges) {
       .at(Location::of_caller());
 }
 
-// Of a vector x.
+// For a vector x.
 bool differ_in_size(const Tensor& weights, const Tensor& x) {
   if (weights.rank() != 1) return true;
   const Dim given = weights.shape(0), wanted = x.shape(0);
   return given.is_number() && wanted.is_number() && !same(given, wanted);
 }
 
-// Those that are numbers by now.
+// As far as the fractions are concrete.
 void check_shares(std::string_view function, const Operand& q) {
   if (q.is_tensor() && !kReals.contains(q.tensor().dtype())) {
     throw TypeError("{}: shares are real numbers, not {}", function, q.tensor().type().text())
@@ -124,7 +124,7 @@ void check_shares(std::string_view function, const Operand& q) {
   for (const double share : shares.elements<double>()) check(share);
 }
 
-// The mean of |distance|², divided by the count less `correction`.
+// Σ |distance|² divided by count − correction.
 Tensor variance(const Tensor& distance, const Operand& count, const Axes& axes, double correction,
                 bool keepdims) {
   expect_number("correction", correction);
@@ -149,14 +149,14 @@ Tensor mean_of_numbers(const Tensor& numbers, const Axes& axes, bool keepdims) {
   return total / astype(sum(~is_missing, axes, keepdims), total.dtype());
 }
 
-// With what leaves an extreme as it is in place of each NaN, unless all along the axes are.
+// Replaces each NaN by the neutral element, unless all elements along the axes are NaN.
 Tensor without_nan(const Tensor& x, Combine combine, const Axes& axes) {
   if (!is_floating(x.dtype())) return x;
   const Tensor is_missing = isnan(x);
   return where(is_missing & ~all(is_missing, axes, true), neutral_of(combine, x.dtype()), x);
 }
 
-// Of a share q, or of each of a vector of them. Without `skips_nan`: NaN where one is.
+// The q-quantile, for a number or a vector q. Without `skips_nan`, NaN if any element is NaN.
 Tensor quantile_of(std::string_view function, const Tensor& x, const Operand& q,
                    std::optional<int64_t> axis, bool keepdims, bool skips_nan) {
   check_shares(function, q);
@@ -241,7 +241,8 @@ Tensor median(const Tensor& x, std::optional<int64_t> axis, bool keepdims) {
   const Dim size = rows.shape(-1);
   const Tensor low = slice_axis(rows, -1, floor_div(size - 1, 2), 1);
   const Tensor high = slice_axis(rows, -1, floor_div(size, 2), 1);
-  // Halves first, so that two large ones do not overflow; two alike also where they are infinite.
+  // Halves first, so that the sum does not overflow; equal numbers are returned, also infinite
+  // ones.
   const Tensor middle = where(low == high, low, low * 0.5 + high * 0.5);
   const Tensor result = squeeze(unless_nan(middle, rows), -1);
   return keepdims ? with_kept_axis(result, x, axis) : result;
@@ -307,7 +308,7 @@ Tensor nanquantile(const Tensor& x, const Operand& q, std::optional<int64_t> axi
 }
 
 namespace {
-// A trace that does not know the size takes it for granted that it is another.
+// In a trace, an unknown size is assumed not to be 1.
 bool is_one(Dim size) {
   Trace* const trace = Trace::current();
   const bool is_known = size.is_number() || (trace != nullptr && trace->sizes().actual(size));
@@ -386,8 +387,8 @@ Histogram histogram(const Tensor& x, const Tensor& edges) {
   const Tensor numbers = flatten(x);
   const Dim bins = edges.shape(0) - 1;
   const Tensor last = slice_axis(edges, 0, bins, 1);
-  // Bins hold their lower edge; the last one also its upper edge. What is outside goes into bins in
-  // front and behind, which are dropped.
+  // Bins contain their lower edge; the last one also its upper edge. Numbers outside go to two
+  // additional bins, which are dropped.
   const Tensor behind = searchsorted(edges, numbers, SearchSide::right);
   const Tensor bin = where(numbers == last, bins, behind);
   return {slice_axis(bincount(bin, bins + 2), 0, 1, bins), edges};

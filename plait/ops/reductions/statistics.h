@@ -1,4 +1,4 @@
-// What can be said of many numbers. Without axes, of all of them together.
+// Statistics. Without axes, over all elements.
 #pragma once
 
 #include <cstdint>
@@ -9,27 +9,27 @@
 
 namespace plait {
 
-// The mean of the squared distances from the mean; divided by the count less `correction`. Of
-// complex numbers, real.
+// Variance and standard deviation, with the divisor count − correction. Real for complex numbers.
 Tensor var(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
 Tensor stddev(const Tensor& x, const Axes& axes = {}, double correction = 0, bool keepdims = false);
 
-// log Σ eˣ, without overflow: −∞ where all are −∞, and of nothing.
+// log Σ eˣ, without overflow; −∞ if all elements are −∞, or if there are none.
 Tensor logsumexp(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
-// (Σ |x|^order)^(1/order); ∞ gives the greatest |x|, −∞ the least, 0 how many are not 0. Where it
-// is 0, its derivative is taken for 0.
+// (Σ |x|^order)^(1/order); the greatest |x| for ∞, the least for −∞, the number of nonzero elements
+// for 0. The derivative at 0 is 0.
 Tensor norm(const Tensor& x, double order = 2, const Axes& axes = {}, bool keepdims = false);
 
 Tensor count_nonzero(const Tensor& x, const Axes& axes = {}, bool keepdims = false);  // i64
 
-// Of two in the middle, their mean. NaN where one is.
+// The middle element, or the mean of the two middle ones. NaN if any element is NaN.
 Tensor median(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdims = false);
-// The number below which a share `q` in [0, 1] lies, on the straight line between two neighbours.
-// NaN where one is. A vector of shares gives one more dimension, in front.
+// The q-quantile for q in [0, 1], linearly interpolated. NaN if any element is NaN. A vector q adds
+// a leading dimension.
 Tensor quantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis = {},
                 bool keepdims = false);
 
-// Of those that are not NaN; where all are, NaN, but for sums and products.
+// Statistics that ignore NaN. If all elements are NaN, the result is NaN, except for sums (0) and
+// products (1).
 Tensor nansum(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanprod(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
 Tensor nanmax(const Tensor& x, const Axes& axes = {}, bool keepdims = false);
@@ -41,25 +41,25 @@ Tensor nanmedian(const Tensor& x, std::optional<int64_t> axis = {}, bool keepdim
 Tensor nanquantile(const Tensor& x, const Operand& q, std::optional<int64_t> axis = {},
                    bool keepdims = false);
 
-// How the rows of a matrix vary together: the mean over the columns of the product of their
-// distances from their means, divided by the count less `correction`. Divided by both deviations
-// also: their correlation. A vector is one row; of complex rows the second is conjugated.
+// Covariance of the rows of a matrix over its columns, with the divisor count − correction; and the
+// correlation coefficients. A vector is a single row. For complex rows, the second factor is
+// conjugated.
 Tensor cov(const Tensor& x, double correction = 1);
 Tensor corrcoef(const Tensor& x);
 
-// Each element less the one before it, `times` over; of bool, whether they differ.
+// Differences of consecutive elements, `times` times; for bool, whether they differ.
 Tensor diff(const Tensor& x, int64_t times = 1, int64_t axis = -1);
 
-// How often each of 0 to length − 1 is in a vector of whole numbers, as i64, or the sum of the
-// `weights` of each. Without a length it is the greatest number and one, which is read; IndexError
-// for a number outside.
+// The number of occurrences of each integer from 0 to length − 1 in a vector, as i64, or the sums
+// of their `weights`. Without a length, x is read, and it is the greatest number plus one. Throws
+// IndexError for a number out of range.
 Tensor bincount(const Tensor& x, std::optional<Dim> length = {}, const Tensor& weights = {});
 
-// How many numbers lie between neighbouring edges: of `bins` alike bins from `low` to `high`, which
-// belongs to the last. Numbers outside are not counted.
+// Counts of the numbers between consecutive edges: of `bins` equal bins from `low` to `high`, or of
+// given edges. The last bin includes its upper edge. Numbers outside are ignored.
 struct Histogram {
   Tensor counts;  // i64
-  Tensor edges;   // one more
+  Tensor edges;   // one more than counts
 };
 Histogram histogram(const Tensor& x, int64_t bins, double low, double high);
 Histogram histogram(const Tensor& x, const Tensor& edges);

@@ -1,5 +1,4 @@
-// Caches that keep what was used last: at most `capacity` entries, of which the least recently used
-// one is dropped first.
+// LRU caches: they hold at most `capacity` entries and evict the least recently used one.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +10,14 @@
 
 namespace plait {
 
-// By key, for all threads. What one of them still holds stays alive.
+// By key; thread-safe. Values that are still in use elsewhere stay alive.
 template <class Key, class Value, class Hash>
 class RecentCache {
  public:
   explicit RecentCache(size_t capacity) : capacity_(capacity) {}
 
-  // make(key) returns a std::shared_ptr<Value>, which may be null and is then kept as such. It runs
-  // outside of the lock: two threads that miss at the same time both make one, and the first stays.
+  // make(key) returns a std::shared_ptr<Value>; null is cached too. It runs outside of the lock, so
+  // two threads that miss at the same time both call it, and the first value is kept.
   template <class Make>
   std::shared_ptr<Value> find_or_make(const Key& key, Make&& make) {
     {
@@ -29,7 +28,7 @@ class RecentCache {
       }
     }
     std::shared_ptr<Value> made = make(key);
-    std::shared_ptr<Value> gone;  // destroyed after the lock is let go
+    std::shared_ptr<Value> gone;  // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     if (const auto found = places_.find(key); found != places_.end()) {
       return found->second->second;
@@ -58,7 +57,7 @@ class RecentCache {
   std::unordered_map<Key, typename Entries::iterator, Hash> places_;
 };
 
-// By a test of each entry, for one thread.
+// By a test of each entry; for one thread.
 template <class Entry>
 class RecentList {
  public:

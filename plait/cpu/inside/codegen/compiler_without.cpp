@@ -1,4 +1,4 @@
-// In place of llvm_*.cpp where LLVM is missing: every instruction is run by its own kernel.
+// Used instead of llvm_*.cpp if LLVM is missing: every instruction runs its own kernel.
 #include "plait/compile/inside/nests/kernel_compiler.h"
 
 namespace plait::compile {

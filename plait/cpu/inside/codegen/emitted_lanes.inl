@@ -1,6 +1,7 @@
-// Lanes that are code yet: what single_functions.inl and its kin use of Highway, under its names,
-// emits the instructions (llvm_code.h) that Highway's functions are at the level that is emitted
-// for. A vector has as many lanes as the emission says, of whatever type.
+// A replacement for Highway that emits code: the functions that single_functions.inl and similar
+// sources use, under Highway's names, emit (by llvm_code.h) the instructions that Highway's
+// functions compile to at the current level. A vector has as many lanes as the emission says, of
+// any type.
 #include <cstddef>
 #include <type_traits>
 
@@ -112,7 +113,7 @@ template <class T>
 Vector<T> CopySign(Vector<T> magnitude, Vector<T> sign) {
   return of_float("llvm.copysign", magnitude, sign);
 }
-// As the instructions are: the second where one is a NaN, or both are zeros.
+// Like the instructions: the second operand if one is a NaN, or both are zeros.
 template <class T>
 Vector<T> Min(Vector<T> a, Vector<T> b) {
   return {code::select((a < b).code, a.code, b.code)};
@@ -143,8 +144,8 @@ Mask RebindMask(D, Mask mask) {
 
 }  // namespace hwy::N_EMITTED
 
-// In place of what dense_loops.inl has. What is rare is not worth its code: the eager loop of the
-// operation is called, which gives the same.
+// Replaces functions of dense_loops.inl. For rare cases no code is emitted: the eager loop of the
+// operation is called, which returns the same result.
 namespace plait::cpu::N_EMITTED {
 
 namespace hn = hwy::N_EMITTED;

@@ -19,7 +19,7 @@ unsigned lanes_of(Type type) {
   return LLVMGetTypeKind(type) == LLVMVectorTypeKind ? LLVMGetVectorSize(type) : 0;
 }
 Type type_of(Code code) { return LLVMTypeOf(code); }
-// That single type, in as many lanes as the other has.
+// The scalar type, with as many lanes as `type` has.
 Type alike(Type single, Type type) {
   const unsigned lanes = lanes_of(type);
   return lanes == 0 ? single : LLVMVectorType(single, lanes);
@@ -273,7 +273,7 @@ void store_some(Code value, Code pointer, unsigned alignment, Code mask) {
   call_masked("llvm.masked.store", type_of(value), arguments);
 }
 
-// ---- The course of the function.
+// ---- Control flow.
 
 Block new_block(const char* name) {
   return LLVMAppendBasicBlockInContext(context(), emission().function, name);

@@ -1,5 +1,5 @@
-// Code under construction, as numbers that are not known yet: what LLVM's builder does, for single
-// numbers and vectors of them alike. Everything here goes to the function that this thread emits.
+// Arithmetic on values of code under construction: a layer over LLVM's builder for scalars, and for
+// vectors of them. All functions emit into the current function of this thread.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ using Code = LLVMValueRef;
 using Type = LLVMTypeRef;
 using Block = LLVMBasicBlockRef;
 
-// A module that is being filled, by the thread that made it.
+// A module under construction, owned by the thread that made it.
 class Emission {
  public:
   Emission(LLVMContextRef context, LLVMModuleRef module, CpuLevel level);
@@ -28,20 +28,20 @@ class Emission {
 
   LLVMContextRef context;
   LLVMModuleRef module;
-  LLVMBuilderRef builder, entry_builder;  // the latter for the variables of a function
+  LLVMBuilderRef builder, entry_builder;  // the second one for local variables
   LLVMValueRef function = nullptr;
   CpuLevel level;
   bool has_fma;
-  unsigned lanes = 1;                   // of what is emitted now; numbers where it is 1
-  std::string_view operation;           // which is emitted now
-  std::set<std::string> outside_names;  // what is called and defined elsewhere
+  unsigned lanes = 1;                   // of the emitted vectors; scalars if 1
+  std::string_view operation;           // the operation that is being emitted
+  std::set<std::string> outside_names;  // external functions that the code calls
 
  private:
   Emission* outer_;
 };
 Emission& emission();
 
-// While this lives, vectors of so many lanes are emitted.
+// Sets the number of lanes within a scope.
 class LanesOf {
  public:
   explicit LanesOf(unsigned lanes) : outer_(emission().lanes) { emission().lanes = lanes; }
@@ -60,32 +60,31 @@ Type integer_type(unsigned bits);
 Type float_type();
 Type double_type();
 Type pointer_type();
-Type vector_of(Type single);  // of as many lanes as there are
-Type single_of(Type type);    // the type of a lane
+Type vector_of(Type single);  // with the current number of lanes
+Type single_of(Type type);    // the type of one lane
 bool is_float(Type type);
 unsigned bits_of(Type single);
 
-// How elements of a dtype lie in memory, and what is computed with: narrow floats as f32, bool as a
-// bit.
+// The representation of elements in memory, and in computations: narrow floats as f32, bool as i1.
 Type memory_type(DType dtype);
 Type computed_type(DType dtype);
 
-// ---- Constants; vectors of them where the type is of vectors.
+// ---- Constants; splats if the type is a vector type.
 
 Code integer(Type type, uint64_t value);
 Code number(Type type, double value);
 Code zero(Type type);
 Code index(int64_t value);  // an i64
 Code truth(bool value);
-Code ascending(Type single, int64_t step);  // 0, step, 2 * step, ...: a lane each
+Code ascending(Type single, int64_t step);  // 0, step, 2 * step, ...: one per lane
 
-// ---- Arithmetic: of floats and integers, by the type.
+// ---- Arithmetic on floats or integers, according to the type.
 
 Code add(Code a, Code b);
 Code subtract(Code a, Code b);
 Code multiply(Code a, Code b);
 Code divide(Code a, Code b);                         // of floats
-Code multiply_add(Code a, Code b, Code c);           // a * b + c, fused where the level has that
+Code multiply_add(Code a, Code b, Code c);           // a * b + c, fused if the level has that
 Code negative_multiply_add(Code a, Code b, Code c);  // c - a * b
 Code negative(Code a);
 Code bit_and(Code a, Code b);
@@ -98,7 +97,7 @@ Code select(Code condition, Code yes, Code no);
 Code of_float(const char* intrinsic, std::span<const Code> operands);  // "llvm.floor"
 
 Code equal(Code a, Code b);
-Code not_equal(Code a, Code b);  // also where one is a NaN
+Code not_equal(Code a, Code b);  // also true for NaN
 Code less(Code a, Code b, bool is_signed);
 Code less_equal(Code a, Code b, bool is_signed);
 inline Code greater(Code a, Code b, bool is_signed) { return less(b, a, is_signed); }
@@ -108,41 +107,41 @@ Code is_number(Code a);
 
 // ---- Conversions.
 
-Code as_bits(Code a, Type single);                  // the same bits as another type
+Code as_bits(Code a, Type single);                  // bit cast
 Code resized(Code a, Type single, bool is_signed);  // of integers
 Code real_of_integer(Code a, Type single, bool is_signed);
 Code resized_real(Code a, Type single);
 Code saturated(Code a, Type single, bool is_signed);
 
-Code splat(Code single);  // itself where there is one lane
+Code splat(Code single);  // unchanged for one lane
 Code lane(Code vector, unsigned place);
-// The upper half of a vector's lanes, or the lower.
+// The upper or the lower half of a vector's lanes.
 Code half_of(Code vector, bool upper);
 
 // ---- Memory.
 
-Code variable(Type type);  // in the frame of the function
+Code variable(Type type);  // stack variable
 Code load(Type type, Code pointer, unsigned alignment);
 void store(Code value, Code pointer, unsigned alignment);
 Code get(Code variable, Type type);
 void set(Code variable, Code value);
 Code element_at(Code pointer, Type element, Code place);
 void copy_bytes(Code to, Code from, Code count);
-// Of a vector the lanes for which the mask holds; others are 0, or left as they are.
+// Masked access. Lanes outside of the mask are loaded as 0, and are not stored.
 Code load_some(Type type, Code pointer, unsigned alignment, Code mask);
 void store_some(Code value, Code pointer, unsigned alignment, Code mask);
 
-// ---- The course of the function.
+// ---- Control flow.
 
 Block new_block(const char* name);
 void go_to(Block block);
 void continue_at(Block block);
-// Both end at what follows. `rare` says that the condition is hardly ever true.
+// Both branches continue after the statement. `rare` marks the condition as unlikely.
 void when(Code condition, bool rare, FunctionRef<void()> body);
 void when(Code condition, FunctionRef<void()> yes, FunctionRef<void()> no);
-// While place < end, from `begin` in steps.
+// for (place = begin; place < end; place += step).
 void loop(Code begin, Code end, int64_t step, FunctionRef<void(Code place)> body);
-// `usual` where the condition holds in every lane, else what `other` gives.
+// `usual` if the condition holds in every lane, else the result of `other`.
 Code unless_all(Code condition, Code usual, FunctionRef<Code()> other);
 Code all_lanes(Code condition);
 

@@ -1,4 +1,4 @@
-// Compiles nests by LLVM: what the seam in compile/inside/nests/kernel_compiler.h asks for.
+// Compiles nests by LLVM: implements the interface compile/inside/nests/kernel_compiler.h.
 #include <algorithm>
 #include <chrono>
 #include <memory>
@@ -25,11 +25,11 @@ namespace {
 using compile::CompiledKernel;
 using compile::Nest;
 
-// Counts the generators: code that an earlier one made is made anew.
+// Version of the code generator; cached code of other versions is not used.
 constexpr int kGenerator = 3;
 constexpr size_t kKernelsOfModule = 8;
 
-// A nest that is to be compiled, with its identity.
+// A nest to compile, with its cache key.
 struct Order {
   const Nest* nest;
   Hash128 key;
@@ -97,7 +97,7 @@ class LlvmCompiler final : public compile::KernelCompiler {
  private:
   void make_missing(CpuLevel level, std::span<const Nest> nests, std::span<const Hash128> keys) {
     std::vector<Order> orders;
-    const std::lock_guard making(making_);  // what two threads want is made once
+    const std::lock_guard making(making_);  // two threads that need the same nest compile it once
     std::unordered_set<Hash128> ordered;
     for (size_t i = 0; i < nests.size(); ++i) {
       if (!has(keys[i]) && ordered.insert(keys[i]).second) orders.push_back({&nests[i], keys[i]});

@@ -1,4 +1,4 @@
-// Conversions as code: those of conversion_kernels.cpp and narrow_floats.cpp, step by step.
+// Conversions as code, step by step as in conversion_kernels.cpp and narrow_floats.cpp.
 #include <cstring>
 
 #include "plait/cpu/inside/codegen/llvm_operations.h"
@@ -14,7 +14,7 @@ bool is_narrow(DType dtype) { return dtype == DType::f16 || dtype == DType::bf16
 Code words_of(Code single) { return as_bits(single, integer_type(32)); }
 Code from_words(Code words) { return as_bits(words, float_type()); }
 
-// ---- As half_precision.h does it.
+// ---- As in half_precision.h.
 
 Code widened_bf16(Code codes) {
   const Code words = resized(codes, integer_type(32), false);
@@ -29,7 +29,7 @@ Code narrowed_to_bf16(Code x) {
   return resized(select(is_number(x), rounded, quiet), integer_type(16), false);
 }
 
-// AVX2 comes with instructions for these.
+// Processors with AVX2 also have F16C.
 bool has_f16_instructions() { return emission().has_fma; }
 
 Code widened_f16(Code codes) {
@@ -73,7 +73,7 @@ Code widened(Code codes, DType dtype) {
   return dtype == DType::f16 ? widened_f16(codes) : widened_bf16(codes);
 }
 
-// ---- As sticky_float.h and core/numbers/element.cpp do it.
+// ---- As in sticky_float.h and core/numbers/element.cpp.
 
 Code sticky_float(Code x) {
   const Code rounded = resized_real(x, float_type()), again = resized_real(rounded, double_type());
@@ -86,7 +86,7 @@ Code sticky_float(Code x) {
   return from_words(bits);
 }
 
-// At most 53 significant bits, of which the last one stands for all that follow.
+// At most 53 significant bits, of which the last one is sticky.
 Code sticky_double(Code x, bool is_signed) {
   const Code none = zero(type_of(x));
   const Code is_negative = is_signed ? less(x, none, true) : zero(type_of(equal(x, x)));
@@ -145,7 +145,7 @@ Code constant_in_memory(DType dtype, const Element& element) {
 }
 Code constant(DType dtype, const Element& element) {
   const LanesOf one(1);
-  if (is_narrow(dtype)) {  // rounded, then exact
+  if (is_narrow(dtype)) {  // the first conversion rounds, the second is exact
     std::byte bytes[2] = {};
     store_element(dtype, element, bytes);
     return number(float_type(), load_element(dtype, bytes).number.real());

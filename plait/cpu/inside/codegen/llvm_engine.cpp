@@ -37,7 +37,8 @@ void check(LLVMErrorRef error, std::string_view what) {
 
 void initialise() {
   static const bool is_done = [] {
-    // A fifth of the time, for loops that it does not make faster.
+    // Loop strength reduction takes a fifth of the compile time, and does not make these loops
+    // faster.
     const char* const options[] = {"plait", "-disable-lsr"};
     LLVMParseCommandLineOptions(2, options, nullptr);
     LLVMInitializeX86TargetInfo();
@@ -53,7 +54,8 @@ struct Processor {
   std::string name, features;
 };
 
-// This one where all of it may be used, else what Highway means by the level.
+// This processor if its level is not capped, else a generic one with the extensions that Highway
+// requires for the level.
 Processor processor_of(CpuLevel level) {
   if (level == best_cpu_level()) {
     const std::string less = level == CpuLevel::avx512 ? "" : ",-avx512f";
@@ -74,7 +76,7 @@ const Processor& processor(CpuLevel level) {
   return (*all)[static_cast<size_t>(level) - 1];
 }
 
-// ---- Target machines serve one thread at a time and cost more than a small module: kept.
+// ---- Target machines are not thread-safe, and cost more than a small module; they are reused.
 
 LLVMTargetMachineRef make_machine(CpuLevel level) {
   initialise();
@@ -117,7 +119,7 @@ Machines& machines() {
   return *all;
 }
 
-// ---- A module on its way.
+// ---- Compilation of a module.
 
 class Module {
  public:

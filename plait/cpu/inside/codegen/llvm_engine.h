@@ -1,4 +1,4 @@
-// From code to machine code: modules to objects, objects to addresses.
+// Compilation of modules to objects, and loading of objects.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace plait::cpu {
 
-// The processor that is compiled for at a level, with its features, and LLVM's version.
+// The target processor of a level, its features, and LLVM's version.
 std::string machine_text(CpuLevel level);
 
-// The object of a module that `emit` fills (llvm_code.h). Threads may compile side by side.
+// Compiles the module that `emit` fills (llvm_code.h). Several threads may compile in parallel.
 CachedObject compiled_object(CpuLevel level, FunctionRef<void()> emit);
 
-// Objects stay for good.
+// Objects are never unloaded.
 void load_object(const CachedObject& object);
 void* address_of_loaded(const std::string& name);
 

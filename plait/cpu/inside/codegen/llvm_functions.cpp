@@ -1,4 +1,4 @@
-// The functions that the eager kernels compute in lanes, emitted from the same sources.
+// Functions that the eager kernels compute in lanes, emitted from the same sources.
 #define PLAIT_LANES "plait/cpu/inside/codegen/emitted_lanes.inl"
 #include <unordered_map>
 
@@ -27,7 +27,7 @@ Code in_double(DType, std::span<const Code> x) {
     return Op::of(Double(), operand(0), operand(1)).code;
   }
 }
-// Computed with f64 and rounded at the end.
+// Computed in f64 and rounded at the end.
 template <class Op>
 Code through_double(DType, std::span<const Code> x) {
   const auto wide = [&](size_t i) { return hn::PromoteTo(Double(), hn::Vec<Float>{x[i]}); };
@@ -38,7 +38,7 @@ Code through_double(DType, std::span<const Code> x) {
   }
 }
 
-// Of f32 and what is computed as f32. Those that are missing are called as they are.
+// For f32, and dtypes that are computed in f32. Functions that are not listed call the eager loop.
 const std::unordered_map<std::string_view, Emit>& single_functions() {
   static Immortal<std::unordered_map<std::string_view, Emit>> functions(
       std::unordered_map<std::string_view, Emit>{

@@ -10,7 +10,7 @@
 namespace plait::cpu {
 namespace {
 
-// It stays for good: code that was made with it would outlive it.
+// Never unloaded, since compiled code outlives any owner.
 void* loaded_llvm() {
   static void* const library = [] {
     const std::string file =

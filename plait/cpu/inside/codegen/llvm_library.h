@@ -1,5 +1,5 @@
-// LLVM's C interface over a library that is loaded when it is first called: its hundred megabytes
-// are no cost of programs that compile nothing. A function that is not named at the end is missing
+// LLVM's C interface, with the library loaded on first use, so that programs that compile nothing
+// do not pay for its hundred megabytes. A function that is not in the list at the end is undefined
 // when Plait is linked.
 #pragma once
 
@@ -15,10 +15,10 @@
 
 namespace plait::cpu {
 
-// Whether the library is there, in the version that Plait was built with; when it is not, the log
-// says so once.
+// Returns whether the library is available in the version that Plait was built with; if not, this
+// is logged once.
 bool has_llvm();
-// A function of LLVM's. IoError where the library is not there.
+// The address of a function of LLVM. Throws IoError if the library is not available.
 void* llvm_function(const char* name);
 
 }  // namespace plait::cpu

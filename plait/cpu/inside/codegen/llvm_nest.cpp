@@ -18,7 +18,7 @@ void add_attribute(Code function, std::string_view name, std::string_view value)
                                 value.data(), static_cast<unsigned>(value.size())));
 }
 
-// What a row buffer holds: what is computed with, and a bit as a byte.
+// The type in a row buffer: that of the computation, and a byte for a bit.
 Type kept_type(DType dtype) { return is_boolean(dtype) ? integer_type(8) : computed_type(dtype); }
 int64_t kept_size(DType dtype) { return size_of(computed_dtype(dtype)); }
 
@@ -58,7 +58,7 @@ void NestCode::begin_function(const std::string& name) {
   const unsigned kind = LLVMGetEnumAttributeKindForName(kNoUnwind.data(), kNoUnwind.size());
   LLVMAddAttributeAtIndex(own.function, LLVMAttributeFunctionIndex,
                           LLVMCreateEnumAttribute(own.context, kind, 0));
-  // Else LLVM keeps to half of what there is.
+  // Without this, LLVM uses vectors of half that width.
   if (own.level == CpuLevel::avx512) add_attribute(own.function, "prefer-vector-width", "512");
   LLVMPositionBuilderAtEnd(own.entry_builder, new_block("entry"));
   continue_at(new_block("begin"));
@@ -99,7 +99,7 @@ Code NestCode::number_of(Dim size) const {
   return size.is_number() ? index(size.number()) : sizes_.at(size);
 }
 
-// Each begins at a line, and has room for a whole vector behind its last column.
+// Each buffer begins at a cache line, and has room for a whole vector after its last column.
 void NestCode::find_row_buffers() {
   buffers_.assign(nest_.values.size(), nullptr);
   if (plan_.buffer_count == 0) return;
@@ -121,7 +121,7 @@ bool NestCode::is_always_full() const {
   return nest_.columns.is_number() && nest_.columns.number() % plan_.lanes == 0;
 }
 
-// ---- A loop over the columns.
+// ---- Loops over columns.
 
 Port NestCode::port_of_load(const Value& value) const {
   Port port{.dtype = value.dtype};
@@ -229,7 +229,7 @@ Code NestCode::operand(uint32_t v) {
   return nest_.values[v].has_columns ? column_codes_[v] : splat(row_codes_[v]);
 }
 
-// Integers in their own width, since they are what is left of the place modulo that.
+// Integers are computed in their own width, since indices are defined modulo that.
 Code NestCode::index_value(const Value& value, const Step& step) const {
   const Code stride = number_of(value.place.strides.back());
   const Code first = add(place_in_row(value.place), multiply(step.column, stride));

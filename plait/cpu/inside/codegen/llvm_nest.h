@@ -1,4 +1,4 @@
-// A nest as code: one function, `void name(const KernelArguments*)`.
+// Code of a loop nest: one function, `void name(const KernelArguments*)`.
 #pragma once
 
 #include <optional>
@@ -15,25 +15,26 @@ namespace plait::cpu::code {
 
 // ---- Reductions (llvm_reductions.cpp).
 
-Code identity_of(ir::Reduction reduction, DType dtype);  // in one lane
-// As the eager reductions do: a NaN stays.
+Code identity_of(ir::Reduction reduction, DType dtype);  // scalar
+// Combines like the eager reductions: NaN propagates.
 Code joined(ir::Reduction reduction, DType dtype, Code total, Code more);
-Code folded(ir::Reduction reduction, DType dtype, Code lanes);  // to one lane
+Code folded(ir::Reduction reduction, DType dtype, Code lanes);  // reduces the lanes to a scalar
 
-// ---- Places in arrays (llvm_ports.cpp).
+// ---- Array accesses (llvm_ports.cpp).
 
-// Where a loop over the columns reads or writes an array: as it lies, or through a buffer of one
-// vector, for the last columns, those that lie apart and those that are not there.
+// Access to an array in a loop over columns: directly, or through a buffer of one vector. The
+// buffer serves the last columns, elements that are not contiguous, and elements outside of the
+// array.
 struct Port {
   DType dtype = DType::f32;
-  Code row = nullptr;  // the element of column 0
+  Code row = nullptr;  // address of the element of column 0
   std::optional<int64_t> known_stride;
   Code stride = nullptr;
-  Code low = nullptr, high = nullptr;  // columns that are there, where not all are
-  Code fill = nullptr;                 // in memory, for the others
+  Code low = nullptr, high = nullptr;  // range of valid columns, unless all are
+  Code fill = nullptr;                 // address of the value of other columns
   bool is_read = true;
   Code buffer = nullptr;
-  Code pointer = nullptr;  // for the present step
+  Code pointer = nullptr;  // address for the current step
 
   bool is_dense() const { return known_stride == 1; }
 };
@@ -41,22 +42,22 @@ struct Port {
 // A step of the loop: the columns from `column` on.
 struct Step {
   Code column = nullptr;
-  Code left = nullptr;     // how many there are
-  Code is_full = nullptr;  // as many as lanes; null where it is always so
+  Code left = nullptr;     // number of remaining columns
+  Code is_full = nullptr;  // whether these fill all lanes; null if always
 };
 
-// The lanes that have a column, where these are fewer.
+// The mask of the lanes that have a column in a partial step.
 Code left_lanes(const Step& step);
 
 void make_buffer(Port& port);
-// Sets the pointers, and fills the buffers that are needed.
+// Sets the pointers, and fills the buffers of loads.
 void pull(std::vector<Port>& ports, const Step& step);
-// Writes back what `pull` gave to be written.
+// Writes buffers of stores back to their arrays.
 void push(std::vector<Port>& ports, const Step& step);
 
 // ---- The function.
 
-// What it needs of scratch; without an address.
+// The scratch memory that the nest needs; the address is not set.
 compile::CompiledKernel scratch_of(const compile::Nest& nest, const NestPlan& plan);
 
 class NestCode {
@@ -124,10 +125,10 @@ class NestCode {
   std::vector<Code> parameters_, results_, buffers_;
   Code first_row_ = nullptr, end_row_ = nullptr, first_column_ = nullptr, end_column_ = nullptr;
   std::vector<Code> index_variables_, indices_;
-  std::vector<Code> row_codes_, column_codes_;  // by value
-  std::vector<Code> totals_;                    // variables; by value of reductions
-  std::vector<Code> result_totals_;             // variables; by result
-  std::vector<Port> loads_, writes_;            // of the present loop
+  std::vector<Code> row_codes_, column_codes_;  // indexed by value
+  std::vector<Code> totals_;                    // variables; indexed by value, for reductions
+  std::vector<Code> result_totals_;             // variables; indexed by result
+  std::vector<Port> loads_, writes_;            // of the current loop
   std::vector<uint32_t> load_values_, write_results_;
 };
 

@@ -1,5 +1,5 @@
-// Arithmetic, comparisons and choice as code: those of arithmetic_kernels.cpp, step by step; and
-// what is left to the eager loops.
+// Arithmetic, comparisons and selection as code, step by step as in arithmetic_kernels.cpp; and
+// calls of eager loops for all other operations.
 #include "plait/cpu/inside/codegen/llvm_operations.h"
 
 #include <limits>
@@ -27,7 +27,7 @@ Code like(Code a, uint64_t value) { return integer(type_of(a), value); }
 
 Code identity(DType, Operands x) { return x[0]; }
 
-// ---- Of every kind; those of bool are of bits.
+// ---- For all dtypes; operations on bool are bitwise.
 
 Code added(DType dtype, Operands x) {
   return is_boolean(dtype) ? bit_or(x[0], x[1]) : add(x[0], x[1]);
@@ -44,7 +44,7 @@ Code is_greater(DType dtype, Operands x) { return greater(x[0], x[1], is_signed(
 Code is_greater_equal(DType dtype, Operands x) {
   return greater_equal(x[0], x[1], is_signed(dtype));
 }
-// A NaN is the greatest, whatever it is compared with.
+// A NaN beats every number.
 Code extreme(DType dtype, Code a, Code b, bool greatest) {
   Code takes_a =
       greatest ? greater_equal(a, b, is_signed(dtype)) : less_equal(a, b, is_signed(dtype));
@@ -63,7 +63,7 @@ Code clamped(DType dtype, Operands x) {
 }
 Code selected(DType, Operands x) { return select(x[0], x[1], x[2]); }
 
-// ---- Of numbers.
+// ---- For all numbers.
 
 Code negated(DType, Operands x) { return negative(x[0]); }
 Code absolute(DType dtype, Operands x) {
@@ -88,7 +88,7 @@ Code sign(DType dtype, Operands x) {
 }
 Code squared(DType, Operands x) { return multiply(x[0], x[0]); }
 
-// ---- Of floats.
+// ---- For floats.
 
 Code divided(DType, Operands x) { return divide(x[0], x[1]); }
 Code reciprocal(DType, Operands x) { return divide(number(type_of(x[0]), 1), x[0]); }
@@ -110,13 +110,13 @@ Code test_finite(DType, Operands x) {
   return less(of_float("llvm.fabs", x), infinity_like(x[0]), true);
 }
 
-// ---- Of integers and bool.
+// ---- For integers and bool.
 
 Code both(DType, Operands x) { return bit_and(x[0], x[1]); }
 Code either(DType, Operands x) { return bit_or(x[0], x[1]); }
 Code one_of(DType, Operands x) { return bit_xor(x[0], x[1]); }
 Code inverted(DType, Operands x) { return bit_not(x[0]); }
-// A negative shift is a huge one.
+// A negative shift is a huge unsigned one.
 Code shifted_left(DType dtype, Operands x) {
   const Code fits = less(x[1], like(x[1], static_cast<uint64_t>(8 * size_of(dtype))), false);
   const Code none = zero(type_of(x[0]));
@@ -195,7 +195,7 @@ const Row* find_row(std::string_view name, DType dtype) {
   return serves ? &found->second : nullptr;
 }
 
-// As outside_address() reads it: "plait.exp.f64.2".
+// The format that outside_address() parses: "plait.exp.f64.2".
 std::string symbol_of(std::string_view name, DType dtype, CpuLevel level) {
   return fmt::format("plait.{}.{}.{}", name, name_of(dtype), static_cast<int>(level));
 }

@@ -1,5 +1,5 @@
-// Operations as code: what is emitted gives the bits that the eager loops of the same level give.
-// Operands and results are held as computed_type() says.
+// Operations as code. The emitted code computes the same bits as the eager loops of the same level.
+// Operands and results have the types of computed_type().
 #pragma once
 
 #include <optional>
@@ -13,30 +13,28 @@
 namespace plait::cpu::code {
 
 DType computed_dtype(DType dtype);  // f32 for narrow floats
-// How numbers of a dtype are converted (core/numbers/element.h); to a narrow float they are
-// rounded.
+// Conversion between dtypes as in core/numbers/element.h. A conversion to a narrow float rounds.
 Code converted(Code a, DType from, DType to);
-// From memory_type() and to it. A narrow float is rounded only here.
+// Conversion between memory_type() and computed_type(). Narrow floats are rounded only here.
 Code from_memory(Code a, DType dtype);
 Code to_memory(Code a, DType dtype);
-// A number as it is computed with, in one lane, and as it lies in memory.
+// A scalar constant, in its computed type and in its memory type.
 Code constant(DType dtype, const Element& element);
 Code constant_in_memory(DType dtype, const Element& element);
 
-// Whether there is code for the operation on operands of that dtype (the last one's), or a loop.
+// Returns whether code or a loop exists for the operation and this dtype of its last operand.
 bool has_operation(std::string_view name, DType dtype);
-// Whether it takes far longer than an addition.
+// True if it takes much longer than an addition.
 bool is_costly(std::string_view name, DType dtype);
 Code operation(std::string_view name, DType dtype, std::span<const Code> operands);
 
 using Emit = Code (*)(DType dtype, std::span<const Code> operands);
-// Of functions that are more than a few instructions (llvm_functions.cpp); null where there is
-// none.
+// Emitter of a function of more than a few instructions (llvm_functions.cpp), or null.
 Emit find_function(std::string_view name, DType dtype);
 
-// Runs the eager loop (cpu_loops.h) on what the lanes hold.
+// Calls the eager loop (cpu_loops.h) with the lanes as a small array.
 Code outside(std::string_view name, DType dtype, std::span<const Code> operands);
-// What emitted code calls by that name; null where it is none.
+// The address of an external function that emitted code calls, or null.
 void* outside_address(std::string_view name);
 
 }  // namespace plait::cpu::code

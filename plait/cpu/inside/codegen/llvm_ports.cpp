@@ -1,4 +1,4 @@
-// How elements come from arrays into vectors, and back.
+// Transfer of elements from arrays into vectors, and back.
 #include "plait/cpu/inside/codegen/llvm_nest.h"
 
 namespace plait::cpu::code {
@@ -25,7 +25,7 @@ void copy_element(const Port& port, Code to, Code from) {
   store(load(type, from, alignment(port)), to, alignment(port));
 }
 
-// The columns from `begin` on, before `end`, to their lanes in the buffer, or from there.
+// Copies the columns [begin, end) to their lanes in the buffer, or back.
 void gather(const Port& port, const Step& step, Code begin, Code end) {
   loop(begin, end, 1, [&](Code column) {
     copy_element(port, in_buffer(port, subtract(column, step.column)),
@@ -39,20 +39,20 @@ void scatter(const Port& port, const Step& step) {
   });
 }
 
-// Lanes that no element has reached are numbers, too.
+// Zeros, so that unused lanes do not hold arbitrary bits.
 void clear(const Port& port, LLVMBuilderRef builder) {
   const Code none = zero(vector_of(memory_type(port.dtype)));
   LLVMSetAlignment(LLVMBuildStore(builder, none, port.buffer),
                    emission().lanes == 1 ? alignment(port) : 64);
 }
 
-// Whether this level has instructions that load and store some of its elements.
+// True if the level has masked loads and stores for this element size.
 bool may_be_masked(const Port& port) {
   const CpuLevel level = emission().level;
   return level >= CpuLevel::avx512 || (level == CpuLevel::avx2 && size_of(port.dtype) >= 4);
 }
 
-// The last columns, to the buffer and from there.
+// Copies the last columns to the buffer, or back.
 void pull_last(const Port& port, const Step& step) {
   if (!may_be_masked(port)) {
     clear(port, emission().builder);
@@ -75,7 +75,7 @@ void fill(const Port& port) {
   store(splat(port.fill), port.buffer, emission().lanes == 1 ? alignment(port) : 64);
 }
 
-// Of an array in which not every column is there.
+// For arrays in which some columns are out of range.
 void pull_there(Port& port, const Step& step) {
   const Code end = add(step.column, lanes());
   const Code is_there =

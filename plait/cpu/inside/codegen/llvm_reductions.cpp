@@ -1,4 +1,4 @@
-// Reductions as code: what reduce_kernels.cpp does with two numbers.
+// Reductions as code: how reduce_kernels.cpp combines two numbers.
 #include <limits>
 
 #include "plait/core/error.h"
@@ -9,13 +9,13 @@ namespace {
 
 using ir::Reduction;
 
-// The greatest number of an integer dtype, or the least.
+// The greatest or the least number of an integer dtype.
 uint64_t limit_of(DType dtype, bool greatest) {
   const IntegerLimits limits = integer_limits(dtype);
   return greatest ? limits.max : static_cast<uint64_t>(limits.min);
 }
 
-// Those of bool are reductions of truth.
+// For bool, the equivalent logical reduction.
 Reduction of_dtype(Reduction reduction, DType dtype) {
   if (!is_boolean(dtype)) return reduction;
   switch (reduction) {

@@ -1,11 +1,11 @@
-// What becomes of a nest's values: results, what is reduced along a row, and totals over rows.
+// Results of a nest: stores, reductions along a row, and totals over rows.
 #include "plait/cpu/inside/codegen/llvm_nest.h"
 
 namespace plait::cpu::code {
 
 using compile::NestResult;
 
-// ---- Along a row.
+// ---- Reductions along a row.
 
 void NestCode::begin_reductions(uint32_t stage) {
   const auto begin = [&](ir::Reduction reduction, DType dtype) {
@@ -24,7 +24,7 @@ void NestCode::begin_reductions(uint32_t stage) {
   }
 }
 
-// Lanes behind the last column add nothing.
+// Lanes behind the last column contribute nothing.
 void NestCode::add_to_total(ir::Reduction reduction, DType dtype, Code value, Code total,
                             const Step& step) {
   const Type type = vector_of(computed_type(dtype));
@@ -97,7 +97,7 @@ void NestCode::store_once(const NestResult& result) {
         static_cast<unsigned>(size_of(dtype)));
 }
 
-// ---- Totals over rows: in variables where a call has one, else in memory.
+// ---- Totals over rows: in variables if a call covers a single total, else in memory.
 
 void NestCode::begin_totals() {
   if (!accumulates_in_call()) return;
@@ -143,7 +143,7 @@ void NestCode::begin_group() {
   });
 }
 
-// Vectors while there are whole ones; else one after the other.
+// By vectors, then the remaining elements one by one.
 void NestCode::clear(const NestResult& result) {
   const DType dtype = nest_.values[result.value].dtype;
   const auto alignment = static_cast<unsigned>(size_of(dtype));

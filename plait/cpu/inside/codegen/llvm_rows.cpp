@@ -1,4 +1,4 @@
-// The rows of a nest as code: where they lie, and what is computed once for each.
+// The rows of a nest as code: their addresses, and values that are computed once per row.
 #include "plait/cpu/inside/codegen/llvm_nest.h"
 #include "plait/ir/primitive.h"
 
@@ -13,7 +13,7 @@ Code quotient(Code a, Code b) { return LLVMBuildUDiv(emission().builder, a, b, "
 
 }  // namespace
 
-// The outermost is not wrapped, and one alone is the number of the row.
+// The outermost index needs no modulo, and a single index is the row number.
 void NestCode::find_first_indices() {
   const size_t count = nest_.outer.size();
   index_variables_.clear();
@@ -23,7 +23,8 @@ void NestCode::find_first_indices() {
   Code rest = first_row_;
   for (size_t d = count; d-- > 1;) {
     const Code size = number_of(nest_.outer[d]);
-    const Code divisor = select(equal(size, index(0)), index(1), size);  // there are no rows
+    const Code divisor = select(equal(size, index(0)), index(1), size);  // there are no rows, but
+                                                                         // avoid a division by 0
     set(index_variables_[d], remainder(rest, divisor));
     rest = quotient(rest, divisor);
   }
@@ -47,7 +48,7 @@ void NestCode::next_indices() {
   }
 }
 
-// Whether a row is the first of its group.
+// True if the row is the first of its group.
 Code NestCode::begins_group() const {
   Code begins = truth(true);
   for (size_t d = nest_.grouped; d < nest_.outer.size(); ++d) {
@@ -77,7 +78,7 @@ Code NestCode::is_in(const compile::Domain& domain) const {
                  less(place, number_of(domain.high), true));
 }
 
-// An element that is there, else its fill from a place of its own.
+// Loads an element if it is in range, else its fill value.
 Code NestCode::loaded_once(const Value& value) {
   Code pointer = of_row(value.place, parameters_[value.parameter], value.dtype);
   const Type type = memory_type(value.dtype);
@@ -105,7 +106,7 @@ Code NestCode::row_value(uint32_t v) {
       for (const uint32_t operand : value.operands) operands.push_back(row_codes_[operand]);
       return computed(value, operands);
     }
-    case Value::Kind::reduce: break;  // known when its loop has ended
+    case Value::Kind::reduce: break;  // available after its loop
   }
   return row_codes_[v];
 }

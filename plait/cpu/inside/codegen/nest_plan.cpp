@@ -19,7 +19,7 @@ using Kind = NestValue::Kind;
 
 constexpr uint32_t kNever = 0xffffffff;
 constexpr int kMostComputedAgain = 6, kMostLoadedAgain = 3;
-constexpr int64_t kFewOperations = 12;  // a kernel of so many is bound by memory or latency
+constexpr int64_t kFewOperations = 12;  // kernels of at most so many are bound by memory or latency
 constexpr unsigned kMostLanes = 64;
 
 bool is_costly(const NestValue& value, DType operand) {
@@ -51,7 +51,7 @@ class Planner {
            is_costly(value(v), value(value(v).operands.back()).dtype);
   }
 
-  // What is needed at all, and its stages.
+  // Finds the values that are needed, and their stages.
   void find_stages() {
     const size_t count = nest_.values.size();
     plan_.stage.assign(count, 0);
@@ -99,7 +99,7 @@ class Planner {
     }
   }
 
-  // Values with columns that a loop must have at hand, and those that it keeps.
+  // Values with columns that the loop of a stage stores, reduces or buffers.
   std::vector<uint32_t> roots(uint32_t s) const {
     std::vector<uint32_t> result = plan_.stages[s].kept;
     for (const uint32_t r : plan_.stages[s].results) result.push_back(nest_.results[r].value);
@@ -107,7 +107,7 @@ class Planner {
     return result;
   }
 
-  // The first loop that needs it.
+  // The home of a value is the first loop that needs it.
   void find_homes(uint32_t s) {
     std::vector<uint32_t> open = roots(s);
     while (!open.empty()) {
@@ -119,8 +119,8 @@ class Planner {
     }
   }
 
-  // A value that an earlier loop has computed is computed again where that is cheap, else kept.
-  // (Both give the same bits.)
+  // A value that an earlier loop has computed is recomputed if that is cheap, else buffered. (Both
+  // give the same bits.)
   bool is_cheap_again(uint32_t v) const {
     int computed = 0, loaded = 0;
     std::vector<uint32_t> open = {v};
@@ -159,7 +159,7 @@ class Planner {
     std::ranges::sort(stage.values);
   }
 
-  // Of the size that most of the work is done in.
+  // The element size in which most of the work is done.
   int64_t dominant_size(int64_t& operations) const {
     std::array<int64_t, 9> work = {};
     for (uint32_t v = 0; v < nest_.values.size(); ++v) {
@@ -178,7 +178,7 @@ class Planner {
     return size;
   }
 
-  // Two registers of them, or four of what is done quickly, so that steps overlap.
+  // Two registers, or four for cheap kernels, so that steps overlap.
   unsigned lanes() const {
     int64_t operations = 0;
     const int64_t size = dominant_size(operations);

@@ -1,5 +1,5 @@
-// How a row of a nest is worked through: in which loop over the columns each value is computed, and
-// which are kept from one loop for a later one.
+// Execution plan for one row of a nest: several loops over the columns (stages). Says in which one
+// each value is computed, and which values are buffered for later stages.
 #pragma once
 
 #include <cstdint>
@@ -11,33 +11,34 @@
 
 namespace plait::cpu {
 
-// What is done with a result.
+// Handling of a result.
 enum class ResultKind : uint8_t {
-  stored,             // in the loop over the columns
-  stored_once,        // of a row
-  accumulated,        // a number for each column, in memory
-  accumulated_whole,  // one number, over the columns too
-  accumulated_once,   // one number, to which each row adds one
+  stored,             // once per column
+  stored_once,        // once per row
+  accumulated,        // one number per column, in memory
+  accumulated_whole,  // one number, over all rows and columns
+  accumulated_once,   // one number; each row adds one value
 };
 
 struct StagePlan {
-  std::vector<uint32_t> values;   // to be computed, in order; those that are kept are read instead
-  std::vector<uint32_t> results;  // by their places among the nest's
-  std::vector<uint32_t> reductions;  // values that are known when the loop has ended
-  std::vector<uint32_t> kept;        // values that are written to their buffers
+  std::vector<uint32_t> values;      // computed here, in order; kept values are read from their
+                                     // buffers instead
+  std::vector<uint32_t> results;     // indices among the nest's results
+  std::vector<uint32_t> reductions;  // values that are complete after the loop
+  std::vector<uint32_t> kept;        // values that are written to buffers
 
   bool is_empty() const { return results.empty() && reductions.empty() && kept.empty(); }
 };
 
 struct NestPlan {
   unsigned lanes = 1;
-  std::vector<uint32_t> stage;  // of each value
-  // Without columns, in order; each is computed before the loop of its stage.
+  std::vector<uint32_t> stage;  // by value
+  // Values without columns, in order; each is computed before the loop of its stage.
   std::vector<uint32_t> row_values;
   std::vector<ResultKind> result_kinds;
   std::vector<StagePlan> stages;
-  std::vector<uint32_t> home;                    // the stage in which each kept value is computed
-  std::vector<std::optional<uint32_t>> buffers;  // of kept values, by number
+  std::vector<uint32_t> home;                    // by value: the stage that computes a kept value
+  std::vector<std::optional<uint32_t>> buffers;  // by value: the buffer of a kept value
   uint32_t buffer_count = 0;
 };
 

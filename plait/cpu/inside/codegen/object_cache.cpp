@@ -28,8 +28,8 @@ namespace fs = std::filesystem;
 constexpr std::string_view kMagic = "plait object 1\n";
 constexpr size_t kMostBytes = size_t{1} << 28;
 
-// A file is: the magic, the key, the length of the names, the hash of this and of what follows, the
-// names with a line each, the object.
+// File format: magic, key, length of the names, hash of these and of what follows, names (one per
+// line), object.
 struct Header {
   char magic[16] = {};
   Hash128 key;
@@ -55,7 +55,7 @@ std::string path_of(const std::string& folder, const Hash128& key) {
   return fmt::format("{}/{}.o", folder, key.text());
 }
 
-// Code from a folder that others write to would be theirs.
+// Code from a folder that others can write to cannot be trusted.
 bool is_ours_alone(const std::string& folder) {
   struct stat status{};
   if (::stat(folder.c_str(), &status) != 0) return false;
@@ -135,7 +135,7 @@ std::optional<CachedObject> read_cached_object(const Hash128& key) {
   }
   const auto bytes = std::as_bytes(std::span(content).subspan(header.names_length));
   object.bytes.assign(bytes.begin(), bytes.end());
-  std::error_code ignored;  // trimming goes by when it was last used
+  std::error_code ignored;  // trimming uses the time of last use
   fs::last_write_time(path_of(folder, key), fs::file_time_type::clock::now(), ignored);
   return object;
 }
@@ -148,7 +148,7 @@ void trim_object_cache(int64_t most_bytes) {
   };
   std::vector<File> files;
   int64_t all = 0;
-  std::error_code error;  // of files that another process has just removed
+  std::error_code error;  // another process may have removed the file
   for (fs::directory_iterator i(object_cache_folder(), error), end; !error && i != end;
        i.increment(error)) {
     std::error_code gone;

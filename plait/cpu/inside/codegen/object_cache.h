@@ -1,4 +1,4 @@
-// Objects with machine code, kept in a folder from one process to the next (the setting `cache`).
+// Cache of machine code in a folder (the setting `cache`), shared by processes.
 #pragma once
 
 #include <cstddef>
@@ -13,20 +13,20 @@ namespace plait::cpu {
 
 struct CachedObject {
   std::vector<std::byte> bytes;
-  std::vector<std::string> outside_names;  // what it calls that is no part of it
+  std::vector<std::string> outside_names;  // external functions that it calls
 };
 
-// The folder in use; empty where nothing is kept.
+// The folder in use; empty if the cache is disabled.
 std::string object_cache_folder();
 
-// What is missing, damaged or of another key is nothing. Processes may read and write at once: a
-// file comes to be in one step.
+// Returns nothing for an entry that is missing, damaged or has another key. Safe for concurrent
+// processes: files are created atomically.
 std::optional<CachedObject> read_cached_object(const Hash128& key);
-// A folder that cannot be written to is a line in the log.
+// Logs if the folder is not writable.
 void write_cached_object(const Hash128& key, const CachedObject& object);
 
-// Removes what was longest not used, until at most so many bytes are left. A process does so when
-// it first writes, of more than kMostCachedBytes.
+// Removes the least recently used entries until at most this many bytes remain. Each process does
+// so at its first write, with kMostCachedBytes.
 inline constexpr int64_t kMostCachedBytes = int64_t{1} << 30;
 void trim_object_cache(int64_t most_bytes);
 

@@ -10,7 +10,7 @@ namespace {
 
 using Dimension = ConvolutionShape::Dimension;
 
-// Far enough from the limits of 64 bits that positions can be added.
+// Far enough from the limits of 64 bits that positions can be added without overflow.
 constexpr int64_t kMostPlaces = int64_t{1} << 60;
 
 int64_t product_of(const ConvolutionShape& shape, int64_t Dimension::* size) {

@@ -18,15 +18,16 @@ namespace plait {
 namespace {
 
 constexpr int64_t kThreadWork = 64 * 64 * 64;   // multiplications that are worth a thread
-constexpr int64_t kLibraryWork = 48 * 48 * 48;  // and a call of the library
-constexpr int64_t kPatchBytes = 1 << 20;        // of a block of patches
+constexpr int64_t kLibraryWork = 48 * 48 * 48;  // multiplications that are worth a call of the
+                                                // library
+constexpr int64_t kPatchBytes = 1 << 20;        // size of a block of patches
 constexpr int64_t kChannelUnit = 16;            // channels that the library computes at a time
 
 int64_t worthwhile_threads(const ConvolutionShape& shape) {
   return std::clamp<int64_t>(shape.work() / kThreadWork, 1, thread_count());
 }
 
-// By the library: each thread takes some of the images and of the channels.
+// Convolution by the library: each thread takes a part of the images and channels.
 class LibraryPieces {
  public:
   LibraryPieces(ConvolutionKind kind, const ConvolutionShape& shape, const Array& x, const Array& w,
@@ -62,7 +63,7 @@ class LibraryPieces {
   }
 
  private:
-  // What is cut: groups where there are several, else the channels that the kind has free.
+  // The dimension that is divided: groups if there are several, else the channels of the result.
   int64_t channels() const {
     if (shape_.groups > 1) return shape_.groups;
     return kind_ == ConvolutionKind::input_gradient ? shape_.inputs : shape_.outputs;
@@ -110,11 +111,11 @@ class LibraryPieces {
   const ConvolutionShape& shape_;
   const ConvolutionStrides strides_;
   int64_t images_, image_pieces_, channels_, channel_pieces_;
-  // Of the last images + 2 · of the last channels.
+  // Index: (last images) + 2 · (last channels).
   std::array<std::shared_ptr<LibraryConvolution>, 4> prepared_;
 };
 
-// By products of our own: the patches that the result sees are written out block by block.
+// Convolution by Plait's own products: patches (im2col) are written block by block.
 class PatchProducts {
  public:
   explicit PatchProducts(const ConvolutionShape& shape)
@@ -134,7 +135,7 @@ class PatchProducts {
       const int64_t first = unit % cuts * outputs;
       const int64_t count = std::min(outputs, shape_.group_outputs() - first);
       if (count <= 0) return;
-      const int64_t group = unit / cuts / blocks_;  // of all images
+      const int64_t group = unit / cuts / blocks_;  // counted over all images
       const PatchBlock block = block_at(unit / cuts % blocks_, 0, shape_.patch());
       const std::byte* channels = x + group * in_group_bytes();
       Buffer room;
@@ -147,8 +148,7 @@ class PatchProducts {
     });
   }
 
-  // patches[r, s] = Σ_o w[o, r] · out[o, s], summed where they overlap. Each unit has channels of
-  // its own.
+  // patches[r, s] = Σ_o w[o, r] · out[o, s], then col2im. Each unit has its own channels.
   void input_gradient(std::byte* x, const std::byte* w, const std::byte* out) const {
     const int64_t groups = shape_.images * shape_.groups;
     const int64_t cuts =
@@ -175,7 +175,7 @@ class PatchProducts {
     });
   }
 
-  // w[o, r] = Σ_images Σ_s out[o, s] · patches[r, s]. Each unit has rows r of its own.
+  // w[o, r] = Σ_images Σ_s out[o, s] · patches[r, s]. Each unit has its own rows r.
   void weight_gradient(const std::byte* x, std::byte* w, const std::byte* out) const {
     const int64_t cuts =
         std::clamp<int64_t>(quotient_up(threads_, shape_.groups), 1, shape_.patch());
@@ -224,7 +224,7 @@ class PatchProducts {
     return {w + group * shape_.group_outputs() * shape_.patch() * size_, shape_.group_outputs(),
             shape_.patch(), shape_.patch(), 1};
   }
-  // The result for a group of an image, counted through all images: channels by places.
+  // The result for a group, counted over all images: channels × positions.
   template <class Byte>
   MatrixOf<Byte> places_of(Byte* out, int64_t group) const {
     const int64_t places = shape_.out_places();
@@ -246,8 +246,8 @@ class PatchProducts {
   int64_t block_places_, blocks_;
 };
 
-// The library's gradients of few input channels, as of an image, take several times as long as
-// ours.
+// For few input channels, such as those of an image, the library's input gradient is several times
+// slower than ours.
 bool is_worth_library(ConvolutionKind kind, const ConvolutionShape& shape) {
   const bool gives_few =
       kind == ConvolutionKind::input_gradient && shape.groups == 1 && shape.inputs < kChannelUnit;
@@ -258,7 +258,7 @@ bool all_positive(const Array& array) {
   return std::ranges::all_of(array.layout().strides, [](int64_t stride) { return stride > 0; });
 }
 
-// Of the three arrays the result is written to, the others are only read.
+// The three arrays; the one for the result is written, the others are only read.
 struct Operands {
   Array x, w, out;
   ConvolutionKind kind;
@@ -271,7 +271,7 @@ struct Operands {
   }
 };
 
-// The arrays as PatchProducts takes them: dense, and narrow floats as f32.
+// Runs PatchProducts, which needs contiguous arrays, and f32 for narrow floats.
 void run_by_patches(Operands& operands, const ConvolutionShape& shape) {
   ConvolutionShape computed = shape;
   const bool is_narrow = is_floating(shape.dtype) && size_of(shape.dtype) == 2;
@@ -295,7 +295,7 @@ void run_by_patches(Operands& operands, const ConvolutionShape& shape) {
 }
 
 void run(Operands operands, const ConvolutionGeometry& geometry) {
-  // One for each of no samples, which batching makes groups of.
+  // Batching of zero samples makes zero groups.
   if (geometry.groups == 0 && operands.result().element_count() == 0) return;
   const ConvolutionShape shape = convolution_shape(operands.x, operands.w, operands.out, geometry);
   Array& result = operands.result();

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kWork = 1 << 14;  // elements worth a thread
 
-// What is computed with. Integers wrap.
+// The type of the computation. Integers wrap.
 template <class T>
 struct ComputedAs {
   using Type = T;
@@ -51,7 +51,7 @@ struct ComputedAs<Float8E5M2> {
 template <class T>
 using Computed = typename ComputedAs<T>::Type;
 
-// Three dimensions, of which the first may be missing.
+// Three dimensions; missing leading ones have size 1.
 using Space = std::array<WindowDimension, 3>;
 
 Space space_of(std::span<const WindowDimension> dimensions) {
@@ -63,7 +63,7 @@ Space space_of(std::span<const WindowDimension> dimensions) {
 int64_t size_of(const Space& space) { return space[0].size * space[1].size * space[2].size; }
 int64_t count_of(const Space& space) { return space[0].count * space[1].count * space[2].count; }
 
-// What of a window is inside: first, first + step, … before end.
+// The part of a window that is inside: first, first + step, … before end.
 struct Inside {
   int64_t first, end, step;
 };
@@ -78,9 +78,8 @@ Inside window_at(const WindowDimension& d, int64_t i) {
           d.dilation};
 }
 
-// Calls visit(window, element) for the windows of a row and their elements: of each window the
-// elements in ascending order, and where possible one element of neighbouring windows after the
-// other.
+// Calls visit(window, element) for the windows of a row: the elements of each window in ascending
+// order and, where possible, the same element of neighbouring windows consecutively.
 template <class Visit>
 void each_in_row(const WindowDimension& d, const Visit& visit) {
   if (d.is_even) {
@@ -90,7 +89,7 @@ void each_in_row(const WindowDimension& d, const Visit& visit) {
     }
     return;
   }
-  // What lies before the elements for all windows, or behind them, is passed over.
+  // Skips window elements that are outside for all windows.
   const int64_t before = d.padding - (d.count - 1) * d.stride, behind = d.size - 1 + d.padding;
   const int64_t least = before > 0 ? (before + d.dilation - 1) / d.dilation : 0;
   const int64_t end_inside = behind < 0 ? 0 : behind / d.dilation + 1;
@@ -107,8 +106,8 @@ void each_in_row(const WindowDimension& d, const Visit& visit) {
   }
 }
 
-// Calls visit(row of windows, row of elements) for all that meet, counted within a plane; for one
-// row of windows after the other.
+// Calls visit(row of windows, row of elements) for all pairs that overlap, with indices in a plane,
+// one row of windows after another.
 template <class Begin, class Visit, class End>
 void each_pair_of_rows(const Space& space, const Begin& begin, const Visit& visit, const End& end) {
   if (std::ranges::any_of(space, [](const WindowDimension& d) { return d.count == 0; })) return;
@@ -198,7 +197,7 @@ bool is_nan(T value) {
 
 template <class T>
 void maximum_planes(const Space& space, int64_t planes, const T* x, int64_t* out) {
-  // Numbers are compared as they are, but for the narrow floats.
+  // Comparisons need no conversion, except for narrow floats.
   using A = std::conditional_t<std::is_integral_v<T>, T, Computed<T>>;
   const int64_t width = space[2].count;
   each_plane(planes, work_of(space), [&](int64_t first, int64_t last) {
@@ -226,13 +225,13 @@ void maximum_planes(const Space& space, int64_t planes, const T* x, int64_t* out
   });
 }
 
-// What is greater, or NaN where one of the two is.
+// The maximum, or NaN if either is NaN.
 template <class A>
 A greater_of(A a, A b) {
   return b > a || is_nan(b) ? b : a;
 }
 
-// Of each row of windows first the greatest elements above each other, then those side by side.
+// For each row of windows, first the maxima along the columns, then along the row.
 template <class T>
 void greatest_of_planes(const Space& space, int64_t planes, const T* x, T* out) {
   using A = std::conditional_t<std::is_integral_v<T>, T, Computed<T>>;
@@ -265,7 +264,7 @@ void greatest_of_planes(const Space& space, int64_t planes, const T* x, T* out) 
   });
 }
 
-// ---- Planes whose elements lie in a row; how the planes themselves lie is free.
+// ---- Planes with contiguous elements; the leading dimensions may have any layout.
 class Planes {
  public:
   Planes(const Array& array, size_t dimensions) : array_(array) {

@@ -10,16 +10,17 @@ namespace {
 
 using Dimension = ConvolutionShape::Dimension;
 
-// The place of the input that element `tap` of the kernel meets at place `out`; -1 for none.
+// The input position at which element `tap` of the kernel is applied for output position `out`; -1
+// if none.
 int64_t input_place(const Dimension& d, int64_t tap, int64_t out) {
   const int64_t place = out * d.stride + tap * d.dilation - d.low;
   if (place < 0 || place % d.input_dilation != 0) return -1;
   return place / d.input_dilation < d.in ? place / d.input_dilation : -1;
 }
 
-// Calls visit(in, first, at, count) for each run of places along the last dimension: `at` is where
-// the run begins in the matrix, `in` the row of the input that it meets, or null for none. Place i
-// of the run meets first + i · stride there, before zeros put in between are left out.
+// Calls visit(in, first, at, count) for each run of positions along the last dimension. `at` is the
+// beginning of the run in the matrix, and `in` the corresponding row of the input, or null if there
+// is none. Element i of the run corresponds to first + i · stride in the dilated input.
 template <class T, class Visit>
 void visit_runs(const ConvolutionShape& shape, const PatchBlock& block, T* channels,
                 const Visit& visit) {
@@ -43,7 +44,7 @@ void visit_runs(const ConvolutionShape& shape, const PatchBlock& block, T* chann
   }
 }
 
-// The elements i of a run of `count` for which 0 ≤ first + i · step < size.
+// The elements i of a run of `count` with 0 ≤ first + i · step < size.
 struct Span {
   int64_t begin, end;
 };
@@ -109,7 +110,7 @@ void scatter(const ConvolutionShape& shape, const PatchBlock& block, const T* pa
   });
 }
 
-// Signed whole numbers are added as unsigned ones, which wrap.
+// Signed integers are added as unsigned ones, which wrap.
 template <class T>
 auto summed_as() {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {

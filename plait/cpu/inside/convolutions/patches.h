@@ -1,5 +1,5 @@
-// What each element of a convolution's result sees of the input, written out as the column of a
-// matrix; and the way back.
+// im2col and its adjoint: the input elements that contribute to each element of a convolution's
+// result, as columns of a matrix.
 #pragma once
 
 #include <cstddef>
@@ -8,16 +8,16 @@
 
 namespace plait {
 
-// A part of the matrix of one image and group: rows are (channel of the group, element of the
-// kernel), columns are places of the result.
+// A block of the matrix for one image and group. Rows are (channel of the group, kernel element),
+// columns are output positions.
 struct PatchBlock {
   int64_t first_row, rows, first_place, places;
 };
 
-// From the channels of the group, which lie in row-major order, to a matrix in that order.
+// im2col from the channels of the group, which are contiguous, to a row-major matrix.
 void gather_patches(const ConvolutionShape& shape, const PatchBlock& block,
                     const std::byte* channels, std::byte* patches);
-// Adds each element of the matrix to the element of the channels that it was gathered from.
+// col2im: adds each element of the matrix to the input element that it was gathered from.
 void scatter_patches(const ConvolutionShape& shape, const PatchBlock& block,
                      const std::byte* patches, std::byte* channels);
 

@@ -1,4 +1,4 @@
-// Arithmetic, comparisons and choice: plain loops, which the compiler vectorises for each level.
+// Arithmetic, comparisons and selection: plain loops, which the compiler vectorises for each level.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/elementwise/arithmetic_kernels.cpp"
 #include <algorithm>
@@ -13,13 +13,13 @@ namespace plait::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Integers are computed with as unsigned ones of 32 bits at least, where they wrap and do not turn
-// into signed ones.
+// Integers are computed as unsigned ones of at least 32 bits: these wrap, and are not promoted to
+// signed integers.
 template <class T>
 using Wide = std::conditional_t<std::is_integral_v<T>,
                                 std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>, T>;
 
-// What does not depend on the sign is compiled for the unsigned integers alone.
+// Operations that do not depend on the sign are compiled for unsigned integers only.
 template <class T>
 using Unsigned = typename std::conditional_t<std::is_integral_v<T> && !std::is_same_v<T, bool>,
                                              std::make_unsigned<T>, std::type_identity<T>>::type;
@@ -57,14 +57,14 @@ struct Divide {
     return a / b;
   }
 };
-// A quotient rounded towards zero, and what is left. Vectors have no division of integers, so
-// floats are divided that hold both: what is not whole differs from whole numbers by more than
-// rounding.
+// Truncated quotient, and remainder. There is no vector instruction for integer division, so the
+// quotient is computed in a float type that holds both operands exactly; fractions differ from
+// integers by more than its rounding error.
 template <class T>
 struct Division {
   T divisor, quotient, rest;
 
-  // By 0 and -1 it is by 1, since these quotients may not be there.
+  // Division by 0 or -1 may trap or overflow; it is replaced by a division by 1.
   Division(T a, T b) {
     const bool is_minus_one = std::is_signed_v<T> && b == static_cast<T>(-1);
     const bool is_safe = !((b == 0) | is_minus_one);
@@ -80,7 +80,7 @@ struct Division {
     rest = static_cast<T>(Wide<T>(a) - Wide<T>(quotient) * Wide<T>(divisor));
   }
 };
-// The quotient is rounded down, and the remainder has the sign of the divisor.
+// The quotient is rounded down; the remainder has the sign of the divisor.
 struct FloorDivide {
   template <class T>
   static T of(T a, T b) {
@@ -106,7 +106,7 @@ struct Remainder {
   static T of(T a, T b) {
     const T rest = Fmod::of(a, b);
     if constexpr (std::is_signed_v<T>) {
-      // As a mask, since GCC does not vectorise the choice.
+      // As a mask, since GCC does not vectorise the conditional.
       const bool is_other = (rest != 0) & ((rest < 0) != (b < 0));
       return static_cast<T>(Wide<T>(rest) + (Wide<T>(b) & (0 - Wide<T>(is_other))));
     } else {
@@ -114,7 +114,7 @@ struct Remainder {
     }
   }
 };
-// A NaN is the greatest, whatever it is compared with.
+// A NaN beats every number.
 struct Maximum {
   template <class T>
   static T of(T a, T b) {
@@ -129,7 +129,7 @@ struct Minimum {
     return takes_a ? a : b;
   }
 };
-// minimum(maximum(x, low), high), in steps that GCC vectorises.
+// minimum(maximum(x, low), high), in a form that GCC vectorises.
 struct Clamp {
   template <class T>
   static T of(T low, T x, T high) {
@@ -210,7 +210,7 @@ struct BitwiseNot {
 struct LogicalNot {
   static uint8_t of(uint8_t a) { return a ^ 1; }
 };
-// A negative shift is a huge one.
+// A negative shift is a huge unsigned one.
 struct LeftShift {
   template <class T>
   static T of(T a, T b) {
@@ -251,7 +251,7 @@ struct Absolute {
 struct Relu {
   template <class T>
   static T of(T a) {
-    return a < 0 ? T(0) : a;  // a NaN stays
+    return a < 0 ? T(0) : a;  // NaN propagates
   }
 };
 struct Sign {
@@ -292,7 +292,7 @@ struct Trunc {
     return std::trunc(a);
   }
 };
-// Halves to even, unless somebody has changed how this thread rounds.
+// Rounds halves to even, in the default rounding mode.
 struct Round {
   template <class T>
   static T of(T a) {
@@ -327,7 +327,7 @@ struct CopySign {
   }
 };
 
-// Of the sign bit of a half: neither widened nor narrowed.
+// Changes the sign bit of f16 and bf16 without conversion.
 constexpr uint16_t kSignOfHalf = 0x8000;
 struct NegativeHalf {
   static uint16_t of(uint16_t a) { return a ^ kSignOfHalf; }
@@ -341,8 +341,8 @@ struct CopySignOfHalf {
   }
 };
 
-// By squaring, block after block, as often as the greatest exponent of the block asks for. A
-// negative exponent leaves the whole part of a fraction.
+// By repeated squaring, block by block, up to the greatest exponent of the block. A negative
+// exponent gives the integer part of the fraction.
 template <class T>
 void power_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   constexpr int64_t kBlock = 256;
@@ -412,7 +412,7 @@ void add_clamp(Kernels& kernels) {
   kernels.push_back({"clamp", kDTypeOf<T>, kDTypeOf<T>, 3, ternary_loop<Clamp, T, T, T>});
 }
 
-// What every kind of real number has; bool is a u8 here.
+// Operations of all real dtypes; bool is a u8 here.
 template <class T>
 void add_ordered(Kernels& kernels, DType dtype) {
   using Bits = Unsigned<T>;
@@ -500,7 +500,7 @@ void add_signs_of_halves(Kernels& kernels) {
   }
 }
 
-// Of dtypes that are no integers, as bits.
+// For dtypes other than integers, as raw bits.
 void add_selects(Kernels& kernels) {
   for (const DType dtype : {DType::boolean, DType::f8e4m3, DType::f8e5m2}) {
     add_select<uint8_t>(kernels, dtype);

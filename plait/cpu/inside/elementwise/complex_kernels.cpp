@@ -1,5 +1,5 @@
-// Complex numbers, as NumPy computes with them; c64 goes through f64 but in sums and products. Also
-// what is done with keys, which are as large.
+// Operations on complex numbers, as in NumPy; c64 is computed in c128, except for sums and
+// products. Also operations on keys, which have the same size.
 #include <cmath>
 #include <complex>
 #include <limits>
@@ -12,12 +12,12 @@ namespace {
 
 using Complex = std::complex<double>;
 
-// The plain formula: std::complex looks for infinities that it has lost.
+// The plain formula: std::complex would also recover infinities.
 template <class C>
 C product(C a, C b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-// Smith's way, which does not overflow.
+// Smith's method, which avoids overflow.
 Complex quotient(Complex a, Complex b) {
   const double real = std::abs(b.real()), imag = std::abs(b.imag());
   if (real == 0 && imag == 0) return {a.real() / real, a.imag() / real};
@@ -40,7 +40,7 @@ Complex whole_power(Complex base, int exponent) {
   return exponent < 0 ? reciprocal(result) : result;
 }
 
-// Small whole exponents are multiplied out, and 0 has powers above 0 only.
+// Small integer exponents by multiplication; 0 only has powers with positive exponents.
 Complex power(Complex base, Complex exponent) {
   constexpr int kMostWhole = 100;
   if (exponent == Complex(0)) return 1;
@@ -112,7 +112,7 @@ bool is_finite(C a) {
   return std::isfinite(a.real()) && std::isfinite(a.imag());
 }
 
-// Argument is what the function takes; a c64 is converted to it and back.
+// Argument is the type of the function; c64 is converted to it and back.
 template <class Argument, class Out, class T, auto function>
 void unary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   const auto* a = reinterpret_cast<const T*>(in[0]);
@@ -196,7 +196,7 @@ void add_functions(Kernels& kernels) {
   add_library_function<C, std::atanh<double>>(kernels, "atanh");
 }
 
-// Sixteen bytes of any kind.
+// For any dtype of 16 bytes.
 void select_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   const auto* condition = reinterpret_cast<const uint8_t*>(in[0]);
   const auto* yes = reinterpret_cast<const KeyBits*>(in[1]);

@@ -1,5 +1,4 @@
-// Narrow floats are widened to f32 before they become something else, and everything else is one
-// on the way to them, in blocks that stay in the nearest cache.
+// Conversions from and to narrow floats go through f32, in blocks that stay in the nearest cache.
 #include "plait/cpu/inside/elementwise/conversion.h"
 
 #include <algorithm>
@@ -25,7 +24,7 @@ class Table {
     }
   }
 
-  // In one step, null where there is none.
+  // A single loop, or null if there is none.
   DenseLoop direct(DType from, DType to) const { return now().direct[number(from)][number(to)]; }
   DenseLoop sticky(DType from) const { return now().sticky[number(from)]; }
 
@@ -58,7 +57,7 @@ class Table {
 
 bool is_narrow(DType dtype) { return is_floating(dtype) && size_of(dtype) < size_of(DType::f32); }
 
-// One loop, or two with f32 between them.
+// One loop, or two loops with f32 in between.
 struct Way {
   DenseLoop first = nullptr, second = nullptr;
 };

@@ -1,4 +1,4 @@
-// Numbers in another dtype. What they become, core/numbers/element.h says.
+// Conversion of arrays to other dtypes. The values are those of core/numbers/element.h.
 #pragma once
 
 #include <vector>
@@ -8,9 +8,10 @@
 
 namespace plait {
 
-// Without gaps; the array itself where it has the dtype.
+// Returns a contiguous array, or the array itself if it already has the dtype.
 Array converted(const Array& array, DType dtype);
-// The same for a row without gaps, on this thread; false where there are no loops for it.
+// Converts a contiguous row on the calling thread. Returns false if no loop exists for these
+// dtypes.
 bool convert_row(const RowCall& row);
 
 namespace cpu {
@@ -22,7 +23,7 @@ struct Conversion {
 using Conversions = std::vector<Conversion>;
 
 extern const EachLevel<Conversions> kConversions;
-// To f32, on the way to narrow floats.
+// Conversion to f32 as an intermediate step to narrow floats (sticky_float.h).
 extern const EachLevel<Conversions> kStickyConversions;
 
 }  // namespace cpu

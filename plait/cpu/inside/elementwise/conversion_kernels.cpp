@@ -1,5 +1,5 @@
-// Conversions of floats to integers, bools and complex numbers, of numbers that are used most to
-// each other, and of what narrow floats are made of.
+// Conversions of floats to integers, bool and complex numbers, conversions between common dtypes,
+// and the parts of conversions to narrow floats.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/elementwise/conversion_kernels.cpp"
 #include <cmath>
@@ -15,7 +15,7 @@ namespace plait::cpu {
 namespace HWY_NAMESPACE {
 namespace {
 
-// Towards zero; what does not fit becomes the nearest that does, NaN becomes 0.
+// Truncates and saturates; NaN becomes 0.
 template <class Integer>
 struct Saturated {
   template <class Real>
@@ -23,7 +23,7 @@ struct Saturated {
     using Limits = std::numeric_limits<Integer>;
     constexpr int kMantissa = std::numeric_limits<Real>::digits;
     const Real end = std::ldexp(Real{1}, Limits::digits);
-    // The last number below the end.
+    // The greatest float below the end of the range.
     const Real last = kMantissa >= Limits::digits
                           ? end - 1
                           : end - std::ldexp(Real{1}, Limits::digits - kMantissa);
@@ -40,7 +40,7 @@ struct IsNotZero {
     return x != 0;
   }
 };
-// The loop converts what it stores.
+// Stores convert.
 struct Cast {
   template <class T>
   static T of(T x) {

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-// A function pointer holds nothing but code, so there is one function a number.
+// A function pointer cannot hold data, so there is one function per number.
 template <size_t number>
 void numbered_loop(std::byte* out, int64_t out_stride, const std::byte* const* in,
                    const int64_t* in_strides, int64_t count) {

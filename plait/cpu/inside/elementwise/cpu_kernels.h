@@ -1,5 +1,4 @@
-// What the loops in cpu_elementwise.h are made of: kernels, which work on dense elements, and the
-// tables that list them.
+// Kernels of the loops in cpu_elementwise.h, which work on contiguous elements, and their tables.
 #pragma once
 
 #include <array>
@@ -13,28 +12,27 @@
 
 namespace plait::cpu {
 
-// `out` may be one of the operands, if the sizes of the elements are the same. All are aligned.
+// `out` may be one of the operands if their elements have the same size. All are aligned.
 using DenseLoop = void (*)(std::byte* out, const std::byte* const* in, int64_t count);
 
 struct Kernel {
   std::string_view op;
-  DType dtype;  // by which it is found: of all operands, but the first one of `select`
+  DType dtype;  // lookup key: the dtype of all operands, except the first one of `select`
   DType result;
   int arity;
   DenseLoop run;
 };
 using Kernels = std::vector<Kernel>;
 
-// Conversions of one narrow float to f32 and back; rounded once, as in
-// core/numbers/float_formats.h.
+// Conversions of a narrow float to f32 and back; rounded once, as in core/numbers/float_formats.h.
 struct NarrowFloat {
   DType dtype;
   DenseLoop widen, narrow;
 };
 using NarrowFloats = std::vector<NarrowFloat>;
 
-// Each has one function a level, in their order; without Highway they are the same. Only those that
-// the CPU can run may be called. Their tables list the same in the same order.
+// One function per level, in the order of the levels; without Highway all are the same. Only those
+// that the CPU supports may be called. All fill their tables in the same order.
 template <class Table>
 using EachLevel = std::array<void (*)(Table&), kCpuLevelCount>;
 

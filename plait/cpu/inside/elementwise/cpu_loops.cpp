@@ -1,4 +1,4 @@
-// The table of loops: every kernel, and every kernel of f32 once more for each narrow float.
+// The table of loops: every kernel, and every kernel of f32 again for each narrow float.
 #include "plait/cpu/inside/elementwise/cpu_loops.h"
 
 #include <map>
@@ -49,7 +49,7 @@ class Loops {
 
   void add_narrow(const Kernel& kernel, const NarrowFloat& narrow, size_t level) {
     const auto own = find(kernel.op, narrow.dtype);
-    if (own && !loops_[*own].widens) return;  // a kernel of its own
+    if (own && !loops_[*own].widens) return;  // has its own kernel
     const bool narrows = kernel.result == DType::f32;
     Loop& loop = loop_of(kernel, narrow.dtype, narrows ? narrow.dtype : kernel.result);
     loop.widens = true;
@@ -59,7 +59,7 @@ class Loops {
     loop.narrow[level] = narrow.narrow;
   }
 
-  // That there is, or a new one.
+  // Returns the existing loop, or adds one.
   Loop& loop_of(const Kernel& kernel, DType dtype, DType result) {
     const auto [place, is_new] = numbers_.try_emplace({kernel.op, dtype}, loops_.size());
     if (!is_new) return loops_[place->second];

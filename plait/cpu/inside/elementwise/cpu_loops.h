@@ -1,5 +1,5 @@
-// The loops of cpu_elementwise.h by number, and how one of them is run on operands that are not
-// dense or are narrow.
+// The table of loops of cpu_elementwise.h, and their execution on operands that are strided or
+// narrow.
 #pragma once
 
 #include <array>
@@ -13,19 +13,18 @@ namespace plait::cpu {
 inline constexpr int kMostOperands = 3;
 inline constexpr size_t kMostLoops = 1024;
 
-// A kernel and its operands as they lie in memory.
+// A kernel with the representation of its operands in memory.
 struct Loop {
   std::string_view op;
   DType dtype;
-  DType result;  // of the elements in memory, as `dtype` is
+  DType result;  // dtype of the result in memory; `dtype` is that of the operands
   int arity = 0;
-  // Bytes of one element in memory. Those of narrow floats are twice as long, or four times, in
-  // f32.
+  // Bytes per element in memory. Elements of narrow floats are two or four times as large in f32.
   int64_t out_size = 0;
   std::array<int64_t, kMostOperands> in_sizes = {};
-  bool widens = false;   // all operands
-  bool narrows = false;  // the result
-  // At each level, null where the CPU has it not.
+  bool widens = false;   // operands are converted to f32 first
+  bool narrows = false;  // the result is converted from f32
+  // One per level; null if the CPU does not support it.
   std::array<DenseLoop, kCpuLevelCount> run = {}, widen = {}, narrow = {};
 };
 
@@ -33,7 +32,7 @@ std::optional<size_t> find_loop(std::string_view op, DType dtype);
 size_t loop_count();
 const Loop& loop_at(size_t number);
 
-// An ElementwiseLoop, but for the loop.
+// Runs a loop with the arguments of an ElementwiseLoop.
 void run_loop(const Loop& loop, std::byte* out, int64_t out_stride, const std::byte* const* in,
               const int64_t* in_strides, int64_t count);
 

@@ -1,4 +1,4 @@
-// Loops over dense elements, from what is to be done with one or with a vector of them.
+// Loops over contiguous elements, given an operation on one element or one vector.
 #include "plait/core/numbers/element.h"
 #include "plait/cpu/inside/elementwise/cpu_kernels.h"
 #include "plait/cpu/inside/elementwise/lanes.inl"
@@ -9,7 +9,7 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Op::of(a, ...) is what is done with one element of each operand.
+// Op::of(a, ...) computes one element from one element of each operand.
 template <class Op, class Out, class A>
 void unary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   const auto* a = reinterpret_cast<const A*>(in[0]);
@@ -37,8 +37,8 @@ void ternary_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] = static_cast<Out>(Op::of(a[i], b[i], c[i]));
 }
 
-// Op::of(d, x, ...) is what is done with vectors of tag d. What is left at the end goes through a
-// vector of its own.
+// Op::of(d, x, ...) computes a vector with tag d. The remaining elements go through a padded
+// vector.
 template <class Op, class T, int arity>
 void vector_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   const typename Op::template Tag<T> d;
@@ -58,7 +58,7 @@ void vector_loop(std::byte* out, const std::byte* const* in, int64_t count) {
   for (int64_t j = i; j < count; ++j) to[j] = rest[j - i];
 }
 
-// A step of a vector_loop for functions that are computed with T itself.
+// A vector_loop step for functions that are computed in T itself.
 template <class Op>
 struct WithSame {
   template <class T>
@@ -74,7 +74,7 @@ struct WithSame {
   }
 };
 
-// A step for functions of f32 that are computed with f64, and rounded at the end.
+// A vector_loop step for functions of f32 that are computed in f64, and rounded at the end.
 template <class Op>
 struct WithDouble {
   template <class T>
@@ -94,16 +94,16 @@ struct WithDouble {
   }
 };
 
-// ---- What is rare in a vector. Code that is emitted has it in its own way (emitted_lanes.inl).
+// ---- Rare cases in a vector. Emitted code handles them differently (emitted_lanes.inl).
 
-// `usual` where the mask holds in every lane, else what `other` gives.
+// `usual` if the mask holds in every lane, else the result of other().
 template <class D, class Mask, class V, class Other>
 HWY_INLINE V unless_all(D d, Mask usual_lanes, V usual, const Other& other) {
   if (hn::AllTrue(d, usual_lanes)) return usual;
   return other();
 }
 
-// Lane after lane, by what computes single numbers.
+// Lane by lane, by a scalar function.
 template <auto function, class D>
 hn::Vec<D> one_by_one(D d, hn::Vec<D> x) {
   hn::TFromD<D> lanes[hn::MaxLanes(D())];
@@ -120,7 +120,7 @@ hn::Vec<D> one_by_one(D d, hn::Vec<D> a, hn::Vec<D> b) {
   return hn::LoadU(d, left);
 }
 
-// By what computes with f64.
+// By an operation that computes in f64.
 template <class Op, class D>
 hn::Vec<D> in_double(D d, hn::Vec<D> x) {
   const typename WithDouble<Op>::template Tag<float> wide;

@@ -1,14 +1,14 @@
-// Functions of f32, computed in lanes of f64, and what others of that kind are made of: a series
-// that stops at 1e-9 and one rounding at the end are exact but for the rounding, nothing overflows
-// before the end, and subnormal numbers are normal. Each takes every f32. Those that lanes of f32
-// compute as well are in single_functions.inl.
+// Functions of f32 that are computed in lanes of f64, and building blocks for others of that kind.
+// In f64 a series with an error of 1e-9 is exact up to the final rounding, intermediate results do
+// not overflow, and subnormal numbers are normal. Each function takes every f32. Functions that are
+// also accurate in lanes of f32 are in single_functions.inl.
 //
-// The series are those of Taylor, on ranges made short: their coefficients say what they are.
+// The series are Taylor series on reduced ranges; their coefficients show which.
 #include <array>
 #include <cmath>
 #include <limits>
 
-// What brings the lanes: of registers, unless they are code that is emitted.
+// The source of lanes: registers by default, or emitted code.
 #ifndef PLAIT_LANES
 #define PLAIT_LANES "plait/cpu/inside/elementwise/dense_loops.inl"
 #endif
@@ -27,14 +27,14 @@ using DBits = hn::Rebind<uint64_t, D>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kLn2 = 0x1.62e42fefa39efp-1;
-// A number added to this one is rounded to a whole one, which the low bits of the sum hold.
+// Adding this constant rounds to an integer, which the low bits of the sum hold.
 constexpr double kRounder = 0x1.8p52;
 
 HWY_INLINE V constant(double value) { return hn::Set(D(), value); }
 HWY_INLINE auto bits_of(V x) { return hn::BitCast(DBits(), x); }
 HWY_INLINE auto bit_constant(uint64_t bits) { return hn::Set(DBits(), bits); }
 
-// The sum of c[i] x^i.
+// Σ c[i] x^i.
 template <size_t n>
 HWY_INLINE V polynomial(V x, const std::array<double, n>& c) {
   V sum = constant(c[n - 1]);
@@ -46,8 +46,8 @@ HWY_INLINE V clamped(V x, double low, double high) {
   return hn::Min(hn::Max(x, constant(low)), constant(high));
 }
 
-// a / b for finite b and 1 / b among the numbers of f32, to 46 bits: an approximate reciprocal, and
-// a step of Newton's. Dividing as f64 takes three times as long.
+// a / b for b and 1 / b in the finite range of f32, to 46 bits: an approximate reciprocal and one
+// Newton step. A division in f64 takes three times as long.
 HWY_INLINE V quotient(V a, V b) {
   const hn::Rebind<float, D> single;
   const V r = hn::PromoteTo(D(), hn::Set(single, 1.0F) / hn::DemoteTo(single, b));
@@ -69,7 +69,7 @@ struct Reduced {
   V r, power;
 };
 HWY_INLINE V power_of_whole(V sum) {
-  // What the rounder leaves in the low bits is moved up into the exponent.
+  // Moves the integer from the low bits into the exponent.
   return hn::BitCast(D(), hn::ShiftLeft<52>(bits_of(sum) + bit_constant(1023)));
 }
 HWY_INLINE Reduced reduced(V x) {
@@ -83,10 +83,10 @@ HWY_INLINE V exp_of_clamped(V x) {
   return hn::MulAdd(x2.power, small_expm1(x2.r), x2.power);
 }
 
-// Beyond these, f32 has 0 and infinity.
+// Outside of this range the result in f32 is 0 or infinity.
 HWY_INLINE V exp_range(V x) { return clamped(x, -110, 90); }
 
-// x = 2^k m with m between sqrt(1/2) and sqrt(2), for a normal x above 0.
+// x = 2^k m with sqrt(1/2) ≤ m < sqrt(2), for a positive normal x.
 struct Scaled {
   V k, m;
   hn::Vec<DBits> exponent;  // of 2^k
@@ -96,13 +96,13 @@ HWY_INLINE Scaled scaled(V x) {
   const auto shifted = bits_of(x) + bit_constant(kOne - kRootOfHalf);
   const auto exponent = shifted & bit_constant(0xfff0000000000000);
   const V m = hn::BitCast(D(), bits_of(x) - (exponent - bit_constant(kOne)));
-  // The exponent as the low bits of 2^52.
+  // The exponent as an integer, from the low bits of 2^52.
   const V k = hn::BitCast(D(), hn::ShiftRight<52>(exponent) | bit_constant(0x4330000000000000)) -
               constant(0x1p52 + 1023);
   return {k, m, exponent};
 }
 
-// ln(1 + f) for 1 + f between those roots, fitted at Chebyshev's points, within 2e-9.
+// ln(1 + f) for 1 + f in that range, fitted at Chebyshev nodes, with an error below 2e-9.
 HWY_INLINE V log_beside_one(V f) {
   constexpr std::array<double, 10> kSeries = {
       -0.4999999994349637,  0.333333227936071,  -0.25000010940100675, 0.2000144672220023,
@@ -114,7 +114,7 @@ HWY_INLINE V log_of_normal(V x) {
   const Scaled s = scaled(x);
   return hn::MulAdd(s.k, constant(kLn2), log_beside_one(s.m - constant(1)));
 }
-// Nearly as exact as f64: ln m = 2 atanh s = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1).
+// Nearly to f64 accuracy: ln m = 2 atanh s = 2 (s + s^3/3 + s^5/5 + ...), s = (m - 1) / (m + 1).
 HWY_INLINE V exact_log_of_normal(V x) {
   constexpr std::array<double, 7> kSeries = {2.0 / 3,  2.0 / 5,  2.0 / 7, 2.0 / 9,
                                              2.0 / 11, 2.0 / 13, 2.0 / 15};
@@ -125,7 +125,7 @@ HWY_INLINE V exact_log_of_normal(V x) {
   return hn::MulAdd(x2.k, constant(kLn2), series);
 }
 
-// `result` for a finite x above 0; the limits of a logarithm otherwise.
+// `result` for a finite positive x; otherwise the limits of the logarithm.
 HWY_INLINE V log_limits(V x, V result) {
   const V zero = constant(0), infinity = constant(kInfinity);
   const V unusual =
@@ -133,7 +133,7 @@ HWY_INLINE V log_limits(V x, V result) {
   return hn::IfThenElse(hn::And(x > zero, x < infinity), result, unusual);
 }
 
-// Where 1 + x needs no scaling, x itself is what it is beside 1. `x` must be above -1 and finite.
+// If 1 + x needs no scaling, f is x itself. `x` must be above -1 and finite.
 HWY_INLINE V log1p_of_finite(V x) {
   const Scaled s = scaled(constant(1) + x);
   const V beside = hn::IfThenElse(s.k == constant(0), x, s.m - constant(1));
@@ -145,7 +145,7 @@ struct Log1p {
     return hn::CopySign(log_limits(constant(1) + x, log1p_of_finite(x)), x);
   }
 };
-// The larger one, and ln(1 + e^-distance). Infinities that are equal have no distance.
+// The larger operand plus ln(1 + e^-distance). Equal infinities have distance 0.
 struct LogAddExp {
   static constexpr int kArity = 2;
   static HWY_INLINE V of(D, V a, V b) {
@@ -156,13 +156,13 @@ struct LogAddExp {
   }
 };
 
-// sin and cos of r, |r| <= pi / 4, and of x = n pi / 2 + r the low bits of n.
+// sin and cos of r with |r| <= pi / 4, and the low bits of n, for x = n pi / 2 + r.
 struct Turned {
   V sine, cosine;
   hn::Vec<DBits> quarters;
 };
 HWY_INLINE Turned turned(V x) {
-  // Three parts of pi / 2: products of the first two with n of up to 20 bits are exact.
+  // pi / 2 in three parts: products of the first two with n of up to 20 bits are exact.
   constexpr double kFirst = 0x1.921fb544p0, kSecond = 0x1.0b4611a6p-34,
                    kThird = 0x1.3198a2e037073p-69;
   constexpr std::array<double, 5> kSine = {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880,
@@ -189,8 +189,8 @@ HWY_INLINE V sine_after(const Turned& x, uint64_t quarters) {
   return hn::BitCast(D(), bits_of(magnitude) ^ sign);
 }
 
-// Numbers so great that they need more parts of pi go one by one, where there are any. Lane by
-// lane, so that a number's result does not depend on its neighbours.
+// Larger numbers would need more parts of pi, and use the scalar function. The selection is per
+// lane, so that a result does not depend on neighbouring numbers.
 template <double (*function)(double)>
 HWY_INLINE V where_turned(D d, V x, V result) {
   const auto is_turned = hn::Abs(x) < constant(kMostTurned);

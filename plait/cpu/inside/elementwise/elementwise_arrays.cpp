@@ -1,4 +1,4 @@
-// Whole arrays: one dimension is the loop's, and the others are counted through around it.
+// Loops over whole arrays: one dimension is the inner loop, and the others are iterated around it.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kMostArrays = 4;           // the result, then the operands
 constexpr int64_t kGrain = 1 << 15;         // additions worth a thread
-constexpr int64_t kShortRow = 16;           // elements; a call for fewer costs more than they do
+constexpr int64_t kShortRow = 16;           // a call for fewer costs more than its elements
 constexpr int64_t kNear = 16, kTile = 512;  // bytes, elements
 
 using Steps = std::array<int64_t, kMostArrays>;
@@ -30,7 +30,7 @@ struct Plan {
   std::array<std::byte*, kMostArrays> data = {};
   std::vector<Dimension> outer;
   Dimension row;
-  int64_t tile = 1;  // the elements of a row that are done at a time
+  int64_t tile = 1;  // elements of a row that are processed at a time
   int64_t rows = 1;
 };
 
@@ -52,8 +52,7 @@ std::vector<Dimension> joint_dimensions(std::span<const Array> operands, const A
   return dimensions;
 }
 
-// Rows go along the dimension in which the result lies closest together, unless they would be
-// short.
+// Rows run along the dimension with the smallest stride in the result, unless they would be short.
 size_t choose_row(const std::vector<Dimension>& dimensions) {
   const auto closest = std::ranges::min_element(
       dimensions, {}, [](const Dimension& d) { return std::abs(d.steps[0]); });
@@ -76,15 +75,15 @@ Plan make_plan(std::span<const Array> operands, Array& out, int64_t grain) {
     plan.outer.erase(plan.outer.begin() + static_cast<int64_t>(row));
   }
   for (const Dimension& d : plan.outer) plan.rows *= d.size;
-  // Of rows with gaps, pieces next to each other come one after the other, since they share the
-  // lines of the cache.
+  // For rows with large strides, neighbouring pieces are processed consecutively, since they share
+  // cache lines.
   const bool near =
       std::ranges::all_of(plan.row.steps, [](int64_t step) { return std::abs(step) <= kNear; });
   plan.tile = std::min(plan.row.size, near ? grain : kTile);
   return plan;
 }
 
-// Goes through the rows of one tile, then through those of the next.
+// Iterates over the rows of one tile, then over those of the next.
 class Cursor {
  public:
   Cursor(const Plan& plan, int64_t unit) : plan_(plan), index_(plan.outer.size()) {
@@ -140,8 +139,8 @@ void run_plan(ElementwiseLoop loop, const Plan& plan, int64_t grain) {
   });
 }
 
-// Bytes from one element to the next, if that is the same throughout: of what lies without gaps,
-// and of a single element that repeats.
+// The distance in bytes of neighbouring elements, if it is constant: for contiguous arrays, and for
+// a single broadcast element.
 std::optional<int64_t> only_step(const Array& array) {
   if (array.is_contiguous()) return array.element_size();
   const Layout& layout = array.layout();
@@ -155,7 +154,7 @@ int64_t grain_of(int64_t cost_per_element) {
   return std::max<int64_t>(kGrain / std::max<int64_t>(cost_per_element, 1), 1);
 }
 
-// All arrays as one row; false where they do not lie so.
+// Runs all arrays as one row; returns false if their layouts do not allow it.
 bool run_as_row(ElementwiseLoop loop, std::span<const Array> operands, Array& out,
                 int64_t cost_per_element) {
   if (!out.is_contiguous()) return false;

@@ -1,4 +1,4 @@
-// The quotient rounded down and the remainder with the sign of b, as Python has them.
+// Floor division, and the remainder with the sign of b, as in Python.
 #pragma once
 
 #include <cmath>
@@ -16,7 +16,7 @@ template <class T>
 T floor_quotient(T a, T b) {
   if (b == 0) return a / b;
   const T rest = std::fmod(a, b);
-  T quotient = (a - rest) / b;  // whole but for its rounding
+  T quotient = (a - rest) / b;  // an integer up to rounding
   if (rest != 0 && (rest < 0) != (b < 0)) quotient -= 1;
   if (quotient == 0) return std::copysign(T{0}, a / b);
   const T whole = std::floor(quotient);

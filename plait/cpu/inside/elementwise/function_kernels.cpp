@@ -1,4 +1,5 @@
-// Roots of f32 and f64, functions of f32 in lanes of f32 or of f64, and of f64 in lanes of f64.
+// Roots of f32 and f64, functions of f32 in lanes of f32 or f64, and functions of f64 in lanes of
+// f64.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/elementwise/function_kernels.cpp"
 #include "plait/cpu/inside/elementwise/special_lanes.inl"

@@ -1,5 +1,5 @@
-// f16 and bf16 as f32 and back, without branches, for loops that convert many. Same results as
-// PackedFloat's, except that every NaN becomes quiet and keeps what payload fits.
+// Branch-free conversions of f16 and bf16 to and from f32, for loops. Same results as
+// PackedFloat's, except that every NaN becomes quiet and keeps as much of its payload as fits.
 #pragma once
 
 #include <bit>
@@ -17,8 +17,8 @@ inline float widened(BFloat16 value) {
 
 inline float widened(Float16 value) {
   const uint32_t bits = value.bits();
-  // The exponents of f16 end where 2^-112 times them, as f32, do: a multiplication moves them, and
-  // makes subnormal numbers normal.
+  // Shifted by 13, the bits of f16 are an f32 that is 2^-112 times the value. The multiplication
+  // rebiases the exponent, and normalises subnormal numbers.
   const float magnitude = std::bit_cast<float>((bits & 0x7fff) << 13) * 0x1p112f;
   const uint32_t special = (bits & 0x7c00) == 0x7c00 ? 0x7f800000 : 0;
   return std::bit_cast<float>(std::bit_cast<uint32_t>(magnitude) | special | (bits & 0x8000) << 16);
@@ -34,9 +34,9 @@ inline BFloat16 narrowed_to_bf16(float value) {
 inline Float16 narrowed_to_f16(float value) {
   const auto bits = std::bit_cast<uint32_t>(value);
   const uint32_t sign = bits >> 16 & 0x8000, magnitude = bits & 0x7fffffff;
-  // Rounded in place, the exponent then moved; from 65520 on that gives infinity.
+  // Rounds, then rebiases the exponent; numbers from 65520 on become infinity.
   const uint32_t normal = (magnitude + 0xfff + (magnitude >> 13 & 1) - (112u << 23)) >> 13;
-  // Below 2^-14 the addition of 1/2 rounds to steps of 2^-24.
+  // Below 2^-14, adding 1/2 rounds to multiples of 2^-24.
   const uint32_t subnormal =
       std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000;
   uint32_t result = magnitude < 0x38800000 ? subnormal : normal;
@@ -48,7 +48,7 @@ inline Float16 narrowed_to_f16(float value) {
 template <class T>
 constexpr bool kIsHalf = std::is_same_v<T, Float16> || std::is_same_v<T, BFloat16>;
 
-// Numbers of T as they are computed with.
+// Converts T to the type that is computed with.
 template <class State, class T>
 State widened_to(T x) {
   if constexpr (kIsHalf<T>) {

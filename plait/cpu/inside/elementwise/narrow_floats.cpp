@@ -1,4 +1,5 @@
-// Narrow floats to f32 and back, without branches, so that the compiler vectorises the loops.
+// Conversions between narrow floats and f32, branch-free, so that the compiler vectorises the
+// loops.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/elementwise/narrow_floats.cpp"
 #include <bit>
@@ -24,7 +25,7 @@ struct Codes {
   static constexpr int kBits = 1 + format.exponent_bits + format.mantissa_bits;
   static constexpr uint32_t kMagnitudes = (1u << (kBits - 1)) - 1;
   static constexpr uint32_t kMantissas = (1u << format.mantissa_bits) - 1;
-  // The code past the largest number: infinity, or where there is none, NaN.
+  // The code after the largest finite number: infinity, or NaN if the format has no infinity.
   static constexpr uint32_t kPastMax =
       format.has_infinity ? kMagnitudes & ~kMantissas : kMagnitudes;
 };
@@ -36,7 +37,8 @@ struct Widen {
     const uint32_t magnitude = code & C::kMagnitudes;
     const uint32_t sign = (code & ~C::kMagnitudes) << (32 - C::kBits);
     uint32_t bits = magnitude << C::kDropped;
-    // Read as an f32 this has the wrong bias, which a product mends, also for subnormal numbers.
+    // Read as an f32, the exponent bias is wrong; a multiplication corrects it, also for subnormal
+    // numbers.
     const auto scale = std::bit_cast<float>(power_of_two(127 - format.bias()));
     bits = std::bit_cast<uint32_t>(std::bit_cast<float>(bits) * scale);
     bits |= magnitude >= C::kPastMax ? kInfinity32 : 0;
@@ -51,11 +53,11 @@ struct Narrow {
     const auto word = std::bit_cast<uint32_t>(value);
     const uint32_t magnitude = word & ~kSign32;
     constexpr uint32_t kHalf = 1u << (C::kDropped - 1);
-    // To nearest, ties to even: a carry goes into the exponent.
+    // To nearest, ties to even; a carry goes into the exponent.
     const uint32_t odd = (magnitude >> C::kDropped) & 1;
     const uint32_t rounded = (magnitude + (kHalf - 1) + odd) >> C::kDropped;
     uint32_t code = rounded - (static_cast<uint32_t>(127 - format.bias()) << format.mantissa_bits);
-    // Of a sum with a number whose last bit is the smallest subnormal one, f32 rounds that bit.
+    // Adding a number whose last bit is the smallest subnormal makes f32 round at that bit.
     constexpr uint32_t kUnit = power_of_two(24 - format.bias() - format.mantissa_bits);
     const float sum = std::bit_cast<float>(magnitude) + std::bit_cast<float>(kUnit);
     const bool subnormal = magnitude < power_of_two(1 - format.bias());
@@ -69,7 +71,7 @@ struct Narrow {
   }
 };
 
-// The upper half of an f32.
+// bf16 is the upper half of an f32.
 struct WidenUpper {
   static float of(uint16_t code) { return widened(BFloat16::from_bits(code)); }
 };

@@ -1,4 +1,4 @@
-// What the kernels use of Highway, under its names, for vectors of one element.
+// The functions of Highway that the kernels use, under its names, for vectors of one element.
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -35,7 +35,7 @@ using CappedTag = ScalableTag<T>;
 template <class T, class D>
 using Rebind = ScalableTag<T>;
 template <class T, class D>
-using Repartition = D;  // the one element is not looked at in parts
+using Repartition = D;  // the single element is never split
 
 template <class T>
 struct Vector {

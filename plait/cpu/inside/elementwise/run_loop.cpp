@@ -1,5 +1,5 @@
-// Kernels want dense elements. What is dense already they get as it lies; everything else is
-// brought to them, and taken from them, in blocks that stay in the nearest cache.
+// Runs kernels, which need contiguous elements. Contiguous operands are passed as they are; others
+// are copied, block by block, to buffers that stay in the nearest cache.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -12,11 +12,11 @@ namespace {
 constexpr int64_t kBlockBytes = 2048;
 
 struct alignas(64) Block {
-  std::byte bytes[kBlockBytes];  // not cleared
+  std::byte bytes[kBlockBytes];  // uninitialised
 };
 
 bool is_aligned(const std::byte* data, int64_t size) {
-  // Parts of complex numbers and keys are aligned by themselves.
+  // Complex numbers and keys are aligned like their parts.
   const auto alignment = static_cast<uintptr_t>(std::min<int64_t>(size, 8));
   return (std::bit_cast<uintptr_t>(data) & (alignment - 1)) == 0;
 }
@@ -54,10 +54,10 @@ void move_elements(int64_t size, std::byte* to, int64_t to_stride, const std::by
   }
 }
 
-// One operand on its way to a kernel.
+// An operand, as contiguous blocks for a kernel.
 class Operand {
  public:
-  // `widen` is null where elements stay as they are.
+  // `widen` is null if elements need no conversion.
   void begin(const std::byte* data, int64_t stride, int64_t size, DenseLoop widen) {
     data_ = data;
     stride_ = stride;
@@ -83,7 +83,7 @@ class Operand {
     widen_(wide_.bytes, &from, count);
     return wide_.bytes;
   }
-  // Repeats the one element, once for all blocks.
+  // Fills the buffer with the single element, once for all blocks.
   void fill(int64_t count) {
     move_elements(size_, raw_.bytes, size_, data_, 0, count);
     if (widen_ != nullptr) widened(raw_.bytes, count);

@@ -1,5 +1,5 @@
-// What goes element by element through functions of the C library, or in a loop of its own. f32 is
-// computed with as f64 and rounded.
+// Operations that are computed element by element by functions of the C library, or in a loop of
+// their own. f32 is computed in f64 and rounded.
 #include <algorithm>
 #include <cmath>
 #include <numbers>
@@ -21,7 +21,7 @@ double log_add_exp2(double a, double b) {
   return std::max(a, b) + std::log1p(std::exp2(-std::abs(distance))) * std::numbers::log2e;
 }
 
-// The codes of numbers above 0 follow each other as the numbers do.
+// The codes of positive numbers have the same order as the numbers.
 template <class Bits, FloatFormat format>
 Bits next_code(Bits a, Bits b) {
   constexpr int kBits = 8 * sizeof(Bits);
@@ -103,7 +103,7 @@ void add_next(Kernels& kernels) {
   kernels.push_back({"nextafter", dtype, dtype, 2, binary_loop<Bits, next_code<Bits, kFormat>>});
 }
 
-// What f32 has among the function_kernels, and f64 has not.
+// Functions that function_kernels.cpp has for f32, but not for f64.
 void add_double_functions(Kernels& kernels) {
   add<double, special::erf_inverse>(kernels, "erfinv");
   add<double, special::log_gamma>(kernels, "lgamma");

@@ -1,6 +1,6 @@
-// Functions of f32 in lanes of f32, each made to be within 2 ulp, whether products and sums are
-// fused or not. What a polynomial takes is made small first; coefficients are fitted for the least
-// error there and rounded to f32 one after the other. Corrections are added before large terms are.
+// Functions of f32 in lanes of f32, within 2 ulp whether or not products and sums are fused.
+// Arguments of polynomials are reduced first; coefficients are minimax fits, rounded to f32 one
+// after another. Corrections are added before large terms are.
 #include <array>
 #include <limits>
 
@@ -18,7 +18,7 @@ using Bits = hn::Vec<DBits>;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
-constexpr float kRounder = 0x1.8p23F;  // as that of f64
+constexpr float kRounder = 0x1.8p23F;  // as for f64
 // High parts have so few bits that their products with exponents are exact.
 constexpr float kLn2High = 0x1.62e4p-1F, kLn2Low = 0x1.7f7d1cp-20F;
 
@@ -55,11 +55,11 @@ HWY_INLINE V small_expm1(V r) {
                                             0.00139393F};
   return hn::MulAdd(r * r, polynomial(r, kSeries), r);
 }
-// 2^(n + more), where that is a normal number.
+// 2^(n + more), which must be a normal number.
 HWY_INLINE V power_of_two(const Reduced& x, int more = 0) {
   return from_bits(hn::ShiftLeft<23>(x.bits + bit_constant(static_cast<uint32_t>(127 + more))));
 }
-// y 2^(n - less), in two steps: 2^n may be too great for an f32, or too small.
+// y 2^(n - less), in two steps, since 2^n may overflow or underflow.
 HWY_INLINE V scaled(V y, const Reduced& x, uint32_t less = 0) {
   const Bits half = hn::ShiftRight<1>(x.bits + bit_constant(256));  // and 128 more
   const V first = from_bits(hn::ShiftLeft<23>(half - bit_constant(1)));
@@ -72,8 +72,8 @@ HWY_INLINE V exp_of_clamped(V x, uint32_t less = 0) {
   return scaled(small_expm1(y.r) + constant(1), y, less);
 }
 
-// What comes to nothing, as masked scores do, is left out: products that are too small for a normal
-// number take ten times as long.
+// Arguments whose result is 0, such as masked scores, are handled separately: products that are
+// subnormal take ten times as long.
 struct Exp {
   static HWY_INLINE V of(D, V x) {
     const V zero = constant(0);
@@ -97,14 +97,14 @@ struct Expm1 {
   static HWY_INLINE V of(D, V x) {
     const Reduced y = reduced(clamped(x, -18, 89));
     const V t = small_expm1(y.r);
-    const V half = power_of_two(y, -1);  // 2^128 is none
+    const V half = power_of_two(y, -1);  // 2^128 would overflow
     const V result = hn::MulAdd(half, t, half - constant(0.5F)) * constant(2);
     return or_nan(x, hn::CopySign(hn::IfThenElse(y.n == constant(0), t, result), x));
   }
 };
 
-// 1 / (1 + e), and times e below 0. e is p (1 + t), and only t has been rounded; p is made 2^64
-// times as great at first, so that it is normal where the result is not.
+// 1 / (1 + e), times e for negative x. e = p (1 + t), where only t is rounded; p is scaled by 2^64,
+// so that it is normal even if the result is not.
 struct Sigmoid {
   static HWY_INLINE V of(D, V x) {
     const V one = constant(1), back = constant(0x1p-64F);
@@ -126,7 +126,7 @@ struct Tanh {
                                             -0.005710227F};
     const V size = hn::Abs(x), square = x * x;
     const V near = hn::MulAdd(size * square, polynomial(square, kNear), size);
-    const V twice = hn::Min(size + size, constant(20));  // from there on it is 1
+    const V twice = hn::Min(size + size, constant(20));  // from there on the result is 1
     const Reduced y = reduced(twice);
     const V power = power_of_two(y);
     const V e = hn::MulAdd(small_expm1(y.r), power, power);
@@ -154,7 +154,7 @@ struct Cosh {
   }
 };
 
-// Beyond 1 it is 1 - e^p, with p near ln erfc.
+// Above 1 it is 1 - e^p with a polynomial p for ln erfc.
 struct Erf {
   static HWY_INLINE V of(D, V x) {
     constexpr std::array<float, 7> kNear = {0.12837917F,   -0.3761263F,   0.11283618F,
@@ -177,12 +177,12 @@ struct Scaled {
   V k, f;
   Bits exponent;  // of 2^k
 };
-// For a normal x above 0.
+// For a positive normal x.
 HWY_INLINE Scaled scaled(V x) {
   constexpr uint32_t kOne = 0x3f800000, kRootOfHalf = 0x3f3504f3;
   const Bits exponent = (bits_of(x) + bit_constant(kOne - kRootOfHalf)) & bit_constant(0xff800000);
   const V m = from_bits(bits_of(x) - (exponent - bit_constant(kOne)));
-  // The exponent as the low bits of 2^23.
+  // The exponent as an integer, from the low bits of 2^23.
   const V k =
       from_bits(hn::ShiftRight<23>(exponent) | bit_constant(0x4b000000)) - constant(0x1p23F + 127);
   return {k, m - constant(1), exponent};
@@ -204,7 +204,7 @@ HWY_INLINE V log_of(const Scaled& x) {
   return hn::MulAdd(x.k, constant(kLn2High),
                     x.f + hn::MulAdd(x.k, constant(kLn2Low), log_beyond(x.f)));
 }
-// `result` for a finite x above 0; the limits of a logarithm otherwise.
+// `result` for a finite positive x; otherwise the limits of the logarithm.
 HWY_INLINE V log_limits(V x, V result) {
   const V zero = constant(0), infinity = constant(kInfinity);
   const V unusual =
@@ -219,7 +219,7 @@ struct Log2 {
   static HWY_INLINE V of(D, V x) {
     const Scaled y = scaled_also_subnormal(x);
     const V beyond = log_beyond(y.f);
-    // 1 / ln 2 = 1 + this.
+    // 1 / ln 2 - 1.
     const V rest = hn::MulAdd(y.f + beyond, constant(0x1.c551dap-2F), beyond);
     return log_limits(x, y.k + (y.f + rest));
   }
@@ -234,7 +234,7 @@ struct Log10 {
     return log_limits(x, hn::MulAdd(y.k, constant(kHigh), hn::MulAdd(y.k, constant(kLow), near)));
   }
 };
-// f is taken from x itself: 2^-k x + (2^-k - 1), unless 1 + x is as good.
+// f is computed from x, as 2^-k x + (2^-k - 1), unless 1 + x is just as accurate.
 struct Log1p {
   static HWY_INLINE V of(D, V x) {
     const V sum = constant(1) + x;
@@ -289,7 +289,7 @@ HWY_INLINE V sine_after(const Turned& x, uint32_t quarters) {
   return from_bits(bits_of(magnitude) ^ hn::ShiftLeft<30>(n & bit_constant(2)));
 }
 
-// Lane by lane, so that a number's result does not depend on its neighbours.
+// Selected per lane, so that a result does not depend on neighbouring numbers.
 template <class Op>
 HWY_INLINE V where_turned(D d, V x, V result) {
   const auto is_turned = hn::Abs(x) < constant(kMostTurned);
@@ -323,11 +323,11 @@ struct Tan {
   }
 };
 
-// High and low parts of pi / 2.
+// High and low part of pi / 2.
 constexpr float kQuarterHigh = 0x1.921fb6p0F, kQuarterLow = -0x1.777a5cp-25F;
 
-// Up to 1/2 the arc sine of x, beyond that of s with s^2 = (1 - x) / 2, which is half of the angle
-// that is left to pi / 2; as s + beyond.
+// The arc sine of x up to 1/2; above, of s with s^2 = (1 - x) / 2, which is half of the angle that
+// remains to pi / 2. As s + beyond.
 struct Arc {
   V s, beyond;
 };
@@ -362,7 +362,7 @@ struct Acos {
     return hn::IfThenElse(size > constant(0.5F), far, near);
   }
 };
-// That of a ratio below tan(pi / 8), and where it starts from.
+// The arc tangent of a ratio below tan(pi / 8), plus the angle of the reduction.
 struct Atan {
   static HWY_INLINE V of(D, V x) {
     constexpr float kLow = 0x1.a8279ap-2F, kHigh = 0x1.3504f4p1F;

@@ -1,6 +1,6 @@
-// More functions of f32 in lanes of f64: inverses of sin and sinh and of their kin, powers,
-// quotients rounded down, and those of statistics. Coefficients that are no fractions are fitted at
-// Chebyshev's points, to within 1e-9 but where it is said.
+// Further functions of f32 in lanes of f64: inverse trigonometric and hyperbolic functions, powers,
+// floor division, and special functions. Coefficients that are not fractions are fitted at
+// Chebyshev nodes, with an error below 1e-9 unless noted.
 #include "plait/core/inside/mathematics/special_functions.h"
 #include "plait/cpu/inside/elementwise/float_division.h"
 #include "plait/cpu/inside/elementwise/wide_powers.inl"
@@ -11,8 +11,8 @@ namespace HWY_NAMESPACE {
 
 constexpr double kPi = 0x1.921fb54442d18p+1;
 
-// The angle of a point with x, y >= 0: the arc tangent of a ratio below tan(pi / 8), and where it
-// starts from.
+// The angle of a point with x, y >= 0: the arc tangent of a ratio below tan(pi / 8), plus the angle
+// of the reduction.
 HWY_INLINE V angle(V y, V x) {
   constexpr double kLow = 0x1.a827999fcef32p-2, kHigh = 0x1.3504f333f9de6p+1;
   constexpr std::array<double, 6> kSeries = {-0.3333333327922454,  0.1999997724823353,
@@ -20,7 +20,7 @@ HWY_INLINE V angle(V y, V x) {
                                              -0.08624598215196126, 0.05047937432040091};
   const V zero = constant(0);
   const auto low = y<x * constant(kLow), high = y> x * constant(kHigh);
-  const auto alike = y == x;  // also where both are 0 or infinite
+  const auto alike = y == x;  // also if both are 0 or infinite
   const V above = hn::IfThenElse(low, y, hn::IfThenElse(high, zero - x, y - x));
   const V below = hn::IfThenElse(low, x, hn::IfThenElse(high, y, y + x));
   const V start = hn::IfThenElse(hn::Or(low, y == zero), zero,
@@ -66,7 +66,7 @@ struct Atanh {
   }
 };
 
-// a^b is e^(b ln a), and what IEEE 754 says of zeros, infinities and negative numbers.
+// a^b = e^(b ln a), with the special cases of IEEE 754 for zeros, infinities and negative numbers.
 struct Power {
   static constexpr int kArity = 2;
   static HWY_INLINE auto is_whole(V x) {
@@ -74,14 +74,14 @@ struct Power {
   }
   static HWY_INLINE V of(D, V a, V b) {
     const V zero = constant(0), one = constant(1), size = hn::Abs(a);
-    // Beyond 2^30 every f32 is even.
+    // Above 2^30 every f32 is even.
     const V limited = hn::Min(hn::Abs(b), constant(0x1p30));
     const auto whole = is_whole(limited);
     const auto even = is_whole(limited * constant(0.5));
     V exponent = b * log_limits(size, exact_log_of_normal(size));
     exponent = hn::IfThenElse(hn::And(size == one, b == b), zero, exponent);
     V result = or_nan(exponent, exp_of_clamped(exp_range(exponent)));
-    // Only odd powers keep the sign; of fractional ones those of 0 and infinity are positive.
+    // Only odd powers keep the sign; fractional powers of 0 and infinity are positive.
     const V sign = hn::IfThenElse(even, one, hn::IfThenElse(whole, a, one));
     result = hn::CopySign(result, sign);
     const auto negative = hn::And(a < zero, size < constant(kInfinity));
@@ -91,9 +91,9 @@ struct Power {
   }
 };
 
-// Where the quotient's size is below 2^28, it rounds to the right side of whole numbers, and their
-// products with the divisor are exact: a quotient is as far from those that it is not as the last
-// bit of a divisor.
+// For quotients below 2^28 in magnitude, rounding does not cross an integer, and products of the
+// integer part with the divisor are exact: a quotient that is not an integer differs from the
+// nearest one by at least the last bit of a divisor.
 HWY_INLINE auto is_divisible(V b, V quotient) {
   return hn::And(hn::Abs(quotient) < constant(0x1p28), hn::Abs(b) < constant(kInfinity));
 }
@@ -127,8 +127,8 @@ struct FloorDivide {
   }
 };
 
-// Up to 1 one less the odd series of erf; from there e^(-x^2) times what changes slowly, in terms
-// of (x - 3) / (x + 3). Beyond 10.5 it is 0.
+// Up to 1: 1 minus the odd series of erf. Above: e^(-x^2) times a slowly varying function of (x -
+// 3) / (x + 3). Above 10.5 it is 0.
 struct Erfc {
   static constexpr int kArity = 1;
   static HWY_INLINE V of(D, V x) {
@@ -149,7 +149,8 @@ struct Erfc {
   }
 };
 
-// In terms of w = -ln(1 - x^2), and of its root where that is above 5; the latter within 4e-9.
+// As a polynomial in w = -ln(1 - x^2), or in sqrt(w) for w above 5; the latter with an error below
+// 4e-9.
 struct ErfInverse {
   static constexpr int kArity = 1;
   static HWY_INLINE V of(D, V x) {
@@ -174,16 +175,16 @@ struct ErfInverse {
   }
 };
 
-// The distance from the nearest whole number, times pi: what sin and tan of pi x depend on.
+// The distance from the nearest integer, times pi, which determines sin and tan of pi x.
 HWY_INLINE V half_turns(V x) {
-  // Beyond 2^30 every f32 is whole.
+  // Above 2^30 every f32 is an integer.
   const V limited = hn::Min(x, constant(0x1p30));
   const V whole = (limited + constant(kRounder)) - constant(kRounder);
   return (limited - whole) * constant(kPi);
 }
 
-// ln gamma of x > 0. Up to 2.5 by (x - 1) (x - 2) times what changes slowly, at x + 1 or x + 2
-// where x is small; from there by Stirling's series, at x + 6 where x is below 8.
+// ln gamma for x > 0. Up to 2.5: (x - 1) (x - 2) times a slowly varying function, at x + 1 or x + 2
+// for small x. Above: Stirling's series, at x + 6 for x below 8.
 HWY_INLINE V log_gamma_of_positive(V x) {
   constexpr std::array<double, 11> kNear = {
       0.42278433509846713,    -0.1003173018903039,     0.03296500072183504,
@@ -199,7 +200,7 @@ HWY_INLINE V log_gamma_of_positive(V x) {
                                       hn::IfThenElse(x < constant(1.5), one, constant(0)));
   const V z =
       x + hn::IfThenElse(is_near, small_step, hn::IfThenElse(is_far, constant(0), constant(6)));
-  // gamma(z) is gamma(x) times this.
+  // Factors with gamma(z) = gamma(x) · factor.
   const V two = x * (x + one);
   const V six = two * (x + constant(2)) * (x + constant(3)) * (x + constant(4)) * (x + constant(5));
   const V small_factor =
@@ -229,12 +230,12 @@ struct LogGamma {
   }
 };
 
-// The derivative of ln gamma for x > 0: a series, at x + 8 where x is below 8.
+// The derivative of ln gamma for x > 0: an asymptotic series, at x + 8 for x below 8.
 HWY_INLINE V digamma_of_positive(V x) {
   constexpr std::array<double, 7> kSeries = {1.0 / 12,  -1.0 / 120,     1.0 / 252, -1.0 / 240,
                                              1.0 / 132, -691.0 / 32760, 1.0 / 12};
   const auto is_far = x > constant(8);
-  // The sum of 1 / (x + i) as one fraction.
+  // Σ 1 / (x + i) as one fraction.
   V above = constant(1), below = x;
   for (int i = 1; i < 8; ++i) {
     const V next = x + constant(i);

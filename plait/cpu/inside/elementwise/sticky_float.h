@@ -1,4 +1,4 @@
-// What f64 and integers are on the way to narrower floats than f32.
+// Intermediate f32 for conversions of f64 and integers to narrower floats.
 #pragma once
 
 #include <bit>
@@ -7,8 +7,8 @@
 
 namespace plait {
 
-// An f32 whose last bit also stands for all that follow: rounded once more to few bits it is what
-// the number itself is rounded to.
+// Rounds to an f32 with a sticky last bit (round to odd), so that rounding again to a narrower
+// format gives the same as rounding the original number once.
 inline float sticky_float(double number) {
   const auto rounded = static_cast<float>(number);
   const auto again = static_cast<double>(rounded);

@@ -1,4 +1,4 @@
-// Functions of f64 in lanes of f64: those of angles, and their inverses.
+// Functions of f64 in lanes of f64: trigonometric functions and their inverses.
 #include "plait/cpu/inside/elementwise/wide_functions.inl"
 
 HWY_BEFORE_NAMESPACE();
@@ -12,8 +12,8 @@ struct Turned {
   Bits quarters;  // n in the low bits
 };
 HWY_INLINE Turned turned(V x) {
-  // Four parts of pi / 2: products of the first three with n of up to 20 bits are exact, and so is
-  // x less the first two of them.
+  // pi / 2 in four parts: products of the first three with n of up to 20 bits are exact, and so is
+  // x minus the first two of them.
   constexpr std::array<double, 4> kQuarter = {0x1.921fb544p0, 0x1.0b46p-34, 0x1.1a62633p-54,
                                               0x1.45c06e0e68948p-86};
   const V sum = hn::MulAdd(x, constant(0x1.45f306dc9c883p-1), constant(kRounder));
@@ -81,11 +81,11 @@ struct Tan {
   }
 };
 
-// High and low parts of pi / 2.
+// High and low part of pi / 2.
 constexpr double kQuarterHigh = 0x1.921fb54442d18p0, kQuarterLow = 0x1.1a62633145c07p-54;
 
-// Up to 1/2 the arc sine of x, beyond that of s with s^2 = (1 - x) / 2, which is half of the angle
-// that is left to pi / 2; as s + beyond.
+// The arc sine of x up to 1/2; above, of s with s^2 = (1 - x) / 2, which is half of the angle that
+// remains to pi / 2. As s + beyond.
 struct Arc {
   V s, beyond;
 };
@@ -124,8 +124,8 @@ struct Acos {
   }
 };
 
-// The angle of a point with x, y >= 0, not both 0 or infinite: that of a ratio of up to 0.66, and
-// where it starts from. What is added to pi / 4 or pi / 2 is small beside it.
+// The angle of a point with x, y >= 0, not both 0 or infinite: the arc tangent of a ratio of up to
+// 0.66, plus the angle of the reduction. Corrections to pi / 4 or pi / 2 are small.
 HWY_INLINE V angle(V y, V x) {
   constexpr double kMost = 0.66;
   constexpr std::array<double, 15> kSeries = {
@@ -151,7 +151,7 @@ struct Atan2 {
   static HWY_INLINE V of(D, V y, V x) {
     const V zero = constant(0), one = constant(1);
     const V height = hn::Abs(y), width = hn::Abs(x);
-    // Sums of great ones are too great; and both may be 0 or infinite.
+    // Sums of large numbers would overflow; and both may be 0 or infinite.
     const V scale =
         hn::IfThenElse(hn::Max(height, width) > constant(0x1p1000), constant(0x1p-4), one);
     const auto alike = height == width;

@@ -1,7 +1,7 @@
-// Functions of f64 in lanes of f64, each made to be within 2 ulp, whether products and sums are
-// fused or not: exponentials and logarithms here, others in wide_angles.inl and wide_powers.inl.
-// Polynomials are fitted for the least error where they are used. Parts of constants have so few
-// bits that their products with whole numbers are exact.
+// Functions of f64 in lanes of f64, within 2 ulp whether or not products and sums are fused:
+// exponentials and logarithms; others are in wide_angles.inl and wide_powers.inl. Polynomials are
+// minimax fits on their ranges. Parts of constants have so few bits that their products with
+// integers are exact.
 #include <array>
 
 #include "plait/cpu/inside/elementwise/single_functions.inl"
@@ -16,11 +16,10 @@ using Bits = hn::Vec<DBits>;
 constexpr double kLn2High = 0x1.62e42fefa38p-1, kLn2Low = 0x1.ef35793c7673p-45;
 
 HWY_INLINE V from_bits(Bits x) { return hn::BitCast(D(), x); }
-// x in 26 bits, so that products of two such are exact.
+// The upper 26 bits of x, so that products of two such numbers are exact.
 HWY_INLINE V high_half(V x) { return from_bits(bits_of(x) & bit_constant(0xfffffffff8000000)); }
 
-// The sum of c[i] x^i: even powers and odd ones beside each other, so that half as many steps wait
-// for the one before.
+// Σ c[i] x^i, with even and odd powers summed separately, which halves the dependency chain.
 template <size_t n>
 HWY_INLINE V polynomial(V x, const std::array<double, n>& c) {
   const V square = x * x;
@@ -33,7 +32,7 @@ HWY_INLINE V polynomial(V x, const std::array<double, n>& c) {
   return hn::MulAdd(last, x, other);
 }
 
-// a - b q, where q is near a / b.
+// a - b q, for q close to a / b.
 HWY_INLINE V rest_of_division(V a, V b, V q) {
   const V b_high = high_half(b), q_high = high_half(q);
   const V rest = hn::NegMulAdd(q_high, b - b_high, hn::NegMulAdd(q_high, b_high, a));
@@ -46,7 +45,7 @@ struct Reduced {
   V r, rest, n;
   Bits bits;  // n in the low eleven
 };
-// Of x + beyond, where x has few enough bits that it less n ln 2 is exact.
+// For x + beyond, where x has so few bits that x - n ln 2 is exact.
 HWY_INLINE Reduced reduced(V x, V beyond) {
   const V sum = hn::MulAdd(x, constant(1 / kLn2), constant(kRounder));
   const V n = sum - constant(kRounder);
@@ -75,11 +74,11 @@ HWY_INLINE V expm1_beyond(V r, V rest) {
 HWY_INLINE V small_expm1(V r, V rest) { return r + expm1_beyond(r, rest); }
 HWY_INLINE V small_expm1(const Reduced& x) { return small_expm1(x.r, x.rest); }
 
-// 2^(n + more), where that is a normal number.
+// 2^(n + more), which must be a normal number.
 HWY_INLINE V power_of_two(const Reduced& x, int more = 0) {
   return from_bits(hn::ShiftLeft<52>(x.bits + bit_constant(static_cast<uint64_t>(1023 + more))));
 }
-// y 2^(n - less), in two steps: 2^n may be too great for an f64, or too small.
+// y 2^(n - less), in two steps, since 2^n may overflow or underflow.
 HWY_INLINE V scaled(V y, Bits n, uint64_t less = 0) {
   const Bits half = hn::ShiftRight<1>(n + bit_constant(2048));  // and 1024 more
   const V first = from_bits(hn::ShiftLeft<52>(half - bit_constant(1)));
@@ -109,15 +108,15 @@ struct Expm1 {
   static HWY_INLINE V of(D, V x) {
     const Reduced y = reduced(clamped(x, -38, 710));
     const V beyond = expm1_beyond(y.r, y.rest);
-    const V half = power_of_two(y, -1);  // 2^1024 is none
+    const V half = power_of_two(y, -1);  // 2^1024 would overflow
     const V part = hn::MulAdd(half, y.r, half - constant(0.5));
     const V result = hn::MulAdd(half, beyond, part) * constant(2);
     return or_nan(x, hn::CopySign(hn::IfThenElse(y.n == constant(0), y.r + beyond, result), x));
   }
 };
 
-// 1 / (1 + e), and times e below 0. e is p (1 + t), and only t has been rounded; p is made 2^64
-// times as great at first, so that it is normal where the result is not.
+// 1 / (1 + e), times e for negative x. e = p (1 + t), where only t is rounded; p is scaled by 2^64,
+// so that it is normal even if the result is not.
 struct Sigmoid {
   static HWY_INLINE V of(D, V x) {
     const V one = constant(1), back = constant(0x1p-64);
@@ -142,7 +141,7 @@ struct Tanh {
         9.260619867861063e-05,  -3.1238798358185864e-05, 6.502680450249591e-06};
     const V size = hn::Abs(x), square = x * x;
     const V near = hn::MulAdd(size * square, polynomial(square, kNear), size);
-    const V twice = hn::Min(size + size, constant(40));  // from there on it is 1
+    const V twice = hn::Min(size + size, constant(40));  // from there on the result is 1
     const Reduced y = reduced(twice);
     const V power = power_of_two(y);
     const V e = hn::MulAdd(small_expm1(y), power, power);
@@ -174,7 +173,7 @@ struct Cosh {
 
 // ---- Logarithms: x = 2^k (1 + f) with 1 + f between sqrt(1/2) and sqrt(2).
 
-// For an x above 0.
+// For a positive x.
 HWY_INLINE Scaled scaled_also_subnormal(V x) {
   const auto tiny = x < constant(std::numeric_limits<double>::min());
   Scaled result = HWY_NAMESPACE::scaled(hn::IfThenElse(tiny, x * constant(0x1p54), x));
@@ -182,7 +181,7 @@ HWY_INLINE Scaled scaled_also_subnormal(V x) {
   return result;
 }
 
-// ln(1 + f) is f, less half its square, and this.
+// ln(1 + f) = f - f^2 / 2 + this.
 HWY_INLINE V log_beyond_square(V f, V half_square) {
   constexpr std::array<double, 7> kSeries = {
       0.666666666666667,  0.39999999999898456, 0.2857142862639391, 0.22222211073668133,
@@ -204,7 +203,7 @@ struct Log {
   }
 };
 
-// What a logarithm of another base multiplies by, in parts: its own of e, and of 2.
+// Factors for logarithms to another base, in parts: that of ln x, and that of k ln 2.
 struct Base {
   double e_high, e_low, two_high, two_low;
 };
@@ -233,8 +232,8 @@ struct Log10 {
   }
 };
 
-// k ln 2 + ln(1 + x + beyond) for an x above -1. f is taken from x itself: 2^-k x + (2^-k - 1),
-// unless 1 + x is as good. The inverse of 1 + f is 1 - f + f^2, nearly.
+// k ln 2 + ln(1 + x + beyond) for x above -1. f is computed from x, as 2^-k x + (2^-k - 1), unless
+// 1 + x is just as accurate. The inverse of 1 + f is approximately 1 - f + f^2.
 HWY_INLINE V log1p_of(V x, V beyond, V k) {
   const V one = constant(1), sum = one + x;
   const Scaled y = HWY_NAMESPACE::scaled(sum);
@@ -252,7 +251,7 @@ struct Log1p {
   static HWY_INLINE V of(D, V x) { return hn::CopySign(log1p_of(x, constant(0), constant(0)), x); }
 };
 
-// The larger one, and ln(1 + e^-distance). Infinities that are equal have no distance.
+// The larger operand plus ln(1 + e^-distance). Equal infinities have distance 0.
 struct LogAddExp {
   static HWY_INLINE V of(D, V a, V b) {
     const V larger = hn::IfThenElse(a > b, a, b);
@@ -262,7 +261,7 @@ struct LogAddExp {
   }
 };
 
-// Of great numbers the squares are too great: of those the logarithm, and that of 2.
+// Squares of large numbers would overflow; for those it is ln x + ln 2.
 HWY_INLINE V asinh_of(V size) {
   const V one = constant(1), zero = constant(0);
   const auto great = size > constant(0x1p500);

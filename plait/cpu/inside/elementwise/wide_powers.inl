@@ -1,4 +1,4 @@
-// Functions of f64 in lanes of f64: powers, and those of the normal distribution.
+// Functions of f64 in lanes of f64: powers, and functions of the normal distribution.
 #include "plait/cpu/inside/elementwise/wide_angles.inl"
 
 HWY_BEFORE_NAMESPACE();
@@ -6,13 +6,13 @@ namespace plait::cpu {
 namespace HWY_NAMESPACE {
 namespace wide {
 
-// A number as two: the first in 26 bits.
+// A number as a sum of two; the first one has 26 bits.
 struct Parts {
   V high, low;
 };
 
-// log2 of x > 0 to 66 bits. x = 2^k m with m between sqrt(3/4) and sqrt(3), and ln m is that of 1
-// or 3/2 and 2 atanh s = 2 s (1 + s^2/3 + s^4/5 + ...) with s = (m - base) / (m + base).
+// log2 of x > 0 to 66 bits. x = 2^k m with sqrt(3/4) ≤ m < sqrt(3), and ln m = ln base + 2 atanh s
+// with base 1 or 3/2, s = (m - base) / (m + base), and atanh s = s (1 + s^2/3 + s^4/5 + ...).
 HWY_INLINE Parts log2_of(V x) {
   constexpr uint64_t kOne = 0x3ff0000000000000, kRootOf3Quarters = 0x3febb67ae8584caa;
   constexpr std::array<double, 6> kSeries = {0.6,
@@ -59,11 +59,12 @@ HWY_INLINE Parts log2_of(V x) {
   return {result, log_low - (((result - k) - base_high) - log_high)};
 }
 
-// a^b is 2^(b log2 a), and what IEEE 754 says of zeros, infinities and negative numbers.
+// a^b = 2^(b log2 a), with the special cases of IEEE 754 for zeros, infinities and negative
+// numbers.
 struct Power {
   static HWY_INLINE V of(D, V a, V b) {
     constexpr double kGreatest = std::numeric_limits<double>::max();
-    constexpr double kMost = 1100;  // its power is too great, and that of -kMost is 0
+    constexpr double kMost = 1100;  // 2^kMost overflows, and 2^-kMost is 0
     const V zero = constant(0), one = constant(1), size = hn::Abs(a);
     const Parts log = log2_of(size);
     const V finite = clamped(b, -kGreatest, kGreatest), b_high = high_half(finite);
@@ -79,7 +80,7 @@ struct Power {
   }
 
  private:
-  // Only odd powers keep the sign; of fractional ones those of 0 and infinity are positive.
+  // Only odd powers keep the sign; fractional powers of 0 and infinity are positive.
   static HWY_INLINE V with_sign(V a, V b, V of_size) {
     const V zero = constant(0), one = constant(1), half = b * constant(0.5);
     const auto whole = hn::Floor(b) == b, even = hn::Floor(half) == half;
@@ -92,7 +93,7 @@ struct Power {
   }
 };
 
-// Squares of great numbers are too great, and of small ones too small.
+// Squares of large numbers would overflow, and those of small ones would underflow.
 struct Hypot {
   static HWY_INLINE V of(D, V a, V b) {
     const V infinity = constant(kInfinity), one = constant(1);
@@ -115,8 +116,8 @@ HWY_INLINE V erf_beyond(V x) {
       0.00012053339321400749, -1.4845952533032382e-05, 1.4726897879465962e-06};
   return x * polynomial(x * x, kSeries);
 }
-// erfc x for x from 1/2: e^(-x^2) (1 + h) / (1 + 2 x), where h changes slowly in terms of
-// (x - 3.5) / (x + 3.5). Beyond 27.5 it is 0.
+// erfc x for x from 1/2 on: e^(-x^2) (1 + h) / (1 + 2 x), with h a slowly varying function of (x -
+// 3.5) / (x + 3.5). Above 27.5 it is 0.
 HWY_INLINE V erfc_of_far(V x) {
   constexpr std::array<double, 22> kSeries = {
       0.2423492448711544,      -0.14000918013761943,    -0.010555596332218305,
@@ -130,7 +131,7 @@ HWY_INLINE V erfc_of_far(V x) {
   const V one = constant(1), zero = constant(0), twice = x + x;
   const V below = one + twice;
   const V q = one / below;
-  // What 1 + 2 x and its inverse were rounded by, as a share of them.
+  // The relative rounding error of 1 + 2 x and of its inverse.
   const V lost = hn::NegMulAdd(q, one - (below - twice), rest_of_division(one, below, q));
   const V h = polynomial((x - constant(3.5)) / (x + constant(3.5)), kSeries);
   const V x_high = high_half(x);

@@ -18,7 +18,7 @@ namespace {
 template <class T>
 using Complex = std::complex<T>;
 
-// The axis moved to the end, or (the same permutation, undone) back from there.
+// Moves the axis to the end, or back (the inverse permutation).
 Array with_axis_last(const Array& x, int64_t axis) {
   std::vector<int64_t> order(x.rank());
   std::iota(order.begin(), order.end(), 0);
@@ -42,7 +42,7 @@ double factor_of(FftScale scale, int64_t length) {
   return 1;
 }
 
-// Calls transform(in, out, count) for every few rows of In, dense one behind the other, and of Out.
+// Calls transform(in, out, count) for groups of contiguous rows of In and Out.
 template <class In, class Out, class T, class Transform>
 void transform_rows(KernelCall& call, int64_t axis, const Fourier<T>& fourier,
                     Transform transform) {
@@ -66,7 +66,7 @@ void transform_rows(KernelCall& call, int64_t axis, const Fourier<T>& fourier,
   call.results[0] = with_last_axis_at(result, axis);
 }
 
-// Along an axis that is not the last one, as it lies there.
+// Transforms an axis that is not the last one, without moving it.
 template <class T>
 void transform_columns(KernelCall& call, int64_t n, int64_t inner, const Fourier<T>& fourier,
                        bool inverse, T factor) {
@@ -85,8 +85,8 @@ void transform_columns(KernelCall& call, int64_t n, int64_t inner, const Fourier
   call.results[0] = std::move(result);
 }
 
-// Whether there is anything to transform; else the result is there. The type rule sees only lengths
-// that are known by number.
+// Returns whether there is anything to transform; if not, the result is complete. Also checks the
+// length, since the type rule checks only concrete ones.
 bool has_rows(KernelCall& call, int64_t length) {
   if (length < 1) {
     throw ValueError("{}: a transform of {} numbers; the operand is {}{}", call.primitive.name,
@@ -117,7 +117,8 @@ void fft_of(KernelCall& call) {
       });
 }
 
-// An even number of real ones are half as many complex ones, whose transform is unfolded.
+// An even number of real numbers is treated as half as many complex ones, whose transform is then
+// unfolded.
 template <class T>
 void rfft_of(KernelCall& call) {
   const auto& a = call.attributes.as<RfftAttributes>();

@@ -16,12 +16,12 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kMostColumn = 1 << 13;  // what work on longer columns takes is out of the cache
+constexpr int64_t kMostColumn = 1 << 13;  // the work memory of longer columns exceeds the cache
 constexpr int64_t kWork = 100'000;        // operations worth a thread
 
 template <class T>
 const cpu::FourierKernels<T>& kernels_of(CpuLevel level) {
-  // Those that the machine has not stay empty.
+  // Entries of levels that the machine does not support stay empty.
   static const auto table = [] {
     std::array<cpu::AllFourierKernels, kCpuLevelCount> levels;
     for (size_t i = 0; i <= static_cast<size_t>(best_cpu_level()) - 1; ++i) {
@@ -36,7 +36,7 @@ const cpu::FourierKernels<T>& kernels_of(CpuLevel level) {
     return all.f64;
 }
 
-// e^(-2πi k / n), for k below n.
+// e^(-2πi k / n) for k < n.
 std::complex<double> turn_of(int64_t k, int64_t n) {
   return std::polar(1.0, -2 * std::numbers::pi * (static_cast<double>(k) / static_cast<double>(n)));
 }
@@ -46,12 +46,12 @@ Array scratch(int64_t count) {
   return Array::empty(dtype_of<T>(), {count});
 }
 
-// The last group goes over columns of the one before, so that its lanes are filled.
+// The last group overlaps the one before, so that all its lanes are used.
 int64_t first_column(int64_t group, int64_t columns, int64_t lanes) {
   return std::max<int64_t>(0, std::min(group * lanes, columns - lanes));
 }
 
-// The radices of the passes; none where a factor is too great.
+// The radices of the passes; empty if a prime factor is too large.
 std::vector<int64_t> radices_of(int64_t n) {
   std::vector<int64_t> radices;
   int64_t twos = std::countr_zero(static_cast<uint64_t>(n));
@@ -66,7 +66,7 @@ std::vector<int64_t> radices_of(int64_t n) {
   return radices;
 }
 
-// What an element costs, about, in units of one that is loaded and stored.
+// Approximate cost of an element, in units of a load and a store.
 double cost_of_element(std::span<const int64_t> radices) {
   double cost = 2;
   for (const int64_t radix : radices) {
@@ -81,7 +81,8 @@ double cost_of_element(std::span<const int64_t> radices) {
   return cost;
 }
 
-// The rows of the matrix that a row is best laid out as; 1 where it is best left as it is.
+// The number of rows of the matrix into which a row is best reshaped; 1 if it is best left as it
+// is.
 int64_t best_rows(int64_t length, int64_t lanes) {
   const auto cost_of_columns = [lanes](int64_t size, int64_t columns) {
     return cost_of_element(radices_of(size)) *
@@ -149,7 +150,7 @@ struct Fourier<T>::Whole {
 
   explicit Whole(int64_t n) : passes(n), length(n) {}
 
-  // Any number of columns.
+  // Transforms any number of columns.
   void run(cpu::FourierColumns<T> job, const cpu::FourierKernels<T>& kernels) const {
     Array work = scratch<T>(4 * length * kernels.lanes);
     job.passes = passes.passes;
@@ -165,14 +166,16 @@ struct Fourier<T>::Whole {
   }
 };
 
-// With j = j1 n2 + j2 and k = k1 + n1 k2, w^(jk) is w1^(j1 k1) w^(j2 k1) w2^(j2 k2): columns of n1,
-// what they give turned, rows of n2.
+// Four-step algorithm: with j = j1 n2 + j2 and k = k1 + n1 k2, w^(jk) = w1^(j1 k1) w^(j2 k1) w2^(j2
+// k2): transforms of length n1 along columns, multiplication by twiddle factors, transforms of
+// length n2 along rows.
 template <class T>
 struct Fourier<T>::Split {
   int64_t n1, n2, lanes;
   Passes<T> first, second;
   int64_t fine_count, coarse_count;
-  std::vector<T> turns;  // for each group of columns the coarse ones, and the fine ones
+  std::vector<T> turns;  // twiddle factors: for each group of columns the coarse ones, then the
+                         // fine ones
 
   Split(int64_t rows, int64_t columns, int64_t lanes)
       : n1(rows),
@@ -240,8 +243,9 @@ struct Fourier<T>::Split {
   }
 };
 
-// Bluestein's: jk = (j² + k² - (k - j)²) / 2, so that with w[k] = e^(-πi k² / n) the transform is a
-// convolution, X[k] = w[k] Σ (x[j] w[j]) / w[k - j], which transforms of a handy length compute.
+// Bluestein's algorithm: jk = (j² + k² - (k - j)²) / 2, so with w[k] = e^(-πi k² / n) the transform
+// is a convolution, X[k] = w[k] Σ (x[j] w[j]) / w[k - j], which is computed by transforms of a
+// convenient length.
 template <class T>
 struct Fourier<T>::Chirp {
   using Number = std::complex<T>;
@@ -255,7 +259,7 @@ struct Fourier<T>::Chirp {
     padded = fourier_of<T>(padded_length);
     std::vector<std::complex<double>> exact, wrapped(static_cast<size_t>(padded_length)),
         transformed(static_cast<size_t>(padded_length));
-    int64_t square = 0;  // k² modulo 2 n
+    int64_t square = 0;  // k² mod 2 n
     for (int64_t k = 0; k < n; ++k) {
       exact.push_back(turn_of(square, 2 * n));
       square = (square + 2 * k + 1) % (2 * n);

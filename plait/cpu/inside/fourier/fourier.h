@@ -1,4 +1,4 @@
-// Fourier transforms of one length on the CPU. Inside of plait/cpu.
+// Fourier transforms of one length on the CPU. Internal to plait/cpu.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,12 @@
 
 namespace plait {
 
-// How transforms of `length` numbers, 1 or more, are computed. Nothing changes once it is made; any
-// threads may use one.
+// A plan for transforms of a positive length. It is immutable; several threads may use it.
 //
-// Columns are transformed side by side, one in each lane (fourier_kernels.h). A row is laid out as
-// a matrix of which the columns are transformed, then the rows, which are the columns of what was
-// written down transposed; it is as one of several columns where it is short; and a convolution
-// where its length has a great prime factor.
+// Columns are transformed in parallel, one per vector lane (fourier_kernels.h). A row is reshaped
+// to a matrix whose columns are transformed, then its rows, which become columns because the
+// intermediate result is stored transposed. Short rows are transformed several at a time, as
+// columns. Lengths with a large prime factor use Bluestein's convolution.
 template <class T>
 class Fourier {
  public:
@@ -27,29 +26,29 @@ class Fourier {
   Fourier(const Fourier&) = delete;
   Fourier& operator=(const Fourier&) = delete;
 
-  // Whether transform_columns may be asked.
+  // True if transform_columns is available.
   bool has_columns() const { return whole_ != nullptr; }
   int64_t lanes() const { return kernels_.lanes; }
-  // Of a matrix with so many columns those of one group of lanes().
+  // Transforms one group of lanes() columns of a matrix with `columns` columns.
   void transform_columns(const std::complex<T>* from, std::complex<T>* to, int64_t columns,
                          int64_t group, bool inverse, T factor) const;
 
-  // How many rows are best done in one call.
+  // The number of rows that one call of transform_rows should transform.
   int64_t rows_at_once() const {
     if (!whole_ || length_ > kShort) return 1;
     return std::max<int64_t>(1, kNumbersAtOnce / (length_ * lanes())) * lanes();
   }
-  // `count` rows, no more than rows_at_once(); `from_apart` and `to_apart` elements lie between the
-  // beginnings of two.
+  // Transforms `count` ≤ rows_at_once() rows. `from_apart` and `to_apart` are the distances between
+  // the beginnings of rows, in elements.
   void transform_rows(const std::complex<T>* from, int64_t from_apart, std::complex<T>* to,
                       int64_t to_apart, int64_t count, bool inverse, T factor) const;
 
-  // Between the transform of `length` complex numbers and that of twice as many real ones, see
-  // FourierKernels.
+  // Conversion between the transform of `length` complex numbers and that of twice as many real
+  // ones; see FourierKernels.
   void unfold(const std::complex<T>* z, std::complex<T>* x, T factor) const;
   void fold(const std::complex<T>* x, std::complex<T>* z) const;
 
-  // As many rows are worth a thread.
+  // The least number of rows that is worth a thread.
   int64_t least_rows() const;
 
  private:
@@ -69,7 +68,7 @@ class Fourier {
   std::vector<T> fine_turns_;
 };
 
-// Made before, or now.
+// Returns the plan from a cache, or makes it.
 template <class T>
 std::shared_ptr<const Fourier<T>> fourier_of(int64_t length);
 

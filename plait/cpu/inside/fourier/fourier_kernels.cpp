@@ -1,4 +1,4 @@
-// Fourier transforms of columns, one in each lane.
+// Fourier transforms of columns, one per lane.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/fourier/fourier_kernels.cpp"
 #include "plait/cpu/inside/fourier/fourier_kernels.h"
@@ -23,7 +23,7 @@ using Lane = hn::Vec<Tag<T>>;
 template <class T>
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(Tag<T>()));
 template <class T>
-constexpr int64_t kElement = 2 * kLanes<T>;  // real parts, and the imaginary ones behind
+constexpr int64_t kElement = 2 * kLanes<T>;  // real parts, then imaginary parts
 
 template <class T>
 HWY_INLINE Lane<T> all(T value) {
@@ -71,7 +71,7 @@ HWY_INLINE Numbers<T> minus_i(Numbers<T> a, Numbers<T> b) {  // a - i b
   return {a.re + b.im, a.im - b.re};
 }
 
-// ---- The transform of a few elements, in place.
+// ---- Transforms of a few elements, in place.
 
 template <class T>
 HWY_INLINE void transform_of_4(Numbers<T>& a, Numbers<T>& b, Numbers<T>& c, Numbers<T>& d) {
@@ -82,7 +82,7 @@ HWY_INLINE void transform_of_4(Numbers<T>& a, Numbers<T>& b, Numbers<T>& c, Numb
   d = plus_i(odd, difference);
 }
 
-// Of an odd number: elements k and radix - k are met by the same cosines, and by opposite sines.
+// Odd length: elements k and radix - k have the same cosines, and opposite sines.
 template <class T, int most>
 HWY_INLINE void transform_of_odd(Numbers<T>* x, int radix, const T* cosines) {
   const T* sines = cosines + radix;
@@ -139,7 +139,7 @@ HWY_INLINE void transform(Numbers<T>* x, const T* cosines) {
   }
 }
 
-// ---- Passes. Where p is 0, nothing is turned.
+// ---- Passes. For p = 0 all twiddle factors are 1.
 
 template <int radix, bool is_turned, class T>
 HWY_INLINE void pass_at(const FourierPass<T>& pass, int64_t p, const T* from, T* to) {
@@ -201,21 +201,20 @@ void run(const FourierPass<T>& pass, const T* from, T* to) {
   }
 }
 
-// ---- Columns. A column that lies dense is loaded and stored in pieces, those of all lanes at
-// once.
+// ---- Columns. Contiguous columns are loaded and stored in pieces, for all lanes together.
 
 template <class T>
-constexpr int64_t kPiece = kLanes<T> / 2;  // numbers that a vector holds
+constexpr int64_t kPiece = kLanes<T> / 2;  // complex numbers per vector
 
 #ifdef PLAIT_HAVE_HIGHWAY
 
-// Numbers as lanes: of f32 one takes 64 bits, of f64 a block of 128.
+// Complex numbers as lanes: one of f32 takes 64 bits, one of f64 a block of 128 bits.
 template <class T>
 using NumberTag = hn::ScalableTag<std::conditional_t<std::is_same_v<T, float>, uint64_t, double>>;
 template <class T>
 using NumberLane = hn::Vec<NumberTag<T>>;
 
-// Block i of vector j changes places with block j of vector i.
+// Exchanges block i of vector j with block j of vector i.
 template <class T>
 HWY_INLINE void transpose_blocks(NumberLane<T>* x) {
   const NumberTag<T> d;
@@ -236,7 +235,7 @@ HWY_INLINE void transpose_blocks(NumberLane<T>* x) {
   }
 }
 
-// As many vectors as each has numbers.
+// Transposes as many vectors as each has complex numbers.
 template <class T>
 HWY_INLINE void transpose(NumberLane<T>* x) {
   if constexpr (std::is_same_v<T, double>) {
@@ -263,7 +262,7 @@ HWY_INLINE NumberLane<T> piece_at(const T* at) {
   return hn::BitCast(NumberTag<T>(), hn::LoadU(Tag<T>(), at));
 }
 
-// kPiece elements of each column, from `from` on.
+// Loads kPiece elements of each column.
 template <class T>
 HWY_INLINE void load_pieces(const std::complex<T>* from, int64_t apart, bool is_swapped, T* to) {
   const Tag<T> d;
@@ -282,7 +281,7 @@ HWY_INLINE void load_pieces(const std::complex<T>* from, int64_t apart, bool is_
   }
 }
 
-// `from` holds as many elements, of interleaved numbers.
+// The inverse; `from` holds as many elements, of interleaved numbers.
 template <class T>
 HWY_INLINE void store_pieces(const T* from, std::complex<T>* to, int64_t apart, int64_t skipped) {
   NumberLane<T> low[kPiece<T>], high[kPiece<T>];
@@ -399,7 +398,7 @@ void columns(const FourierColumns<T>& job) {
   store(job, from);
 }
 
-// ---- Real numbers.
+// ---- Transforms of real numbers.
 
 template <class T>
 HWY_INLINE Numbers<T> reversed_conjugate(Numbers<T> x) {
@@ -412,7 +411,7 @@ std::complex<T> product(std::complex<T> a, std::complex<T> b) {
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
 
-// What stands at k and half - k, for all k from 1 on, from `from` to `to`.
+// Combines elements k and half - k, for all k ≥ 1.
 template <bool is_back, class T>
 void fold_pairs(const FourierFold<T>& fold, const std::complex<T>* from, std::complex<T>* to,
                 T factor) {
@@ -446,7 +445,7 @@ void fold_pairs(const FourierFold<T>& fold, const std::complex<T>* from, std::co
       const std::complex<T> common = here + there;
       turned = product(here - there, turned);
       to[half - k] = std::conj(common - turned) * factor;
-      to[k] = (common + turned) * factor;  // last, for the one in the middle: no -0 there
+      to[k] = (common + turned) * factor;  // written last, so that the middle element has no -0
     }
   }
 }

@@ -10,7 +10,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kBlock = 512;                 // points whose rows are found at a time
+constexpr int64_t kBlock = 512;                 // points per batch of row lookups
 constexpr int64_t kGrainBytes = 1 << 16;        // worth a thread
 constexpr int64_t kLongRow = int64_t{1} << 20;  // bytes of a row that several threads copy together
 
@@ -18,7 +18,7 @@ struct Word16 {
   uint64_t halves[2];
 };
 
-// How a row lies, with neighbouring dimensions joined; the result's rows have no gaps.
+// Layout of a row with adjacent dimensions joined; rows of the result are contiguous.
 struct Row {
   Sizes sizes, strides;
   int64_t count;
@@ -109,7 +109,7 @@ void read_rows(const Array& x, std::span<const Array> indices, const GatherAttri
   const IndexedRows rows("gather", x, indices, attributes);
   const int64_t count = rows.row().element_count();
   if (rows.count() == 0) return;
-  if (count == 0) {  // nothing to copy, but what is named must be there
+  if (count == 0) {  // nothing to copy, but the indices must be valid
     int64_t offset = 0;
     for (int64_t point = 0; point < rows.count(); ++point) rows.find(point, point + 1, &offset);
     return;

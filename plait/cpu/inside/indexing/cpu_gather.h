@@ -1,5 +1,5 @@
-// Rows that integers name (ops/indexing/gather.h): copied on all threads, contiguous ones by
-// memcpy.
+// Reading of rows by integer indices (ops/indexing/gather.h), on all threads; contiguous rows are
+// copied by memcpy.
 #pragma once
 
 #include <span>
@@ -9,10 +9,10 @@
 
 namespace plait {
 
-// `result` is contiguous, and of the sizes that rows_shape tells.
+// `result` is contiguous, with the sizes of rows_shape.
 void read_rows(const Array& x, std::span<const Array> indices, const GatherAttributes& attributes,
                Array& result);
-// Coordinates i64[rank of x, k] of the elements that are not 0.
+// Indices i64[rank of x, k] of the nonzero elements.
 Array nonzero_of(const Array& x);
 
 }  // namespace plait

@@ -19,12 +19,12 @@ constexpr int64_t kWork = 1 << 14;   // elements worth a thread
 constexpr int64_t kColumns = 32;     // of a row, worth a thread
 constexpr int64_t kChunk = 1 << 13;  // points sorted at a time
 constexpr int64_t kMostBuckets = 256;
-// To put points in buckets takes as long as three threads save.
+// Sorting points into buckets pays from this number of threads on.
 constexpr int64_t kBucketThreads = 4, kBucketWork = 1 << 17;
-// Whole sums of few elements, which each part of the points has for itself.
+// Small results, for which each part of the points accumulates a separate copy.
 constexpr int64_t kFewElements = 1 << 12, kParts = 16, kPointsPerElement = 64;
 
-// From one point's update to the next, where that is the same for all points.
+// The distance between the updates of consecutive points, if it is constant.
 std::optional<int64_t> apart(const Layout& updates, size_t point_rank) {
   const std::span<const int64_t> sizes = updates.sizes, strides = updates.strides;
   const Layout points{Sizes(sizes.first(point_rank)), Sizes(strides.first(point_rank)), 0};
@@ -42,7 +42,7 @@ JointLayout joined_rows(const Layout& x, const Layout& updates, size_t point_ran
   return JointLayout(both);
 }
 
-// One call: what is to be done, shared among the threads in one of several ways.
+// One call, with several strategies for dividing the work among threads.
 class Scatter {
  public:
   Scatter(const RowUpdates& updates, const RowLoops& loops, Array& x, const std::byte* from)
@@ -113,8 +113,8 @@ class Scatter {
     share(loops_.grouped, order.data(), updates_.points, grain);
   }
 
-  // A bucket is a part of x; the points of each are put together in their order, a chunk of points
-  // at a time: counted, then placed behind what earlier buckets and chunks have.
+  // A bucket is a part of x. Points are sorted stably into buckets, one chunk of points at a time:
+  // counted, then placed behind those of earlier buckets and chunks.
   void run_in_buckets() const {
     int shift = 0;
     while (((x_count_ - 1) >> shift) >= kMostBuckets) ++shift;

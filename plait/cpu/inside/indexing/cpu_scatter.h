@@ -1,4 +1,4 @@
-// Rows that integers name, replaced or combined with others (ops/indexing/scatter.h).
+// Updates of rows by integer indices (ops/indexing/scatter.h).
 #pragma once
 
 #include <span>
@@ -8,12 +8,13 @@
 
 namespace plait {
 
-// Into x, which is contiguous and writable. All indices are looked at before anything is written.
+// Writes into x, which is contiguous and writable. All indices are checked before anything is
+// written.
 //
-// What reaches one element comes to it in the order of the points, whatever the number of threads,
-// so results are the same to the last bit. Threads share the columns where rows are long; otherwise
-// the points are sorted, in their order, by where their rows lie, and each thread has its part of
-// the rows. Sums and products of floats of 16 bits and less are computed in f32 and rounded once.
+// Updates of one element are combined in the order of the points, whatever the number of threads,
+// so results are bitwise reproducible. If rows are long, threads share the columns. Otherwise the
+// points are sorted (stably) by the places of their rows, and each thread has its part of the rows.
+// Sums and products of floats of 16 bits or less are computed in f32 and rounded once.
 void write_rows(Combine combine, Array& x, const Array& updates, std::span<const Array> indices,
                 const GatherAttributes& attributes);
 

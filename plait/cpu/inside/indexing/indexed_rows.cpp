@@ -60,7 +60,7 @@ int64_t IndexedRows::offset_of(const Run& run, size_t layout) const {
   return offset;
 }
 
-// Calls visit(the first index, how far apart they lie).
+// Calls visit(the first index, the distance between indices).
 template <class Visit>
 void IndexedRows::for_each_index(const Run& run, size_t i, Visit visit) const {
   const Array& array = indices_[i];
@@ -82,7 +82,7 @@ bool IndexedRows::add_axis(const Run& run, size_t i) const {
     for (int64_t k = 0; k < run.count; ++k) {
       const T index = indices[k * apart];
       outside |= is_outside(index, size);
-      // Of an index outside it may wrap around, and is not used.
+      // For an index out of range this may wrap around; it is not used then.
       auto place = static_cast<uint64_t>(static_cast<int64_t>(index));
       if constexpr (std::is_signed_v<T>) place += index < 0 ? static_cast<uint64_t>(size) : 0;
       run.offsets[k] = static_cast<int64_t>(static_cast<uint64_t>(run.offsets[k]) + place * stride);

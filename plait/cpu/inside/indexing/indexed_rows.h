@@ -1,4 +1,4 @@
-// Where the rows of an array lie that integers name (ops/indexing/gather.h).
+// Places in memory of the rows of an array that integers select (ops/indexing/gather.h).
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,28 @@ class IndexedRows {
  public:
   static constexpr int64_t kNowhere = std::numeric_limits<int64_t>::min();
 
-  // What is given must outlive it. Errors name the function.
+  // The arguments must outlive the object. Errors name the function.
   IndexedRows(std::string_view function, const Array& x, std::span<const Array> indices,
               const GatherAttributes& attributes);
 
-  int64_t count() const { return count_; }  // of the points
+  int64_t count() const { return count_; }  // number of points
   size_t point_rank() const { return indices_[0].rank(); }
-  // How a row lies in x, from where it begins.
+  // Layout of a row in x, from its first element.
   const Layout& row() const { return row_; }
-  // Where the rows of the points [begin, end) begin, in elements from x.data(), in row-major order
-  // of the points; kNowhere where the indices lead outside and that is ignored, else IndexError.
+  // Writes the offsets from x.data(), in elements, of the rows of the points [begin, end) in
+  // row-major order. For indices out of range it writes kNowhere if these are ignored, else it
+  // throws IndexError.
   void find(int64_t begin, int64_t end, int64_t* offsets) const;
 
  private:
-  // Points that follow each other along the innermost dimension.
+  // Consecutive points along the innermost dimension.
   struct Run {
-    Sizes place;  // of the first, in the dimensions of joint_
+    Sizes place;  // index of the first point, in the dimensions of joint_
     int64_t count;
     int64_t* offsets;
   };
   int64_t offset_of(const Run& run, size_t layout) const;
-  bool add_axis(const Run& run, size_t i) const;  // whether an index leads outside
+  bool add_axis(const Run& run, size_t i) const;  // whether an index is out of range
   void forget_outside(const Run& run, size_t i) const;
   [[noreturn]] void refuse(const Run& run, size_t i) const;
   template <class Visit>
@@ -46,7 +47,7 @@ class IndexedRows {
   const Array& x_;
   std::span<const Array> indices_;
   const GatherAttributes& attributes_;
-  Layout batch_;  // of where in x each point's batch begins
+  Layout batch_;  // of the beginning in x of each point's batch
   Layout row_;
   JointLayout joint_;  // of the indices, then of batch_
   int64_t count_;

@@ -1,4 +1,5 @@
-// Where elements are not 0: each thread counts in its parts, then writes behind those before.
+// Indices of nonzero elements: each thread counts in its parts, then writes its indices behind
+// those of earlier parts.
 #include <algorithm>
 #include <complex>
 #include <cstring>
@@ -21,7 +22,7 @@ bool is_nonzero(T value) {
   }
 }
 
-// x[begin…end), as places in the flat array.
+// Counts in x[begin…end), as a flat array.
 template <class T>
 int64_t count_nonzero(const T* x, int64_t begin, int64_t end) {
   int64_t count = 0;
@@ -32,7 +33,7 @@ int64_t count_nonzero(const T* x, int64_t begin, int64_t end) {
 template <class T>
 constexpr int64_t kWord = std::max<int64_t>(8 / sizeof(T), 1);  // elements of eight bytes
 
-// Whether so many from i on are 0 to the last bit.
+// True if the next kWord elements are all zero bits.
 template <class T>
 bool is_zero_word(const T* x, int64_t i, int64_t end) {
   if (sizeof(T) > 8 || i + kWord<T> > end) return false;
@@ -41,7 +42,7 @@ bool is_zero_word(const T* x, int64_t i, int64_t end) {
   return word == 0;
 }
 
-// Calls found(i) for each; zeros are passed over eight bytes at a time.
+// Calls found(i) for each nonzero element; zeros are skipped eight bytes at a time.
 template <class T, class Found>
 void for_each_nonzero(const T* x, int64_t begin, int64_t end, Found found) {
   for (int64_t i = begin; i < end;) {
@@ -55,7 +56,8 @@ void for_each_nonzero(const T* x, int64_t begin, int64_t end, Found found) {
   }
 }
 
-// The places of all, which are last - column. Each is written before it is asked whether it counts.
+// Writes the flat indices of last - column nonzero elements. Branch-free: each index is written,
+// and the position advances only if the element is nonzero.
 template <class T>
 void write_flat_places(const T* x, int64_t begin, int64_t end, int64_t column, int64_t last,
                        int64_t* places) {
@@ -71,13 +73,13 @@ void write_flat_places(const T* x, int64_t begin, int64_t end, int64_t column, i
   }
 }
 
-// Writes the coordinates of what lies in [begin, end) to the columns of the result from `column` to
-// `last`.
+// Writes the indices of the nonzero elements in [begin, end) to columns `column` to `last` of the
+// result.
 template <class T>
 void write_places(const T* x, std::span<const int64_t> sizes, int64_t begin, int64_t end,
                   int64_t column, int64_t last, int64_t columns, int64_t* places) {
   if (sizes.size() == 1) return write_flat_places(x, begin, end, column, last, places);
-  // Row by row of the last dimension, so that one division a row is enough.
+  // Row by row, so that one division per row suffices.
   const int64_t width = sizes.empty() ? 1 : sizes.back();
   for (int64_t at = begin; at < end;) {
     const int64_t row = at / width, stop = std::min((row + 1) * width, end), first = column;

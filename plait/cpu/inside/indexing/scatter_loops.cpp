@@ -17,7 +17,7 @@ struct Set {
     return b;
   }
 };
-// Integers wrap around.
+// Integers wrap.
 struct Add {
   template <class T>
   static T of(T a, T b) {
@@ -70,8 +70,7 @@ T combined(T a, T b) {
   }
 }
 
-// Calls visit(offset in x, offset in the updates) for each place where the innermost dimension
-// begins.
+// Calls visit(offset in x, offset in the updates) for each line along the innermost dimension.
 template <class Visit>
 void for_each_line(const JointLayout& row, size_t axis, int64_t to, int64_t from, Visit& visit) {
   if (axis + 1 >= row.sizes.size()) return visit(to, from);
@@ -125,7 +124,7 @@ void combine_rows(const RowUpdates& updates, const RowPart& part, std::byte* x,
   }
 }
 
-// One line of a row, with what the points order[begin…end) bring to it.
+// Combines one line of a row with the updates of points order[begin…end).
 template <class Op, class T>
 void combine_group(const RowUpdates& updates, const RowPart& part, T* to, const T* from) {
   constexpr int64_t kColumns = 256;
@@ -148,7 +147,7 @@ void combine_group(const RowUpdates& updates, const RowPart& part, T* to, const 
   }
 }
 
-// A group that begins before `begin` belongs to the part before, and one that begins before `end`
+// A group that begins before `begin` belongs to the previous part, and one that begins before `end`
 // to this one.
 template <class Op, class T>
 void combine_groups(const RowUpdates& updates, const RowPart& part, std::byte* x,

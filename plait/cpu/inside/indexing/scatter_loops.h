@@ -1,4 +1,4 @@
-// What is done to the elements of rows, for each dtype and combination.
+// Loops that combine the elements of rows, for each dtype and combination.
 #pragma once
 
 #include <cstdint>
@@ -8,19 +8,19 @@
 
 namespace plait {
 
-// The updates of some points and where they go.
+// The updates of some points, and their targets.
 struct RowUpdates {
-  const int64_t* offsets;  // of each point's row in x, in elements; IndexedRows::kNowhere: lost
+  const int64_t* offsets;  // of each point's row in x, in elements; kNowhere: the update is dropped
   int64_t points;
-  int64_t apart;    // from one point's update to the next, in elements
+  int64_t apart;    // distance between the updates of two points, in elements
   JointLayout row;  // in x, then in the updates
   int64_t row_count;
 
   int64_t inner() const { return row.sizes.empty() ? 1 : row.sizes.back(); }
 };
 
-// The points order[begin…end) (themselves where there is no order), and of their rows the columns
-// of the innermost dimension.
+// The points order[begin…end), or begin…end if there is no order; and for each row the columns of
+// the innermost dimension.
 struct RowPart {
   const int64_t* order = nullptr;
   int64_t begin = 0, end = 0;
@@ -34,7 +34,8 @@ using RowLoop = void (*)(const RowUpdates& updates, const RowPart& part, std::by
 
 struct RowLoops {
   RowLoop loop = nullptr;
-  // In f32, rounded once a row: takes an order in which the points of one row follow each other.
+  // Accumulates in f32 and rounds once per row: needs an order in which the points of a row are
+  // consecutive.
   RowLoop grouped = nullptr;
 };
 RowLoops find_row_loops(Combine combine, DType dtype);

@@ -1,9 +1,9 @@
-// Linear algebra by LAPACK. Inside of plait/cpu.
+// Linear algebra by LAPACK. Internal to plait/cpu.
 #pragma once
 
 namespace plait {
 
-// Has the primitives of linear algebra computed by the library, where the build has it.
+// Registers the library's routines for the primitives of linear algebra, if the build has it.
 void register_lapack();
 
 }  // namespace plait

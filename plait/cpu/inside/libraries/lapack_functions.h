@@ -1,5 +1,5 @@
-// What Plait uses of OpenBLAS: its LAPACK and BLAS, as Fortran names them. Lengths of texts come
-// last, which is how gfortran passes them. Inside of plait/cpu.
+// The functions of OpenBLAS that Plait calls: LAPACK and BLAS, under their Fortran names. Lengths
+// of strings are the last arguments, as in gfortran's calling convention. Internal to plait/cpu.
 #pragma once
 
 #include <complex>
@@ -107,7 +107,7 @@ void zgemm_(Text transa, Text transb, Size m, Size n, Size k, const Complex64* a
 }
 // NOLINTEND(readability-identifier-naming)
 
-// The functions of one type of numbers.
+// The functions for one element type.
 template <class T>
 struct Library;
 

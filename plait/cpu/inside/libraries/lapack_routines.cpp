@@ -1,5 +1,5 @@
-// The routines of ops/inside/linalg/linalg_routines.h by LAPACK. Its loops run on the thread that
-// calls, of which there is one at a time.
+// The routines of ops/inside/linalg/linalg_routines.h by LAPACK. They run on the calling thread,
+// one call at a time.
 #include <algorithm>
 #include <cmath>
 #include <vector>
@@ -13,10 +13,10 @@ namespace {
 
 using lapack::Library;
 
-// LAPACK counts in int; a matrix with a larger side does not fit any memory.
+// LAPACK uses int; larger matrices do not fit into any memory.
 int whole(int64_t n) { return static_cast<int>(n); }
 
-// Memory that a function has said to need, in its first element, when asked with a length of -1.
+// Work memory. A query with length -1 writes the required size to the first element.
 template <class T>
 class Work {
  public:
@@ -106,7 +106,7 @@ bool svd(T* a, T* u, Real<T>* values, T* vh, int64_t m, int64_t n, bool full) {
   const char* job = full ? "A" : "S";
   int info = 0;
   std::vector<int> integers(static_cast<size_t>(8 * least));
-  // As much as the documentation of cgesdd asks for.
+  // The size that the documentation of cgesdd requires.
   std::vector<Real<T>> real_work(
       kIsRealNumber<T>
           ? 0
@@ -126,7 +126,7 @@ bool svd(T* a, T* u, Real<T>* values, T* vh, int64_t m, int64_t n, bool full) {
   return info == 0;
 }
 
-// LAPACK gives a pair of conjugate vectors as the real and the imaginary part of the first.
+// LAPACK returns a pair of conjugate vectors as the real and the imaginary part of the first one.
 template <class T>
 void join_pairs(const std::vector<T>& parts, const std::vector<T>& imaginary, int64_t n,
                 std::complex<T>* vectors) {
@@ -206,7 +206,7 @@ constinit const LinalgRoutines kLapackRoutines{kRoutines<float>, kRoutines<doubl
 }  // namespace
 
 void register_lapack() {
-  // There is one team of threads in the process, and it is not OpenBLAS's.
+  // OpenBLAS's own threads are disabled; the process has one thread team.
   if (lapack::openblas_get_parallel() != 0) lapack::openblas_set_num_threads(1);
   use_linalg_routines(kLapackRoutines);
 }

@@ -1,4 +1,4 @@
-// For a build without LAPACK: the loops of plait/ops serve.
+// For builds without LAPACK: the reference routines of plait/ops are used.
 #include "plait/cpu/inside/libraries/lapack.h"
 
 namespace plait {

@@ -1,4 +1,4 @@
-// Convolutions by a library (oneDNN): as library_product.h.
+// Convolutions by a library (oneDNN), like library_product.h.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace plait {
 
 enum class ConvolutionKind { forward, input_gradient, weight_gradient };
 
-// How the three arrays of a convolution lie; all strides are positive.
+// Strides of the three arrays; all are positive.
 struct ConvolutionStrides {
   Sizes x, w, out;
 };
@@ -18,12 +18,12 @@ struct ConvolutionStrides {
 class LibraryConvolution {
  public:
   virtual ~LibraryConvolution() = default;
-  // One of the three, by the kind, is written.
+  // Which of the three is written depends on the kind.
   virtual void run(std::byte* x, std::byte* w, std::byte* out) = 0;
 };
 
 bool library_has_convolution(const ConvolutionShape& shape);
-// Null when the library cannot, or not well.
+// Null if the library has no implementation, or only a slow one.
 std::shared_ptr<LibraryConvolution> library_convolution(ConvolutionKind kind,
                                                         const ConvolutionShape& shape,
                                                         const ConvolutionStrides& strides);

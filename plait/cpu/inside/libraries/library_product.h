@@ -1,5 +1,6 @@
-// Matrix products by a library (oneDNN), prepared once for given sizes and then run by any threads
-// at once, each run in the thread that calls. A build without the library prepares nothing.
+// Matrix products by a library (oneDNN). A product is prepared once for given sizes; any number of
+// threads may run it at the same time, each on its own thread. Without the library, nothing is
+// prepared.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +13,10 @@ namespace plait {
 struct ProductShape {
   DType dtype;
   int64_t rows, columns, steps;
-  // One stride of each operand is 1; the other is not less than the extent of that dimension.
+  // One stride of each operand is 1; the other one is at least the extent of that dimension.
   int64_t a_row, a_step;
   int64_t b_step, b_column;
-  int64_t out_row;  // the columns of out lie side by side
+  int64_t out_row;  // the columns of out are contiguous
 
   friend bool operator==(const ProductShape&, const ProductShape&) = default;
 };
@@ -26,16 +27,16 @@ class LibraryProduct {
   virtual void run(const std::byte* a, const std::byte* b, std::byte* out) = 0;
 };
 
-// Whether it is worth asking for products of the dtype.
+// True if the library is useful for products of the dtype.
 bool library_has_product(DType dtype);
-// Null when the library cannot, or not well.
+// Null if the library has no implementation, or only a slow one.
 std::shared_ptr<LibraryProduct> library_product(const ProductShape& shape);
 
-// Products with b as the library reads it fastest, into which layout it is brought first: of `rows`
-// of a, or `last_rows`. Rows of a are dense, and rows of the result lie side by side.
+// Products with b in the layout that the library reads fastest, into which b is packed first: of
+// `rows` rows of a, or of `last_rows`. Rows of a and of the result are contiguous.
 struct PackedShape {
   DType dtype;
-  DType b_dtype;  // f32 may be rounded to `dtype` on the way
+  DType b_dtype;  // f32 may be rounded to `dtype` when packed
   int64_t rows, last_rows, columns, steps;
   int64_t a_row;
   int64_t b_step, b_column;
@@ -48,7 +49,7 @@ class PackedLibraryProduct {
  public:
   virtual ~PackedLibraryProduct() = default;
   virtual int64_t packed_bytes() const = 0;
-  // b is packed in so many parts.
+  // Number of parts in which b is packed.
   virtual int64_t parts() const = 0;
   virtual void pack(int64_t part, const std::byte* b, std::byte* packed) = 0;
   virtual void run(int64_t rows, const std::byte* a, const std::byte* packed, std::byte* out) = 0;

@@ -1,4 +1,4 @@
-// In place of onednn_*.cpp where oneDNN is missing: our own loops do everything.
+// Used instead of onednn_*.cpp if oneDNN is missing: Plait's own loops compute everything.
 #include "plait/cpu/inside/libraries/library_convolution.h"
 #include "plait/cpu/inside/libraries/library_product.h"
 

@@ -1,5 +1,5 @@
-// Convolutions by oneDNN, which chooses how it wants the arrays to lie; where they lie otherwise
-// they are reordered before and after.
+// Convolutions by oneDNN, which chooses the layouts of its arrays; arrays in other layouts are
+// reordered before and after.
 #include <algorithm>
 #include <array>
 #include <span>
@@ -43,10 +43,10 @@ Key key_of(ConvolutionKind kind, const ConvolutionShape& shape, const Convolutio
   return key;
 }
 
-// One of the three arrays, as the caller has it and as the convolution wants it.
+// One of the three arrays, with the caller's layout and the one of the convolution.
 struct Side {
   memory::desc given, wanted;
-  std::shared_ptr<OnednnPrimitive> reorder;  // null where they are the same
+  std::shared_ptr<OnednnPrimitive> reorder;  // null if the layouts are the same
 
   int64_t bytes() const { return static_cast<int64_t>(wanted.get_size()); }
 };
@@ -95,7 +95,7 @@ std::shared_ptr<OnednnPrimitive> reorder_of(const memory::desc& from, const memo
       std::vector<OnednnPrimitive::Argument>{{DNNL_ARG_FROM, from}, {DNNL_ARG_TO, to}});
 }
 
-// The kernel as oneDNN sees it: with several groups they are a dimension of their own.
+// The kernel in oneDNN's form: groups are a separate dimension if there are several.
 void set_kernel(const ConvolutionShape& shape, const Sizes& strides, Dims& sizes, Dims& steps) {
   sizes = {shape.group_outputs(), shape.group_inputs()};
   steps = {strides[0], strides[1]};

@@ -7,7 +7,7 @@
 namespace plait {
 namespace {
 
-// The OpenMP that oneDNN brings. Without it (a oneDNN of another kind) there is nothing to say.
+// oneDNN's OpenMP. A oneDNN without OpenMP needs no settings.
 struct OpenMp {
   void (*set_threads)(int) = nullptr;
   int (*threads)() = nullptr;
@@ -115,7 +115,7 @@ std::unique_ptr<OnednnPrimitive::Call> OnednnPrimitive::borrow() {
   for (const Argument& argument : arguments_) {
     const dnnl::memory memory(argument.desc, onednn_engine(), DNNL_MEMORY_NONE);
     call->memories.emplace(argument.name, memory);
-    call->ordered.push_back(memory);  // the same object: both count it
+    call->ordered.push_back(memory);  // the same object, whose reference count both share
   }
   return call;
 }

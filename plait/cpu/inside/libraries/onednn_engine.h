@@ -1,5 +1,5 @@
-// oneDNN as Plait uses it: one engine, single-threaded calls from within our own loops, primitives
-// and scratchpads held by us.
+// oneDNN as Plait uses it: one engine, single-threaded calls from our own parallel loops, and
+// primitives and scratchpads that we own.
 #pragma once
 
 #include <memory>
@@ -15,8 +15,8 @@
 
 namespace plait {
 
-// While this lives, oneDNN's OpenMP gives the thread that made it one thread: primitives are then
-// planned for one, and run in the caller without a team of their own.
+// Limits oneDNN's OpenMP to one thread in the creating thread, within a scope. Primitives are then
+// planned for one thread, and run in the caller without a thread team of their own.
 class OneOpenMpThread {
  public:
   OneOpenMpThread();
@@ -28,13 +28,13 @@ class OneOpenMpThread {
   int outer_;
 };
 
-// Made at the first call; the setting `cpu` caps what it uses from then on.
+// Created at the first call, with the setting `cpu` of that time.
 const dnnl::engine& onednn_engine();
 
-// Nothing for a dtype that oneDNN is not used for.
+// Empty for a dtype that oneDNN is not used for.
 std::optional<dnnl::memory::data_type> onednn_type(DType dtype);
 
-// A primitive with the memory objects of its arguments, of which each run borrows a set.
+// A primitive with sets of memory objects for its arguments; each run borrows one set.
 class OnednnPrimitive {
  public:
   struct Argument {
@@ -44,14 +44,14 @@ class OnednnPrimitive {
   OnednnPrimitive(dnnl::primitive primitive, const dnnl::memory::desc& scratchpad,
                   std::vector<Argument> arguments);
 
-  // With the data of the arguments, in their order.
+  // `data` are the arguments in order.
   void run(std::span<void* const> data);
 
  private:
   struct Call {
     dnnl::stream stream;
     std::unordered_map<int, dnnl::memory> memories;
-    std::vector<dnnl::memory> ordered;  // as the arguments, then the scratchpad
+    std::vector<dnnl::memory> ordered;  // in the order of the arguments, then the scratchpad
   };
   std::unique_ptr<Call> borrow();
   void give_back(std::unique_ptr<Call> call);
@@ -63,10 +63,10 @@ class OnednnPrimitive {
   std::vector<std::unique_ptr<Call>> idle_;
 };
 
-// Calls `make`, which makes primitives, planned for one thread; false where oneDNN does not
-// implement them. MemoryError when it has no memory left.
+// Calls `make`, which creates primitives planned for one thread. Returns false if oneDNN does not
+// implement them; throws MemoryError if memory is exhausted.
 bool make_by_onednn(FunctionRef<void()> make);
-// The same with what `make` makes, or null.
+// The same, and returns the result of `make`, or null.
 std::shared_ptr<OnednnPrimitive> make_onednn_primitive(
     FunctionRef<std::shared_ptr<OnednnPrimitive>()> make);
 

@@ -8,7 +8,7 @@
 namespace plait {
 namespace {
 
-// It stays for good: primitives that are held would outlive it.
+// Never unloaded, since primitives may outlive any owner.
 void* loaded_onednn() {
   static void* const library = [] {
     const std::string file = fmt::format("libdnnl.so.{}", DNNL_VERSION_MAJOR);

@@ -1,14 +1,14 @@
-// oneDNN's C++ interface over a library that is loaded when it is first called: its tens of
-// megabytes and its OpenMP are no cost of programs that multiply nothing.
+// oneDNN's C++ interface, with the library loaded on first use, so that programs without products
+// do not pay for its tens of megabytes and its OpenMP.
 #pragma once
 
 #include <dnnl.h>
 
 namespace plait {
 
-// A function of oneDNN's. IoError where the library is not there.
+// The address of a function of oneDNN. Throws IoError if the library is not available.
 void* onednn_function(const char* name);
-// Of what the library brings besides; null where it does not.
+// The address of an optional function; null if the library does not have it.
 void* onednn_function_if_any(const char* name);
 
 }  // namespace plait
@@ -20,8 +20,8 @@ void* onednn_function_if_any(const char* name);
     return function;                                                        \
   }())
 
-// Those that Plait's sources call through the C++ interface. One that is not named here is missing
-// when the library is linked.
+// The functions that Plait calls through the C++ interface. A function that is not in this list is
+// undefined when the library is linked.
 #define dnnl_dilated_convolution_backward_data_desc_init \
   PLAIT_ONEDNN(dnnl_dilated_convolution_backward_data_desc_init)
 #define dnnl_dilated_convolution_backward_weights_desc_init \

@@ -47,7 +47,8 @@ dnnl::matmul::primitive_desc described(const memory::desc& a, const memory::desc
   return {{a, b, out}, attributes, onednn_engine()};
 }
 
-// Null for what has no vector kernel for the sizes or this processor: our own loops are faster.
+// Null if oneDNN has only its reference implementation for the sizes or this processor: Plait's own
+// loops are faster.
 std::shared_ptr<OnednnPrimitive> product_of(const dnnl::matmul::primitive_desc& desc) {
   if (std::string_view(desc.impl_info_str()).starts_with("ref")) return nullptr;
   return std::make_shared<OnednnPrimitive>(
@@ -81,7 +82,7 @@ std::shared_ptr<OnednnPrimitive> make_product(const ProductShape& s) {
 
 class PackedOnednnProduct : public PackedLibraryProduct {
  public:
-  // Asks for the layout in which `rows` are multiplied fastest; false where that is b's own.
+  // Queries the layout of b in which `rows` are multiplied fastest; false if it is b's own.
   bool prepare(const PackedShape& s) {
     rows_ = s.rows;
     const memory::desc any({s.steps, s.columns}, *onednn_type(s.dtype), memory::format_tag::any);
@@ -109,7 +110,7 @@ class PackedOnednnProduct : public PackedLibraryProduct {
   }
 
  private:
-  // Of some columns of b.
+  // Packing of some columns of b.
   struct Packing {
     int64_t offset;
     std::shared_ptr<OnednnPrimitive> reorder;
@@ -123,7 +124,7 @@ class PackedOnednnProduct : public PackedLibraryProduct {
   }
 
   void prepare_packing(const PackedShape& s) {
-    constexpr int64_t kUnit = 64;  // columns in which packed matrices are cut
+    constexpr int64_t kUnit = 64;  // packed matrices are divided at multiples of it
     const int64_t each = quotient_up(quotient_up(s.columns, s.packers), kUnit) * kUnit;
     for (int64_t first = 0; first < s.columns; first += each) {
       const int64_t count = std::min(each, s.columns - first);

@@ -1,5 +1,5 @@
-// Sorting by the digits of keys, the least first: every pass keeps the order of what is alike. Keys
-// alone are sorted in lanes where there are instructions for that.
+// LSD radix sort of keys: every pass is stable. Keys without a permutation are sorted by vector
+// instructions where available.
 #include "plait/cpu/inside/order/cpu_sort.h"
 
 #include <algorithm>
@@ -19,13 +19,13 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kShort = 256;       // elements that are faster compared than counted
-constexpr int64_t kLong = 1 << 16;    // elements for which longer digits pay
+constexpr int64_t kShort = 256;       // below, comparisons are faster than counting
+constexpr int64_t kLong = 1 << 16;    // above, longer digits are faster
 constexpr int64_t kWork = 1 << 13;    // elements worth a thread
-constexpr int64_t kShared = 1 << 17;  // of a row, elements worth several threads
+constexpr int64_t kShared = 1 << 17;  // elements of a row that are worth several threads
 
-// A stable pass after the other over `count` items, by the digits of their keys; gives where they
-// are in the end.
+// Stable passes over `count` items, by the digits of their keys; returns whichever buffer holds the
+// result.
 template <class Item, class KeyOf>
 class RadixSorter {
  public:
@@ -69,8 +69,8 @@ class RadixSorter {
     });
   }
 
-  // From counts to where each part puts its first item with each digit. False where all items have
-  // the same one.
+  // Converts counts to the position of the first item of each part and digit. Returns false if all
+  // items have the same digit.
   bool find_places() {
     int64_t place = 0;
     for (size_t digit = 0; digit < places_[0].size(); ++digit) {
@@ -92,7 +92,7 @@ class RadixSorter {
 
   int64_t count_;
   int parts_, digit_bits_ = 8;
-  std::vector<std::vector<int64_t>> places_;  // of each part, by digit
+  std::vector<std::vector<int64_t>> places_;  // by part and digit
 };
 
 struct KeyOfItem {
@@ -102,7 +102,7 @@ struct KeyOfItem {
   }
 };
 
-// Rows of one length, one after the other; `threads` share each.
+// Sorts rows of one length, one after another; `threads` share each row.
 template <class T>
 class RowSorter {
  public:
@@ -129,8 +129,7 @@ class RowSorter {
     write(items.data(), row, values, order, 0, length_);
   }
 
-  // By the keys alone, from which the numbers are read off. Those that share a key come in the
-  // order that they had.
+  // Sorts keys only, and converts them back to numbers. Numbers that share a key keep their order.
   void sort_values(const T* row, T* values) {
     Key* keys = scratch<Key>(2);
     share([&](int64_t begin, int64_t end) {
@@ -143,7 +142,7 @@ class RowSorter {
     for (const Key shared : OrderKey<T>::shared_keys()) restore(row, sorted, shared, values);
   }
 
-  // Null for keys that are not sorted in lanes.
+  // Null if such keys cannot be sorted by vector instructions.
   static cpu::WordSort key_sort() {
     return std::is_same_v<Key, uint32_t> ? cpu::word_sort() : nullptr;
   }
@@ -194,7 +193,7 @@ class RowSorter {
     parallel_for(length_, kWork, body);
   }
 
-  // Memory for so many rows of items, which all rows use.
+  // Memory for rows of items, shared by all rows of the array.
   template <class Item>
   Item* scratch(int64_t rows) {
     if (!scratch_) {
@@ -227,7 +226,7 @@ void sort_rows(const Array& x, bool descending, T* values, int64_t* order) {
   parallel_for(rows, grain, [&](int64_t begin, int64_t end) { sort_some(begin, end, 1); });
 }
 
-// Neighbours alike become one.
+// Merges equal neighbours.
 template <class T>
 Different different_in(const Array& sorted, const Array& permutation, bool equal_nan) {
   const auto* elements = reinterpret_cast<const T*>(sorted.data());

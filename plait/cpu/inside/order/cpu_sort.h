@@ -1,5 +1,5 @@
-// Order along an axis, on the CPU. A NaN is the greatest, −0 and 0 are alike, and those alike stay
-// in the order that they have, so there is one result, whatever the number of threads.
+// Sorting along an axis, on the CPU. NaN is the greatest value, −0 and 0 are equal, and sorts are
+// stable, so the result does not depend on the number of threads.
 #pragma once
 
 #include <cstdint>
@@ -8,24 +8,25 @@
 
 namespace plait {
 
-// All that follows: `x` of any layout and any dtype that has an order, TypeError else; the results
-// in a row, of the right sizes, and writable. Where elements were is i64.
+// For all functions below: `x` has any layout and a dtype with an order (else TypeError). Results
+// are contiguous, of the right sizes, and writable. Indices are i64.
 
 // `permutation` may be null, which is faster.
 void sort(const Array& x, int64_t axis, bool descending, Array& values, Array* permutation);
 
-// The `count` largest or smallest, in order; ValueError where there are fewer.
+// The `count` largest or smallest, in order. Throws ValueError if there are fewer.
 void topk(const Array& x, int64_t axis, int64_t count, bool largest, Array& values, Array& indices);
 
-// Where each of `values` would go into its row of `sorted`, before those alike or behind them. All
-// sizes but the last are the same.
+// The index at which each of `values` can be inserted into its row of `sorted`, before or behind
+// equal elements. All sizes but the last are the same.
 void search_sorted(const Array& sorted, const Array& values, bool behind, Array& places);
 
-// Where the greatest, or the least, or else a NaN is first. ValueError where there is nothing.
+// The index of the first greatest or least element, or of the first NaN if there is one. Throws
+// ValueError for empty rows.
 void arg_extreme(const Array& x, int64_t axis, bool greatest, Array& places);
 
-// The different elements of a vector in ascending order, which of them each element is, how often
-// each is there, and where it is first. Without `equal_nan` each NaN differs from all others.
+// The distinct elements of a vector in ascending order, the index of each element among them, the
+// number of occurrences, and the first occurrence. Without `equal_nan` each NaN is distinct.
 struct Different {
   Array values, inverse, counts, first;
 };

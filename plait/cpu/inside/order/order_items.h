@@ -1,5 +1,5 @@
-// What is sorted: the key of an element (order_key.h), and where it was. No two are alike, so each
-// way to sort them gives the same.
+// Items to sort: the key of an element (order_key.h) and its index. All items are distinct, so
+// every sorting algorithm gives the same result.
 #pragma once
 
 #include <compare>
@@ -9,7 +9,7 @@
 
 namespace plait {
 
-// Keys of up to 32 bits, of rows shorter than 2^32.
+// For keys of up to 32 bits, and rows shorter than 2^32.
 template <class Key>
 class NarrowItem {
  public:
@@ -40,7 +40,7 @@ class WideItem {
   int64_t index_;
 };
 
-// Calls visit(std::type_identity<Item>{}) with the item for elements of T in rows of a length.
+// Calls visit(std::type_identity<Item>{}) with the item type for rows of T of this length.
 template <class T, class Visit>
 void with_item_type(int64_t length, Visit&& visit) {
   using Key = typename OrderKey<T>::Key;
@@ -50,7 +50,7 @@ void with_item_type(int64_t length, Visit&& visit) {
   visit(std::type_identity<WideItem<Key>>{});
 }
 
-// The key that is the least for what comes first.
+// The key by which elements are sorted in ascending order.
 template <class T>
 typename OrderKey<T>::Key ordered_key(T x, bool descending) {
   using Key = typename OrderKey<T>::Key;
@@ -58,7 +58,7 @@ typename OrderKey<T>::Key ordered_key(T x, bool descending) {
   return descending ? static_cast<Key>(~key) : key;
 }
 
-// The element of a row that an item stands for: most are read off the key.
+// The element of a row that an item represents; in most cases computed from the key.
 template <class T, class Item>
 T element_of(const Item& item, bool descending, const T* row) {
   using Key = typename OrderKey<T>::Key;

@@ -1,4 +1,5 @@
-// Numbers as unsigned integers that have their order: −0 and 0 are alike, and NaN is the greatest.
+// Order-preserving conversion of numbers to unsigned integers: −0 and 0 have the same key, and NaN
+// has the greatest.
 #pragma once
 
 #include <bit>
@@ -35,12 +36,12 @@ class OrderKey {
     }
   }
 
-  // Keys of more than one number: that of 0 and −0, and that of all that are not numbers.
+  // Keys shared by several numbers: that of 0 and −0, and that of all NaNs.
   static constexpr std::span<const Key> shared_keys() {
     return std::span(kShared).first(kIsFloat ? 2 : 0);
   }
   static bool is_shared(Key key) { return kIsFloat && (key == kSign || key == kNaN); }
-  // The number whose key it is, where that is not shared.
+  // The inverse, for keys that are not shared.
   static T number(Key key) {
     if constexpr (kIsFloat) {
       return std::bit_cast<T>(static_cast<Key>((key & kSign) != 0 ? key ^ kSign : ~key));
@@ -55,7 +56,7 @@ class OrderKey {
   static constexpr bool kIsFloat = std::is_floating_point_v<T> || kIsPackedFloat<T>;
   static constexpr Key kSign = static_cast<Key>(Key{1} << (8 * sizeof(T) - 1));
 
-  // The magnitude of ∞, or of the greatest number where there is no ∞.
+  // The magnitude of ∞, or of the greatest number if the format has no ∞.
   static constexpr Key greatest() {
     if constexpr (kIsFloat) {
       constexpr FloatFormat format = info_of(kDTypeOf<T>).format;

@@ -1,4 +1,4 @@
-// Finding the places of values in rows that are in order.
+// Binary search in sorted rows.
 #include <algorithm>
 #include <array>
 
@@ -11,10 +11,10 @@ namespace plait {
 namespace {
 
 constexpr int64_t kWork = 1 << 10;  // searches worth a thread
-constexpr int64_t kAtOnce = 8;      // searches that go on side by side
+constexpr int64_t kAtOnce = 8;      // searches that run interleaved
 
-// How many in the row come before each of the values. All searches take the same steps, so that
-// one need not wait for what another reads.
+// For each value, the number of row elements before it. All searches take the same steps, so that
+// their memory accesses overlap.
 template <int64_t count, bool behind, class T>
 void count_before(const T* row, int64_t length, const T* values, int64_t* places) {
   using Key = decltype(OrderKey<T>::of(*values));

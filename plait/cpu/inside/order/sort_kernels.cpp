@@ -1,5 +1,5 @@
-// Highway's quicksort, from its headers alone: what starts it there asks for a seed from its
-// library, so it is started here, with the same seed every time. Its insides are those of 1.0.
+// Highway's quicksort, from its headers only. Its entry point needs a random seed from Highway's
+// library, so the sort is started here, with a constant seed. Depends on internals of version 1.0.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/order/sort_kernels.cpp"
 #include "plait/cpu/inside/order/sort_kernels.h"
@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace plait::cpu {
 namespace HWY_NAMESPACE {
 
-// Below AVX-512, and of 64 bits, this takes longer than sorting by digits.
+// Below AVX-512, and for 64 bits, radix sort is faster.
 #if PLAIT_SORTS_IN_LANES && HWY_TARGET == HWY_AVX3
 
 void sort_words(uint32_t* words, int64_t count) {
@@ -28,7 +28,7 @@ void sort_words(uint32_t* words, int64_t count) {
   const hwy::HWY_NAMESPACE::SortTag<uint32_t> d;
   HWY_ALIGN uint32_t buffer[hwy::SortConstants::BufNum<uint32_t>(HWY_LANES(uint32_t))] = {};
   inside::Generator random(uint64_t{0x9e3779b97f4a7c15});
-  const size_t levels = 2 * hwy::CeilLog2(number) + 4;  // until it resorts to a heap
+  const size_t levels = 2 * hwy::CeilLog2(number) + 4;  // then it falls back to heap sort
   inside::Recurse(d, traits, words, words + number, number, buffer, random, levels);
 }
 

@@ -1,5 +1,5 @@
-// The first few in order: candidates that may be among them are kept while a row is gone through,
-// and thinned out when there are twice too many. So a row costs a pass, and little else.
+// The first `count` elements in order. One pass over a row collects candidates, and reduces them to
+// `count` when there are twice as many.
 #include <algorithm>
 #include <span>
 #include <vector>
@@ -13,7 +13,7 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kLeastRoom = 128;  // candidates, so that thinning out is rare
+constexpr int64_t kLeastRoom = 128;  // so that reductions are rare
 constexpr int64_t kWork = 1 << 14;   // elements worth a thread
 constexpr int64_t kPiece = 1 << 17;  // of a long row, elements to a piece that threads share
 
@@ -31,7 +31,7 @@ class Candidates {
     is_full_ = false;
   }
 
-  // In the order of their places, since one that is like the last candidate comes too late.
+  // In ascending index order, since an element equal to the last candidate comes after it.
   void add(const T* row, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const Key key = ordered_key(row[i], largest_);
@@ -67,7 +67,8 @@ class Candidates {
 
   size_t count_;
   bool largest_;
-  bool is_full_ = false;  // `count` are there, and the key of the last of them is `last`
+  bool is_full_ = false;  // true if there are `count` candidates; `last_` is the key of the last
+                          // one
   Key last_ = 0;
   std::vector<Item> items_;
 };

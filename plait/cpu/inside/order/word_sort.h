@@ -1,4 +1,5 @@
-// Sorting whole numbers with several threads: parts that are sorted in lanes, and merged.
+// Sorting of integers on several threads: a merge sort of parts that are sorted by a vectorised
+// kernel.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ class WordSorter {
   WordSorter(cpu::WordSort sort, int threads)
       : sort_(sort), parts_(static_cast<int64_t>(std::bit_floor(static_cast<unsigned>(threads)))) {}
 
-  // Gives where they are in the end.
+  // Returns whichever of the two buffers holds the result.
   uint32_t* sort(uint32_t* words, uint32_t* spare, int64_t count) const {
     if (parts_ == 1) {
       sort_(words, count);
@@ -26,7 +27,7 @@ class WordSorter {
     parallel_chunks(
         parts_, [&](int64_t part) { sort_(words + begin(part), begin(part + 1) - begin(part)); });
     for (int64_t width = 1; width < parts_; width *= 2) {
-      // Of each pair of neighbours every thread that there is for it merges a piece.
+      // Each pair of neighbouring parts is merged by several threads, one piece each.
       parallel_chunks(parts_, [&](int64_t piece) {
         const int64_t first = piece / (2 * width) * (2 * width);
         const int64_t low = begin(first), middle = begin(first + width),
@@ -46,7 +47,7 @@ class WordSorter {
     int64_t count;
   };
 
-  // How many of the first `count` merged words are those of a.
+  // How many of the first `count` merged words come from a.
   static int64_t share_of(Run a, Run b, int64_t count) {
     int64_t low = std::max<int64_t>(count - b.count, 0), high = std::min(count, a.count);
     while (low < high) {
@@ -60,14 +61,14 @@ class WordSorter {
     return low;
   }
 
-  // The merged words from `begin` to `end`, to their places.
+  // Writes the merged words from `begin` to `end` to their places.
   static void merge(Run a, Run b, int64_t begin, int64_t end, uint32_t* to) {
     int64_t i = share_of(a, b, begin), j = begin - i;
     const int64_t last_i = share_of(a, b, end), last_j = end - last_i;
     to += begin;
     while (i < last_i && j < last_j) {
       const uint32_t left = a.words[i], right = b.words[j];
-      const bool takes_right = right < left;  // as often as not
+      const bool takes_right = right < left;  // unpredictable, therefore without a branch
       *to++ = takes_right ? right : left;
       i += takes_right ? 0 : 1;
       j += takes_right ? 1 : 0;

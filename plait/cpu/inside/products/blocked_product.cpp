@@ -13,17 +13,17 @@
 namespace plait {
 namespace {
 
-// A block of a stays in the second cache while panels of b pass; a block of b, once packed, serves
-// as many rows as there is room for sums.
+// A block of a stays in the second-level cache while panels of b pass through; a packed block of b
+// is used for as many rows as the sums have room for.
 constexpr int64_t kBlockRows = 192, kBlockColumns = 512, kBlockSteps = 256;
 constexpr int64_t kSumBytes = 4 << 20;
-// Rows of a this far apart would all want the same places of the first cache.
+// With this row distance, all rows of a would compete for the same sets of the first-level cache.
 constexpr int64_t kCacheStride = 4096;
-// Up to this much of b is read where it lies.
+// A b of up to this size is not packed.
 constexpr int64_t kDirectBytes = 1 << 16;
 
-// How the elements of a dtype are computed with: as what, of which C++ type, and both ways there.
-// A complex number lies in two of those.
+// The type of the computation for a dtype, its C++ type, and the conversions. A complex number is
+// two such numbers.
 template <class T>
 struct Computed {
   using Type = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
@@ -76,7 +76,7 @@ template <class T>
 constexpr bool kHasProduct =
     !std::is_same_v<T, KeyBits> && !std::is_same_v<T, Float8E4M3> && !std::is_same_v<T, Float8E5M2>;
 
-// One operand of a tile as the kernels read it.
+// One operand of a tile, as the kernels read it.
 template <class Number>
 struct Panel {
   const Number* data;
@@ -88,20 +88,20 @@ struct Region {
   int64_t row, rows, column, columns;
 };
 
-// The steps that are summed in one go.
+// Steps that are accumulated in one pass.
 struct Steps {
   int64_t first, count;
-  bool accumulates;  // there are sums of earlier ones
+  bool accumulates;  // adds to the sums of earlier steps
 };
 
 int64_t rounded_up(int64_t count, int64_t unit) { return (count + unit - 1) / unit * unit; }
 
-// The product of one thread. All positions below count elements.
+// A product on one thread. Positions count elements.
 template <class T>
 class BlockedProduct {
   using Number = typename Computed<T>::Type;
   static constexpr int kParts = kIsComplex<T> ? 2 : 1;
-  // The kernels may read a and b, and write out, as they are.
+  // True if the kernels can access a, b and out without conversion.
   static constexpr bool kIsDirect = std::is_same_v<T, Number>;
   static constexpr int64_t kSize = sizeof(T);
   static constexpr int64_t kNumberSize = sizeof(Number);
@@ -166,15 +166,15 @@ class BlockedProduct {
   const ProductTiles& tiles_;
   const bool reads_a_, reads_b_, writes_out_;
   int64_t region_rows_ = 0;
-  int64_t sums_columns_ = 0;  // of a row of sums_
+  int64_t sums_columns_ = 0;  // length of a row of sums_
   Buffer scratch_;
   Number* packed_a_ = nullptr;
   Number* packed_b_ = nullptr;
-  Number* sums_ = nullptr;  // of a region, where out cannot be written to directly
+  Number* sums_ = nullptr;  // sums of a region, if out cannot be written directly
   alignas(64) Number small_[1024];
 };
 
-// Small products find room in the object itself.
+// Small products use memory inside of the object.
 template <class T>
 void BlockedProduct<T>::reserve() {
   const int64_t columns = rounded_up(std::min(kBlockColumns, out_.columns), panel_columns());
@@ -294,7 +294,7 @@ void put(const T& value, typename Computed<T>::Type* to, [[maybe_unused]] int64_
   }
 }
 
-// Panels of rows, in each of them the rows of one step side by side.
+// Panels of rows; the elements of all rows at one step are contiguous.
 template <class T>
 void BlockedProduct<T>::pack_a(const Region& block, const Steps& steps) {
   const int64_t height = panel_rows();
@@ -328,7 +328,7 @@ void BlockedProduct<T>::pack_b(const Region& region, const Steps& steps) {
   }
 }
 
-// The steps of one panel of columns, one after the other; what is missing to its width is 0.
+// The steps of one panel of columns, one after another, padded with 0 to the width of the panel.
 template <class T>
 void BlockedProduct<T>::pack_panel(int64_t column, int64_t columns, const Steps& steps,
                                    Number* to) {

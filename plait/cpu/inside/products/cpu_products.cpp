@@ -3,7 +3,7 @@
 namespace plait {
 namespace {
 
-// Along the batch dimensions, all of which it has then.
+// The layout of the batch dimensions, broadcast to `sizes`.
 Layout batch_of(const Layout& layout, std::span<const int64_t> sizes) {
   const Layout own{std::span(layout.sizes.data(), layout.rank() - 2),
                    std::span(layout.strides.data(), layout.rank() - 2)};
@@ -17,8 +17,8 @@ MatrixOf<Byte> matrix_of(Byte* data, const Layout& layout) {
           layout.strides[rank - 1]};
 }
 
-// A batch in which b is the same, and the rows of a and out go on from one matrix to the next, is
-// one matrix.
+// If b is the same for all matrices of a batch dimension, and the rows of a and out continue from
+// one matrix to the next, the dimension is merged into the rows.
 void fold_batch_into_rows(Products& products) {
   while (!products.sizes.empty()) {
     const size_t last = products.sizes.size() - 1;

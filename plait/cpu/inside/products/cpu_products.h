@@ -1,4 +1,4 @@
-// The matrix products of one call, as many as their batch has.
+// The matrix products of one call, one per element of the batch.
 #pragma once
 
 #include "plait/cpu/inside/products/matrix.h"
@@ -6,7 +6,8 @@
 
 namespace plait {
 
-// `count` matrices along batch dimensions, of which as many as possible have become one, or rows.
+// `count` products along batch dimensions. Batch dimensions are joined, or merged into the rows,
+// where possible.
 struct Products {
   DType dtype;
   int64_t rows, columns, steps;
@@ -16,7 +17,7 @@ struct Products {
   Sizes a_strides, b_strides, out_strides;
   int64_t count = 1;
 
-  // The same, as outᵀ = bᵀ · aᵀ.
+  // The transposed products: outᵀ = bᵀ · aᵀ.
   Products transposed() const {
     Products result{
         dtype, columns,   rows,      steps,       b.transposed(), a.transposed(), out.transposed(),
@@ -26,7 +27,7 @@ struct Products {
   int64_t work() const { return rows * columns * steps; }
   int64_t element_size() const { return size_of(dtype); }
 
-  // Where the matrices of one product of the batch begin, in elements.
+  // The first elements of the matrices of one product of the batch.
   struct Offsets {
     int64_t a = 0, b = 0, out = 0;
   };
@@ -55,15 +56,15 @@ struct Products {
   }
 };
 
-// Of operands that fit each other.
+// The operands must match.
 Sizes sizes_of_product(const Layout& a, const Layout& b);
 
-// Of operands and a result that fit each other, as in matmul.h; of matrices at `out_data` that lie
-// as `out` says.
+// Operands and result must match, as in matmul.h; the result is at `out_data` with the layout
+// `out`.
 Products products_of(const Array& a, const Array& b, const Layout& out, std::byte* out_data);
 
-// Whether the library takes the matrix as it lies: one stride is 1, and the rows or columns do not
-// overlap. The stride of a dimension with one element becomes what the library expects.
+// True if the library can read the matrix without a copy: one stride is 1, and rows or columns do
+// not overlap. The stride of a dimension of size 1 is set to what the library expects.
 template <class Byte>
 bool fits_library(MatrixOf<Byte>& m) {
   if (m.rows == 1) m.row_stride = m.column_stride == 1 ? m.columns : 1;

@@ -1,5 +1,4 @@
-// Products some rows at a time, for kernels that go on with them
-// (compile/inside/nests/row_product.h).
+// Products of a few rows at a time, for fused kernels (compile/inside/nests/row_product.h).
 #include <algorithm>
 #include <array>
 
@@ -19,12 +18,12 @@ namespace {
 using compile::RowProduct;
 
 constexpr int64_t kLeastWork = int64_t{1} << 20;
-// Of a block of the result, which is to stay in the second cache, and of a matrix that is read for
-// each block and not packed once for all.
+// Size of a block of the result, which should stay in the second-level cache. Matrices b up to this
+// size are not packed, but read for each block.
 constexpr int64_t kBlockBytes = 1 << 18;
 constexpr int64_t kRowUnit = 64;
 
-// Arrays that were copied live as long as the product.
+// Keeps copied arrays alive.
 class CpuRowProduct : public RowProduct {
  public:
   void keep(const Array& a, const Array& b) {
@@ -36,7 +35,7 @@ class CpuRowProduct : public RowProduct {
   Array a_, b_;
 };
 
-// One matrix b, packed by the library.
+// A single matrix b, packed by the library.
 class PackedRows final : public CpuRowProduct {
  public:
   explicit PackedRows(std::unique_ptr<PackedProducts> products) : products_(std::move(products)) {}
@@ -51,7 +50,7 @@ class PackedRows final : public CpuRowProduct {
   std::unique_ptr<PackedProducts> products_;
 };
 
-// One matrix b, packed for tile units.
+// A single matrix b, packed for tile units.
 class TileRows final : public CpuRowProduct {
  public:
   TileRows(const Products& products, DType b_dtype)
@@ -71,7 +70,7 @@ class TileRows final : public CpuRowProduct {
   const int64_t columns_;
 };
 
-// Each matrix of a batch by itself, by the library or our own loops.
+// Each matrix of a batch separately, by the library or by Plait's own loops.
 class SingleRows final : public CpuRowProduct {
  public:
   explicit SingleRows(const Products& products) : products_(products), rows_(rows_at_once()) {
@@ -99,7 +98,7 @@ class SingleRows final : public CpuRowProduct {
   }
 
  private:
-  // So many that their results stay in the cache, and that every thread has some.
+  // Small enough that results stay in the cache, and that every thread has some rows.
   int64_t rows_at_once() const {
     const int64_t row_bytes = products_.columns * products_.element_size();
     const int64_t most = std::max(kBlockBytes / row_bytes / kRowUnit, int64_t{1}) * kRowUnit;
@@ -117,10 +116,10 @@ class SingleRows final : public CpuRowProduct {
 
   const Products products_;
   const int64_t rows_;
-  std::array<std::shared_ptr<LibraryProduct>, 2> prepared_;  // of a block, and of the last
+  std::array<std::shared_ptr<LibraryProduct>, 2> prepared_;  // for a block, and for the last block
 };
 
-// Null where b is not packed.
+// Null if b is not packed.
 std::unique_ptr<CpuRowProduct> packed(const Products& products, DType b_dtype) {
   if (products.count != 1) return nullptr;
   if (products.dtype == DType::bf16 &&
@@ -139,7 +138,7 @@ std::unique_ptr<RowProduct> compile::row_product(const Array& a, const Array& b)
   const int64_t threads = thread_count();
   if (products.work() * products.count < kLeastWork) return nullptr;
   if (products.count < threads && products.rows < kRowUnit * threads) return nullptr;
-  // What the library does not take as it lies is copied.
+  // Operands whose layout the library does not support are copied.
   if (!fits_library(products.a)) return row_product(a.copy(), b);
   if (!fits_library(products.b)) return row_product(a, b.copy());
   std::unique_ptr<CpuRowProduct> made = packed(products, b.dtype());

@@ -9,8 +9,8 @@
 namespace plait::cpu {
 namespace {
 
-constexpr int64_t kBlock = 1 << 12;  // elements of which a kernel's sums are exact enough
-constexpr int64_t kPiece = 1 << 15;  // of a long row, elements to a piece that threads share
+constexpr int64_t kBlock = 1 << 12;  // elements for which a kernel's sums are accurate enough
+constexpr int64_t kPiece = 1 << 15;  // elements of a long row per task of a thread
 
 double total_of(const DotKernel& kernel, const std::byte* a, const std::byte* b, int64_t count) {
   const int64_t size = size_of(kernel.dtype);

@@ -1,4 +1,4 @@
-// Products of two rows, which are read once: no block of anything is worth being kept.
+// Dot products of rows. Each element is read once, so blocking would not help.
 #pragma once
 
 #include <vector>
@@ -7,9 +7,9 @@
 
 namespace plait::cpu {
 
-// Sums in lanes; for a few thousand elements, which are dense.
+// Accumulates in lanes; for a few thousand contiguous elements.
 using Dot = double (*)(const std::byte* a, const std::byte* b, int64_t count);
-// Of rows that begin `stride` bytes apart, with the same b; added to the totals.
+// Several rows, `stride` bytes apart, times the same b; added to the totals.
 inline constexpr int64_t kDotRows = 4;
 using DotsOfRows = void (*)(const std::byte* a, int64_t stride, const std::byte* b, int64_t count,
                             double* totals);
@@ -23,10 +23,10 @@ using DotKernels = std::vector<DotKernel>;
 
 extern const EachLevel<DotKernels> kDotKernels;
 
-// Without functions where there is none for the dtype.
+// The functions are null if there are none for the dtype.
 DotKernel find_dot(DType dtype);
 
-// Of rows of any length, rounded to the dtype at last; strides are in bytes.
+// For rows of any length, rounded to the dtype at the end; strides are in bytes.
 struct Dots {
   const std::byte* a;
   int64_t a_stride, rows;
@@ -36,10 +36,10 @@ struct Dots {
   int64_t out_stride;
 };
 void write_dots(const DotKernel& kernel, const Dots& dots);
-// One by several threads, with the same bits however many there are.
+// One dot product by several threads; the result does not depend on their number.
 void write_long_dot(const DotKernel& kernel, const std::byte* a, const std::byte* b, int64_t count,
                     std::byte* out);
 
-inline constexpr int64_t kLongDot = 1 << 16;  // elements worth several threads
+inline constexpr int64_t kLongDot = 1 << 16;  // elements that are worth several threads
 
 }  // namespace plait::cpu

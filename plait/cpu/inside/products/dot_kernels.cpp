@@ -37,7 +37,7 @@ double product(T a, T b) {
   }
 }
 
-// Lanes of f32 are added in double precision.
+// Adds lanes of f32 in double precision.
 template <class V>
 double total_of(V sums) {
 #ifdef PLAIT_HAVE_HIGHWAY
@@ -58,7 +58,7 @@ double total_of(V sums) {
 #endif
 }
 
-// Four vectors of sums, so that one addition need not wait for the one before.
+// Four vectors of sums, so that additions do not wait for each other.
 template <class T>
 double dot(const std::byte* left, const std::byte* right, int64_t count) {
   const auto* a = reinterpret_cast<const T*>(left);
@@ -79,7 +79,7 @@ double dot(const std::byte* left, const std::byte* right, int64_t count) {
   return total;
 }
 
-// What is loaded of b serves all rows.
+// Each vector of b is loaded once for all rows.
 template <class T>
 void dots_of_rows(const std::byte* left, int64_t stride, const std::byte* right, int64_t count,
                   double* totals) {

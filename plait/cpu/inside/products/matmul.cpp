@@ -19,11 +19,11 @@ namespace {
 
 // Multiplications that are worth a thread.
 constexpr int64_t kThreadWork = 64 * 64 * 64;
-constexpr int64_t kDotWork = 1 << 15;  // of rows with one column, which are read once
-// From how many on the library is faster than our own loops, which convert bf16 first.
+constexpr int64_t kDotWork = 1 << 15;  // for rows times one column, which are read once
+// From this work on, the library is faster than Plait's own loops, which convert bf16 first.
 constexpr int64_t kLibraryWork = 72 * 72 * 72, kLibraryWorkOfBf16 = 24 * 24 * 24;
 
-// Of a row our loops use a lane only.
+// For a single row Plait's own loops do not use whole vectors.
 constexpr int64_t kLibraryWorkOfRow = 1 << 14;
 
 bool is_worth_library(DType dtype, int64_t work, bool is_row) {
@@ -74,7 +74,7 @@ void check(const Array& a, const Array& b, const Array& out) {
   }
 }
 
-// The products of the block grid, one after the other in every thread.
+// The blocks of the product grid, distributed over the threads.
 class Run {
  public:
   explicit Run(const Products& products) : products_(products) {
@@ -89,7 +89,7 @@ class Run {
     block_work_ = grid_.rows * grid_.columns * products.steps;
   }
 
-  // Asks for what each kind of block needs; false when the library lacks it.
+  // Prepares the library's products for all kinds of blocks; false if one is not available.
   bool prepare_library() {
     const int64_t last_rows = products_.rows - (grid_.row_blocks - 1) * grid_.rows;
     const int64_t last_columns = products_.columns - (grid_.column_blocks - 1) * grid_.columns;
@@ -137,10 +137,11 @@ class Run {
   const Products& products_;
   ProductGrid grid_;
   int64_t block_work_;
-  std::array<std::shared_ptr<LibraryProduct>, 4> prepared_;  // of the last row + 2 · last column
+  std::array<std::shared_ptr<LibraryProduct>, 4> prepared_;  // index: (last row) + 2 · (last
+                                                             // column)
 };
 
-// False where b is not worth packing.
+// Returns false if packing b does not pay.
 bool run_packed(const Products& products) {
   if (products.count != 1 || products.out.row_stride != products.columns) return false;
   const auto packed = PackedProducts::of(products.dtype, products.a, products.b);
@@ -154,8 +155,8 @@ bool run_packed(const Products& products) {
   return true;
 }
 
-// Products with one column, of rows and columns that are dense: each row and the column are read
-// once. False where they do not lie so.
+// Products with one column, for contiguous rows and column; each element is read once. Returns
+// false for other layouts.
 bool run_dots(const Products& products) {
   const cpu::DotKernel kernel = cpu::find_dot(products.dtype);
   if (kernel.run == nullptr || products.columns != 1) return false;
@@ -171,7 +172,7 @@ bool run_dots(const Products& products) {
     }
     return true;
   }
-  // Whole groups, so that who is in one does not depend on the threads.
+  // The division into groups does not depend on the number of threads.
   const int64_t groups = (rows + cpu::kDotRows - 1) / cpu::kDotRows;
   const int64_t work = std::max<int64_t>(steps * std::min(rows, cpu::kDotRows), 1);
   parallel_for(products.count * groups, kDotWork / work + 1, [&](int64_t begin, int64_t end) {
@@ -203,7 +204,7 @@ void matmul(const Array& a, const Array& b, Array& out) {
   if (!is_worth_library(products.dtype, products.work(), is_row)) {
     return Run(products).run(false);
   }
-  // What the library does not take as it lies is copied.
+  // Operands whose layout the library does not support are copied.
   if (!fits_library(products.a)) return matmul(a.copy(), b, out);
   if (!fits_library(products.b)) return matmul(a, b.copy(), out);
   if (!fits_library(products.out)) {

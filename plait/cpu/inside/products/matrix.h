@@ -1,4 +1,4 @@
-// A matrix somewhere in memory, as the kernels see it; strides are in elements and may be anything.
+// A matrix in memory, as kernels access it, with arbitrary strides in elements.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@ namespace plait {
 
 template <class Byte>
 struct MatrixOf {
-  Byte* data = nullptr;  // of the element 0, 0
+  Byte* data = nullptr;  // of element (0, 0)
   int64_t rows = 0, columns = 0;
   int64_t row_stride = 0, column_stride = 0;
 

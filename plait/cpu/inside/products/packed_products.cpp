@@ -9,11 +9,11 @@ namespace plait {
 namespace {
 
 constexpr int64_t kLeastRows = 128, kLeastWork = int64_t{1} << 22;
-// Rows of a that stay in the second cache while b passes through it.
+// Size of the rows of a that stay in the second-level cache while b passes through.
 constexpr int64_t kBlockBytes = 1 << 19;
 constexpr int64_t kLeastBlock = 64, kMostBlock = 256, kRowUnit = 8;
 
-// Row after row.
+// A contiguous, row-major copy.
 Buffer dense_copy(DType dtype, const Matrix& m) {
   const Layout layout{Sizes{m.rows, m.columns}, Sizes{m.row_stride, m.column_stride}};
   Buffer memory = Buffer::allocate_work(m.rows * m.columns * size_of(dtype));

@@ -1,5 +1,5 @@
-// Products of many rows with one matrix b, which is first brought into the layout that the library
-// reads fastest: a copy that costs as much as a few rows do.
+// Products of many rows with one matrix b, which is first packed into the layout that the library
+// reads fastest. Packing costs as much as the products of a few rows.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@ namespace plait {
 
 class PackedProducts {
  public:
-  // With b packed, by all threads. Null where that is not worth it, or the library cannot. Both
-  // matrices lie as the library takes them.
+  // Packs b on all threads. Null if that does not pay, or the library has no such product. Both
+  // matrices must have a layout that the library takes.
   static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const Matrix& b) {
     return of(dtype, a, b, dtype);
   }
-  // Of b of another dtype, which is rounded as it is packed.
+  // For b of another dtype, which is rounded when packed.
   static std::unique_ptr<PackedProducts> of(DType dtype, const Matrix& a, const Matrix& b,
                                             DType b_dtype);
 
   int64_t row_blocks() const;
   int64_t first_row(int64_t block) const { return std::min(block * rows_, a_.rows); }
-  // The product of a block of rows, which lie side by side. Rows of a that are columns in memory
-  // are turned round for it.
+  // The product of a block of rows, which are contiguous. If the rows of a are columns in memory,
+  // they are transposed first.
   void run(int64_t block, std::byte* out) const;
 
  private:
@@ -35,7 +35,7 @@ class PackedProducts {
   const DType dtype_, b_dtype_;
   const Matrix a_;
   const Matrix b_;
-  int64_t rows_ = 0;  // of a block, but for the last one
+  int64_t rows_ = 0;  // of every block but the last
   std::shared_ptr<PackedLibraryProduct> product_;
   Buffer packed_;
 };

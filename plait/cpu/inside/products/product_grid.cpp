@@ -7,11 +7,11 @@
 namespace plait {
 namespace {
 
-// Blocks of whole tiles of the kernels.
+// Blocks consist of whole tiles of the kernels.
 constexpr int64_t kRowUnit = 16, kColumnUnit = 64;
 
-// The time of the largest block, in units of a product without losses. As measured: narrow blocks
-// lose 8 columns' worth, and the part of b that a block reads again and again loses 1 % a MiB.
+// Time of the largest block, relative to an ideal product. Measured: narrow blocks lose the time of
+// 8 columns, and the part of b that a block reads repeatedly costs 1 % per MiB.
 double cost_of(const ProductGrid& grid, int64_t steps, int64_t element_size) {
   const auto rows = static_cast<double>(quotient_up(grid.rows, kRowUnit) * kRowUnit);
   const auto columns = static_cast<double>(grid.columns);

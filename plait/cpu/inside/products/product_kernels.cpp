@@ -1,4 +1,4 @@
-// For every processor: the vectors of 16 bytes that all of them have.
+// For every processor: vectors of 16 bytes.
 #include "plait/cpu/inside/products/product_kernels_body.h"
 
 namespace plait {

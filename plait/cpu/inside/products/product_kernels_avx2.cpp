@@ -1,4 +1,4 @@
-// For x86-64 with AVX2 and FMA; CMakeLists.txt gives this file its options.
+// For x86-64 with AVX2 and FMA; CMakeLists.txt sets the compiler options of this file.
 #include "plait/cpu/inside/products/product_kernels_body.h"
 
 namespace plait {

@@ -1,4 +1,4 @@
-// For x86-64 with AVX-512; CMakeLists.txt gives this file its options.
+// For x86-64 with AVX-512; CMakeLists.txt sets the compiler options of this file.
 #include "plait/cpu/inside/products/product_kernels_body.h"
 
 namespace plait {

@@ -1,6 +1,6 @@
-// What product_kernels*.cpp compile for their levels. Everything here depends on Level, a type of
-// the including file's own, so that no function compiled for one level is linked into another; for
-// the same reason nothing of the standard library is called.
+// The code that product_kernels*.cpp compile for their levels. Everything depends on Level, a type
+// local to the including file, so that a function compiled for one level is never linked into
+// another. For the same reason, nothing of the standard library is called.
 #pragma once
 
 #include <cstdint>
@@ -122,7 +122,7 @@ constexpr ProductTiles tiles_of() {
   return tiles;
 }
 
-// With 32 registers of vectors 12 rows of two fit, with 16 registers 6.
+// With 32 vector registers 12 rows of two vectors fit, with 16 registers 6.
 template <class Level>
 constexpr ProductKernels kernels_of() {
   if constexpr (Level::kBytes == 64) {

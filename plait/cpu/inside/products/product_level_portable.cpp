@@ -1,4 +1,4 @@
-// Processors that have one set of kernels.
+// For architectures with a single set of kernels.
 #include "plait/cpu/inside/products/product_kernels.h"
 #include "plait/cpu/inside/products/tile_kernels.h"
 

@@ -1,4 +1,4 @@
-// Which kernels an x86-64 processor takes.
+// Selection of the kernels for an x86-64 processor.
 #include <cpuid.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -19,9 +19,9 @@ CpuLevel best_level() {
   return CpuLevel::sse4;
 }
 
-// The system gives a process room for tiles when it is asked.
+// Linux enables tile registers for a process only on request.
 bool has_tile_units() {
-  // Compilers have different names for these: bits of the registers a and d.
+  // Compilers name these bits of registers a and d differently.
   constexpr unsigned kVectorsOfBf16 = 1U << 5, kTilesOfBf16 = 1U << 22;
   unsigned a = 0, b = 0, c = 0, d = 0;
   if (__get_cpuid_count(7, 1, &a, &b, &c, &d) == 0 || (a & kVectorsOfBf16) == 0) return false;

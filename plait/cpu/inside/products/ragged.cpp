@@ -14,7 +14,8 @@ Array rows_between(const Array& x, int64_t begin, int64_t end) {
 }
 Array matrix_at(const Array& x, int64_t i) { return x.view(x.layout().picked(0, i)); }
 
-// For each group its number, and where its rows begin and end; then where the rest begins.
+// Calls visit with each group's number and range of rows, and returns the first row behind all
+// groups.
 template <class Visit>
 int64_t for_each_group(const Array& group_sizes, int64_t rows, Visit visit) {
   const Array sizes = group_sizes.converted(DType::i64).contiguous();

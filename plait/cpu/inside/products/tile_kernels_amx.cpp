@@ -9,10 +9,10 @@ namespace plait {
 namespace {
 
 constexpr int64_t kTileRows = 16;
-constexpr int64_t kPairs = 16;  // of steps in a tile
+constexpr int64_t kPairs = 16;  // pairs of steps in a tile
 constexpr int64_t kRowBytes = 64;
-constexpr int64_t kSumsBytes = kTilePanel * 4;  // of a row of sums
-// So much of a panel of b, 128 KiB, stays close while panels of a pass.
+constexpr int64_t kSumsBytes = kTilePanel * 4;  // bytes of a row of sums
+// This much of a panel of b, 128 KiB, stays in a near cache while panels of a pass through.
 constexpr int64_t kBlockTiles = 64;
 
 int64_t tiles_of(int64_t steps) { return (steps + kTilePanel - 1) / kTilePanel; }
@@ -21,7 +21,7 @@ __mmask32 first_of_32(int64_t count) {
   return count >= 32 ? ~__mmask32{0} : static_cast<__mmask32>((uint32_t{1} << count) - 1);
 }
 
-// 16 rows of 16 pairs, with rows and columns exchanged.
+// Transposes 16 rows of 16 pairs.
 void transpose(__m512i* rows) {
   __m512i t[16], u[16];
   for (int i = 0; i < 16; i += 2) {
@@ -48,16 +48,16 @@ void transpose(__m512i* rows) {
   }
 }
 
-// What is packed: the rows of a, or the columns of b.
+// The source of packing: the rows of a, or the columns of b.
 struct Source {
   Matrix matrix;
-  bool is_float = false;  // f32, which is rounded
+  bool is_float = false;  // f32, to be rounded
 
   const std::byte* at(int64_t row, int64_t column) const {
     const int64_t place = row * matrix.row_stride + column * matrix.column_stride;
     return matrix.data + place * (is_float ? 4 : 2);
   }
-  // Elements side by side; 0 where the mask says so.
+  // Loads consecutive elements; 0 where the mask is false.
   __m512i load(const std::byte* from, __mmask32 there) const {
     if (!is_float) return _mm512_maskz_loadu_epi16(there, from);
     const __m512 low = _mm512_maskz_loadu_ps(static_cast<__mmask16>(there), from);
@@ -67,7 +67,7 @@ struct Source {
   }
 };
 
-// One packed element after the other, for strides of any kind.
+// Packs element by element, for any strides.
 void pack_singly(const Source& source, int64_t tile, bool in_pairs, std::byte* to) {
   const Matrix& m = source.matrix;
   std::memset(to, 0, 2 * kTileBytes);
@@ -83,7 +83,7 @@ void pack_singly(const Source& source, int64_t tile, bool in_pairs, std::byte* t
   }
 }
 
-// Two tiles with the rows as they lie: those of each are the matrix's.
+// Loads two tiles whose rows are rows of the matrix.
 void load_rows(const Source& source, int64_t tile, __m512i (&rows)[32]) {
   const Matrix& m = source.matrix;
   const int64_t first = tile * kTilePanel;
@@ -93,8 +93,8 @@ void load_rows(const Source& source, int64_t tile, __m512i (&rows)[32]) {
   }
 }
 
-// Two tiles with pairs of steps side by side, of a matrix whose steps lie apart: steps 2p and
-// 2p + 1 of 32 rows are zipped.
+// Loads two tiles of interleaved pairs of steps, for a matrix whose steps are not contiguous:
+// interleaves steps 2p and 2p + 1 of 32 rows.
 void load_pairs(const Source& source, int64_t tile, __m512i (&rows)[32]) {
   const Matrix& m = source.matrix;
   const int64_t first = tile * kTilePanel;
@@ -145,7 +145,7 @@ struct alignas(64) TileConfiguration {
   uint8_t rows[16] = {};
 };
 
-// Sums of 32 × 32: of both halves of a panel of a by both of b.
+// Sums of 32 × 32: both halves of a panel of a times both halves of a panel of b.
 void multiply_panels(const std::byte* a, const std::byte* b, int64_t tiles, float* sums,
                      bool accumulates) {
   float* const lower = sums + kTileRows * kTilePanel;

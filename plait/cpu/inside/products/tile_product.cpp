@@ -10,9 +10,10 @@ namespace plait {
 namespace {
 
 constexpr int64_t kElement = 2;  // bytes of a bf16
-// Rows of a that are packed at once: half of the second cache, through which panels of b pass.
+// Packed rows of a: half of the second-level cache, through which panels of b pass.
 constexpr int64_t kPackedBytes = 1 << 20;
-constexpr int64_t kCachedBytes = 1 << 21;  // of a result that is not too large to be found there
+constexpr int64_t kCachedBytes = 1 << 21;  // results up to this size are likely to be read from the
+                                           // cache
 
 }  // namespace
 
@@ -35,7 +36,7 @@ TileProduct::TileProduct(const Matrix& a, const Matrix& b, DType b_dtype)
   });
 }
 
-// As many blocks for each thread.
+// Every thread gets equally many blocks.
 TileProduct::Blocks TileProduct::rows_at_once() const {
   const int64_t most = std::max(kPackedBytes / panel_bytes_, int64_t{1}) * kTilePanel;
   const int64_t threads = thread_count();

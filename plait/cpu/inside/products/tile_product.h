@@ -1,4 +1,4 @@
-// Large products of bf16 by a processor's tile units (tile_kernels.h), by all threads.
+// Large products of bf16 by tile units (tile_kernels.h), on all threads.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,27 @@
 
 namespace plait {
 
-// Whether there are tile units, and copying the operands costs less than they give.
+// True if there are tile units, and they save more than the packing of the operands costs.
 bool is_worth_tiles(int64_t rows, int64_t columns, int64_t steps);
 
-// Products of the rows of a, in blocks, with b, which is packed at first, and rounded if it is f32;
-// both are read fast where one of their strides is 1.
+// Products of blocks of rows of a with b. The constructor packs b, and rounds it if it is f32.
+// Packing is fast if one of the strides of each operand is 1.
 class TileProduct {
  public:
   TileProduct(const Matrix& a, const Matrix& b, DType b_dtype = DType::bf16);
 
   int64_t row_blocks() const { return rows_.count(); }
   int64_t first_row(int64_t block) const;
-  // Groups of columns, where there are fewer blocks than threads.
+  // Number of column groups into which blocks should be divided, if there are fewer blocks than
+  // threads.
   int64_t column_groups() const;
-  // The product of a block with one of several groups, into the block's rows of the result, whose
-  // columns lie side by side. A large result passes the caches by.
+  // Multiplies a block by one of several groups of columns, into the block's rows of the result,
+  // whose columns are contiguous. Large results are written past the caches.
   void run(int64_t block, int64_t group, int64_t groups, const TargetMatrix& out,
            bool passes_caches) const;
 
  private:
-  // A dimension in blocks of one size, the last of which may be smaller.
+  // Division of a dimension into blocks of equal size; the last one may be smaller.
   struct Blocks {
     int64_t whole, size;
 
@@ -39,7 +40,7 @@ class TileProduct {
 
   const Matrix a_, b_;
   const int64_t panel_bytes_;  // packed
-  const Blocks panels_;        // of columns
+  const Blocks panels_;        // of b's columns
   const Blocks rows_;
   const Buffer packed_b_;
 };

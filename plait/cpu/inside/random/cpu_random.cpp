@@ -13,14 +13,14 @@ namespace {
 constexpr int64_t kBlockBytes = 16;
 constexpr int64_t kBlocksTogether = cpu::kRandomPadding * 4 / kBlockBytes;
 
-// The kernels of the level in use.
+// The kernels of the current level.
 cpu::RandomKernels kernels_now() {
   cpu::RandomKernels kernels;
   cpu::kRandomKernels[static_cast<size_t>(cpu_level()) - 1](kernels);
   return kernels;
 }
 
-// Room for a piece of the widest elements.
+// Buffers for a piece of the widest elements.
 struct alignas(64) Words {
   uint32_t words[2 * kRandomPiece];
 };
@@ -30,7 +30,7 @@ struct alignas(64) Values {
 
 int64_t round_up(int64_t count, int64_t step) { return (count + step - 1) / step * step; }
 
-// The bytes of a stream from that of number `first` on, which is a whole number of blocks.
+// `count` bytes of a stream from byte `first` on, which must be a multiple of the block size.
 void fill_words(const cpu::RandomKernels& kernels, const KeyBits& key, int64_t first, int64_t count,
                 uint32_t* out) {
   const int64_t blocks = round_up(round_up(count, kBlockBytes) / kBlockBytes, kBlocksTogether);

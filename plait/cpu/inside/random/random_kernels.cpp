@@ -1,5 +1,5 @@
 // Philox (ops/inside/random/philox.h), and the distributions of ops/inside/random/random_values.cpp
-// for f32: in lanes of f64, rounded at the end.
+// for f32, computed in lanes of f64 and rounded at the end.
 #include "plait/cpu/inside/random/random_kernels.h"
 
 #include "plait/ops/inside/random/philox.h"
@@ -15,8 +15,8 @@ namespace {
 using VBits = hn::Vec<DBits>;
 constexpr auto kLanes = static_cast<int64_t>(hn::MaxLanes(D()));
 
-// Each lane is a block, and holds the four words of its counter in the low halves of four vectors.
-// What collects in the upper halves is never looked at.
+// One block per lane: the four words of its counter are in the low halves of four vectors. The
+// upper halves hold garbage.
 struct Blocks {
   VBits x0, x1, x2, x3;
 };
@@ -64,7 +64,7 @@ void uniform(const uint32_t* words, float* out, int64_t count) {
   }
 }
 
-// Whole numbers of up to 52 bits: the mantissas of numbers from 2^52 on.
+// Converts integers of up to 52 bits, which become the mantissas of numbers from 2^52 on.
 HWY_INLINE V whole(VBits bits) {
   return hn::BitCast(D(), bits | bit_constant(0x4330000000000000)) - constant(0x1p52);
 }
@@ -73,7 +73,7 @@ HWY_INLINE V minus_log(VBits bits, double step) {
 }
 HWY_INLINE V minus_log(VBits bits) { return minus_log(bits, 0x1p-32); }
 
-// of(bits) is a vector of values out of one of words.
+// of(bits) computes a vector of numbers from a vector of words.
 template <class Of>
 HWY_INLINE void each_word(const uint32_t* words, float* out, int64_t count, Of of) {
   const hn::Rebind<uint32_t, D> from;
@@ -109,7 +109,7 @@ void gumbel(const uint32_t* words, float* out, int64_t count) {
   each_word(words, out, count, Gumbel());
 }
 
-// sin and cos of 2 pi t for t = bits / 2^32, less a whole number of quarter turns.
+// sin and cos of 2 pi t for t = bits / 2^32, after reduction by multiples of a quarter turn.
 HWY_INLINE Turned turned_by(VBits bits) {
   constexpr std::array<double, 5> kSine = {-1.0 / 6, 1.0 / 120, -1.0 / 5040, 1.0 / 362880,
                                            -1.0 / 39916800};
@@ -124,7 +124,7 @@ HWY_INLINE Turned turned_by(VBits bits) {
           hn::MulAdd(r2, polynomial(r2, kCosine), constant(1)), bits_of(sum)};
 }
 
-// Each lane takes two words, and gives two values.
+// Each lane converts two words to two numbers.
 void normal(const uint32_t* words, float* out, int64_t count) {
   const hn::Rebind<float, D> single;
   const auto* pairs = reinterpret_cast<const uint64_t*>(words);

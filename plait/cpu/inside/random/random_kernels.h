@@ -1,4 +1,4 @@
-// Random numbers, many at a time. Inside of plait/cpu.
+// Vectorised generation of random numbers. Internal to plait/cpu.
 #pragma once
 
 #include <array>
@@ -9,13 +9,15 @@
 
 namespace plait::cpu {
 
-// They work on whole vectors, so what they read and write is a multiple of kRandomPadding long.
+// Kernels work on whole vectors: the lengths of what they read and write are multiples of
+// kRandomPadding.
 inline constexpr int64_t kRandomPadding = 32;
 
 struct RandomKernels {
-  // The words of `blocks` blocks of a stream from `first` on; four words a block.
+  // The words of `blocks` consecutive blocks of a stream, from block `first` on; four words per
+  // block.
   void (*words)(const KeyBits& key, uint64_t first, int64_t blocks, uint32_t* out) = nullptr;
-  // f32 of a Distribution, in the order of its enumerators, each from one word.
+  // By Distribution: f32 numbers of that distribution, one per word.
   std::array<void (*)(const uint32_t* words, float* out, int64_t count), 5> values = {};
 };
 

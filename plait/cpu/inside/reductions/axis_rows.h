@@ -1,4 +1,4 @@
-// Rows along an axis, each dense, whatever the layout of the array.
+// Access to an array as contiguous rows along an axis, whatever its layout.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace plait {
 
-// The axis at the end.
+// Moves the axis to the end.
 inline Layout with_axis_last(const Layout& layout, int64_t axis) {
   std::vector<int64_t> order;
   for (int64_t i = 0; i < static_cast<int64_t>(layout.rank()); ++i) {
@@ -21,8 +21,8 @@ inline Array dense_rows(const Array& x, int64_t axis) {
   return x.view(with_axis_last(x.layout(), axis)).contiguous();
 }
 
-// Where rows of results are written: `out` itself where its axis is the last, else an array that is
-// copied into it in the end.
+// Destination of result rows: `out` itself if its axis is the last one, else a temporary array that
+// is copied into it at the end.
 class ResultRows {
  public:
   ResultRows(Array& out, int64_t axis)

@@ -1,5 +1,5 @@
-// Finding where extremes are: the kernels of reductions say how great the greatest of each block of
-// elements is, and only in the best block it is asked where.
+// argmax and argmin: reduction kernels find the extreme of each block of elements, and only the
+// best block is searched for its index.
 #include <algorithm>
 #include <numeric>
 #include <vector>
@@ -17,16 +17,16 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kBlock = 1024;     // elements of a row that are compared before it is asked where
-constexpr int64_t kBlocks = 16;      // given to a kernel at once
-constexpr int64_t kLooked = 32;      // elements that are looked at side by side
-constexpr int64_t kShort = 32;       // rows that are not worth a kernel
-constexpr int64_t kColumns = 512;    // rows gone through side by side
-constexpr int64_t kFewColumns = 16;  // are rather made rows
-constexpr int64_t kBelow = 32;       // elements of each, compared before it is asked where
+constexpr int64_t kBlock = 1024;     // elements of a row that are reduced before a search
+constexpr int64_t kBlocks = 16;      // passed to a kernel together
+constexpr int64_t kLooked = 32;      // elements that are compared together
+constexpr int64_t kShort = 32;       // shorter rows are not worth a kernel
+constexpr int64_t kColumns = 512;    // rows that are processed side by side
+constexpr int64_t kFewColumns = 16;  // fewer columns are transposed to rows
+constexpr int64_t kBelow = 32;       // elements of each column that are reduced before a search
 constexpr int64_t kWork = 1 << 14;   // elements worth a thread
-constexpr int64_t kPiece = 1 << 15;  // of long rows, elements to a piece that threads share
-constexpr int64_t kManyGroups = 64;  // that threads share as they are
+constexpr int64_t kPiece = 1 << 15;  // elements of a long row per task of a thread
+constexpr int64_t kManyGroups = 64;  // from this number on, threads share whole groups
 
 template <class T>
 auto number_of(T x) {
@@ -37,19 +37,19 @@ auto number_of(T x) {
   }
 }
 
-// Whether a comes before all that are like b. NaN comes before numbers.
+// True if a comes before all elements equal to b. NaN comes before numbers.
 template <bool greatest, class A>
 bool beats(A a, A b) {
   const bool is_further = greatest ? a > b : a < b;
   return is_further | ((a != a) & (b == b));
 }
 
-// The first that is like `wanted`; there is one.
+// The index of the first element equal to `wanted`, which must exist.
 template <class T, class Number>
 int64_t first_like(const T* x, int64_t begin, int64_t end, Number wanted) {
   const auto first_where = [&](const auto& is_like) {
     for (; begin + kLooked <= end; begin += kLooked) {
-      int32_t count = 0;  // without a branch for each, so that many are looked at side by side
+      int32_t count = 0;  // counted without branches, so that the loop is vectorised
       for (int64_t i = 0; i < kLooked; ++i) count += is_like(number_of(x[begin + i])) ? 1 : 0;
       if (count != 0) break;
     }
@@ -123,7 +123,7 @@ class Search {
     }
   }
 
-  // The best of the pieces, the first of those alike.
+  // Combines the pieces: the best one, and the first of equal ones.
   void store(int64_t group, int64_t pieces, Found* found, int64_t* places) const {
     int64_t* to = places + group / parts_ * view_.inner + column(group);
     for (int64_t c = 0; c < columns(group); ++c) {
@@ -141,7 +141,8 @@ class Search {
     if (end - begin < kShort) {
       for (int64_t i = begin + 1; i < end; ++i) {
         const Number number = number_of(x[i]);
-        const bool is_better = beats<greatest>(number, best.number);  // as often as not
+        const bool is_better = beats<greatest>(number, best.number);  // unpredictable, therefore
+                                                                      // without a branch
         best.number = is_better ? number : best.number;
         best.place = is_better ? i : best.place;
       }
@@ -219,7 +220,7 @@ void find_in_dense(const Array& x, int64_t axis, bool greatest, int64_t* places)
   });
 }
 
-// The axes in the order in which they lie in memory.
+// The axes in the order of their strides.
 std::vector<int64_t> order_in_memory(const Layout& layout) {
   std::vector<int64_t> order(layout.rank());
   std::iota(order.begin(), order.end(), 0);
@@ -229,7 +230,7 @@ std::vector<int64_t> order_in_memory(const Layout& layout) {
   return order;
 }
 
-// x without gaps, but with its axes in another order than in memory, is searched as it lies.
+// If x is contiguous apart from the order of its axes, it is searched without a copy.
 void find_permuted(const Array& x, int64_t axis, std::vector<int64_t> order, bool greatest,
                    Array& places) {
   const Array permuted = x.view(x.layout().permuted(order));

@@ -18,15 +18,16 @@ namespace {
 
 using cpu::ReduceKernel;
 
-constexpr int64_t kRow = 1 << 12;          // elements of a row that a kernel is given
-constexpr int64_t kMostRows = 256;         // of a block
-constexpr int64_t kBelow = 64;             // rows below each other, to be added to columns
-constexpr int64_t kColumnBytes = 1 << 14;  // of the totals of columns; they stay in the first cache
-constexpr int64_t kFolded = 512;     // columns, at least, where rows follow each other closely
-constexpr int64_t kUnits = 16;       // that join one total after the other
-constexpr int64_t kWork = 1 << 15;   // elements worth a thread
-constexpr int64_t kPiece = 1 << 16;  // of a long reduction, elements to a piece that threads share
-constexpr int64_t kManyBlocks = 64;  // blocks of results that threads share as they are
+constexpr int64_t kRow = 1 << 12;          // elements of a row per call of a kernel
+constexpr int64_t kMostRows = 256;         // per block
+constexpr int64_t kBelow = 64;             // rows that are added to columns together
+constexpr int64_t kColumnBytes = 1 << 14;  // of the totals of columns, which stay in the
+                                           // first-level cache
+constexpr int64_t kFolded = 512;           // least number of columns if rows are contiguous
+constexpr int64_t kUnits = 16;             // units that are added to one total sequentially
+constexpr int64_t kWork = 1 << 15;         // elements worth a thread
+constexpr int64_t kPiece = 1 << 16;        // elements of a long reduction per task of a thread
+constexpr int64_t kManyBlocks = 64;        // from this number on, threads share whole blocks
 constexpr int64_t kPackedBytes = 1 << 14;
 
 struct Dimension {
@@ -55,7 +56,7 @@ Place place_of(std::span<const Dimension> dimensions, int64_t index) {
   return place;
 }
 
-// Neighbours that lie without a gap become one, and those of size 1 vanish.
+// Joins adjacent dimensions, and removes those of size 1.
 void join(std::vector<Dimension>& dimensions) {
   std::vector<Dimension> joined;
   for (const Dimension& d : dimensions) {
@@ -70,18 +71,19 @@ void join(std::vector<Dimension>& dimensions) {
   dimensions = std::move(joined);
 }
 
-// A reduction as it is computed: for each block of results, one unit after the other.
+// Execution plan of a reduction: for each block of results, one unit after another.
 //
-// A block is a part of `line`, a dimension of the results. A unit is a part of `inner`, the
-// dimension reduced whose elements are closest. Where the line's elements are closer, a unit is
-// added to columns, else it is rows, one a result.
+// A block is a part of `line`, a dimension of the results. A unit is a part of `inner`, the reduced
+// dimension with the smallest stride. If the stride of the line is smaller, units are added to
+// columns; else they are rows, one per result.
 struct Plan {
   Place first;
-  std::vector<Dimension> kept, outer;  // around line and inner
+  std::vector<Dimension> kept, outer;  // dimensions around line and inner
   Dimension line, inner;
   bool is_columns = false;
   int64_t width = 1;   // results of a block
-  int64_t folded = 1;  // rows of inner that are taken for one row, whose columns are folded
+  int64_t folded = 1;  // rows of inner that are joined into one row, whose columns are folded at
+                       // the end
   int64_t unit = 1;    // elements of inner in a unit
   int64_t line_parts = 1, inner_parts = 1;
 
@@ -90,12 +92,12 @@ struct Plan {
   int64_t unit_work() const { return std::clamp<int64_t>(inner.size, 1, unit) * width; }
 };
 
-// How far apart neighbours are; what only repeats one element comes last.
+// The stride for ordering dimensions; broadcast dimensions come last.
 int64_t distance(const Dimension& d) {
   return d.stride == 0 ? std::numeric_limits<int64_t>::max() : d.stride;
 }
 
-// The dimensions of x, all of which run forwards.
+// The dimensions of x, with positive strides.
 void find_dimensions(const Layout& x, std::span<const int64_t> axes, Plan& plan) {
   int64_t out_stride = 1;
   for (size_t i = x.rank(); i-- > 0;) {
@@ -129,7 +131,7 @@ void choose_line_and_inner(Plan& plan) {
   plan.is_columns = plan.inner.size == 1 || distance(plan.line) < distance(plan.inner);
 }
 
-// From the sizes alone, so that results do not depend on the number of threads.
+// A function of the sizes only, so that results do not depend on the number of threads.
 void cut(Plan& plan, int64_t total_size) {
   if (plan.is_columns) {
     plan.line_parts = quotient_up(plan.line.size, kColumnBytes / total_size);
@@ -149,7 +151,7 @@ void cut(Plan& plan, int64_t total_size) {
 
 Plan plan_of(const Layout& x, std::span<const int64_t> axes, int64_t total_size) {
   Plan plan;
-  if (axes.size() == x.rank() && x.is_contiguous()) {  // which need not be looked into
+  if (axes.size() == x.rank() && x.is_contiguous()) {  // no analysis needed
     plan.inner = {x.element_count(), 1};
   } else {
     find_dimensions(x, axes, plan);
@@ -206,12 +208,12 @@ class Run {
  private:
   struct Block {
     Place at;
-    int64_t width;  // results
+    int64_t width;  // number of results
   };
 
   int64_t size_of_totals() const { return width_ * kernel_.total_size; }
 
-  // Totals, and those that join them halving by halving.
+  // Memory for totals, and for those of the recursive halving.
   int64_t bytes_for(int64_t units) const {
     const int64_t halvings = std::bit_width(static_cast<uint64_t>(units / kUnits)) + 1;
     return (halvings + 1) * size_of_totals();
@@ -225,17 +227,17 @@ class Run {
     return {at, std::min(plan_.width, plan_.line.size - begin)};
   }
 
-  // Each piece has totals of its own, which join each other in pairs.
+  // Each piece has its own totals, which are combined pairwise.
   void in_pieces(int64_t blocks, int64_t units, int64_t each) const {
     const int64_t pieces = quotient_up(units, each), size = size_of_totals();
     const Buffer totals = Buffer::allocate_work(blocks * pieces * size);
     if (blocks == 1 && may_be_decided()) {
-      // Often by the first piece, for which nobody need be woken.
+      // Often the first piece decides the result, and no other thread is needed.
       const Buffer own = Buffer::allocate_work(bytes_for(each));
       reduce(block_at(0), 0, each, own.data());
       if (is_decided(own.data())) return finish(block_at(0), own.data());
     }
-    std::atomic<bool> has_decided = false;  // one of the pieces, for all
+    std::atomic<bool> has_decided = false;  // set by any piece
     parallel_chunks(blocks * pieces, [&](int64_t at) {
       const int64_t begin = at % pieces * each, end = std::min(begin + each, units);
       const Buffer own = Buffer::allocate_work(bytes_for(end - begin));
@@ -265,7 +267,8 @@ class Run {
     }
   }
 
-  // Of long ranges the halves, each with its own totals, the second's behind the first's.
+  // Halves long ranges recursively; each half has its own totals, those of the second behind those
+  // of the first.
   void reduce(const Block& block, int64_t begin, int64_t end, std::byte* totals) const {
     if (end - begin > kUnits) {
       const int64_t middle = begin + (end - begin) / 2;
@@ -278,7 +281,7 @@ class Run {
     for (int64_t unit = begin; unit < end && !is_decided(totals); ++unit) add(block, unit, totals);
   }
 
-  // Whether nothing that follows changes the total.
+  // True if no further element can change the total.
   bool is_decided(const std::byte* totals) const {
     const bool is_any = kernel_.reduction == ir::Reduction::any;
     return may_be_decided() && (*totals != std::byte{0}) == is_any;
@@ -302,7 +305,7 @@ class Run {
     }
   }
 
-  // Rows that follow each other, as few and long ones; the last may be shorter.
+  // Contiguous rows as fewer, longer ones; the last may be shorter.
   void add_folded(const std::byte* x, int64_t rows, std::byte* totals) const {
     const int64_t whole = rows / plan_.folded;
     kernel_.add_columns(x, whole, width_, width_, totals);
@@ -310,7 +313,7 @@ class Run {
     kernel_.add_columns(x, 1, 0, rows % plan_.folded * plan_.width, totals);
   }
 
-  // Lines below each other; elements with gaps are brought together first.
+  // Adds lines of elements; elements that are not contiguous are first copied to a buffer.
   void add_lines(const std::byte* x, Dimension lines, Dimension in_line, std::byte* totals) const {
     const auto add = plan_.is_columns ? kernel_.add_columns : kernel_.add_rows;
     if (in_line.stride == 1 || in_line.size == 1) {

@@ -15,22 +15,22 @@
 namespace plait {
 namespace {
 
-constexpr int64_t kColumns = 256;    // scanned side by side
-constexpr int64_t kTogether = 4;     // rows
+constexpr int64_t kColumns = 256;    // columns that are scanned together
+constexpr int64_t kTogether = 4;     // rows that are scanned together
 constexpr int64_t kWork = 1 << 15;   // elements worth a thread
-constexpr int64_t kPiece = 1 << 16;  // of a long row, elements to a piece that threads share
+constexpr int64_t kPiece = 1 << 16;  // elements of a long row per task of a thread
 
-// ---- What goes from element to element. `join` puts the states of two neighbouring runs together,
-// where the result cannot differ from going through both.
+// ---- Operations. `join` combines the states of two adjacent runs, for operations where this gives
+// exactly the result of a sequential scan.
 
-// What results of T are kept in.
+// The type in which results of T are accumulated.
 template <class T>
 struct WideOf {
   using Type = double;
 };
 template <std::integral T>
 struct WideOf<T> {
-  using Type = uint64_t;  // wraps alike
+  using Type = uint64_t;  // wraps in the same way
 };
 template <class T>
   requires kIsPackedFloat<T>
@@ -49,7 +49,7 @@ struct RunningSum {
   using State = Wide<T>;
   static constexpr bool kJoins = true;
   static State begin() {
-    // −0 + x is x, also for −0.
+    // −0 is the neutral element: −0 + x is x, also for x = −0.
     if constexpr (kIsComplex<State>) return State(-0., -0.);
     return static_cast<State>(-0.);
   }
@@ -57,7 +57,7 @@ struct RunningSum {
   static State join(State left, State right) { return left + right; }
   static T value(State state) { return narrowed_to<T>(state); }
 
-  // All of a run, by several sums that need not wait for each other.
+  // The sum of a run, by several independent sums that do not wait for each other.
   static State total(const T* x, int64_t count) {
     constexpr int64_t kSums = 8;
     State sums[kSums];
@@ -72,7 +72,7 @@ struct RunningSum {
   }
 };
 
-// 0 · ∞ comes about between runs where it would not on the way.
+// Not joinable: 0 · ∞ could occur between runs where it does not in sequence.
 template <class T>
 struct RunningProduct {
   using State = Wide<T>;
@@ -102,7 +102,7 @@ struct RunningExtreme {
   static T value(State state) { return narrowed_to<T>(state); }
 };
 
-// The sum of e^(x − most), so that nothing overflows.
+// The sum of e^(x − most), which cannot overflow.
 struct LogSum {
   double most = -std::numeric_limits<double>::infinity();
   double sum = 0;
@@ -181,7 +181,7 @@ class Scanner {
             std::min(width, rows_.inner - column)};
   }
 
-  // Some rows side by side, so that none has to wait for its own last result.
+  // Scans some rows together, so that additions of different rows overlap.
   void go_together(int64_t row) const {
     std::array<State, kTogether> states;
     states.fill(Op::begin());
@@ -197,7 +197,7 @@ class Scanner {
     }
   }
 
-  // Of each column the elements `begin` to `end` in the direction of the scan.
+  // Scans the elements `begin` to `end` of each column, in the direction of the scan.
   template <bool writes>
   void go(State* states, const Place& place, int64_t begin, int64_t end) const {
     if constexpr (!writes && requires { Op::total(x_, end); }) {
@@ -226,7 +226,8 @@ class Scanner {
     }
   }
 
-  // Pieces of a fixed length: first what each comes to, then each from what is before it.
+  // Pieces of a fixed length: first the total of each, then each is scanned from the total of those
+  // before it.
   void run_in_pieces(int64_t units, int64_t width) const {
     const int64_t length = std::max<int64_t>(kPiece / width, 1);
     const int64_t pieces = (rows_.length + length - 1) / length;
@@ -270,7 +271,7 @@ template <class T>
 constexpr bool kIsNumber =
     kIsFloating<T> || kIsComplex<T> || (std::is_integral_v<T> && !std::is_same_v<T, bool>);
 
-// Integers of both kinds are added and multiplied alike.
+// Signed and unsigned integers share the code for sums and products.
 template <class T>
 using Unsigned =
     std::conditional_t<std::is_integral_v<T>, std::make_unsigned<T>, std::type_identity<T>>;

@@ -1,5 +1,5 @@
-// Reductions. No order of additions depends on how long vectors are, so that a sum has the same
-// bits at every level.
+// Reductions. The order of additions does not depend on the vector length, so that a sum has the
+// same bits at every level.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/reductions/reduce_kernels.cpp"
 #include "plait/cpu/inside/reductions/reduce_kernels.h"
@@ -25,7 +25,7 @@ using ir::Reduction;
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// ---- What is done with two numbers, or with vectors of them; and before, with an element.
+// ---- Operations on two numbers, or two vectors; `before` is applied to each element first.
 
 struct OfElements {
   static constexpr Reduced kReduced = Reduced::elements;
@@ -70,14 +70,14 @@ struct Extreme : OfElements {
     if constexpr (Limits::has_infinity) return greatest ? -Limits::infinity() : Limits::infinity();
     return greatest ? Limits::lowest() : Limits::max();
   }
-  // A NaN stays: where a is one, b is neither greater nor less.
+  // NaN propagates: if a is NaN, comparisons with b are false.
   template <class V>
   static HWY_INLINE V of(V a, V b) {
     if constexpr (std::is_arithmetic_v<V>) {
       const V number = (greatest ? b > a : b < a) ? b : a;  // without a branch
       return b != b ? b : number;
     } else if constexpr (std::is_floating_point_v<hn::TFromV<V>>) {
-      // Max and Min give their second operand where one of the two is a NaN.
+      // The instructions Max and Min return their second operand if either is NaN.
       return hn::IfThenElse(b == b, greatest ? hn::Max(b, a) : hn::Min(b, a), b);
     } else {
       return greatest ? hn::Max(b, a) : hn::Min(b, a);
@@ -97,11 +97,11 @@ struct Truth : OfElements {
   }
 };
 
-// What joins totals.
+// The operation that combines totals.
 template <class Op>
 using OfTotals = std::conditional_t<std::is_same_v<Op, SumOfSquares>, Sum, Op>;
 
-// ---- T is what lies in memory, A what is computed with.
+// ---- T is the type in memory, A that of the computation.
 
 template <class A, class T>
 HWY_INLINE A load(const T* x) {
@@ -129,7 +129,7 @@ HWY_INLINE hn::Vec<Tag<float>> widened_vector(const Float16* x) {
   if constexpr (hn::MaxLanes(Tag<float>()) != 4) {
     return number;
   } else {
-    // At SSE4 Highway takes infinity and NaN for numbers from 2^16 on.
+    // Highway at SSE4 converts infinity and NaN of f16 to numbers from 2^16 on.
     const hn::Rebind<uint16_t, Tag<float>> codes;
     const hn::Rebind<uint32_t, Tag<float>> wide;
     const auto bits = hn::PromoteTo(wide, hn::LoadU(codes, reinterpret_cast<const uint16_t*>(x)));
@@ -140,8 +140,8 @@ HWY_INLINE hn::Vec<Tag<float>> widened_vector(const Float16* x) {
   }
 }
 
-// Vectors of `most` elements at most; single elements where Highway has no vectors of them, or no
-// multiplication.
+// Vectors of at most `most` elements; single elements if Highway has no such vectors, or no
+// multiplication of them.
 template <class Op, class A, int64_t most>
 struct Lanes {
   static constexpr bool kAreVectors =
@@ -168,7 +168,7 @@ struct Lanes {
     }
   }
 };
-constexpr int64_t kAny = 64;  // as many as there are
+constexpr int64_t kAny = 64;  // no limit
 
 template <class Op, class V>
 HWY_INLINE V join(V total, V a) {
@@ -179,7 +179,7 @@ HWY_INLINE V join(V total, V a, V b, V c, V d) {
   return Op::of(total, Op::of(Op::of(a, b), Op::of(c, d)));
 }
 
-// totals[i] = the totals and x[i] of each row.
+// totals[i] is combined with element i of each row.
 template <class Op, int64_t most = kAny, class A, class... T>
 HWY_INLINE void join_each(int64_t count, A* totals, const T*... x) {
   using L = Lanes<Op, A, most>;
@@ -190,8 +190,8 @@ HWY_INLINE void join_each(int64_t count, A* totals, const T*... x) {
   for (; i < count; ++i) totals[i] = join<Op>(totals[i], Op::before(load<A>(x + i))...);
 }
 
-// Four rows at once, which join each other before they join the totals: these are read and written
-// a fourth as often, and rounding errors add up along a fourth of the way.
+// Four rows at a time, which are combined before they are added to the totals. So totals are read
+// and written a fourth as often, and rounding errors accumulate over a fourth of the additions.
 template <class Op, class T, class A>
 void join_columns(const T* x, int64_t rows, int64_t stride, int64_t count, A* totals) {
   for (; rows >= 4; rows -= 4, x += 4 * stride) {
@@ -200,7 +200,7 @@ void join_columns(const T* x, int64_t rows, int64_t stride, int64_t count, A* to
   for (; rows > 0; --rows, x += stride) join_each<Op>(count, totals, x);
 }
 
-// The totals in halves that join each other, to one.
+// Combines the halves of the totals repeatedly, down to one.
 template <class Op, int64_t count, class A>
 HWY_INLINE A fold(A* totals) {
   if constexpr (count == 1) {
@@ -211,18 +211,18 @@ HWY_INLINE A fold(A* totals) {
   }
 }
 
-// What is left of a row, one after the other.
+// The remaining elements of a row, one by one.
 template <class Op, class T, class A>
 HWY_INLINE A join_rest(A total, const T* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) total = Op::of(total, Op::before(load<A>(x + i)));
   return total;
 }
 
-// As many bytes of totals as the longest vector has.
+// The number of totals in the longest vector.
 template <class A>
 constexpr int64_t kSide = std::max<int64_t>(64 / sizeof(A), 4);
 
-// A row: elements that lie a multiple of `width` apart have a total, and these are folded to one.
+// A row: elements whose indices are equal modulo `width` share a total; the totals are then folded.
 template <class Op, int64_t width, class T, class A>
 HWY_INLINE A fold_row(const T* x, int64_t count) {
   using L = Lanes<Op, A, kAny>;
@@ -312,7 +312,7 @@ template <class Op>
 void add_arithmetic(ReduceKernels& kernels, Reduction reduction) {
   add_floats<Op>(kernels, reduction);
   for (const DType dtype : {DType::i64, DType::u64}) {
-    add<Op, uint64_t>(kernels, reduction, dtype);  // wraps alike
+    add<Op, uint64_t>(kernels, reduction, dtype);  // wraps in the same way
   }
   add<Op, std::complex<float>>(kernels, reduction, DType::c64);
   add<Op, std::complex<double>>(kernels, reduction, DType::c128);
@@ -357,7 +357,7 @@ namespace {
 class Table {
  public:
   Table() {
-    // Those that the machine has not stay empty.
+    // Entries of levels that the machine does not support stay empty.
     for (size_t i = 0; i < static_cast<size_t>(best_cpu_level()); ++i) {
       ReduceKernels kernels;
       kReduceKernels[i](kernels);

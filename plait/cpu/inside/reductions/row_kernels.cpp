@@ -1,5 +1,5 @@
-// Softmax and standardisation of one row. Sums are taken in lanes over blocks, and of the blocks in
-// f64.
+// Softmax and standardisation of one row. Sums are accumulated in lanes within blocks, and in f64
+// over blocks.
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "plait/cpu/inside/reductions/row_kernels.cpp"
 #include "plait/cpu/inside/reductions/row_kernels.h"
@@ -32,8 +32,8 @@ HWY_INLINE Lane<T> all(T value) {
   return hn::Set(Tag<T>(), value);
 }
 
-// e^x for x <= 0, and NaN. 2^n is made 2^64 times as great at first, so that it is normal where the
-// result is not.
+// e^x for x <= 0, and NaN for NaN. 2^n is scaled by 2^64, so that it is normal even if the result
+// is not.
 HWY_INLINE Lane<float> exp_of_negative(Lane<float> x) {
   const single::Reduced y = single::reduced(hn::Max(x, all(-110.0F)));
   const Lane<float> power = single::power_of_two(y, 64);
@@ -41,7 +41,7 @@ HWY_INLINE Lane<float> exp_of_negative(Lane<float> x) {
 }
 HWY_INLINE Lane<double> exp_of_negative(Lane<double> x) { return wide::Exp::of(Tag<double>(), x); }
 
-// Calls step(values, at, count) for all elements, a vector at a time; the last one may be filled up
+// Calls step(values, at, count) for all elements, a vector at a time; the last vector may be padded
 // with zeros.
 template <class T, class Step>
 HWY_INLINE void each_vector(const T* x, int64_t begin, int64_t end, const Step& step) {
@@ -86,7 +86,7 @@ HWY_INLINE double sum_of(const T* x, int64_t count, const Map& map) {
   return total;
 }
 
-// Of numbers; what it gives where there is a NaN is open.
+// For numbers; unspecified if there is a NaN.
 template <class T>
 T greatest_of(const T* x, int64_t count) {
   constexpr T kLeast = -std::numeric_limits<T>::infinity();
@@ -140,7 +140,7 @@ T standardize(const T* x, T* out, int64_t count, bool is_centred, double epsilon
   const auto size = static_cast<double>(count);
   T mean = 0;
   if (is_centred) {
-    // From the first element on, so that a constant row is met exactly.
+    // Relative to the first element, so that the mean of a constant row is exact.
     const Lane<T> first = all(x[0]);
     const double rest =
         sum_of(x, count, [&](Lane<T> values, int64_t, int64_t) HWY_ATTR { return values - first; });

@@ -1,4 +1,4 @@
-// The kernels behind rows.h: one row at a time, dense.
+// Kernels of rows.h: one contiguous row at a time.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@ template <class T>
 struct RowKernels {
   void (*softmax)(const T* x, T* out, int64_t count, bool masked_is_zero) = nullptr;
   void (*log_softmax)(const T* x, T* out, int64_t count) = nullptr;
-  // Gives the scale.
+  // Returns the scale.
   T (*standardize)(const T* x, T* out, int64_t count, bool is_centred, double epsilon) = nullptr;
 };
 
@@ -21,7 +21,7 @@ struct AllRowKernels {
   RowKernels<double> f64;
 };
 
-// One function a level, as those of cpu_kernels.h.
+// One function per level, as in cpu_kernels.h.
 extern const std::array<void (*)(AllRowKernels&), kCpuLevelCount> kRowKernels;
 
 }  // namespace plait::cpu

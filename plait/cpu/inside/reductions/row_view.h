@@ -1,5 +1,5 @@
-// An array that lies in a row, seen along one axis: `outer` times `inner` rows of `length`
-// elements, which are `inner` elements apart.
+// A contiguous array seen along one axis: `outer` times `inner` rows of `length` elements, which
+// are `inner` elements apart.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct RowView {
   }
 
   int64_t count() const { return outer * inner; }
-  // Where a row begins.
+  // Offset of the first element of a row.
   int64_t offset(int64_t row) const { return row / inner * length * inner + row % inner; }
 };
 

@@ -14,7 +14,7 @@ constexpr int64_t kWork = 1 << 13;  // elements worth a thread
 
 template <class T>
 const cpu::RowKernels<T>& kernels() {
-  // Those that the machine has not stay empty.
+  // Entries of levels that the machine does not support stay empty.
   static const auto table = [] {
     std::array<cpu::AllRowKernels, kCpuLevelCount> levels;
     for (size_t i = 0; i <= static_cast<size_t>(best_cpu_level()) - 1; ++i) {
@@ -33,7 +33,7 @@ const cpu::RowKernels<T>& kernels() {
 template <class Body>
 void each_row(const Array& x, const Body& body) {
   const int64_t count = x.sizes().back();
-  int64_t rows = 1;  // also where they are empty
+  int64_t rows = 1;  // defined also for empty rows
   for (size_t i = 0; i + 1 < x.sizes().size(); ++i) rows *= x.sizes()[i];
   const int64_t grain = std::max<int64_t>(kWork / std::max<int64_t>(count, 1), 1);
   const auto run = [&](auto type) {

@@ -1,4 +1,5 @@
-// How functions of real numbers are declared and called, one number after the other.
+// Declaration and application of elementwise functions that are given as scalar functions of real
+// numbers.
 #pragma once
 
 #include <initializer_list>
@@ -8,7 +9,7 @@
 
 namespace plait {
 
-// A row of a table of them.
+// One row of a table of functions.
 struct ScalarFunction {
   const char* name;
   const char* summary;
@@ -21,10 +22,10 @@ struct ScalarFunction {
 
 const ir::Primitive& declare_function(uint32_t operands, ScalarFunction declared);
 
-// Of operands in that dtype, stretched.
+// Converts the operands to the dtype, broadcasts them, and applies the primitive.
 Tensor apply_function(const ir::Primitive& primitive, std::initializer_list<Operand> operands,
                       DType dtype);
-// In the dtype that holds all of them, f32 for integers and bool.
+// Applies the primitive in the promoted dtype of the operands, or in f32 for integers and bool.
 Tensor apply_inexactly(const ir::Primitive& primitive, const Operand& x);
 Tensor apply_inexactly(const ir::Primitive& primitive, const Operand& a, const Operand& b);
 Tensor apply_inexactly(const ir::Primitive& primitive, const Operand& a, const Operand& b,

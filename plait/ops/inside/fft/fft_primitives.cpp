@@ -17,14 +17,14 @@ namespace {
 
 constexpr DTypeSet kSingleAndDouble = DTypeSet(DType::f32) | DTypeSet(DType::f64);
 
-// The operand, with another dtype and size along the axis.
+// The type of the operand with another dtype and another size along the axis.
 ir::Type transformed(const ir::Inference& in, int64_t axis, DType dtype, Dim size) {
   Shape shape = in.operands[0].shape();
   shape.set(axis, size);
   return in.operands[0].without_sharding().with_dtype(dtype).with_shape(shape);
 }
 
-// The size along the axis; of nothing there is no transform.
+// The size along the axis, which must not be 0.
 Dim length_of(const ir::Inference& in, int64_t axis) {
   in.expect_array(0, in.primitive.takes);
   expect_axis(in, axis);
@@ -70,7 +70,7 @@ Tensor transpose_fft(const RuleContext& c, const Tensor& cotangent, size_t) {
   return apply(fft_primitives().fft, {cotangent}, c.attributes);
 }
 
-// Re Σ c[k] ω^jk, with zeros for the results that were left out.
+// Re Σ c[k] ω^jk, with zeros for the coefficients that rfft omits.
 Tensor transpose_rfft(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& a = c.attributes.as<RfftAttributes>();
   const Dim rest = c.operand_types[0].shape().at(a.axis) - cotangent.shape(a.axis);
@@ -78,7 +78,7 @@ Tensor transpose_rfft(const RuleContext& c, const Tensor& cotangent, size_t) {
   return real(apply_fft(whole, {.axis = a.axis, .scale = a.scale}));
 }
 
-// All but the first and the middle one stand for two results, themselves and their conjugates.
+// All coefficients but the first and the middle one also represent their complex conjugates.
 Tensor transpose_irfft(const RuleContext& c, const Tensor& cotangent, size_t) {
   const auto& a = c.attributes.as<IrfftAttributes>();
   const Tensor half = apply(fft_primitives().rfft, {cotangent},

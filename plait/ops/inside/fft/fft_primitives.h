@@ -1,4 +1,4 @@
-// The primitives of Fourier transforms. Inside of ops and the backends.
+// The primitives of Fourier transforms. Internal to ops and the backends.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace plait {
 
-// What the sum is divided by: nothing, the root of the length, the length.
+// Divisor of the sum: 1, the square root of the length, or the length.
 enum class FftScale : uint8_t { none, root, length };
 std::span<const std::string_view> enumerator_names(FftScale);
 
@@ -27,7 +27,7 @@ struct RfftAttributes {
 };
 struct IrfftAttributes {
   int64_t axis = 0;
-  Dim size = 0;  // of the real side
+  Dim size = 0;  // length of the real signal
   FftScale scale = FftScale::none;
   static constexpr std::string_view kRequired[] = {"axis", "size"};
 };

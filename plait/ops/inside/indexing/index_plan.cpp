@@ -27,7 +27,7 @@ bool is(const Index& index) {
   return std::holds_alternative<T>(index.choice());
 }
 
-// How many axes of x it stands for; the ellipsis for none of its own.
+// The number of axes of x that an index covers, not counting the ellipsis.
 size_t axes_of(const Index& index) {
   if (is<Dim>(index) || is<SymbolicSlice>(index)) return 1;
   const auto* tensor = std::get_if<Tensor>(&index.choice());
@@ -39,7 +39,7 @@ size_t axes_of(const Index& index) {
       .hint("tensors of integers name elements, tensors of bool say which to take");
 }
 
-// What the ellipsis stands for (at the end where there is none).
+// The number of axes that the ellipsis covers; without one, those at the end.
 size_t left_to_ellipsis(const Tensor& x, std::span<const Index> indices) {
   size_t named = 0;
   for (const Index& index : indices) named += axes_of(index);
@@ -62,8 +62,8 @@ bool are_equal(Dim a, Dim b) {
   return context.decide({a, SizeFact::equal, b});
 }
 
-// Whether a place counts from the end, as negative ones do. Where nobody knows a symbolic one, what
-// it will be is required on entry: negative, where it cannot be above 0.
+// True if a bound counts from the end, because it is negative. For a symbolic bound of unknown
+// value one case is assumed, and checked on entry: negative if it cannot be positive.
 bool counts_from_end(Dim place) {
   if (place.is_number()) return place.number() < 0;
   Trace* const trace = Trace::current();
@@ -72,7 +72,7 @@ bool counts_from_end(Dim place) {
                                               : !sizes_hold(place >= Dim(0));
 }
 
-// A slice's bound: from the end where it is negative, cut off at the ends.
+// A bound of a slice, as a nonnegative index clamped to the axis.
 Dim bound(const std::optional<Dim>& given, Dim size, Dim standard, Dim least, Dim most) {
   if (!given) return standard;
   return max(min(counts_from_end(*given) ? size + *given : *given, most), least);
@@ -143,7 +143,7 @@ class Planner {
   void read_number(Dim number) {
     const Dim size = x_.shape(static_cast<int64_t>(axis_));
     const SliceRange range{counts_from_end(number) ? size + number : number, 1, 1};
-    // Also where the tensors beside it name nothing.
+    // Also if the index tensors next to it are empty.
     if (range.is_outside(size) && options_.outside == Outside::fails) {
       throw IndexError("index: {} is out of range for axis {} of {}, whose size is {}", number,
                        axis_, x_.type().text(), size)
@@ -168,11 +168,11 @@ class Planner {
     for (; axes > 0; --axes) add_view({0, x_.shape(static_cast<int64_t>(axis_)), 1});
   }
 
-  // Of a mask its places are the indices, one tensor an axis.
+  // A mask is converted to the indices of its true elements, one tensor per axis.
   void read_mask(const Tensor& mask) {
     for (size_t i = 0; i < mask.rank(); ++i) {
       const Dim size = x_.shape(static_cast<int64_t>(axis_ + i)), given = mask.shape()[i];
-      // A side of 0 fits any: it names nothing.
+      // A mask size of 0 fits any axis, since it selects nothing.
       if (are_equal(size, given) || are_equal(given, 0)) continue;
       throw IndexError("index: the mask {} does not fit axis {} of {}: its size is {}, not {}",
                        mask.type().text(), axis_ + i, x_.type().text(), given, size)
@@ -185,7 +185,7 @@ class Planner {
     }
   }
 
-  // A mask without axes: names the one place of a new axis, once or not at all.
+  // A mask without axes: selects the only element of a new axis, or nothing.
   void add_mask(const Tensor& places) {
     note_tensor();
     plan_.places.axes.push_back(static_cast<int64_t>(plan_.view.rank()));
@@ -215,10 +215,10 @@ class Planner {
       for (Tensor& tensor : indices) tensor = as_i64(tensor);
     }
     plan_.points = common_shape("index", indices);
-    // Neighbours stand behind a batch: what is in front of them.
+    // If the index tensors are adjacent, the axes before them are batch dimensions.
     plan_.places.batch = are_apart_ ? 0 : plan_.places.axes[0];
     plan_.places.outside = only_masks_ ? Outside::ignored : options_.outside;
-    plan_.places.unique = only_masks_;  // a mask names each place once
+    plan_.places.unique = only_masks_;  // a mask selects each element once
     Shape all(plan_.view.dims().first(static_cast<size_t>(plan_.places.batch)));
     for (const Dim dim : plan_.points) all.append(dim);
     for (Tensor& tensor : indices) tensor = broadcast_to(tensor, all);
@@ -230,17 +230,17 @@ class Planner {
     }
   }
 
-  // Numbers that i64 lacks are out of range, and so is the number in their place.
+  // Integers above the range of i64 are out of range, and so is the greatest i64.
   static Tensor as_i64(const Tensor& integers);
 
   const Tensor& x_;
   std::span<const Index> indices_;
   PlanOptions options_;
   IndexPlan plan_;
-  size_t axis_ = 0;  // of x, the next one
+  size_t axis_ = 0;  // next axis of x
   bool has_tensors_ = false;
   bool only_masks_ = false;
-  bool left_tensors_ = false;  // whether something else came after the last tensor
+  bool left_tensors_ = false;  // true if another index followed the last tensor
   bool are_apart_ = false;
 };
 
@@ -292,7 +292,7 @@ std::optional<LoneMask> find_lone_mask(const Tensor& x, std::span<const Index> i
   }
   if (!found) return std::nullopt;
   for (size_t i = 0; i < found->mask.rank(); ++i) {
-    // What does not fit is refused where the index is read.
+    // A mask that does not fit is reported by plan_index.
     if (!same(found->mask.shape()[i], x.shape()[found->axis + i])) return std::nullopt;
   }
   return found;

@@ -1,4 +1,4 @@
-// An index, read against the tensor that it is of.
+// Analysis of an index for a given tensor.
 #pragma once
 
 #include <cstdint>
@@ -12,25 +12,25 @@
 
 namespace plait {
 
-// Slices and integers, and new axes, make a view of x: first the ranges, then the reshape. Where
-// there are tensors in the index, they name rows of that view.
+// Slices, integers and new axes make a view of x: first the ranges are taken, then the result is
+// reshaped. Index tensors, if any, select rows of that view.
 struct IndexPlan {
-  std::vector<SliceRange> ranges = {};  // along each axis of x
-  bool takes_all = true;                // whether each range is its whole axis
+  std::vector<SliceRange> ranges = {};  // one per axis of x
+  bool takes_all = true;                // true if every range is its whole axis
   Shape view = {};
 
-  std::vector<Tensor> indices = {};  // one for each axis of `places`, stretched together
+  std::vector<Tensor> indices = {};  // one per axis in `places`, broadcast to one shape
   GatherAttributes places = {};
-  Shape points = {};  // of the indices, without the batch
+  Shape points = {};  // shape of the indices without batch dimensions
 
   Shape result = {};
 
   bool has_tensors() const { return !indices.empty(); }
-  Shape part() const;  // of x under the ranges
+  Shape part() const;  // shape of x after the ranges are taken
 };
 
 struct PlanOptions {
-  // Integers name rows as tensors do, so that what lies outside is not refused here.
+  // Treat integers like index tensors, so that an integer out of range throws no error here.
   bool integers_as_tensors = false;
   Outside outside = Outside::fails;
 };
@@ -39,7 +39,8 @@ IndexPlan plan_index(const Tensor& x, std::span<const Index> indices,
                      const PlanOptions& options = {});
 Tensor view_of(const Tensor& x, const IndexPlan& plan);
 
-// The one mask of an index that besides it takes all there is, and the axis of x where it begins.
+// The mask of an index that consists of one mask and full slices, and the first axis of x that it
+// covers.
 struct LoneMask {
   Tensor mask;
   size_t axis;

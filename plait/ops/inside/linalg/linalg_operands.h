@@ -1,5 +1,4 @@
-// What the functions of linear algebra take, checked and brought to the dtype that they are
-// computed in. Inside of ops.
+// Checks and conversions of the operands of linear algebra. Internal to ops.
 #pragma once
 
 #include <string_view>
@@ -11,7 +10,7 @@ namespace plait::linalg {
 Tensor matrices(std::string_view function, const Tensor& a);
 Tensor square_matrices(std::string_view function, const Tensor& a);
 
-// Two sides of an equation: one dtype, one batch, B as matrices.
+// Both sides of an equation, with the same dtype and batch dimensions, and B as matrices.
 struct Equation {
   Tensor a, b;
   bool is_vector;

@@ -16,7 +16,7 @@ namespace {
 constexpr DTypeSet kMatrixDTypes =
     DTypeSet(DType::f32) | DTypeSet(DType::f64) | DTypeSet(DType::c64) | DTypeSet(DType::c128);
 
-// A stack of matrices, by the operand's number.
+// The type of an operand that is a stack of matrices.
 struct MatricesType {
   ir::Type type;
   Dim rows, columns;
@@ -33,7 +33,7 @@ struct MatricesType {
   }
 
   Dim least() const { return min(rows, columns); }
-  // The same stack with other things in it.
+  // A type with the same batch dimensions and other last dimensions.
   ir::Type of(DType dtype, std::initializer_list<Dim> sizes) const {
     Shape shape(type.shape().dims().first(type.shape().rank() - 2));
     for (const Dim size : sizes) shape.append(size);
@@ -149,14 +149,14 @@ const ir::Primitive& factorisation(Factorisation declared) {
                   .evaluator = declared.evaluator});
 }
 
-// Tangents of zero give tangents of zero.
+// If all tangents are zero, so are those of the results.
 template <TangentsRule rule, size_t results>
 std::vector<Tensor> unless_zero(const RuleContext& context, std::span<const Tensor> tangents) {
   const bool is_zero = std::ranges::none_of(tangents, [](const Tensor& t) { return bool(t); });
   return is_zero ? std::vector<Tensor>(results) : rule(context, tangents);
 }
 
-// Otherwise the factors would count as constant.
+// Without a rule the factors would count as constants.
 std::vector<Tensor> refuse_schur_tangents(const RuleContext& c, std::span<const Tensor>) {
   throw ValueError("schur: {} has no derivative: the factors are not unique, and their order jumps",
                    c.operand_types[0].text())
@@ -169,7 +169,7 @@ using Lanes = std::vector<bool>;
 
 }  // namespace
 
-// One more dimension of a batch is one more dimension of the stack.
+// An additional batch dimension is an additional dimension of the stack.
 const LinalgPrimitives& linalg_primitives() {
   static const LinalgPrimitives table{
       .cholesky = factorisation(

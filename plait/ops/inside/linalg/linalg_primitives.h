@@ -1,5 +1,5 @@
-// The primitives of linear algebra: of the last two dimensions, for each matrix of a stack. Inside
-// of ops.
+// The primitives of linear algebra on the last two dimensions, for each matrix of a stack. Internal
+// to ops.
 #pragma once
 
 #include <span>
@@ -12,7 +12,7 @@ namespace plait {
 
 struct TriangularAttributes {
   bool lower = true;
-  bool unit_diagonal = false;  // ones, whatever is there
+  bool unit_diagonal = false;  // takes the diagonal as ones
 };
 struct QrAttributes {
   bool complete = false;  // Q is square
@@ -21,14 +21,14 @@ struct SvdAttributes {
   bool full = false;  // U and V are square
 };
 struct PinvAttributes {
-  // Singular values below this part of the greatest count as 0.
+  // Singular values below this fraction of the greatest count as 0.
   double tolerance = 0;
   static constexpr std::string_view kRequired[] = {"tolerance"};
 };
 
 struct LinalgPrimitives {
   const ir::Primitive& cholesky;          // L
-  const ir::Primitive& lu;                // L and U in one, the order of the rows, its sign
+  const ir::Primitive& lu;                // L and U in one matrix, the row order, its sign
   const ir::Primitive& triangular_solve;  // A, B: A⁻¹ B
   const ir::Primitive& solve;             // A, B: A⁻¹ B
   const ir::Primitive& qr;                // Q, R
@@ -40,11 +40,11 @@ struct LinalgPrimitives {
   const ir::Primitive& determinant;
   const ir::Primitive& adjugate;
   const ir::Primitive& expm;
-  const ir::Primitive& expm_derivative;  // A, E: of e^A along E
+  const ir::Primitive& expm_derivative;  // A, E: derivative of e^A in direction E
 };
 const LinalgPrimitives& linalg_primitives();
 
-// The tangents of the results (linalg_rules.cpp).
+// Tangents of the results (linalg_rules.cpp).
 using TangentsRule = decltype(Tangents::of);
 std::vector<Tensor> cholesky_tangents(const RuleContext&, std::span<const Tensor>);
 std::vector<Tensor> lu_tangents(const RuleContext&, std::span<const Tensor>);
@@ -59,7 +59,7 @@ std::vector<Tensor> determinant_tangents(const RuleContext&, std::span<const Ten
 std::vector<Tensor> adjugate_tangents(const RuleContext&, std::span<const Tensor>);
 std::vector<Tensor> expm_tangents(const RuleContext&, std::span<const Tensor>);
 std::vector<Tensor> expm_derivative_tangents(const RuleContext&, std::span<const Tensor>);
-// Both solutions are linear in B, and the derivative of e^A in its direction.
+// Transposes: the solutions are linear in B, and the derivative of e^A is linear in E.
 Tensor transpose_triangular_solve(const RuleContext&, const Tensor& cotangent, size_t operand);
 Tensor transpose_solve(const RuleContext&, const Tensor& cotangent, size_t operand);
 Tensor transpose_expm_derivative(const RuleContext&, const Tensor& cotangent, size_t operand);

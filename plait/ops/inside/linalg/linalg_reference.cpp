@@ -1,4 +1,4 @@
-// Linear algebra in plain loops, for builds without a library and for tests of it.
+// Linear algebra in plain loops, for builds without a library, and as a reference for its tests.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -75,7 +75,7 @@ void reflect(const std::vector<T>& v, Real<T> tau, T* x) {
   for (int64_t i = 0; i < n; ++i) x[i] -= factor * v[static_cast<size_t>(i)];
 }
 
-// Householder's reflections, each of which takes what is below the diagonal to 0.
+// Householder reflections, each of which eliminates a column below the diagonal.
 template <class T>
 void qr(T* data, T* q_data, int64_t m, int64_t n, int64_t columns) {
   const Columns<T> a{data, m}, q{q_data, m};
@@ -99,7 +99,7 @@ void qr(T* data, T* q_data, int64_t m, int64_t n, int64_t columns) {
       reflect(mirrors[static_cast<size_t>(i)], taus[static_cast<size_t>(i)], q.column(j) + i);
     }
   }
-  // The phases of R's diagonal move over to Q.
+  // Moves the phases of R's diagonal to Q.
   for (int64_t j = 0; j < k; ++j) {
     if (std::imag(a(j, j)) == 0) continue;
     const T phase = a(j, j) / std::abs(a(j, j));
@@ -108,7 +108,7 @@ void qr(T* data, T* q_data, int64_t m, int64_t n, int64_t columns) {
   }
 }
 
-// The rotation of two coordinates that makes [[p, x], [x̄, q]] diagonal: Jacobi's.
+// The Jacobi rotation of two coordinates that makes [[p, x], [x̄, q]] diagonal.
 template <class T>
 struct Rotation {
   Real<T> c;
@@ -140,7 +140,7 @@ std::vector<int64_t> order_of(const std::vector<Real<T>>& values, bool descendin
   return order;
 }
 
-// Jacobi: rotates until nothing is left beside the diagonal.
+// Jacobi's method: rotates until the off-diagonal elements are negligible.
 template <class T>
 bool eigh(T* data, Real<T>* values, int64_t n) {
   const Columns<T> a{data, n};
@@ -184,8 +184,9 @@ bool eigh(T* data, Real<T>* values, int64_t n) {
   return !turned;
 }
 
-// Hestenes: rotates the columns of A (m ≥ n) until they are at right angles, then their lengths are
-// the singular values. U, m × columns, is filled up with what is at right angles to A.
+// One-sided Jacobi method (Hestenes): rotates the columns of A (m ≥ n) until they are orthogonal;
+// their norms are then the singular values. U, m × columns, is completed by columns orthogonal to
+// the range of A.
 template <class T>
 bool tall_svd(T* data, T* u_data, Real<T>* values, T* v_data, int64_t m, int64_t n,
               int64_t columns) {
@@ -254,7 +255,7 @@ bool svd(T* a, T* u, Real<T>* values, T* vh, int64_t m, int64_t n, bool full) {
   if (m < n) flipped = adjoint(a, m, n);
   const bool done =
       tall_svd(m < n ? flipped.data() : a, left.data(), values, right.data(), most, least, columns);
-  // A = L S Rᴴ where it is tall; else Aᴴ is, and A = R S Lᴴ.
+  // A = L S Rᴴ if A is tall, else Aᴴ is, and A = R S Lᴴ.
   const std::vector<T>& first = m < n ? right : left;
   const std::vector<T> second =
       m < n ? adjoint(left.data(), most, columns) : adjoint(right.data(), least, least);

@@ -1,5 +1,5 @@
-// Schur's form in plain loops: rotations bring a matrix to Hessenberg's form, and then chase what
-// shifts put beside the diagonal out of it (Francis, 1961). Eigenvectors are those of the triangle.
+// Schur form in plain loops: reduction to Hessenberg form by rotations, then shifted QR steps that
+// chase the bulge (Francis, 1961). Eigenvectors are computed from the triangular matrix.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -10,9 +10,9 @@
 namespace plait {
 namespace {
 
-constexpr int kMostStepsEach = 60;  // for one eigenvalue
+constexpr int kMostStepsEach = 60;  // per eigenvalue
 
-// The unitary [[c, s], [-s̄, c]] that takes (a, b) to (r, 0).
+// The unitary [[c, s], [-s̄, c]] that maps (a, b) to (r, 0).
 template <class T>
 struct Turn {
   Real<T> c = 1;
@@ -41,19 +41,19 @@ class SchurForm {
     for (int64_t i = 0; i < n_; ++i) z_(i, i) = 1;
   }
 
-  // 0 below the first diagonal under the main one.
+  // Eliminates all elements below the first subdiagonal.
   void make_hessenberg() {
     for (int64_t j = 0; j + 2 < n_; ++j) {
       for (int64_t i = n_ - 1; i > j + 1; --i) clear(i, j);
     }
   }
 
-  // From Hessenberg's form. False where it takes too long.
+  // From Hessenberg form to Schur form. Returns false if it does not converge.
   bool make_triangular() {
     Real<T> whole = 0;
     for (int64_t i = 0; i < n_ * n_; ++i) whole = std::max(whole, std::abs(a_.data[i]));
     least_ = whole * std::numeric_limits<Real<T>>::min() / std::numeric_limits<Real<T>>::epsilon();
-    int64_t end = n_;  // from here on it is done
+    int64_t end = n_;  // rows and columns from here on are finished
     for (int step = 0; end > 0;) {
       int64_t begin = end - 1;
       while (begin > 0 && !is_cut(begin)) --begin;
@@ -77,7 +77,7 @@ class SchurForm {
   }
 
  private:
-  // A becomes G A Gᴴ, with a rotation of rows i and k.
+  // A becomes G A Gᴴ for a rotation G of rows i and k.
   void turn(const Turn<T>& turn, int64_t i, int64_t k) {
     Turn<T> back = turn;
     back.s = conjugate(turn.s);
@@ -85,14 +85,15 @@ class SchurForm {
     for (int64_t j = 0; j < n_; ++j) back.turn(a_(j, i), a_(j, k));
     for (int64_t j = 0; j < n_; ++j) back.turn(z_(j, i), z_(j, k));
   }
-  // By the row above.
+  // Eliminates element (i, j) by a rotation with the row above.
   void clear(int64_t i, int64_t j) {
     if (a_(i, j) == T()) return;
     turn(Turn<T>(a_(i - 1, j), a_(i, j)), i - 1, i);
     a_(i, j) = 0;
   }
 
-  // Whether nothing that counts connects row i to the one above; then it is made 0.
+  // True if the subdiagonal element that connects row i to the one above is negligible; it is then
+  // set to 0.
   bool is_cut(int64_t i) {
     const Real<T> around = std::abs(a_(i, i)) + std::abs(a_(i - 1, i - 1));
     const Real<T> size = std::abs(a_(i, i - 1));
@@ -101,7 +102,8 @@ class SchurForm {
     return true;
   }
 
-  // One step by the eigenvalue of the last two rows that is nearer to the last number.
+  // A QR step shifted by the eigenvalue of the last 2 × 2 block that is nearer to the last diagonal
+  // element.
   void chase_one(int64_t begin, int64_t end, bool otherwise) {
     const T p = a_(end - 2, end - 2), q = a_(end - 1, end - 1);
     T shift = q;
@@ -118,7 +120,7 @@ class SchurForm {
     for (int64_t j = begin; j + 2 < end; ++j) clear(j + 2, j);
   }
 
-  // One step by both eigenvalues of the last two rows, so that all stays real.
+  // A QR step shifted by both eigenvalues of the last 2 × 2 block, in real arithmetic.
   void chase_two(int64_t begin, int64_t end, bool otherwise) {
     const auto at = [&](int64_t i, int64_t j) { return a_(end - 2 + i, end - 2 + j); };
     T sum = at(0, 0) + at(1, 1), product = at(0, 0) * at(1, 1) - at(0, 1) * at(1, 0);
@@ -127,7 +129,7 @@ class SchurForm {
       sum = T(1.5) * size;
       product = size * size;
     }
-    // The first column of (A - x)(A - y), for the two x and y.
+    // The first column of (A - x)(A - y), for the two shifts x and y.
     const auto a = [&](int64_t i, int64_t j) { return a_(begin + i, begin + j); };
     const T first = a(0, 0) * a(0, 0) + a(0, 1) * a(1, 0) - sum * a(0, 0) + product;
     T second = a(1, 0) * (a(0, 0) + a(1, 1) - sum);
@@ -142,12 +144,13 @@ class SchurForm {
     }
   }
 
-  // Two real eigenvalues get a triangle, two others a diagonal of equal numbers.
+  // Standardises a 2 × 2 block: triangular for real eigenvalues, else with equal diagonal elements.
   void settle_block(int64_t i) {
     const T a = a_(i, i), b = a_(i, i + 1), c = a_(i + 1, i), d = a_(i + 1, i + 1);
     const T half = (a - d) / 2, inside = half * half + b * c;
     if (inside >= 0) {
-      const T root = half + std::copysign(std::sqrt(inside), half);  // from d to the further one
+      const T root = half + std::copysign(std::sqrt(inside), half);  // distance from d to the
+                                                                     // farther eigenvalue
       turn(Turn<T>(root, c), i, i + 1);
       a_(i + 1, i) = 0;
       return;
@@ -162,7 +165,7 @@ class SchurForm {
   Real<T> least_ = 0;
 };
 
-// The eigenvectors of A = Z T Zᴴ from those of the triangle.
+// The eigenvectors of A = Z T Zᴴ by backward substitution with T.
 template <class T>
 void find_vectors(const Columns<T>& t, const Columns<T>& z, T* vectors, int64_t n) {
   const Columns<T> v{vectors, n};
@@ -200,7 +203,8 @@ bool schur_by_rotations(T* a, T* z, int64_t n) {
   return form.make_triangular();
 }
 
-// Of real numbers by the real form first, so that real eigenvalues are found as such.
+// Real matrices are brought to real Schur form first, so that real eigenvalues are found to be
+// real.
 template <class T>
 bool eig_by_rotations(T* a, ComplexOf<T>* values, ComplexOf<T>* vectors, int64_t n) {
   const auto count = static_cast<size_t>(n * n);

@@ -1,5 +1,5 @@
-// What is done with one matrix: the seam between the primitives of linear algebra and what computes
-// them, the library of a backend or the loops of linalg_reference.cpp. Inside of ops and the
+// Operations on a single matrix: the interface between the primitives of linear algebra and their
+// implementation, a backend's library or the loops of linalg_reference.cpp. Internal to ops and the
 // backends.
 #pragma once
 
@@ -46,7 +46,7 @@ struct Columns {
   T* column(int64_t j) const { return data + j * rows; }
 };
 
-// The greatest sum of magnitudes down a column.
+// The matrix 1-norm: the greatest column sum of magnitudes.
 template <class T>
 Real<T> norm_of_columns(const T* a, int64_t n) {
   Real<T> greatest = 0;
@@ -58,31 +58,30 @@ Real<T> norm_of_columns(const T* a, int64_t n) {
   return greatest;
 }
 
-// Matrices lie column after column without gaps; sizes are above 0, numbers finite. An operand that
-// is not const is overwritten. k is the lesser of m and n.
+// Matrices are column-major and contiguous; sizes are positive, and numbers finite. Operands that
+// are not const are overwritten. k = min(m, n).
 template <class T>
 struct MatrixRoutines {
-  // The lower triangle becomes L; what is above the diagonal is not looked at. 0, or the order of
-  // the first leading minor that is not positive.
+  // The lower triangle becomes L; the part above the diagonal is not read. Returns 0, or the order
+  // of the first leading minor that is not positive.
   int64_t (*cholesky)(T* a, int64_t n);
   // Row i was exchanged with pivots[i], for i = 0, 1, …, k - 1.
   void (*lu)(T* a, int64_t m, int64_t n, int32_t* pivots);
-  // B (n × columns) becomes A⁻¹ B for a triangular A, whose other half is not looked at.
+  // B (n × columns) becomes A⁻¹ B for a triangular A, whose other triangle is not read.
   void (*triangular_solve)(const T* a, T* b, int64_t n, int64_t columns, bool lower, bool unit);
-  // A's upper triangle becomes R, whose diagonal is real; Q has `columns` columns, at least k.
+  // The upper triangle of A becomes R, with a real diagonal. Q has `columns` columns, at least k.
   void (*qr)(T* a, T* q, int64_t m, int64_t n, int64_t columns);
-  // Eigenvalues in ascending order; A, of which the lower triangle is looked at, becomes the
-  // eigenvectors. False where it did not converge, as for the two below.
+  // Eigenvalues in ascending order. A, of which only the lower triangle is read, becomes the
+  // eigenvectors. Returns false if it did not converge; so do the two below.
   bool (*eigh)(T* a, Real<T>* values, int64_t n);
-  // Singular values in descending order; U is m × m and Vᴴ n × n where `full`, else m × k and k ×
-  // n.
+  // Singular values in descending order. U is m × m and Vᴴ n × n if `full`, else m × k and k × n.
   bool (*svd)(T* a, T* u, Real<T>* values, T* vh, int64_t m, int64_t n, bool full);
-  // Eigenvectors have the length 1.
+  // Eigenvectors have norm 1.
   bool (*eig)(T* a, ComplexOf<T>* values, ComplexOf<T>* vectors, int64_t n);
-  // A becomes T of A = Z T Zᴴ, an upper triangle; of real numbers with blocks of two on the
-  // diagonal, whose eigenvalues are no real numbers.
+  // A becomes T of the Schur decomposition A = Z T Zᴴ: upper triangular, for real numbers with 2 ×
+  // 2 blocks on the diagonal for complex conjugate pairs of eigenvalues.
   bool (*schur)(T* a, T* z, int64_t n);
-  // C (m × columns) + A (m × n) B.
+  // C += A B for C (m × columns) and A (m × n).
   void (*add_product)(const T* a, const T* b, T* c, int64_t m, int64_t n, int64_t columns);
 };
 
@@ -93,19 +92,19 @@ struct LinalgRoutines {
   MatrixRoutines<std::complex<double>> c128;
 };
 extern const LinalgRoutines kReferenceRoutines;
-// Of those, the two of linalg_reference_schur.cpp.
+// Two of these routines, in linalg_reference_schur.cpp.
 template <class T>
 bool schur_by_rotations(T* a, T* z, int64_t n);
 template <class T>
 bool eig_by_rotations(T* a, ComplexOf<T>* values, ComplexOf<T>* vectors, int64_t n);
 
-// e^A, or where there is a direction the derivative of e^A along that (linalg_exponential.cpp). Of
-// f64 and c128.
+// e^A or, if a direction is given, the derivative of e^A in that direction
+// (linalg_exponential.cpp). For f64 and c128.
 template <class T>
 void exponential(const MatrixRoutines<T>& routines, const T* a, const T* direction, T* result,
                  int64_t n);
 
-// The kernels of the primitives; `routines` is a LinalgRoutines, null for those of the reference.
+// Kernels of the primitives; `routines` is a LinalgRoutines, or null for the reference.
 void cholesky_now(KernelCall& call, const void* routines);
 void lu_now(KernelCall& call, const void* routines);
 void triangular_solve_now(KernelCall& call, const void* routines);
@@ -118,9 +117,9 @@ void eig_now(KernelCall& call, const void* routines);
 void schur_now(KernelCall& call, const void* routines);
 void determinant_now(KernelCall& call, const void* routines);
 void adjugate_now(KernelCall& call, const void* routines);
-void expm_now(KernelCall& call, const void* routines);  // with a second operand the derivative
+void expm_now(KernelCall& call, const void* routines);  // with a second operand, the derivative
 
-// Makes all of them use these routines from now on.
+// Registers these routines for all kernels.
 void use_linalg_routines(const LinalgRoutines& routines);
 
 }  // namespace plait

@@ -1,6 +1,5 @@
-// Tangents of factorisations. Each follows from the derivative of the equation that defines it:
-// what is known of the factors (triangular, at right angles) splits one equation into those for
-// each.
+// Tangents of factorisations. Each rule differentiates the defining equation; the structure of the
+// factors (triangular, unitary) then separates their tangents.
 #include "plait/core/error.h"
 #include "plait/ops/arrays/create.h"
 #include "plait/ops/arrays/matrix_parts.h"
@@ -32,8 +31,8 @@ Tensor inverse_or_zero(const Tensor& x) {
   return where(is_zero, 0, reciprocal(where(is_zero, 1, x)));
 }
 
-// 1 / (x[j] - x[i]) at (i, j), and 0 where they are equal: there the vectors may turn into each
-// other, which changes nothing that both have in common.
+// 1 / (x[j] - x[i]) at (i, j), and 0 where they are equal. Eigenvectors of equal eigenvalues may be
+// rotated into each other, which does not change any function that treats them alike.
 Tensor inverse_differences(const Tensor& x) {
   return inverse_or_zero(expand_dims(x, -2) - expand_dims(x, -1));
 }
@@ -42,7 +41,7 @@ bool is_surely_at_most(Dim a, Dim b) {
   return same(a, b) || (a.is_number() && b.is_number() && a.number() <= b.number());
 }
 
-// What is added up where a tangent is zero.
+// The sum of two tangents, either of which may be zero (empty).
 Tensor sum_of(const Tensor& a, const Tensor& b) {
   if (!a) return b;
   return b ? a + b : a;
@@ -50,8 +49,8 @@ Tensor sum_of(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// A = L Lᴴ: L⁻¹ Ȧ L⁻ᴴ = L⁻¹ L̇ + (L⁻¹ L̇)ᴴ, of which L⁻¹ L̇ is the lower triangle with half of the
-// diagonal.
+// A = L Lᴴ: L⁻¹ Ȧ L⁻ᴴ = L⁻¹ L̇ + (L⁻¹ L̇)ᴴ, so L⁻¹ L̇ is the lower triangle of the left side with
+// half of the diagonal.
 std::vector<Tensor> cholesky_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor& l = c.result();
   const Tensor left = apply_triangular_solve(l, hermitian_of_lower(tangents[0]), kLower);
@@ -59,9 +58,9 @@ std::vector<Tensor> cholesky_tangents(const RuleContext& c, std::span<const Tens
   return {matmul(l, strict_tril(both) + diagonal_part(both) * 0.5)};
 }
 
-// P A = L U with L and U made square by parts of the identity: L⁻¹ P Ȧ U⁻¹ = L⁻¹ L̇ + U̇ U⁻¹, the
-// first of which is strictly lower and the second upper triangular. A's first columns must be
-// independent.
+// P A = L U with L and U completed to square matrices by parts of the identity: L⁻¹ P Ȧ U⁻¹ = L⁻¹
+// L̇ + U̇ U⁻¹, where the first term is strictly lower and the second upper triangular. The first
+// columns of A must be independent.
 std::vector<Tensor> lu_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor& both = c.result(0);
   const Dim m = both.shape(-2), n = both.shape(-1);
@@ -91,7 +90,7 @@ Tensor transpose_solve(const RuleContext& c, const Tensor& cotangent, size_t) {
   return apply_solve(matrix_transpose(c.operand(0)), cotangent);
 }
 
-// The same, and what is not read of A does not count.
+// The same, restricted to the triangle of A that is read.
 std::vector<Tensor> triangular_solve_tangents(const RuleContext& c,
                                               std::span<const Tensor> tangents) {
   const auto& kind = c.attributes.as<TriangularAttributes>();
@@ -111,9 +110,9 @@ Tensor transpose_triangular_solve(const RuleContext& c, const Tensor& cotangent,
   return apply_triangular_solve(matrix_transpose(c.operand(0)), cotangent, kind);
 }
 
-// A = Q R, where A's first k columns X = Q R₁ are square against R and independent:
-// Qᴴ Ẋ R₁⁻¹ = Qᴴ Q̇ + Ṙ₁ R₁⁻¹, of which the first is skew and the second upper triangular with a
-// real diagonal. Then Ṙ = Qᴴ (Ȧ - Q̇ R).
+// A = Q R. The first k columns of A, X = Q R₁ with a square R₁, are independent: Qᴴ Ẋ R₁⁻¹ = Qᴴ Q̇
+// + Ṙ₁ R₁⁻¹, where the first term is skew-Hermitian and the second upper triangular with a real
+// diagonal. Then Ṙ = Qᴴ (Ȧ - Q̇ R).
 std::vector<Tensor> qr_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &q = c.result(0), &r = c.result(1), &t = tangents[0];
   const Dim m = t.shape(-2), n = t.shape(-1);
@@ -138,17 +137,18 @@ std::vector<Tensor> qr_tangents(const RuleContext& c, std::span<const Tensor> ta
   return {q_tangent, triu(matmul(adjoint(q), t - matmul(q_tangent, r)))};
 }
 
-// A V = V W: Vᴴ Ȧ V = Vᴴ V̇ W - W Vᴴ V̇ + Ẇ. For the vectors the values must differ; what turns one
-// vector in itself is left at 0.
+// A V = V W: Vᴴ Ȧ V = Vᴴ V̇ W - W Vᴴ V̇ + Ẇ. For V̇ the eigenvalues must differ; the phases of the
+// vectors are free, so the diagonal of Vᴴ V̇ is chosen as 0.
 std::vector<Tensor> eigh_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &w = c.result(0), &v = c.result(1);
   const Tensor inside = matmul(adjoint(v), matmul(hermitian_of_lower(tangents[0]), v));
   return {real(diagonal(inside)), matmul(v, inverse_differences(w) * inside)};
 }
 
-// A = U S Vᴴ (Townsend, "Differentiating the singular value decomposition", 2016): with
-// D = Uᴴ Ȧ V, what D's Hermitian and skew parts say of both; what of Ȧ lies beside U or V turns
-// them out of where they are. The singular values must differ, and not be 0, for the vectors.
+// A = U S Vᴴ (Townsend, "Differentiating the singular value decomposition", 2016): the Hermitian
+// and skew parts of D = Uᴴ Ȧ V give the tangents within the ranges of U and V; the part of Ȧ
+// orthogonal to U or V adds those that leave them. For the vectors the singular values must differ,
+// and not be 0.
 std::vector<Tensor> svd_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &u = c.result(0), &s = c.result(1), &t = tangents[0];
   const Dim m = t.shape(-2), n = t.shape(-1);
@@ -178,12 +178,11 @@ std::vector<Tensor> svd_tangents(const RuleContext& c, std::span<const Tensor> t
   return {u_tangent, real(diagonal(inside)), adjoint(v_tangent)};
 }
 
-// Golub and Pereyra (1973), where the rank stays as it is:
-// -P Ȧ P + P Pᴴ Ȧᴴ (1 - A P) + (1 - P A) Ȧᴴ Pᴴ P.
+// Golub and Pereyra (1973), for constant rank: -P Ȧ P + P Pᴴ Ȧᴴ (1 - A P) + (1 - P A) Ȧᴴ Pᴴ P.
 std::vector<Tensor> pinv_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &a = c.operand(0), &p = c.result(), &t = tangents[0];
   const Tensor th = adjoint(t), ph = adjoint(p);
-  // Between the factors lie m × m numbers or n × n, whichever are fewer.
+  // Chooses the order of products whose intermediate results are the smaller of m × m and n × n.
   if (is_surely_at_most(a.shape(-2), a.shape(-1))) {
     const Tensor first = matmul(p, matmul(ph, th)), last = matmul(th, matmul(ph, p));
     return {first - matmul(first, matmul(a, p)) + last - matmul(p, matmul(a, last)) -
@@ -194,8 +193,8 @@ std::vector<Tensor> pinv_tangents(const RuleContext& c, std::span<const Tensor> 
           matmul(matmul(p, t), p)};
 }
 
-// A V = V W: V⁻¹ Ȧ V = V⁻¹ V̇ W - W V⁻¹ V̇ + Ẇ. The values must differ; of all V̇ the one is taken
-// that keeps the lengths, and turns no vector in itself.
+// A V = V W: V⁻¹ Ȧ V = V⁻¹ V̇ W - W V⁻¹ V̇ + Ẇ. The eigenvalues must differ. V̇ is chosen such that
+// the vectors keep their norms and their phases.
 std::vector<Tensor> eig_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor &w = c.result(0), &v = c.result(1);
   const Tensor inside = apply_solve(v, matmul(astype(tangents[0], v.dtype()), v));
@@ -204,7 +203,7 @@ std::vector<Tensor> eig_tangents(const RuleContext& c, std::span<const Tensor> t
   return {diagonal(inside), turned - scale_columns(v, along)};
 }
 
-// Jacobi's formula: the trace of adj(A) Ȧ, for A of any rank.
+// Jacobi's formula: tr(adj(A) Ȧ), for A of any rank.
 std::vector<Tensor> determinant_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor minors = apply(linalg_primitives().adjugate, {c.operand(0)});
   return {sum(matrix_transpose(minors) * tangents[0], {-2, -1})};
@@ -212,7 +211,7 @@ std::vector<Tensor> determinant_tangents(const RuleContext& c, std::span<const T
 
 namespace {
 
-// At (i, j) the product of all numbers but the i-th and the j-th, for i below j; else 0.
+// At (i, j) with i < j: the product of all elements but the i-th and the j-th. Else 0.
 Tensor products_of_others(const Tensor& s) {
   const Dim n = s.shape(-1);
   const int64_t axis = s.rank() - 1;
@@ -227,10 +226,10 @@ Tensor products_of_others(const Tensor& s) {
 
 }  // namespace
 
-// A = U S Vᴴ: adj(A) is adj(Uᴴ A V) between V and Uᴴ, times the determinant of U Vᴴ. Of a diagonal
-// matrix S that moves by D, the adjugate moves at (i, j) by -D[i, j] times the product of all but
-// two of S, and on the diagonal by the sum of such products times the other D[j, j]. So it is for A
-// of any rank; what is differentiated once more goes through the rule of the factors.
+// A = U S Vᴴ: adj(A) = det(U Vᴴ) V adj(Uᴴ A V) Uᴴ. When a diagonal matrix S changes by D, its
+// adjugate changes at (i, j) by -D[i, j] times the product of all elements of S but two, and on the
+// diagonal by the sum over j of such products times D[j, j]. This holds for A of any rank. Higher
+// derivatives use the rule of the SVD.
 std::vector<Tensor> adjugate_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor& a = c.operand(0);
   const std::vector<Tensor> parts =
@@ -252,7 +251,7 @@ Tensor derivative_of_expm(const Tensor& a, const Tensor& direction) {
   return apply(linalg_primitives().expm_derivative, {a, direction});
 }
 
-// [[a, b], [0, d]]; b may be missing, for 0.
+// [[a, b], [0, d]]; an empty b means 0.
 Tensor two_by_two(const Tensor& a, const Tensor& b, const Tensor& d) {
   const int64_t row = a.rank() - 2, column = a.rank() - 1;
   const Dim n = a.shape(-1);
@@ -268,14 +267,14 @@ std::vector<Tensor> expm_tangents(const RuleContext& c, std::span<const Tensor> 
   return {derivative_of_expm(c.operand(0), tangents[0])};
 }
 
-// The derivative of Σ A^k / k! along E, transposed, is that of Σ (Aᵀ)^k / k!.
+// The derivative of Σ A^k / k! in direction E is, transposed, that of Σ (Aᵀ)^k / k!.
 Tensor transpose_expm_derivative(const RuleContext& c, const Tensor& cotangent, size_t) {
   return derivative_of_expm(matrix_transpose(c.operand(0)), cotangent);
 }
 
-// The second derivative along E and Ȧ does not change when the two change places. For
-// B = [[A, E], [0, A]] it stands in the upper right of the derivative of e^B along
-// [[Ȧ, 0], [0, Ȧ]], which is linear in Ȧ as it is written.
+// The second derivative is symmetric in E and Ȧ. For B = [[A, E], [0, A]] it is the upper right
+// block of the derivative of e^B in direction [[Ȧ, 0], [0, Ȧ]], and is computed in this form, which
+// is linear in Ȧ.
 std::vector<Tensor> expm_derivative_tangents(const RuleContext& c,
                                              std::span<const Tensor> tangents) {
   const Tensor &a = c.operand(0), &e = c.operand(1);

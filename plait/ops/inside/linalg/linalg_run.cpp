@@ -1,5 +1,4 @@
-// The kernels of linear algebra: stacks of matrices, brought to and taken from routines that work
-// on one.
+// Kernels of linear algebra: they apply routines for one matrix to stacks of matrices.
 #include <algorithm>
 #include <cmath>
 #include <mutex>
@@ -45,14 +44,14 @@ Layout with_last_two_swapped(const Layout& layout) {
   return layout.permuted(axes);
 }
 
-// A stack of matrices, each column after column.
+// A stack of column-major matrices.
 template <class T>
 class Matrices {
  public:
   explicit Matrices(const Array& rows) : Matrices(rows.sizes(), with_room(rows.sizes())) {
     copy_elements(rows.view(with_last_two_swapped(rows.layout())), array_);
   }
-  // Zeros, of those sizes.
+  // Zeros of these sizes.
   explicit Matrices(const Sizes& sizes) : Matrices(sizes, with_room(sizes)) {
     std::fill_n(data_, array_.element_count(), T());
   }
@@ -68,7 +67,7 @@ class Matrices {
   void set_identity(int64_t i) {
     for (int64_t j = 0; j < least(); ++j) at(i, j, j) = 1;
   }
-  // Row after row again.
+  // Converts to row-major order.
   Array array() const { return array_.view(with_last_two_swapped(array_.layout())).contiguous(); }
   // "the matrix", or "matrix [1, 0] of the batch"
   std::string name_of_matrix(int64_t i) const {
@@ -85,8 +84,8 @@ class Matrices {
         batch_(std::span<const int64_t>(sizes).first(sizes.size() - 2)),
         rows_(sizes[sizes.size() - 2]),
         columns_(sizes[sizes.size() - 1]) {}
-  // OpenBLAS 0.3.21 reads an element of a row behind its last one (cgemv, 2 rows), and drops it.
-  // So there are two columns more.
+  // OpenBLAS 0.3.21 reads an element behind the end of a row (cgemv, 2 rows), and discards it.
+  // Therefore there are two additional columns.
   static Array with_room(Sizes sizes) {
     std::swap(sizes[sizes.size() - 1], sizes[sizes.size() - 2]);
     const int64_t rows = sizes[sizes.size() - 1];
@@ -102,7 +101,7 @@ class Matrices {
   int64_t rows_, columns_;
 };
 
-// One number, or one row of them, for each matrix.
+// One number, or one vector of them, per matrix.
 template <class T>
 struct Numbers {
   Array array;
@@ -116,11 +115,12 @@ struct Numbers {
   T* at(int64_t i) { return data + i * each; }
 };
 
-// One after another, and one caller at a time: Debian's serial OpenBLAS gives wrong eigenvalues
-// when several threads are inside of it.
+// Serialises all calls, since Debian's serial OpenBLAS returns wrong eigenvalues when several
+// threads use it.
 std::mutex one_caller;
 
-// Where all results are empty there is nothing to do, for any number of matrices without elements.
+// If all results are empty, the loop is skipped: there may be any number of matrices without
+// elements.
 template <class Body>
 void for_each_matrix(const KernelCall& call, int64_t count, Body body) {
   const auto is_empty = [](const ArrayType& type) { return element_count_of(type.sizes) == 0; };
@@ -181,7 +181,7 @@ void cholesky_now(KernelCall& call, const void* data) {
 
 namespace {
 
-// Exchanges that were made one after another, as the order of the rows, and its sign.
+// Converts successive row exchanges to the order of the rows, and returns its sign.
 int64_t order_of_rows(std::span<const int32_t> pivots, std::span<int64_t> order) {
   std::iota(order.begin(), order.end(), 0);
   int64_t sign = 1;
@@ -305,7 +305,7 @@ void svd_now(KernelCall& call, const void* data) {
   });
 }
 
-// V S⁻¹ Uᴴ, without what counts as 0.
+// V S⁻¹ Uᴴ, without the singular values that count as 0.
 void pinv_now(KernelCall& call, const void* data) {
   const double tolerance = call.attributes.as<PinvAttributes>().tolerance;
   with_routines(call, data, [&]<class T>(const MatrixRoutines<T>& routines) {
@@ -363,7 +363,7 @@ void schur_now(KernelCall& call, const void* data) {
 
 namespace {
 
-// Of a matrix that is overwritten by its factors.
+// The determinant; the matrix is overwritten by its factors.
 template <class T>
 T determinant_by_lu(const MatrixRoutines<T>& routines, T* a, int64_t n,
                     std::vector<int32_t>& pivots) {
@@ -376,7 +376,7 @@ T determinant_by_lu(const MatrixRoutines<T>& routines, T* a, int64_t n,
   return product;
 }
 
-// det A · A⁻¹, where that loses nothing to speak of.
+// det A · A⁻¹, if that is accurate enough.
 template <class T>
 bool adjugate_by_inverse(const MatrixRoutines<T>& routines, const T* a, T* result, int64_t n) {
   constexpr Real<T> kWorstCondition = 1000;
@@ -396,8 +396,8 @@ bool adjugate_by_inverse(const MatrixRoutines<T>& routines, const T* a, T* resul
   return condition <= kWorstCondition;
 }
 
-// Of A = U S Vᴴ: V adj(S) Uᴴ times the determinant of U Vᴴ, where adj(S) has the products of all
-// singular values but one on its diagonal. So it is for matrices of any rank.
+// For A = U S Vᴴ: adj(A) = det(U Vᴴ) V adj(S) Uᴴ, where the diagonal of adj(S) holds the products
+// of all singular values but one. This holds for matrices of any rank.
 template <class T>
 bool adjugate_by_svd(const MatrixRoutines<T>& routines, T* a, T* result, int64_t n) {
   const auto count = static_cast<size_t>(n * n);

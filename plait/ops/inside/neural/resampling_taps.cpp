@@ -19,7 +19,7 @@ class TapSum {
   }
 
  private:
-  // Everything of the dimensions from `axis` on, beside what is chosen of those before.
+  // Adds all combinations of taps for the dimensions from `axis` on to those chosen before.
   void add(size_t axis, const Tap& before) {
     if (axis == taps_.size()) return add_taken(before);
     const Dim size = x_.shape(static_cast<int64_t>(x_.rank() - taps_.size() + axis));
@@ -49,7 +49,7 @@ Tensor sum_of_taps(const Tensor& x, const std::vector<std::vector<Tap>>& taps) {
 
 std::vector<Tensor> cubic_weights(const Tensor& part) {
   constexpr double kA = -0.75;
-  // Keys' curve at a distance of up to 1, and of 1 to 2.
+  // Keys' kernel for distances up to 1, and from 1 to 2.
   const auto near = [](const Tensor& d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
   const auto far = [](const Tensor& d) { return ((kA * d - 5 * kA) * d + 8 * kA) * d - 4 * kA; };
   return {far(part + 1), near(part), near(1 - part), far(2 - part)};

@@ -1,4 +1,4 @@
-// What interpolate() and grid_sample() are made of: each result is a sum of a few weighted
+// Helpers of interpolate() and grid_sample(): each output element is a weighted sum of a few input
 // elements.
 #pragma once
 
@@ -8,19 +8,19 @@
 
 namespace plait {
 
-// One of the elements along a dimension that take part.
+// One contributing input element along a dimension.
 struct Tap {
   Tensor index;   // i64
-  Tensor weight;  // none: 1
-  Tensor valid;   // bool, where the index is inside; none: everywhere
+  Tensor weight;  // empty: 1
+  Tensor valid;   // bool, false for an index outside; empty: all inside
 };
 
-// The sum over all combinations of one tap a dimension, of the last dimensions of x. Index and
-// weight of all dimensions stretch to one shape, of which as many dimensions are the new space.
+// The sum over all combinations of one tap per dimension, for the last dimensions of x. Indices and
+// weights are broadcast to one shape, whose last dimensions are the new spatial ones.
 Tensor sum_of_taps(const Tensor& x, const std::vector<std::vector<Tap>>& taps);
 
-// Weights of the four neighbours of a place between the second and third, `part` of the way, on the
-// cubic curve that PyTorch uses.
+// Weights of four neighbours, by the cubic convolution kernel that PyTorch uses, for a position at
+// fraction `part` between the second and the third.
 std::vector<Tensor> cubic_weights(const Tensor& part);
 
 }  // namespace plait

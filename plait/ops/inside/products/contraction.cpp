@@ -12,7 +12,7 @@
 namespace plait {
 namespace {
 
-constexpr double kGuess = 64;  // of a size that is not known
+constexpr double kGuess = 64;  // for an unknown size
 
 bool contains(LabelSet set, Label label) { return (set & set_of(label)) != 0; }
 
@@ -21,7 +21,7 @@ Dim size_of(const Labelled& a, Label label) {
   return a.x.shape(static_cast<int64_t>(place));
 }
 
-// Without the labels that are not in `kept`.
+// Sums over the labels that are not in `kept`.
 Labelled summed(const Labelled& a, LabelSet kept) {
   std::vector<int64_t> axes;
   Labelled result;
@@ -44,7 +44,7 @@ Tensor ordered(const Labelled& a, const std::vector<Label>& labels) {
   return std::ranges::is_sorted(order) ? a.x : permute_dims(a.x, order);
 }
 
-// Labels of two operands by where they are: in both and kept, in both and summed over, in one.
+// Labels of two operands: in both and kept, in both and summed over, in one only.
 struct Groups {
   std::vector<Label> both, summed, of_a, of_b;
 };
@@ -79,7 +79,8 @@ void append(Shape& shape, const Labelled& a, const std::vector<Label>& labels) {
   for (const Label label : labels) shape.append(size_of(a, label));
 }
 
-// As a stack of matrices: the labels in `both`, then two dimensions made of `rows` and `columns`.
+// As a stack of matrices: the labels in `both`, then two dimensions that merge `rows` and
+// `columns`.
 Tensor matrices(const Labelled& a, const std::vector<Label>& both, const std::vector<Label>& rows,
                 const std::vector<Label>& columns) {
   Shape shape;

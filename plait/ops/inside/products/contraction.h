@@ -1,4 +1,4 @@
-// Tensors whose dimensions have labels: what einsum and its like are made of.
+// Contraction of tensors with labelled dimensions, for einsum and similar functions.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,18 @@ namespace plait {
 inline constexpr size_t kMostLabels = 64;
 
 using Label = uint32_t;     // below kMostLabels
-using LabelSet = uint64_t;  // a bit each
+using LabelSet = uint64_t;  // bit set
 constexpr LabelSet set_of(Label label) { return LabelSet{1} << label; }
 
 struct Labelled {
   Tensor x;
-  std::vector<Label> labels;  // of its dimensions, each once
+  std::vector<Label> labels;  // of its dimensions, without repetitions
 
   LabelSet set() const;
 };
 
-// All of them multiplied, summed over the labels that are not in `result`, whose order the
-// dimensions then have. Dimensions of one label have one size.
+// The product of all operands, summed over the labels that are not in `result`, with dimensions in
+// the order of `result`. Dimensions with the same label have the same size.
 Tensor contract(std::vector<Labelled> operands, const std::vector<Label>& result);
 
 }  // namespace plait

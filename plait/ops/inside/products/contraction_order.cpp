@@ -19,7 +19,7 @@ double points_of(LabelSet labels, std::span<const double> sizes) {
   return points;
 }
 
-// The best way for every subset, from those for smaller ones.
+// Dynamic programming over all subsets of the operands.
 class Search {
  public:
   Search(std::span<const LabelSet> operands, LabelSet result, std::span<const double> sizes)
@@ -46,7 +46,7 @@ class Search {
 
   Steps steps() const {
     Steps steps;
-    std::vector<size_t> list;  // the subset that each of the list is
+    std::vector<size_t> list;  // the subset that each list entry represents
     for (size_t i = 0; i < count_; ++i) list.push_back(size_t{1} << i);
     add(ways_.size() - 1, list, steps);
     return steps;

@@ -1,4 +1,4 @@
-// In which order several labelled tensors are multiplied.
+// Order of multiplication of several labelled tensors.
 #pragma once
 
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace plait {
 
-// Steps that each take two out of a list and put their product at its end. The fewest
-// multiplications that a search through all orders finds, or for more than ten operands one that
-// takes the cheapest step each time. `sizes` of the labels may be guesses.
+// A list of steps; each removes two operands from a list and appends their product. For up to ten
+// operands it minimises the number of multiplications by an exhaustive search; for more it is
+// greedy. `sizes` of the labels may be estimates.
 std::vector<std::pair<size_t, size_t>> contraction_order(std::vector<LabelSet> operands,
                                                          LabelSet result,
                                                          std::span<const double> sizes);

@@ -1,6 +1,7 @@
 // Philox4x32-10, the counter-based generator of Salmon, Moraes, Dror and Shaw ("Parallel random
-// numbers: as easy as 1, 2, 3", 2011): each 64-bit key permutes the 128-bit counters, and what
-// becomes of counters in a row passes for random. So any element of a stream is computed by itself.
+// numbers: as easy as 1, 2, 3", 2011). Each 64-bit key is a permutation of the 128-bit counters;
+// the images of consecutive counters are the random numbers. So each element of a stream can be
+// computed independently.
 #pragma once
 
 #include <algorithm>
@@ -16,7 +17,7 @@ namespace plait {
 using PhiloxBlock = std::array<uint32_t, 4>;
 
 inline constexpr uint32_t kPhiloxFirstFactor = 0xd2511f53, kPhiloxSecondFactor = 0xcd9e8d57;
-// What the key grows by from round to round: the golden ratio and sqrt(3) - 1.
+// Increments of the key from round to round: the golden ratio and sqrt(3) - 1.
 inline constexpr uint32_t kPhiloxFirstStep = 0x9e3779b9, kPhiloxSecondStep = 0xbb67ae85;
 inline constexpr int kPhiloxRounds = 10;
 
@@ -33,8 +34,8 @@ constexpr PhiloxBlock philox(PhiloxBlock counter, uint64_t key) {
   return counter;
 }
 
-// A key of a stream (dtype `key`) is the key of Philox and the upper half of its counters; the
-// lower half counts the blocks of the stream.
+// A key of a stream (dtype `key`) holds the key of Philox and the upper half of its counters; the
+// lower half is the index of a block in the stream.
 constexpr PhiloxBlock stream_block(const KeyBits& key, uint64_t number) {
   return philox({static_cast<uint32_t>(number), static_cast<uint32_t>(number >> 32),
                  static_cast<uint32_t>(key.words[1]), static_cast<uint32_t>(key.words[1] >> 32)},
@@ -47,13 +48,13 @@ constexpr uint64_t first_word(const PhiloxBlock& block) {
 constexpr uint64_t second_word(const PhiloxBlock& block) {
   return block[2] | (uint64_t{block[3]} << 32);
 }
-// Of a stream of numbers of 64 bits.
+// The stream as 64-bit numbers.
 constexpr uint64_t stream_word(const KeyBits& key, uint64_t number) {
   const PhiloxBlock block = stream_block(key, number / 2);
   return number % 2 == 0 ? first_word(block) : second_word(block);
 }
 
-// The bytes of a stream from that of number `first` on, which is a whole number of blocks.
+// `count` bytes of a stream from byte `first` on, which must be a multiple of the block size.
 inline void stream_bytes(const KeyBits& key, int64_t first, int64_t count, std::byte* out) {
   constexpr int64_t kBlock = sizeof(PhiloxBlock);
   for (int64_t done = 0; done < count; done += kBlock) {
@@ -62,8 +63,8 @@ inline void stream_bytes(const KeyBits& key, int64_t first, int64_t count, std::
   }
 }
 
-// New keys are blocks themselves, under keys of Philox that differ from the one that numbers come
-// from, so that they share nothing with those but by a chance of 2^-128.
+// Derived keys are blocks under other Philox keys than the one for random numbers, so that they
+// coincide with those only with probability 2^-128.
 constexpr KeyBits derived_key(const KeyBits& key, uint64_t number, uint64_t purpose) {
   const PhiloxBlock block = stream_block({{key.words[0] ^ purpose, key.words[1]}}, number);
   return {{first_word(block), second_word(block)}};

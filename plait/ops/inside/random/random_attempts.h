@@ -1,6 +1,6 @@
-// What is drawn by trying until it fits. Each element tries for itself, so it does not matter who
-// computes the others: attempt 0 takes the element's own bits of the key's stream, attempt a those
-// of the stream of folded_key(key, a).
+// Rejection sampling. Each element makes its own attempts, independently of the others: attempt 0
+// uses the element's own bits of the key's stream, attempt a those of the stream of folded_key(key,
+// a).
 #pragma once
 
 #include <cstdint>
@@ -13,12 +13,12 @@ constexpr KeyBits attempt_key(const KeyBits& key, uint64_t attempt) {
   return attempt == 0 ? key : folded_key(key, attempt);
 }
 
-// In (0, 1].
+// Uniform in (0, 1].
 constexpr double unit_above_zero(uint64_t bits) {
   return static_cast<double>((bits >> 11) + 1) * 0x1p-53;
 }
 
-// Two such numbers for each attempt of an element.
+// Two uniform numbers for one attempt of an element.
 struct TwoUnits {
   double first, second;
 
@@ -29,7 +29,7 @@ struct TwoUnits {
   }
 };
 
-// The words of a key's stream, one after the other.
+// The 64-bit words of a key's stream, in order.
 class StreamWords {
  public:
   explicit StreamWords(const KeyBits& key) : key_(key) {}
@@ -45,27 +45,26 @@ class StreamWords {
   PhiloxBlock block_ = {};
 };
 
-// Lemire's method ("Fast random integer generation in an interval", 2019): the upper half of
-// bits · count, where the lower half is not among the first 2^64 mod count, which are what makes
-// some results likelier than others.
+// Lemire's method ("Fast random integer generation in an interval", 2019): the upper half of bits ·
+// count. It rejects the first 2^64 mod count values of the lower half, which would bias the result.
 class EvenIntegers {
  public:
   explicit EvenIntegers(uint64_t count) : count_(count) {}
 
-  // next() gives 64 bits.
+  // next() returns 64 random bits.
   template <class Next>
   uint64_t draw(Next next) const {
     __extension__ using Wide = unsigned __int128;
     while (true) {
       const Wide product = static_cast<Wide>(next()) * count_;
       const auto low = static_cast<uint64_t>(product);
-      // The remainder is below count, so that it is seldom needed.
+      // The remainder is less than count, so it is rarely computed.
       if (low >= count_ || low >= (0 - count_) % count_)
         return static_cast<uint64_t>(product >> 64);
     }
   }
 
-  // For the elements from `first` on, with their own words of the key's stream.
+  // For the elements from `first` on; `own` holds their words of the key's stream.
   void draw_all(const KeyBits& key, int64_t first, int64_t n, const uint64_t* own,
                 int64_t* out) const {
     for (int64_t i = 0; i < n; ++i) {

@@ -1,4 +1,4 @@
-// What the functions of random.h share.
+// Helpers of the functions in random.h.
 #pragma once
 
 #include <initializer_list>
@@ -11,16 +11,17 @@
 
 namespace plait::random {
 
-// The key of a function, or an error that tells where keys come from.
+// Returns the key, or throws an error that says how to create one.
 Tensor expect_key(std::string_view function, const Tensor& key);
 void expect_floating(std::string_view function, DType dtype);
 void expect_integer(std::string_view function, DType dtype);
-// The shape of a result: the one that was asked for, which what parameters have in common must
-// stretch to, or that.
+// The shape of a result: `shape` if given, to which the parameters' common shape must broadcast;
+// else the common shape.
 Shape shape_of_result(std::string_view function, const std::optional<Shape>& shape,
                       const Shape& common);
 
-// With the next key of the default stream, which stays where it is if that fails.
+// Calls the function with the next key of the default stream; if that throws, the key is returned
+// to the stream.
 template <class Function>
 Tensor from_stream(const Function& function) {
   const Tensor key = draw_key();
@@ -32,7 +33,7 @@ Tensor from_stream(const Function& function) {
   }
 }
 
-// A parameter of a distribution, by its name in errors. What is known of a number is told at once.
+// A parameter of a distribution, with its name for errors. Plain numbers are checked immediately.
 enum class Known : uint8_t { anything, positive, not_negative, probability };
 struct Parameter {
   std::string_view name;
@@ -40,33 +41,33 @@ struct Parameter {
   Known range = Known::anything;
   bool is_whole = false;
 
-  // In that dtype; TypeError or ValueError where it is no such parameter.
+  // Converts to the dtype. Throws TypeError or ValueError for invalid parameters.
   Tensor as(std::string_view function, DType dtype) const;
 };
 
-// A call of a distribution with parameters. They stretch to `shape`, which is what each key gives;
-// without it, to each other's.
+// A call of a distribution with parameters, which are broadcast to `shape`, the shape of the result
+// per key; by default their common shape.
 struct Drawing {
   Tensor key;
   std::vector<Tensor> parameters;  // in f64
   Shape shape;
-  DType dtype = DType::f32;  // of the result, if it is floating
+  DType dtype = DType::f32;  // of the result if it is floating
 
   Drawing(std::string_view function, const Tensor& key, std::initializer_list<Parameter> given,
           const std::optional<Shape>& shape, std::optional<DType> dtype = {});
 
   const Tensor& operator[](size_t i) const { return parameters[i]; }
-  // The same for the n-th of several draws, which have nothing to do with each other.
+  // An independent key for the n-th of several draws.
   Tensor key_of(int64_t n) const { return fold_in(key, n); }
-  // The parameter stretched to the whole result, all keys' included.
+  // The parameter broadcast to the shape of the result, including the dimensions of the keys.
   Tensor whole(const Tensor& parameter) const;
-  // What was computed in f64, rounded once.
+  // Converts a result in f64 to the dtype, rounded once.
   Tensor rounded(const Tensor& x) const;
 };
 
-// The sizes of what keys give: theirs, then those.
+// The dimensions of the keys, followed by `shape`.
 Shape behind_keys(const Tensor& key, const Shape& shape);
-// Counts in another dtype, where the greatest number of it stands for all that are greater.
+// Converts counts to another dtype; greater ones become its greatest number.
 Tensor counts_as(const Tensor& counts, DType dtype);
 
 }  // namespace plait::random

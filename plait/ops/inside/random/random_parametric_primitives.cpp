@@ -13,7 +13,7 @@
 namespace plait {
 namespace {
 
-// The parameter's shape, which begins with that of the keys.
+// Returns the shape of the parameter, which must begin with that of the keys.
 Shape parameter_shape(const ir::Inference& in, size_t operand, DTypeSet dtypes) {
   in.expect_array(0, DTypeSet(DType::key));
   in.expect_array(operand, dtypes);
@@ -61,8 +61,9 @@ void infer_multinomial(ir::Inference& in) {
 using Operands = std::span<const Tensor>;
 using Lanes = std::vector<bool>;
 
-// The derivative of a quantile of the distribution by its parameter, the draw being one (Figurnov,
-// Mohamed and Mnih, "Implicit reparameterization gradients", 2018).
+// Implicit reparameterisation: the sample is a quantile, whose derivative by the parameter is that
+// at a constant probability (Figurnov, Mohamed and Mnih, "Implicit reparameterization gradients",
+// 2018).
 std::vector<Tensor> gamma_tangents(const RuleContext& c, std::span<const Tensor> tangents) {
   if (!tangents[1]) return {Tensor()};
   const Tensor& x = c.result();
@@ -72,11 +73,11 @@ std::vector<Tensor> gamma_tangents(const RuleContext& c, std::span<const Tensor>
   const Tensor log_x = is_log ? drawn : log(drawn);
   const Tensor slope = apply(parametric_primitives().gamma_slope, {a, log_x});
   if (is_log) return {astype(slope, dtype) * tangents[1]};
-  // A draw too small for a number stays one.
+  // A sample that underflowed to 0 stays 0.
   return {astype(where(drawn == 0, 0, drawn * slope), dtype) * tangents[1]};
 }
 
-// Otherwise it would count as constant.
+// Without a rule it would count as a constant.
 std::vector<Tensor> refuse_second_derivative(const RuleContext& c, std::span<const Tensor>) {
   throw ValueError("random_gamma_slope: the derivative of a draw, at {}, has no derivative itself",
                    c.operand_types[0].text())

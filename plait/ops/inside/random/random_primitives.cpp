@@ -17,7 +17,7 @@
 namespace plait {
 namespace {
 
-// ---- What keys are made of
+// ---- Keys
 
 void infer_key_of_seed(ir::Inference& in) {
   in.expect_array(0, kIntegers);
@@ -75,7 +75,7 @@ void fold_now(KernelCall& call, const void*) {
   std::ranges::transform(keys, numbers, make_keys(call).begin(), folded_key);
 }
 
-// ---- What is drawn with keys
+// ---- Random numbers from keys
 
 Shape with_sizes(const ir::Inference& in, std::span<const Dim> sizes) {
   in.expect_array(0, DTypeSet(DType::key));
@@ -148,7 +148,7 @@ void values_now(KernelCall& call, const void*) {
   });
 }
 
-// The state of the process: a key, and how many were drawn from it.
+// Process state: a key, and the number of keys drawn from it.
 struct DefaultStream {
   std::mutex mutex;
   KeyBits key = key_of_seed(0);
@@ -167,7 +167,7 @@ void draw_now(KernelCall& call, const void*) {
   });
 }
 
-// Every lane of a batch has a key of its own, and draws what it would draw alone.
+// Each sample of a batch has its own key, and gets the same numbers as without batching.
 using BatchingRule = decltype(Batching::of);
 
 struct Random {

@@ -1,4 +1,4 @@
-// The primitives of random numbers. Inside of ops and the backends.
+// The primitives of random numbers. Internal to ops and the backends.
 #pragma once
 
 #include <array>
@@ -18,14 +18,14 @@
 
 namespace plait {
 
-// Where each element is made of bits of its own of the stream.
+// Distributions whose elements are functions of their own bits of the stream.
 enum class Distribution : uint8_t { uniform, normal, exponential, laplace, gumbel };
 std::span<const std::string_view> enumerator_names(Distribution);
 
 struct SplitKeyAttributes {
   Dim count = 2;
 };
-// `sizes` are those of the results for each key.
+// `sizes` are those of the result per key.
 struct RandomBitsAttributes {
   std::vector<Dim> sizes = {};
   DType dtype = DType::u32;
@@ -39,7 +39,7 @@ struct RandomValuesAttributes {
 };
 struct RandomIntegersAttributes {
   std::vector<Dim> sizes = {};
-  Dim count = 0;  // of the integers there are
+  Dim count = 0;  // number of integers in the range
   static constexpr std::string_view kRequired[] = {"sizes", "count"};
 };
 struct RandomPermutationAttributes {
@@ -55,7 +55,7 @@ struct TruncatedNormalAttributes {
 };
 
 struct RandomGammaAttributes {
-  bool log = false;  // gives the logarithms
+  bool log = false;  // returns logarithms
 };
 
 struct RandomPrimitives {
@@ -71,8 +71,8 @@ struct RandomPrimitives {
 };
 const RandomPrimitives& random_primitives();
 
-// Those that take parameters behind the keys: for each element of the result its own, so their
-// shape is the result's, and begins with that of the keys.
+// Primitives with parameters after the keys. The parameters have the shape of the result, which
+// begins with that of the keys.
 struct ParametricPrimitives {
   const ir::Primitive& gamma;
   const ir::Primitive& gamma_slope;
@@ -82,27 +82,28 @@ struct ParametricPrimitives {
 };
 const ParametricPrimitives& parametric_primitives();
 
-// How many bytes of the stream an element is made of: element e has those from e times so many on.
-// The numbers of the stream lie there with their low byte first.
+// The number of bytes of the stream per element: element e uses the bytes from e times that number
+// on. Numbers are stored there in little-endian order.
 int64_t random_bytes(Distribution distribution, DType dtype);
-// The values of `count` elements from their bytes of the stream, and those of one more where the
-// count is odd.
+// Computes `count` elements from their bytes of the stream. If the count is odd, one more element
+// is read and written.
 void random_values(Distribution distribution, DType dtype, const uint32_t* words, int64_t count,
                    std::byte* out);
 
-// Two standard normal numbers.
+// Box-Muller: two independent standard normal numbers.
 std::array<double, 2> normal_pair(uint64_t first, uint64_t second);
 
-// Makes the result, and has it filled for all keys of the operand: a piece of a key's elements at a
-// time, in the thread team. Pieces begin at multiples of kRandomPiece, so at whole blocks.
+// Allocates the result and fills it for all keys of the operand, a piece of a key's elements at a
+// time, in the thread team. Pieces begin at multiples of kRandomPiece, and therefore at whole
+// blocks.
 inline constexpr int64_t kRandomPiece = 1024;
 using RandomFill =
     FunctionRef<void(const KeyBits& key, int64_t first, int64_t count, std::byte* out)>;
 void fill_random_pieces(KernelCall& call, RandomFill fill);
 
-// Evaluators of what may need more than one attempt (random_rejection.cpp).
+// Evaluators that use rejection sampling (random_rejection.cpp).
 void random_integers_now(KernelCall& call, const void*);
-int64_t integers_to_choose_from(const KernelCall& call);  // ValueError where there are none
+int64_t integers_to_choose_from(const KernelCall& call);  // ValueError if there are none
 void random_permutation_now(KernelCall& call, const void*);
 void truncated_normal_now(KernelCall& call, const void*);
 void random_gamma_now(KernelCall& call, const void*);  // random_gamma.cpp
@@ -111,9 +112,9 @@ void random_poisson_now(KernelCall& call, const void*);
 void random_binomial_now(KernelCall& call, const void*);
 void random_multinomial_now(KernelCall& call, const void*);
 
-// Makes the default stream that of the seed.
+// Resets the default stream to a seed.
 void set_default_seed(uint64_t seed);
-// Where it is the one that the default stream gave last, it gives it again.
+// If the key is the last one that the default stream returned, the stream will return it again.
 void take_back_default_key(const Tensor& key);
 
 }  // namespace plait

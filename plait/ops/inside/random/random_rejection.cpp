@@ -1,4 +1,4 @@
-// Integers, permutations and truncated normal numbers.
+// Random integers, permutations and truncated normal numbers.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -11,8 +11,8 @@
 namespace plait {
 namespace {
 
-// A standard normal number between two bounds, after Robert ("Simulation of truncated normal
-// variables", 1995). Whatever the bounds, less than a few attempts are needed on average.
+// Standard normal numbers between two bounds, after Robert ("Simulation of truncated normal
+// variables", 1995). The expected number of attempts is small for any bounds.
 class TruncatedNormal {
  public:
   TruncatedNormal(double low, double high)
@@ -50,7 +50,7 @@ class TruncatedNormal {
     return low_ - std::log(units.first) / rate_;
   }
 
-  // With the density of the normal distribution over that of the proposals.
+  // Accepts with the ratio of the normal density to that of the proposals.
   bool is_taken(double x, double unit) const {
     switch (way_) {
       case Way::normal: return true;
@@ -85,8 +85,8 @@ void random_integers_now(KernelCall& call, const void*) {
   });
 }
 
-// Fisher and Yates's shuffle, which takes the numbers of the stream in order. Where the next some
-// lead is found out before, so that what lies there is on its way already.
+// Fisher-Yates shuffle, with the words of the stream in order. Indices are computed kAhead steps in
+// advance, so that the elements can be prefetched.
 void random_permutation_now(KernelCall& call, const void*) {
   constexpr int64_t kAhead = 64;
   call.operands[0] = call.operands[0].contiguous();

@@ -1,4 +1,4 @@
-// From bits of a stream to numbers of a distribution, one by one.
+// Conversion of random bits to numbers of a distribution, one by one.
 #include <array>
 #include <cmath>
 #include <complex>
@@ -13,15 +13,15 @@ namespace {
 
 constexpr double kPi = std::numbers::pi;
 
-// The bits of one element: as many as fit the result, at least 32 where a logarithm follows.
+// Uniform in [0, 1), from as many bits as the result holds, at least 32 if a logarithm follows.
 double whole_unit(uint32_t bits) { return static_cast<double>(bits) * 0x1p-32; }
 double whole_unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 
-// Neither 0 nor 1: the middles of equal parts.
+// Uniform in (0, 1): the midpoints of equal intervals.
 double open_unit(uint32_t bits) { return (static_cast<double>(bits) + 0.5) * 0x1p-32; }
 double open_unit(uint64_t bits) { return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52; }
 
-// The lowest bit is the sign, which takes no part in the size.
+// The magnitude; the lowest bit is the sign, and is not used here.
 double laplace_size(uint32_t bits) {
   return -std::log((static_cast<double>(bits >> 1) + 0.5) * 0x1p-31);
 }
@@ -36,8 +36,8 @@ double value_of(Distribution distribution, Bits bits) {
   }
 }
 
-// sin and cos of 2 pi t: a whole number of quarter turns is taken off first, exactly, so that the
-// results are accurate also where they are near 0.
+// sin and cos of 2 pi t. Multiples of a quarter turn are removed first, exactly, so that results
+// near 0 are accurate.
 std::complex<double> turned(double t) {
   const double quarter = std::nearbyint(4 * t);
   const double angle = (4 * t - quarter) * (kPi / 2);
@@ -50,9 +50,9 @@ std::complex<double> turned(double t) {
   }
 }
 
-// Box and Muller's two values out of two: exact, tails included, from functions that every machine
-// computes well and many at a time; the inverse of the normal distribution would take two
-// polynomials in its middle and its tails.
+// Box-Muller: two normal numbers from two uniform ones, exact including the tails. It uses
+// functions that are accurate and vectorise well on every machine; the inverse distribution
+// function would need two polynomials, for the centre and for the tails.
 template <class Bits>
 std::array<double, 2> box_muller(Bits a, Bits b) {
   const std::complex<double> both = std::sqrt(-2 * std::log(open_unit(a))) * turned(whole_unit(b));
@@ -76,8 +76,7 @@ void store_values(Distribution distribution, DType dtype, const Bits* bits, int6
   }
 }
 
-// As many equal steps from 0 to 1 as the dtype has between 1/2 and 1: each a number of it, and none
-// is 1.
+// Multiples of the spacing between 1/2 and 1 in the dtype: each is representable, and none is 1.
 template <class Bits>
 void store_uniform(DType dtype, const Bits* bits, int64_t count, std::byte* out) {
   const int kept = info_of(dtype).format.mantissa_bits + 1;
