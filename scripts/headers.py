@@ -22,7 +22,7 @@ ELSEWHERE = {
     "plait.convolution": "a primitive: plait.apply", "plait.convolution_input_gradient": "a primitive: plait.apply",
     "plait.convolution_weight_gradient": "a primitive: plait.apply", "plait.widened": "a helper of sums and scans",
     "plait.call_back": "a part of plait.callback", "plait.keep_callback": "a part of plait.callback",
-    "plait.value_like": "a helper of x.at[index]", "plait.stretched": "a helper of x.at[index]",
+    "plait.value_like": "a helper of x.at[index]", "plait.broadcast_to_shape": "a helper of x.at[index]",
 }
 
 

@@ -6,7 +6,7 @@
 
 namespace plait {
 
-std::string CallInProgress::told_with(std::string message) const {
+std::string CallInProgress::message_with_call(std::string message) const {
   const std::string named = fmt::format("{}: ", function_);
   if (message.starts_with(named)) message.erase(0, named.size());
   const std::vector<std::string> texts = operands();

@@ -25,7 +25,7 @@ class CallInProgress {
   static const CallInProgress* outermost() { return outermost_; }
   uintptr_t returns_to() const { return returns_to_; }  // of the outermost one
   // The message after "sum of f32[3]: ", without the operands if the message lists them all.
-  std::string told_with(std::string message) const;
+  std::string message_with_call(std::string message) const;
 
  protected:
   ~CallInProgress() {

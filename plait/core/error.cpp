@@ -34,7 +34,7 @@ void count_error() { ++shown_errors; }
 
 Error::Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {
   if (const CallInProgress* call = CallInProgress::outermost()) {
-    message_ = call->told_with(std::move(message_));
+    message_ = call->message_with_call(std::move(message_));
     location_ = Location::of_caller();
   }
   compose();

@@ -67,7 +67,7 @@ void Attributes::for_each_stated(
   }
 }
 
-bool Attributes::says_nothing() const {
+bool Attributes::all_default() const {
   bool none = true;
   for_each_stated([&](const AttributeField&, const void*) { none = false; });
   return none;

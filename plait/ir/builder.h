@@ -52,7 +52,7 @@ class FunctionBuilder {
   void set_location(Location location) { function_->location_ = location; }
   // Generated names of sizes avoid those of `around`, whose values may be captured here later. It
   // must live until this one is finished.
-  void set_around(const FunctionBuilder& around) { around_ = &around; }
+  void set_enclosing(const FunctionBuilder& around) { around_ = &around; }
   // Declares the types of the results, in terms of names for sizes that are passed to `finish`.
   void declare_results(std::span<const Dim> result_sizes, std::span<const Type> results);
   // Declares everything in a signature, for a function whose callers used the signature before.
@@ -73,7 +73,7 @@ class FunctionBuilder {
   const Type& type_of(ValueId value) const { return function_->value_types_[value]; }
   const Function& so_far() const { return *function_; }  // readable while building
   Dim fresh_size(std::string_view hint);                 // a name not yet used here
-  Dim size_born(const Added& added) const {
+  Dim data_dependent_size_of(const Added& added) const {
     return function_->instruction(added.instruction).size_results()[0];
   }
   bool has_size(const std::string& name) const { return size_names_.contains(name); }

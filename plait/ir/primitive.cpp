@@ -74,8 +74,8 @@ std::string near_misses(std::string_view name) {
 
 }  // namespace
 
-std::optional<ElementPlaces> own_places(const Instruction& instruction) {
-  ElementPlaces places;
+std::optional<IndexMap> identity_map(const Instruction& instruction) {
+  IndexMap places;
   const auto rank = static_cast<uint32_t>(instruction.operand_type(0).rank());
   for (uint32_t i = 0; i < rank; ++i) places.dimensions.push_back({{{i}}});
   return places;

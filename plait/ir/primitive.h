@@ -82,12 +82,12 @@ class Inference;
 
 // For each dimension of the operand, the index from which an element of the result is taken, as an
 // affine function of the indices of the result.
-struct ElementPlaces {
+struct IndexMap {
   std::vector<IndexSignature::Affine> dimensions;
   bool guarded = false;  // outside of the operand the result is 0
 };
 // The identity map.
-std::optional<ElementPlaces> own_places(const Instruction& instruction);
+std::optional<IndexMap> identity_map(const Instruction& instruction);
 
 struct Primitive {
   std::string name;
@@ -117,7 +117,7 @@ struct Primitive {
   Effects (*effects)(const Instruction& instruction) = nullptr;
 
   // A placeholder while a function is recorded; never part of a finished function.
-  bool is_stand_in = false;
+  bool is_placeholder = false;
 
   // For primitives that are described by a loop nest: its signature, and the computation at one
   // point.
@@ -125,7 +125,7 @@ struct Primitive {
   ScalarBody body = {};
   // For a primitive that returns a view of its one operand, possibly padded with zeros. Empty if
   // the map is not affine.
-  std::optional<ElementPlaces> (*places)(const Instruction& instruction) = nullptr;
+  std::optional<IndexMap> (*places)(const Instruction& instruction) = nullptr;
 
   uint32_t number = 0;  // consecutive in the order of registration in this process
 };

@@ -76,13 +76,15 @@ Shape common_shape(std::string_view function, std::span<const Tensor> tensors) {
   return shape;
 }
 
-bool are_alike(const Tensor& a, const Tensor& b) {
+bool have_same_type(const Tensor& a, const Tensor& b) {
   if (a.is_traced() != b.is_traced()) return false;
   return a.is_traced() ? same(a.shape(), b.shape()) : a.array().sizes() == b.array().sizes();
 }
 
 std::vector<Tensor> broadcast_together(std::string_view function, std::vector<Tensor> tensors) {
-  const auto is_like_first = [&](const Tensor& tensor) { return are_alike(tensor, tensors[0]); };
+  const auto is_like_first = [&](const Tensor& tensor) {
+    return have_same_type(tensor, tensors[0]);
+  };
   if (std::ranges::all_of(tensors, is_like_first)) return tensors;
   const Shape shape = common_shape(function, tensors);
   for (Tensor& tensor : tensors) tensor = broadcast_to(tensor, shape);

@@ -49,7 +49,7 @@ DType computed(DType dtype);
 Shape common_shape(std::string_view function, std::span<const Tensor> tensors);
 Shape common_shape(std::string_view function, const Shape& a, const Shape& b);
 // True if both are concrete or both traced, with equal sizes. Does not construct shapes.
-bool are_alike(const Tensor& a, const Tensor& b);
+bool have_same_type(const Tensor& a, const Tensor& b);
 // Broadcasts all to the same shape.
 std::vector<Tensor> broadcast_together(std::string_view function, std::vector<Tensor> tensors);
 

@@ -13,10 +13,10 @@ std::vector<OpAttribute> attributes_of(const ir::Primitive& primitive) {
   std::vector<OpAttribute> attributes;
   if (primitive.attributes == nullptr) return attributes;
   for (const ir::AttributeField& field : primitive.attributes->fields) {
-    OpAttribute attribute{.name = field.name, .by_default = {}};
+    OpAttribute attribute{.name = field.name, .default_value = {}};
     if (!field.required) {
       const void* const value = field.in(primitive.attributes->defaults.get());
-      field.ops->print(attribute.by_default.emplace(), value);
+      field.ops->print(attribute.default_value.emplace(), value);
     }
     attributes.push_back(std::move(attribute));
   }
@@ -38,8 +38,8 @@ std::vector<std::string_view> names_of(const Rules& rules) {
 }
 
 std::string text_of(const OpAttribute& attribute) {
-  if (!attribute.by_default) return std::string(attribute.name);
-  return fmt::format("{} = {}", attribute.name, *attribute.by_default);
+  if (!attribute.default_value) return std::string(attribute.name);
+  return fmt::format("{} = {}", attribute.name, *attribute.default_value);
 }
 
 }  // namespace
@@ -109,7 +109,7 @@ std::vector<Op> ops() {
   std::vector<Op> found;
   for (const ir::Primitive* primitive : ir::primitives()) {
     const bool computes = primitive->structure == ir::Structure::machine;
-    if (computes && !primitive->is_stand_in) found.push_back(op_of(*primitive));
+    if (computes && !primitive->is_placeholder) found.push_back(op_of(*primitive));
   }
   return found;
 }

@@ -13,7 +13,7 @@ namespace plait {
 // Views refer to data that lives as long as the process.
 struct OpAttribute {
   std::string_view name;
-  std::optional<std::string> by_default;  // as in the text of programs; empty if required
+  std::optional<std::string> default_value;  // as in the text of programs; empty if required
 };
 
 struct Op {

@@ -11,7 +11,7 @@
 #include "plait/tensor/autocast_policy.h"
 #include "plait/tensor/inside/fits.h"
 #include "plait/tensor/inside/kernel_anomaly.h"
-#include "plait/tensor/inside/row_notes.h"
+#include "plait/tensor/inside/row_recorder.h"
 #include "plait/tensor/kernels.h"
 #include "plait/tensor/tracing/derivation.h"
 #include "plait/tensor/tracing/named_axes.h"
@@ -112,7 +112,7 @@ class InferredTypes {
 thread_local InferredTypes inferred_types;
 
 // True if an elementwise operation needs no type rule: all operands have one dtype and equal sizes.
-bool are_alike(const ir::Primitive& primitive, std::span<const Array> operands) {
+bool have_same_type(const ir::Primitive& primitive, std::span<const Array> operands) {
   if (primitive.elementwise == ir::Elementwise::no) return false;
   const Array& first = operands[0];
   if (!primitive.takes.contains(first.dtype())) return false;
@@ -128,11 +128,11 @@ void check_count(const ir::Primitive& primitive, size_t operands) {
                   operands);
 }
 
-// Adds a run to the RowNotes of the thread, if there are any.
-class NotedRun {
+// Adds a run to the RowRecorder of the thread, if there are any.
+class RecordedRun {
  public:
-  NotedRun(const Kernel& kernel, std::span<const Array> operands)
-      : notes_(RowNotes::current()), kernel_(kernel) {
+  RecordedRun(const Kernel& kernel, std::span<const Array> operands)
+      : notes_(RowRecorder::current()), kernel_(kernel) {
     if (notes_ != nullptr) operands_.assign(operands.begin(), operands.end());
   }
   void gave(std::span<const Array> results) {
@@ -140,7 +140,7 @@ class NotedRun {
   }
 
  private:
-  RowNotes* notes_;
+  RowRecorder* notes_;
   const Kernel& kernel_;
   std::vector<Array> operands_;  // also prevents that they are overwritten
 };
@@ -151,12 +151,12 @@ auto run_now(const ir::Primitive& primitive, std::span<Array> operands, const ir
              Use use) {
   check_count(primitive, operands.size());
   const Kernel& kernel = kernel_of(primitive);
-  NotedRun run(kernel, operands);
+  RecordedRun run(kernel, operands);
   ir::Attributes defaults;
   const bool takes_defaults = !given && primitive.attributes != nullptr;
   if (takes_defaults) defaults = ir::Attributes::defaults(primitive.attributes);
   const ir::Attributes& attributes = takes_defaults ? defaults : given;
-  if (are_alike(primitive, operands)) {
+  if (have_same_type(primitive, operands)) {
     const ArrayType type{elementwise_result(primitive.elementwise, operands[0].dtype()),
                          operands[0].sizes()};
     std::array<Array, 1> result;
@@ -252,13 +252,13 @@ std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Te
     cast = agreeing(primitive, cast.empty() ? given : cast, attributes);
   }
   const std::span<const Tensor> operands = cast.empty() ? given : cast;
-  return has_derivation(operands) ? apply_following(primitive, operands, attributes)
-                                  : apply_unfollowed(primitive, operands, attributes);
+  return has_derivation(operands) ? apply_differentiated(primitive, operands, attributes)
+                                  : apply_undifferentiated(primitive, operands, attributes);
 }
 
-std::vector<Tensor> apply_unfollowed(const ir::Primitive& primitive,
-                                     std::span<const Tensor> operands,
-                                     const ir::Attributes& attributes) {
+std::vector<Tensor> apply_undifferentiated(const ir::Primitive& primitive,
+                                           std::span<const Tensor> operands,
+                                           const ir::Attributes& attributes) {
   if (Trace* trace = Trace::current()) {
     return trace->record({.primitive = primitive, .operands = operands, .attributes = attributes});
   }
@@ -304,12 +304,12 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
   Array result = Array::empty(given, rows.first()->sizes());
   const RowCall call = rows.call(result);
   if (!kernel.run_row(call, kernel.data)) return {};
-  if (RowNotes* notes = RowNotes::current()) notes->add(kernel, call, rows.sizes(), result);
+  if (RowRecorder* notes = RowRecorder::current()) notes->add(kernel, call, rows.sizes(), result);
   return Tensor(std::move(result));
 }
 
-Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
-                         size_t place, const ir::Attributes& attributes) {
+Tensor apply_donating(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
+                      size_t place, const ir::Attributes& attributes) {
   operands[place] = x;
   const bool runs_now = Trace::current() == nullptr && AutocastScope::current() == nullptr;
   if (!runs_now || has_derivation(operands)) {

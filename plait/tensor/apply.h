@@ -15,9 +15,9 @@ namespace plait {
 std::vector<Tensor> apply_all(const ir::Primitive& primitive, std::span<const Tensor> operands,
                               const ir::Attributes& attributes = {});
 // As apply_all, but without derivatives, autocast and named axes.
-std::vector<Tensor> apply_unfollowed(const ir::Primitive& primitive,
-                                     std::span<const Tensor> operands,
-                                     const ir::Attributes& attributes = {});
+std::vector<Tensor> apply_undifferentiated(const ir::Primitive& primitive,
+                                           std::span<const Tensor> operands,
+                                           const ir::Attributes& attributes = {});
 // For a primitive with one result.
 Tensor apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
              const ir::Attributes& attributes = {});
@@ -40,8 +40,8 @@ Tensor apply_to_rows(const ir::Primitive& primitive, DType dtype,
 
 // As apply, with x as operand number `place`. If x is the only owner of its memory, the result may
 // be written there. x is donated, unless the operation throws.
-Tensor apply_giving_away(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
-                         size_t place, const ir::Attributes& attributes = {});
+Tensor apply_donating(const ir::Primitive& primitive, std::vector<Tensor> operands, Tensor& x,
+                      size_t place, const ir::Attributes& attributes = {});
 
 // A number as a tensor of rank 0; an instruction while a trace is open.
 Tensor scalar_tensor(const Scalar& value, DType dtype);

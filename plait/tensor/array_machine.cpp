@@ -127,23 +127,23 @@ std::vector<ir::Value> values_of(std::vector<Tensor> given) {
 
 std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
                              const ir::EvaluatorOptions& options) {
-  return evaluate_given(program, {arguments.begin(), arguments.end()}, options);
+  return evaluate_donated(program, {arguments.begin(), arguments.end()}, options);
 }
 
-std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
-                                   const ir::EvaluatorOptions& options) {
+std::vector<Tensor> evaluate_donated(const ir::Program& program, std::vector<Tensor> arguments,
+                                     const ir::EvaluatorOptions& options) {
   TensorMachine machine;
-  return tensors_of(program,
-                    ir::evaluate_given(program, machine, values_of(std::move(arguments)), options));
+  return tensors_of(
+      program, ir::evaluate_donated(program, machine, values_of(std::move(arguments)), options));
 }
 
-std::vector<Tensor> evaluate_given(const ir::PreparedProgram& prepared,
-                                   std::vector<Tensor> arguments,
-                                   const ir::EvaluatorOptions& options) {
+std::vector<Tensor> evaluate_donated(const ir::PreparedProgram& prepared,
+                                     std::vector<Tensor> arguments,
+                                     const ir::EvaluatorOptions& options) {
   TensorMachine machine;
   return tensors_of(
       prepared.program(),
-      ir::evaluate_given(prepared, machine, values_of(std::move(arguments)), options));
+      ir::evaluate_donated(prepared, machine, values_of(std::move(arguments)), options));
 }
 
 }  // namespace plait

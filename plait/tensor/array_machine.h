@@ -36,12 +36,12 @@ std::vector<Tensor> tensors_of(const ir::Program& program, std::vector<ir::Value
 std::vector<Tensor> evaluate(const ir::Program& program, std::span<const Tensor> arguments,
                              const ir::EvaluatorOptions& options = {});
 // The same; the arguments are donated, so their memory may be reused.
-std::vector<Tensor> evaluate_given(const ir::Program& program, std::vector<Tensor> arguments,
-                                   const ir::EvaluatorOptions& options = {});
+std::vector<Tensor> evaluate_donated(const ir::Program& program, std::vector<Tensor> arguments,
+                                     const ir::EvaluatorOptions& options = {});
 // The same; the arguments must have the types of the program's parameters, which is not checked. An
 // argument that the program does not read may be an empty tensor.
-std::vector<Tensor> evaluate_given(const ir::PreparedProgram& prepared,
-                                   std::vector<Tensor> arguments,
-                                   const ir::EvaluatorOptions& options = {});
+std::vector<Tensor> evaluate_donated(const ir::PreparedProgram& prepared,
+                                     std::vector<Tensor> arguments,
+                                     const ir::EvaluatorOptions& options = {});
 
 }  // namespace plait

@@ -113,7 +113,7 @@ struct Rules {
   Batching batching = {};
   // Decomposition: computes the results with other primitives if that pays off for these operands;
   // else returns nothing.
-  std::vector<Tensor> (*in_parts)(const RuleContext& context) = nullptr;
+  std::vector<Tensor> (*decomposition)(const RuleContext& context) = nullptr;
   Collective collective = {};
 
   bool has_derivative() const {

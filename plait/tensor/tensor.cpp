@@ -22,7 +22,7 @@ Tensor::Tensor(TracedValue value) : node_(new Node(std::move(value))) {}
 Tensor::Tensor(RecordValue value) : node_(new Node(std::move(value))) {}
 
 Tensor Tensor::with_derivation(std::shared_ptr<const Derivation> derivation) const {
-  const Node& node = landed();
+  const Node& node = resolved();
   Tensor tensor = node.traced   ? Tensor(*node.traced)
                   : node.record ? Tensor(*node.record)
                                 : Tensor(node.array);
@@ -36,16 +36,16 @@ void Tensor::refuse_empty() {
       .hint("assign a tensor to it first");
 }
 
-bool Tensor::has_landed(const TracedValue& traced) {
+bool Tensor::is_resolved(const TracedValue& traced) {
   return traced.actual && *traced.actual && traced.scope->trace == nullptr;
 }
 
-const Tensor::Node& Tensor::landed() const {
-  return node().traced && has_landed(*node_->traced) ? node_->traced->actual->node() : *node_;
+const Tensor::Node& Tensor::resolved() const {
+  return node().traced && is_resolved(*node_->traced) ? node_->traced->actual->node() : *node_;
 }
 
-bool Tensor::is_array_otherwise() const {
-  const Node& node = landed();
+bool Tensor::is_array_slow() const {
+  const Node& node = resolved();
   return node.traced ? node.traced->type.is_array() : node.record == nullptr;
 }
 
@@ -64,20 +64,20 @@ Dim Tensor::shape(int64_t axis) const {
 size_t Tensor::rank() const { return is_traced() ? traced().type.shape().rank() : array().rank(); }
 
 ir::Type Tensor::type() const {
-  const Node& node = landed();
+  const Node& node = resolved();
   if (node.traced) return node.traced->type;
   return node.record ? node.record->type : ir::Type::array(dtype(), shape());
 }
 
 const ir::Value& Tensor::record() const {
-  const Node& node = landed();
+  const Node& node = resolved();
   if (node.record) return node.record->value;
   throw ValueError("a {} is no record whose fields are known", type().text())
       .at(Location::of_caller());
 }
 
-const Array& Tensor::array_otherwise() const {
-  const Node& node = landed();
+const Array& Tensor::array_slow() const {
+  const Node& node = resolved();
   if (node.traced) return array_at_present();
   if (!node.record) return node.array;
   throw TypeError("a {} is a record, and no array", node.record->type.text())
@@ -90,7 +90,7 @@ namespace {
 // The trace that knows the value of a traced tensor.
 Trace& trace_that_knows(const TracedValue& traced) {
   if (traced.actual && traced.scope->trace != nullptr) return *traced.scope->trace;
-  if (traced.scope->trace != nullptr) traced.scope->trace->note_asked();
+  if (traced.scope->trace != nullptr) traced.scope->trace->note_unknown_read();
   throw ValueError("a {} has no value while {} is traced", traced.type.text(), traced.scope->name)
       .hint(
           "compute with tensors only (where, cond and while_loop decide by values), or give the "
@@ -122,7 +122,7 @@ Array Tensor::take_array() && {
 }
 
 std::string Tensor::text() const {
-  if (landed().record) return fmt::format("record : {}", type().text());
+  if (resolved().record) return fmt::format("record : {}", type().text());
   return is_traced() ? fmt::format("traced : {}", traced().type.text()) : text_of(array());
 }
 

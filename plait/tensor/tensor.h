@@ -52,8 +52,8 @@ struct TracedValue {
   std::shared_ptr<TraceScope> scope;
   uint32_t value = 0;
   ir::Type type;
-  // The concrete value in this run, if the trace computes it (Trace::accompany); empty until it is
-  // computed (Trace::actual).
+  // The concrete value in this run, if the trace computes it (Trace::execute_with); empty until it
+  // is computed (Trace::actual).
   std::shared_ptr<Tensor> actual = nullptr;
   uint32_t piece = 0;       // of its trace (Trace::cut)
   bool is_followed = true;  // false if recorded under no_grad
@@ -82,14 +82,14 @@ class Tensor {
     return *this;
   }
   ~Tensor() {
-    if (node_ && let_go(node_->owners)) delete node_;
+    if (node_ && release_owner(node_->owners)) delete node_;
   }
 
   explicit operator bool() const { return node_ != nullptr; }
-  bool is_traced() const { return node().traced != nullptr && !has_landed(*node_->traced); }
+  bool is_traced() const { return node().traced != nullptr && !is_resolved(*node_->traced); }
   const void* identity() const { return node_; }  // equal for copies
   // False for records, also in a trace.
-  bool is_array() const { return is_plain_array() || is_array_otherwise(); }
+  bool is_array() const { return is_plain_array() || is_array_slow(); }
 
   // Its derivation, if a level follows it (derivation.h); else null.
   const std::shared_ptr<const Derivation>& derivation() const { return node().derivation; }
@@ -107,7 +107,7 @@ class Tensor {
   const Array& array() const {
     if (is_plain_array()) [[likely]]
       return node_->array;
-    return array_otherwise();
+    return array_slow();
   }
   const TracedValue& traced() const { return *node().traced; }
   const ir::Value& record() const;  // ValueError as above, and for an array
@@ -172,11 +172,11 @@ class Tensor {
   }
   bool is_plain_array() const { return !node().traced && !node_->record; }
   // True if its trace has ended and knew the value.
-  static bool has_landed(const TracedValue& traced);
-  const Node& landed() const;  // the node of that value, or its own
+  static bool is_resolved(const TracedValue& traced);
+  const Node& resolved() const;  // the node of that value, or its own
   [[noreturn]] static void refuse_empty();
-  bool is_array_otherwise() const;
-  const Array& array_otherwise() const;
+  bool is_array_slow() const;
+  const Array& array_slow() const;
   const Array& array_at_present() const;
 
   Node* node_ = nullptr;

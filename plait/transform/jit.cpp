@@ -121,22 +121,22 @@ struct Cache::State {
  private:
   struct Found {
     std::shared_ptr<Entry> entry;
-    Variant* variant = nullptr;      // null if none fits
-    std::shared_ptr<const Way> way;  // null if none is recorded
+    Variant* variant = nullptr;            // null if none fits
+    std::shared_ptr<const Record> record;  // null if none is recorded
     bool is_run_by_host = false;
     std::string why;  // why nothing is recorded
   };
   Found find(const Call& call, std::span<const int64_t> sizes, const std::vector<bool>& outcomes,
-             const Way* left);
+             const Record* left);
   static std::string explain_difference(const Entry& earlier, const Call& call);
   const std::shared_ptr<Entry>& entry_of(const Call& call, std::span<const int64_t> sizes);
   void make_dynamic(Entry& entry, const Call& call) const;
   static Variant& new_variant(Entry& entry, std::span<const int64_t> sizes, std::string& why);
   static std::vector<ir::Type> types_of(const Entry& entry, const Pattern& pattern);
   void check_promised(const Variant& variant, std::span<const int64_t> sizes) const;
-  Outcome record_way(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
-  bool gives_away(const Way& way) const;
-  Outcome run_way(Call& call, const Way& way, EffectLog& log) const;
+  Outcome make_record(Call& call, Found& found, std::span<const int64_t> sizes, EffectLog& log);
+  bool donates_arguments(const Record& record) const;
+  Outcome run_record(Call& call, const Record& record, EffectLog& log) const;
   Outcome run_by_host(const Call& call) const;
   // Runs `record`. If it fails because sizes are symbolic, runs the host code with numbers and
   // returns its outcome; else returns nothing.
@@ -241,7 +241,7 @@ const std::shared_ptr<Entry>& Cache::State::entry_of(const Call& call,
   entry.is_dynamic.resize(sizes.size());
   make_dynamic(entry, call);
   entries.push_front(std::move(made));
-  if (entries.size() > std::max<size_t>(options.most_structures, 1)) entries.pop_back();
+  if (entries.size() > std::max<size_t>(options.max_records, 1)) entries.pop_back();
   return entries.front();
 }
 
@@ -282,7 +282,7 @@ Variant& Cache::State::new_variant(Entry& entry, std::span<const int64_t> sizes,
 }
 
 Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t> sizes,
-                                       const std::vector<bool>& outcomes, const Way* left) {
+                                       const std::vector<bool>& outcomes, const Record* left) {
   const std::lock_guard lock(mutex);
   Found found;
   found.entry = entry_of(call, sizes);
@@ -303,13 +303,13 @@ Cache::State::Found Cache::State::find(const Call& call, std::span<const int64_t
     if (found.entry->has_only_numbers && !variant.pattern.symbols.empty()) continue;
     if (!variant.pattern.fits(sizes, numbers)) continue;
     if (found.variant == nullptr) found.variant = &variant;
-    const Fork* const fork = variant.ways.after(outcomes);
-    if (fork == nullptr) continue;
-    for (const auto& way : fork->ways) {
-      if (!all_hold(way->facts(), variant.pattern, numbers, &failing)) continue;
+    const RecordTree* const tree = variant.records.after(outcomes);
+    if (tree == nullptr) continue;
+    for (const auto& record : tree->records) {
+      if (!all_hold(record->facts(), variant.pattern, numbers, &failing)) continue;
       if (outcomes.empty()) ++stats.hits;
       found.variant = &variant;
-      found.way = way;
+      found.record = record;
       return found;
     }
   }
@@ -396,8 +396,8 @@ Outcome Cache::State::run_host_in_pieces(const Call& call, const Found& found,
 }
 
 // The caller holds `recording` of the entry.
-Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64_t> sizes,
-                                 EffectLog& log) {
+Outcome Cache::State::make_record(Call& call, Found& found, std::span<const int64_t> sizes,
+                                  EffectLog& log) {
   Entry& entry = *found.entry;
   std::vector<ir::Type> types;
   {
@@ -422,13 +422,13 @@ Outcome Cache::State::record_way(Call& call, Found& found, std::span<const int64
   } catch (const UsesOuterTape& used) {
     return run_with_tape(call, entry, used, log);
   }
-  if (recording.way) recording.way->run = backend(recording.way->program, options);
+  if (recording.record) recording.record->run = backend(recording.record->program, options);
   note(found, recording);
-  if (!recording.takes_followed && !any_is_followed(call.leaves)) {
+  if (!recording.captures_followed && !any_is_followed(call.leaves)) {
     return std::move(recording.outcome);
   }
   log.rewind();
-  if (recording.way) return run_way(call, *recording.way, log);
+  if (recording.record) return run_record(call, *recording.record, log);
   const EffectLog::Scope effects(log);
   return run_by_host(call);
 }
@@ -442,7 +442,7 @@ std::optional<Outcome> Cache::State::with_numbers_if_refused(const Call& call, c
   try {
     record();
     return std::nullopt;
-  } catch (const NeedsNumbers& needed) {
+  } catch (const NeedsConcreteSizes& needed) {
     if (!may_be_for_symbols) std::rethrow_exception(needed.refused);
     why = needed.why;
   } catch (const Error& error) {
@@ -485,7 +485,7 @@ void Cache::State::note(const Found& found, const Recording& recording) {
   Entry& entry = *found.entry;
   ++stats.traces;
   note_retrace(found.why);
-  if (!recording.way) {
+  if (!recording.record) {
     entry.is_run_by_host = true;
     note_retrace(
         recording.has_failed
@@ -494,32 +494,33 @@ void Cache::State::note(const Found& found, const Recording& recording) {
                           "each call",
                           recording.read.text()));
   } else {
-    found.variant->ways.add(recording.way);
-    if (++entry.ways >= options.most_ways) {
+    found.variant->records.add(recording.record);
+    if (++entry.records >= options.max_paths) {
       entry.is_run_by_host = true;
       plait::log(LogArea::transform, LogLevel::warning,
-                 "{} has {} ways, and is run by its host code from here on: {}", options.name,
-                 entry.ways, found.why);
+                 "{} has {} records, and is run by its host code from here on: {}", options.name,
+                 entry.records, found.why);
     }
   }
 }
 
 // A call that may change to another path needs its donated arguments again.
-bool Cache::State::gives_away(const Way& way) const {
-  return way.outcomes.empty() && !options.donate.empty();
+bool Cache::State::donates_arguments(const Record& record) const {
+  return record.outcomes.empty() && !options.donate.empty();
 }
 
-Outcome Cache::State::run_way(Call& call, const Way& way, EffectLog& log) const {
-  if (gives_away(way) && call.let_go) call.let_go();
-  const JitArguments arguments = call.leaves.followed_by(way.hidden, !gives_away(way));
+Outcome Cache::State::run_record(Call& call, const Record& record, EffectLog& log) const {
+  if (donates_arguments(record) && call.release_owner) call.release_owner();
+  const JitArguments arguments = call.leaves.followed_by(record.hidden, !donates_arguments(record));
   const EffectLog::Scope effects(log);
-  if (!any_is_followed(arguments)) return {way.run(arguments), way.result};
+  if (!any_is_followed(arguments)) return {record.run(arguments), record.result};
   size_t guards = 0;
   const RunOptions guarded{.on_guard = [&](bool found, bool expected) {
     if (found != expected) throw SideExit{guards};
     ++guards;
   }};
-  return {run_function(way.program, way.program.entry(), arguments.copies(), guarded), way.result};
+  return {run_function(record.program, record.program.entry(), arguments.copies(), guarded),
+          record.result};
 }
 
 Outcome Cache::State::run(Call call) {
@@ -544,7 +545,7 @@ Outcome Cache::State::run(Call call) {
   std::shared_ptr<Entry> recorded;  // must outlive the lock
   std::unique_lock<std::mutex> recording;
   std::vector<bool> outcomes;
-  std::shared_ptr<const Way> left;
+  std::shared_ptr<const Record> left;
   for (;;) {
     Found found = find(call, sizes, outcomes, left.get());
     if (found.is_run_by_host) {
@@ -554,8 +555,8 @@ Outcome Cache::State::run(Call call) {
         return run_with_tape(call, *found.entry, used, log);
       }
     }
-    if (!found.way) {
-      if (recording.owns_lock()) return record_way(call, found, sizes, log);
+    if (!found.record) {
+      if (recording.owns_lock()) return make_record(call, found, sizes, log);
       // Another thread may be recording the same function; look again after it is done.
       recorded = found.entry;
       recording = std::unique_lock(recorded->recording);
@@ -563,22 +564,22 @@ Outcome Cache::State::run(Call call) {
     }
     if (recording.owns_lock()) recording.unlock();
     try {
-      return run_way(call, *found.way, log);
+      return run_record(call, *found.record, log);
     } catch (const SideExit& exit) {
-      if (exit.guard >= found.way->outcomes.size()) {
+      if (exit.guard >= found.record->outcomes.size()) {
         throw ValueError("{}: the backend \"{}\" says that guard {} does not hold, of {}",
-                         options.name, options.backend, exit.guard, found.way->outcomes.size());
+                         options.name, options.backend, exit.guard, found.record->outcomes.size());
       }
-      outcomes.assign(found.way->outcomes.begin(),
-                      found.way->outcomes.begin() + static_cast<std::ptrdiff_t>(exit.guard));
-      outcomes.push_back(!found.way->outcomes[exit.guard]);
-      left = found.way;
+      outcomes.assign(found.record->outcomes.begin(),
+                      found.record->outcomes.begin() + static_cast<std::ptrdiff_t>(exit.guard));
+      outcomes.push_back(!found.record->outcomes[exit.guard]);
+      left = found.record;
       log.rewind();
       const std::lock_guard lock(mutex);
       ++stats.failed_guards;
     } catch (const Error&) {
       // The host code may catch the error and continue.
-      if (options.fullgraph || gives_away(*found.way)) throw;
+      if (options.fullgraph || donates_arguments(*found.record)) throw;
       log.rewind();
       const EffectLog::Scope effects(log);
       return run_by_host(call);

@@ -54,10 +54,10 @@ struct JitOptions {
   bool disable = false;    // runs the host code, without recording
   std::string backend = "compiler";
   JitMode mode = JitMode::plain;
-  size_t most_ways = 32;  // records for one structure; beyond that the host code runs at each call
+  size_t max_paths = 32;  // records for one structure; beyond that the host code runs at each call
   // Maximum number of records for different structures, dtypes and static values; beyond that the
   // least recently called one is dropped.
-  size_t most_structures = 256;
+  size_t max_records = 256;
 };
 
 // Statistics: what was recorded, and why it was recorded again.
@@ -140,7 +140,7 @@ struct Call {
   FunctionRef<std::vector<std::string>()> paths;  // of the leaves
   HostFunction host;
   // Called before donated tensors are taken, so that other owners release them.
-  std::function<void()> let_go = {};
+  std::function<void()> release_owner = {};
   bool by_host = false;  // run the host code even if there is a record
 };
 struct Outcome {

@@ -87,7 +87,7 @@ StagedFunction stage_along(const NamedAxisScope& axis, std::vector<ir::Type> typ
     axis.set_index(given.back());
     return function(given.first(given.size() - 1));
   });
-  ir::refuse_lonely_collectives(staged.program);
+  ir::refuse_divergent_collectives(staged.program);
   return staged;
 }
 

@@ -266,9 +266,10 @@ nb::object signature_of(const Overload& overload, Spelling spelling = Spelling::
                                   : "POSITIONAL_OR_KEYWORD";
     // The first word of PyTorch's is given, or the call is one of the function's own.
     const bool is_first = name != each.name && !std::exchange(is_renamed, true);
-    const bool is_asked = is_first || (spelling == Spelling::pytorch && overload.other != nullptr &&
-                                       overload.other->unless == each.name);
-    const bool has_standard = each.standard.is_valid() && !is_rest && !is_asked;
+    const bool has_unknown_read =
+        is_first || (spelling == Spelling::pytorch && overload.other != nullptr &&
+                     overload.other->unless == each.name);
+    const bool has_standard = each.standard.is_valid() && !is_rest && !has_unknown_read;
     parameters.append(
         kind(nb::str(name.data(), name.size()), kind.attr(of),
              nb::arg("default") = has_standard ? each.standard : kind.attr("empty"),

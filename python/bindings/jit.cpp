@@ -382,16 +382,17 @@ class Jit {
         throw;
       }
     };
-    const auto let_go = [&] {
+    const auto release_owner = [&] {
       const nb::gil_scoped_acquire locked;
       for (const size_t leaf : gone) {
         if (nb::isinstance<Tensor>(leaves[leaf])) *nb::inst_ptr<Tensor>(leaves[leaf]) = Tensor();
       }
     };
     const jits::Outcome outcome = computed([&] {
-      return cache_({key, JitArguments(given, to_take), names, host, let_go, outside.by_host});
+      return cache_(
+          {key, JitArguments(given, to_take), names, host, release_owner, outside.by_host});
     });
-    if (Trace::current() == nullptr) let_go();
+    if (Trace::current() == nullptr) release_owner();
     const nb::handle kept = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result).get();
     Objects results;
     results.reserve(outcome.leaves.size());
@@ -442,8 +443,8 @@ void bind_jit(nb::module_& module) {
       .def(
           "__init__",
           [](Jit* self, const std::string& name, nb::handle dynamic, bool fullgraph, bool disable,
-             const std::string& backend, const std::string& mode, size_t most_ways,
-             size_t most_structures, bool donates) {
+             const std::string& backend, const std::string& mode, size_t max_paths,
+             size_t max_records, bool donates) {
             new (self) Jit({.name = name,
                             .dynamic = dynamic_from(dynamic),
                             .donate = std::vector<size_t>(donates ? 1 : 0),
@@ -451,11 +452,11 @@ void bind_jit(nb::module_& module) {
                             .disable = disable,
                             .backend = backend,
                             .mode = mode_from(mode),
-                            .most_ways = most_ways,
-                            .most_structures = most_structures});
+                            .max_paths = max_paths,
+                            .max_records = max_records});
           },
           nb::arg("name"), nb::arg("dynamic"), nb::arg("fullgraph"), nb::arg("disable"),
-          nb::arg("backend"), nb::arg("mode"), nb::arg("most_ways"), nb::arg("most_structures"),
+          nb::arg("backend"), nb::arg("mode"), nb::arg("max_paths"), nb::arg("max_records"),
           nb::arg("donates"))
       .def("again", &Jit::again)
       .def("run",

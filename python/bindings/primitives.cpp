@@ -24,7 +24,7 @@ nb::tuple dtypes_of(DTypeSet set) {
 nb::dict attributes_of(const Op& op) {
   nb::dict attributes;
   for (const OpAttribute& attribute : op.attributes) {
-    attributes[nb::cast(attribute.name)] = attribute.by_default;
+    attributes[nb::cast(attribute.name)] = attribute.default_value;
   }
   return attributes;
 }

@@ -325,7 +325,7 @@ class Jitted:
         self._holder = {"function": self._called}
         self._donate = (donate,) if isinstance(donate, (int, str)) else tuple(donate)
         self._name, self._options = options["name"], options
-        self._most_structures, self._fullgraph = options["most_structures"], options["fullgraph"]
+        self._most_structures, self._fullgraph = options["max_records"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
         self._by_host = None  # why its host code is run at each call, where that is so
         self._records = collections.OrderedDict()  # keys that were seen
@@ -494,7 +494,7 @@ def _results(tree):
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",
-        mode="default", most_ways=32, most_structures=256):
+        mode="default", max_paths=32, max_records=256):
     """A function that is recorded once and then run from the record.
 
     >>> import plait as pl
@@ -508,7 +508,7 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     its closure and among its globals is looked at again at each call. Results may take the memory of arguments that
     are donated, by numbers or by names; their tensors hold nothing afterwards."""
     options = dict(dynamic=tuple(dynamic), donate=donate, fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
-                   most_ways=most_ways, most_structures=most_structures)
+                   max_paths=max_paths, max_records=max_records)
     if function is None:
         return lambda given: jit(given, name=name, **options)
     return Jitted(function, name=name or getattr(function, "__name__", "jitted"), **options)

@@ -105,9 +105,9 @@ std::vector<Part> drawn_parts(size_t begin, size_t end) {
 
 RC_GTEST_PROP(RandomProgram, PartsBecomeFunctions, ()) {
   Program program = drawn_program();
-  const Program in_parts = outlined(program, drawn_parts(0, program.entry().size()));
-  verify(in_parts, "outline");
-  expect_same_outcome(program, in_parts);
+  const Program decomposition = outlined(program, drawn_parts(0, program.entry().size()));
+  verify(decomposition, "outline");
+  expect_same_outcome(program, decomposition);
 }
 
 }  // namespace

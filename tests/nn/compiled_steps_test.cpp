@@ -25,8 +25,8 @@ Tensor without_keys(std::string_view path, const Tensor& x) {
 }
 
 template <class Model, class Optimizer>
-void expect_the_same_way(const Model& begin, const Optimizer& optimizer, const Tensor& x,
-                         const Tensor& y, double tolerance) {
+void expect_same_steps(const Model& begin, const Optimizer& optimizer, const Tensor& x,
+                       const Tensor& y, double tolerance) {
   const auto compiled = jit(models::step<Model, Optimizer>, {.donate = {0, 1}});
   auto [model, state, loss] = compiled(begin, optimizer, x, y);
   auto [other, other_state, other_loss] = models::step(begin, optimizer, x, y);
@@ -55,7 +55,7 @@ TEST(Training, CompiledStepsOfAVitGoWhereThoseAtOnceGo) {
   const Tensor x = random::normal(random::key(2), {6, 3, 24, 24});
   const Tensor y = random::randint(random::key(3), {6}, 0, 7);
   const optim::Sgd optimizer(model, {.lr = 0.02, .momentum = 0.9});
-  expect_the_same_way(model, optimizer, x, y, 1e-3);
+  expect_same_steps(model, optimizer, x, y, 1e-3);
 }
 
 TEST(Training, CompiledStepsOfAGptGoWhereThoseAtOnceGo) {
@@ -63,7 +63,7 @@ TEST(Training, CompiledStepsOfAGptGoWhereThoseAtOnceGo) {
       random::key(1), {.vocabulary = 23, .context = 20, .width = 48, .depth = 3, .heads = 3});
   const Tensor ids = random::randint(random::key(2), {4, 21}, 0, 23);
   const Tensor x = ids[{Slice{}, Slice{0, 20}}], y = ids[{Slice{}, Slice{1, 21}}];
-  expect_the_same_way(model, optim::AdamW(model, {.lr = 1e-3}), x, y, 1e-3);
+  expect_same_steps(model, optim::AdamW(model, {.lr = 1e-3}), x, y, 1e-3);
 }
 
 }  // namespace

@@ -53,7 +53,7 @@ List slice_values(const Slice& slice, int64_t size) {
   return values;
 }
 
-std::optional<List> stretched(const List& a, const List& b) {
+std::optional<List> broadcast_to_shape(const List& a, const List& b) {
   List result;
   for (size_t i = 0; i < std::max(a.size(), b.size()); ++i) {
     const int64_t m = i < a.size() ? a[a.size() - 1 - i] : 1;
@@ -154,7 +154,7 @@ std::optional<NaiveResult> naive_index(const List& x, std::vector<NaiveEntry> en
   const Reading reading = read(x, entries, x.size() - named);
   List points;
   for (const Fancy& fancy : reading.fancies) {
-    const auto both = stretched(points, fancy.sizes);
+    const auto both = broadcast_to_shape(points, fancy.sizes);
     if (!both) return std::nullopt;
     points = *both;
   }

@@ -29,7 +29,7 @@ const std::map<std::string, std::string> kRefuseNothing = {
     {"value_like", "is for other functions, which name themselves to it"},
     {"op_of", "takes any primitive"},
     {"ops", "takes nothing"},
-    {"stretched", "is for other functions, which name themselves to it"},
+    {"broadcast_to_shape", "is for other functions, which name themselves to it"},
 };
 
 // The text of a declaration at namespace level, with the name of the innermost namespace.

@@ -68,8 +68,8 @@ TEST(Table, SaysWhichAttributesMustBeGiven) {
   const Op sort = named("sort");
   ASSERT_EQ(sort.attributes.size(), 3U);
   EXPECT_EQ(sort.attributes[0].name, "axis");
-  EXPECT_FALSE(sort.attributes[0].by_default);
-  EXPECT_EQ(sort.attributes[1].by_default, "false");
+  EXPECT_FALSE(sort.attributes[0].default_value);
+  EXPECT_EQ(sort.attributes[1].default_value, "false");
   EXPECT_EQ(named("concat").text().substr(0, 12), "name        ");
   EXPECT_NE(named("concat").text().find("operands    1 or more\n"), std::string::npos);
 }

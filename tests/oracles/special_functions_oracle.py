@@ -94,31 +94,31 @@ def zeta(x, q):
     return total
 
 
-def gamma_share(a, x):
+def gamma_p(a, x):
     with mp.extradps(20 + int(abs(mp.log10(a)))):
         return mp.exp(a * mp.log(x) - x - mp.loggamma(a + 1)) * mp.hyp1f1(1, a + 1, x)
 
 
-def gamma_rest(a, x):
+def gamma_q(a, x):
     if x > a + 1:
         return mp.gammainc(a, x, mp.inf, regularized=True)
     with mp.extradps(40 + int(abs(mp.log10(a)))):
-        return 1 - gamma_share(a, x)
+        return 1 - gamma_p(a, x)
 
 
 def gamma_density(a, x):
     return mp.exp((a - 1) * mp.log(x) - x - mp.loggamma(a))
 
 
-def gamma_share_by_shape(a, x):
+def gamma_p_da(a, x):
     with mp.extradps(60 + 2 * int(abs(mp.log10(a)))):
         step = a * mp.mpf(10) ** -25
         if x < a + 30 or x < 60:
-            return (gamma_share(a + step, x) - gamma_share(a - step, x)) / (2 * step)
-        return (gamma_rest(a - step, x) - gamma_rest(a + step, x)) / (2 * step)
+            return (gamma_p(a + step, x) - gamma_p(a - step, x)) / (2 * step)
+        return (gamma_q(a - step, x) - gamma_q(a + step, x)) / (2 * step)
 
 
-def beta_share(a, b, x):
+def betainc_value(a, b, x):
     return mp.betainc(a, b, 0, x, regularized=True)
 
 
@@ -126,8 +126,8 @@ def beta_share_by_shape(a, b, x):
     with mp.extradps(60):
         step = a * mp.mpf(10) ** -25
         if x < a / (a + b):
-            return (beta_share(a + step, b, x) - beta_share(a - step, b, x)) / (2 * step)
-        return (beta_share(b, a - step, 1 - x) - beta_share(b, a + step, 1 - x)) / (2 * step)
+            return (betainc_value(a + step, b, x) - betainc_value(a - step, b, x)) / (2 * step)
+        return (betainc_value(b, a - step, 1 - x) - betainc_value(b, a + step, 1 - x)) / (2 * step)
 
 
 def log_beta(a, b):
@@ -162,12 +162,12 @@ FUNCTIONS = {
     "i1e": (Draws.bessel, lambda x: mp.besseli(1, x) * mp.exp(-abs(x)), 1),
     "zeta": (Draws.zeta, zeta, 1),
     "betaln": (Draws.beta_pairs, log_beta, 1),
-    "gammainc": (Draws.gamma, gamma_share, 1),
-    "gammaincc": (Draws.gamma, gamma_rest, 1),
+    "gammainc": (Draws.gamma, gamma_p, 1),
+    "gammaincc": (Draws.gamma, gamma_q, 1),
     "gamma_density": (Draws.gamma, gamma_density, 1),
-    "gammainc_grad_a": (Draws.gamma, gamma_share_by_shape, 1.5),
-    "random_gamma_grad": (Draws.gamma, lambda a, x: -gamma_share_by_shape(a, x) / gamma_density(a, x), 1),
-    "betainc": (Draws.beta, beta_share, 1),
+    "gammainc_grad_a": (Draws.gamma, gamma_p_da, 1.5),
+    "random_gamma_grad": (Draws.gamma, lambda a, x: -gamma_p_da(a, x) / gamma_density(a, x), 1),
+    "betainc": (Draws.beta, betainc_value, 1),
     "betainc_grad_a": (Draws.beta, beta_share_by_shape, 8),
     "betainc_grad_b": (Draws.beta, lambda a, b, x: -beta_share_by_shape(b, a, 1 - x), 8),
     "beta_density": (Draws.beta, lambda a, b, x: mp.exp((a - 1) * mp.log(x) + (b - 1) * mp.log(1 - x) - log_beta(a, b)), 2),

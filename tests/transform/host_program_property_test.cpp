@@ -57,7 +57,7 @@ class HostProgram {
       const auto compute = [&, first = values.size()](const Tensors& given) {
         Tensors results = step.compute(given);
         for (size_t i = 0; i < results.size(); ++i) {
-          if (is_plain(results[i])) results[i] = looked_at(results[i], first + i);
+          if (is_plain(results[i])) results[i] = through_view(results[i], first + i);
         }
         return results;
       };
@@ -71,7 +71,7 @@ class HostProgram {
   }
 
  private:
-  Tensor looked_at(const Tensor& x, size_t number) const {
+  Tensor through_view(const Tensor& x, size_t number) const {
     const auto habit =
         static_cast<Habit>(hash_combine(seed_, number) % static_cast<uint64_t>(Habit::size));
     switch (habit) {
@@ -125,7 +125,7 @@ Outcome outcome_of(const F& f, const Tensors& arguments) {
 }
 
 void check_jitted(const HostProgram& plain, const RandomProgram& program) {
-  const auto jitted = jit(frozen(plain), {.most_ways = 6});
+  const auto jitted = jit(frozen(plain), {.max_paths = 6});
   // A body of zero steps is an error only for sizes that are numbers.
   bool has_steps_within = false;
   program.block().for_each_step([&](const Block::Step& step) { has_steps_within |= !!step.block; });
@@ -145,7 +145,7 @@ void check_jitted(const HostProgram& plain, const RandomProgram& program) {
   const auto small = program.small_sizes();
   for (const RandomProgram::SmallSizes sizes : small) check_call(jitted, program.arguments(sizes));
   // Recorded for small sizes first.
-  const auto from_small = jit(frozen(plain), {.most_ways = 6});
+  const auto from_small = jit(frozen(plain), {.max_paths = 6});
   for (const Tensors& each : {program.arguments(small[1]), program.arguments(small[0]),
                               program.arguments(), program.arguments(small[1])}) {
     check_call(from_small, each);

@@ -690,7 +690,7 @@ TEST(Jit, WhatWasNotCalledForLongIsForgotten) {
         ++host_runs;
         return x * n;
       },
-      {.most_structures = 4});
+      {.max_records = 4});
   const auto call = [&](int64_t n) { EXPECT_EQ(times(ramp(3), n).text(), (ramp(3) * n).text()); };
   for (const int64_t n : {0, 1, 2, 3, 0, 1, 4, 0, 1, 3, 4}) call(n);
   EXPECT_EQ(host_runs, 5);
@@ -708,7 +708,7 @@ TEST(Jit, ManyWaysEndInHostRuns) {
         while ((sum(y) < 100).item<bool>()) y = y * 2;
         return y;
       },
-      {.most_ways = 4});
+      {.max_paths = 4});
   for (int i = 0; i < 12; ++i) {
     const Tensor x = full({2}, 50. / (1 << i), DType::f64);
     Tensor expected = x;

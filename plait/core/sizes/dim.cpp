@@ -175,11 +175,11 @@ Dim Dim::symbol(std::string_view name) {
   return DimTable::symbol(name);
 }
 
-bool Dim::are_equal_at_present(Dim a, Dim b) {
+bool Dim::are_actually_equal(Dim a, Dim b) {
   return SizeReader::ask({a, SizeFact::equal, b}).value_or(false);
 }
 
-int64_t Dim::number_at_present() const {
+int64_t Dim::actual_number() const {
   if (const auto number = SizeReader::read(*this)) return *number;
   throw ValueError("the size {} is a symbol here, and no number", text())
       .hint("compute with it as a size, or decide by `cond`");

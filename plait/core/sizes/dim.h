@@ -26,8 +26,8 @@ class SymbolMap;
 // all symbols ≥ 0, so a replacement of a symbol must be ≥ 0 too. A remainder a % b is a - b*(a//b),
 // which text() writes as a % b. A simplification may have a value where the original divides by
 // zero (n//m - n//m is 0, (2*n)//n is 2), but never the opposite: code that must refuse a divisor
-// of 0 checks it separately (is_some in ops/inside/along.h). Numbers and the values of expressions
-// are in [-2^62, 2^62); an expression has at most kMaxParts symbols and numbers.
+// of 0 checks it separately (is_nonempty in ops/inside/along.h). Numbers and the values of
+// expressions are in [-2^62, 2^62); an expression has at most kMaxParts symbols and numbers.
 class Dim {
  public:
   static constexpr int64_t kMaxParts = 1024;
@@ -40,7 +40,7 @@ class Dim {
   bool is_symbol() const;
   // ValueError unless is_number(), or a SizeReader of this thread knows the value (size_reader.h).
   int64_t number() const {
-    return is_number() ? static_cast<int64_t>(word_) >> 1 : number_at_present();
+    return is_number() ? static_cast<int64_t>(word_) >> 1 : actual_number();
   }
   std::string_view name() const;  // ValueError unless is_symbol()
 
@@ -53,7 +53,7 @@ class Dim {
   // Equality for host code: of the actual sizes if they are known (size_reader.h); else of the
   // expressions.
   friend bool operator==(Dim a, Dim b) {
-    return same(a, b) || (!are_numbers(a, b) && are_equal_at_present(a, b));
+    return same(a, b) || (!are_numbers(a, b) && are_actually_equal(a, b));
   }
 
   // Visits each symbol once, in a fixed order.
@@ -81,8 +81,8 @@ class Dim {
   static bool are_numbers(Dim a, Dim b) { return ((a.word_ | b.word_) & 1) == 0; }
   int64_t signed_word() const { return static_cast<int64_t>(word_); }
   [[noreturn]] static void refuse(int64_t number);
-  int64_t number_at_present() const;
-  static bool are_equal_at_present(Dim a, Dim b);
+  int64_t actual_number() const;
+  static bool are_actually_equal(Dim a, Dim b);
 
   // The slow path of the operators: expressions, and overflow of numbers.
   static Dim add(Dim a, Dim b);

@@ -226,9 +226,9 @@ void walk(T& tree, TreeVisitor& visitor);
 
 template <class Part>
 void walk_part(auto name, Part& part, TreeVisitor& visitor) {
-  const size_t mark = visitor.asks_for_names() ? visitor.push(name) : 0;
+  const size_t mark = visitor.wants_names() ? visitor.push(name) : 0;
   walk(part, visitor);
-  if (visitor.asks_for_names()) visitor.pop(mark);
+  if (visitor.wants_names()) visitor.pop(mark);
 }
 
 // An element of a tuple. A tuple of references is only read: the leaves of another tree are never

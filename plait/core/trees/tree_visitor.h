@@ -20,15 +20,15 @@ class TreeVisitor {
   virtual void fixed(const StaticValue&) {}  // a static value
   virtual void key(const StaticValue&) {}    // before each value of a map
 
-  // Called around each part that has a name or a number, if asks_for_names(); pop receives what
+  // Called around each part that has a name or a number, if wants_names(); pop receives what
   // push returned.
-  bool asks_for_names() const { return asks_for_names_; }
+  bool wants_names() const { return asks_for_names_; }
   virtual size_t push(std::string_view) { return 0; }
   virtual size_t push(size_t) { return 0; }
   virtual void pop(size_t) {}
 
  protected:
-  explicit TreeVisitor(bool asks_for_names = false) : asks_for_names_(asks_for_names) {}
+  explicit TreeVisitor(bool wants_names = false) : asks_for_names_(wants_names) {}
   ~TreeVisitor() = default;
 
  private:

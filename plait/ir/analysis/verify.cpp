@@ -198,7 +198,7 @@ std::optional<Instruction> first_collective(const Program& program, size_t funct
 
 }  // namespace
 
-void refuse_lonely_collectives(const Program& program) {
+void refuse_divergent_collectives(const Program& program) {
   Findings findings;
   check_collectives({program.functions(), program.records(), {}}, findings);
   const std::vector<Violation> found = findings.take();

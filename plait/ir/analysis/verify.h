@@ -46,7 +46,7 @@ std::vector<Violation> violations(std::span<const std::shared_ptr<const Function
 
 // TypeError if a condition that varies along an axis decides whether a collective along that axis
 // runs: some places would run it and wait for the others forever.
-void refuse_lonely_collectives(const Program& program);
+void refuse_divergent_collectives(const Program& program);
 
 // Throws a CompileError with the violations (at least one); `pass` is the pass that produced the
 // program.

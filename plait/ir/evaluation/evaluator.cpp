@@ -45,17 +45,17 @@ bool checks_types_by_default() {
 
 std::vector<Value> evaluate(const Program& program, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options) {
-  return evaluate_given(program, machine, {arguments.begin(), arguments.end()}, options);
+  return evaluate_donated(program, machine, {arguments.begin(), arguments.end()}, options);
 }
 
-std::vector<Value> evaluate_given(const Program& program, Machine& machine,
-                                  std::vector<Value> arguments, const EvaluatorOptions& options) {
+std::vector<Value> evaluate_donated(const Program& program, Machine& machine,
+                                    std::vector<Value> arguments, const EvaluatorOptions& options) {
   program.entry();  // throws a clear error if there is none
   return evaluate_at(program, 0, machine, std::move(arguments), options).results;
 }
 
-std::vector<Value> evaluate_given(const PreparedProgram& prepared, Machine& machine,
-                                  std::vector<Value> arguments, const EvaluatorOptions& options) {
+std::vector<Value> evaluate_donated(const PreparedProgram& prepared, Machine& machine,
+                                    std::vector<Value> arguments, const EvaluatorOptions& options) {
   const Program& program = prepared.program();
   std::vector<int64_t> sizes;
   if (!program.entry().signature().size_parameters.empty()) {

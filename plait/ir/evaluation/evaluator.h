@@ -63,13 +63,13 @@ struct Evaluated {
 std::vector<Value> evaluate(const Program& program, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options = {});
 // The same; the arguments are donated: those without other owners may be overwritten.
-std::vector<Value> evaluate_given(const Program& program, Machine& machine,
-                                  std::vector<Value> arguments,
-                                  const EvaluatorOptions& options = {});
+std::vector<Value> evaluate_donated(const Program& program, Machine& machine,
+                                    std::vector<Value> arguments,
+                                    const EvaluatorOptions& options = {});
 // The same; the arguments must have the types of the program's parameters.
-std::vector<Value> evaluate_given(const PreparedProgram& prepared, Machine& machine,
-                                  std::vector<Value> arguments,
-                                  const EvaluatorOptions& options = {});
+std::vector<Value> evaluate_donated(const PreparedProgram& prepared, Machine& machine,
+                                    std::vector<Value> arguments,
+                                    const EvaluatorOptions& options = {});
 Evaluated evaluate_function(const Program& program, std::string_view function, Machine& machine,
                             std::span<const Value> arguments, const EvaluatorOptions& options = {});
 

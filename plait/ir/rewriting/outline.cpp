@@ -179,7 +179,7 @@ class Outliner {
     for (size_t i = part.begin; i < part.end; ++i) {
       const Instruction instruction = from_.instruction(i);
       if (stays(instruction)) continue;
-      if (instruction.primitive().is_stand_in) return false;
+      if (instruction.primitive().is_placeholder) return false;
       ++count;
       std::ranges::for_each(instruction.operands(), take);
       for (const Dim size : instruction.size_results()) {

@@ -99,7 +99,7 @@ class BodyParser {
   std::shared_ptr<const Function> parse_return();
 
   template <class Action>
-  auto telling_place(size_t position, Location location, Action action);
+  auto with_position(size_t position, Location location, Action action);
 
   TextReader& reader_;
   const FunctionHead& head_;
@@ -123,7 +123,7 @@ class BodyParser {
 
 // Errors of type rules keep their kind; the position in the text is prepended.
 template <class Action>
-auto BodyParser::telling_place(size_t position, Location location, Action action) {
+auto BodyParser::with_position(size_t position, Location location, Action action) {
   try {
     return action();
   } catch (const ParseError&) {
@@ -139,7 +139,7 @@ std::shared_ptr<const Function> BodyParser::parse() {
   // The printer writes one instruction per line.
   const std::string_view body = reader_.text().substr(head_.brace, head_.end - head_.brace);
   builder_.expect_instructions(static_cast<size_t>(std::ranges::count(body, '\n')));
-  telling_place(head_.name_position, head_.location, [&] { declare(); });
+  with_position(head_.name_position, head_.location, [&] { declare(); });
   while (!reader_.accept_word("return")) parse_instruction();
   return parse_return();
 }
@@ -147,7 +147,7 @@ std::shared_ptr<const Function> BodyParser::parse() {
 void BodyParser::declare() {
   std::vector<std::string> labels = head_.labels;
   for (size_t i = 0; i < labels.size(); ++i) {
-    if (stands_for_no_label(labels[i], i)) labels[i].clear();
+    if (is_unlabelled_name(labels[i], i)) labels[i].clear();
   }
   builder_.declare(head_.signature, labels);
   for (size_t i = 0; i < labels.size(); ++i) {
@@ -212,7 +212,7 @@ void BodyParser::parse_instruction() {
   instruction.size_arguments = sizes_;
   instruction.size_names = born_;
   instruction.stated_types = stated_;
-  telling_place(begin_, instruction.location, [&] {
+  with_position(begin_, instruction.location, [&] {
     complete_callees(instruction);
     add(instruction);
   });
@@ -317,7 +317,7 @@ void BodyParser::complete_callees(const NewInstruction& instruction) {
   std::vector<Type> operand_types;
   for (const ValueId operand : operands_) operand_types.push_back(builder_.type_of(operand));
   for (const size_t i : incomplete_callees_) {
-    callees_[i].sizes = sizes_shown_to(i, instruction, operand_types, declarations_);
+    callees_[i].sizes = infer_size_arguments(i, instruction, operand_types, declarations_);
   }
 }
 
@@ -345,7 +345,7 @@ std::shared_ptr<const Function> BodyParser::parse_return() {
     while (reader_.accept(","));
   }
   reader_.expect("}");
-  return telling_place(position, {}, [&] { return builder_.finish(operands_, sizes); });
+  return with_position(position, {}, [&] { return builder_.finish(operands_, sizes); });
 }
 
 // Parses signatures and records first, so that functions may use what is declared below them; then

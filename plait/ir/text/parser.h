@@ -33,6 +33,6 @@ FunctionHead parse_function_head(TextReader& reader);  // after "func"
 
 // A parameter without a label is printed as %p0, %p1, …, with underscores appended if that is taken
 // as a label; a name of this form at its position is therefore not a label.
-bool stands_for_no_label(std::string_view written, size_t parameter);
+bool is_unlabelled_name(std::string_view written, size_t parameter);
 
 }  // namespace plait::ir

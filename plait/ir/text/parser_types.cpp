@@ -203,7 +203,7 @@ FunctionHead parse_function_head(TextReader& reader) {
   return head;
 }
 
-bool stands_for_no_label(std::string_view written, size_t parameter) {
+bool is_unlabelled_name(std::string_view written, size_t parameter) {
   while (written.ends_with('_')) written.remove_suffix(1);
   return written == fmt::format("p{}", parameter);
 }

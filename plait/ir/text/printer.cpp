@@ -42,7 +42,7 @@ class ValueNames {
  private:
   // A label that would be parsed as a missing one is not printed.
   bool counts(ValueId value, std::string_view label) const {
-    return !label.empty() && !(value < parameters_.size() && stands_for_no_label(label, value));
+    return !label.empty() && !(value < parameters_.size() && is_unlabelled_name(label, value));
   }
 
   void name_parameters() {

@@ -117,7 +117,7 @@ Tensor unflatten(const Tensor& x, int64_t axis, const Shape& sizes) {
       known = known * size;
     }
   }
-  if (open != nullptr && is_some(known)) *open = floor_div(from[at], known);
+  if (open != nullptr && is_nonempty(known)) *open = floor_div(from[at], known);
   const Dim product = Shape(parts).element_count();
   if (!same(product, from[at]) && (open == nullptr || from[at].is_number())) {
     throw ShapeError("unflatten: dimension {} of {} cannot become {}", at, x.type().text(),

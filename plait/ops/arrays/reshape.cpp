@@ -85,11 +85,11 @@ using Place = IndexSignature::Affine;
 // The index of the result's dimension itself.
 Place index_of(size_t dimension) { return {{{static_cast<uint32_t>(dimension)}}}; }
 
-std::optional<ir::ElementPlaces> broadcast_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> broadcast_places(const ir::Instruction& instruction) {
   const Shape &from = instruction.operand_type(0).shape(),
               &to = instruction.result_types()[0].shape();
   const size_t added = to.rank() - from.rank();
-  ir::ElementPlaces places;
+  ir::IndexMap places;
   for (size_t i = 0; i < from.rank(); ++i) {
     places.dimensions.push_back(same(from[i], Dim(1)) ? Place() : index_of(added + i));
   }
@@ -139,10 +139,10 @@ void infer_reshape(ir::Inference& in) {
 
 // Each dimension of the operand must be one of the result, or be split into several ones; sizes of
 // 1 are inserted or removed.
-std::optional<ir::ElementPlaces> reshape_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> reshape_places(const ir::Instruction& instruction) {
   const Shape &from = instruction.operand_type(0).shape(),
               &to = instruction.result_types()[0].shape();
-  ir::ElementPlaces places;
+  ir::IndexMap places;
   size_t next = 0;
   const auto skip_ones = [&] {
     while (next < to.rank() && same(to[next], Dim(1))) ++next;
@@ -200,9 +200,9 @@ IndexSignature permute_signature(const ir::Inference& in) {
   return signature;
 }
 
-std::optional<ir::ElementPlaces> permute_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> permute_places(const ir::Instruction& instruction) {
   const auto& axes = instruction.attributes_as<PermuteAttributes>().axes;
-  ir::ElementPlaces places{std::vector<Place>(axes.size())};
+  ir::IndexMap places{std::vector<Place>(axes.size())};
   for (size_t i = 0; i < axes.size(); ++i) {
     places.dimensions[static_cast<size_t>(axes[i])] = index_of(i);
   }
@@ -377,7 +377,7 @@ Tensor reshape(const Tensor& x, const Shape& shape) {
       throw ValueError("reshape: two sizes of {} are -1", shape.text());
     }
   }
-  if (open != nullptr && (known.is_number() ? same(known, Dim(0)) : !is_some(known))) {
+  if (open != nullptr && (known.is_number() ? same(known, Dim(0)) : !is_nonempty(known))) {
     throw ValueError("reshape: -1 in {} could be anything: the other sizes hold no element",
                      shape.text());
   }

@@ -70,14 +70,14 @@ Slice slice_of(int64_t start, int64_t count, int64_t step) {
 }
 
 // Element places of an operation that moves elements along one axis only.
-ir::ElementPlaces moved_along(const ir::Instruction& instruction, int64_t axis,
-                              ir::IndexSignature::Affine place) {
-  ir::ElementPlaces places = *ir::own_places(instruction);
+ir::IndexMap moved_along(const ir::Instruction& instruction, int64_t axis,
+                         ir::IndexSignature::Affine place) {
+  ir::IndexMap places = *ir::identity_map(instruction);
   places.dimensions[static_cast<size_t>(axis)] = std::move(place);
   return places;
 }
 
-std::optional<ir::ElementPlaces> slice_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> slice_places(const ir::Instruction& instruction) {
   const auto& a = instruction.attributes_as<SliceAttributes>();
   return moved_along(instruction, a.axis, {{{static_cast<uint32_t>(a.axis), a.step}}, a.start});
 }
@@ -129,7 +129,7 @@ void infer_pad(ir::Inference& in) {
   in.give(in.operands[0].without_sharding().with_shape(to));
 }
 
-std::optional<ir::ElementPlaces> pad_places(const ir::Instruction& instruction) {
+std::optional<ir::IndexMap> pad_places(const ir::Instruction& instruction) {
   const auto& a = instruction.attributes_as<PadAttributes>();
   if (a.step != 1) return std::nullopt;
   auto places = moved_along(instruction, a.axis, {{{static_cast<uint32_t>(a.axis)}}, -a.before});
@@ -212,7 +212,7 @@ void concat_now(KernelCall& call, const void*) {
 
 // Decomposition: pads each operand with zeros, and selects between them by the index along the
 // axis.
-std::vector<Tensor> concat_in_parts(const RuleContext& c) {
+std::vector<Tensor> concat_decomposed(const RuleContext& c) {
   constexpr size_t kMost = 4;  // every operand costs a comparison per element
   if (c.operand_types.size() > kMost) return {};
   const int64_t axis = c.attributes.as<AxisAttributes>().axis, rank = c.operand(0).rank();
@@ -277,7 +277,7 @@ struct SliceTable {
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
                    return batch_along<AxisAttributes>(slice_ops().concat, a, operands, batched);
                  }},
-                 .in_parts = concat_in_parts},
+                 .decomposition = concat_decomposed},
        .evaluator = concat_now});
 };
 const SliceTable& slice_ops() {

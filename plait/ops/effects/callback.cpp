@@ -132,8 +132,8 @@ struct CallbackTable {
                      }},
        .rules = {.tangents = {.of = refuse_tangents},
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
-                   return with_more_samples<CallbackAttributes>(callback_ops().callback, a,
-                                                                operands, batched);
+                   return batch_over_samples<CallbackAttributes>(callback_ops().callback, a,
+                                                                 operands, batched);
                  }}},
        .evaluator = call_now});
 };

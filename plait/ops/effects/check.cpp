@@ -35,8 +35,8 @@ void look_at(const Array& condition, const CheckAttributes& attributes,
   throw CheckError("{}", text);
 }
 
-void look_for_non_finite(const Array& x, const CheckFiniteAttributes& attributes,
-                         std::span<const int64_t> sample) {
+void check_non_finite(const Array& x, const CheckFiniteAttributes& attributes,
+                      std::span<const int64_t> sample) {
   const NonFinite found = non_finite_in(x);
   if (!found) return;
   throw CheckError("{}{} has {}", attributes.label.empty() ? "x" : attributes.label,
@@ -72,8 +72,8 @@ struct CheckTable {
                    "check", "An error with the message where one of these is false.", kBoolean),
                .rules = {.not_differentiable = "has no results",
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return with_more_samples<CheckAttributes>(check_ops().check, a, operands,
-                                                                     batched);
+                           return batch_over_samples<CheckAttributes>(check_ops().check, a,
+                                                                      operands, batched);
                          }}},
                .evaluator = [](KernelCall& call, const void*) {
                  const auto& attributes = call.attributes.as<CheckAttributes>();
@@ -87,13 +87,13 @@ struct CheckTable {
                    kInexacts),
                .rules = {.not_differentiable = "has no results",
                          .batching = {[](const auto& a, auto operands, const auto& batched) {
-                           return with_more_samples<CheckFiniteAttributes>(check_ops().check_finite,
-                                                                           a, operands, batched);
+                           return batch_over_samples<CheckFiniteAttributes>(
+                               check_ops().check_finite, a, operands, batched);
                          }}},
                .evaluator = [](KernelCall& call, const void*) {
                  const auto& attributes = call.attributes.as<CheckFiniteAttributes>();
                  for_each_sample(call.operands, attributes.samples, [&](auto operands, auto place) {
-                   look_for_non_finite(operands[0], attributes, place);
+                   check_non_finite(operands[0], attributes, place);
                  });
                }});
 };

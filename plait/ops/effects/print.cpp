@@ -75,8 +75,8 @@ struct PrintTable {
            .effects = [](const ir::Instruction&) -> ir::Effects { return {.observable = true}; }},
        .rules = {.not_differentiable = "has no results",
                  .batching = {[](const auto& a, auto operands, const auto& batched) {
-                   return with_more_samples<PrintAttributes>(print_ops().print, a, operands,
-                                                             batched);
+                   return batch_over_samples<PrintAttributes>(print_ops().print, a, operands,
+                                                              batched);
                  }}},
        .evaluator = [](KernelCall& call, const void*) {
          const auto& attributes = call.attributes.as<PrintAttributes>();

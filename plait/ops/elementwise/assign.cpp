@@ -16,8 +16,8 @@ const ir::Primitive& binary(const char* name) {
 
 Tensor& assign(const ir::Primitive& primitive, std::string_view sign, Tensor& x, const Operand& y) {
   const Call call(sign, x, y);
-  const Tensor value = stretched(sign, value_like(sign, x, y), x.shape());
-  x = apply_giving_away(primitive, {Tensor(), value}, x, 0);
+  const Tensor value = broadcast_to_shape(sign, value_like(sign, x, y), x.shape());
+  x = apply_donating(primitive, {Tensor(), value}, x, 0);
   return x;
 }
 

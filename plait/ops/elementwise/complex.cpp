@@ -105,7 +105,7 @@ const ComplexTable& complex_ops() {
 }
 
 // True if x is complex; TypeError for keys.
-bool has_parts(const Tensor& x) {
+bool is_decomposable(const Tensor& x) {
   if (is_key(x.dtype())) {
     throw TypeError("{} is no number", x.type().text()).at(Location::of_caller());
   }
@@ -116,17 +116,17 @@ bool has_parts(const Tensor& x) {
 
 Tensor real(const Tensor& x) {
   const Call call("real", x);
-  return has_parts(x) ? apply(complex_ops().real, {x}) : x;
+  return is_decomposable(x) ? apply(complex_ops().real, {x}) : x;
 }
 
 Tensor imag(const Tensor& x) {
   const Call call("imag", x);
-  return has_parts(x) ? apply(complex_ops().imag, {x}) : zeros_like(x);
+  return is_decomposable(x) ? apply(complex_ops().imag, {x}) : zeros_like(x);
 }
 
 Tensor conj(const Tensor& x) {
   const Call call("conj", x);
-  return has_parts(x) ? apply(complex_ops().conjugate, {x}) : x;
+  return is_decomposable(x) ? apply(complex_ops().conjugate, {x}) : x;
 }
 
 Tensor angle(const Tensor& x) {

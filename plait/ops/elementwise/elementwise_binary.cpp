@@ -346,7 +346,7 @@ Tensor apply_to(const ir::Primitive& primitive, const Operand& a, const Operand&
   const RowOperand rows[] = {a.row(), b.row()};
   if (Tensor result = apply_to_rows(primitive, dtype, rows)) return result;
   const Tensor both[] = {a.as(dtype), b.as(dtype)};
-  if (are_alike(both[0], both[1])) return plait::apply(primitive, both);
+  if (have_same_type(both[0], both[1])) return plait::apply(primitive, both);
   return plait::apply(primitive, broadcast_together(primitive.name, {both[0], both[1]}));
 }
 

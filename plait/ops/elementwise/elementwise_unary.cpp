@@ -386,7 +386,7 @@ struct ElementwiseUnaryTable {
                      .operands = ir::exactly(1),
                      .takes = kAllButKeys,
                      .elementwise = ir::Elementwise::same,
-                     .places = ir::own_places},
+                     .places = ir::identity_map},
        .rules = {.partials = {Partial::zero()}},
        .evaluator = [](KernelCall& call, const void*) { call.results[0] = call.operands[0]; }});
   const ir::Primitive& is_nan =

@@ -86,7 +86,7 @@ struct SpecialFunctionTable {
                            "The share of the standard normal distribution below x.",
                            "mpmath.erfc, scipy.special.ndtr at the infinities",
                            kFloatings,
-                           {.real = [](Reals x) { return special::normal_share(x[0]); }},
+                           {.real = [](Reals x) { return special::normal_cdf(x[0]); }},
                            {.partials = {Partial::of(kFirst, [](const Context& c) {
                               return std::numbers::inv_sqrtpi / std::numbers::sqrt2 *
                                      plait::exp(-0.5 * square(c.operand(0)));
@@ -96,7 +96,7 @@ struct SpecialFunctionTable {
           "The logarithm of the share of the standard normal distribution below x.",
           "mpmath.erfc, scipy.special.log_ndtr at the infinities",
           kFloatings,
-          {.real = [](Reals x) { return special::log_normal_share(x[0]); }},
+          {.real = [](Reals x) { return special::log_normal_cdf(x[0]); }},
           {.partials = {Partial::of(kFirst | kResult, [](const Context& c) {
              // The density divided by ndtr: above 0 computed directly, since erfcx would overflow;
              // below from erfcx, since both underflow.
@@ -197,7 +197,7 @@ struct SpecialFunctionTable {
           "The derivative of gammainc by a; operands a and x.",
           "differences of mpmath.hyp1f1 in 80 digits",
           kFloatings,
-          {.real = [](Reals x) { return special::gamma_share_by_shape(x[0], x[1]); }},
+          {.real = [](Reals x) { return special::gamma_p_da(x[0], x[1]); }},
           {.partials = {
                Partial::of({}, [](const Context&) { return missing("gammainc_grad_a", "a"); }),
                Partial::of(kBoth, [](const Context& c) {
@@ -209,7 +209,7 @@ struct SpecialFunctionTable {
        "How a draw x of the gamma distribution of shape a moves with a, the share below it held.",
        "differences of mpmath.hyp1f1 in 80 digits",
        kFloatings,
-       {.real = [](Reals x) { return special::gamma_quantile_by_shape(x[0], x[1]); }},
+       {.real = [](Reals x) { return special::gamma_quantile_da(x[0], x[1]); }},
        {.partials = {
             Partial::of({}, [](const Context&) { return missing("random_gamma_grad", "a"); }),
             Partial::of(kBothAndResult, [](const Context& c) {
@@ -222,7 +222,7 @@ struct SpecialFunctionTable {
        "The share of the gamma distribution of shape a below x; operands a and x.",
        "mpmath.hyp1f1, scipy.special.gammainc at the limits",
        kFloatings,
-       {.real = [](Reals x) { return special::gamma_share(x[0], x[1]); }},
+       {.real = [](Reals x) { return special::gamma_p(x[0], x[1]); }},
        {.partials = {Partial::of(kBoth,
                                  [](const Context& c) {
                                    return plait::gammainc_grad_a(c.operand(0), c.operand(1));
@@ -234,7 +234,7 @@ struct SpecialFunctionTable {
        "The share of the gamma distribution of shape a above x; operands a and x.",
        "mpmath.gammainc, scipy.special.gammaincc at the limits",
        kFloatings,
-       {.real = [](Reals x) { return special::gamma_rest(x[0], x[1]); }},
+       {.real = [](Reals x) { return special::gamma_q(x[0], x[1]); }},
        {.partials = {Partial::of(kBoth,
                                  [](const Context& c) {
                                    return -plait::gammainc_grad_a(c.operand(0), c.operand(1));
@@ -261,7 +261,7 @@ struct SpecialFunctionTable {
        "The derivative of betainc by a; operands a, b and x.",
        "differences of mpmath.betainc in 80 digits",
        kFloatings,
-       {.real = [](Reals x) { return special::beta_share_by_first(x[0], x[1], x[2]); }},
+       {.real = [](Reals x) { return special::betainc_da(x[0], x[1], x[2]); }},
        {.partials = {Partial::of({}, [](const Context&) { return missing("betainc_grad_a", "a"); }),
                      Partial::of({}, [](const Context&) { return missing("betainc_grad_a", "b"); }),
                      Partial::of(kThree, [](const Context& c) {
@@ -273,7 +273,7 @@ struct SpecialFunctionTable {
        "The derivative of betainc by b; operands a, b and x.",
        "differences of mpmath.betainc in 80 digits",
        kFloatings,
-       {.real = [](Reals x) { return special::beta_share_by_second(x[0], x[1], x[2]); }},
+       {.real = [](Reals x) { return special::betainc_db(x[0], x[1], x[2]); }},
        {.partials = {Partial::of({}, [](const Context&) { return missing("betainc_grad_b", "a"); }),
                      Partial::of({}, [](const Context&) { return missing("betainc_grad_b", "b"); }),
                      Partial::of(kThree, [](const Context& c) {
@@ -285,7 +285,7 @@ struct SpecialFunctionTable {
        "The share of the beta distribution of shapes a and b below x; operands a, b and x.",
        "mpmath.betainc, scipy.special.betainc at the limits",
        kFloatings,
-       {.real = [](Reals x) { return special::beta_share(x[0], x[1], x[2]); }},
+       {.real = [](Reals x) { return special::betainc_value(x[0], x[1], x[2]); }},
        {.partials = {Partial::of(kThree, [](const Context& c) { return share_of_beta_by(c, 0); }),
                      Partial::of(kThree, [](const Context& c) { return share_of_beta_by(c, 1); }),
                      Partial::of(kThree, [](const Context& c) { return density_of_beta(c); })}}});

@@ -97,14 +97,14 @@ Tensor reshaped_meanwhile(Tensor& x, const Shape& shape, Compute compute) {
 }
 
 Tensor change_slice(Combine combine, Tensor& x, const IndexPlan& plan, const Tensor& value) {
-  Tensor part = stretched("at", value, plan.result);
+  Tensor part = broadcast_to_shape("at", value, plan.result);
   if (combine != Combine::set) part = combine_two(combine, view_of(x, plan), part);
   part = reshape(part, plan.part());
   return plan.takes_all ? part : update_slice_into(x, part, plan.ranges);
 }
 
 Tensor change_rows(Combine combine, Tensor& x, const IndexPlan& plan, const Tensor& value) {
-  const Tensor updates = stretched("at", value, plan.result);
+  const Tensor updates = broadcast_to_shape("at", value, plan.result);
   const auto change = [&](Tensor& view) {
     return scatter_rows_into(combine, view, updates, plan.indices, plan.places);
   };
@@ -116,9 +116,9 @@ Tensor change_rows(Combine combine, Tensor& x, const IndexPlan& plan, const Tens
 Tensor change_masked(Combine combine, Tensor& x, const LoneMask& lone, const Tensor& value) {
   const size_t behind = x.rank() - lone.axis - lone.mask.rank();
   const Tensor mask = reshape(lone.mask, with_ones_behind(lone.mask.shape(), behind));
-  const Tensor changed = combine_two(combine, x, stretched("at", value, x.shape()));
-  return apply_giving_away(select_primitive(), {broadcast_to(mask, x.shape()), changed, Tensor()},
-                           x, 2);
+  const Tensor changed = combine_two(combine, x, broadcast_to_shape("at", value, x.shape()));
+  return apply_donating(select_primitive(), {broadcast_to(mask, x.shape()), changed, Tensor()}, x,
+                        2);
 }
 
 }  // namespace
@@ -138,7 +138,7 @@ Tensor value_like(std::string_view function, const Tensor& x, const Operand& val
       .hint("astype converts either of them");
 }
 
-Tensor stretched(std::string_view function, const Tensor& value, const Shape& shape) {
+Tensor broadcast_to_shape(std::string_view function, const Tensor& value, const Shape& shape) {
   if (same(value.shape(), shape)) return value;
   if (!are_equal(common_shape(function, value.shape(), shape), shape)) {
     throw ShapeError("{}: {} cannot be broadcast to {}", function, value.shape().text(),
@@ -171,7 +171,7 @@ Tensor IndexedTensor::get(const Operand& missing) && {
   const IndexPlan plan =
       plan_index(x, index_, {.integers_as_tensors = true, .outside = Outside::ignored});
   const Tensor view = view_of(x, plan);
-  const Tensor other = stretched("at", value, plan.result);
+  const Tensor other = broadcast_to_shape("at", value, plan.result);
   if (!plan.has_tensors()) return view;
   const Tensor rows = gather_rows(view, plan.indices, plan.places);
   Tensor inside;

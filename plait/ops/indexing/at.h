@@ -46,6 +46,6 @@ class [[nodiscard]] IndexedTensor {
 // `value` in the dtype of x; TypeError if the dtype of x is of a lower kind.
 Tensor value_like(std::string_view function, const Tensor& x, const Operand& value);
 // Broadcasts to `shape`; ShapeError if that is not possible.
-Tensor stretched(std::string_view function, const Tensor& value, const Shape& shape);
+Tensor broadcast_to_shape(std::string_view function, const Tensor& value, const Shape& shape);
 
 }  // namespace plait

@@ -196,8 +196,8 @@ Tensor scatter_rows_into(Combine combine, Tensor& x, const Tensor& updates,
   std::vector<Tensor> operands{Tensor(), updates};
   operands.insert(operands.end(), indices.begin(), indices.end());
   return located([&] {
-    return apply_giving_away(scatter_ops().of(combine), std::move(operands), x, 0,
-                             ir::Attributes::of(attributes));
+    return apply_donating(scatter_ops().of(combine), std::move(operands), x, 0,
+                          ir::Attributes::of(attributes));
   });
 }
 

@@ -69,7 +69,7 @@ AlongAxis within(std::string_view function, const Tensor& x, int64_t axis, const
 
 // The part of the source that corresponds to the index.
 Tensor cut_to(std::string_view function, const Tensor& source, const Shape& shape) {
-  if (source.rank() != shape.rank()) return stretched(function, source, shape);
+  if (source.rank() != shape.rank()) return broadcast_to_shape(function, source, shape);
   Tensor cut = source;
   for (size_t i = 0; i < shape.rank(); ++i) {
     const Dim size = source.shape()[i];
@@ -77,7 +77,7 @@ Tensor cut_to(std::string_view function, const Tensor& source, const Shape& shap
         size.is_number() && shape[i].is_number() && size.number() > shape[i].number();
     if (is_larger) cut = slice_axis(cut, static_cast<int64_t>(i), 0, shape[i]);
   }
-  return stretched(function, cut, shape);
+  return broadcast_to_shape(function, cut, shape);
 }
 
 Tensor combine_along(std::string_view function, Combine combine, const Tensor& x, int64_t axis,
@@ -182,9 +182,9 @@ Tensor put_along_axis(const Tensor& x, const Tensor& indices, const Operand& val
   const size_t at = axis_of(axis, x.rank());
   Shape shape = x.shape();
   if (indices.rank() == x.rank()) shape.set(static_cast<int64_t>(at), indices.shape()[at]);
-  const Tensor places = stretched("put_along_axis", indices, shape);
+  const Tensor places = broadcast_to_shape("put_along_axis", indices, shape);
   const Tensor updates =
-      stretched("put_along_axis", value_like("put_along_axis", x, values), shape);
+      broadcast_to_shape("put_along_axis", value_like("put_along_axis", x, values), shape);
   const AlongAxis along = along_axis(x.shape(), places, at);
   return scatter_rows(Combine::set, x, updates, along.indices, along.places);
 }
@@ -274,8 +274,10 @@ Tensor index_add(const Tensor& x, int64_t axis, const Tensor& index, const Opera
 
 Tensor masked_fill(const Tensor& x, const Tensor& mask, const Operand& value) {
   const Call call("masked_fill", x, mask, value);
-  const Tensor where_to = stretched("masked_fill", astype(mask, DType::boolean), x.shape());
-  return where(where_to, stretched("masked_fill", value_like("masked_fill", x, value), x.shape()),
+  const Tensor where_to =
+      broadcast_to_shape("masked_fill", astype(mask, DType::boolean), x.shape());
+  return where(where_to,
+               broadcast_to_shape("masked_fill", value_like("masked_fill", x, value), x.shape()),
                x);
 }
 

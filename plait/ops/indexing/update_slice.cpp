@@ -169,8 +169,8 @@ Tensor update_slice_into(Tensor& x, const Tensor& part, std::span<const SliceRan
     attributes.steps.push_back(range.step);
   }
   return located([&] {
-    return apply_giving_away(update_slice_ops().update_slice, {Tensor(), part}, x, 0,
-                             ir::Attributes::of(attributes));
+    return apply_donating(update_slice_ops().update_slice, {Tensor(), part}, x, 0,
+                          ir::Attributes::of(attributes));
   });
 }
 

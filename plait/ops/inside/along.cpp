@@ -24,10 +24,12 @@ bool sizes_hold(const SizeFact& fact) {
   return proved.value_or(true);
 }
 
-bool is_some(Dim size) { return size.is_number() ? size.number() > 0 : sizes_hold(size >= Dim(1)); }
+bool is_nonempty(Dim size) {
+  return size.is_number() ? size.number() > 0 : sizes_hold(size >= Dim(1));
+}
 
-void expect_some(std::string_view function, const Tensor& x, Dim size) {
-  if (is_some(size)) return;
+void expect_nonempty(std::string_view function, const Tensor& x, Dim size) {
+  if (is_nonempty(size)) return;
   throw ShapeError("{}: a size of 0 in {}", function, x.type().text()).at(Location::of_caller());
 }
 

@@ -21,9 +21,9 @@ void expect_axis(const ir::Inference& in, int64_t axis, size_t operand = 0);
 // sizes, which adds a guard; without actual sizes it is assumed, and checked on entry of the
 // function.
 bool sizes_hold(const SizeFact& fact);
-bool is_some(Dim size);  // size > 0
+bool is_nonempty(Dim size);  // size > 0
 // Throws ShapeError for a size of 0.
-void expect_some(std::string_view function, const Tensor& x, Dim size);
+void expect_nonempty(std::string_view function, const Tensor& x, Dim size);
 // Converts an axis that may count from the end to a nonnegative one.
 int64_t normal_axis(int64_t axis, size_t rank);
 

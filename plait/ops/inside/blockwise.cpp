@@ -10,7 +10,7 @@
 #include "plait/core/system/thread_team.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/autocast_policy.h"
-#include "plait/tensor/inside/row_notes.h"
+#include "plait/tensor/inside/row_recorder.h"
 #include "plait/tensor/tracing/named_axes.h"
 #include "plait/tensor/tracing/trace.h"
 
@@ -75,7 +75,7 @@ Tensor by_rows(std::span<const Tensor> operands, const Sizes& sizes, BlockFuncti
     beginnings.push_back(x.view({{kNoted}, {step}, x.layout().offset}));
     given.push_back(Tensor(beginnings.back()));
   }
-  RowNotes notes(beginnings);
+  RowRecorder notes(beginnings);
   const Tensor beginning = f(given);
   if (!notes.lead_to(beginning.array())) return {};
   Array result = Array::empty(beginning.dtype(), sizes);

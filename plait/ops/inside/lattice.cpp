@@ -19,27 +19,27 @@
 namespace plait {
 namespace {
 
-constexpr size_t kLatticeWays = 3;  // number of predecessors of a state, one step before
+constexpr size_t kPredecessors = 3;  // number of predecessors of a state, one step before
 constexpr double kNoPath = -std::numeric_limits<double>::infinity();
 
 // ---- Evaluation. Sums are kept in f64 from step to step.
 
 struct Summed {
   static constexpr double kNothing = 0;
-  static double of(double begun, const std::array<double, kLatticeWays>& from,
-                   const std::array<double, kLatticeWays>& before) {
+  static double of(double begun, const std::array<double, kPredecessors>& from,
+                   const std::array<double, kPredecessors>& before) {
     double sum = begun;
-    for (size_t k = 0; k < kLatticeWays; ++k) sum += from[k] * before[k];
+    for (size_t k = 0; k < kPredecessors; ++k) sum += from[k] * before[k];
     return sum;
   }
 };
 
 struct LogSummed {
   static constexpr double kNothing = kNoPath;
-  static double of(double begun, const std::array<double, kLatticeWays>& from,
-                   const std::array<double, kLatticeWays>& before) {
-    std::array<double, kLatticeWays + 1> terms{begun};
-    for (size_t k = 0; k < kLatticeWays; ++k) terms[k + 1] = from[k] + before[k];
+  static double of(double begun, const std::array<double, kPredecessors>& from,
+                   const std::array<double, kPredecessors>& before) {
+    std::array<double, kPredecessors + 1> terms{begun};
+    for (size_t k = 0; k < kPredecessors; ++k) terms[k + 1] = from[k] + before[k];
     const double greatest = *std::ranges::max_element(terms);
     double sum = 0;
     for (const double term : terms) {
@@ -62,7 +62,7 @@ class LatticeWalk {
     for (size_t i = 0; i + 2 < rank; ++i) count_ *= sizes[i];
     Array& out = call.results[0] = Array::empty(call.types[0].dtype, sizes);
     if (out.element_count() == 0) return;
-    for (size_t i = 0; i <= kLatticeWays; ++i) {
+    for (size_t i = 0; i <= kPredecessors; ++i) {
       dense_[i] = call.operands[i].contiguous();
       given_[i] = reinterpret_cast<const T*>(dense_[i].data());
     }
@@ -73,19 +73,19 @@ class LatticeWalk {
  private:
   void walk(int64_t offset) const {
     // The states are preceded by neutral elements, one per further predecessor.
-    std::vector<double> before(static_cast<size_t>(states_) + kLatticeWays - 1, Sum::kNothing);
+    std::vector<double> before(static_cast<size_t>(states_) + kPredecessors - 1, Sum::kNothing);
     std::vector<double> now = before;
     for (int64_t step = 0; step < steps_; ++step) {
       const int64_t row = offset + (reverse_ ? steps_ - 1 - step : step) * states_;
       for (int64_t state = 0; state < states_; ++state) {
         const int64_t at = row + (reverse_ ? states_ - 1 - state : state);
-        const auto place = static_cast<size_t>(state) + kLatticeWays - 1;
-        std::array<double, kLatticeWays> from, held;
-        for (size_t k = 0; k < kLatticeWays; ++k) {
+        const auto place = static_cast<size_t>(state) + kPredecessors - 1;
+        std::array<double, kPredecessors> from, held;
+        for (size_t k = 0; k < kPredecessors; ++k) {
           from[k] = static_cast<double>(given_[k][at]);
           held[k] = before[place - k];
         }
-        now[place] = Sum::of(static_cast<double>(given_[kLatticeWays][at]), from, held);
+        now[place] = Sum::of(static_cast<double>(given_[kPredecessors][at]), from, held);
         out_[at] = static_cast<T>(now[place]);
       }
       std::swap(before, now);
@@ -94,8 +94,8 @@ class LatticeWalk {
 
   bool reverse_;
   int64_t steps_ = 0, states_ = 0, count_ = 0;
-  std::array<Array, kLatticeWays + 1> dense_;
-  std::array<const T*, kLatticeWays + 1> given_{};
+  std::array<Array, kPredecessors + 1> dense_;
+  std::array<const T*, kPredecessors + 1> given_{};
   T* out_ = nullptr;
 };
 
@@ -137,8 +137,8 @@ Tensor sum_of_given(const Tensor& a, const Tensor& b) { return a && b ? a + b : 
 
 // dh[t, s] = (d begun[t, s] + Σ d from_k[t, s] · h[t − 1, s − k]) + Σ from_k[t, s] · dh[t − 1, …]
 std::vector<Tensor> tangents_of_recurrence(const RuleContext& c, std::span<const Tensor> tangents) {
-  Tensor begun = tangents[kLatticeWays];
-  for (size_t k = 0; k < kLatticeWays; ++k) {
+  Tensor begun = tangents[kPredecessors];
+  for (size_t k = 0; k < kPredecessors; ++k) {
     if (!tangents[k]) continue;
     begun = sum_of_given(begun, tangents[k] * come_from(c.result(), k, is_reversed(c), 0));
   }
@@ -156,18 +156,19 @@ Tensor transpose_begun(const RuleContext& c, const Tensor& cotangent, size_t) {
 
 // e^(part − whole) for part ≤ whole, or 0 if there is no path.
 Tensor share_in(const Tensor& part, const Tensor& whole) {
-  const Tensor is_some = part > kNoPath, is_less = is_some & (part < whole);
-  return where(is_some, exp(where(is_less, part, 0) - where(is_less, whole, 0)), 0);
+  const Tensor is_nonempty = part > kNoPath, is_less = is_nonempty & (part < whole);
+  return where(is_nonempty, exp(where(is_less, part, 0) - where(is_less, whole, 0)), 0);
 }
 
 // Each term of the logsumexp has its weight (softmax): dh[t, s] = weight · d begun[t, s] + Σ
 // weight_k · (d from_k[t, s] + dh[t − 1, s − k])
 std::vector<Tensor> tangents_of_logsumexp(const RuleContext& c, std::span<const Tensor> tangents) {
   const Tensor& h = c.result();
-  std::array<Tensor, kLatticeWays> shares;
+  std::array<Tensor, kPredecessors> shares;
   Tensor begun;
-  if (tangents[kLatticeWays]) begun = share_in(c.operand(kLatticeWays), h) * tangents[kLatticeWays];
-  for (size_t k = 0; k < kLatticeWays; ++k) {
+  if (tangents[kPredecessors])
+    begun = share_in(c.operand(kPredecessors), h) * tangents[kPredecessors];
+  for (size_t k = 0; k < kPredecessors; ++k) {
     shares[k] = share_in(c.operand(k) + come_from(h, k, is_reversed(c), kNoPath), h);
     if (tangents[k]) begun = sum_of_given(begun, shares[k] * tangents[k]);
   }
@@ -191,7 +192,7 @@ struct LatticeTable {
                              .summary = "h[t, s] = begun[t, s] + Σ from_k[t, s]·h[t−1, s−k].",
                              .oracle = "loops over numpy.sum",
                              .attributes = &ir::schema_of<LatticeAttributes>(),
-                             .operands = ir::exactly(kLatticeWays + 1),
+                             .operands = ir::exactly(kPredecessors + 1),
                              .takes = DTypeSet(DType::f32) | DType::f64,
                              .infer = infer_lattice},
                .rules = {.transposes = {{}, {}, {}, {kLatticeFroms, transpose_begun}},
@@ -203,7 +204,7 @@ struct LatticeTable {
                      .summary = "h[t, s] = log(e^begun[t, s] + Σ e^(from_k[t, s] + h[t−1, s−k])).",
                      .oracle = "loops over NumPy's logaddexp.reduce",
                      .attributes = &ir::schema_of<LatticeAttributes>(),
-                     .operands = ir::exactly(kLatticeWays + 1),
+                     .operands = ir::exactly(kPredecessors + 1),
                      .takes = DTypeSet(DType::f32) | DType::f64,
                      .infer = infer_lattice},
        .rules = {.tangents = {kLatticeOperands | Reads::result(), tangents_of_logsumexp},

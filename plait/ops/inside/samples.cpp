@@ -44,7 +44,8 @@ void for_each_sample(std::span<const Array> operands, int64_t samples, SampleUse
   }
 }
 
-std::vector<Tensor> one_each(std::span<const Tensor> operands, const std::vector<bool>& batched) {
+std::vector<Tensor> repeated_over_samples(std::span<const Tensor> operands,
+                                          const std::vector<bool>& batched) {
   const auto first = std::ranges::find(batched, true) - batched.begin();
   const Dim count = operands[static_cast<size_t>(first)].shape(0);
   std::vector<Tensor> all(operands.begin(), operands.end());

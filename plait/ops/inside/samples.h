@@ -24,15 +24,16 @@ using SampleUse =
 void for_each_sample(std::span<const Array> operands, int64_t samples, SampleUse use);
 
 // Repeats the operands that are not batched.
-std::vector<Tensor> one_each(std::span<const Tensor> operands, const std::vector<bool>& batched);
+std::vector<Tensor> repeated_over_samples(std::span<const Tensor> operands,
+                                          const std::vector<bool>& batched);
 // The batching rule: increments `samples`.
 template <class Attributes>
-std::vector<Tensor> with_more_samples(const ir::Primitive& primitive, const ir::Attributes& given,
-                                      std::span<const Tensor> operands,
-                                      const std::vector<bool>& batched) {
+std::vector<Tensor> batch_over_samples(const ir::Primitive& primitive, const ir::Attributes& given,
+                                       std::span<const Tensor> operands,
+                                       const std::vector<bool>& batched) {
   Attributes attributes = given.as<Attributes>();
   ++attributes.samples;
-  return apply_all(primitive, one_each(operands, batched),
+  return apply_all(primitive, repeated_over_samples(operands, batched),
                    ir::Attributes::of(std::move(attributes)));
 }
 

@@ -60,7 +60,7 @@ Tensor masked(Tensor scores, const AttentionOptions& options) {
                       options.attn_mask.type().text())
           .at(Location::of_caller());
     }
-    const Tensor mask = stretched("mask", options.attn_mask, scores.shape());
+    const Tensor mask = broadcast_to_shape("mask", options.attn_mask, scores.shape());
     scores = is_boolean(mask.dtype()) ? where(mask, scores, kMasked)
                                       : scores + astype(mask, scores.dtype());
   }
@@ -133,8 +133,8 @@ Tensor rope(const Tensor& x, const RopeOptions& options) {
   const Tensor counted = iota(half);
   const Tensor exponents = astype(counted, DType::f64) * (-2 * std::log(options.base)) / width;
   const Shape rows(x.shape().dims().first(x.rank() - 1));
-  const Tensor given =
-      options.positions ? stretched("positions", options.positions, rows) : iota(x.shape(-2));
+  const Tensor given = options.positions ? broadcast_to_shape("positions", options.positions, rows)
+                                         : iota(x.shape(-2));
   const Tensor positions = astype(given + options.offset, DType::f64) * options.scale;
   const Tensor angles = expand_dims(positions, -1) * exp(exponents);
   const DType dtype = inexact(x.dtype());

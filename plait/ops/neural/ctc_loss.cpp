@@ -124,7 +124,7 @@ Tensor ctc_loss(const Tensor& log_probabilities, const Tensor& targets, const Te
   const Tensor logs = batched(numbers.of(log_probabilities), 1);
   const Shape batch{logs.shape(1)};
   const auto lengths_of = [&](std::string_view what, const Tensor& x) {
-    return stretched(what, astype(x, DType::i64), batch);
+    return broadcast_to_shape(what, astype(x, DType::i64), batch);
   };
   const Tensor steps = lengths_of("input_lengths", input_lengths);
   const Tensor lengths = lengths_of("target_lengths", target_lengths);

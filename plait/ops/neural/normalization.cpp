@@ -179,7 +179,7 @@ Tensor linear(const Tensor& x, const Tensor& w, const Tensor& bias) {
   }
   const Tensor product = matmul(x, matrix_transpose(w));
   if (!bias) return product;
-  return product + stretched("bias", bias, product.shape());
+  return product + broadcast_to_shape("bias", bias, product.shape());
 }
 
 Tensor normalize(const Tensor& x, double p, const Axes& axes, double eps) {
@@ -264,7 +264,7 @@ Tensor dropout(const Tensor& x, const Tensor& keep, double probability) {
   expect_probability(probability);
   const Tensor numbers = astype(x, inexact(x.dtype()));
   const double scale = probability == 1 ? 0 : 1 / (1 - probability);
-  return where(stretched("keep", keep, x.shape()), numbers * scale, 0);
+  return where(broadcast_to_shape("keep", keep, x.shape()), numbers * scale, 0);
 }
 
 Tensor dropout(const Tensor& x, double probability, const Tensor& key) {

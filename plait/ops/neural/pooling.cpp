@@ -77,7 +77,7 @@ WindowAttributes even_windows_of(std::string_view function, size_t dimensions, c
   const auto given = counts.of(dimensions, function, "number of windows", -1);
   for (size_t i = 0; i < dimensions; ++i) {
     const Dim size = space_of(x, dimensions, i);
-    expect_some(function, x, size);
+    expect_nonempty(function, x, size);
     a.counts.push_back(given[i] == -1 ? size : Dim(given[i]));
   }
   return a;

@@ -70,7 +70,7 @@ std::vector<Axis> axes_of(const Tensor& x, const InterpolateOptions& options) {
                           : Dim(static_cast<int64_t>(
                                 std::floor(static_cast<double>(axis.in.number()) * factor)));
     }
-    expect_some("interpolate", x, axis.in);
+    expect_nonempty("interpolate", x, axis.in);
     if (axis.out.is_number() && axis.out.number() < 1) {
       throw ShapeError("interpolate: {} to a size of {}", x.type().text(), axis.out)
           .at(Location::of_caller());

@@ -120,7 +120,7 @@ struct SoftmaxTable {
                              .infer = infer_softmax},
                .rules = {.tangents = {Reads::result(), tangents_of_softmax},
                          .batching = {batch_axis<softmax_primitive>},
-                         .in_parts = softmax_in_parts}});
+                         .decomposition = softmax_in_parts}});
   const ir::Primitive& log_softmax =
       declare({.primitive = {.name = "log_softmax",
                              .summary = "The logarithm of softmax.",
@@ -131,7 +131,7 @@ struct SoftmaxTable {
                              .infer = infer_softmax},
                .rules = {.tangents = {Reads::result(), tangents_of_log},
                          .batching = {batch_axis<log_softmax_primitive>},
-                         .in_parts = log_softmax_in_parts}});
+                         .decomposition = log_softmax_in_parts}});
   const ir::Primitive& standardize = declare(
       {.primitive = {.name = "standardize",
                      .summary = "(x − mean) · scale of each row, and scale = 1/√(variance + "
@@ -143,7 +143,7 @@ struct SoftmaxTable {
                      .infer = infer_standardize},
        .rules = {.tangents = {Reads::result(0) | Reads::result(1), tangents_of_rows},
                  .batching = {batch_rows},
-                 .in_parts = standardize_in_parts}});
+                 .decomposition = standardize_in_parts}});
 };
 const SoftmaxTable& softmax_ops() {
   static const SoftmaxTable table;

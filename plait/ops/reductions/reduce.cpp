@@ -153,14 +153,15 @@ struct ReduceTable {
       "reduce_sum", "The sum along the axes; 0 of nothing.", "numpy.sum", kNumbers, Reduction::sum,
       {[](const auto& a, auto x, const auto&) { return batch_reduction(reduce_ops().sum, a, x); }},
       {.transposes = {{{}, transpose_sum}}});
-  const ir::Primitive& sum_of_squares = reduction(
-      "reduce_squares", "The sum of the squares along the axes; 0 of nothing.",
-      "numpy.sum of numpy.square", kFloatings, Reduction::sum,
-      {[](const auto& a, auto x, const auto&) {
-        return batch_reduction(reduce_ops().sum_of_squares, a, x);
-      }},
-      {.tangents = {Reads::operand(0), tangent_of_squares}, .in_parts = sum_of_squares_in_parts},
-      kSquared);
+  const ir::Primitive& sum_of_squares =
+      reduction("reduce_squares", "The sum of the squares along the axes; 0 of nothing.",
+                "numpy.sum of numpy.square", kFloatings, Reduction::sum,
+                {[](const auto& a, auto x, const auto&) {
+                  return batch_reduction(reduce_ops().sum_of_squares, a, x);
+                }},
+                {.tangents = {Reads::operand(0), tangent_of_squares},
+                 .decomposition = sum_of_squares_in_parts},
+                kSquared);
   const ir::Primitive& product =
       reduction("reduce_product", "The product along the axes; 1 of nothing.", "numpy.prod",
                 kNumbers, Reduction::product, {[](const auto& a, auto x, const auto&) {

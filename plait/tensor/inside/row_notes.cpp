@@ -1,9 +1,8 @@
-#include "plait/tensor/inside/row_notes.h"
-
 #include <algorithm>
 #include <utility>
 
 #include "plait/core/system/thread_team.h"
+#include "plait/tensor/inside/row_recorder.h"
 
 namespace plait {
 namespace {
@@ -12,7 +11,7 @@ constexpr int64_t kPiece = 1 << 10;  // elements; several rows of them fit in th
 constexpr int64_t kGrain = 4 * kPiece;
 constexpr size_t kLargestElement = 16;
 
-constinit thread_local RowNotes* notes_of_thread = nullptr;
+constinit thread_local RowRecorder* notes_of_thread = nullptr;
 
 bool repeats(const Array& array) {
   return std::ranges::all_of(array.layout().strides, [](int64_t s) { return s == 0; });
@@ -22,17 +21,17 @@ int64_t step_of(const Array& array) { return repeats(array) ? 0 : array.element_
 
 }  // namespace
 
-RowNotes::RowNotes(std::span<const Array> given)
+RowRecorder::RowRecorder(std::span<const Array> given)
     : given_(given.begin(), given.end()), outer_(std::exchange(notes_of_thread, this)) {}
 
-RowNotes::~RowNotes() {
+RowRecorder::~RowRecorder() {
   if (is_open_) notes_of_thread = outer_;
 }
 
-RowNotes* RowNotes::current() { return notes_of_thread; }
+RowRecorder* RowRecorder::current() { return notes_of_thread; }
 
-std::optional<RowNotes::Operand> RowNotes::operand_of(const std::byte* data, int64_t step,
-                                                      int64_t size) {
+std::optional<RowRecorder::Operand> RowRecorder::operand_of(const std::byte* data, int64_t step,
+                                                            int64_t size) {
   if (step == 0) {
     const size_t at = numbers_.size();
     numbers_.resize(at + kLargestElement);
@@ -51,8 +50,8 @@ std::optional<RowNotes::Operand> RowNotes::operand_of(const std::byte* data, int
   return std::nullopt;
 }
 
-void RowNotes::add(const Kernel& kernel, const RowCall& call, std::span<const int64_t> sizes,
-                   const Array& result) {
+void RowRecorder::add(const Kernel& kernel, const RowCall& call, std::span<const int64_t> sizes,
+                      const Array& result) {
   if (!is_complete_) return;
   Step step{.kernel = kernel, .dtype = call.dtype, .count = call.operands.size(), .result = result};
   is_complete_ = call.operands.size() <= step.operands.size();
@@ -64,8 +63,8 @@ void RowNotes::add(const Kernel& kernel, const RowCall& call, std::span<const in
   if (is_complete_) steps_.push_back(std::move(step));
 }
 
-void RowNotes::add(const Kernel& kernel, std::span<const Array> operands,
-                   std::span<const Array> results) {
+void RowRecorder::add(const Kernel& kernel, std::span<const Array> operands,
+                      std::span<const Array> results) {
   std::array<const std::byte*, 3> data = {};
   std::array<int64_t, 3> steps = {}, sizes = {};
   is_complete_ = is_complete_ && kernel.run_row != nullptr && operands.size() <= data.size() &&
@@ -89,7 +88,7 @@ void RowNotes::add(const Kernel& kernel, std::span<const Array> operands,
   add(kernel, call, sizes, result);
 }
 
-bool RowNotes::lead_to(const Array& result) {
+bool RowRecorder::lead_to(const Array& result) {
   notes_of_thread = outer_;
   is_open_ = false;
   if (!is_complete_ || steps_.empty() || !result.is_contiguous()) return false;
@@ -102,7 +101,7 @@ bool RowNotes::lead_to(const Array& result) {
 }
 
 // A scratch buffer is reused after the last use of its result.
-void RowNotes::assign_scratch() {
+void RowRecorder::assign_scratch() {
   for (size_t i = 0; i < steps_.size(); ++i) {
     for (const Operand& operand : std::span(steps_[i].operands).first(steps_[i].count)) {
       if (operand.origin == Origin::step) steps_[operand.index].last_use = i;
@@ -120,9 +119,9 @@ void RowNotes::assign_scratch() {
 }
 
 // The replay on one thread.
-class RowNotes::Piece {
+class RowRecorder::Piece {
  public:
-  Piece(const RowNotes& notes, std::span<const Array> given, Array& result)
+  Piece(const RowRecorder& notes, std::span<const Array> given, Array& result)
       : notes_(notes),
         given_(given),
         out_(result.writable_data()),
@@ -164,13 +163,13 @@ class RowNotes::Piece {
     return nullptr;
   }
 
-  const RowNotes& notes_;
+  const RowRecorder& notes_;
   std::span<const Array> given_;
   std::byte* out_;
   Array scratch_;
 };
 
-void RowNotes::repeat(std::span<const Array> given, Array& result) const {
+void RowRecorder::repeat(std::span<const Array> given, Array& result) const {
   parallel_for(result.element_count(), kGrain, [&](int64_t begin, int64_t end) {
     Piece piece(*this, given, result);
     for (; begin < end; begin += kPiece) piece.run(begin, std::min(kPiece, end - begin));

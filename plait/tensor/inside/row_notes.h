@@ -2,7 +2,7 @@
 // length in pieces: intermediate results stay in the L1 cache, no tensors are created and no type
 // rules run.
 //
-//   RowNotes notes(pieces);              // a piece of each operand
+//   RowRecorder notes(pieces);              // a piece of each operand
 //   const Tensor piece = f(pieces);
 //   if (notes.lead_to(piece.array())) notes.repeat(operands, result);
 #pragma once
@@ -18,16 +18,16 @@
 
 namespace plait {
 
-class RowNotes {
+class RowRecorder {
  public:
   // Starts recording on this thread. Each array is contiguous or broadcast from one element.
-  explicit RowNotes(std::span<const Array> given);
-  ~RowNotes();
-  RowNotes(const RowNotes&) = delete;
-  RowNotes& operator=(const RowNotes&) = delete;
+  explicit RowRecorder(std::span<const Array> given);
+  ~RowRecorder();
+  RowRecorder(const RowRecorder&) = delete;
+  RowRecorder& operator=(const RowRecorder&) = delete;
 
   // The innermost recorder of this thread; null if there is none.
-  static RowNotes* current();
+  static RowRecorder* current();
 
   // `sizes`: bytes of an element of each operand.
   void add(const Kernel& kernel, const RowCall& call, std::span<const int64_t> sizes,
@@ -68,7 +68,7 @@ class RowNotes {
   std::vector<std::byte> numbers_;
   size_t scratch_count_ = 0;
   bool is_complete_ = true, is_open_ = true;
-  RowNotes* outer_;
+  RowRecorder* outer_;
 };
 
 }  // namespace plait

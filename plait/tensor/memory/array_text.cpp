@@ -47,7 +47,7 @@ class FloatFormatter {
     choose_form(numbers);
     for (const double number : numbers) {
       if (!std::isfinite(number)) continue;
-      const Parts parts = parts_of(number);
+      const Parts parts = decomposition_of(number);
       whole_ = std::max(whole_, parts.whole.size());
       fraction_ = std::max(fraction_, parts.fraction.size());
       exponent_ = std::max(exponent_, parts.exponent.size());
@@ -61,7 +61,7 @@ class FloatFormatter {
 
   std::string text(double number) const {
     if (!std::isfinite(number)) return fmt::format("{:>{}}", special(number), width());
-    Parts parts = parts_of(number);
+    Parts parts = decomposition_of(number);
     if (scientific_) parts.fraction.resize(fraction_, '0');
     return fmt::format("{:>{}}.{:<{}}{}", parts.whole, whole_, parts.fraction, fraction_,
                        parts.exponent);
@@ -84,7 +84,7 @@ class FloatFormatter {
   }
   size_t width() const { return whole_ + 1 + fraction_ + exponent_; }
 
-  Parts parts_of(double number) const {
+  Parts decomposition_of(double number) const {
     const char form = scientific_ ? 'e' : 'f';
     char buffer[400];
     const auto end =

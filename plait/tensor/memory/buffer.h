@@ -34,7 +34,7 @@ class Buffer {
     return *this;
   }
   ~Buffer() {
-    if (block_ && let_go(block_->owners)) destroy(block_);
+    if (block_ && release_owner(block_->owners)) destroy(block_);
   }
 
   explicit operator bool() const { return block_ != nullptr; }

@@ -14,7 +14,7 @@ namespace plait {
 
 // Decrements the count; true if this was the last owner. The only owner needs no atomic
 // read-modify-write, since no other owner can appear.
-inline bool let_go(std::atomic<uint32_t>& owners) {
+inline bool release_owner(std::atomic<uint32_t>& owners) {
   return owners.load(std::memory_order_acquire) == 1 ||
          owners.fetch_sub(1, std::memory_order_acq_rel) == 1;
 }

@@ -33,7 +33,7 @@ StepPtr::StepPtr(const StepPtr& other) : step_(other.step_) {
 }
 
 StepPtr::~StepPtr() {
-  if (step_ && let_go(step_->owners)) free_with_all_below(step_);
+  if (step_ && release_owner(step_->owners)) free_with_all_below(step_);
 }
 
 uint64_t Step::newest_number() { return newest_step.load(); }

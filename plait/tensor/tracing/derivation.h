@@ -175,9 +175,9 @@ bool is_followed(const Tensor& tensor);
 bool is_followed(std::span<const Tensor> tensors);
 
 // apply_all for operands of which some have a derivation. Defined in `transform`.
-std::vector<Tensor> apply_following(const ir::Primitive& primitive,
-                                    std::span<const Tensor> operands,
-                                    const ir::Attributes& attributes);
+std::vector<Tensor> apply_differentiated(const ir::Primitive& primitive,
+                                         std::span<const Tensor> operands,
+                                         const ir::Attributes& attributes);
 
 // `refined` has the value of `tensor`, with sizes that were found to be equal to its own.
 Tensor follow_refined(const Tensor& tensor, const Tensor& refined);

@@ -32,7 +32,7 @@ bool Level::is_open() const {
   return !is_closed() && number_ > paused.up_to && !holds(paused.single, number_);
 }
 
-bool Level::may_ask() const {
+bool Level::may_be_differentiated() const {
   return is_open() || (!is_closed() && !holds(paused.single, number_));
 }
 
@@ -131,8 +131,8 @@ LevelSet LevelSet::still_open() const {
   return filtered([](const LevelPtr& level) { return level->is_open(); });
 }
 
-LevelSet LevelSet::that_may_ask() const {
-  return filtered([](const LevelPtr& level) { return level->may_ask(); });
+LevelSet LevelSet::differentiable_levels() const {
+  return filtered([](const LevelPtr& level) { return level->may_be_differentiated(); });
 }
 
 LevelSet LevelSet::below(uint64_t number) const {

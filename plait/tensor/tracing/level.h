@@ -26,7 +26,7 @@ class Level {
   bool is_open() const;
   // True if a derivative may still be taken of what is computed now: the level is open, or paused
   // only while a trace records a function, which is differentiated as a whole where it is called.
-  bool may_ask() const;
+  bool may_be_differentiated() const;
   bool is_resumed() const;  // by a LevelResume of this thread
   // Permanent: tensors of a closed level are constants.
   void close() const;
@@ -128,7 +128,7 @@ class LevelSet {
   bool are_open() const;  // all of them
   bool any_is_resumed() const;
   LevelSet still_open() const;
-  LevelSet that_may_ask() const;
+  LevelSet differentiable_levels() const;
   LevelSet below(uint64_t number) const;
 
  private:

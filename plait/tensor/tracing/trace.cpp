@@ -28,7 +28,7 @@ const ir::Primitive& capture_primitive() {
        .summary = "A value of an outer trace, while a function is being recorded.",
        .infer = [](ir::Inference& inference) { inference.give(inference.stated_result(0)); },
        .infers_axes = true,
-       .is_stand_in = true});
+       .is_placeholder = true});
   return primitive;
 }
 
@@ -50,7 +50,7 @@ Trace::Trace(std::string name, bool is_apart)
 void Trace::begin_function() {
   builder_.emplace(scope_->name, program_->builder.declarations());
   builder_->set_location(Location::of_caller());
-  if (outer_ != nullptr) builder_->set_around(*outer_->builder_);
+  if (outer_ != nullptr) builder_->set_enclosing(*outer_->builder_);
   for (const NamedAxis& axis : NamedAxisScope::open()) builder_->axis(axis.label, axis.size);
 }
 
@@ -126,7 +126,7 @@ bool may_stay(const ir::Function& function, const ir::CalleeNames& names,
   const auto is_renamed = [&](const std::string& name) { return names.at(name) != name; };
   if (is_renamed(function.name())) return false;
   for (const ir::Instruction instruction : function.instructions()) {
-    if (instruction.primitive().is_stand_in && closing(instruction)) return false;
+    if (instruction.primitive().is_placeholder && closing(instruction)) return false;
     const auto callees = instruction.callees();
     if (std::ranges::any_of(callees, [&](const auto& callee) { return is_renamed(callee.name); })) {
       return false;
@@ -268,7 +268,7 @@ ir::Added Trace::add(const TracedInstruction& instruction) {
   std::vector<ir::ValueId> operands;
   operands.reserve(instruction.operands.size());
   for (const Tensor& operand : instruction.operands) operands.push_back(value_of(operand));
-  guard_born_sizes();
+  guard_data_dependent_sizes();
   return builder_->add({.primitive = instruction.primitive,
                         .operands = operands,
                         .attributes = instruction.attributes,
@@ -296,7 +296,7 @@ Tensor Trace::size(Dim size, DType dtype) {
 
 Dim Trace::as_size(const Tensor& count, bool at_least) {
   const ir::ValueId operand = value_of(count);
-  const Dim size = builder_->size_born(
+  const Dim size = builder_->data_dependent_size_of(
       builder_->add({.primitive = ir::primitive(ir::Structure::as_size),
                      .operands = {&operand, 1},
                      .attributes = ir::Attributes::of(ir::AsSizeAttributes{at_least}),
@@ -320,7 +320,7 @@ Location Trace::latest_location() const {
   return function.size() == 0 ? Location() : function.instruction(function.size() - 1).location();
 }
 
-bool Trace::shows_size(Dim symbol) const {
+bool Trace::has_dimension(Dim symbol) const {
   const auto shows = [&](const ir::Type& type) {
     const Shape shape = type.is_array() ? type.shape() : Shape();
     return std::ranges::find_if(shape, is_same_as(symbol)) != shape.end();
@@ -384,7 +384,7 @@ std::shared_ptr<const ir::Function> Trace::with_parts(const ir::Function& record
   return std::move(outlined.function);
 }
 
-std::vector<Dim> Trace::sizes_from_around() const {
+std::vector<Dim> Trace::outer_sizes() const {
   std::vector<Dim> found;
   for (const Dim size : undeclared_sizes()) {
     const std::string name(size.name());
@@ -445,7 +445,7 @@ void Trace::WhereFollowed::go_back() {
 
 RecordedFunction Trace::finish(std::span<const Tensor> results) { return finish_with(results, {}); }
 
-RecordedFunction Trace::finish(std::span<const Tensor> results, const GivenSizes& sizes) {
+RecordedFunction Trace::finish(std::span<const Tensor> results, const ResultSizes& sizes) {
   builder_->declare_results(sizes.names, sizes.results);
   return finish_with(results, sizes.values);
 }
@@ -454,9 +454,9 @@ RecordedFunction Trace::finish_with(std::span<const Tensor> results,
                                     std::span<const Dim> size_values) {
   std::vector<ir::ValueId> values;
   for (const Tensor& result : results) values.push_back(value_of(result));
-  guard_born_sizes();
+  guard_data_dependent_sizes();
   // Sizes that are not dimensions of any captured tensor become size parameters too.
-  for (const Dim size : sizes_from_around()) declare_size(size);
+  for (const Dim size : outer_sizes()) declare_size(size);
   close();
   RecordedFunction recorded = conclude(values, size_values);
   if (!is_apart_) program_->builder.add(recorded.function);
@@ -478,7 +478,7 @@ RecordedFunction Trace::conclude(std::span<const ir::ValueId> results,
 
 ir::Program Trace::program(const RecordedFunction& entry) {
   ir::Program program = part(entry);
-  if (!entry.function->signature().axes.axes.empty()) ir::refuse_lonely_collectives(program);
+  if (!entry.function->signature().axes.axes.empty()) ir::refuse_divergent_collectives(program);
   ir::verify_pass(program, "recording");
   return program;
 }

@@ -28,8 +28,8 @@ class SizeReader;
 struct Unwinding {};
 // An operation is refused for symbolic sizes, but would be valid for the actual ones. This is no
 // error of the host code, which cannot catch it.
-struct NeedsNumbers : Unwinding {
-  NeedsNumbers(std::exception_ptr error, std::string message)
+struct NeedsConcreteSizes : Unwinding {
+  NeedsConcreteSizes(std::exception_ptr error, std::string message)
       : refused(std::move(error)), why(std::move(message)) {}
   std::exception_ptr refused;
   std::string why;
@@ -45,7 +45,7 @@ struct RecordedFunction {
 
 // Sizes that a function returns: their names, their values inside the function, and the types of
 // the results in terms of the names.
-struct GivenSizes {
+struct ResultSizes {
   std::vector<Dim> names, values;
   std::vector<ir::Type> results;
 };
@@ -97,7 +97,7 @@ class Companion {
   // A guard was recorded: the record is valid only for this outcome.
   virtual void on_guard(bool /*outcome*/, Location) {}
   // True if the caller handles other outcomes of this bool[]; then no guard is recorded.
-  virtual bool takes_decision(const Tensor& /*truth*/, Location) { return false; }
+  virtual bool handles_decision(const Tensor& /*truth*/, Location) { return false; }
 };
 
 class Trace {
@@ -117,19 +117,19 @@ class Trace {
 
   // From now on the companion executes what is recorded. To be called before any parameter is
   // declared.
-  void accompany(Companion& companion);
+  void execute_with(Companion& companion);
   Companion* companion() const { return companion_; }
   // The concrete value of a tensor in this run; empty if it is unknown.
   static Tensor actual(const Tensor& tensor);
   // Host code asked for the value of a tensor that is unknown.
-  void note_asked() { is_asked_ = true; }
-  bool is_asked() const { return is_asked_; }
+  void note_unknown_read() { is_asked_ = true; }
+  bool has_unknown_read() const { return is_asked_; }
   // Reads a bool[] in this run and records a guard for the outcome. The trace must know the value.
   bool decide(const Tensor& truth);
-  // For lazy evaluation. `given` makes an argument, in place of a parameter; `catch_up` computes
-  // everything that was recorded and is still referenced.
+  // For lazy evaluation. `given` makes an argument, in place of a parameter; `compute_pending`
+  // computes everything that was recorded and is still referenced.
   Tensor given(const ir::Type& type, Tensor actual);
-  void catch_up();
+  void compute_pending();
 
   // This trace or the enclosing one whose program is its own.
   const Trace* outermost() const;
@@ -166,11 +166,11 @@ class Trace {
   // Captures a tensor from outside, even if no instruction uses it.
   void capture(const Tensor& tensor) { value_of(tensor); }
   // True if a derivative is taken outside with respect to a captured tensor.
-  bool takes_followed();
+  bool captures_followed();
   // True if the level follows a captured tensor or, with a companion, a parameter.
   bool takes_of(const Level& level) const;
   // Sizes used so far that only enclosing traces have.
-  std::vector<Dim> sizes_from_around() const;
+  std::vector<Dim> outer_sizes() const;
   // While one exists, this is its thread's innermost trace; with null, there is none.
   class Instead {
    public:
@@ -216,7 +216,7 @@ class Trace {
   void keep_whole() { is_kept_whole_ = true; }  // permanently: no part is outlined
 
   // True if a parameter or a captured tensor has a dimension of that size.
-  bool shows_size(Dim symbol) const;
+  bool has_dimension(Dim symbol) const;
 
   const std::shared_ptr<TraceScope>& scope() const { return scope_; }
 
@@ -229,7 +229,7 @@ class Trace {
 
   // Closes the trace and returns its function with these results.
   RecordedFunction finish(std::span<const Tensor> results);
-  RecordedFunction finish(std::span<const Tensor> results, const GivenSizes& sizes);
+  RecordedFunction finish(std::span<const Tensor> results, const ResultSizes& sizes);
   // For the outermost trace: the program with this entry and the functions of the nested traces.
   ir::Program program(const RecordedFunction& entry);
   // The same, without verification: it may be part of a function that is still being recorded.
@@ -252,24 +252,24 @@ class Trace {
   std::vector<Dim> undeclared_sizes() const;
   void close();
 
-  // ---- With a companion (trace_with_numbers.cpp).
+  // ---- With a companion (trace_with_executor.cpp).
   bool waits() const;
   // Values of the results in this run; empty if an operand is unknown.
   std::vector<Tensor> actual_results(const TracedInstruction& instruction, const ir::Added& added);
   std::vector<Tensor> run_alone(const TracedInstruction& instruction,
                                 const ir::Instruction& recorded, std::span<const Tensor> operands);
   void learn_sizes(std::span<const ir::Type> types, std::span<const Tensor> actual);
-  void guard_born_sizes();
+  void guard_data_dependent_sizes();
   std::vector<Tensor> record_with_numbers(const TracedInstruction& instruction);
   ir::Added add_for_numbers(const TracedInstruction& instruction);
   bool is_right_for_numbers(const TracedInstruction& instruction);
-  bool is_done_at_once(const TracedInstruction& instruction) const;
-  std::vector<Tensor> record_at_once(const TracedInstruction& instruction);
+  bool runs_eagerly(const TracedInstruction& instruction) const;
+  std::vector<Tensor> record_eagerly(const TracedInstruction& instruction);
   // Cuts off what was recorded since the last cut, as a function whose inputs are the earlier
   // values that it uses; then starts the next piece.
   TracedPiece cut(std::span<const ir::ValueId> results);
   void begin_piece();
-  void forget_functions();
+  void drop_functions();
 
   Trace(std::string name, bool is_apart);
 

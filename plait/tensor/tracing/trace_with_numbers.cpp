@@ -39,7 +39,8 @@ Tensor Trace::actual(const Tensor& tensor) {
   const TracedValue& traced = tensor.traced();
   if (!traced.actual) return {};
   Trace* const trace = traced.scope->trace;
-  if (!*traced.actual && trace != nullptr && traced.piece == trace->piece_) trace->catch_up();
+  if (!*traced.actual && trace != nullptr && traced.piece == trace->piece_)
+    trace->compute_pending();
   if (!*traced.actual) {
     throw ValueError("a {} was never computed, since what was computed with it failed",
                      traced.type.text())
@@ -49,7 +50,7 @@ Tensor Trace::actual(const Tensor& tensor) {
 }
 
 // True if host code could observe the execution, or catch its failure.
-bool Trace::is_done_at_once(const TracedInstruction& instruction) const {
+bool Trace::runs_eagerly(const TracedInstruction& instruction) const {
   if (!instruction.callees.empty()) return true;
   const ir::Primitive& primitive = instruction.primitive;
   if (primitive.effects == nullptr || primitive.structure == ir::Structure::refine) return false;
@@ -67,7 +68,7 @@ bool Trace::is_done_at_once(const TracedInstruction& instruction) const {
   return !primitive.effects(alone.so_far().instruction(added.instruction)).pure();
 }
 
-void Trace::accompany(Companion& companion) {
+void Trace::execute_with(Companion& companion) {
   companion_ = &companion;
   if (outer_ != nullptr) actual_sizes_ = outer_->actual_sizes_;
   sizes_ = SizeContext({}, &actual_sizes_);
@@ -78,9 +79,9 @@ bool Trace::decide(const Tensor& truth) {
   const bool outcome = actual(truth).item<bool>();
   if (waits()) return outcome;
   const Location location = Location::of_caller();
-  if (companion_->takes_decision(truth, location)) return outcome;
+  if (companion_->handles_decision(truth, location)) return outcome;
   const ir::ValueId value = value_of(truth);
-  guard_born_sizes();
+  guard_data_dependent_sizes();
   builder_->add({.primitive = ir::primitive(ir::Structure::guard),
                  .operands = {&value, 1},
                  .attributes = ir::Attributes::of(ir::GuardAttributes{outcome}),
@@ -89,7 +90,7 @@ bool Trace::decide(const Tensor& truth) {
   return outcome;
 }
 
-bool Trace::takes_followed() {
+bool Trace::captures_followed() {
   const LevelPause::Break followed(*pause_);
   return is_followed(captures_);
 }
@@ -103,7 +104,7 @@ bool Trace::takes_of(const Level& level) const {
 }
 
 // Records a guard for each decision about data-dependent sizes, at the place of the decision.
-void Trace::guard_born_sizes() {
+void Trace::guard_data_dependent_sizes() {
   if (companion_ == nullptr || waits()) return;
   for (; guarded_facts_ < sizes_.guards().size(); ++guarded_facts_) {
     const SizeFact& fact = sizes_.guards()[guarded_facts_];
@@ -197,7 +198,7 @@ ir::Added Trace::add_for_numbers(const TracedInstruction& instruction) {
     return add(instruction);
   } catch (const Error& error) {
     const std::exception_ptr refused = std::current_exception();
-    if (is_right_for_numbers(instruction)) throw NeedsNumbers(refused, error.message());
+    if (is_right_for_numbers(instruction)) throw NeedsConcreteSizes(refused, error.message());
     throw;
   }
 }
@@ -228,12 +229,12 @@ std::vector<Tensor> Trace::record_with_numbers(const TracedInstruction& instruct
     const ir::Added added = add_for_numbers(instruction);
     return tensors_of(added, actual_results(instruction, added));
   }
-  if (is_done_at_once(instruction)) return record_at_once(instruction);
+  if (runs_eagerly(instruction)) return record_eagerly(instruction);
   const ir::Added added = add_for_numbers(instruction);
   std::vector<Tensor> results = tensors_of(added);
   const bool bears_sizes =
       !builder_->so_far().instruction(added.instruction).size_results().empty();
-  if (bears_sizes) catch_up();
+  if (bears_sizes) compute_pending();
   return results;
 }
 
@@ -248,13 +249,13 @@ Tensor Trace::given(const ir::Type& type, Tensor actual) {
                             .piece = kBeforeAll});
 }
 
-std::vector<Tensor> Trace::record_at_once(const TracedInstruction& instruction) {
-  catch_up();
+std::vector<Tensor> Trace::record_eagerly(const TracedInstruction& instruction) {
+  compute_pending();
   const ir::Added added = add_for_numbers(instruction);
   try {
     std::vector<Tensor> results = tensors_of(added, actual_results(instruction, added));
     begin_piece();
-    if (!instruction.callees.empty()) forget_functions();
+    if (!instruction.callees.empty()) drop_functions();
     return results;
   } catch (...) {
     begin_piece();
@@ -264,7 +265,7 @@ std::vector<Tensor> Trace::record_at_once(const TracedInstruction& instruction) 
 
 // Drops the functions that were called by the instruction that has run, unless a nested trace is
 // still open.
-void Trace::forget_functions() {
+void Trace::drop_functions() {
   if (current() != this) return;
   const auto program = std::make_shared<TraceProgram>();
   for (const ir::RecordType& record : program_->builder.records()) program->builder.record(record);
@@ -272,7 +273,7 @@ void Trace::forget_functions() {
   begin_function();
 }
 
-void Trace::catch_up() {
+void Trace::compute_pending() {
   if (!waits()) return;
   std::vector<std::shared_ptr<Tensor>> places;
   std::vector<ir::Type> types;
@@ -297,7 +298,7 @@ TracedPiece Trace::cut(std::span<const ir::ValueId> results) {
   std::vector<Dim> sizes = undeclared_sizes();
   sizes.insert(sizes.end(), size_parameters_.begin(), size_parameters_.end());
   for (const Dim size : sizes) {
-    if (shows_size(size)) continue;
+    if (has_dimension(size)) continue;
     const int64_t number = *sizes_.actual(size);
     capture(given(ir::Type::array(DType::boolean, {size, 0}),
                   Tensor(Array::empty(DType::boolean, {number, 0}))));

@@ -149,7 +149,7 @@ Tensors while_loop(const TensorFunction& test, const TensorFunction& body,
   try {
     found = stage_body(types, body);
   } catch (const UnknownResults&) {  // zero steps are possible: use the initial types
-    return results_to_come(types);
+    return placeholder_results(types);
   }
   const StagedFunction tests = stage("test", found->types, checked), &steps = found->body;
   if (is_always_true(tests)) {

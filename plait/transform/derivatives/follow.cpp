@@ -114,7 +114,9 @@ class Following {
                         ? attributes
                         : ir::Attributes::defaults(primitive.attributes)) {}
 
-  std::vector<Tensor> run() { return run(apply_unfollowed(primitive_, operands_, attributes_)); }
+  std::vector<Tensor> run() {
+    return run(apply_undifferentiated(primitive_, operands_, attributes_));
+  }
 
   std::vector<Tensor> run(std::vector<Tensor> results) {
     const Followed followed = followed_in_reverse(operands_);
@@ -190,10 +192,10 @@ class Following {
 
 }  // namespace
 
-std::vector<Tensor> apply_following(const ir::Primitive& primitive,
-                                    std::span<const Tensor> operands,
-                                    const ir::Attributes& attributes) {
-  if (!is_followed(operands)) return apply_unfollowed(primitive, operands, attributes);
+std::vector<Tensor> apply_differentiated(const ir::Primitive& primitive,
+                                         std::span<const Tensor> operands,
+                                         const ir::Attributes& attributes) {
+  if (!is_followed(operands)) return apply_undifferentiated(primitive, operands, attributes);
   return Following(primitive, operands, attributes).run();
 }
 

@@ -12,7 +12,7 @@
 namespace plait {
 
 Sketch::Keeps keeps_of(const RematPolicy& policy) {
-  if (policy.policy == "nothing") return keep_nothing;
+  if (policy.policy == "nothing") return store_nothing;
   if (policy.policy == "dots") {
     return [products = AutocastOptions::default_narrow()](const ir::Primitive& primitive,
                                                           const ir::Attributes&) {
@@ -47,7 +47,7 @@ std::vector<Tensor> remat_tensors(const TensorFunction& f, std::span<const Tenso
     Sketch sketch(keeps_of(policy));
     std::vector<Tensor> results = f(arguments);
     sketch.end();
-    return stand_for(sketch, std::move(results));
+    return replace_by_one_step(sketch, std::move(results));
   } catch (const NeedsAllKept&) {
     log.rewind();
     const EffectLog::Scope effects(log);

@@ -47,7 +47,7 @@ void check_fits(std::string_view function, const Tensor& given, const OperandTyp
 
 // If the cotangent varies along a named axis and the result does not, the cotangents of all places
 // are summed.
-Tensor brought_together(const Tensor& cotangent, const OperandType& result) {
+Tensor combined_along_axis(const Tensor& cotangent, const OperandType& result) {
   ir::AxisSet axes = axes_of(cotangent);
   if (axes.empty()) return cotangent;
   for (const std::string& axis : result.type().all_varying()) axes.erase(axis);
@@ -119,7 +119,7 @@ std::vector<Tensor> Pullback::operator()(std::span<const Tensor> cotangents, boo
   Sweep sweep(*level_);
   for (size_t i = 0; i < results_.size(); ++i) {
     check_fits("vjp", cotangents[i], result_types_[i], fmt::format("result {}", i));
-    sweep.add(results_[i], brought_together(cotangents[i], result_types_[i]));
+    sweep.add(results_[i], combined_along_axis(cotangents[i], result_types_[i]));
   }
   std::vector<const Step*> wanted;
   for (const StepPtr& beginning : beginnings_) {

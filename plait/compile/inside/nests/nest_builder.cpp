@@ -189,8 +189,8 @@ class NestBuilder {
     uint32_t number = 0;
     if (role == Role::number) {
       number = add(known_number(*definition, map));
-    } else if (role == Role::look) {
-      number = looked_at(*definition, map);
+    } else if (role == Role::view) {
+      number = through_view(*definition, map);
     } else {
       number = add(loaded(value, map));
     }
@@ -215,7 +215,7 @@ class NestBuilder {
     }
   }
 
-  Map moved_by(const ir::ElementPlaces& places, const Map& map) const {
+  Map moved_by(const ir::IndexMap& places, const Map& map) const {
     Map moved;
     for (const auto& place : places.dimensions) {
       Affine sum = nowhere();
@@ -232,8 +232,8 @@ class NestBuilder {
     return moved;
   }
 
-  uint32_t looked_at(const Instruction& instruction, const Map& map) {
-    const ir::ElementPlaces places = *instruction.primitive().places(instruction);
+  uint32_t through_view(const Instruction& instruction, const Map& map) {
+    const ir::IndexMap places = *instruction.primitive().places(instruction);
     const Map moved = moved_by(places, map);
     if (!places.guarded) return value_at(instruction.operands()[0], moved);
     return guarded(instruction.operands()[0], moved);
@@ -252,8 +252,8 @@ class NestBuilder {
     ValueId from = operand;
     Map at = map;
     auto definition = function_.definition(from);
-    while (definition && region_.roles.of(*definition) == Role::look) {
-      const ir::ElementPlaces places = *definition->primitive().places(*definition);
+    while (definition && region_.roles.of(*definition) == Role::view) {
+      const ir::IndexMap places = *definition->primitive().places(*definition);
       if (places.guarded) return fail();
       at = moved_by(places, at);
       from = definition->operands()[0];

@@ -41,7 +41,7 @@ Role role_of(const ir::Instruction& instruction) {
   if (primitive.structure != ir::Structure::machine) return Role::other;
   if (primitive.effects && !primitive.effects(instruction).pure()) return Role::other;
   if (primitive.name == "iota") return Role::number;
-  if (primitive.places) return primitive.places(instruction) ? Role::look : Role::other;
+  if (primitive.places) return primitive.places(instruction) ? Role::view : Role::other;
   if (is_pointwise(primitive)) return Role::pointwise;
   if (primitive.name == "matmul") return Role::product;
   return reduction_of(primitive) ? Role::reduction : Role::other;
@@ -56,7 +56,7 @@ Roles::Roles(const ir::Function& function) : function_(function) {
 
 ir::ValueId Roles::seen_through(ir::ValueId value) const {
   while (const auto definition = function_.definition(value)) {
-    if (of(*definition) != Role::look) break;
+    if (of(*definition) != Role::view) break;
     value = definition->operands()[0];
   }
   return value;
@@ -105,7 +105,7 @@ std::optional<ir::Instruction> rounding_of(const ir::Function& function,
   return from && is_rounding(*from) ? from : std::nullopt;
 }
 
-bool goes_along(const RegionNest& region, const ir::Instruction& product) {
+bool is_epilogue_of(const RegionNest& region, const ir::Instruction& product) {
   const Nest& nest = region.nest;
   const Shape& shape = product.result_types()[0].shape();
   const auto place = std::ranges::find(region.parameters, product.result());

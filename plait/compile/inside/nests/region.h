@@ -14,7 +14,7 @@ namespace plait::compile {
 enum class Role : uint8_t {
   other,      // cannot be part of a kernel
   number,     // known at each point without reading memory: a constant, a size, an index
-  look,       // a view: reads its operand at affine places
+  view,       // a view: reads its operand at affine places
   pointwise,  // each element depends on the operands' elements at the same place
   reduction,
   product,  // matrix product: no member, but the kernel may compute it block by block
@@ -67,6 +67,6 @@ std::optional<ir::Instruction> rounding_of(const ir::Function& function,
 
 // True if the nest can be fused with the product, as an epilogue on its rows: it reads the product
 // at its own places only, in order, and accumulates nothing.
-bool goes_along(const RegionNest& region, const ir::Instruction& product);
+bool is_epilogue_of(const RegionNest& region, const ir::Instruction& product);
 
 }  // namespace plait::compile

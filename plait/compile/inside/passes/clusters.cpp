@@ -147,7 +147,7 @@ class Clustering {
       for (const uint32_t user : users_[next]) {
         const Instruction instruction = function_.instruction(user);
         if (std::ranges::binary_search(group, user)) continue;
-        if (roles_.of(instruction) != Role::look) return true;
+        if (roles_.of(instruction) != Role::view) return true;
         if (is_result_[instruction.result()]) return true;
         values.push_back(instruction.result());
       }
@@ -244,7 +244,8 @@ class Clustering {
     for (const ValueId parameter : region->parameters) {
       const auto product = function_.definition(parameter);
       if (!product || roles_.of(*product) != Role::product) continue;
-      if (group_of_[product->index()] != kNone || !can_go_along(*region, group, *product)) continue;
+      if (group_of_[product->index()] != kNone || !can_fuse_product(*region, group, *product))
+        continue;
       Group both(group);
       both.insert(std::ranges::lower_bound(both, product->index()), product->index());
       settle(number, both);
@@ -252,10 +253,10 @@ class Clustering {
     }
   }
 
-  bool can_go_along(const RegionNest& region, const Group& group,
-                    const Instruction& product) const {
+  bool can_fuse_product(const RegionNest& region, const Group& group,
+                        const Instruction& product) const {
     const Group alone{product.index()};
-    if (!goes_along(region, product) || needs_through_others(group, alone)) return false;
+    if (!is_epilogue_of(region, product) || needs_through_others(group, alone)) return false;
     // Its operands come from outside of the kernel: views and numbers that the group reads are part
     // of the kernel.
     std::vector<ValueId> operands(product.operands().begin(), product.operands().end());
@@ -272,7 +273,7 @@ class Clustering {
     for (const uint32_t member : group) {
       for (ValueId value : function_.instruction(member).operands()) {
         auto from = function_.definition(value);
-        while (from && roles_.of(*from) == Role::look) {
+        while (from && roles_.of(*from) == Role::view) {
           if (value == look) return true;
           value = from->operands()[0];
           from = function_.definition(value);

@@ -1,5 +1,5 @@
 // Decomposes operations on rows (softmax, normalisation, sums of squares) and concatenations into
-// primitives that kernels can compute, by their rules (Rules::in_parts).
+// primitives that kernels can compute, by their rules (Rules::decomposition).
 #include <algorithm>
 
 #include "plait/compile/inside/nests/kernel_compiler.h"
@@ -16,9 +16,9 @@ namespace {
 
 using ir::Instruction;
 
-bool has_parts(const Instruction& instruction) {
+bool is_decomposable(const Instruction& instruction) {
   const Rules* const rules = find_rules(instruction.primitive());
-  return rules != nullptr && rules->in_parts != nullptr &&
+  return rules != nullptr && rules->decomposition != nullptr &&
          kernel_compiler()->holds(instruction.operand_type(0).dtype());
 }
 
@@ -27,12 +27,12 @@ bool is_worth_it(const Instruction& instruction, std::span<const Instruction> us
   if (instruction.primitive().name != "concat") return true;
   return std::ranges::any_of(users, [](const Instruction& user) {
     const Role role = role_of(user);
-    return role == Role::pointwise || role == Role::reduction || has_parts(user);
+    return role == Role::pointwise || role == Role::reduction || is_decomposable(user);
   });
 }
 
 // The decomposition as a function of the operands; null if it does not pay.
-std::shared_ptr<const ir::Function> parts_of(const Instruction& instruction) {
+std::shared_ptr<const ir::Function> decomposition_of(const Instruction& instruction) {
   Trace trace("parts", Trace::apart);
   std::vector<Tensor> operands;
   std::vector<OperandType> types;
@@ -42,7 +42,7 @@ std::shared_ptr<const ir::Function> parts_of(const Instruction& instruction) {
   }
   const Rules& rules = *find_rules(instruction.primitive());
   const std::vector<Tensor> results =
-      rules.in_parts({instruction.attributes(), operands, {}, types});
+      rules.decomposition({instruction.attributes(), operands, {}, types});
   return results.empty() ? nullptr : trace.finish(results).function;
 }
 
@@ -74,8 +74,8 @@ std::shared_ptr<const ir::Function> expanded_function(const ir::Function& functi
   copier.set_parameters();
   for (const Instruction instruction : function.instructions()) {
     const bool is_expanded =
-        has_parts(instruction) && is_worth_it(instruction, users[instruction.result()]);
-    const auto parts = is_expanded ? parts_of(instruction) : nullptr;
+        is_decomposable(instruction) && is_worth_it(instruction, users[instruction.result()]);
+    const auto parts = is_expanded ? decomposition_of(instruction) : nullptr;
     if (parts == nullptr) {
       copier.copy(instruction);
       continue;
@@ -88,7 +88,7 @@ std::shared_ptr<const ir::Function> expanded_function(const ir::Function& functi
 
 // permute(round(weights)) becomes round(permute(weights)), so that a product can round them while
 // it packs them.
-std::optional<ir::Replacement> turned_before_rounding(const ir::Candidate& c) {
+std::optional<ir::Replacement> permute_before_rounding(const ir::Candidate& c) {
   const auto rounding = c.definition(0);
   if (!rounding || !is_rounding(*rounding)) return std::nullopt;
   const ir::ValueId weights = rounding->operands()[0];
@@ -106,7 +106,7 @@ ir::Program expanded(const ir::Program& given) {
   if (kernel_compiler() == nullptr) return given;
   const ir::Program program =
       ir::prune(ir::Rewriter({{"turned before it is rounded", &ir::primitive("permute"),
-                               turned_before_rounding}})
+                               permute_before_rounding}})
                     .rewrite(given));
   const ir::Declarations declarations = ir::declarations_of(program);
   std::vector<std::shared_ptr<const ir::Function>> functions(program.functions().begin(),

@@ -110,7 +110,7 @@ class Fusing {
       const Instruction instruction = function_.instruction(i);
       const Role role = roles_.of(instruction);
       if (cluster_of_.contains(instruction.index()) && role != Role::product) continue;
-      if (role == Role::look || role == Role::number) is_needed_[i] = is_read[instruction.result()];
+      if (role == Role::view || role == Role::number) is_needed_[i] = is_read[instruction.result()];
       for (const ValueId operand : instruction.operands()) {
         if (is_needed_[i]) is_read[operand] = true;
       }
@@ -197,7 +197,7 @@ class Fusing {
         const auto from = function_.definition(operand);
         if (!from) continue;
         const Role role = roles_.of(*from);
-        if (role != Role::look && role != Role::number) continue;
+        if (role != Role::view && role != Role::number) continue;
         if (!seen.insert(from->index()).second) continue;
         body.push_back(from->index());
         waiting.push_back(from->index());

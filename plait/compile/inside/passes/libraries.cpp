@@ -76,9 +76,9 @@ std::optional<Replacement> one_product(const Candidate& c) {
 }
 
 // Replaces (a · b)ᵀ by bᵀ · aᵀ, also with a conversion between, if nothing else reads the product.
-class TurnedProducts {
+class TransposedProducts {
  public:
-  TurnedProducts(const ir::Function& function, const ir::Declarations& declarations)
+  TransposedProducts(const ir::Function& function, const ir::Declarations& declarations)
       : function_(function),
         builder_(function.name(), declarations),
         copier_(function, builder_),
@@ -160,7 +160,8 @@ ir::Program with_libraries(const ir::Program& program) {
   std::vector<std::shared_ptr<const ir::Function>> functions(rewritten.functions().begin(),
                                                              rewritten.functions().end());
   for (auto& function : functions) {
-    if (auto turned = TurnedProducts(*function, declarations).run()) function = std::move(turned);
+    if (auto turned = TransposedProducts(*function, declarations).run())
+      function = std::move(turned);
   }
   return simplified(ir::Program::of(std::move(functions),
                                     {rewritten.records().begin(), rewritten.records().end()}));

@@ -41,7 +41,7 @@ class Scheduling {
   // them take it.
   bool is_cheap(const Instruction& instruction) const {
     const Role role = role_of(instruction);
-    return (role == Role::number || role == Role::look) && effects_.of(index_, instruction).pure();
+    return (role == Role::number || role == Role::view) && effects_.of(index_, instruction).pure();
   }
 
   void find_first_uses() {

@@ -70,13 +70,13 @@ std::optional<Replacement> without_two_signs(const Candidate& c) {
 }
 
 // A view that is the identity.
-std::optional<Replacement> without_idle_look(const Candidate& c) {
+std::optional<Replacement> without_identity_view(const Candidate& c) {
   const ir::Primitive& primitive = *c.instruction.primitive;
   if (!primitive.places && primitive.name != "convert") return std::nullopt;
   const ir::Type& from = c.operand_type(0);
   if (!(c.result_types()[0] == from)) return std::nullopt;
   const bool moves_nothing = primitive.name == "broadcast" || primitive.name == "reshape" ||
-                             primitive.name == "convert" || primitive.places == ir::own_places;
+                             primitive.name == "convert" || primitive.places == ir::identity_map;
   return moves_nothing ? replaced_by(c.instruction.operands[0]) : std::nullopt;
 }
 
@@ -115,7 +115,7 @@ std::vector<ir::RewriteRule> simplifying_rules() {
       {"factor one", of("multiply"), without_factor_one},
       {"divisor one", of("divide"), without_divisor_one},
       {"two signs", of("negative"), without_two_signs},
-      {"idle look", nullptr, without_idle_look},
+      {"identity view", nullptr, without_identity_view},
       {"reshape of reshape", of("reshape"), without_inner<kReshape>},
       {"broadcast of broadcast", of("broadcast"), without_inner<kBroadcast>},
       {"permute of permute", of("permute"), one_permute},
@@ -156,7 +156,7 @@ class CommonParts {
     const auto [first, last] = earlier_.equal_range(key);
     for (auto i = first; i != last; ++i) {
       const Instruction other = function_.instruction(i->second);
-      if (!are_alike(instruction, other)) continue;
+      if (!have_same_type(instruction, other)) continue;
       for (size_t k = 0; k < instruction.result_count(); ++k) {
         copier_.set(instruction.result(k), copier_.value(other.result(k)));
       }
@@ -180,7 +180,7 @@ class CommonParts {
     return hash;
   }
 
-  bool are_alike(const Instruction& a, const Instruction& b) const {
+  bool have_same_type(const Instruction& a, const Instruction& b) const {
     const auto is_same_value = [&](ir::ValueId x, ir::ValueId y) {
       return copier_.value(x) == copier_.value(y);
     };

@@ -14,19 +14,19 @@ constexpr uint32_t kNever = std::numeric_limits<uint32_t>::max();
 
 // True if the results are, or may be, views of the operands at the same index.
 bool is_alias(const Step& step) {
-  return step.kind == Kind::look || step.kind == Kind::refine || step.kind == Kind::move ||
+  return step.kind == Kind::view || step.kind == Kind::refine || step.kind == Kind::move ||
          step.kind == Kind::next_slice;
 }
 
 // True if an operand may be kept by something that outlives the frame.
 bool lets_escape(const Step& step) {
-  if (step.hands_out) return true;
+  if (step.escapes) return true;
   switch (step.kind) {
     case Kind::tuple:
     case Kind::pack:
     case Kind::present:
     case Kind::call: return true;
-    case Kind::move: return step.goes_round;
+    case Kind::move: return step.is_loop_carry;
     default: return false;
   }
 }
@@ -181,7 +181,7 @@ class StorageAssigner {
     for (const Step& step : function_.steps) {
       for (const Register r : step.results) {
         RegisterInfo& info = function_.registers[r];
-        if (is_alias(step)) info.storage = Storage::looked_at;
+        if (is_alias(step)) info.storage = Storage::through_view;
         const bool fits =
             fills_memory(step) && info.type.is_array() && is_known_on_entry(info.type);
         if (fits && !escapes_[r]) info.storage = Storage::frame;

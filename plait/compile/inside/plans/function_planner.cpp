@@ -17,7 +17,7 @@ using ir::Structure;
 constexpr size_t kMostSteps = 100'000;
 
 // True if the result may be a view of the operand.
-bool only_looks(const Instruction& instruction) {
+bool is_view_step(const Instruction& instruction) {
   const ir::Primitive& primitive = instruction.primitive();
   if (primitive.places == nullptr) return false;
   const auto places = primitive.places(instruction);
@@ -41,7 +41,7 @@ Step::Kind kind_of(const Instruction& instruction) {
     case Structure::present: return Step::Kind::present;
     case Structure::is_present: return Step::Kind::is_present;
     case Structure::unwrap: return Step::Kind::unwrap;
-    default: return only_looks(instruction) ? Step::Kind::look : Step::Kind::primitive;
+    default: return is_view_step(instruction) ? Step::Kind::view : Step::Kind::primitive;
   }
 }
 
@@ -128,8 +128,8 @@ void FunctionPlanner::add(Body& body, const Instruction& instruction) {
     default: break;
   }
   const ir::Primitive& primitive = instruction.primitive();
-  made.hands_out = primitive.effects && primitive.effects(instruction).observable;
-  made.symbols = bear(body, instruction);
+  made.escapes = primitive.effects && primitive.effects(instruction).observable;
+  made.symbols = define_sizes(body, instruction);
   made.results = new_registers(body, instruction);
   set_results(body, instruction, made.results);
   for (const ir::Type& type : instruction.result_types()) made.types.push_back(body.type(type));
@@ -218,7 +218,7 @@ void FunctionPlanner::add_branches(Body& body, const Instruction& instruction) {
   const bool is_cond = instruction.primitive().structure == Structure::cond;
   const std::vector<Register> operands = operands_of(body, instruction);
   const std::vector<Register> arguments(operands.begin() + 1, operands.end());
-  const std::vector<Dim> born = bear(body, instruction);
+  const std::vector<Dim> born = define_sizes(body, instruction);
   const std::vector<Register> results = new_registers(body, instruction);
   Step choice = step(body, instruction, is_cond ? Step::Kind::branch : Step::Kind::choose);
   choice.operands = {operands[0]};
@@ -263,7 +263,7 @@ void FunctionPlanner::add_while(Body& body, const Instruction& instruction) {
   const std::vector<Register> operands = operands_of(body, instruction);
   std::vector<Dim> sizes = callee_sizes(body, instruction, 1);
   // Sizes that change are symbols of the plan; the body's size arguments are their initial values.
-  const std::vector<Dim> changing = bear(body, instruction);
+  const std::vector<Dim> changing = define_sizes(body, instruction);
   if (!changing.empty()) {
     Step begin = step(body, instruction, Step::Kind::set_sizes);
     begin.symbols = changing;
@@ -406,13 +406,13 @@ uint32_t FunctionPlanner::emit(Step step) {
 }
 
 void FunctionPlanner::move(const std::vector<Register>& from, const std::vector<Register>& to,
-                           Location location, bool goes_round) {
+                           Location location, bool is_loop_carry) {
   if (from.empty()) return;
   emit({.kind = Step::Kind::move,
         .operands = from,
         .results = to,
         .location = location,
-        .goes_round = goes_round});
+        .is_loop_carry = is_loop_carry});
 }
 
 Register FunctionPlanner::new_register(const ir::Type& type) {
@@ -444,7 +444,7 @@ std::vector<Dim> FunctionPlanner::callee_sizes(const Body& body, const Instructi
   return sizes;
 }
 
-std::vector<Dim> FunctionPlanner::bear(Body& body, const Instruction& instruction) {
+std::vector<Dim> FunctionPlanner::define_sizes(Body& body, const Instruction& instruction) {
   std::vector<Dim> born;
   for (const Dim size : instruction.size_results()) {
     born.push_back(fresh(size));

@@ -50,7 +50,7 @@ class FunctionPlanner {
   uint32_t emit(Step step);
   uint32_t here() const { return static_cast<uint32_t>(planned_.steps.size()); }
   void move(const std::vector<Register>& from, const std::vector<Register>& to, Location location,
-            bool goes_round = false);
+            bool is_loop_carry = false);
   // `leaving` is the step that exits the loop.
   void end_loop(PlannedFunction::Loop loop, uint32_t leaving);
 
@@ -60,7 +60,7 @@ class FunctionPlanner {
   std::vector<Dim> callee_sizes(const Body& body, const ir::Instruction& instruction,
                                 size_t callee) const;
   // New symbols in the plan for the data-dependent sizes of an instruction.
-  std::vector<Dim> bear(Body& body, const ir::Instruction& instruction);
+  std::vector<Dim> define_sizes(Body& body, const ir::Instruction& instruction);
   Dim fresh(Dim symbol);
   void set_results(Body& body, const ir::Instruction& instruction,
                    std::span<const Register> results) const;

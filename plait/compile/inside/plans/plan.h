@@ -23,7 +23,7 @@ namespace plait::compile {
 
 using Register = uint32_t;
 
-enum class Storage : uint8_t { frame, own, looked_at };
+enum class Storage : uint8_t { frame, own, through_view };
 
 struct RegisterInfo {
   ir::Type type;  // with the plan's sizes
@@ -57,7 +57,7 @@ struct Step {
   enum class Kind : uint8_t {
     kernel,     // `kernel`
     primitive,  // `primitive`
-    look,       // a primitive whose result is a view of its operand
+    view,       // a primitive whose result is a view of its operand
     constant,   // `constants[target]`
     size,       // `dims[0]` as a number
     as_size,    // symbols[0] = operand
@@ -92,10 +92,10 @@ struct Step {
   uint32_t target = 0;
   uint32_t counter = 0;
   uint32_t kernel = 0;
-  bool expected = true;     // of a guard
-  bool reverse = false;     // of a scan
-  bool hands_out = false;   // operands escape: others may keep them
-  bool goes_round = false;  // of a move: sets the carries of the next step of a loop
+  bool expected = true;        // of a guard
+  bool reverse = false;        // of a scan
+  bool escapes = false;        // operands escape: others may keep them
+  bool is_loop_carry = false;  // of a move: sets the carries of the next step of a loop
   const ir::Primitive* primitive = nullptr;
   ir::Attributes attributes = {};
   std::vector<Dim> dims = {}, symbols = {};

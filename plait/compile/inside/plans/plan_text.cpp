@@ -8,7 +8,7 @@ namespace plait::compile {
 namespace {
 
 constexpr std::string_view kNames[] = {
-    "kernel",    "primitive",  "look",   "constant", "size",      "as_size",    "refine",
+    "kernel",    "primitive",  "view",   "constant", "size",      "as_size",    "refine",
     "guard",     "size_guard", "tuple",  "element",  "pack",      "unpack",     "absent",
     "present",   "is_present", "unwrap", "move",     "set_sizes", "begin_scan", "next_slice",
     "put_slice", "next_node",  "jump",   "branch",   "choose",    "call",       "drop"};
@@ -27,7 +27,7 @@ std::string what(const Plan& plan, const Step& step) {
   switch (step.kind) {
     case Kind::kernel: return "@" + plan.kernels[step.kernel].function->name();
     case Kind::primitive:
-    case Kind::look: return step.primitive->name;
+    case Kind::view: return step.primitive->name;
     case Kind::call: return "@" + plan.functions[step.target].name;
     default: return "";
   }

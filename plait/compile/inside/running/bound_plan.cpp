@@ -76,7 +76,7 @@ class FramePlacer {
   // the same memory.
   bool overwrites(uint32_t at, size_t result) {
     const Step& step = function_.steps[at];
-    if (step.kind != Step::Kind::kernel || looks_at_others(step)) return false;
+    if (step.kind != Step::Kind::kernel || has_other_views(step)) return false;
     for (const auto& overwrite : kernels_[step.kernel].overwrites) {
       if (overwrite.result != result) continue;
       const Register from = step.operands[overwrite.operand], to = step.results[result];
@@ -92,9 +92,9 @@ class FramePlacer {
     return false;
   }
 
-  bool looks_at_others(const Step& step) const {
+  bool has_other_views(const Step& step) const {
     return std::ranges::any_of(step.operands, [&](Register r) {
-      return function_.registers[r].storage == Storage::looked_at;
+      return function_.registers[r].storage == Storage::through_view;
     });
   }
 

@@ -36,7 +36,7 @@ class Execution {
     if (memory_.is_guarded()) guard(arguments);
     try {
       enter(0, sizes, arguments);
-      memory_.work_in(frame_->work);
+      memory_.use_work_memory(frame_->work);
       while (!frames_.empty()) {
         check_interruption();
         if (frame_->next == function().steps.size()) {
@@ -188,7 +188,7 @@ class Execution {
     switch (step.kind) {
       case Kind::kernel: run_fused(step); break;
       case Kind::primitive:
-      case Kind::look: run_primitive(step); break;
+      case Kind::view: run_primitive(step); break;
       case Kind::constant: cell(step.results[0]) = loaded_.constant(step.target); break;
       case Kind::size:
         cell(step.results[0]) = machine_.from_size(number(step.dims[0]), step.types[0].dtype());
@@ -269,7 +269,7 @@ class Execution {
     run_kernel(kernel, call);
     learn_sizes(step, results);
     for (size_t i = 0; i < results.size(); ++i) {
-      if (step.kind != Step::Kind::look) settle(places[i], results[i]);
+      if (step.kind != Step::Kind::view) settle(places[i], results[i]);
       cell(step.results[i]) = TensorMachine::value_of(std::move(results[i]));
     }
   }
@@ -342,7 +342,7 @@ class Execution {
     const auto product = row_product(a, b);
     const ProductRun along{product.get(), b.sizes()[b.rank() - 1],
                            planned.is_result ? places.back() : nullptr};
-    if (product != nullptr && can_go_along(kernel, along)) {
+    if (product != nullptr && can_fuse_product(kernel, along)) {
       return run_kernel(kernel, sizes, read, places, counts, dtypes, &along);
     }
     const Array whole = whole_product(a, b, planned.is_result ? results.back() : Array());

@@ -94,7 +94,7 @@ class KernelRun {
   }
 
   void run() {
-    if (product_ != nullptr) return run_along_product();
+    if (product_ != nullptr) return run_fused_with_product();
     if (!accumulates()) return run_rows();
     if (rows() * sizes_.columns == 0) return run_empty();
     groups_ == 1 ? run_in_parts() : run_groups();
@@ -162,7 +162,7 @@ class KernelRun {
   }
 
   // Computes a block of rows of the product, and then the kernel on it while it is in the cache.
-  void run_along_product() {
+  void run_fused_with_product() {
     const RowProduct& product = *product_->product;
     const DType dtype = kernel_.product->dtype;
     const int64_t row_bytes = product_->columns * size_of(dtype);
@@ -310,7 +310,7 @@ class KernelRun {
 
 }  // namespace
 
-bool can_go_along(const PlannedKernel& kernel, const ProductRun& product) {
+bool can_fuse_product(const PlannedKernel& kernel, const ProductRun& product) {
   if (!kernel.nest.outer.empty()) return true;
   for (int64_t i = 0; i < product.product->blocks(); ++i) {
     if (product.product->rows(i).first * product.columns % kColumnStep != 0) return false;

@@ -26,7 +26,7 @@ struct ProductRun {
 };
 // True if the product can be fused: blocks within a single row must end at multiples
 // of kColumnStep.
-bool can_go_along(const PlannedKernel& kernel, const ProductRun& product);
+bool can_fuse_product(const PlannedKernel& kernel, const ProductRun& product);
 
 // `result_elements` determines the number of elements in a group of an accumulated result. Results
 // do not depend on the number of threads.

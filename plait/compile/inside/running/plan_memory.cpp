@@ -15,7 +15,7 @@ Buffer PlanMemory::allocate_work(int64_t bytes) {
   return is_guarded() ? guarded(bytes) : work_->take(bytes);
 }
 
-void PlanMemory::work_in(std::shared_ptr<WorkMemory>& last) {
+void PlanMemory::use_work_memory(std::shared_ptr<WorkMemory>& last) {
   if (is_guarded()) return;
   const int64_t wanted = last ? last->wanted_bytes() : 0;
   if (!last || wanted > last->bytes()) {

@@ -23,7 +23,7 @@ class PlanMemory final : public BufferSource {
   Buffer allocate_work(int64_t bytes) override;
   // Work memory comes from now on from `last`, the block of an earlier call, or from a new one with
   // the size that call needed.
-  void work_in(std::shared_ptr<WorkMemory>& last);
+  void use_work_memory(std::shared_ptr<WorkMemory>& last);
   // CheckError if the step has written outside of its arrays.
   void end_step();
 

@@ -163,7 +163,7 @@ double deviance(double k, double m) {
 
 }  // namespace
 
-double log_gamma_quantile_slope(double a, double log_x) {
+double log_gamma_quantile_da(double a, double log_x) {
   constexpr double kLargeParameter = 100, kHugeParameter = 1e6;
   if (std::isnan(log_x) || !(a >= 0)) return std::numeric_limits<double>::quiet_NaN();
   const double x = std::exp(log_x);

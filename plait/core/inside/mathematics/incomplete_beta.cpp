@@ -118,7 +118,7 @@ double log_beta(double a, double b) {
   return log_gamma(a) + log_gamma(b) - log_gamma(a + b);
 }
 
-double beta_share(double a, double b, double x) {
+double betainc_value(double a, double b, double x) {
   const bool is_none = !(a >= 0 && b >= 0 && x >= 0 && x <= 1) || (a == 0 && b == 0) ||
                        (std::isinf(a) && std::isinf(b));
   if (is_none) return kNan;
@@ -133,10 +133,10 @@ double beta_share(double a, double b, double x) {
   return static_cast<double>(1 - beta.front() / beta.b * beta_fraction(beta.b, beta.a, beta.y));
 }
 
-double beta_share_by_first(double a, double b, double x) {
+double betainc_da(double a, double b, double x) {
   return share_by_first(a, b, {a, b, x, 1 - static_cast<long double>(x)});
 }
-double beta_share_by_second(double a, double b, double x) {
+double betainc_db(double a, double b, double x) {
   return -share_by_first(b, a, {b, a, 1 - static_cast<long double>(x), x});
 }
 

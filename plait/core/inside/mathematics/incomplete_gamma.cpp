@@ -171,8 +171,8 @@ long double density(double a, double x) { return a * front(a, x) / x; }
 
 }  // namespace
 
-double gamma_share(double a, double x) { return static_cast<double>(shares(a, x).below); }
-double gamma_rest(double a, double x) { return static_cast<double>(shares(a, x).above); }
+double gamma_p(double a, double x) { return static_cast<double>(shares(a, x).below); }
+double gamma_q(double a, double x) { return static_cast<double>(shares(a, x).above); }
 
 double gamma_density(double a, double x) {
   if (!(a >= 0 && x >= 0) || (std::isinf(a) && std::isinf(x))) return kNan;
@@ -181,13 +181,13 @@ double gamma_density(double a, double x) {
   return static_cast<double>(density(a, x));
 }
 
-double gamma_quantile_by_shape(double a, double x) {
+double gamma_quantile_da(double a, double x) {
   if (!(a > 0 && x >= 0) || std::isinf(a)) return kNan;
   if (x == 0 || std::isinf(x)) return x;
   return static_cast<double>(quantile_by_shape(a, x));
 }
 
-double gamma_share_by_shape(double a, double x) {
+double gamma_p_da(double a, double x) {
   if (!(a > 0 && x >= 0) || std::isinf(a)) return kNan;
   if (x == 0 || std::isinf(x)) return 0;
   return static_cast<double>(-quantile_by_shape(a, x) * density(a, x));

@@ -37,9 +37,9 @@ long double quantile_guess(long double tail) {
 
 double scaled_erfc(double x) { return static_cast<double>(wide_scaled_erfc(x)); }
 
-double normal_share(double x) { return static_cast<double>(wide_share(x)); }
+double normal_cdf(double x) { return static_cast<double>(wide_share(x)); }
 
-double log_normal_share(double x) {
+double log_normal_cdf(double x) {
   if (x > 0) return static_cast<double>(std::log1p(-wide_share(-x)));
   if (!(x < -5)) return static_cast<double>(std::log(wide_share(x)));
   const long double wide = x;

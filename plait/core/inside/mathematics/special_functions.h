@@ -3,8 +3,9 @@
 //
 // tests/oracles/special_functions_oracle.py compares zeta and the functions from scaled_erfc on
 // with 40-digit values. The errors are at most 1.5 ulp; at most 8 ulp for the derivatives of
-// beta_share; and at most 1e-14 for beta_share if both shapes are near 1e9, where an asymptotic
-// expansion replaces the continued fraction. Most are computed in long double to reach this.
+// betainc_value; and at most 1e-14 for betainc_value if both shapes are near 1e9, where an
+// asymptotic expansion replaces the continued fraction. Most are computed in long double to reach
+// this.
 #pragma once
 
 namespace plait::special {
@@ -36,8 +37,8 @@ double scaled_erfc(double x);
 
 // The standard normal distribution: its cumulative distribution function, the logarithm of that,
 // and its quantile function (NaN for p outside of [0, 1]).
-double normal_share(double x);
-double log_normal_share(double x);
+double normal_cdf(double x);
+double log_normal_cdf(double x);
 double normal_quantile(double p);
 
 // The modified Bessel functions of the first kind of order 0 and 1. Scaled: multiplied by e^−|x|.
@@ -48,21 +49,21 @@ double scaled_bessel_i1(double x);
 
 // The regularised incomplete gamma functions: P(a, x) = ∫₀^x t^(a−1) e^−t dt / Γ(a), and Q = 1 − P.
 // NaN for negative arguments, for a = x = 0 and for a = x = ∞.
-double gamma_share(double a, double x);
-double gamma_rest(double a, double x);
+double gamma_p(double a, double x);
+double gamma_q(double a, double x);
 double gamma_density(double a, double x);  // x^(a−1) e^−x / Γ(a)
 // Derivatives with respect to a: of P(a, x), and of the quantile x with P(a, x) fixed.
-double gamma_share_by_shape(double a, double x);
-double gamma_quantile_by_shape(double a, double x);
+double gamma_p_da(double a, double x);
+double gamma_quantile_da(double a, double x);
 
 // log |B(a, b)| with B(a, b) = Γ(a) Γ(b) / Γ(a + b).
 double log_beta(double a, double b);
 // The regularised incomplete beta function I_x(a, b). NaN for x outside of [0, 1], for negative
 // shapes, and if both are 0 or both ∞.
-double beta_share(double a, double b, double x);
+double betainc_value(double a, double b, double x);
 // Its derivatives with respect to a and b; accurate to eight digits if both shapes exceed 1e9.
-double beta_share_by_first(double a, double b, double x);
-double beta_share_by_second(double a, double b, double x);
+double betainc_da(double a, double b, double x);
+double betainc_db(double a, double b, double x);
 double beta_density(double a, double b, double x);  // x^(a−1) (1 − x)^(b−1) / B(a, b)
 
 }  // namespace plait::special

@@ -119,8 +119,8 @@ void add_special_functions(Kernels& kernels) {
   add_both<special::times_power_of_2>(kernels, "ldexp");
   add_both<special::exponent>(kernels, "exponent");
   add_both<special::scaled_erfc>(kernels, "erfcx");
-  add_both<special::normal_share>(kernels, "ndtr");
-  add_both<special::log_normal_share>(kernels, "log_ndtr");
+  add_both<special::normal_cdf>(kernels, "ndtr");
+  add_both<special::log_normal_cdf>(kernels, "log_ndtr");
   add_both<special::normal_quantile>(kernels, "ndtri");
   add_both<special::bessel_i0>(kernels, "i0");
   add_both<special::scaled_bessel_i0>(kernels, "i0e");
@@ -128,14 +128,14 @@ void add_special_functions(Kernels& kernels) {
   add_both<special::scaled_bessel_i1>(kernels, "i1e");
   add_both<special::zeta>(kernels, "zeta");
   add_both<special::log_beta>(kernels, "betaln");
-  add_both<special::gamma_share>(kernels, "gammainc");
-  add_both<special::gamma_rest>(kernels, "gammaincc");
+  add_both<special::gamma_p>(kernels, "gammainc");
+  add_both<special::gamma_q>(kernels, "gammaincc");
   add_both<special::gamma_density>(kernels, "gamma_density");
-  add_both<special::gamma_share_by_shape>(kernels, "gammainc_grad_a");
-  add_both<special::gamma_quantile_by_shape>(kernels, "random_gamma_grad");
-  add_both<special::beta_share>(kernels, "betainc");
-  add_both<special::beta_share_by_first>(kernels, "betainc_grad_a");
-  add_both<special::beta_share_by_second>(kernels, "betainc_grad_b");
+  add_both<special::gamma_p_da>(kernels, "gammainc_grad_a");
+  add_both<special::gamma_quantile_da>(kernels, "random_gamma_grad");
+  add_both<special::betainc_value>(kernels, "betainc");
+  add_both<special::betainc_da>(kernels, "betainc_grad_a");
+  add_both<special::betainc_db>(kernels, "betainc_grad_b");
   add_both<special::beta_density>(kernels, "beta_density");
 }
 

@@ -150,8 +150,8 @@ class BlockedProduct {
   void reserve();
   void run_region(const Region& region);
   void run_block(const Region& region, const Region& block, const Steps& steps);
-  void run_beside_out(const Panel<Number>& a, const Panel<Number>& b, const Region& tile,
-                      const Steps& steps);
+  void run_partial_columns(const Panel<Number>& a, const Panel<Number>& b, const Region& tile,
+                           const Steps& steps);
   void run_tile(const Panel<Number>& a, const Panel<Number>& b, Number* c, int64_t c_row,
                 const Region& tile, const Steps& steps) const;
   void pack_a(const Region& block, const Steps& steps);
@@ -247,7 +247,7 @@ void BlockedProduct<T>::run_block(const Region& region, const Region& block, con
         if (columns == width) {
           run_tile(a, b, out_at(tile.row, tile.column), out_.row_stride, tile, steps);
         } else {
-          run_beside_out(a, b, tile, steps);
+          run_partial_columns(a, b, tile, steps);
         }
       }
     }
@@ -256,8 +256,8 @@ void BlockedProduct<T>::run_block(const Region& region, const Region& block, con
 
 // The last columns, which do not fill their vectors.
 template <class T>
-void BlockedProduct<T>::run_beside_out(const Panel<Number>& a, const Panel<Number>& b,
-                                       const Region& tile, const Steps& steps) {
+void BlockedProduct<T>::run_partial_columns(const Panel<Number>& a, const Panel<Number>& b,
+                                            const Region& tile, const Steps& steps) {
   const int64_t width = panel_columns();
   const auto bytes = static_cast<size_t>(tile.columns * kSize);
   T* out = out_at(tile.row, tile.column);

@@ -23,7 +23,7 @@ struct TileKernels {
   // many f32, kTilePanel per row. Large results are written past the caches (non-temporal), which
   // are better used for the operands.
   void (*multiply)(const std::byte* a, const std::byte* b, int64_t steps, float* sums,
-                   const TargetMatrix& out, bool passes_caches);
+                   const TargetMatrix& out, bool is_non_temporal);
 };
 
 // Null if there are no tile units, or if the setting `cpu` excludes them.

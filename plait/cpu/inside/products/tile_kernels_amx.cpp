@@ -178,23 +178,23 @@ void multiply_panels(const std::byte* a, const std::byte* b, int64_t tiles, floa
 
 bool is_line(const std::byte* place) { return reinterpret_cast<uintptr_t>(place) % 64 == 0; }
 
-void round_sums(const float* sums, const TargetMatrix& out, bool passes_caches) {
+void round_sums(const float* sums, const TargetMatrix& out, bool is_non_temporal) {
   const __mmask32 there = first_of_32(out.columns);
   for (int64_t i = 0; i < out.rows; ++i, sums += kTilePanel) {
     const __m512bh row = _mm512_cvtne2ps_pbh(_mm512_load_ps(sums + 16), _mm512_load_ps(sums));
     const auto& words = reinterpret_cast<const __m512i&>(row);
     std::byte* const to = out.data + i * out.row_stride * 2;
-    if (passes_caches && there == ~__mmask32{0} && is_line(to)) {
+    if (is_non_temporal && there == ~__mmask32{0} && is_line(to)) {
       _mm512_stream_si512(reinterpret_cast<__m512i*>(to), words);
     } else {
       _mm512_mask_storeu_epi16(to, there, words);
     }
   }
-  if (passes_caches) _mm_sfence();
+  if (is_non_temporal) _mm_sfence();
 }
 
 void multiply(const std::byte* a, const std::byte* b, int64_t steps, float* sums,
-              const TargetMatrix& out, bool passes_caches) {
+              const TargetMatrix& out, bool is_non_temporal) {
   TileConfiguration configuration;
   std::fill_n(configuration.row_bytes, 8, kRowBytes);
   std::fill_n(configuration.rows, 8, kTileRows);
@@ -208,7 +208,7 @@ void multiply(const std::byte* a, const std::byte* b, int64_t steps, float* sums
     }
   }
   _tile_release();
-  round_sums(sums, out, passes_caches);
+  round_sums(sums, out, is_non_temporal);
 }
 
 }  // namespace

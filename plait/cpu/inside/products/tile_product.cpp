@@ -53,7 +53,7 @@ int64_t TileProduct::column_groups() const {
 }
 
 void TileProduct::run(int64_t block, int64_t group, int64_t groups, const TargetMatrix& out,
-                      bool passes_caches) const {
+                      bool is_non_temporal) const {
   const int64_t rows = rows_.size_of(block), row_panels = quotient_up(rows, kTilePanel);
   const Buffer packed_a = Buffer::allocate_work(row_panels * panel_bytes_);
   const Buffer sums =
@@ -68,7 +68,7 @@ void TileProduct::run(int64_t block, int64_t group, int64_t groups, const Target
     tile_kernels()->multiply(packed_a.data(), packed_b_.data() + i * panel_bytes_, a_.columns,
                              reinterpret_cast<float*>(sums.data()),
                              out.block(0, i * kTilePanel, rows, panels_.size_of(i), kElement),
-                             passes_caches);
+                             is_non_temporal);
   }
 }
 
@@ -81,13 +81,13 @@ bool is_worth_tiles(int64_t rows, int64_t columns, int64_t steps) {
 void tile_product(const Matrix& a, const Matrix& b, const TargetMatrix& out) {
   const TileProduct product(a, b);
   const int64_t groups = product.column_groups();
-  const bool passes_caches = out.rows * out.columns * kElement > kCachedBytes;
+  const bool is_non_temporal = out.rows * out.columns * kElement > kCachedBytes;
   parallel_for(product.row_blocks() * groups, 1, [&](int64_t begin, int64_t end) {
     for (int64_t unit = begin; unit < end; ++unit) {
       const int64_t block = unit / groups, first = product.first_row(block);
       product.run(block, unit % groups, groups,
                   out.block(first, 0, product.first_row(block + 1) - first, out.columns, kElement),
-                  passes_caches);
+                  is_non_temporal);
     }
   });
 }

@@ -26,7 +26,7 @@ class TileProduct {
   // Multiplies a block by one of several groups of columns, into the block's rows of the result,
   // whose columns are contiguous. Large results are written past the caches.
   void run(int64_t block, int64_t group, int64_t groups, const TargetMatrix& out,
-           bool passes_caches) const;
+           bool is_non_temporal) const;
 
  private:
   // Division of a dimension into blocks of equal size; the last one may be smaller.

@@ -75,7 +75,7 @@ void random_values(KernelCall& call, const void*) {
 
 void random_integers(KernelCall& call, const void*) {
   const cpu::RandomKernels kernels = kernels_now();
-  const EvenIntegers even(static_cast<uint64_t>(integers_to_choose_from(call)));
+  const UniformIntegers even(static_cast<uint64_t>(integers_to_choose_from(call)));
   fill_random_pieces(call, [&](const KeyBits& key, int64_t first, int64_t count, std::byte* out) {
     Words words;
     fill_words(kernels, key, first * 8, count * 8, words.words);

@@ -85,8 +85,9 @@ void match(const Type& parameter, const Type& argument, SymbolMap<Dim>& sizes) {
 
 }  // namespace
 
-std::vector<Dim> sizes_shown_to(size_t callee, const NewInstruction& instruction,
-                                std::span<const Type> operands, const Declarations& declarations) {
+std::vector<Dim> infer_size_arguments(size_t callee, const NewInstruction& instruction,
+                                      std::span<const Type> operands,
+                                      const Declarations& declarations) {
   // The callees of a custom derivative take other values than the operands, but the same sizes.
   const Structure structure = instruction.primitive.structure;
   const bool same_for_all =

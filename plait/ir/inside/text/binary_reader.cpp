@@ -41,7 +41,7 @@ class ProgramReader {
 
   // Runs the action; errors are reported with the current position.
   template <class Action>
-  auto telling_place(Action action);
+  auto with_position(Action action);
 
   ByteReader reader_;
   ProgramBuilder builder_;
@@ -58,7 +58,7 @@ class ProgramReader {
 };
 
 template <class Action>
-auto ProgramReader::telling_place(Action action) {
+auto ProgramReader::with_position(Action action) {
   try {
     return action();
   } catch (const ParseError&) {
@@ -74,7 +74,7 @@ Program ProgramReader::read() {
   for (size_t n = reader_.count(); n > 0; --n) read_head();
   for (const StoredHead& head : heads_) builder_.add(read_body(head));
   if (!reader_.at_end()) reader_.fail("the program ends here, but the bytes go on");
-  return telling_place([&] { return builder_.finish(); });
+  return with_position([&] { return builder_.finish(); });
 }
 
 void ProgramReader::read_prologue() {
@@ -117,7 +117,7 @@ void ProgramReader::read_record() {
   if (!record_names_.insert(record.name).second) {
     reader_.fail(fmt::format("there is another record @{}", record.name));
   }
-  telling_place([&] { builder_.record(std::move(record)); });
+  with_position([&] { builder_.record(std::move(record)); });
 }
 
 void ProgramReader::read_head() {
@@ -141,13 +141,13 @@ void ProgramReader::read_head() {
   if (!function_names_.insert(head.name).second) {
     reader_.fail(fmt::format("there is another function @{}", head.name));
   }
-  telling_place([&] { builder_.declare(head.name, signature); });
+  with_position([&] { builder_.declare(head.name, signature); });
   heads_.push_back(std::move(head));
 }
 
 std::shared_ptr<const Function> ProgramReader::read_body(const StoredHead& head) {
   FunctionBuilder builder(head.name, builder_.declarations());
-  telling_place([&] { builder.declare(head.signature, head.labels); });
+  with_position([&] { builder.declare(head.signature, head.labels); });
   for (size_t i = 0; i < head.labels.size(); ++i) {
     if (builder.so_far().label(static_cast<ValueId>(i)) == head.labels[i]) continue;
     reader_.fail(fmt::format("the label %{} is there twice", head.labels[i]));
@@ -157,13 +157,13 @@ std::shared_ptr<const Function> ProgramReader::read_body(const StoredHead& head)
   const std::vector<Dim> sizes = reader_.sizes();
   std::vector<ValueId> results;
   read_values(builder.so_far().value_count(), results);
-  return telling_place([&] { return builder.finish(results, sizes); });
+  return with_position([&] { return builder.finish(results, sizes); });
 }
 
 const Primitive& ProgramReader::read_primitive() {
   const std::string_view name = reader_.string();
   const auto [place, is_new] = primitives_.try_emplace(name);
-  if (is_new) telling_place([&] { place->second = &primitive(name); });
+  if (is_new) with_position([&] { place->second = &primitive(name); });
   return *place->second;
 }
 
@@ -208,7 +208,7 @@ void ProgramReader::read_instruction(FunctionBuilder& builder) {
                                    .size_names = born_,
                                    .stated_types = types_,
                                    .location = read_location()};
-  label_results(builder, telling_place([&] { return builder.add(instruction); }));
+  label_results(builder, with_position([&] { return builder.add(instruction); }));
 }
 
 void ProgramReader::label_results(FunctionBuilder& builder, const Added& added) {

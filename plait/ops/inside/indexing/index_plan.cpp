@@ -40,7 +40,7 @@ size_t axes_of(const Index& index) {
 }
 
 // The number of axes that the ellipsis covers; without one, those at the end.
-size_t left_to_ellipsis(const Tensor& x, std::span<const Index> indices) {
+size_t axes_of_ellipsis(const Tensor& x, std::span<const Index> indices) {
   size_t named = 0;
   for (const Index& index : indices) named += axes_of(index);
   if (named > x.rank()) {
@@ -98,7 +98,7 @@ class Planner {
       : x_(x), indices_(indices), options_(options) {}
 
   IndexPlan run() {
-    const size_t left = left_to_ellipsis(x_, indices_);
+    const size_t left = axes_of_ellipsis(x_, indices_);
     const auto names_rows = [&](const Index& index) {
       return is_mask(index) || is<Tensor>(index) ||
              (options_.integers_as_tensors && is<Dim>(index));
@@ -273,7 +273,7 @@ Tensor view_of(const Tensor& x, const IndexPlan& plan) {
 }
 
 std::optional<LoneMask> find_lone_mask(const Tensor& x, std::span<const Index> indices) {
-  const size_t left = left_to_ellipsis(x, indices);
+  const size_t left = axes_of_ellipsis(x, indices);
   std::optional<LoneMask> found;
   size_t axis = 0;
   for (const Index& index : indices) {

@@ -47,9 +47,9 @@ class StreamWords {
 
 // Lemire's method ("Fast random integer generation in an interval", 2019): the upper half of bits ·
 // count. It rejects the first 2^64 mod count values of the lower half, which would bias the result.
-class EvenIntegers {
+class UniformIntegers {
  public:
-  explicit EvenIntegers(uint64_t count) : count_(count) {}
+  explicit UniformIntegers(uint64_t count) : count_(count) {}
 
   // next() returns 64 random bits.
   template <class Next>

@@ -135,7 +135,7 @@ const ParametricPrimitives& parametric_primitives() {
                          .elementwise = ir::Elementwise::same,
                          .body = {.real =
                                       [](std::span<const double> x) {
-                                        return special::log_gamma_quantile_slope(x[0], x[1]);
+                                        return special::log_gamma_quantile_da(x[0], x[1]);
                                       }}},
            .rules = {.tangents = {Reads::nothing(), refuse_second_derivative}}}),
       .poisson = parametric(

@@ -77,7 +77,7 @@ int64_t integers_to_choose_from(const KernelCall& call) {
 }
 
 void random_integers_now(KernelCall& call, const void*) {
-  const EvenIntegers even(static_cast<uint64_t>(integers_to_choose_from(call)));
+  const UniformIntegers even(static_cast<uint64_t>(integers_to_choose_from(call)));
   fill_random_pieces(call, [&](const KeyBits& key, int64_t first, int64_t n, std::byte* out) {
     std::array<uint64_t, kRandomPiece> own;
     stream_bytes(key, first * 8, n * 8, reinterpret_cast<std::byte*>(own.data()));
@@ -101,7 +101,7 @@ void random_permutation_now(KernelCall& call, const void*) {
       const int64_t some = std::min(kAhead, i - 1);
       for (int64_t k = 0; k < some; ++k) {
         uint64_t& other = others[static_cast<size_t>(k)];
-        other = EvenIntegers(static_cast<uint64_t>(i - k)).draw([&] { return words.next(); });
+        other = UniformIntegers(static_cast<uint64_t>(i - k)).draw([&] { return words.next(); });
         __builtin_prefetch(&places[other], 1);
       }
       for (int64_t k = 0; k < some; ++k, --i) {

@@ -56,7 +56,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     switch (instruction.primitive().structure) {
       case ir::Structure::machine:
         if (instruction.primitive().name == "draw_key") return {draw()};
-        if (communicates_here(instruction)) return {brought_together(instruction, operands[0])};
+        if (communicates_here(instruction)) return {combined_along_axis(instruction, operands[0])};
         if (any) return values_of(apply(instruction, operands, sizes), true);
         break;
       case ir::Structure::refine:
@@ -100,7 +100,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
            primitive.communicates(instruction.attributes()).contains(all_.axis);
   }
 
-  LaneValue brought_together(const ir::Instruction& instruction, const LaneValue& x) const {
+  LaneValue combined_along_axis(const ir::Instruction& instruction, const LaneValue& x) const {
     const Rules& rules = *find_rules(instruction.primitive());
     return {rules.collective.of(instruction.attributes(), of_all_lanes(x, lanes_), all_.axis),
             all_.may_differ(instruction.result_types()[0])};
@@ -328,9 +328,9 @@ class BatchedRun final : public FunctionRun<LaneValue> {
     std::vector<ir::Type> types;
     for (const LaneValue& operand : operands) types.push_back(type_of(operand));
     std::vector<bool> flags = flags_of_carries(body, operands, constants, carries, types);
-    const bool parts = parts_samples(test, types, flags);
+    const bool parts = test_differs(test, types, flags);
     const bool changes = !instruction.size_results().empty();
-    if (parts && !changes) return looped_apart(instruction, operands, constants);
+    if (parts && !changes) return loop_per_sample(instruction, operands, constants);
     TensorFunction goes_on = held(test, operands.first(constants), flags, {parts});
     if (parts) goes_on = agreed(instruction, goes_on);
     std::vector<Tensor> initial;
@@ -366,8 +366,8 @@ class BatchedRun final : public FunctionRun<LaneValue> {
   }
 
   // True if the test differs between samples.
-  bool parts_samples(const ir::Function& test, const std::vector<ir::Type>& types,
-                     const std::vector<bool>& flags) const {
+  bool test_differs(const ir::Function& test, const std::vector<ir::Type>& types,
+                    const std::vector<bool>& flags) const {
     bool parts = false;
     std::vector<ir::Type> physical;
     for (size_t i = 0; i < types.size(); ++i) physical.push_back(type_in_lanes(types[i], flags[i]));
@@ -382,7 +382,7 @@ class BatchedRun final : public FunctionRun<LaneValue> {
   }
 
   // Samples end at different steps: each step runs for those that continue.
-  Values looped_apart(const ir::Instruction& instruction, Operands operands, size_t constants) {
+  Values loop_per_sample(const ir::Instruction& instruction, Operands operands, size_t constants) {
     const ir::Function &test = callee(instruction, 0), &body = callee(instruction, 1);
     const Values fixed(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(constants));
     std::vector<Tensor> carries;

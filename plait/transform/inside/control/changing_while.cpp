@@ -231,7 +231,7 @@ class History {
   // JVP: returns the tangents of the inexact arrays.
   Tensors push(std::span<const Tensor> operands, std::span<const Tensor> tangents,
                const Length& length) const {
-    const MovingLoop moving = with_tangents(loop_, operands, tangents);
+    const LoopWithTangents moving = with_tangents(loop_, operands, tangents);
     const Tensors found = History(moving.loop).run(moving.operands, length);
     return {found.begin() + ptr(loop_.carries()), found.begin() + ptr(moving.loop.carries())};
   }
@@ -284,7 +284,8 @@ Tensors follow_changing(const StagedLoop& loop, std::span<const Tensor> operands
            },
        .forward =
            [loop, inexact, own, carries, shapes](auto tangents, const Step::Kept& kept, uint64_t) {
-             const MovingLoop moving = with_tangents(loop, kept.residuals.first(own), tangents);
+             const LoopWithTangents moving =
+                 with_tangents(loop, kept.residuals.first(own), tangents);
              const Tensors found = stage_while(moving.loop, moving.operands);
              return refined(spread(std::span(found).subspan(carries), inexact), shapes);
            }});

@@ -40,7 +40,7 @@ const ir::Primitive& open_call_primitive() {
                                     }
                                   },
                               .infers_axes = true,
-                              .is_stand_in = true});
+                              .is_placeholder = true});
   return primitive;
 }
 
@@ -125,7 +125,7 @@ OpenRecursion* OpenRecursion::find(const Key& key, std::span<const ir::Type> arg
   return nullptr;
 }
 
-void OpenRecursion::lies_in(Trace& trace) {
+void OpenRecursion::record_within(Trace& trace) {
   trace_ = trace.outermost();
   trace.declare(name_, *signature_);
 }
@@ -276,7 +276,7 @@ StagedFunction OpenRecursion::stage(const TensorFunction& body) {
   }
 }
 
-std::vector<Tensor> results_to_come(std::span<const ir::Type> types) {
+std::vector<Tensor> placeholder_results(std::span<const ir::Type> types) {
   return record_open_call(0, {}, types);
 }
 
@@ -289,7 +289,7 @@ std::vector<Tensor> run_open_call(const ir::Instruction& instruction,
   const auto number = static_cast<uint64_t>(number_of(instruction));
   if (number == 0) {
     const auto types = instruction.result_types();
-    return results_to_come(std::vector<ir::Type>(types.begin(), types.end()));
+    return placeholder_results(std::vector<ir::Type>(types.begin(), types.end()));
   }
   for (const OpenRecursion* each : open) {
     if (each->number_ == number) return each->call_with_captures(operands);

@@ -52,7 +52,7 @@ class OpenRecursion {
     is_expected_ = true;
   }
   // Records within that trace, and declares the signature there.
-  void lies_in(Trace& trace);
+  void record_within(Trace& trace);
   // Records `body`. The program is a part of the trace that `body` ran in.
   StagedFunction stage(const TensorFunction& body);
 
@@ -87,7 +87,7 @@ struct UnknownResults : Unwinding {
   const OpenRecursion* function;
 };
 // Placeholders for results of these types, until they are known.
-std::vector<Tensor> results_to_come(std::span<const ir::Type> types);
+std::vector<Tensor> placeholder_results(std::span<const ir::Type> types);
 
 // Calls of open functions within recorded functions: run again, or included in the program of
 // a trace.

@@ -29,14 +29,14 @@ Tensor showing(Dim size, const Trace& trace) {
 StagedFunction stage(const std::string& name, std::span<const ir::Type> parameters,
                      const TensorFunction& function, const StageNumbers& numbers) {
   Trace trace(name, Trace::apart);
-  if (numbers.companion != nullptr) trace.accompany(*numbers.companion);
+  if (numbers.companion != nullptr) trace.execute_with(*numbers.companion);
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < parameters.size(); ++i) {
     const Tensor actual = i < numbers.actual.size() ? numbers.actual[i] : Tensor();
     arguments.push_back(trace.parameter(parameters[i], {}, actual));
   }
   const std::vector<Tensor> results = function(arguments);
-  for (const Dim size : trace.sizes_from_around()) trace.capture(showing(size, trace));
+  for (const Dim size : trace.outer_sizes()) trace.capture(showing(size, trace));
   RecordedFunction recorded = trace.finish(results);
   StagedFunction staged{trace.part(recorded)};
   staged.function = &staged.program.entry();
@@ -87,8 +87,8 @@ namespace {
 
 // The sizes of the results of a function that returns the types that it takes: its own sizes get
 // new names.
-GivenSizes sizes_given(Trace& trace, const NewCallee& callee, std::span<const Tensor> results) {
-  GivenSizes given;
+ResultSizes sizes_given(Trace& trace, const NewCallee& callee, std::span<const Tensor> results) {
+  ResultSizes given;
   SymbolMap<Dim> next;
   const auto taken = std::span(callee.parameters).last(results.size());
   given.values = sizes_shown(callee.own_sizes, taken, results);

@@ -156,7 +156,7 @@ class Branches {
                      std::span<const Tensor> given, const std::vector<bool>& wanted) const {
     const size_t count = wanted.size() + 1;
     const auto all = kept.first(count), tapes = kept.subspan(count);
-    if (is_followed(all) || is_followed(those_there(given))) return pull(all, given, wanted);
+    if (is_followed(all) || is_followed(present_of(given))) return pull(all, given, wanted);
     const Tensors cotangents = all_cotangents(*branches_[0].function, all.subspan(1), given);
     const Tensors operands = joined({cotangents, tapes});
     std::vector<NewCallee> callees;
@@ -187,17 +187,17 @@ class Branches {
 
   Tensors pull(std::span<const Tensor> all, std::span<const Tensor> cotangents,
                const std::vector<bool>& wanted) const {
-    const std::vector<bool> arrived = which_are_there(cotangents);
+    const std::vector<bool> arrived = which_are_present(cotangents);
     const size_t count = all.size() - 1;
-    return each(all, those_there(cotangents), [&](const StagedFunction& branch, auto given) {
+    return each(all, present_of(cotangents), [&](const StagedFunction& branch, auto given) {
       return pulled(branch, given.first(count), wanted, spread(given.subspan(count), arrived));
     });
   }
 
   Tensors push(std::span<const Tensor> all, std::span<const Tensor> tangents) const {
-    const std::vector<bool> moving = which_are_there(tangents);
+    const std::vector<bool> moving = which_are_present(tangents);
     const size_t count = all.size() - 1;
-    return each(all, those_there(tangents), [&](const StagedFunction& branch, auto given) {
+    return each(all, present_of(tangents), [&](const StagedFunction& branch, auto given) {
       return pushed(branch, given.first(count), spread(given.subspan(count), moving)).second;
     });
   }
@@ -255,7 +255,7 @@ Tensors stage_branches(ir::Structure structure, const Tensor& index,
   }
   if (staged.empty()) throw UnknownResults(unknown->function);
   expect_alike(staged);
-  if (unknown) return results_to_come(staged[0].function->signature().results);
+  if (unknown) return placeholder_results(staged[0].function->signature().results);
   const auto draws = [](const StagedFunction& each) { return draws_keys(each.program); };
   if (std::ranges::any_of(staged, draws)) {
     const Tensor key = random::draw_key();

@@ -72,7 +72,7 @@ std::vector<Tensor> run_custom_vjp(const StagedFunction& function, const StagedF
     };
     const auto pull = [backward, which = which_have_tangents(std::span(taken).first(ruled))](
                           std::span<const Tensor> kept, std::span<const Tensor> cotangents) {
-      return spread(backward(joined({kept, those_there(cotangents)})), which);
+      return spread(backward(joined({kept, present_of(cotangents)})), which);
     };
     return customs::follow_vjp(operands.first(ruled), with_captured(function, captured), forwards,
                                pull);
@@ -101,7 +101,7 @@ std::vector<Tensor> run_custom_jvp(const StagedFunction& function, const StagedF
         [rule, count, which = which_have_tangents(function.function->signature().results),
          captured = std::vector<Tensor>(operands.begin() + ptr(ruled), operands.end())](
             std::span<const Tensor> at, std::span<const Tensor> tangents) {
-          const std::vector<Tensor> all = rule(joined({at, captured, those_there(tangents)}));
+          const std::vector<Tensor> all = rule(joined({at, captured, present_of(tangents)}));
           return std::pair{std::vector<Tensor>(all.begin(), all.begin() + ptr(count)),
                            spread(std::span(all).subspan(count), which)};
         };

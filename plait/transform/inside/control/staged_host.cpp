@@ -21,7 +21,7 @@ class Beside final : public Companion {
 
   std::vector<Tensor> apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
                             const ir::Attributes& attributes) override {
-    return apply_unfollowed(primitive, operands, attributes);
+    return apply_undifferentiated(primitive, operands, attributes);
   }
   std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> operands) override {
     return plait::run(program, operands);
@@ -32,7 +32,7 @@ class Beside final : public Companion {
         .at(location)
         .hint("decide outside of the function that has the rule");
   }
-  bool takes_decision(const Tensor& truth, Location location) override {
+  bool handles_decision(const Tensor& truth, Location location) override {
     truths.push_back(truth);
     places.push_back(location);
     return true;
@@ -48,8 +48,8 @@ class Beside final : public Companion {
 // Notes on destruction, also when unwinding, whether the trace was asked for values.
 struct WhenAsked {
   const Trace& trace;
-  bool& is_asked;
-  ~WhenAsked() { is_asked = trace.is_asked(); }
+  bool& has_unknown_read;
+  ~WhenAsked() { has_unknown_read = trace.has_unknown_read(); }
 };
 
 // Turns the function's decisions, its last results, into guards of the surrounding trace. A trace
@@ -108,18 +108,18 @@ StagedFunction stage_host(const std::string& name, std::span<const ir::Type> par
                           const TensorFunction& function,
                           const std::function<std::vector<Tensor>()>& arguments) {
   Trace& around = *Trace::current();
-  bool is_asked = false;
+  bool has_unknown_read = false;
   const auto noting = [&](std::span<const Tensor> given) {
-    const WhenAsked note{*Trace::current(), is_asked};
+    const WhenAsked note{*Trace::current(), has_unknown_read};
     return function(given);
   };
   try {
     StagedFunction staged = stage(name, parameters, noting);
-    if (!is_asked || around.companion() == nullptr) return staged;
+    if (!has_unknown_read || around.companion() == nullptr) return staged;
   } catch (...) {
-    if (!is_asked) throw;
+    if (!has_unknown_read) throw;
     if (around.companion() == nullptr) {
-      around.note_asked();  // an outer trace may know the values
+      around.note_unknown_read();  // an outer trace may know the values
       throw;
     }
   }

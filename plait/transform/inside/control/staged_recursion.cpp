@@ -240,7 +240,7 @@ class Recursion {
 
   // JVP: returns the results, and the tangents of the inexact ones.
   Tensors push(std::span<const Tensor> operands, std::span<const Tensor> tangents) const {
-    const std::vector<bool> moving = which_are_there(tangents);
+    const std::vector<bool> moving = which_are_present(tangents);
     Made made{"jvp" + bits(moving), signature(), {}};
     for (size_t i = 0; i < moving.size(); ++i) {
       if (moving[i]) made.signature.parameters.push_back(signature().parameters[i]);
@@ -258,7 +258,7 @@ class Recursion {
       }
       return joined({values, moved});
     };
-    return call(made, joined({operands, those_there(tangents)}));
+    return call(made, joined({operands, present_of(tangents)}));
   }
 
   // ---- Reverse mode: a function of the operands and cotangents. It recomputes everything, so it
@@ -355,7 +355,7 @@ class Recursion {
     OpenRecursion open({&function_, "backward" + bits(wanted)}, backward_name(wanted),
                        backward_signature(wanted).parameters);
     open.expect(backward_signature(wanted));
-    open.lies_in(trace);
+    open.record_within(trace);
     const Taped taped = record_taped(body(), operands, wanted);
     const Tensors& kept = taped.backward.captures;
     const ir::Type type = tape_type(wanted);
@@ -441,8 +441,8 @@ class Recursion {
       made.wanted.push_back(static_cast<int64_t>(i));
     }
     made.body = [this, wanted, inexact](std::span<const Tensor> given) {
-      return those_there(control::pulled(body(), given.first(wanted.size()), wanted,
-                                         spread(given.subspan(wanted.size()), inexact)));
+      return present_of(control::pulled(body(), given.first(wanted.size()), wanted,
+                                        spread(given.subspan(wanted.size()), inexact)));
     };
     return made;
   }

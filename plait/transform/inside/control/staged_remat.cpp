@@ -87,7 +87,7 @@ class StagedRemat {
   std::vector<Tensor> pull(std::span<const Tensor> operands, std::span<const Tensor> kept,
                            std::span<const Tensor> cotangents,
                            const std::vector<bool>& wanted) const {
-    const std::vector<bool> arrived = which_are_there(cotangents);
+    const std::vector<bool> arrived = which_are_present(cotangents);
     const auto pulled = [&](std::span<const Tensor> given) {
       const auto [inner, inner_kept, inner_cotangents] = parts(given, operands.size(), kept.size());
       Pullback pullback;
@@ -104,13 +104,13 @@ class StagedRemat {
       pullback.close();
       return pullback(cotangents, false);
     };
-    return spread(derived("pull", joined({operands, kept, those_there(cotangents)}), pulled),
+    return spread(derived("pull", joined({operands, kept, present_of(cotangents)}), pulled),
                   wanted);
   }
 
   std::vector<Tensor> push(std::span<const Tensor> operands, std::span<const Tensor> kept,
                            std::span<const Tensor> tangents) const {
-    const std::vector<bool> moving = which_are_there(tangents);
+    const std::vector<bool> moving = which_are_present(tangents);
     std::vector<bool> moved;
     const auto pushed = [&](std::span<const Tensor> given) {
       const auto [inner, inner_kept, inner_tangents] = parts(given, operands.size(), kept.size());
@@ -127,7 +127,7 @@ class StagedRemat {
       return found;
     };
     const std::vector<Tensor> found =
-        derived("push", joined({operands, kept, those_there(tangents)}), pushed);
+        derived("push", joined({operands, kept, present_of(tangents)}), pushed);
     return spread(found, moved);
   }
 

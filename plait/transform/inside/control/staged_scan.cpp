@@ -129,7 +129,7 @@ class Scan {
       if (carried[i]) arriving.push_back(or_zeros(cotangents[i], all[constants + i]));
     }
     const std::span<const Tensor> stacked_cotangents = cotangents.subspan(carries);
-    const std::vector<bool> arrived = which_are_there(stacked_cotangents);
+    const std::vector<bool> arrived = which_are_present(stacked_cotangents);
     const size_t summed = totals.size(), inner_carries = summed + arriving.size();
     const auto body = [&](std::span<const Tensor> given) {
       const auto now = given.subspan(constants, inner_carries);
@@ -147,7 +147,7 @@ class Scan {
     };
     const Tensors found = another(
         "pull", body, {all.begin(), all.begin() + ptr(constants)}, joined({totals, arriving}),
-        joined({begun, stacked_of(all), those_there(stacked_cotangents)}), !shape_.reverse);
+        joined({begun, stacked_of(all), present_of(stacked_cotangents)}), !shape_.reverse);
     Tensors given = spread(found, moving);
     for (size_t i = 0; i < given.size(); ++i) {
       if (!wanted[i]) given[i] = Tensor();
@@ -159,7 +159,7 @@ class Scan {
   Tensors push(const TensorFunction& keeping, std::span<const Tensor> all,
                std::span<const Tensor> tangents) const {
     const size_t constants = shape_.constants, carries = shape_.carries;
-    std::vector<bool> moving = which_are_there(tangents);
+    std::vector<bool> moving = which_are_present(tangents);
     Tensors starts;
     for (size_t i = constants; i < constants + carries; ++i) {
       moving[i] = has_tangent(all[i]);

@@ -90,7 +90,7 @@ class While {
   }
 
   Tensors push(std::span<const Tensor> operands, std::span<const Tensor> tangents) const {
-    const MovingLoop moving = with_tangents(loop_, operands, tangents);
+    const LoopWithTangents moving = with_tangents(loop_, operands, tangents);
     const Tensors found = stage_while(moving.loop, moving.operands);
     return {found.begin() + ptr(loop_.carries()), found.end()};
   }
@@ -144,11 +144,11 @@ Tensors record_while(const StagedLoop& loop, std::span<const Tensor> operands) {
   return record_while(loop, loop.test, loop.body, operands);
 }
 
-MovingLoop with_tangents(const StagedLoop& loop, std::span<const Tensor> operands,
-                         std::span<const Tensor> tangents) {
+LoopWithTangents with_tangents(const StagedLoop& loop, std::span<const Tensor> operands,
+                               std::span<const Tensor> tangents) {
   const size_t constants = loop.constants, carries = loop.carries();
   const std::vector<ir::Type> types = loop.sizes.empty() ? ir_types_of(operands) : loop.types();
-  std::vector<bool> moving = which_are_there(tangents);
+  std::vector<bool> moving = which_are_present(tangents);
   Tensors starts;
   std::vector<ir::Type> start_types;
   for (size_t i = constants; i < operands.size(); ++i) {

@@ -29,11 +29,11 @@ Tensors record_while(const StagedLoop& loop, const TensorFunction& test, const T
                      std::span<const Tensor> operands);
 
 // The loop with the tangents of its inexact carries as further carries, and its operands.
-struct MovingLoop {
+struct LoopWithTangents {
   StagedLoop loop;
   Tensors operands;
 };
-MovingLoop with_tangents(const StagedLoop& loop, std::span<const Tensor> operands,
-                         std::span<const Tensor> tangents);
+LoopWithTangents with_tangents(const StagedLoop& loop, std::span<const Tensor> operands,
+                               std::span<const Tensor> tangents);
 
 }  // namespace plait::control

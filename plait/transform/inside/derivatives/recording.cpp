@@ -169,7 +169,7 @@ std::vector<Tensor> Recording::run(const Entry& entry, std::span<const Tensor> o
                              .backward = entry.backward,
                              .forward = entry.forward});
   } else if (entry.recording) {
-    Sketch sketch(keep_nothing);
+    Sketch sketch(store_nothing);
     results = entry.recording->run(operands, Want::results);
     sketch.end();
     results = follow_recording(operands, std::move(results), entry.recording);
@@ -178,7 +178,7 @@ std::vector<Tensor> Recording::run(const Entry& entry, std::span<const Tensor> o
   } else if (!entry.kept.empty()) {
     results = follow_results(*entry.primitive, operands, entry.attributes, entry.kept);
   } else if (is_needed) {
-    results = apply_following(*entry.primitive, operands, entry.attributes);
+    results = apply_differentiated(*entry.primitive, operands, entry.attributes);
   } else {
     results = follow_results(*entry.primitive, operands, entry.attributes,
                              without_numbers(entry.result_types));
@@ -221,9 +221,9 @@ Tensor replace_included(const Sketch& sketch, const Tensor& tensor,
 
 }  // namespace
 
-bool keep_nothing(const ir::Primitive&, const ir::Attributes&) { return false; }
+bool store_nothing(const ir::Primitive&, const ir::Attributes&) { return false; }
 
-std::vector<Tensor> stand_for(const Sketch& sketch, std::vector<Tensor> results) {
+std::vector<Tensor> replace_by_one_step(const Sketch& sketch, std::vector<Tensor> results) {
   std::vector<Tensor> parts, inputs;
   for (const Tensor& result : results) collect_included(sketch, result, parts);
   if (parts.empty()) return results;

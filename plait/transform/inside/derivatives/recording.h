@@ -67,10 +67,10 @@ class Recording {
 };
 
 // Policy of a sketch that stores no results.
-bool keep_nothing(const ir::Primitive& primitive, const ir::Attributes& attributes);
+bool store_nothing(const ir::Primitive& primitive, const ir::Attributes& attributes);
 
 // Call it after a function has run under the sketch, and the sketch has ended. Replaces the
 // recorded steps of the results by one step, which reruns them in a backward pass.
-std::vector<Tensor> stand_for(const Sketch& sketch, std::vector<Tensor> results);
+std::vector<Tensor> replace_by_one_step(const Sketch& sketch, std::vector<Tensor> results);
 
 }  // namespace plait

@@ -16,7 +16,7 @@ namespace {
 // included: the captures of a trace are followed where its function is used.
 std::vector<Tensor> results_of(const StepPtr& step) {
   std::vector<Tensor> results = step->results;
-  const LevelSet levels = step->levels.that_may_ask();
+  const LevelSet levels = step->levels.differentiable_levels();
   if (levels.empty()) return results;
   for (uint32_t i = 0; i < results.size(); ++i) {
     if (!results[i] || !has_tangent(results[i])) continue;
@@ -38,7 +38,7 @@ LevelSet levels_of_recording(const Step& step) {
       levels = levels.with(LevelSet(each->level));
     }
   }
-  return levels.that_may_ask();
+  return levels.differentiable_levels();
 }
 
 // Runs the operations of a step again, and returns the origins of the new results. The run is in

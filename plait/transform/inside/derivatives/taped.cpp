@@ -23,7 +23,7 @@ void capture_sizes(std::span<const Tensor> wanted, std::span<const Tensor> argum
     each.type().for_each_dim([&](Dim dim) {
       dim.for_each_symbol([&](Dim size) {
         for (const Tensor& argument : arguments) {
-          if (trace.shows_size(size)) return;
+          if (trace.has_dimension(size)) return;
           const ir::Type type = argument.type();
           const Shape shape = type.is_array() ? type.shape() : Shape();
           if (std::ranges::find_if(shape, is_same_as(size)) != shape.end()) trace.capture(argument);
@@ -58,7 +58,7 @@ Taped record_taped(const TensorFunction& function, std::span<const Tensor> argum
   const std::vector<bool> inexact = control::which_are_inexact(taped.results);
   const auto back = [&](std::span<const Tensor> cotangents) {
     capture_sizes(control::chosen(arguments, wanted), arguments);
-    return those_there(pullback(spread(cotangents, inexact), false));
+    return present_of(pullback(spread(cotangents, inexact), false));
   };
   taped.backward = stage("backward", ir_types_of(control::chosen(taped.results, inexact)), back);
   return taped;

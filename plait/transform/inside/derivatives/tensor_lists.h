@@ -20,14 +20,14 @@ inline std::vector<Tensor> joined(std::initializer_list<std::span<const Tensor>>
   return all;
 }
 
-inline std::vector<Tensor> those_there(std::span<const Tensor> tensors) {
+inline std::vector<Tensor> present_of(std::span<const Tensor> tensors) {
   std::vector<Tensor> there;
   std::ranges::copy_if(tensors, std::back_inserter(there),
                        [](const Tensor& tensor) { return static_cast<bool>(tensor); });
   return there;
 }
 
-inline std::vector<bool> which_are_there(std::span<const Tensor> tensors) {
+inline std::vector<bool> which_are_present(std::span<const Tensor> tensors) {
   std::vector<bool> there;
   for (const Tensor& tensor : tensors) there.push_back(static_cast<bool>(tensor));
   return there;

@@ -25,7 +25,7 @@ JitExecutable evaluated(const ir::Program& given, const JitOptions&) {
       Tensor argument = arguments.take(i);
       if (program.reads(i)) read[i] = std::move(argument);
     }
-    return evaluate_given(program, std::move(read), options);
+    return evaluate_donated(program, std::move(read), options);
   };
 }
 

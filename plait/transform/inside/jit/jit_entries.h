@@ -15,27 +15,27 @@
 namespace plait::jits {
 
 // A tree of paths by the outcomes of their guards. A path is listed at each node that it passes.
-struct Fork {
-  std::deque<std::shared_ptr<const Way>> ways;  // the latest first
-  std::unique_ptr<Fork> next[2];
+struct RecordTree {
+  std::deque<std::shared_ptr<const Record>> records;  // the latest first
+  std::unique_ptr<RecordTree> next[2];
 
-  void add(const std::shared_ptr<const Way>& way) {
-    Fork* fork = this;
-    fork->ways.push_front(way);
-    for (const bool outcome : way->outcomes) {
-      std::unique_ptr<Fork>& further = fork->next[outcome ? 1 : 0];
-      if (!further) further = std::make_unique<Fork>();
-      fork = further.get();
-      fork->ways.push_front(way);
+  void add(const std::shared_ptr<const Record>& record) {
+    RecordTree* tree = this;
+    tree->records.push_front(record);
+    for (const bool outcome : record->outcomes) {
+      std::unique_ptr<RecordTree>& further = tree->next[outcome ? 1 : 0];
+      if (!further) further = std::make_unique<RecordTree>();
+      tree = further.get();
+      tree->records.push_front(record);
     }
   }
-  const Fork* after(const std::vector<bool>& outcomes) const {
-    const Fork* fork = this;
+  const RecordTree* after(const std::vector<bool>& outcomes) const {
+    const RecordTree* tree = this;
     for (const bool outcome : outcomes) {
-      fork = fork->next[outcome ? 1 : 0].get();
-      if (fork == nullptr) return nullptr;
+      tree = tree->next[outcome ? 1 : 0].get();
+      if (tree == nullptr) return nullptr;
     }
-    return fork;
+    return tree;
   }
 };
 
@@ -63,7 +63,7 @@ struct Pattern {
 struct Variant {
   Pattern pattern;
   std::vector<SizeFact> promised;
-  Fork ways = {};
+  RecordTree records = {};
 };
 
 // The type of a leaf without its sizes.
@@ -86,7 +86,7 @@ struct Entry {
   bool has_only_numbers = false;
   std::vector<SizeFact> promised;
   std::deque<Variant> variants;  // the latest first
-  size_t ways = 0;
+  size_t records = 0;
   bool is_run_by_host = false;
   bool uses_outer_tape = false;  // then it is not run in pieces either
   std::mutex recording;          // held by the thread that records

@@ -114,7 +114,7 @@ int64_t Pieces::count() const {
 Outcome run_in_pieces(const InPieces& what, Pieces& pieces) {
   PieceCompanion companion(pieces);
   Trace trace(what.name, Trace::apart);
-  trace.accompany(companion);
+  trace.execute_with(companion);
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < what.leaves.size(); ++i) {
     arguments.push_back(trace.given(what.types[i], what.leaves[i]));
@@ -123,7 +123,7 @@ Outcome run_in_pieces(const InPieces& what, Pieces& pieces) {
   std::any result;
   const std::vector<Tensor> results = what.host(arguments, result);
   // Computes everything recorded so far, also values that host code stores elsewhere.
-  trace.catch_up();
+  trace.compute_pending();
   Outcome outcome;
   for (const Tensor& each : results) {
     outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);

@@ -17,7 +17,7 @@ class EagerCompanion final : public Companion {
 
   std::vector<Tensor> apply(const ir::Primitive& primitive, std::span<const Tensor> operands,
                             const ir::Attributes& attributes) override {
-    return apply_unfollowed(primitive, operands, attributes);
+    return apply_undifferentiated(primitive, operands, attributes);
   }
   std::vector<Tensor> run(const ir::Program& program, std::span<const Tensor> operands) override {
     return plait::run(program, operands);
@@ -67,7 +67,7 @@ Recording record(const ToRecord& what, EffectLog& log) {
   const Fullgraph strict(what.options);
   EagerCompanion companion(what.leaves);
   Trace trace(what.options.name, Trace::apart);
-  trace.accompany(companion);
+  trace.execute_with(companion);
   std::vector<Tensor> parameters;
   for (size_t i = 0; i < what.leaves.size(); ++i) {
     parameters.push_back(trace.parameter(what.types[i], what.paths[i], underived(what.leaves[i])));
@@ -81,16 +81,16 @@ Recording record(const ToRecord& what, EffectLog& log) {
     recording.outcome.leaves.push_back(each && each.is_traced() ? Trace::actual(each) : each);
   }
   recording.outcome.result = std::make_shared<const std::any>(std::move(result));
-  recording.takes_followed = trace.takes_followed();
+  recording.captures_followed = trace.captures_followed();
   recording.read = companion.read;
   if (companion.has_read || recording.has_failed) return recording;
   RecordedFunction recorded = trace.finish(results);
-  recording.way = std::make_shared<Way>(Way{.program = trace.program(recorded),
-                                            .hidden = std::move(recorded.captures),
-                                            .outcomes = std::move(companion.outcomes),
-                                            .places = std::move(companion.places),
-                                            .result = recording.outcome.result,
-                                            .run = {}});
+  recording.record = std::make_shared<Record>(Record{.program = trace.program(recorded),
+                                                     .hidden = std::move(recorded.captures),
+                                                     .outcomes = std::move(companion.outcomes),
+                                                     .places = std::move(companion.places),
+                                                     .result = recording.outcome.result,
+                                                     .run = {}});
   return recording;
 }
 

@@ -15,7 +15,7 @@
 namespace plait::jits {
 
 // A record. It is valid if the guards have the same outcomes and its facts hold.
-struct Way {
+struct Record {
   ir::Program program;
   std::vector<Tensor> hidden;  // arguments that the caller does not pass: captures
   std::vector<bool> outcomes;  // of the guards, in order
@@ -27,11 +27,11 @@ struct Way {
 };
 
 struct Recording {
-  std::shared_ptr<Way> way;     // null if it must not be reused: the host code has read numbers
-  Outcome outcome;              // of this call, without derivatives
-  bool takes_followed = false;  // it captures tensors that a derivative follows
-  Location read;                // place of the first read of a number
-  bool has_failed = false;      // an operation failed, and the host code caught the error
+  std::shared_ptr<Record> record;  // null if it must not be reused: the host code has read numbers
+  Outcome outcome;                 // of this call, without derivatives
+  bool captures_followed = false;  // it captures tensors that a derivative follows
+  Location read;                   // place of the first read of a number
+  bool has_failed = false;         // an operation failed, and the host code caught the error
 };
 
 // While it exists and the options have `fullgraph`, reads of values on this thread are errors, even

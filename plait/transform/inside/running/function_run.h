@@ -17,8 +17,8 @@ namespace plait {
 // not fit.
 SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const ir::Type> arguments);
 // Binds the data-dependent sizes of an instruction with results of these types.
-void learn_born(const ir::Instruction& instruction, std::span<const ir::Type> results,
-                SymbolMap<Dim>& sizes);
+void learn_data_dependent(const ir::Instruction& instruction, std::span<const ir::Type> results,
+                          SymbolMap<Dim>& sizes);
 
 template <class Value>
 class FunctionRun {
@@ -68,7 +68,8 @@ class FunctionRun {
       for (size_t r = 0; r < results.size(); ++r) {
         values[instruction.result(r)] = noted(function, instruction.result(r), results[r]);
       }
-      if (!instruction.size_results().empty()) learn_born(instruction, types_of(results), sizes);
+      if (!instruction.size_results().empty())
+        learn_data_dependent(instruction, types_of(results), sizes);
       if (instruction.primitive().structure == ir::Structure::as_size) {
         const bool at_least = instruction.attributes_as<ir::AsSizeAttributes>().at_least;
         sizes.set(instruction.size_results()[0], size_of(operands[0], at_least));

@@ -328,8 +328,8 @@ SymbolMap<Dim> sizes_for(const ir::Function& function, std::span<const ir::Type>
   return sizes;
 }
 
-void learn_born(const ir::Instruction& instruction, std::span<const ir::Type> results,
-                SymbolMap<Dim>& sizes) {
+void learn_data_dependent(const ir::Instruction& instruction, std::span<const ir::Type> results,
+                          SymbolMap<Dim>& sizes) {
   for (size_t r = 0; r < results.size(); ++r) {
     learn_sizes(instruction.result_types()[r], results[r], sizes);
   }
