@@ -106,14 +106,7 @@ const Array& Tensor::array_at_present() const {
   return traced().actual->array();
 }
 
-bool Tensor::truth() const {
-  if (!is_traced()) return item<bool>();
-  Trace& trace = trace_that_knows(traced());
-  if (is_boolean(dtype())) return trace.decide(*this);
-  static const ir::Primitive& is_zero = *ir::find_primitive("logical_not");
-  const Trace::Instead there(&trace);
-  return !trace.decide(apply(is_zero, {*this}));
-}
+Trace& Tensor::knowing_trace() const { return trace_that_knows(traced()); }
 
 Array Tensor::take_array() && {
   if (node().traced || node_->record) return array();

@@ -175,6 +175,8 @@ class Tensor {
   static bool is_resolved(const TracedValue& traced);
   const Node& resolved() const;  // the node of that value, or its own
   [[noreturn]] static void refuse_empty();
+  // The trace that computes this traced tensor as it records. ValueError if it only records.
+  Trace& knowing_trace() const;
   bool is_array_slow() const;
   const Array& array_slow() const;
   const Array& array_at_present() const;

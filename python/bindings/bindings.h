@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
+#include <unistd.h>
 
 #include "plait/core/error.h"
 #include "plait/ir/primitive.h"
@@ -72,10 +73,36 @@ void rethrow_passing(const nb::python_error& error);
 // One of plait.Error as an Error, which is the same exception when it comes back to Python.
 void rethrow_error(const nb::python_error& error);
 
+// While one exists, this thread does not hold Python's lock. When the interpreter ends meanwhile,
+// Python would unwind a daemon thread that takes the lock again, through destructors that may not
+// throw: such a thread sleeps until the process is gone.
+class UnlockedPython {
+ public:
+  UnlockedPython() : was_finalizing_(is_finalizing()), state_(PyEval_SaveThread()) {}
+  ~UnlockedPython() {
+    while (is_finalizing() && !was_finalizing_) pause();
+    PyEval_RestoreThread(state_);
+  }
+  UnlockedPython(const UnlockedPython&) = delete;
+  UnlockedPython& operator=(const UnlockedPython&) = delete;
+
+ private:
+  static bool is_finalizing() {
+#if PY_VERSION_HEX >= 0x030D0000
+    return Py_IsFinalizing() != 0;
+#else
+    return _Py_IsFinalizing() != 0;
+#endif
+  }
+
+  const bool was_finalizing_;
+  PyThreadState* const state_;
+};
+
 // Computes without holding Python's lock; `compute` must touch no object of Python.
 template <class Compute>
 auto computed(Compute compute) {
-  const nb::gil_scoped_release unlocked;
+  const UnlockedPython unlocked;
   return compute();
 }
 

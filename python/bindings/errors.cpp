@@ -117,7 +117,7 @@ Location python_caller() {
 void check_signals() {
   if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return;
   if (PyGILState_Check() != 0) {
-    const nb::gil_scoped_release others;
+    const UnlockedPython unlocked;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
   const nb::gil_scoped_acquire locked;

@@ -183,8 +183,8 @@ def _bounds(*bounds):
 
 
 def associative_scan(function, elements, axis=0, reverse=False):
-    """Running totals of an operation that may be bracketed in any way: function(a, b) is given many pairs at once,
-    along the axis.
+    """Prefix scan of an associative function along an axis: function(a, b) receives many pairs at once. With
+    `reverse` it begins at the last element, and b comes before a in `elements`, as in JAX.
 
     >>> plait.associative_scan(plait.add, plait.tensor([1.0, 2.0, 3.0]))
     [1. 3. 6.] : f32[3]

@@ -334,7 +334,7 @@ class AssociativeScans(Case):
         for reverse in False, True:
             found = pl.associative_scan(lambda a, b: a @ b, given(matrices), reverse=reverse)
             for i in range(11):
-                some = matrices[i:] if reverse else matrices[:i + 1]
+                some = matrices[i:][::-1] if reverse else matrices[:i + 1]
                 with self.subTest(reverse=reverse, i=i):
                     same(found[i], some[0] if len(some) == 1 else np.linalg.multi_dot(some))
 

@@ -474,5 +474,21 @@ class NineFunctions(unittest.TestCase):
                         same(self, compiled(sample), function(torch, sample))
 
 
+class Truth(unittest.TestCase):
+    def test_of_numbers_and_of_one_element(self):
+        def f(x):
+            return x * 2 if x else x - 1
+
+        for dtype in ("f32", "f64", "bf16", "i64", "u8", "c64", "bool"):
+            for shape in ((), (1,), (1, 1)):
+                jitted = pl.jit(f)
+                for value in (1, 0, 1):
+                    x = pl.full(shape, value, dtype=dtype)
+                    with self.subTest(dtype=dtype, shape=shape, value=value):
+                        self.assertEqual(str(jitted(x)), str(f(x)))
+        with self.assertRaisesRegex(pl.errors.ShapeError, "one element"):
+            pl.jit(f)(pl.ones(2))
+
+
 if __name__ == "__main__":
     unittest.main()

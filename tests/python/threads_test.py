@@ -2,6 +2,8 @@
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
 import unittest
@@ -105,6 +107,14 @@ class Together(unittest.TestCase):
             steps, seconds = self.progress_during(run)
             self.assertGreater(seconds, 0.02)
             self.assertGreater(steps, 100 * seconds)  # of at most 1000 a second
+
+    def test_daemon_threads_do_not_disturb_the_end(self):
+        code = ("import threading, time, plait as pl\n"
+                "threading.Thread(target=lambda: [pl.ones(3) + 1 for _ in range(10**9)], daemon=True).start()\n"
+                "time.sleep(0.3)")
+        for _ in range(3):
+            done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
 
     def test_two_threads_compute(self):
         x, found = plait.ones(4), {}

@@ -88,6 +88,13 @@ TEST(Backward, HooksSeeAndReplaceCotangents) {
   EXPECT_EQ(seen, 0);
 }
 
+TEST(Backward, HooksReplaceCotangentsByTheirLike) {
+  const Tensor x = number(3).requires_grad();
+  const Tensor y = x * x;
+  register_hook(y, [](const Tensor&) { return ones({9}); });
+  EXPECT_THROW(y.backward(), TypeError);
+}
+
 TEST(Backward, GivesMemoryBackAtOnce) {
   const Sizes sizes{1 << 16};
   const Tensor x = full(Shape::of_sizes(sizes), 2, DType::f64).requires_grad();

@@ -79,8 +79,7 @@ Tensors associative_scan(const TensorFunction& function, std::span<const Tensor>
   }
   const TensorFunction ordered = [&](std::span<const Tensor> given) {
     const size_t count = given.size() / 2;
-    Tensors results = options.reverse ? function(joined({given.subspan(count), given.first(count)}))
-                                      : function(given);
+    Tensors results = function(given);
     for (size_t i = 0; i < count; ++i) {
       const bool fits =
           results.size() == count && ir::fits_but_for_axes(results[i].type(), given[i].type());

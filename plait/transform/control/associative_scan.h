@@ -17,7 +17,8 @@ namespace plait {
 
 struct AssociativeScanOptions {
   int64_t axis = 0;
-  bool reverse = false;  // suffix scan: from each element to the last
+  bool reverse =
+      false;  // from the last element: f(…f(f(x[n-1], x[n-2]), x[n-3])…, x[i]), as in JAX
 };
 
 namespace control {

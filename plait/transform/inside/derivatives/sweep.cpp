@@ -75,7 +75,14 @@ void tell(Listeners& listeners, std::vector<Tensor>& cotangents) {
   for (const Listeners::Entry& entry : hooks) {
     Tensor& cotangent = cotangents[entry.result];
     if (!cotangent) continue;
-    if (Tensor replaced = entry.hook(cotangent)) cotangent = std::move(replaced);
+    Tensor replaced = entry.hook(cotangent);
+    if (!replaced) continue;
+    if (!ir::fits_but_for_axes(replaced.type(), cotangent.type())) {
+      throw TypeError("a hook returned {} in place of a gradient that is {}",
+                      replaced.type().text(), cotangent.type().text())
+          .at(Location::of_caller());
+    }
+    cotangent = std::move(replaced);
   }
 }
 
