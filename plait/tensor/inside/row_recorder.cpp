@@ -1,8 +1,9 @@
+#include "plait/tensor/inside/row_recorder.h"
+
 #include <algorithm>
 #include <utility>
 
 #include "plait/core/system/thread_team.h"
-#include "plait/tensor/inside/row_recorder.h"
 
 namespace plait {
 namespace {
