@@ -59,7 +59,7 @@ TreeKey tree_key_of(nb::handle parts) {
   TreeKeyBuilder builder;
   builder.add(kParts, nb::len(parts));
   for (const nb::handle part : parts) {
-    const nb::str name(nb::object(part[0]));
+    const auto name = nb::str(nb::object(part[0]));
     builder.add(StaticValue{.type = kName, .text = name.c_str()});
     nb::object value = part[1];
     const size_t hash = nb::hash(value);
