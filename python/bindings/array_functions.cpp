@@ -1,4 +1,4 @@
-// Products, order, counts, and elements by their places.
+// Products, sorting, counting, and indexing.
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/curves.h"
@@ -19,13 +19,13 @@ inline constexpr std::array kChoices<ScatterReduction> = {
     std::string_view("sum"), std::string_view("product"), std::string_view("mean"),
     std::string_view("maximum"), std::string_view("minimum")};
 
-// Of tensordot.
+// The axes of tensordot.
 struct SummedAxes {
   int64_t count = 2;
   std::optional<std::vector<int64_t>> of_a;
   std::vector<int64_t> of_b;
 
-  SummedAxes() {}  // NOLINT: no plain aggregate, which would be options
+  SummedAxes() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 std::string annotation(Of<SummedAxes>) {
   return "int | tuple[int | Sequence[int], int | Sequence[int]]";
@@ -83,7 +83,7 @@ void bind_products(nb::module_& m) {
       arg("equation"), arg("operands"));
 }
 
-// All that is sorted keeps what is alike as it stands.
+// All sorts are stable.
 template <Tensor (*order)(T, int64_t, bool)>
 Tensor ordered(T x, int64_t axis, bool descending, bool) {
   return order(x, axis, descending);

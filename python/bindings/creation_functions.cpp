@@ -1,4 +1,4 @@
-// Functions that make tensors of sizes and numbers, and grids of vectors.
+// Functions that create tensors from sizes and numbers, and grids of vectors.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -17,11 +17,11 @@ namespace plait::python {
 template <>
 inline constexpr std::array kChoices<GridOrder> = {std::string_view("xy"), std::string_view("ij")};
 
-// Beside the main one. Where it is beyond every matrix, how far does not matter.
+// The offset from the main diagonal. If it is outside of every matrix, its value does not matter.
 struct Diagonal {
   int64_t place = 0;
 
-  Diagonal() {}  // NOLINT: no plain aggregate, which would be options
+  Diagonal() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 std::string annotation(Of<Diagonal>) { return "int"; }
 void read(nb::handle given, Diagonal& diagonal) {
@@ -61,7 +61,7 @@ Tensor full_like_of(T x, O value, Into dtype, Device) {
   check_number("full_like", value);
   return broadcast_to(value.as(dtype.value_or(x.dtype())), x.shape());
 }
-// Numbers that are no whole ones are counted in f64, whatever dtype they get.
+// Non-integer bounds are computed in f64, whatever the dtype of the result.
 Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const Scalar& step,
                  Into dtype, Device) {
   const Scalar first = stop ? start : Scalar(0);
@@ -70,7 +70,7 @@ Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const S
   if (is_integer(counted.dtype())) return astype(counted, *dtype);
   return astype(iota(counted.shape(0), DType::f64) * step + first, *dtype);
 }
-// Along a new first axis.
+// Stacks along a new first axis.
 Tensor between(const Tensor& start, const Tensor& stop, int64_t count, bool has_end) {
   if (count < 0) throw ValueError("linspace: {} numbers", count).at(Location::of_caller());
   const DType dtype = inexact(common_dtype(start, stop));

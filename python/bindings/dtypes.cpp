@@ -66,7 +66,7 @@ std::optional<ScalarKind> kind_of_numbers(nb::handle type) {
   return std::nullopt;
 }
 
-// Of dtypes, and of bool, int, float and complex, which stand for numbers of Python's.
+// The kind of dtypes, and of bool, int, float and complex, which represent Python numbers.
 PythonDType promoted(nb::handle all) {
   std::vector<DType> dtypes;
   std::vector<ScalarKind> numbers;

@@ -57,7 +57,7 @@ void bind_unary(nb::module_& m) {
                            arg("x"));
 }
 
-// As NumPy does it: digits behind the point, or before it where they are negative.
+// Rounds to decimals after the point, or before it if negative, as NumPy does.
 Tensor round_of(O x, int64_t decimals) {
   if (decimals == 0) return round(x);
   const double power = std::pow(10.0, static_cast<double>(std::abs(decimals)));

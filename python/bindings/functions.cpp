@@ -1,4 +1,4 @@
-// Functions of shapes and reductions.
+// Shape functions and reductions.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -25,12 +25,12 @@ inline constexpr std::array kChoices<PadMode> = {
     std::string_view("constant"), std::string_view("edge"), std::string_view("reflect"),
     std::string_view("wrap")};
 
-// How often each element is repeated: a number, or one for each.
+// The number of repetitions: one number, or one per element.
 struct Repeats {
   Dim count = 0;
   Tensor counts;
 
-  Repeats() {}  // NOLINT: no plain aggregate, which would be options
+  Repeats() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 std::string annotation(Of<Repeats>) { return "ArrayLike"; }
 void read(nb::handle given, Repeats& repeats) {
@@ -51,7 +51,7 @@ using TensorSpan = std::span<const Tensor>;
 using IntegerSpan = std::span<const int64_t>;
 using Place = std::optional<int64_t>;
 
-// In the dtype if one is given.
+// Converts to the dtype if one is given.
 using Into = std::optional<DType>;
 template <Tensor (*reduce)(T, const Axes&, bool)>
 Tensor reduced_into(T x, const Axes& axes, bool keepdims, Into dtype) {
@@ -142,7 +142,7 @@ Tensor slice_of(T x, int64_t axis, Place start, Place stop, int64_t step) {
 Tensor transpose_of(T x, const std::optional<std::vector<int64_t>>& axes) {
   return axes ? transpose(x, *axes) : transpose(x);
 }
-// Those from start_dim to end_dim as one.
+// Merges the dimensions from start_dim to end_dim.
 Tensor flatten_of(T x, int64_t start_dim, int64_t end_dim) {
   if (x.rank() == 0) return flatten(x);
   const auto first = static_cast<size_t>(Axes(start_dim).within(x.rank())[0]),
@@ -160,7 +160,7 @@ Tensor flatten_of(T x, int64_t start_dim, int64_t end_dim) {
 }
 
 Tensor astype_of(T x, DType dtype, bool, Device) { return astype(x, dtype); }
-// Nobody can tell whether memory is shared.
+// It is not observable whether memory is shared.
 Tensor reshape_of(T x, const Shape& shape, std::optional<bool>) { return reshape(x, shape); }
 Tensor squeeze_of(T x, const std::optional<Axes>& axes) {
   std::vector<int64_t> places;
@@ -245,7 +245,7 @@ Tensor concat_of(TensorSpan tensors, Place axis) {
   return concat(flat, 0);
 }
 Tuple unstack_of(T x, int64_t axis) { return {unstack(x, axis)}; }
-// A number, or a tensor with one for each element.
+// A number, or a tensor with one number per element.
 Tensor repeat_of(T x, const Repeats& repeats, Place axis, std::optional<Dim> total) {
   const Tensor of = axis ? x : flatten(x);
   if (!repeats.counts) return repeat(of, repeats.count, axis.value_or(0));
@@ -273,7 +273,7 @@ Tensors split_of(T x, std::optional<int64_t> parts, int64_t axis, const SomeSize
   }
   if (parts) return split(x, *parts, axis);
   const int64_t length = x.shape(axis).number();
-  std::vector<Dim> places;  // where parts begin, the first aside
+  std::vector<Dim> places;  // beginnings of the parts, except the first
   int64_t place = 0;
   for (const int64_t size : *sizes) {
     if (size < (sizes->size() == 1 ? 1 : 0)) throw ValueError("split: a part of {}", size);

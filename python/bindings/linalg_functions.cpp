@@ -33,7 +33,7 @@ inline constexpr std::array<std::string_view, 2> kNamesOfResults<linalg::Eigenpa
 template <>
 inline constexpr std::array<std::string_view, 3> kNamesOfResults<linalg::Svd> = {"U", "S", "Vh"};
 
-// As NumPy writes it: "fro", "nuc", 1, -1, 2, -2, infinity or minus infinity.
+// The order of a norm as in NumPy: "fro", "nuc", 1, -1, 2, -2, infinity or minus infinity.
 class MatrixNormOrder {
  public:
   linalg::MatrixNorm norm() const { return norm_; }
@@ -125,9 +125,9 @@ void bind_factors(nb::module_& m) {
       arg("a"));
 }
 
-// Relative to the greatest singular value: one for all matrices, or for each.
+// Relative to the largest singular value: one tolerance for all matrices, or one each.
 using Tolerance = std::optional<PythonOperand>;
-// Where singular values count.
+// The threshold for singular values.
 Tensor counting(T values, T tolerance) {
   return greater(values, max(values, -1, true) * expand_dims(tolerance, -1));
 }
@@ -292,7 +292,7 @@ void bind_linalg(nb::module_& module) {
   bind_equations(linalg);
   bind_norms(linalg);
   bind_made_of_others(linalg);
-  // The Array API has them in both places.
+  // The Array API has these in both namespaces.
   for (const char* name :
        {"diagonal", "matmul", "matrix_transpose", "outer", "tensordot", "vecdot"}) {
     linalg.attr(name) = module.attr(name);

@@ -1,4 +1,4 @@
-// What the library knows of its own memory.
+// Statistics of the library's memory.
 #include "plait/tensor/memory/memory.h"
 
 #include "python/bindings/bind.h"

@@ -7,7 +7,8 @@
 
 NB_MODULE(_core, module) {
   using namespace plait::python;
-  // What other modules keep until the interpreter ends is no fault that users should read of.
+  // Objects that other modules keep until the interpreter ends are not leaks that users should be
+  // warned of.
   nanobind::set_leak_warnings(false);
   plait::register_all();
   module.attr("__version__") = nanobind::str(plait::version().data(), plait::version().size());

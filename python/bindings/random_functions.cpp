@@ -1,4 +1,4 @@
-// plait.random: keys, and what is drawn with them, or with the default stream where none is given.
+// plait.random: keys, and random numbers from a key, or from the default stream if none is given.
 #include <variant>
 
 #include "plait/core/error.h"
@@ -45,7 +45,7 @@ Dim count_of(const Scalar& scalar) {
   throw TypeError("choice: takes a tensor, or how many there are to choose from")
       .at(Location::of_caller());
 }
-// A number says how many there are to choose from.
+// A number means a choice among the integers below it.
 Tensor choice_of(T key, O x, const Shape& shape, const random::ChoiceOptions& options) {
   return x.is_tensor() ? random::choice(key, x.tensor(), shape, options)
                        : random::choice(key, count_of(x.scalar()), shape, options);
