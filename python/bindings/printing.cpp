@@ -95,15 +95,18 @@ nb::object call_host(nb::handle function, bool is_one, nb::handle given, nb::han
 void bind_printing(nb::module_& module) {
   using nb::arg;
   add_functions<Tensor(const Tensor&, std::string_view)>(
-      module, {{"print", print, "Prints x, in a program whenever that comes there; gives x back."}},
+      module,
+      {{"print", print,
+        "Prints x, in a program each time that the program reaches it; returns x."}},
       arg("x"), arg("label") = "");
   add_functions<Tensor(const Tensor&, std::string_view)>(
       module,
-      {{"checkpoint_name", checkpoint_name, "x itself, with a name that remat can keep it by."}},
+      {{"checkpoint_name", checkpoint_name,
+        "x, with a name by which a policy of remat can keep it."}},
       arg("x"), arg("name"));
   add_functions<void(const Tensor&, std::string_view)>(
       module,
-      {{"check", check, "An error with the message where one of the truth values is false."}},
+      {{"check", check, "An error with the message if any element of the condition is false."}},
       arg("condition"), arg("message") = "");
   module.def("_callback", &call_host);
   module.def("_keep_callback", [](nb::handle function) { return number_of_kept(function, true); });
