@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Checks the rooms: which may include which, what is public, and how many units include each other in a circle.
-With --fix it writes plait/plait.h first."""
+"""Checks the rooms: which room may include which, what public headers include, and the sizes of include cycles. With
+--fix it writes plait/plait.h first."""
 
 import collections
 import pathlib
 import re
 import sys
 
-# A room may include itself and the rooms in the rows above it, not its neighbours in the same row.
+# A room may include itself and the rooms in the rows above it, but no other room of its row.
 ROWS = [
     ["core"],
     ["ir"],
@@ -24,7 +24,7 @@ ROWS = [
 # Plait only, and are not installed.
 INSIDE = re.compile(r"plait/[a-z]+/inside/")
 
-# A unit is a source and its header. As many units as this may include each other in a circle.
+# A unit is a source and its header. At most this many units may include each other in a cycle.
 MOST_IN_A_CYCLE = 5
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -43,7 +43,7 @@ def includes_of(file):
 
 
 def problem_with(room, included):
-    """Why a source of `room` may not include `included`; None when it may."""
+    """The reason why a source of `room` may not include `included`; None if it may."""
     if included.startswith(("tests/", "tools/", "examples/", "bench/")):
         return f"the library does not include {included}"
     if not included.startswith("plait/"):
@@ -78,7 +78,7 @@ def public_headers():
 
 
 def public_problems():
-    """What a public header includes is public: nothing else is installed."""
+    """Public headers may include public headers only: nothing else is installed."""
     for header in public_headers():
         for number, included in includes_of(ROOT / header):
             if INSIDE.match(included):
@@ -109,7 +109,8 @@ def units_included():
 
 
 def cycles(graph):
-    """The groups of nodes that reach each other, largest first (Tarjan, 1972, with a stack of its own)."""
+    """The strongly connected components with more than one node, largest first (Tarjan, 1972, with an explicit
+    stack)."""
     order, low, stack, on_stack, groups = {}, {}, [], set(), []
     for root in graph:
         if root in order:
