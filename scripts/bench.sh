@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds and runs the benchmarks of every room, arguments go to each (--benchmark_filter=...); then,
-# where none are given, Plait beside its peers: some cases (bench/peers/compare.py), every operation
-# on 100k elements (bench/peers/table.py, which alone tries all sizes), and models
-# (bench/models/compare.py), with the seconds until a step of ViT-base can be run.
+# Builds and runs the benchmarks of every room; arguments are passed to each (--benchmark_filter=...). Without
+# arguments it then compares Plait with other libraries: some cases (bench/peers/compare.py), every operation on 100k
+# elements (bench/peers/table.py, which alone tries all sizes), and models (bench/models/compare.py), with the time
+# until a step of ViT-base can run.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# outside.sh [SUITE...]: builds the Python module, fetches what tests/others/requirements.txt names into
-# build/outside, and runs others' tests (tests/others/run.py). JAX's are run where JAX_TESTS names their folder.
+# outside.sh [SUITE...]: builds the Python module, installs tests/others/requirements.txt into build/outside, and runs
+# the test suites of other libraries (tests/others/run.py); JAX's only if JAX_TESTS names their folder.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh SET...: installs the Debian packages of the sets (scripts/packages/SET.txt) that are missing.
+# setup.sh SET...: installs the missing Debian packages of the sets (scripts/packages/SET.txt).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
