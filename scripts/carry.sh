@@ -16,4 +16,4 @@ for package in libfmt-dev libcli11-dev libhwy-dev googletest; do
 done
 rm -rf carried
 mv .setup/carried carried
-say "   carried/ holds fmt, CLI11, Highway and GoogleTest ($(du -sh carried | cut -f1))"
+say "   carried/ contains fmt, CLI11, Highway and GoogleTest ($(du -sh carried | cut -f1))"

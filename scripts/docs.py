@@ -253,7 +253,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=OUT, help="the folder of the pages (build/docs/ops)")
     parser.add_argument("--fill", action="store_true",
-                        help="instead: write what examples without a result give into docs/examples; read it before you keep it")
+                        help="instead: add the missing results of examples to docs/examples; check them before you keep them")
     options = parser.parse_args()
     if options.fill:
         examples.fill()

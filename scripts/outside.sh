@@ -22,5 +22,5 @@ fetch() {
 }
 
 step "Building the Python module in build/release" build release -DPLAIT_PYTHON=ON -- plait_python
-step "Others' tests in $folder" fetch
-PYTHONPATH=build/release/python step "Running others' tests" .venv/bin/python tests/others/run.py "$@"
+step "Tests of other libraries, in $folder" fetch
+PYTHONPATH=build/release/python step "Running the tests of other libraries" .venv/bin/python tests/others/run.py "$@"

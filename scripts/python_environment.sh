@@ -11,6 +11,6 @@ if cmp -s "$requirements" .venv/requirements.txt && .venv/bin/python -c '' 2>/de
 fi
 # A folder that was moved or is incomplete is created again.
 .venv/bin/python -m pip --version >/dev/null 2>&1 || /usr/bin/python3 -m venv --clear .venv
-say "   installing $(grep -cv '^ *\(#\|$\)' "$requirements") Python packages and what they need"
+say "   installing $(grep -cv '^ *\(#\|$\)' "$requirements") Python packages and their dependencies"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$requirements"
 cp "$requirements" .venv/requirements.txt

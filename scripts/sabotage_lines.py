@@ -189,12 +189,12 @@ def sabotage(room, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--room", choices=[room.name for room in ROOMS], help="whose damages; of every room without it")
-    parser.add_argument("--filter", help="the tests that should notice; those of the room without it")
-    parser.add_argument("--first", type=int, default=0, help="of each room, how many damages are passed over")
-    parser.add_argument("--count", type=int, help="of each room, how many follow; all without it")
-    parser.add_argument("--check", action="store_true", help="damage nothing: see that all the lines are there")
-    parser.add_argument("only", nargs="*", help="names of damages; all without one")
+    parser.add_argument("--room", choices=[room.name for room in ROOMS], help="the room whose lines are damaged; by default every room")
+    parser.add_argument("--filter", help="the tests that should notice; by default those of the room")
+    parser.add_argument("--first", type=int, default=0, help="the number of damages to skip in each room")
+    parser.add_argument("--count", type=int, help="the number of damages to try in each room; by default all")
+    parser.add_argument("--check", action="store_true", help="damage nothing: only check that all lines exist")
+    parser.add_argument("only", nargs="*", help="names of damages; by default all")
     options = parser.parse_args()
     rooms = [room for room in ROOMS if options.room in (None, room.name)]
     if options.check:

@@ -24,7 +24,7 @@ void bind_unary(nb::module_& m) {
        {"square", square, "x * x."},
        {"reciprocal", reciprocal, "1 / x."},
        {"sqrt", sqrt, "The square root."},
-       {"rsqrt", rsqrt, "One over the square root."},
+       {"rsqrt", rsqrt, "1 / sqrt(x)."},
        {"exp", exp, "e to the power of x."},
        {"exp2", exp2, "2 to the power of x."},
        {"expm1", expm1, "exp(x) - 1, accurate near 0."},
@@ -35,9 +35,9 @@ void bind_unary(nb::module_& m) {
        {"sin", sin, "The sine of an angle in radians."},
        {"cos", cos, "The cosine of an angle in radians."},
        {"tan", tan, "The tangent of an angle in radians."},
-       {"asin", asin, "The angle whose sine is x."},
-       {"acos", acos, "The angle whose cosine is x."},
-       {"atan", atan, "The angle whose tangent is x."},
+       {"asin", asin, "The inverse sine, in radians."},
+       {"acos", acos, "The inverse cosine, in radians."},
+       {"atan", atan, "The inverse tangent, in radians."},
        {"sinh", sinh, "The hyperbolic sine."},
        {"cosh", cosh, "The hyperbolic cosine."},
        {"tanh", tanh, "The hyperbolic tangent."},
@@ -101,8 +101,8 @@ void bind_binary(nb::module_& m) {
        {"betaln", betaln, "log |B(a, b)|, where B(a, b) = gamma(a) gamma(b) / gamma(a + b)."},
        {"fmod", fmod, "The remainder of a division rounded towards 0, with the sign of a."}},
       arg("a"), arg("b"));
-  add_functions<Tensor(O, O)>(m, {{"atan2", atan2, "The angle of the point (x, y)."}}, arg("y"),
-                              arg("x"));
+  add_functions<Tensor(O, O)>(m, {{"atan2", atan2, "The angle of the point (x, y), in (-pi, pi]."}},
+                              arg("y"), arg("x"));
   add_functions<Tensor(O, O)>(
       m,
       {{"copysign", copysign, "The magnitude of the first operand with the sign of the second."}},

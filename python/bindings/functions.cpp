@@ -408,7 +408,8 @@ void bind_functions(nb::module_& module) {
   bind_shapes(module);
   bind_arrangements(module);
   bind_memory(module);
-  module.def("borrow", borrow_numpy, arg("array"), "A tensor in the memory of an array of NumPy.");
+  module.def("borrow", borrow_numpy, arg("array"),
+             "A tensor that shares the memory of a NumPy array.");
   module.def("_borrow_as", borrow_as, arg("array"), arg("dtype"));
 }
 

@@ -475,7 +475,8 @@ void bind_jit(nb::module_& module) {
         return nb::make_tuple(stats.traces, stats.hits, stats.failed_guards, stats.host_runs,
                               stats.pieces, nb::tuple(retraces), stats.text());
       });
-  module.def("list_backends", &list_backends, "The names of what may run jitted programs.");
+  module.def("list_backends", &list_backends,
+             "The names of the backends that can run jitted programs.");
   module.def("_is_known", [](const Tensor& x) { return x.is_traced() && x.traced().actual; });
   module.def(
       "_value_at",

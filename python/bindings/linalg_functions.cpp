@@ -316,7 +316,7 @@ void bind_fourier(nb::module_& m) {
 }  // namespace
 
 void bind_linalg(nb::module_& module) {
-  nb::module_ linalg = module.def_submodule("linalg", "Factors, equations, norms.");
+  nb::module_ linalg = module.def_submodule("linalg", "Factorizations, linear systems, norms.");
   bind_factors(linalg);
   bind_equations(linalg);
   bind_norms(linalg);

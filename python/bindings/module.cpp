@@ -37,7 +37,7 @@ NB_MODULE(_core, module) {
   bind_transforms(module);
   bind_records(module);
   bind_boundary(module);
-  nb::module_ testing = module.def_submodule("_testing", "What the conformance suite looks at.");
+  nb::module_ testing = module.def_submodule("_testing", "Internals for the conformance suite.");
   bind_testing(testing);
   bind_damage(testing);
 }

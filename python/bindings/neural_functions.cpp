@@ -272,7 +272,7 @@ void bind_losses_of_classes(nb::module_& m) {
   add_functions<Tensor(T, T, const MultiMarginOptions&)>(
       m,
       {{"multi_margin_loss", multi_margin_loss,
-        "The mean over the other classes' max(0, margin - x[target] + x[i])**p."}},
+        "The mean of max(0, margin - x[target] + x[i])**p over the other classes i."}},
       arg("x"), arg("target"));
   add_functions<Tensor(T, T, Reduction)>(m,
                                          {{"multilabel_margin_loss", multilabel_margin_loss,

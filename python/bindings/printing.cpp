@@ -111,7 +111,8 @@ void bind_printing(nb::module_& module) {
   module.def("_callback", &call_host);
   module.def("_keep_callback", [](nb::handle function) { return number_of_kept(function, true); });
   module.def("set_print_sink", set_sink, arg("sink").none(),
-             "What is printed goes to sink(text); None: to standard output. Gives the former one.");
+             "Sends printed text to sink(text), or to standard output for None. Returns the "
+             "previous sink.");
 }
 
 }  // namespace plait::python

@@ -78,8 +78,9 @@ void bind_keys(nb::module_& m) {
   using namespace random;
   add_functions<Tensor(const Seeds&)>(
       m, {{"key", key_of, "The key of a seed, or one key for each seed."}}, arg("seed"));
-  add_functions<Tensor(T, Dim)>(m, {{"split_key", split_key, "New keys along a last dimension."}},
-                                arg("key"), arg("count") = 2);
+  add_functions<Tensor(T, Dim)>(
+      m, {{"split_key", split_key, "Derives new keys, along a new last dimension."}}, arg("key"),
+      arg("count") = 2);
   add_functions<Tensor(T, O)>(
       m,
       {{"fold_in", fold_in,
@@ -105,7 +106,7 @@ void bind_distributions(nb::module_& m) {
   add_drawn<Tensor(double, double, const Shape&, DType)>(
       m,
       {{"truncated_normal", truncated_normal, truncated_normal,
-        "Standard normal numbers between the bounds."}},
+        "The standard normal distribution, truncated to the bounds."}},
       arg("low"), arg("high"), arg("shape"), f32);
   add_drawn<Tensor(const Shape&, DType)>(
       m,
@@ -149,12 +150,12 @@ void bind_floating_with_parameters(nb::module_& m) {
   using namespace random;
   const nb::arg_v shape = arg("shape") = nb::none(), dtype = arg("dtype") = nb::none();
   using OfOne = Tensor(O, OptionalShape, OptionalDType);
-  add_drawn<OfOne>(
-      m,
-      {{"gamma", gamma, gamma,
-        "The gamma distribution, with density x^(a - 1) exp(-x) / gamma(a)."},
-       {"loggamma", loggamma, loggamma, "The logarithms of numbers of the gamma distribution."}},
-      arg("a"), shape, dtype);
+  add_drawn<OfOne>(m,
+                   {{"gamma", gamma, gamma,
+                     "The gamma distribution, with density x^(a - 1) exp(-x) / gamma(a)."},
+                    {"loggamma", loggamma, loggamma,
+                     "Logarithms of gamma-distributed numbers, also where those underflow."}},
+                   arg("a"), shape, dtype);
   add_drawn<OfOne>(m,
                    {{"chisquare", chisquare, chisquare,
                      "The chi-square distribution: sums of squares of `degrees` normal numbers."},
@@ -182,7 +183,7 @@ void bind_floating_with_parameters(nb::module_& m) {
                    arg("degrees_below"), shape, dtype);
   add_drawn<OfTwo>(m,
                    {{"double_sided_maxwell", double_sided_maxwell, double_sided_maxwell,
-                     "Maxwell's distribution with either sign, times the scale."}},
+                     "Maxwell's distribution with a random sign, times the scale."}},
                    arg("location"), arg("scale"), shape, dtype);
   add_drawn<OfTwo>(
       m,
@@ -270,7 +271,7 @@ void bind_vectors(nb::module_& m) {
 
 void bind_random(nb::module_& module) {
   nb::module_ random = module.def_submodule(
-      "random", "Random numbers: the same for the same key, on every machine and in any order.");
+      "random", "Random numbers: determined by the key, on every machine and in any order.");
   bind_keys(random);
   bind_distributions(random);
   bind_floating_with_parameters(random);

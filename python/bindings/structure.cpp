@@ -604,8 +604,8 @@ void bind_structure(nb::module_& module) {
       PyType_Slot{Py_tp_traverse, slot_of(traverse_structure)},
       PyType_Slot{Py_tp_clear, slot_of(clear_structure)}, PyType_Slot{0, nullptr}};
   nb::class_<Structure>(module, "Structure", nb::type_slots(slots.data()),
-                        "A tree without its leaves. Equal ones have leaves in the same places, and "
-                        "the same all else.")
+                        "A tree without its leaves. Equal structures have leaves at the same "
+                        "places, and equal static parts.")
       .def(nb::init<>())
       .def("unflatten", &unflattened, nb::arg("leaves"),
            "The tree of this structure with these leaves.")
@@ -616,7 +616,7 @@ void bind_structure(nb::module_& module) {
             for (const std::string& path : structure.paths()) paths.append(nb::str(path.c_str()));
             return nb::tuple(paths);
           },
-          "The names of the leaves in order, such as \"blocks.3.norm1.scale\".")
+          "The paths of the leaves in order, such as \"blocks.3.norm1.scale\".")
       .def("_is_of",
            [](const Structure& structure, nb::handle tree, nb::handle leaves) {
              Objects found;

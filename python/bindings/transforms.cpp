@@ -395,7 +395,7 @@ void bind_transforms(nb::module_& module) {
   tensor
       .def(
           "requires_grad", [](const Tensor& x) { return x.requires_grad(); },
-          "The same numbers, as the beginning of what a tape follows.")
+          "A tensor with the same numbers, whose gradient backward() computes.")
       .def(
           "backward",
           [](const Tensor& x, nb::handle cotangent, bool create_graph, bool retain_graph) {
@@ -407,23 +407,24 @@ void bind_transforms(nb::module_& module) {
           },
           nb::arg("cotangent").none() = nb::none(), nb::kw_only(), nb::arg("create_graph") = false,
           nb::arg("retain_graph") = false,
-          "Sends a cotangent, or 1 where it is a number, back to all that this was made of.")
+          "The backward pass from this tensor, with a cotangent, by default 1 for a scalar.")
       .def_prop_ro(
           "grad", [](const Tensor& x) { return to_python(x.grad()); },
-          "All that backward() sent to this beginning; None when nothing did.")
+          "The gradient that backward() has accumulated for this tensor; None if there is none.")
       .def(
-          "zero_grad", [](const Tensor& x) { x.zero_grad(); }, "Forgets the gradient.")
+          "zero_grad", [](const Tensor& x) { x.zero_grad(); }, "Resets the gradient.")
       .def(
-          "detach", [](const Tensor& x) { return x.detach(); }, "As if it were made of nothing.")
+          "detach", [](const Tensor& x) { return x.detach(); },
+          "The same numbers, without derivatives.")
       .def(
           "register_hook",
           [](const Tensor& x, nb::object hook) { return register_hook(x, hook_from(hook)); },
           nb::arg("hook"),
-          "Has `hook` see, and replace if it gives one, the cotangent; gives a number for "
-          "remove_hook.")
+          "Calls `hook` with the cotangent, which its result, if any, replaces; returns a number "
+          "for remove_hook.")
       .def(
           "remove_hook", [](const Tensor& x, uint64_t number) { remove_hook(x, number); },
-          nb::arg("number"), "Takes a hook away.");
+          nb::arg("number"), "Removes a hook.");
 }
 
 }  // namespace plait::python
