@@ -101,7 +101,7 @@ void bind_binary(nb::module_& m) {
        {"betaln", betaln, "log |B(a, b)|, where B(a, b) = gamma(a) gamma(b) / gamma(a + b)."},
        {"fmod", fmod, "The remainder of a division rounded towards 0, with the sign of a."}},
       arg("a"), arg("b"));
-  add_functions<Tensor(O, O)>(m, {{"atan2", atan2, "The angle of the point (x, y), in (-pi, pi]."}},
+  add_functions<Tensor(O, O)>(m, {{"atan2", atan2, "The angle of the point (x, y), in [-pi, pi]."}},
                               arg("y"), arg("x"));
   add_functions<Tensor(O, O)>(
       m,
