@@ -20,8 +20,8 @@ ROWS = [
     ["nn", "optim", "data", "io", "serve"],
 ]
 
-# Headers that users may include lie in plait/<room>; those below plait/<room>/inside are for the sources of
-# Plait only, and are not installed.
+# Public headers are in plait/<room>; those below plait/<room>/inside are for the sources of Plait only, and are not
+# installed.
 INSIDE = re.compile(r"plait/[a-z]+/inside/")
 
 # A unit is a source and its header. At most this many units may include each other in a cycle.

@@ -3,8 +3,8 @@
 // struct of results a named tuple.
 //
 //   add_functions<Tensor(const Tensor&, int64_t)>(module,
-//                                       {{"softmax", softmax, "e^x over its sum along the axis."},
-//                                        {"glu", glu, "The first half by sigmoid of the second."}},
+//                                       {{"softmax", softmax, "exp(x) over its sum."},
+//                                        {"glu", glu, "A gated linear unit."}},
 //                                       arg("x"), arg("axis") = -1);
 #pragma once
 
