@@ -1,4 +1,4 @@
-# Everything one does here, each with whatever set-up it lacks. `make help` lists it.
+# All commands for development; each does the set-up that is missing. `make help` lists them.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 SHELL := /bin/bash
@@ -26,17 +26,17 @@ build: ## build the library, the tools and the examples, optimised (build/releas
 	@$(PACKAGES) build
 	@$(STEP) 'Building in build/release' build_release
 
-bench: ## build and run the benchmarks, and time Plait beside NumPy, PyTorch and JAX
+bench: ## build and run the benchmarks, and compare Plait with NumPy, PyTorch and JAX
 	@$(PACKAGES) build test bench
 	@$(PYTHON_PACKAGES)
 	@scripts/bench.sh
 
-sabotage: ## damage each primitive, and lines of control flow and of the compiler, and see that tests notice; ONLY='--rules scan' or '--lines --room compile' some of it
+sabotage: ## mutation tests: damage each primitive, and lines of control flow and of the compiler, and check that tests fail; ONLY='--rules scan' or '--lines --room compile' selects
 	@$(PACKAGES) build test
 	@$(PYTHON_PACKAGES)
 	@scripts/sabotage.sh $(ONLY)
 
-outside: ## run others' tests on Plait: autograd's, NumPy's, PyTorch's samples, and JAX's where JAX_TESTS=folder names them; ONLY='numpy opdb' some
+outside: ## run the tests of other libraries on Plait: autograd's, NumPy's, PyTorch's samples, and JAX's if JAX_TESTS=folder is set; ONLY='numpy opdb' selects
 	@$(PACKAGES) build test
 	@$(PYTHON_PACKAGES)
 	@scripts/outside.sh $(ONLY)
@@ -45,7 +45,7 @@ format: ## format the sources
 	@$(PACKAGES) lint
 	@$(STEP) 'Formatting' scripts/format.sh -i
 
-lint: ## check format, rooms, links, scripts and that headers stand alone
+lint: ## check format, rooms, links, scripts and that headers are self-contained
 	@$(PACKAGES) build test clang lint
 	@scripts/lint.sh
 
@@ -73,7 +73,7 @@ no-llvm: ## run the tests of a build that generates no code
 	@$(PYTHON_PACKAGES)
 	@scripts/test.sh no-llvm
 
-bare: ## run the tests of a build that uses only what scripts/carry.sh copied
+bare: ## run the tests of a build that uses only the dependencies copied by scripts/carry.sh
 	@$(PACKAGES) build test carry
 	@$(PYTHON_PACKAGES)
 	@$(STEP) 'Copying the dependencies to carried/' scripts/carry.sh
@@ -88,7 +88,7 @@ fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
 	@scripts/fresh.sh
 
 check-all: export PLAIT_SHARE ?= 10  # random tests try ten times as many cases
-check-all: ## run the tests, the checks, every variant of the build and others' tests
+check-all: ## run the tests, the checks, every variant of the build and the tests of other libraries
 	@PLAIT_SIZES=all scripts/check.sh test lint tidy asan tsan clang no-llvm bare fuzz outside
 
 install: build ## install to PREFIX (/usr/local)
@@ -99,5 +99,5 @@ docs: ## write a page for every operation (build/docs/ops), and check the links 
 	@$(PYTHON_PACKAGES)
 	@scripts/docs.sh
 
-clean: ## remove what the builds made (not .venv)
+clean: ## remove everything that the builds have created (not .venv)
 	@rm -rf build carried .setup

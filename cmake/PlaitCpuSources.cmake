@@ -1,5 +1,5 @@
-# plait_choose_cpu_sources(<sources> <headers>): takes out of the two lists what this processor or the
-# lack of a library rules out, and gives the files of one instruction set their options.
+# plait_choose_cpu_sources(<sources> <headers>): removes from the two lists the files that this processor does not
+# support or whose library is missing, and sets the compile options of the files of one instruction set.
 function(plait_choose_cpu_sources sources headers)
   set(left_out)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_64|amd64|AMD64)$")
@@ -8,7 +8,7 @@ function(plait_choose_cpu_sources sources headers)
                                 COMPILE_OPTIONS "-mavx2;-mfma")
     set_source_files_properties(plait/cpu/inside/products/product_kernels_avx512.cpp PROPERTIES
                                 COMPILE_OPTIONS "-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mfma")
-    # GCC 12 sees its own intrinsics read what nobody set (GCC bug 105593).
+    # GCC 12 warns that its own intrinsics read uninitialised variables (GCC bug 105593).
     set_source_files_properties(plait/cpu/inside/products/tile_kernels_amx.cpp PROPERTIES COMPILE_OPTIONS
       "-Wno-uninitialized;-mavx512f;-mavx512bw;-mavx512dq;-mavx512vl;-mavx512bf16;-mamx-tile;-mamx-bf16")
   else()
@@ -29,7 +29,7 @@ function(plait_choose_cpu_sources sources headers)
   else()
     list(APPEND left_out "/lapack_routines\\.cpp$" "/lapack_functions\\.h$")
   endif()
-  list(FILTER ${headers} EXCLUDE REGEX "/llvm_[^/]*$")  # whose own headers are in no usual place
+  list(FILTER ${headers} EXCLUDE REGEX "/llvm_[^/]*$")  # their own headers are not in a standard folder
   foreach(pattern IN LISTS left_out)
     list(FILTER ${sources} EXCLUDE REGEX "${pattern}")
     list(FILTER ${headers} EXCLUDE REGEX "${pattern}")

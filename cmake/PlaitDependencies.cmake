@@ -1,7 +1,7 @@
-# Finds what Plait builds on, here or in carried/ (PLAIT_CARRIED), and says what is left out.
+# Finds Plait's dependencies, on the system or in carried/ (PLAIT_CARRIED), and reports missing ones.
 find_package(Threads REQUIRED)
 
-# carried/<name>/include, as a path; fails with the way out when it is not there.
+# Returns the path carried/<name>/include; fails with a hint if it does not exist.
 function(plait_carried_headers name result)
   set(folder "${PROJECT_SOURCE_DIR}/carried/${name}/include")
   if(NOT EXISTS "${folder}")
@@ -11,7 +11,7 @@ function(plait_carried_headers name result)
   set(${result} "${folder}" PARENT_SCOPE)
 endfunction()
 
-# fmt is part of the public headers. Carried, it is header-only and installed beside them.
+# fmt is part of the public headers. In carried/ it is header-only, and is installed with them.
 if(NOT PLAIT_CARRIED)
   find_package(fmt 9 REQUIRED)
 endif()
@@ -27,18 +27,18 @@ function(plait_link_fmt target)
                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/plait/carried>)
 endfunction()
 
-# Highway vectorises the kernels of the CPU. It is used from its headers alone, by sources alone.
+# Highway vectorises the kernels of the CPU. Only its headers are used, and only by sources.
 function(plait_use_highway target)
-  # Nobody reads floating-point exceptions or errno after a kernel, and many loops vectorise only then.
-  # That some, such as those that divide integers, do not vectorise is no reason for clang to warn.
+  # Floating-point exceptions and errno are never read after a kernel, and many loops vectorise only without them.
+  # Some loops, such as integer division, do not vectorise anyway; clang's warnings about these are disabled.
   set_property(SOURCE plait/cpu/inside/elementwise/arithmetic_kernels.cpp plait/cpu/inside/elementwise/conversion_kernels.cpp
                       plait/cpu/inside/elementwise/function_kernels.cpp plait/cpu/inside/elementwise/narrow_floats.cpp
                       plait/cpu/inside/random/random_kernels.cpp
                APPEND PROPERTY COMPILE_OPTIONS -fno-trapping-math -fno-math-errno
                                $<$<CXX_COMPILER_ID:Clang>:-Wno-pass-failed>)
-  # Fused is what the source says, so that code emitted from it (llvm_functions.cpp) gives the same bits.
+  # Only explicit fused operations: code emitted from this source (llvm_functions.cpp) then returns the same bits.
   set_property(SOURCE plait/cpu/inside/elementwise/function_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -ffp-contract=off)
-  # Highway's quicksort draws 64 bits at a time, and reads halves of them.
+  # Highway's quicksort writes 64-bit random words, and reads halves of them.
   set_property(SOURCE plait/cpu/inside/order/sort_kernels.cpp APPEND PROPERTY COMPILE_OPTIONS -fno-strict-aliasing)
   if(NOT PLAIT_HIGHWAY)
     return()
@@ -56,7 +56,7 @@ function(plait_use_highway target)
   target_include_directories(${target} SYSTEM PRIVATE "${PLAIT_HIGHWAY_HEADERS}")
 endfunction()
 
-# With libdw the addresses in error messages become files and lines.
+# With libdw, addresses in error messages are resolved to files and lines.
 if(NOT PLAIT_CARRIED)
   find_package(PkgConfig QUIET)
   if(PkgConfig_FOUND)
@@ -67,8 +67,8 @@ if(NOT TARGET PkgConfig::LIBDW)
   message(STATUS "Plait: no libdw; messages will name addresses instead of source lines")
 endif()
 
-# oneDNN multiplies matrices and convolves. Only its headers are needed here: the library is loaded
-# when it is first called (plait/cpu/inside/libraries/onednn_library.h).
+# oneDNN computes matrix products and convolutions. Only its headers are needed here: the library is loaded when it is
+# first called (plait/cpu/inside/libraries/onednn_library.h).
 if(NOT PLAIT_CARRIED)
   find_path(PLAIT_ONEDNN_HEADERS dnnl.hpp)
   mark_as_advanced(PLAIT_ONEDNN_HEADERS)
@@ -80,8 +80,8 @@ else()
   message(STATUS "Plait: no oneDNN; matrix products and convolutions will be slower")
 endif()
 
-# LLVM compiles fused kernels, for the CPUs that its levels are of. Only its headers are needed here:
-# the library is loaded when it is first called (plait/cpu/inside/codegen/llvm_library.h).
+# LLVM compiles fused kernels for the instruction sets of the CPU. Only its headers are needed here: the library is
+# loaded when it is first called (plait/cpu/inside/codegen/llvm_library.h).
 if(PLAIT_LLVM AND NOT PLAIT_CARRIED AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   find_path(PLAIT_LLVM_HEADERS llvm-c/LLJIT.h PATHS /usr/lib/llvm-19/include NO_DEFAULT_PATH)
   mark_as_advanced(PLAIT_LLVM_HEADERS)
@@ -93,7 +93,7 @@ else()
   message(STATUS "Plait: no LLVM 19; operations are not fused into kernels")
 endif()
 
-# OpenBLAS brings LAPACK, which factorises matrices. Debian's serial build of it starts no threads.
+# OpenBLAS provides LAPACK for matrix factorizations. Debian's serial build of it starts no threads.
 if(NOT PLAIT_CARRIED)
   find_library(PLAIT_OPENBLAS_LIBRARY openblas)
   mark_as_advanced(PLAIT_OPENBLAS_LIBRARY)
@@ -105,7 +105,7 @@ else()
   message(STATUS "Plait: no OpenBLAS; factorisations of matrices will be slower, and linalg::eig an error")
 endif()
 
-# With zlib compressed members of archives can be read and written.
+# With zlib, compressed members of archives can be read and written.
 if(NOT PLAIT_CARRIED)
   find_package(ZLIB QUIET)
 endif()

@@ -1,5 +1,5 @@
-# The target plait_headers_alone (part of `make lint`): compiles each header of the library by itself, so that
-# none depends on what others include before it.
+# The target plait_headers_alone (part of `make lint`): compiles each header of the library alone, so that no header
+# depends on includes before it.
 set(alone)
 foreach(header IN LISTS plait_headers inside_headers)
   cmake_path(RELATIVE_PATH header BASE_DIRECTORY "${PROJECT_SOURCE_DIR}")

@@ -1,11 +1,11 @@
-# `cmake --install`: the library, its headers in their rooms, the tools, a CMake package, plait.pc.
-# Nothing installed names the folder it was installed to, so the tree may be moved.
+# `cmake --install`: the library, its headers in their folders, the tools, a CMake package, plait.pc. Installed files
+# do not contain the install prefix, so the tree is relocatable.
 include(CMakePackageConfigHelpers)
 
 set(PLAIT_CMAKE_FOLDER "${CMAKE_INSTALL_LIBDIR}/cmake/Plait")
 install(TARGETS plait EXPORT PlaitTargets FILE_SET HEADERS)
 if(PLAIT_TOOL_TARGETS)
-  # An installed tool finds a shared library in the same tree.
+  # An installed tool finds the shared library in the same tree.
   file(RELATIVE_PATH to_library "/${CMAKE_INSTALL_BINDIR}" "/${CMAKE_INSTALL_LIBDIR}")
   set_target_properties(${PLAIT_TOOL_TARGETS} PROPERTIES INSTALL_RPATH "$ORIGIN/${to_library}")
   install(TARGETS ${PLAIT_TOOL_TARGETS})
@@ -34,7 +34,7 @@ install(FILES "${PROJECT_BINARY_DIR}/PlaitConfig.cmake"
               "${PROJECT_BINARY_DIR}/PlaitConfigVersion.cmake"
         DESTINATION "${PLAIT_CMAKE_FOLDER}")
 
-# plait.pc: a static library's private needs are public needs for whoever links it.
+# plait.pc: the private dependencies of a static library are public dependencies of its users.
 file(RELATIVE_PATH PLAIT_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 string(REGEX REPLACE "/$" "" PLAIT_PC_PREFIX "${PLAIT_PC_PREFIX}")
 set(requirements)

@@ -1,4 +1,4 @@
-# Compile options that every target of this project shares.
+# Compile options shared by all targets of this project.
 if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "" FORCE)
 endif()
@@ -6,11 +6,11 @@ endif()
 if(PROJECT_IS_TOP_LEVEL)
   find_program(PLAIT_CCACHE ccache)
   if(PLAIT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-    # Objects differ from build folder to build folder only in the folder that debug information names.
+    # Objects of different build folders differ only in the folder in their debug information.
     set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1
         CCACHE_SLOPPINESS=pch_defines,time_macros ${PLAIT_CCACHE})
   endif()
-  # Of what a touched source costs half was the default linker's; gold, which comes with it, takes half as long.
+  # Linking was half of the time after a change of one source; gold, part of binutils, takes half as long.
   find_program(PLAIT_GOLD ld.gold)
   if(PLAIT_GOLD AND CMAKE_CXX_COMPILER_ID STREQUAL GNU AND NOT PLAIT_SANITIZE)
     add_link_options(-fuse-ld=gold)
@@ -20,17 +20,17 @@ endif()
 function(plait_set_options target)
   target_compile_features(${target} PUBLIC cxx_std_20)
   set_target_properties(${target} PROPERTIES CXX_EXTENSIONS OFF POSITION_INDEPENDENT_CODE ON)
-  # Designated initialisers leave fields out on purpose; GCC 12 sees overlaps in string + string that
-  # are none (GCC bug 105651). Clang blames stable_sort for what GCC 12's library uses inside.
+  # Designated initialisers omit fields on purpose; GCC 12 reports wrong overlaps in string + string (GCC bug 105651).
+  # Clang warns of what stable_sort of GCC 12's library uses internally.
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wno-missing-field-initializers
                                            $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>
                                            $<$<CXX_COMPILER_ID:Clang>:-Wno-deprecated-declarations>
                                            $<$<BOOL:${PLAIT_WERROR}>:-Werror>)
   if(PLAIT_SANITIZE)
-    # -O1: checked code compiles twice as fast so.
+    # -O1: instrumented code compiles twice as fast.
     target_compile_options(${target} PRIVATE -O1 -fsanitize=${PLAIT_SANITIZE}
                                              -fno-omit-frame-pointer -fno-sanitize-recover=all)
-    # GCC 12 with a sanitizer takes <regex> to read what it never set.
+    # GCC 12 with a sanitizer reports uninitialised reads in <regex>.
     target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-maybe-uninitialized>)
     target_link_options(${target} PUBLIC -fsanitize=${PLAIT_SANITIZE})
   endif()
@@ -39,11 +39,11 @@ function(plait_set_options target)
   endif()
 endfunction()
 
-# plait_unite(<target> <folder> <count>): compiles the target's sources that lie below a folder of this project
-# so many at a time, since half of the time that one takes goes to what it includes. So no two files of a folder may give
-# things of their own the same name. Sources with options of their own are compiled one by one. What is
-# compiled lies in PLAIT_UNITY_FOLDER: builds that name the same one share it, and what a compiler
-# cache has of it.
+# plait_unite(<target> <folder> <count>): a unity build of the target's sources below a folder of this project, in
+# groups of <count>, since half of the compile time of a source goes to its includes. So two files of a folder may not
+# define different internal things with the same name. Sources with their own options are compiled one by one. The
+# generated sources are in PLAIT_UNITY_FOLDER: builds with the same folder share them, and their objects in a compiler
+# cache.
 function(plait_unite target folder count)
   if(NOT PLAIT_UNITY)
     return()
@@ -85,7 +85,7 @@ function(plait_add_program target)
   target_link_libraries(${target} PRIVATE plait)
 endfunction()
 
-# plait_add_test_program(<target> <source>...): one that uses what tests share (tests/support) too.
+# plait_add_test_program(<target> <source>...): an executable that also uses tests/support.
 function(plait_add_test_program target)
   plait_add_program(${target} ${ARGN})
   if(TARGET plait_test_support)
@@ -93,7 +93,7 @@ function(plait_add_test_program target)
   endif()
 endfunction()
 
-# plait_compile_quickly(<target>): of a program that leaves all work to the library.
+# plait_compile_quickly(<target>): for a program that leaves all work to the library.
 function(plait_compile_quickly target)
   if(NOT PLAIT_SANITIZE)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)

@@ -1,6 +1,6 @@
-# Everything that is found by its place: tools, examples, benchmarks. None of it need exist.
+# Programs found by their folder: tools, examples, benchmarks. None of them need exist.
 
-# What tests, benchmarks and fuzz targets share: among it the tests' own primitives and machine.
+# Shared by tests, benchmarks and fuzz targets; includes the tests' own primitives and machine.
 file(GLOB support_sources CONFIGURE_DEPENDS "tests/support/*.cpp")
 if(support_sources AND (PLAIT_TESTS OR PLAIT_BENCH OR PLAIT_FUZZ))
   add_library(plait_test_support STATIC ${support_sources})
@@ -30,7 +30,7 @@ if(PLAIT_TOOLS)
   set(PLAIT_TOOL_TARGETS ${tools})
 endif()
 
-# examples/spine_demo.cpp is the program plait-spine-demo; what some of them share lies in examples/support.
+# examples/spine_demo.cpp is the program plait-spine-demo; shared code is in examples/support.
 if(PLAIT_EXAMPLES)
   file(GLOB shared_sources CONFIGURE_DEPENDS "examples/support/*.cpp")
   add_library(plait_example_support STATIC ${shared_sources})
@@ -48,8 +48,8 @@ if(PLAIT_EXAMPLES)
   endforeach()
 endif()
 
-# bench/<room>/*.cpp is one program a room; bench/peers/eager_plait.cpp is what compare.py times,
-# bench/models/first_call.cpp what bench_plait.py runs.
+# bench/<room>/*.cpp is one program per room; bench/peers/eager_plait.cpp is timed by compare.py, and
+# bench/models/first_call.cpp is run by bench_plait.py.
 if(PLAIT_BENCH)
   plait_add_program(plait_first_call bench/models/first_call.cpp)
   set_target_properties(plait_first_call PROPERTIES OUTPUT_NAME first_call

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""stubs.py FOLDER: writes the stubs of the package in FOLDER into it. Functions of C++ tell of themselves; what is
-written in Python, and the classes, stand in python/stubs."""
+"""stubs.py FOLDER: writes the stubs of the package in FOLDER into it. Stubs of C++ functions are generated; those of
+Python code and of classes are in python/stubs."""
 
 import argparse
 import inspect
@@ -53,12 +53,12 @@ def text_of_call(name, signature, tuples, is_method=False):
 
 
 def calls_of(function):
-    """In its own words, and in those of other libraries."""
+    """The overloads of a function, and variants with names of other libraries."""
     return [signature for signature, _ in function._overloads] + list(function._variants)
 
 
 def text_of_methods(cls, tuples):
-    """Of all that are made from functions. In the class, int and the like are methods."""
+    """The methods that are generated from functions. In the class, int and the like are methods."""
     lines = []
     for name, value in sorted(vars(cls).items()):
         if not name.startswith("_") and hasattr(value, "_overloads"):
@@ -68,7 +68,7 @@ def text_of_methods(cls, tuples):
 
 
 def text_of_module(module, known, tuples=()):
-    """Of all functions that are not known already."""
+    """All functions that are not in `known`."""
     tuples, lines, names = dict(tuples), [], {}
     for name, value in sorted(vars(module).items()):
         value = getattr(value, "__wrapped__", value)

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Builds and runs the benchmarks of every room, arguments go to each (--benchmark_filter=...); then,
-# where none are given, Plait beside its peers: some cases (bench/peers/compare.py), every operation
-# on 100k elements (bench/peers/table.py, which alone tries all sizes), and models
-# (bench/models/compare.py), with the seconds until a step of ViT-base can be run.
+# Builds and runs the benchmarks of every room; arguments are passed to each (--benchmark_filter=...). Without
+# arguments it then compares Plait with other libraries: some cases (bench/peers/compare.py), every operation on 100k
+# elements (bench/peers/table.py, which alone tries all sizes), and models (bench/models/compare.py), with the time
+# until a step of ViT-base can run.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -17,12 +17,12 @@ if (($# == 0)); then
   python=.venv/bin/python programs=build/bench/peers
   step "Compiling against PyTorch's C++" bench/peers/build_libtorch.sh "$PWD/$python" \
     "$PWD/$programs/eager_libtorch"
-  PYTHONPATH=build/bench/python step 'Beside NumPy and PyTorch' \
+  PYTHONPATH=build/bench/python step 'Compared with NumPy and PyTorch' \
     "$python" bench/peers/compare.py --programs "$programs" --json build/bench/peers.json
-  PYTHONPATH=build/bench/python step 'Every operation beside NumPy, PyTorch and JAX' \
+  PYTHONPATH=build/bench/python step 'Every operation, compared with NumPy, PyTorch and JAX' \
     "$python" bench/peers/table.py --sizes 100k --seconds 0.2 --json build/bench/table.json
-  PYTHONPATH=build/bench/python step 'Models beside PyTorch and JAX' \
+  PYTHONPATH=build/bench/python step 'Models, compared with PyTorch and JAX' \
     "$python" bench/models/compare.py --json build/bench/models.json
-  PYTHONPATH=build/bench/python step "Until a step of ViT-base can be run" \
+  PYTHONPATH=build/bench/python step "Time until a step of ViT-base can run" \
     "$python" bench/models/bench_plait.py vit_train --first
 fi

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Copies what a bare build (-DPLAIT_CARRIED=ON) needs beside a compiler and CMake into carried/:
-# fmt, CLI11 and Highway, which are headers, and GoogleTest's sources. The folder may be taken to any machine.
+# Copies the dependencies of a bare build (-DPLAIT_CARRIED=ON), besides a compiler and CMake, into carried/: fmt,
+# CLI11 and Highway, which are headers, and GoogleTest's sources. The folder can be copied to any machine.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -16,4 +16,4 @@ for package in libfmt-dev libcli11-dev libhwy-dev googletest; do
 done
 rm -rf carried
 mv .setup/carried carried
-say "   carried/ holds fmt, CLI11, Highway and GoogleTest ($(du -sh carried | cut -f1))"
+say "   carried/ contains fmt, CLI11, Highway and GoogleTest ($(du -sh carried | cut -f1))"

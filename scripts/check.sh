@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# check.sh TARGET...: makes each target, whatever became of those before, and ends with the totals of
-# all their tests. A target that fails otherwise than by a failed test counts as one more failure.
+# check.sh TARGET...: makes each target, even if earlier ones failed, and ends with the totals of all their tests. A
+# target that fails without a failed test counts as one more failure.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

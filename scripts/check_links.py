@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks that every relative link of the Markdown files leads to a file: of those of this repository, and of those in the
-folders that the command line names."""
+"""Checks that every relative link of the Markdown files leads to an existing file: in the files of this repository,
+and in the folders on the command line."""
 
 import pathlib
 import re
@@ -12,7 +12,7 @@ CODE = re.compile(r"(?<!\[)`[^`]*`")
 
 
 def prose_of(file):
-    """The numbered lines of a file without its blocks and pieces of code."""
+    """The numbered lines of a file without code blocks and code spans."""
     in_code = False
     for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), start=1):
         if line.lstrip().startswith("```"):

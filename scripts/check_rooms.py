@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""Checks the rooms: which may include which, what is public, how many units include each other in a circle, how
-many files a folder has.
-With --fix it writes plait/plait.h first."""
+"""Checks the rooms: which room may include which, what public headers include, the sizes of include cycles, and
+how many files a folder has. With --fix it writes plait/plait.h first."""
 
 import collections
 import pathlib
 import re
 import sys
 
-# A room may include itself and the rooms in the rows above it, not its neighbours in the same row.
+# A room may include itself and the rooms in the rows above it, but no other room of its row.
 ROWS = [
     ["core"],
     ["ir"],
@@ -21,15 +20,15 @@ ROWS = [
     ["nn", "optim", "data", "io", "serve"],
 ]
 
-# Headers that users may include lie in plait/<room>; those below plait/<room>/inside are for the sources of
-# Plait only, and are not installed.
+# Public headers are in plait/<room>; those below plait/<room>/inside are for the sources of Plait only, and are not
+# installed.
 INSIDE = re.compile(r"plait/[a-z]+/inside/")
 
 MOST_FILES_IN_A_FOLDER = 30
 
-# A unit is a source and its header. So many units of a room may include each other in a circle; these numbers
-# only ever fall. In ops rules are written by operations whose rules are written by them (a sum's derivative is a
-# broadcast, a broadcast's a sum), and so in transform (a loop's derivative is a loop).
+# A unit is a source and its header. At most this many units of a room may include each other in a cycle; these
+# numbers only ever fall. In ops the derivative of a sum is a broadcast, and that of a broadcast a sum; in transform
+# the derivative of a loop is a loop.
 MOST_IN_A_CYCLE = {"core": 6, "ir": 16, "tensor": 8, "ops": 16, "transform": 33}
 MOST_IN_OTHER_ROOMS = 5
 
@@ -49,7 +48,7 @@ def includes_of(file):
 
 
 def problem_with(room, included):
-    """Why a source of `room` may not include `included`; None when it may."""
+    """The reason why a source of `room` may not include `included`; None if it may."""
     if included.startswith(("tests/", "tools/", "examples/", "bench/")):
         return f"the library does not include {included}"
     if not included.startswith("plait/"):
@@ -84,7 +83,7 @@ def public_headers():
 
 
 def public_problems():
-    """What a public header includes is public: nothing else is installed."""
+    """Public headers may include public headers only: nothing else is installed."""
     for header in public_headers():
         for number, included in includes_of(ROOT / header):
             if INSIDE.match(included):
@@ -115,7 +114,8 @@ def units_included():
 
 
 def cycles(graph):
-    """The groups of nodes that reach each other, largest first (Tarjan, 1972, with a stack of its own)."""
+    """The strongly connected components with more than one node, largest first (Tarjan, 1972, with an explicit
+    stack)."""
     order, low, stack, on_stack, groups = {}, {}, [], set(), []
     for root in graph:
         if root in order:

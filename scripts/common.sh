@@ -2,10 +2,10 @@
 # Sourced by the scripts of this folder: they run from the root of the repository.
 cd "$(dirname "${BASH_SOURCE[0]}")/.." || exit 1
 
-# An outer make's flags are not for the builds that the scripts start.
+# The flags of an outer make do not apply to the builds that the scripts start.
 unset MAKEFLAGS MFLAGS MAKELEVEL
 
-# What the compiler keeps between runs stays in the checkout, too.
+# The compiler cache is in the checkout, too.
 export PLAIT_CACHE="$PWD/build/cache"
 
 say() { printf '%s\n' "$*"; }
@@ -14,7 +14,7 @@ die() {
   exit 1
 }
 
-# step TITLE COMMAND...: says what runs, and how long it took.
+# step TITLE COMMAND...: prints what runs, and how long it took.
 step() {
   local title=$1 start=$SECONDS
   shift
@@ -28,7 +28,7 @@ step() {
   fi
 }
 
-# As many jobs as there are cores, but at least 1.5 GiB of memory for each.
+# One job per core, with at least 1.5 GiB of memory each.
 job_count() {
   local cores memory_kib jobs
   cores=$(nproc)
@@ -60,8 +60,8 @@ build() {
   cmake --build "build/$preset" --parallel "$(job_count)" "$@"
 }
 
-# build_release [TARGET...]: a new build folder is made without tests, which need more packages; one
-# that has them keeps them.
+# build_release [TARGET...]: configures a new build folder without tests, which need more packages; an existing one
+# with tests keeps them.
 build_release() {
   local without_tests=()
   [[ -f build/release/CMakeCache.txt ]] || without_tests=(-DPLAIT_TESTS=OFF)

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Writes a page for every operation, and an index: signature, types, derivative, batching, oracle, and an example whose
-output tests check. `make docs` runs it with the Python module of build/release.
+output is tested. `make docs` runs it with the Python module of build/release.
 
-A page is made of what there is already: the functions of the Python module and their sentences, the declarations in the
+The contents of a page come from the functions of the Python module and their docstrings, the declarations in the
 headers of plait/ops, the table of primitives (plait.ops()), docs/examples, and the program that an example records."""
 
 import argparse
@@ -25,9 +25,9 @@ RULES = {"partials": "a partial derivative for each operand", "transposes": "a t
 KINDS = ("floating", "integer", "complex", "boolean", "key")
 
 
-# ---- What is known of a function
+# ---- Information on a function
 def signatures(name):
-    """Of a function in Python: pairs of how it is called and a sentence."""
+    """For a Python function: pairs of signature and docstring."""
     function = examples.function_of(name)
     own = getattr(function, "__wrapped__", function)
     overloads = getattr(own, "_overloads", None) or [(inspect.signature(own), inspect.getdoc(own))]
@@ -35,14 +35,14 @@ def signatures(name):
 
 
 def shown(signature):
-    """As a stub has it: annotations are words of python/stubs, not strings."""
+    """The signature as in a stub: annotations are names of python/stubs, not strings."""
     text = re.sub(r"(: |-> )'((?:[^'\\]|\\.)*)'", lambda found: found[1] + found[2].replace("\\'", "'"), str(signature))
     text = re.sub(r'(: |-> )"([^"]*)"', r"\1\2", text)
     return text.replace("plait._core.", "")
 
 
 def sentence_of(name):
-    """The first line of what a function says."""
+    """The first paragraph of a function's docstring."""
     return " ".join(signatures(name)[0][1].split("\n\n")[0].split())
 
 
@@ -53,7 +53,7 @@ def declarations_by_path():
     return found
 
 
-# ---- Words for what the table says
+# ---- The table of primitives in words
 def dtypes_in_words(dtypes):
     parts = []
     for kind in KINDS:
@@ -112,7 +112,7 @@ def link(name):
 
 
 def with_fences(text):
-    """An example's text, its indented lines as blocks of code."""
+    """The text of an example, with indented lines as code blocks."""
     text = text.replace("<BLANKLINE>", "")
     parts = re.split(r"((?:^    .*\n|^\n(?=    ))+)", text.strip("\n") + "\n", flags=re.M)
     fenced = [block("python", re.sub(r"^    ", "", part, flags=re.M).strip("\n")) if part.startswith("    ") else part.strip()
@@ -122,7 +122,7 @@ def with_fences(text):
 
 # ---- Pages
 class Pages:
-    """All of them, by name: of functions, of primitives, or of both where they share their name."""
+    """All pages, by name: of functions, of primitives, or of both if they have the same name."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -165,7 +165,7 @@ class Pages:
         yield from self.made_of(name)
 
     def types(self, name):
-        """Which dtypes the first call of the example may have, found by recording it with each."""
+        """The dtypes that the first call of the example accepts, found by recording it with each."""
         groups = {}
         for dtype, result in self.calls[name][0].dtypes().items() if self.calls.get(name) else ():
             groups.setdefault("the same" if result == dtype.name else result, []).append(dtype)
@@ -213,7 +213,7 @@ class Pages:
             yield "In the examples of " + ", ".join(link(each) for each in sorted(users)) + "."
 
     def instruction_of(self, name):
-        """One of that primitive, as it stands in the program of an example; "" where there is none."""
+        """An instruction of that primitive from the program of an example; "" if there is none."""
         lines = (line for of_example in self.programs.values() for text in of_example for line in text.split("\n"))
         return next((f"`{line.strip()}`" for line in lines if example_programs.instructions_of(line) == [name]), "")
 
@@ -232,7 +232,7 @@ class Pages:
                      for each in self.table.values()])
 
     def introduction(self, family):
-        """What the header of a family says of itself."""
+        """The introduction from the header of a family."""
         if family == examples.OTHERS:
             return "What only the Python module has."
         text = headers.header_of(family).read_text(encoding="utf-8")
@@ -253,7 +253,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", type=pathlib.Path, default=OUT, help="the folder of the pages (build/docs/ops)")
     parser.add_argument("--fill", action="store_true",
-                        help="instead: write what examples without a result give into docs/examples; read it before you keep it")
+                        help="instead: add the missing results of examples to docs/examples; check them before you keep them")
     options = parser.parse_args()
     if options.fill:
         examples.fill()

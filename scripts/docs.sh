@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Builds the Python module, writes the pages of the operations (scripts/docs.py takes the arguments) and checks all links.
+# Builds the Python module, writes the pages of the operations (arguments are passed to scripts/docs.py) and checks
+# all links.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

@@ -1,4 +1,4 @@
-"""The programs that examples record: which primitives a function is made of, and which dtypes it may be called with."""
+"""The programs of examples: the primitives that a function consists of, and the dtypes that it accepts."""
 
 import re
 
@@ -9,17 +9,17 @@ import examples
 
 
 class Call:
-    """Of a function in an example, with the program that it is."""
+    """A call of a function in an example, with its program."""
 
     def __init__(self, function, arguments, keywords):
         self.function = function
-        # Within a vmap, for example: then it is recorded for one sample.
+        # In a vmap, for example, it is recorded for one sample.
         self.is_within = plait._core._is_tracing()
         self.tensors, self.tree = plait.tree.flatten((arguments, keywords))
         self.program = self.recorded(self.tensors)
 
     def recorded(self, tensors):
-        """As text; None where it reads numbers, is no operation, or refuses what it is given."""
+        """The program as text; None if it reads numbers, is not an operation, or refuses its arguments."""
         def again(*given):
             arguments, keywords = self.tree.unflatten(given)
             return self.function(*arguments, **keywords)
@@ -32,7 +32,8 @@ class Call:
         return re.sub(r" +; [^\n]*$", "", text, flags=re.M).strip()
 
     def dtypes(self):
-        """The dtype of the first result for each dtype that its operands may have: those with numbers, where there are."""
+        """The dtype of the first result for each dtype of the operands; only operands with numbers vary, if there
+        are any."""
         if self.is_within or not self.tensors:
             return {}
         numbers = [each for each in self.tensors if each.dtype.kind in ("floating", "complex")]
@@ -40,7 +41,7 @@ class Call:
         results = {}
         for dtype in plait.dtypes:
             alike = [each.dtype == first.dtype for each in self.tensors]
-            # Of several of integers, the others may be places.
+            # If there are several integer operands, the others may be indices.
             choices = [alike, [each is first for each in self.tensors]] if first.dtype.kind == "integer" else [alike]
             for chosen in choices:
                 program = self.recorded([plait.Spec(f"{dtype.name}{list(each.shape)}") if is_chosen else each
@@ -52,7 +53,7 @@ class Call:
 
 
 class _Watched:
-    """A module of plait that notes the calls of one function in it."""
+    """Notes the calls of one function in a module of plait."""
 
     def __init__(self, module, names, calls):
         self._module, self._names, self._calls = module, names, calls
@@ -72,7 +73,7 @@ class _Watched:
 
 
 def calls_in(example):
-    """How an example calls the function that it is for; that of a primitive calls plait.apply."""
+    """The calls in an example of the function that it documents; a primitive is called through plait.apply."""
     calls = []
     path = example.name if examples.function_of(example.name) else "apply"
     scope = {"plait": _Watched(plait, path.split("."), calls), "np": np}
@@ -82,10 +83,10 @@ def calls_in(example):
 
 
 def programs_of(calls):
-    """What calls are, as text: each program once, and none without instructions."""
+    """The programs of calls as text, without duplicates and programs without instructions."""
     return [text for text in dict.fromkeys(call.program for call in calls) if text and instructions_of(text)]
 
 
 def instructions_of(text):
-    """The names of a program's instructions."""
+    """The names of the instructions of a program."""
     return re.findall(r"^ +(?:[%<][^=\n]*= )?(\w+)(?= |$)", text, flags=re.M)

@@ -1,6 +1,6 @@
-"""The examples of docs/examples: a heading `## name` for each function of plait, and below it what one types and sees.
-tests/python/examples_test.py runs them, scripts/docs.py puts them on the pages, with the programs that they record
-(example_programs.py)."""
+"""The examples of docs/examples: a heading `## name` for each function of plait, and below it a doctest.
+tests/python/examples_test.py runs them, and scripts/docs.py puts them on the pages, with the programs that they
+record (example_programs.py)."""
 
 import contextlib
 import dataclasses
@@ -21,7 +21,7 @@ import headers
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FOLDER = ROOT / "docs" / "examples"
 PLACES = {"": plait, "fft.": plait.fft, "linalg.": plait.linalg, "random.": plait.random}
-# The family of what no header of plait/ops declares under that name.
+# The family of functions that no header of plait/ops declares under that name.
 OTHERS = "python"
 CALLED_IN_CPP = {"std": "stddev"}
 NUMBER = re.compile(r"-?(?:\b\d+\.?\d*(?:e[-+]?\d+)?|\binf\b|\bnan\b)")
@@ -30,7 +30,7 @@ PARSER = doctest.DocTestParser()
 
 @dataclasses.dataclass
 class Example:
-    """What stands below one heading."""
+    """The text below one heading."""
 
     name: str
     family: str
@@ -49,7 +49,7 @@ class Example:
 
 
 class Checker(doctest.OutputChecker):
-    """Numbers need only be near: their last digits depend on the processor and its libraries."""
+    """Numbers need only be close: their last digits depend on the processor and its libraries."""
 
     def check_output(self, want, got, optionflags):
         if super().check_output(want, got, optionflags):
@@ -69,20 +69,20 @@ def read():
 
 
 def function_of(name):
-    """By the name that stands in a heading; None for what is no function of plait."""
+    """The function that a heading names; None if there is none in plait."""
     path, _, last = name.rpartition(".")
     place = PLACES.get(path + "." if path else "")
     return getattr(place, last, None) if place else None
 
 
 def is_of_core(name, function):
-    """Whether it is a function of C++ that is meant for users."""
+    """True for a public function of C++."""
     return type(getattr(function, "__wrapped__", function)).__name__ in ("Function", "nb_func") and not name.startswith("_")
 
 
 @functools.cache
 def families():
-    """Of each public function of plait by its name: the headers that declare it, of which one is its family."""
+    """For each public function of plait, by name, the headers that declare it; the first one is its family."""
     declared = {}
     for each in headers.declarations():
         declared.setdefault(each.path.removeprefix("plait."), set()).add(each.header)
@@ -101,7 +101,7 @@ def aliases_of(name):
 
 
 def problems():
-    """In words: what has no example, and what the examples have that is not there."""
+    """Error messages: functions without examples, and examples of functions that do not exist."""
     expected, found = families(), {}
     for example in read():
         if example.name in found:
@@ -121,7 +121,7 @@ def problems():
 
 
 def failures(example):
-    """What doctest says of an example that gives something else; "" where all is well."""
+    """doctest's report if the result of an example differs; "" if all results agree."""
     report = []
     runner = doctest.DocTestRunner(Checker(), verbose=False, optionflags=doctest.ELLIPSIS)
     runner.run(example.doctest(), out=report.append)
@@ -129,18 +129,18 @@ def failures(example):
 
 
 def printed_by(statement, scope):
-    """What one statement prints."""
+    """The output of one statement."""
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
         try:
             exec(compile(statement.source, "<example>", "single"), scope)  # noqa: S102
-        except Exception as error:  # as doctest has it
+        except Exception as error:  # as doctest formats it
             sys.stdout.write(f"Traceback (most recent call last):\n    ...\n{type(error).__module__}.{type(error).__name__}: {error}\n")
     return out.getvalue()
 
 
 def filled(text):
-    """An example's text with what it gives, behind statements where nothing stands."""
+    """The text of an example with the missing results inserted."""
     scope, parts = {"plait": plait, "np": np}, []
     for part in PARSER.parse(text):
         if isinstance(part, str):
@@ -154,7 +154,7 @@ def filled(text):
 
 
 def fill():
-    """Writes what examples without a result give into their files."""
+    """Writes missing results of examples into their files."""
     for file in sorted(FOLDER.glob("*.md")):
         parts = re.split(r"^(## \S+\n)", file.read_text(encoding="utf-8"), flags=re.M)
         parts[2::2] = [filled(text) for text in parts[2::2]]

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# format.sh -i formats every source; format.sh -n names what is not formatted.
+# format.sh -i formats every source; format.sh -n reports unformatted ones.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

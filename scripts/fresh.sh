@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# fresh.sh [TARGET...]: makes each target (demo, test) in a fresh Debian 12 that has only git and make,
-# with a clean clone of the current commit, and prints what each took. The Debian is made below TMPDIR
-# (/var/tmp) from the mirror that this machine uses (or PLAIT_DEBIAN_MIRROR) and removed afterwards, unless
-# KEEP=1.
+# fresh.sh [TARGET...]: makes each target (demo, test) in a fresh Debian 12 that has only git and make, with a clean
+# clone of the current commit, and prints the time of each. The Debian is installed below TMPDIR (/var/tmp) from this
+# machine's mirror (or PLAIT_DEBIAN_MIRROR), and removed afterwards, unless KEEP=1.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -15,7 +14,7 @@ root=$folder/root
 
 mounts_below() { awk -v below="$folder/" 'index($2, below) == 1 {print $2}' /proc/self/mounts | sort -r; }
 
-# Nothing is removed while anything of this machine is still mounted below.
+# Nothing is removed while a mount of this machine exists below the folder.
 clean_up() {
   local mount
   for mount in $(mounts_below); do umount "$mount" || umount --lazy "$mount" || true; done
@@ -30,7 +29,7 @@ clean_up() {
 trap clean_up EXIT
 trap 'exit 130' INT TERM
 
-# "URI SUITE" for each Debian 12 archive that apt here is configured with, in whatever form.
+# "URI SUITE" for each Debian 12 archive in apt's configuration, in either format.
 sources() {
   if [[ -n ${PLAIT_DEBIAN_MIRROR:-} ]]; then
     say "$PLAIT_DEBIAN_MIRROR bookworm"
@@ -56,7 +55,7 @@ make_debian() {
   mount --bind /dev "$root/dev"
 }
 
-# How this machine reaches its archives: proxies, certificates, pip's configuration.
+# Configuration for access to archives: proxies, certificates, pip.
 carried_variables=(http_proxy https_proxy no_proxy PIP_INDEX_URL PIP_EXTRA_INDEX_URL PIP_TRUSTED_HOST
   PIP_PROXY PIP_DEFAULT_TIMEOUT PIP_CERT SSL_CERT_FILE REQUESTS_CA_BUNDLE)
 carry_configuration() {

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Builds the fuzz targets and runs each for FUZZ_SECONDS (60), starting from tests/fuzz/corpus/. An input
-# that breaks one is left in build/fuzz/.
+# Builds the fuzz targets and runs each for FUZZ_SECONDS (60), starting from tests/fuzz/corpus/. A failing input is
+# stored in build/fuzz/.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
 
 step "Building the fuzz targets in build/fuzz" build fuzz
 
-# fuzz PROGRAM NAME: new inputs of interest go to build/fuzz/corpus/NAME.
+# fuzz PROGRAM NAME: stores new interesting inputs in build/fuzz/corpus/NAME.
 fuzz() {
   local log=build/fuzz/$2.log status=0 corpora=("build/fuzz/corpus/$2")
   mkdir -p "${corpora[0]}"

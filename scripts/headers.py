@@ -1,4 +1,4 @@
-"""What the headers of plait/ops declare for users: functions by name, as they stand there with their comments."""
+"""The functions that the headers of plait/ops declare for users, by name, with their text and comments."""
 
 import dataclasses
 import pathlib
@@ -7,7 +7,7 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 HEADERS = ROOT / "plait" / "ops"
 
-# Headers for who writes operations, not for who uses them.
+# Headers for authors of operations, not for users.
 NOT_FOR_USERS = {
     "call": "what errors say of a call", "declare": "how primitives are declared",
     "gather": "primitives; brackets are for users", "operand": "what arguments are converted to",
@@ -15,7 +15,7 @@ NOT_FOR_USERS = {
     "update_slice": "a primitive; x.at[index] is for users", "window": "primitives; pooling is for users",
 }
 
-# Functions that Python reaches otherwise.
+# Functions that are called in another way in Python.
 ELSEWHERE = {
     "plait.stddev": "plait.std, as NumPy calls it", "plait.index": "x[...]",
     "plait.trace": "plait.linalg.trace; plait.trace records a program",
@@ -28,7 +28,7 @@ ELSEWHERE = {
 
 @dataclasses.dataclass(frozen=True)
 class Statement:
-    """A function's declaration, without its body, between two places of a text."""
+    """A function's declaration without its body, between two positions of a text."""
 
     namespace: tuple
     name: str
@@ -41,17 +41,17 @@ class Declaration:
     path: str  # "plait.fft.rfft"
     header: str  # the stem of its file, which is also the name of its family
     text: str
-    comment: str  # that stands above it
+    comment: str  # the comment above it
 
 
 def without_comments(text):
-    """Spaces in their place, so that all else stays where it was."""
+    """Comments are replaced by spaces, so that positions are unchanged."""
     blank = lambda match: re.sub(r"[^\n]", " ", match[0])
     return re.sub(r"//[^\n]*|/\*.*?\*/|^[ \t]*#[^\n]*", blank, text, flags=re.S | re.M)
 
 
 def matching(text, begin):
-    """Behind the brace that closes the one at `begin`."""
+    """The position behind the brace that closes the one at `begin`."""
     depth = 0
     for place in range(begin, len(text)):
         depth += {"{": 1, "}": -1}.get(text[place], 0)
@@ -61,7 +61,7 @@ def matching(text, begin):
 
 
 def name_declared(statement):
-    """Of a function; None for anything else."""
+    """The name of a declared function; None for anything else."""
     statement = re.sub(r"^\s*template\s*<[^{}]*?>\s*(?=[a-zA-Z\[])", "", statement.strip())
     if re.match(r"(using|struct|class|enum|static_assert|namespace|friend|extern)\b", statement) or "(" not in statement:
         return None
@@ -73,7 +73,7 @@ def name_declared(statement):
 
 
 def statements_of(text, namespace=(), begin=0, end=None):
-    """The functions declared at the level of namespaces, of a text without comments."""
+    """The functions declared at namespace level in a text without comments."""
     end = len(text) if end is None else end
     place, first, statement = begin, begin, ""
 
@@ -104,12 +104,12 @@ def statements_of(text, namespace=(), begin=0, end=None):
 
 
 def functions_of(text):
-    """(namespace, name) of the functions declared at the level of namespaces."""
+    """(namespace, name) of the functions declared at namespace level."""
     return {(each.namespace, each.name) for each in statements_of(without_comments(text))}
 
 
 def comment_above(text, begin):
-    """The lines of a comment that end where something begins; none where that is a title of what follows."""
+    """The comment that ends directly above a position; none if it is a heading of a section."""
     lines = text[:begin].rstrip(" ").split("\n")[:-1]
     comment = []
     while lines and lines[-1].startswith("//"):
@@ -118,7 +118,7 @@ def comment_above(text, begin):
 
 
 def with_end_of_line(text, end):
-    """Up to the end of a comment behind the statement."""
+    """The end of a comment that follows the statement on its line."""
     rest = re.match(r"[ \t]*//[^\n]*(?:\n[ \t]{8,}//[^\n]*)*", text[end:])
     return end + len(rest[0]) if rest else end
 
@@ -134,7 +134,7 @@ def public_headers():
 
 
 def declarations():
-    """Of all public functions, overloads one after another."""
+    """All public functions; overloads are adjacent."""
     for header in public_headers():
         text = header.read_text(encoding="utf-8")
         for each in statements_of(without_comments(text)):

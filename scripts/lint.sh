@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Every check that needs no run of the program. All are made, whatever the first ones find.
+# All static checks. Each runs, even if earlier ones fail.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# outside.sh [SUITE...]: builds the Python module, fetches what tests/others/requirements.txt names into
-# build/outside, and runs others' tests (tests/others/run.py). JAX's are run where JAX_TESTS names their folder.
+# outside.sh [SUITE...]: builds the Python module, installs tests/others/requirements.txt into build/outside, and runs
+# the test suites of other libraries (tests/others/run.py); JAX's only if JAX_TESTS names their folder.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -22,5 +22,5 @@ fetch() {
 }
 
 step "Building the Python module in build/release" build release -DPLAIT_PYTHON=ON -- plait_python
-step "Others' tests in $folder" fetch
-PYTHONPATH=build/release/python step "Running others' tests" .venv/bin/python tests/others/run.py "$@"
+step "Tests of other libraries, in $folder" fetch
+PYTHONPATH=build/release/python step "Running the tests of other libraries" .venv/bin/python tests/others/run.py "$@"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes .venv, the Python that the oracle tests run in, hold what tests/requirements.txt names.
+# Creates or updates .venv, the Python environment of the oracle tests, from tests/requirements.txt.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -9,8 +9,8 @@ if cmp -s "$requirements" .venv/requirements.txt && .venv/bin/python -c '' 2>/de
   say "   .venv is up to date"
   exit 0
 fi
-# A folder that was moved or half made is made again.
+# A folder that was moved or is incomplete is created again.
 .venv/bin/python -m pip --version >/dev/null 2>&1 || /usr/bin/python3 -m venv --clear .venv
-say "   installing $(grep -cv '^ *\(#\|$\)' "$requirements") Python packages and what they need"
+say "   installing $(grep -cv '^ *\(#\|$\)' "$requirements") Python packages and their dependencies"
 .venv/bin/python -m pip install --quiet --disable-pip-version-check -r "$requirements"
 cp "$requirements" .venv/requirements.txt

@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Builds the Python module, then damages each primitive in turn, and lines of control flow and of the
-# compiler. Arguments name some primitives or their families; --rules: only their derivatives
-# (tests/conformance/sabotage.py); --lines: only the lines, --lines --room compile: those of one room
-# (scripts/sabotage_lines.py).
+# Builds the Python module, then damages each primitive in turn, and lines of control flow and of the compiler.
+# Arguments select primitives or families; --rules: only their derivatives (tests/conformance/sabotage.py); --lines:
+# only the lines, --lines --room compile: those of one room (scripts/sabotage_lines.py).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

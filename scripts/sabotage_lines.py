@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Damages lines of the library one at a time, in a copy of the checkout under build/sabotage, and sees that the tests
-of a room notice. What is damaged is in tests/<room>/damages.txt."""
+"""Changes one line of the library at a time, in a copy of the checkout under build/sabotage, and checks that the
+tests of a room fail. The changes are listed in tests/<room>/damages.txt."""
 
 import argparse
 import dataclasses
@@ -22,12 +22,12 @@ COPIED = ["CMakeLists.txt", "CMakePresets.json", "cmake", "plait", "tests", "too
 
 @dataclasses.dataclass
 class Room:
-    """The tests of plait_test_<name> that are to notice its damages."""
+    """The tests of plait_test_<name>, which must notice the damages of the room."""
 
     name: str
-    noticing: list  # as GoogleTest's filters are written, which know * and ? only
-    seconds: int  # a run that takes longer never ends
-    random: str  # for rapidcheck: the same programs each time
+    noticing: list  # patterns of GoogleTest's filters, which support * and ? only
+    seconds: int  # a longer run counts as endless
+    random: str  # options of rapidcheck: the same programs each time
 
     @property
     def damages(self):
@@ -48,7 +48,8 @@ class Room:
 
 
 class PythonRoom(Room):
-    """The package's own files of Python, beside the core that `make build` has built. `noticing` are files of tests/python."""
+    """The Python files of the package, with the core that `make build` has built. `noticing` are files of
+    tests/python."""
 
     _folder = BUILD / "python"
 
@@ -81,7 +82,7 @@ ROOMS = [
 
 
 def read_damages(room):
-    """Entries of four lines: what it is, the file, a line (or part of one) in it, and what is put in its place."""
+    """Entries of four lines: a description, the file, a line (or part of one), and its replacement."""
     entries = []
     for block in room.damages.read_text().split("\n\n"):
         lines = [line for line in block.split("\n") if line and not line.startswith("#")]
@@ -92,7 +93,7 @@ def read_damages(room):
 
 
 def copy_checkout():
-    """Files that differ, whatever their times say: a run that was stopped leaves a damaged one."""
+    """Copies files whose contents differ, whatever their times: an interrupted run leaves a damaged file."""
     wanted = set()
     for name in COPIED:
         source = ROOT / name
@@ -116,12 +117,12 @@ def configure():
 
 
 def limit_memory():
-    """A recursion that never ends is to end before the machine does."""
+    """An endless recursion must end before the memory of the machine is exhausted."""
     resource.setrlimit(resource.RLIMIT_AS, (12 << 30, 12 << 30))
 
 
 def notices(room, filter_, damaged=""):
-    """How the tests notice; None where they pass. Code that a damaged generator makes is not kept."""
+    """How the tests noticed the damage; None if they pass. Code from a damaged code generator is not cached."""
     environment = dict(os.environ, RC_PARAMS=room.random, PLAIT_VERIFY="on", GTEST_FAIL_FAST="1",
                        PLAIT_CACHE="off" if damaged.startswith("plait/cpu/") else str(BUILD / "test_cache"))
     try:
@@ -136,7 +137,7 @@ def notices(room, filter_, damaged=""):
 
 
 def damage(room, filter_, entries):
-    """How many of the damages are not noticed."""
+    """The number of damages that are not noticed."""
     unnoticed = 0
     for name, file, old, new in entries:
         start = time.monotonic()
@@ -152,7 +153,7 @@ def damage(room, filter_, entries):
 
 
 def is_there(entry):
-    """Once in a file: else the damage would be none, or several."""
+    """The line must occur exactly once in the file: otherwise there would be no damage, or several."""
     name, file, old, _ = entry
     path = ROOT / file
     count = path.read_text().count(old) if path.exists() else 0
@@ -169,7 +170,7 @@ def check(rooms):
 
 
 def sabotage(room, options):
-    """The numbers of damages, and of those that are not noticed."""
+    """The number of damages, and of those that are not noticed."""
     entries = [entry for entry in read_damages(room) if not options.only or entry[0] in options.only]
     last = None if options.count is None else options.first + options.count
     entries = entries[options.first:last]
@@ -188,12 +189,12 @@ def sabotage(room, options):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--room", choices=[room.name for room in ROOMS], help="whose damages; of every room without it")
-    parser.add_argument("--filter", help="the tests that should notice; those of the room without it")
-    parser.add_argument("--first", type=int, default=0, help="of each room, how many damages are passed over")
-    parser.add_argument("--count", type=int, help="of each room, how many follow; all without it")
-    parser.add_argument("--check", action="store_true", help="damage nothing: see that all the lines are there")
-    parser.add_argument("only", nargs="*", help="names of damages; all without one")
+    parser.add_argument("--room", choices=[room.name for room in ROOMS], help="the room whose lines are damaged; by default every room")
+    parser.add_argument("--filter", help="the tests that should notice; by default those of the room")
+    parser.add_argument("--first", type=int, default=0, help="the number of damages to skip in each room")
+    parser.add_argument("--count", type=int, help="the number of damages to try in each room; by default all")
+    parser.add_argument("--check", action="store_true", help="damage nothing: only check that all lines exist")
+    parser.add_argument("only", nargs="*", help="names of damages; by default all")
     options = parser.parse_args()
     rooms = [room for room in ROOMS if options.room in (None, room.name)]
     if options.check:

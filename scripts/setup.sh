@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# setup.sh SET...: installs the Debian packages of the sets (scripts/packages/SET.txt) that are missing.
+# setup.sh SET...: installs the missing Debian packages of the sets (scripts/packages/SET.txt).
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"
@@ -13,14 +13,14 @@ done
 mapfile -t wanted < <(sed 's/#.*//' "${files[@]}" | xargs -n1 | sort -u)
 
 if ! command -v dpkg-query >/dev/null; then
-  say "   This is no Debian: install the like of these yourself: ${wanted[*]}"
+  say "   This is not Debian: install the equivalents of these packages yourself: ${wanted[*]}"
   exit 0
 fi
 mapfile -t installed < <(dpkg-query -W -f '${db:Status-Status} ${Package}\n' "${wanted[@]}" 2>/dev/null |
   sed -n 's/^installed //p' | sort -u)
 mapfile -t missing < <(comm -23 <(printf '%s\n' "${wanted[@]}") <(printf '%s\n' "${installed[@]}"))
 if ((${#missing[@]} == 0)); then
-  say "   all ${#wanted[@]} packages are there"
+  say "   all ${#wanted[@]} packages are installed"
   exit 0
 fi
 

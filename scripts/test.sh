@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# test.sh PRESET [CTEST_ARGUMENT...]: builds a preset with its tests, runs them and sums up.
-# All of ctest's output goes to build/PRESET/tests.log, its results to build/PRESET/tests.xml.
+# test.sh PRESET [CTEST_ARGUMENT...]: builds a preset with its tests, runs them and prints totals. The output of ctest
+# goes to build/PRESET/tests.log, its results to build/PRESET/tests.xml.
 set -euo pipefail
 # shellcheck source=scripts/common.sh
 source "$(dirname "$0")/common.sh"

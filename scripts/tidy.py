@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Runs clang-tidy over a compilation database: tidy.py BUILD_FOLDER [PATH_PREFIX...].
 
-A source that was clean is not looked at again until it, a header of the project that it includes, its
-command or the configuration changes.
+A source without warnings is not checked again until it, a header of the project that it includes, its command or the
+configuration changes.
 """
 
 import concurrent.futures
@@ -27,7 +27,7 @@ def entries_of(build_folder, prefixes):
         if prefixes and not str(file.relative_to(ROOT)).startswith(prefixes):
             continue
         words = shlex.split(entry["command"])
-        # What comes before the compiler is the launcher; what comes after its name are arguments.
+        # Before the compiler's name comes a launcher; after it come arguments.
         compiler = next(n for n, word in enumerate(words) if "++" in pathlib.Path(word).name)
         yield file, entry["directory"], words[compiler:]
 
@@ -42,7 +42,7 @@ def project_files_behind(words, directory):
 
 
 def without_output(words):
-    """A compile command less what it writes: -o FILE, -c and the -M options."""
+    """A compile command without its outputs: -o FILE, -c and the -M options."""
     kept, skip = [], False
     for word in words:
         if not skip and word not in ("-o", "-MF", "-MT", "-MD", "-c"):
@@ -60,7 +60,7 @@ def key_of(words, directory, configuration):
 
 
 def check(file, directory, words, build_folder, configuration):
-    """What clang-tidy says of a file; empty when it is clean."""
+    """clang-tidy's output for a file; empty if there is no warning."""
     marker = build_folder / "tidy" / key_of(words, directory, configuration)
     if marker.exists():
         return ""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sums up ctest's JUnit files: `N passed, N failed`, then what did not run."""
+"""Sums up ctest's JUnit files: `N passed, N failed`, then the tests that did not run."""
 
 import argparse
 import sys
@@ -9,7 +9,7 @@ SHOWN_LINES = 60
 
 
 def outcome_of(case):
-    """Passed, failed or skipped. A test whose program is missing counts as failed, as ctest has it."""
+    """Passed, failed or skipped. A test whose program is missing counts as failed, as in ctest."""
     status = case.get("status")
     if status == "run":
         return "passed"

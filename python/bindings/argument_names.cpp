@@ -8,7 +8,7 @@ namespace {
 struct OtherName {
   std::string_view given, here;
 };
-// The first row counts whose second name is that of a parameter.
+// The first row applies whose second name is that of a parameter.
 constexpr OtherName kOtherNames[] = {
     // PyTorch's.
     {"dim", "axis"},
@@ -54,7 +54,7 @@ constexpr OtherName kOtherNames[] = {
     {"newshape", "shape"},
     {"a_min", "min"},
     {"a_max", "max"},
-    // Plait's own until 0.1.
+    // Plait's own names until 0.1.
     {"epsilon", "eps"},
     {"is_training", "training"},
     {"running_variance", "running_var"},

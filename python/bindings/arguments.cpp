@@ -10,7 +10,7 @@
 namespace plait::python {
 namespace {
 
-// A number of the host is a constant: the derivative by it would be 0 without a word.
+// A number parameter is a constant: its derivative would silently be 0.
 void expect_no_derivative(const Tensor& x) {
   if (!is_followed(x)) return;
   throw TypeError("expected a number, not {} that a derivative is taken by", x.type().text())
@@ -115,7 +115,7 @@ void read(nb::handle given, PadWidth& value) {
   value = {dim_from(given[nb::int_(0)]), dim_from(given[nb::int_(1)])};
 }
 
-// A name, a number for all dimensions or one for each, or a pair for each.
+// A string, a number for all dimensions or one for each, or a pair for each.
 void read(nb::handle given, Padding& value) {
   if (nb::isinstance<nb::str>(given)) {
     value = Padding(nb::str(given).c_str());
@@ -152,7 +152,7 @@ nb::object shown(const PerDimension& value) {
   return nb::int_(value.of(1, "", "", std::numeric_limits<int64_t>::min())[0]);
 }
 
-// Nowhere in the library is a default other than as much at both ends.
+// Every default in the library has equal padding at both ends.
 nb::object shown(const Padding& value) {
   const Padding::Dimension one{.size = 1, .window = 1};
   return to_python(value.of({&one, 1}, "").at(0).first);

@@ -1,5 +1,5 @@
-// What functions of C++ take, of what Python gives: read() for each type of argument, TypeError or
-// ValueError where it is no such thing; and annotation(), which says what it takes
+// Conversion of arguments from Python. read() exists for each C++ type of argument and throws a
+// TypeError or ValueError if the object does not fit; annotation() returns its type annotation
 // (python/stubs.py).
 #pragma once
 
@@ -23,21 +23,21 @@
 
 namespace plait::python {
 
-// All further arguments by place, or the one list that is given.
+// All further positional arguments, or the one list that is passed.
 struct Rest {
   std::vector<Tensor> tensors;
 
-  Rest() {}  // NOLINT: no plain aggregate, which would be options
+  Rest() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 
-// Where a tensor is to be made.
+// The device of a new tensor.
 struct Device {
-  Device() {}  // NOLINT: no plain aggregate
+  Device() {}  // NOLINT: must not be an aggregate
 };
 
-void read(nb::handle given, Tensor& value);  // None: none
+void read(nb::handle given, Tensor& value);  // empty for None
 void read(nb::handle given, Rest& value);
-void read(nb::handle given, Device& value);  // DeviceError where there is no such device
+void read(nb::handle given, Device& value);  // DeviceError for an unknown device
 void read(nb::handle given, PythonOperand& value);
 void read(nb::handle given, Scalar& value);
 void read(nb::handle given, bool& value);
@@ -55,8 +55,8 @@ void read(nb::handle given, PadWidth& value);
 void read(nb::handle given, Padding& value);
 void read(nb::handle given, std::vector<Tensor>& value);
 
-// What Python calls the enumerators, in their order, where the library has no names for them:
-// specialised where functions of the enumeration are bound.
+// Python's names of the enumerators, in order, if the library has no names for them. Specialised
+// where functions with the enumeration are bound.
 template <class E>
 inline constexpr std::array<std::string_view, 0> kChoices = {};
 
@@ -85,7 +85,7 @@ T blank() {
     return T(0);
 }
 
-// One alone is a list of one, and None an empty one.
+// A single value is a list of one, and None an empty list.
 template <class T>
 void read(nb::handle given, std::vector<T>& values);
 
@@ -109,7 +109,7 @@ void read(nb::handle given, std::vector<T>& values) {
   for (const nb::handle each : given) append(each);
 }
 
-// ---- What they take, in words of typing and of python/stubs/__init__.pyi.
+// ---- Type annotations, in terms of typing and of python/stubs/__init__.pyi.
 
 template <class T>
 struct Of {};
@@ -151,7 +151,7 @@ std::string annotation(Of<std::optional<T>>) {
   return own.ends_with("None") ? own : own + " | None";
 }
 
-// ---- Defaults, as Python shows them.
+// ---- Defaults, as shown in Python.
 
 inline nb::object shown(const Tensor&) { return nb::none(); }
 inline nb::object shown(bool value) { return nb::bool_(value); }

@@ -1,4 +1,4 @@
-// Products, order, counts, and elements by their places.
+// Products, sorting, counting, and indexing.
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/curves.h"
@@ -19,13 +19,13 @@ inline constexpr std::array kChoices<ScatterReduction> = {
     std::string_view("sum"), std::string_view("product"), std::string_view("mean"),
     std::string_view("maximum"), std::string_view("minimum")};
 
-// Of tensordot.
+// The axes of tensordot.
 struct SummedAxes {
   int64_t count = 2;
   std::optional<std::vector<int64_t>> of_a;
   std::vector<int64_t> of_b;
 
-  SummedAxes() {}  // NOLINT: no plain aggregate, which would be options
+  SummedAxes() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 std::string annotation(Of<SummedAxes>) {
   return "int | tuple[int | Sequence[int], int | Sequence[int]]";
@@ -58,21 +58,25 @@ Tensor einsum_of(const std::string& equation, const Rest& operands) {
 void bind_products(nb::module_& m) {
   add_functions<Tensor(T, T)>(
       m,
-      {{"matmul", matmul, "Matrices in the last two dimensions; a vector is one row or column."},
-       {"outer", outer, "Each element of a vector times each of another."},
-       {"dot", dot, "As NumPy's: over the last of a and the last but one of b, or its only one."},
-       {"inner", inner, "Over the last dimension of both."},
-       {"bmm", bmm, "Stacks of as many matrices."}},
+      {{"matmul", matmul,
+        "The product of matrices in the last two dimensions; a vector counts as one row or "
+        "column."},
+       {"outer", outer, "The outer product: each element of a vector times each of the other."},
+       {"dot", dot,
+        "The dot product as in NumPy: over the last dimension of a and the last but one of b, or "
+        "its only one."},
+       {"inner", inner, "The sum of products over the last dimension of both."},
+       {"bmm", bmm, "Batched products of matrices."}},
       arg("a"), arg("b"));
   add_functions<Tensor(T, T, int64_t)>(
-      m, {{"vecdot", vecdot, "Along the axis, of the conjugate of a."}}, arg("a"), arg("b"),
-      arg("axis") = -1);
-  add_functions<Tensor(T, T, const SummedAxes&)>(m,
-                                                 {{"tensordot", tensordot_of,
-                                                   "Over so many of the last dimensions of a and "
-                                                   "the first of b, or over a pair of axes, or of "
-                                                   "lists of them: those of a and those of b."}},
-                                                 arg("a"), arg("b"), arg("axes") = 2);
+      m, {{"vecdot", vecdot, "Dot products along the axis, with a conjugated."}}, arg("a"),
+      arg("b"), arg("axis") = -1);
+  add_functions<Tensor(T, T, const SummedAxes&)>(
+      m,
+      {{"tensordot", tensordot_of,
+        "The sum of products over the last n dimensions of a and the first n of b, or over a pair "
+        "of axes or of lists of axes: those of a and those of b."}},
+      arg("a"), arg("b"), arg("axes") = 2);
   add_functions<Tensor(T, T, T, const AddedProduct&)>(
       m,
       {{"addmm", addmm, "beta * x + alpha * a @ b."},
@@ -83,7 +87,7 @@ void bind_products(nb::module_& m) {
       arg("equation"), arg("operands"));
 }
 
-// All that is sorted keeps what is alike as it stands.
+// All sorts are stable.
 template <Tensor (*order)(T, int64_t, bool)>
 Tensor ordered(T x, int64_t axis, bool descending, bool) {
   return order(x, axis, descending);
@@ -95,48 +99,52 @@ Tensor searchsorted_of(T x1, T x2, SearchSide side, T sorter) {
 void bind_order(nb::module_& m) {
   add_functions<Tensor(T, int64_t, bool, bool)>(
       m,
-      {{"sort", ordered<sort>, "In order along the axis."},
-       {"argsort", ordered<argsort>,
-        "Where the elements are, in order; those alike as they stand."}},
+      {{"sort", ordered<sort>, "Sorted along the axis."},
+       {"argsort", ordered<argsort>, "The indices that sort along the axis; the sort is stable."}},
       arg("x"), arg("axis") = -1, arg("descending") = false, arg("stable") = true);
   add_functions<Ordered(T, int64_t, bool)>(
-      m, {{"sort_with_indices", sort_with_indices, "In order, and where each was."}}, arg("x"),
-      arg("axis") = -1, arg("descending") = false);
+      m,
+      {{"sort_with_indices", sort_with_indices,
+        "Sorted along the axis, with the indices of the elements."}},
+      arg("x"), arg("axis") = -1, arg("descending") = false);
   add_functions<Ordered(T, Dim, int64_t, bool)>(
-      m, {{"topk", topk, "The `count` largest, or smallest, in order, and where each was."}},
+      m, {{"topk", topk, "The `count` largest, or smallest, in order, with their indices."}},
       arg("x"), arg("count"), arg("axis") = -1, arg("largest") = true);
   add_functions<Tensor(T, int64_t, int64_t)>(
       m,
-      {{"partition", partition, "None before the place kth is greater than what is there."},
-       {"argpartition", argpartition, "Where the elements of partition are."}},
+      {{"partition", partition,
+        "Partially sorted: no element before index kth is greater than the one at kth."},
+       {"argpartition", argpartition, "The indices of the elements of partition."}},
       arg("x"), arg("kth"), arg("axis") = -1);
   add_functions<Tensor(T, T, SearchSide, T)>(
       m,
       {{"searchsorted", searchsorted_of,
-        "Where each of x2 would go so that x1, as it is or picked by the sorter, stays in order."}},
+        "The indices at which the elements of x2 would be inserted to keep x1 (permuted by the "
+        "sorter) sorted."}},
       arg("x1"), arg("x2"), arg("side") = "left", arg("sorter") = nb::none());
   add_functions<Unique(T, std::optional<int64_t>, bool)>(
       m,
       {{"unique", unique,
-        "The different elements, or parts along an axis, in order; where each went, how often it "
-        "is, and where the first is."}},
+        "The unique elements, or slices along an axis, sorted; their inverse indices, counts and "
+        "first indices."}},
       arg("x"), arg("axis") = nb::none(), arg("equal_nan") = true);
 }
 
 void bind_sets(nb::module_& m) {
   add_functions<Tensor(O, O, bool)>(
-      m, {{"isin", isin, "Whether each element of x is among those of `test`."}}, arg("x"),
+      m, {{"isin", isin, "True for each element of x that is among those of `test`."}}, arg("x"),
       arg("test"), arg("invert") = false);
-  add_functions<UniqueAll(T)>(
-      m, {{"unique_all", unique_all, "The different elements in order; each NaN differs."}},
-      arg("x"));
+  add_functions<UniqueAll(T)>(m,
+                              {{"unique_all", unique_all,
+                                "The unique elements, sorted, with first indices, inverse indices "
+                                "and counts; each NaN is unique."}},
+                              arg("x"));
   add_functions<UniqueCounts(T)>(
-      m, {{"unique_counts", unique_counts, "The different elements, and how often each is."}},
-      arg("x"));
+      m, {{"unique_counts", unique_counts, "The unique elements, and their counts."}}, arg("x"));
   add_functions<UniqueInverse(T)>(
-      m, {{"unique_inverse", unique_inverse, "The different elements, and where each went."}},
+      m, {{"unique_inverse", unique_inverse, "The unique elements, and the inverse indices."}},
       arg("x"));
-  add_functions<Tensor(T)>(m, {{"unique_values", unique_values, "The different elements."}},
+  add_functions<Tensor(T)>(m, {{"unique_values", unique_values, "The unique elements, sorted."}},
                            arg("x"));
 }
 
@@ -146,15 +154,15 @@ void bind_groups(nb::module_& m) {
       {{"segment_sum", segment_sum, "The sum of the rows of each id."},
        {"segment_prod", segment_prod, "The product of the rows of each id."},
        {"segment_mean", segment_mean, "The mean of the rows of each id."},
-       {"segment_max", segment_max, "The greatest of the rows of each id."},
-       {"segment_min", segment_min, "The least of the rows of each id."}},
+       {"segment_max", segment_max, "The maximum of the rows of each id."},
+       {"segment_min", segment_min, "The minimum of the rows of each id."}},
       arg("x"), arg("ids"), arg("num_classes") = nb::none());
   add_functions<Tensor(T, T, T)>(
-      m, {{"ragged_dot", ragged_dot, "Each group of neighbouring rows times its own matrix."}},
+      m, {{"ragged_dot", ragged_dot, "Each group of consecutive rows times its own matrix."}},
       arg("rows"), arg("matrices"), arg("group_sizes"));
   add_functions<Tensor(T, T, T)>(
-      m, {{"ragged_outer", ragged_outer, "For each group of rows the product of a.T and b."}},
-      arg("a"), arg("b"), arg("group_sizes"));
+      m, {{"ragged_outer", ragged_outer, "For each group of rows the product a.T @ b."}}, arg("a"),
+      arg("b"), arg("group_sizes"));
 }
 
 Tensor diff_of(T x, int64_t n, int64_t axis, T before, T behind) {
@@ -169,17 +177,21 @@ void bind_counts(nb::module_& m) {
   add_functions<Tensor(T, int64_t, int64_t, T, T)>(
       m,
       {{"diff", diff_of,
-        "Each element less the one before it, n times over, with others before and behind."}},
+        "The n-th differences of neighbouring elements, with elements prepended and appended."}},
       arg("x"), arg("n") = 1, arg("axis") = -1, arg("prepend") = nb::none(),
       arg("append") = nb::none());
   add_functions<Tensor(T, std::optional<Dim>, T)>(
-      m, {{"bincount", bincount, "How often each of 0 to length - 1 is there, or their weights."}},
+      m,
+      {{"bincount", bincount,
+        "The number of occurrences of each of 0 to length - 1, or the sum of their weights."}},
       arg("x"), arg("length") = nb::none(), arg("weights") = nb::none());
   add_functions<Histogram(T, int64_t, double, double)>(
-      m, {{"histogram", histogram, "How many lie in each of `bins` bins from low to high."}},
+      m,
+      {{"histogram", histogram,
+        "The number of elements in each of `bins` equal bins from low to high."}},
       arg("x"), arg("bins"), arg("low"), arg("high"));
   add_functions<Histogram(T, T)>(
-      m, {{"histogram", histogram, "How many lie between neighbouring edges."}}, arg("x"),
+      m, {{"histogram", histogram, "The number of elements between neighbouring edges."}}, arg("x"),
       arg("edges"));
 }
 
@@ -192,12 +204,14 @@ Tensor cumulative_trapezoid_of(T y, T places, double step, int64_t axis) {
 
 void bind_curves(nb::module_& m) {
   add_functions<Tensor(T, T, T)>(m,
-                                 {{"interp", interp, "On the straight lines between the points."}},
+                                 {{"interp", interp, "Linear interpolation between the points."}},
                                  arg("x"), arg("places"), arg("values"));
   add_functions<Tensor(T, T, double, int64_t)>(
       m,
-      {{"trapezoid", trapezoid_of, "The area below neighbours at these places, or a step apart."},
-       {"cumulative_trapezoid", cumulative_trapezoid_of, "The area up to each neighbour."}},
+      {{"trapezoid", trapezoid_of,
+        "The integral by the trapezoidal rule, at these positions, or a step apart."},
+       {"cumulative_trapezoid", cumulative_trapezoid_of,
+        "The cumulative integral by the trapezoidal rule."}},
       arg("y"), arg("places") = nb::none(), arg("step") = 1.0, arg("axis") = -1);
 }
 
@@ -205,59 +219,65 @@ Tuple nonzero_of(T x) { return {nonzero(x)}; }
 
 void bind_places(nb::module_& m) {
   add_functions<std::vector<Tensor>(T, const Shape&)>(
-      m, {{"unravel_index", unravel_index, "Coordinates of places in row-major order."}},
+      m, {{"unravel_index", unravel_index, "Coordinates of flat indices in row-major order."}},
       arg("indices"), arg("shape"));
   add_functions<Tensor(T, T, Place)>(
-      m, {{"take", take, "x[..., indices, ...] along the axis, or of all elements."}}, arg("x"),
-      arg("indices"), arg("axis") = nb::none());
+      m, {{"take", take, "x[..., indices, ...] along the axis, or of the flattened tensor."}},
+      arg("x"), arg("indices"), arg("axis") = nb::none());
   add_functions<Tensor(T, T, int64_t)>(
-      m, {{"take_along_axis", take_along_axis, "Of each line what that line of `indices` names."}},
+      m,
+      {{"take_along_axis", take_along_axis,
+        "Selects elements of each line along the axis by the corresponding line of `indices`."}},
       arg("x"), arg("indices"), arg("axis") = -1);
   add_functions<Tensor(T, T, O, int64_t)>(
-      m, {{"put_along_axis", put_along_axis, "x with the values where take_along_axis reads."}},
+      m,
+      {{"put_along_axis", put_along_axis,
+        "x with the values written where take_along_axis reads."}},
       arg("x"), arg("indices"), arg("values"), arg("axis") = -1);
   add_functions<Tuple(T)>(
-      m, {{"nonzero", nonzero_of, "Where it is not 0: coordinates, a vector for each axis."}},
+      m, {{"nonzero", nonzero_of, "The indices of nonzero elements: one vector for each axis."}},
       arg("x"));
-  add_functions<Tensor(T)>(m, {{"argwhere", argwhere, "Where it is not 0: a row for each."}},
-                           arg("x"));
+  add_functions<Tensor(T)>(
+      m, {{"argwhere", argwhere, "The indices of nonzero elements: one row for each element."}},
+      arg("x"));
   add_functions<Tensor(T, int64_t, T)>(
-      m, {{"gather", gather, "As PyTorch's: the index says where along the axis."}}, arg("x"),
-      arg("axis"), arg("index"));
+      m, {{"gather", gather, "Selects elements along the axis by an index tensor, as in PyTorch."}},
+      arg("x"), arg("axis"), arg("index"));
   add_functions<Tensor(T, int64_t, T, O)>(
       m,
-      {{"scatter", scatter, "x with the source where gather reads."},
+      {{"scatter", scatter, "x with the source written where gather reads."},
        {"scatter_add", scatter_add, "x with the source added where gather reads."}},
       arg("x"), arg("axis"), arg("index"), arg("source"));
   add_functions<Tensor(T, int64_t, T, O, ScatterReduction, bool)>(
       m,
       {{"scatter_reduce", scatter_reduce,
-        "The sum, product, mean, maximum or minimum of what comes to each place."}},
+        "x with the sum, product, mean, maximum or minimum of the source elements of each "
+        "position."}},
       arg("x"), arg("axis"), arg("index"), arg("source"), arg("reduction"),
       arg("include_self") = true);
   add_functions<Tensor(T, int64_t, T, O, const Scalar&)>(
-      m, {{"index_add", index_add, "x with factor * source added to the parts that are named."}},
+      m, {{"index_add", index_add, "x with factor * source added to the slices at the indices."}},
       arg("x"), arg("axis"), arg("index"), arg("source"), arg("factor") = 1);
   add_functions<Tensor(T, T, O)>(
-      m, {{"masked_fill", masked_fill, "x with the value where the mask holds."}}, arg("x"),
+      m, {{"masked_fill", masked_fill, "x with the value where the mask is true."}}, arg("x"),
       arg("mask"), arg("value"));
   add_functions<Tensor(T, T)>(
-      m, {{"masked_select", masked_select, "The elements where the mask holds."}}, arg("x"),
+      m, {{"masked_select", masked_select, "The elements where the mask is true."}}, arg("x"),
       arg("mask"));
   add_functions<Tensor(T, T, Place)>(
       m,
       {{"embedding", embedding,
-        "Rows of the table `weight`; `padding_idx` leads no gradient to its row."}},
+        "Rows of the table `weight`, selected by ids; the row `padding_idx` gets no gradient."}},
       arg("ids"), arg("weight"), arg("padding_idx") = nb::none());
   add_functions<Tensor(T, Dim, DType)>(
       m,
-      {{"one_hot", one_hot, "1 at the place that each id names among `num_classes`, 0 elsewhere."}},
+      {{"one_hot", one_hot, "One-hot vectors of length `num_classes`: 1 at the id, 0 elsewhere."}},
       arg("ids"), arg("num_classes"), arg("dtype") = nb::cast(PythonDType{DType::f32}));
   add_functions<Tensor(T, T, IntegerVector, const std::vector<Dim>&)>(
-      m, {{"dynamic_slice", dynamic_slice, "The part of these sizes that begins at `starts`."}},
+      m, {{"dynamic_slice", dynamic_slice, "The slice of these sizes that begins at `starts`."}},
       arg("x"), arg("starts"), arg("axes"), arg("sizes"));
   add_functions<Tensor(T, T, T, IntegerVector)>(
-      m, {{"slice_update", slice_update, "x with the part put where dynamic_slice reads."}},
+      m, {{"slice_update", slice_update, "x with the slice written where dynamic_slice reads."}},
       arg("x"), arg("part"), arg("starts"), arg("axes"));
 }
 

@@ -1,5 +1,5 @@
-// Attributes of primitives from keyword arguments. Each value is written as the IR writes it and
-// read by the schema's own reader, so that nothing here knows the structs.
+// Attributes of primitives from keyword arguments. Each value is converted to the IR's text form
+// and parsed by the schema's reader, so this file does not depend on the attribute structs.
 #include "plait/core/error.h"
 
 #include "python/bindings/bindings.h"
@@ -48,8 +48,8 @@ void read_field(const ir::AttributeField& field, std::string_view text, void* at
   if (!reader.at_end()) reader.fail_expecting("the end");
 }
 
-// The text by which the field reads the value. Strings are tried in quotes first: names of dtypes,
-// sizes and enumerators have none.
+// The text from which the field is parsed. Strings are tried in quotes first: names of dtypes,
+// sizes and enumerators have no quotes.
 std::string readable_text(const ir::Primitive& primitive, const ir::AttributeField& field,
                           nb::handle value) {
   const std::shared_ptr<void> scratch = primitive.attributes->make();

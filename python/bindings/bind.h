@@ -1,9 +1,10 @@
-// A line a function. Arguments are converted by what the function of C++ takes; a struct of options
-// becomes keyword arguments with its defaults, and a struct of results a named tuple.
+// Tables of bound functions, one line per function. Arguments are converted to the parameter types
+// of the C++ function. A struct of options becomes keyword arguments with its defaults, and a
+// struct of results a named tuple.
 //
 //   add_functions<Tensor(const Tensor&, int64_t)>(module,
-//                                       {{"softmax", softmax, "e^x over its sum along the axis."},
-//                                        {"glu", glu, "The first half by sigmoid of the second."}},
+//                                       {{"softmax", softmax, "exp(x) over its sum."},
+//                                        {"glu", glu, "A gated linear unit."}},
 //                                       arg("x"), arg("axis") = -1);
 #pragma once
 
@@ -29,7 +30,7 @@ struct Entry {
   const char* summary;
 };
 
-// The arguments of a call, one after the other. Errors name the function and the parameter.
+// Converts the arguments of a call one after the other. Errors name the function and the parameter.
 class Given {
  public:
   Given(const char* function, const nb::handle* values, const Parameters& parameters)
@@ -59,7 +60,7 @@ class Given {
   const Parameter* parameter_;
 };
 
-// ---- What is held of an argument while the function runs without Python's lock.
+// ---- Storage for an argument while the function runs without Python's lock.
 
 template <class T>
 struct HeldOf {
@@ -81,7 +82,7 @@ struct HeldOf<std::span<const T>> {
 template <class T>
 concept Options = reflect::PlainAggregate<std::remove_cvref_t<T>>;
 
-// How many parameters of Python it stands for.
+// The number of Python parameters that it represents.
 template <class T>
 constexpr size_t width_of() {
   if constexpr (Options<T>)
@@ -113,7 +114,7 @@ struct Argument {
 
 nb::object make_named_tuple(std::string_view type, std::span<const std::string_view> fields);
 
-// What Python calls them: specialised where the Array API has other names than C++.
+// Python's names of the fields: specialised where the Array API and C++ have different names.
 template <class T>
 inline constexpr auto kNamesOfResults = reflect::kFieldNames<T>;
 
@@ -133,7 +134,7 @@ nb::object to_python(const T& results) {
   return named_tuple_of<T>()(*values);
 }
 
-// ---- Annotations, of each parameter in turn, and of the result.
+// ---- Annotations of each parameter, and of the result.
 
 template <class T>
 void add_annotation(nb::list& all) {
@@ -172,7 +173,7 @@ nb::list annotations() {
   return all;
 }
 
-// ---- Calls. All functions of a signature share a caller.
+// ---- Calls. All functions with the same signature share a caller.
 
 template <class Result, class... Arguments>
 nb::object call(AnyFunction any, Given& given) {
@@ -199,7 +200,7 @@ void add_options(Parameters& parameters) {
   }
 }
 
-// Which of them takes all further arguments by place.
+// The index of the parameter that takes all further positional arguments.
 template <class... Arguments>
 std::optional<size_t> rest_among() {
   std::optional<size_t> found;
@@ -208,8 +209,7 @@ std::optional<size_t> rest_among() {
   return found;
 }
 
-// Where the first argument is none that `takes` does, the call is that of the next function of the
-// same name.
+// If `takes` rejects the first argument, the next function of the same name is called.
 template <class Result, class... Arguments>
 void add_one(nb::module_& module, const char* name, Result (*function)(Arguments...),
              const char* summary, Parameters parameters, bool (*takes)(nb::handle) = nullptr) {

@@ -1,4 +1,4 @@
-// What the parts of the Python module share.
+// Declarations shared by the sources of the Python module.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ namespace plait::python {
 
 namespace nb = nanobind;
 
-// A dtype as an object of Python.
+// Wraps a dtype in a Python object.
 struct PythonDType {
   DType dtype;
 };
@@ -56,21 +56,22 @@ void bind_records(nb::module_& module);
 void bind_testing(nb::module_& module);
 void bind_damage(nb::module_& module);
 
-// Whether a file of Python is one of the package.
+// True if a Python source file belongs to the package.
 bool is_own_file(const char* file);
-// The exception that is being handled, as Python's.
+// Converts the exception that is being handled to a Python exception.
 void set_python_error();
-// A hint of the library, which speaks C++, in the words of Python.
+// Rewrites a hint of the library, which uses C++ syntax, in Python syntax.
 std::string hint_in_python(std::string hint);
-// A docstring with the example of docs/examples behind it.
+// Returns a docstring with the example of docs/examples appended.
 nb::object with_example(nb::object text, nb::handle module, const char* name);
-// The one of the names that looks most like it; "" where none does.
+// Returns the most similar of the names; "" if none is similar.
 std::string nearest_name(const std::string& name, nb::handle names);
 TypeError no_argument(std::string_view function, const std::string& name, nb::handle names);
 
-// Throws what passed through Python as this error again, if it is such.
+// Rethrows a C++ exception that passed through Python.
 void rethrow_passing(const nb::python_error& error);
-// One of plait.Error as an Error, which is the same exception when it comes back to Python.
+// Converts an instance of plait.Error to an Error, which becomes the same exception when it returns
+// to Python.
 void rethrow_error(const nb::python_error& error);
 
 // While one exists, this thread does not hold Python's lock. When the interpreter ends meanwhile,
@@ -99,21 +100,21 @@ class UnlockedPython {
   PyThreadState* const state_;
 };
 
-// Computes without holding Python's lock; `compute` must touch no object of Python.
+// Computes without holding Python's lock; `compute` must not touch Python objects.
 template <class Compute>
 auto computed(Compute compute) {
   const UnlockedPython unlocked;
   return compute();
 }
 
-// An operand as Python gives it: a tensor, a number that takes the dtype of the others, a size, or
-// an array of NumPy, which is borrowed.
+// An operand as passed from Python: a tensor, a number that takes the dtype of the others, a size,
+// or a NumPy array, which is borrowed.
 class PythonOperand {
  public:
   PythonOperand() = default;
   explicit PythonOperand(nb::handle object);
   Operand get() const { return tensor_ ? Operand(tensor_) : Operand(scalar_); }
-  // A lone number has the default dtype of its kind.
+  // A single number has the default dtype of its kind.
   Tensor tensor() const;
 
  private:
@@ -123,56 +124,56 @@ class PythonOperand {
   Scalar scalar_ = 0;
 };
 
-// What stands for the number of a tensor in host code that is recorded (python/plait/items.py).
+// Represents the number of a tensor in recorded host code (python/plait/items.py).
 void declare_item(nb::handle cls);
 nb::object new_item(nb::handle tensor);
 bool is_item(nb::handle object);
 nb::object number_of_item(nb::handle item);
 
-// An object of Python that C++ holds, and may let go without Python's lock.
+// A Python object that C++ owns, and may release without Python's lock.
 std::shared_ptr<PyObject> held(nb::object object);
 Tensor tensor_from(nb::handle object);
 std::vector<Tensor> tensors_from(nb::handle sequence);
-std::vector<Tensor> optional_tensors_from(nb::handle sequence);  // empty ones for None
-// Memory that another library lends.
+std::vector<Tensor> optional_tensors_from(nb::handle sequence);  // None becomes an empty tensor
+// Memory that is borrowed from another library.
 struct Lent {
   DType dtype;
   Layout layout;
   std::byte* lowest;
   int64_t bytes;
 
-  // By the element with all indices 0 and strides in bytes; nothing where the elements do not lie
-  // at whole multiples of their size.
+  // From the address of the element with all indices 0, and strides in bytes; nothing if elements
+  // are not at multiples of their size.
   static std::optional<Lent> at(std::byte* first, DType dtype, std::span<const int64_t> sizes,
                                 std::span<const int64_t> strides);
   Tensor borrow(std::function<void()> release) const;
 };
-nb::object numpy_array(nb::handle given);  // ValueError where lists are no array
-// Shares the memory where the elements lie as a tensor's may; else a copy.
+nb::object numpy_array(nb::handle given);  // ValueError if lists do not form an array
+// Shares the memory if its layout is supported; otherwise copies.
 Tensor borrow_numpy(nb::handle array);
 Tensor borrow_as(nb::handle array,
-                 nb::handle dtype);  // its elements as those of a dtype of their size
+                 nb::handle dtype);  // reinterprets its elements as a dtype of the same size
 
-// x.size, and whether an object is one: an int that knows what is meant where it is called.
+// x.size: an int subclass that, when it is called, explains what to write instead.
 nb::object element_count_of(const Tensor& x);
 bool is_element_count(PyObject* object);
 
 // The name of the object's class.
 const char* class_name_of(nb::handle object);
-// A list, a tuple, a range or a vector of NumPy's.
+// True for a list, a tuple, a range or a NumPy vector.
 bool is_sequence(nb::handle object);
 
-// A tensor's, or as the IR writes it ("f32[n, 3]").
+// The type of a tensor, or a type written as in the IR ("f32[n, 3]").
 ir::Type type_from(nb::handle given);
-DType dtype_from(nb::handle object);  // a DType, or any name or type that NumPy knows
+DType dtype_from(nb::handle object);  // a DType, or any name or type that NumPy accepts
 int64_t integer_from(nb::handle object);
 Dim dim_from(nb::handle object);
 nb::object to_python(Dim dim);
 Shape shape_from(nb::handle object);  // a size or a sequence of sizes
 nb::tuple to_python(const Shape& shape);
-Axes axes_from(nb::handle object);  // None: all
+Axes axes_from(nb::handle object);  // None means all axes
 std::vector<int64_t> integers_from(nb::handle object);
-// None for a tensor that is not there.
+// An undefined tensor becomes None.
 nb::object to_python(const Tensor& tensor);
 nb::object to_python(const std::vector<Tensor>& tensors);  // a list
 struct Tuple {
@@ -180,7 +181,8 @@ struct Tuple {
 };
 nb::object to_python(const Tuple& tuple);
 
-// Of a primitive, from keyword arguments: TypeError names one that is unknown or missing.
+// Builds a primitive's attributes from keyword arguments; a TypeError names an unknown or missing
+// one.
 ir::Attributes attributes_from(const ir::Primitive& primitive, const nb::kwargs& given);
 
 }  // namespace plait::python

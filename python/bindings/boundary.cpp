@@ -1,5 +1,6 @@
-// Where users enter the package: a function of Python whose errors end in the user's own line, as
-// those of functions of C++ do. Only what stands outside of Python can leave no line behind.
+// Public entry points: wrappers of Python functions that make tracebacks end in the user's own
+// line, as those of C++ functions do. They are written in C++, because any Python code would add a
+// frame.
 #include <array>
 
 #include <nanobind/nanobind.h>
@@ -28,7 +29,7 @@ bool is_own_code(PyObject* code) {
 
 PyObject* entered(PyObject* self, PyObject* const* given, size_t count, PyObject* names);
 
-// Owns the function from here on.
+// Takes ownership of the function.
 PyObject* wrapped(nb::object function) {
   auto* made = PyObject_GC_New(BoundaryObject, boundary_type());
   if (made == nullptr) return nullptr;
@@ -39,8 +40,8 @@ PyObject* wrapped(nb::object function) {
   return reinterpret_cast<PyObject*>(made);
 }
 
-// Takes the package's own lines out of the traceback of the error that is on its way, if it is one
-// of the library.
+// Removes the package's frames from the traceback of the current exception, if it is an error of
+// the library.
 void leave_own_lines_out() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
@@ -65,8 +66,8 @@ void leave_own_lines_out() {
   PyErr_Restore(type, value, first);
 }
 
-// The keyword that the function itself was called by and does not have, which Python says as soon
-// as it is called; "" where the error on its way is another one.
+// Returns the keyword of the call that the function does not have, if this is the current
+// exception; "" otherwise.
 std::string unknown_keyword() {
   PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
   PyErr_Fetch(&type, &value, &traceback);
@@ -86,8 +87,8 @@ nb::list names_of_parameters(nb::handle function) {
   return nb::list(nb::object(signature.attr("parameters")));
 }
 
-// The call again, with the function's own name for a keyword that is another library's; as
-// functions of C++ say it where there is none.
+// Repeats the call with the function's own name for a keyword of another library; if there is none,
+// raises the same error as functions of C++.
 PyObject* entered_by_other_name(nb::handle function, const std::string& keyword,
                                 PyObject* const* given, size_t count, PyObject* names) {
   PyErr_Clear();
@@ -123,12 +124,12 @@ PyObject* entered(PyObject* self, PyObject* const* given, size_t count, PyObject
     }
     if (result == nullptr) return nullptr;
   }
-  // Functions that the package makes are entered by users too.
+  // Functions that the package returns are entry points too.
   const bool is_made_here = PyFunction_Check(result) && is_own_code(PyFunction_GetCode(result));
   return is_made_here ? wrapped(nb::steal(result)) : result;
 }
 
-// ---- The rest is as of the function.
+// ---- All other attributes are those of the wrapped function.
 
 PyObject* attribute(PyObject* self, PyObject* name) {
   PyObject* own = PyObject_GenericGetAttr(self, name);
@@ -137,7 +138,7 @@ PyObject* attribute(PyObject* self, PyObject* name) {
   return PyObject_GetAttr(boundary_of(self).function, name);
 }
 PyObject* wrapped_function(PyObject* self, void*) { return Py_NewRef(boundary_of(self).function); }
-// The package's own functions are reached, and pickled, as plait's.
+// Functions of the package are looked up, and pickled, as members of plait.
 PyObject* module_name(PyObject* self, void*) {
   PyObject* module = PyObject_GetAttrString(boundary_of(self).function, "__module__");
   if (module == nullptr || !PyUnicode_Check(module)) return module;

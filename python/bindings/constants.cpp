@@ -7,7 +7,7 @@
 namespace plait::python {
 namespace {
 
-// Numbers are what their bits are: 0.0 is not -0.0, and NaN is itself.
+// Numbers are compared by their bits: 0.0 is not -0.0, and NaN equals itself.
 std::array<uint64_t, 2> bits_of(PyObject* number) {
   const bool is_complex = PyComplex_CheckExact(number) != 0;
   const double real = is_complex ? PyComplex_RealAsDouble(number) : PyFloat_AS_DOUBLE(number);

@@ -1,13 +1,14 @@
-// Values of Python's that are constants of a recorded function: which are the same.
+// Equality of Python values that are constants of a recorded function.
 #pragma once
 
 #include "python/bindings/bindings.h"
 
 namespace plait::python {
 
-// Whether they are one, or equal: of numbers by their bits. Python's exceptions are passed on.
+// True if they are identical or equal; numbers are compared by their bits. Python exceptions
+// propagate.
 bool are_equal(const nb::object& a, const nb::object& b);
-// -1, and an exception of Python's, where it has none.
+// -1, with a Python exception set, if it cannot be hashed.
 Py_hash_t hash_of_constant(PyObject* value);
 
 }  // namespace plait::python

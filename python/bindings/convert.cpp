@@ -1,4 +1,4 @@
-// From objects of Python to what the library takes, and back.
+// Conversion between Python objects and values of the library.
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
@@ -40,7 +40,7 @@ std::optional<Lent> lent_by(nb::handle array, DType dtype) {
                   integers_from(array.attr("strides")));
 }
 
-// Gives the object back to Python, from whatever thread, unless Python has ended.
+// Releases the Python object, from any thread, unless Python has been finalised.
 std::function<void()> keep_alive(nb::handle object) {
   object.inc_ref();
   return [object] {
@@ -86,7 +86,7 @@ nb::object numpy_array(nb::handle given) {
 }
 
 Tensor borrow_numpy(nb::handle given) {
-  // A scalar of NumPy's has no memory of its own to lend; an array of it has.
+  // A NumPy scalar has no memory that can be shared; an array of it has.
   nb::object array = numpy_array(given);
   if (!nb::cast<bool>(array.attr("dtype").attr("isnative"))) {
     array = array.attr("astype")(array.attr("dtype").attr("newbyteorder")("="));
@@ -107,7 +107,7 @@ Tensor borrow_as(nb::handle given, nb::handle of) {
 }
 
 namespace {
-PyTypeObject* item_class = nullptr;  // until it is declared
+PyTypeObject* item_class = nullptr;  // null until it is declared
 }
 
 void declare_item(nb::handle cls) {
@@ -151,7 +151,7 @@ PythonOperand::PythonOperand(nb::handle object) {
         .hint("plait.asarray makes a tensor of lists and of other libraries' arrays");
 }
 
-// What only u64 holds is one, and no number without a dtype.
+// A number that only fits u64 becomes a u64 tensor, not a number without a dtype.
 void PythonOperand::set_integer(nb::handle integer) {
   int overflow = 0;
   const int64_t value = PyLong_AsLongLongAndOverflow(integer.ptr(), &overflow);

@@ -1,4 +1,4 @@
-// Functions that make tensors of sizes and numbers, and grids of vectors.
+// Functions that create tensors from sizes and numbers, and grids of vectors.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -17,11 +17,11 @@ namespace plait::python {
 template <>
 inline constexpr std::array kChoices<GridOrder> = {std::string_view("xy"), std::string_view("ij")};
 
-// Beside the main one. Where it is beyond every matrix, how far does not matter.
+// The offset from the main diagonal. If it is outside of every matrix, its value does not matter.
 struct Diagonal {
   int64_t place = 0;
 
-  Diagonal() {}  // NOLINT: no plain aggregate, which would be options
+  Diagonal() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 std::string annotation(Of<Diagonal>) { return "int"; }
 void read(nb::handle given, Diagonal& diagonal) {
@@ -61,7 +61,7 @@ Tensor full_like_of(T x, O value, Into dtype, Device) {
   check_number("full_like", value);
   return broadcast_to(value.as(dtype.value_or(x.dtype())), x.shape());
 }
-// Numbers that are no whole ones are counted in f64, whatever dtype they get.
+// Non-integer bounds are computed in f64, whatever the dtype of the result.
 Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const Scalar& step,
                  Into dtype, Device) {
   const Scalar first = stop ? start : Scalar(0);
@@ -70,7 +70,7 @@ Tensor arange_of(const Scalar& start, const std::optional<Scalar>& stop, const S
   if (is_integer(counted.dtype())) return astype(counted, *dtype);
   return astype(iota(counted.shape(0), DType::f64) * step + first, *dtype);
 }
-// Along a new first axis.
+// Stacks along a new first axis.
 Tensor between(const Tensor& start, const Tensor& stop, int64_t count, bool has_end) {
   if (count < 0) throw ValueError("linspace: {} numbers", count).at(Location::of_caller());
   const DType dtype = inexact(common_dtype(start, stop));
@@ -119,48 +119,54 @@ void bind_creation(nb::module_& m) {
   const auto device = arg("device") = nb::none();
   add_functions<Tensor(const Shape&, DType, Device)>(
       m,
-      {{"zeros", made_of<zeros>, "All 0."},
-       {"ones", made_of<ones>, "All 1."},
+      {{"zeros", made_of<zeros>, "A tensor of zeros."},
+       {"ones", made_of<ones>, "A tensor of ones."},
        {"empty", made_of<empty>,
-        "Whatever numbers: zeros, so that a program gives the same on every run."}},
+        "A tensor without specified values; in fact zeros, so that every run of a program is the "
+        "same."}},
       Parameter::spread("shape"), arg("dtype") = f32, device);
   add_functions<Tensor(const Shape&, O, Into, Device)>(
-      m, {{"full", full_of, "All the value, in the default dtype of its kind unless told."}},
+      m,
+      {{"full", full_of,
+        "A tensor filled with the value, by default in the default dtype of its kind."}},
       arg("shape"), arg("fill_value"), dtype, device);
   add_functions<Tensor(T, Into, Device)>(
       m,
-      {{"zeros_like", made_like<zeros_like>, "As many zeros, of its dtype unless told."},
-       {"ones_like", made_like<ones_like>, "As many ones, of its dtype unless told."},
-       {"empty_like", made_like<empty_like>, "As many zeros, of its dtype unless told."}},
+      {{"zeros_like", made_like<zeros_like>,
+        "Zeros of the same shape, by default of the same dtype."},
+       {"ones_like", made_like<ones_like>, "Ones of the same shape, by default of the same dtype."},
+       {"empty_like", made_like<empty_like>,
+        "Zeros of the same shape, by default of the same dtype."}},
       arg("x"), dtype, device);
   add_functions<Tensor(T, O, Into, Device)>(
-      m, {{"full_like", full_like_of, "As many of the value, in its dtype unless told."}}, arg("x"),
-      arg("fill_value"), dtype, device);
+      m,
+      {{"full_like", full_like_of, "The value in the same shape, by default in the same dtype."}},
+      arg("x"), arg("fill_value"), dtype, device);
   add_functions<Tensor(Dim, DType)>(m, {{"iota", iota, "0, 1, 2, ..."}}, arg("size"),
                                     arg("dtype") = i64);
   add_functions<Tensor(const Scalar&, const std::optional<Scalar>&, const Scalar&, Into, Device)>(
       m,
       {{"arange", arange_of,
-        "start, start + step, ... before stop; from 0 to a lone number. Whole numbers give i64, "
-        "others f32 unless told."}},
+        "start, start + step, ... before stop; a single number is the stop. By default i64 for "
+        "integers, f32 for others."}},
       arg("start"), arg("stop") = nb::none(), arg("step") = 1, dtype, device);
   add_functions<Tensor(O, O, int64_t, Into, bool, Device)>(
       m,
       {{"linspace", linspace_of,
-        "`num` numbers in equal steps, both ends among them; tensors of ends give rows."}},
+        "`num` evenly spaced numbers, both ends included; tensors of ends give rows."}},
       arg("start"), arg("stop"), arg("num"), dtype, arg("endpoint") = true, device);
   add_functions<Tensor(double, double, int64_t, double, DType)>(
-      m, {{"logspace", logspace, "`num` powers of the base, with exponents in equal steps."}},
+      m, {{"logspace", logspace, "`num` powers of the base, with evenly spaced exponents."}},
       arg("start"), arg("stop"), arg("num"), arg("base") = 10.0, arg("dtype") = f32);
   add_functions<Tensor(double, double, int64_t, DType)>(
-      m, {{"geomspace", geomspace, "`num` numbers with equal quotients, both ends among them."}},
+      m, {{"geomspace", geomspace, "`num` numbers in a geometric sequence, both ends included."}},
       arg("start"), arg("stop"), arg("num"), arg("dtype") = f32);
   add_functions<Tensor(int64_t, Place, const Diagonal&, DType, Device)>(
-      m, {{"eye", eye_of, "Ones on the k-th diagonal, zeros beside it."}}, arg("n_rows"),
+      m, {{"eye", eye_of, "Ones on the k-th diagonal, zeros elsewhere."}}, arg("n_rows"),
       arg("n_cols") = nb::none(), arg("k") = 0, arg("dtype") = f32, device);
   add_functions<Tensor(Dim, Dim, int64_t, DType)>(
-      m, {{"tri", tri, "Ones up to the diagonal, zeros above it."}}, arg("rows"), arg("columns"),
-      arg("offset") = 0, arg("dtype") = f32);
+      m, {{"tri", tri, "Ones on and below the diagonal, zeros above it."}}, arg("rows"),
+      arg("columns"), arg("offset") = 0, arg("dtype") = f32);
 }
 
 Tensors meshgrid_of(const Rest& vectors, GridOrder indexing) {
@@ -169,13 +175,13 @@ Tensors meshgrid_of(const Rest& vectors, GridOrder indexing) {
 Tensors broadcast_arrays_of(const Rest& tensors) { return broadcast_arrays(tensors.tensors); }
 
 void bind_of_many(nb::module_& m) {
-  add_functions<Tensors(const Rest&, GridOrder)>(
-      m,
-      {{"meshgrid", meshgrid_of,
-        "The vectors along a grid's dimensions, each stretched to all of it."}},
-      arg("arrays"), arg("indexing") = "xy");
+  add_functions<Tensors(const Rest&, GridOrder)>(m,
+                                                 {{"meshgrid", meshgrid_of,
+                                                   "The coordinates of a grid: each vector along "
+                                                   "its dimension, broadcast to the whole grid."}},
+                                                 arg("arrays"), arg("indexing") = "xy");
   add_functions<Tensors(const Rest&)>(
-      m, {{"broadcast_arrays", broadcast_arrays_of, "All stretched to one shape."}}, arg("arrays"));
+      m, {{"broadcast_arrays", broadcast_arrays_of, "All broadcast to one shape."}}, arg("arrays"));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Damages one primitive at a time, to see that the conformance suite notices: `make sabotage`. What
-// is damaged is registered in the place of what is right, as a backend or an op would register it.
+// Damages one primitive at a time, to check that the conformance suite notices: `make sabotage`.
+// The damaged version replaces the original by the same registration that a backend or an operation
+// uses.
 #include <optional>
 
 #include <nanobind/stl/string.h>
@@ -20,20 +21,20 @@ namespace {
 using Signature = std::function<ir::IndexSignature(const ir::Inference&)>;
 constexpr double kFactor = 1.01;
 
-// What the damaged primitive was before.
+// The original functions of the damaged primitive.
 struct Original {
   const ir::Primitive& primitive;
   Kernel kernel;
   Rules rules;
   Signature signature;
-  size_t number;  // which result or operand is damaged
+  size_t number;  // the damaged result or operand
 };
 std::optional<Original>& original() {
   static std::optional<Original> original;
   return original;
 }
 
-// ---- results
+// ---- Results.
 
 Element damaged(DType dtype, const Element& element) {
   if (is_integer(dtype)) {
@@ -44,7 +45,7 @@ Element damaged(DType dtype, const Element& element) {
   return Element::of(element.number.real() * kFactor);
 }
 
-// Numbers are scaled or off by one; of truth values and keys one element is turned.
+// Numbers are scaled or increased by one; of booleans and keys one element is changed.
 void damage_values(Array& result) {
   result = result.copy();
   const int64_t count = result.element_count(), size = result.element_size();
@@ -59,7 +60,7 @@ void damage_values(Array& result) {
   }
 }
 
-// The elements along the last axis that has more than one, each moved on by one.
+// Shifts the elements by one along the last axis longer than one.
 void shift_axis(Array& result) {
   for (size_t axis = result.rank(); axis-- > 0;) {
     const int64_t count = result.sizes()[axis];
@@ -84,7 +85,7 @@ void run_damaged(KernelCall& call, const void*) {
   if (before.number < call.results.size()) damage(call.results[before.number]);
 }
 
-// ---- rules, which are plain functions: one for each operand
+// ---- Rules that are plain functions: one for each operand.
 
 template <size_t i>
 Tensor damaged_partial(const RuleContext& context) {
@@ -105,7 +106,7 @@ Tensor damaged_transpose(const RuleContext& context, const Tensor& cotangent, si
   return right ? right * kFactor : right;
 }
 
-// Of one result.
+// The tangent of one result.
 std::vector<Tensor> damaged_tangents(const RuleContext& context, std::span<const Tensor> given) {
   std::vector<Tensor> tangents = original()->rules.tangents.of(context, given);
   const size_t result = original()->number;
@@ -113,7 +114,7 @@ std::vector<Tensor> damaged_tangents(const RuleContext& context, std::span<const
   return tangents;
 }
 
-// What one operand has to do with them.
+// The contribution of one operand.
 std::vector<Tensor> damaged_share(const RuleContext& context, std::span<const Tensor> given) {
   std::vector<Tensor> scaled(given.begin(), given.end());
   const size_t operand = original()->number;
@@ -136,7 +137,7 @@ std::vector<Tensor> damaged_batching(const ir::Attributes& attributes,
   return results;
 }
 
-// Right at once, wrong where its operands are traced: in a vmap within another.
+// Correct in eager code, wrong if its operands are traced: inside of an outer vmap.
 std::vector<Tensor> damaged_batching_again(const ir::Attributes& attributes,
                                            std::span<const Tensor> operands,
                                            const std::vector<bool>& batched) {
@@ -155,7 +156,7 @@ constexpr std::array<Tensor (*)(const RuleContext&), sizeof...(i)> damaged_parti
   return {damaged_partial<i>...};
 }
 
-// False where there is no such rule.
+// False if there is no such rule.
 bool damage_rule(Rules& rules, const std::string& kind, size_t operand) {
   static constexpr auto kPartials = damaged_partials(std::make_index_sequence<8>());
   if (kind == "partials") {
@@ -180,7 +181,7 @@ bool damage_rule(Rules& rules, const std::string& kind, size_t operand) {
   return true;
 }
 
-// ---- the index signature: the dimensions of the result in another order, or another reduction
+// ---- The index signature: permutes the dimensions of the result, or replaces the reduction.
 
 ir::Reduction another(ir::Reduction reduction) {
   switch (reduction) {
@@ -203,7 +204,7 @@ ir::IndexSignature damaged_signature(const ir::Inference& inference) {
 }
 
 ir::Primitive& writable(const ir::Primitive& primitive) {
-  return const_cast<ir::Primitive&>(primitive);  // the table's own object, which is not const
+  return const_cast<ir::Primitive&>(primitive);  // the table's own object is not const
 }
 
 void repair() {
@@ -215,7 +216,7 @@ void repair() {
   original().reset();
 }
 
-// False where there is nothing of that kind to damage.
+// False if there is nothing of that kind to damage.
 bool damage(const std::string& name, const std::string& kind, size_t number) {
   repair();
   const ir::Primitive& primitive = ir::primitive(name);

@@ -1,5 +1,5 @@
-// Tensors in the memory of other libraries and the other way round, by DLPack: a capsule with a
-// pointer, a dtype, sizes, strides and a function to call when the memory is no longer needed.
+// Exchange of tensors with other libraries by DLPack, without a copy. A capsule has a pointer, a
+// dtype, sizes, strides and a function that releases the memory.
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace plait::python {
 namespace {
 
-// ---- The structs of DLPack 1.0, laid out as it says.
+// ---- The structs of DLPack 1.0, with its memory layout.
 
 enum DlDeviceType : int32_t { kDlCpu = 1, kDlCudaHost = 3, kDlRocmHost = 11 };
 
@@ -33,7 +33,7 @@ struct DlTensor {
   int32_t rank;
   DlType dtype;
   int64_t* sizes;
-  int64_t* strides;  // in elements; null where row-major
+  int64_t* strides;  // in elements; null if row-major
   uint64_t byte_offset;
 };
 struct DlManaged {
@@ -87,9 +87,9 @@ DType dtype_of(const DlType& type) {
                             type.code, type.bits, type.lanes));
 }
 
-// ---- From Plait.
+// ---- Export.
 
-// What a capsule needs for as long as somebody looks at the memory.
+// State that a capsule needs as long as a consumer uses the memory.
 template <class Managed>
 struct Lending {
   Managed managed;
@@ -129,7 +129,7 @@ Managed* lend(Array given) {
   return &lending->managed;
 }
 
-// Of a capsule that nobody has taken over.
+// Frees a capsule that no consumer has taken over.
 template <class Managed>
 void drop_capsule(PyObject* capsule, const char* name) {
   if (PyCapsule_IsValid(capsule, name) == 0) return;
@@ -153,8 +153,8 @@ nb::object unversioned(Array array) {
                     [](PyObject* capsule) { drop_capsule<DlManaged>(capsule, kUnversioned); }));
 }
 
-// Only DLPack 1.0 can say that memory is read-only: who takes what is older (JAX, whose arrays do
-// not change either) is trusted not to write.
+// Only DLPack 1.0 can mark memory as read-only: consumers of older versions (JAX, whose arrays do
+// not change either) are trusted not to write.
 nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version, nb::handle device,
                       nb::handle copy) {
   if (!stream.is_none()) {
@@ -176,7 +176,7 @@ nb::object capsule_of(const Tensor& x, nb::handle stream, nb::handle max_version
   return is_new ? versioned(array, copies ? kIsCopied : kReadOnly) : unversioned(array);
 }
 
-// ---- To Plait.
+// ---- Import.
 
 struct Strided {
   const std::byte* first;
@@ -190,8 +190,8 @@ struct Strided {
       fmt::format("DLPack: an array of [{}] is larger than any memory", fmt::join(sizes, ", ")));
 }
 
-// What others say of their memory is looked at before it is believed: no number below or beyond
-// what there can be.
+// Descriptions from other libraries are validated before use: every number must be in its possible
+// range.
 std::vector<int64_t> sizes_of(const DlTensor& given, int64_t element_size) {
   constexpr int32_t kMostDimensions = 64;
   if (given.rank < 0 || given.rank > kMostDimensions) {
@@ -201,7 +201,7 @@ std::vector<int64_t> sizes_of(const DlTensor& given, int64_t element_size) {
   if (given.rank == 0) return {};
   if (given.sizes == nullptr) refuse_buffer("DLPack: the sizes are not there");
   std::vector<int64_t> sizes(given.sizes, given.sizes + given.rank);
-  int64_t bytes = element_size;  // were no size 0
+  int64_t bytes = element_size;  // as if every size were at least 1
   for (const int64_t size : sizes) {
     if (size < 0) refuse_buffer(fmt::format("DLPack: a size of {}", size));
     if (__builtin_mul_overflow(bytes, std::max<int64_t>(size, 1), &bytes)) refuse_sizes(sizes);
@@ -209,7 +209,7 @@ std::vector<int64_t> sizes_of(const DlTensor& given, int64_t element_size) {
   return sizes;
 }
 
-// Where the elements lie, whose lowest and highest addresses must be some.
+// Computes the range of addresses of the elements, which must be valid.
 void expect_addresses(const Strided& elements, int64_t element_size) {
   auto lowest = static_cast<__int128>(reinterpret_cast<uintptr_t>(elements.first));
   __int128 end = lowest + element_size;
@@ -246,7 +246,7 @@ Strided strided_of(const DlTensor& given, int64_t element_size) {
   return result;
 }
 
-// One element after the other, wherever each begins.
+// Copies element by element, for arbitrary strides.
 Tensor copied_elements(const Strided& given, DType dtype) {
   Array result = Array::empty(dtype, Sizes(std::span(given.sizes)));
   std::vector<int64_t> index(given.sizes.size());
@@ -291,10 +291,10 @@ Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may
     });
   }
   if (!may_copy) refuse_buffer("the elements are not aligned: only a copy can be made");
-  return copied_elements(given, dtype);  // and the capsule lets the memory go
+  return copied_elements(given, dtype);  // the capsule then releases the memory
 }
 
-// Such a capsule, of any age.
+// Accepts capsules of all versions.
 Tensor from_capsule(nb::handle capsule, bool may_copy) {
   PyObject* raw = capsule.ptr();
   if (PyCapsule_IsValid(raw, kVersioned) != 0) {

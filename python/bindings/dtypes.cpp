@@ -66,7 +66,7 @@ std::optional<ScalarKind> kind_of_numbers(nb::handle type) {
   return std::nullopt;
 }
 
-// Of dtypes, and of bool, int, float and complex, which stand for numbers of Python's.
+// The kind of dtypes, and of bool, int, float and complex, which represent Python numbers.
 PythonDType promoted(nb::handle all) {
   std::vector<DType> dtypes;
   std::vector<ScalarKind> numbers;
@@ -131,8 +131,8 @@ void bind_dtypes(nb::module_& module) {
         return PythonDType{number ? promote(dtype, *number) : promote(dtype, dtype_from(b))};
       },
       nb::arg("a"), nb::arg("b"),
-      "The dtype that holds both. For b = bool, int, float or complex, a with a number of "
-      "Python's.");
+      "The dtype to which both promote. b may be bool, int, float or complex, for a Python "
+      "number.");
   module.def("_promoted", promoted, nb::arg("all"));
   module.def("_limits", limits_of, nb::arg("dtype"));
 }

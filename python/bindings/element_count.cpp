@@ -1,5 +1,5 @@
-// x.size: how many elements there are, an int. In PyTorch it is a method, so that a call says what
-// is meant instead of what an int is not.
+// x.size: the number of elements, an int. In PyTorch it is a method, so a call raises an error that
+// says what to write, instead of "int is not callable".
 #include <array>
 
 #include "plait/core/error.h"
@@ -19,7 +19,7 @@ PyObject* refuse_call(PyObject*, PyObject*, PyObject*) {
   }
 }
 
-// An int of Python's own again, wherever it is kept.
+// Becomes a plain Python int when it is pickled or copied.
 PyObject* as_plain_int(PyObject* self, PyObject*) {
   return Py_BuildValue("(O(N))", reinterpret_cast<PyObject*>(&PyLong_Type), PyNumber_Long(self));
 }

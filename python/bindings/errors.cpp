@@ -1,5 +1,5 @@
-// plait::Error as the exceptions of python/plait/errors.py, what unwinds recordings as one that
-// passes through Python, and the lines of Python as locations.
+// Converts plait::Error to the exceptions of python/plait/errors.py, passes C++ exceptions that
+// unwind a recording through Python, and finds the current Python line for locations.
 #include <chrono>
 #include <exception>
 #include <thread>
@@ -17,13 +17,13 @@
 namespace plait::python {
 namespace {
 
-// The folder of the package, with a slash behind.
+// The folder of the package, with a trailing slash.
 std::string& package_folder() {
   static std::string folder;
   return folder;
 }
 
-// The innermost line of Python that is not the package's own.
+// The innermost Python line outside of the package.
 Location location_in_python() {
   PyFrameObject* frame = PyEval_GetFrame();
   Py_XINCREF(frame);
@@ -48,13 +48,13 @@ nb::object class_of(ErrorKind kind) {
   return nb::module_::import_("plait.errors").attr(std::string(name_of(kind)).c_str());
 }
 
-// Whatever bytes there are: what is wrong is told in any case.
+// Accepts any bytes: the message is shown in any case.
 nb::object text_from(const std::string& bytes) {
   const auto size = static_cast<Py_ssize_t>(bytes.size());
   return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), size, "backslashreplace"));
 }
 
-// With the line of Python where the library knows none.
+// Adds the Python line if the error has no location.
 void raise(Error error) {
   if (!error.location().known()) error.set_location(location_in_python());
   error.set_hint(hint_in_python(error.hint()));
@@ -67,14 +67,14 @@ void raise(Error error) {
   PyErr_SetObject(type.ptr(), exception.ptr());
 }
 
-// What Python has raised, on its way through C++.
+// A Python exception that passes through C++.
 struct RaisedError : Error {
   RaisedError(ErrorKind kind, std::string message, const nb::python_error& given)
       : Error(kind, std::move(message)), raised(given) {}
   nb::python_error raised;
 };
 
-// What is on its way through Python, to be thrown again behind it.
+// A C++ exception that passes through Python, to be rethrown behind it.
 thread_local std::exception_ptr passing;
 
 PyObject* passing_type() {
@@ -100,7 +100,7 @@ void translate(const std::exception_ptr& thrown, void*) {
   }
 }
 
-// Threads that Python does not know have no line in it, and must not wait for its lock.
+// Threads unknown to Python have no Python line, and must not wait for its lock.
 Location python_caller() {
   if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return {};
   const nb::gil_scoped_acquire locked;
@@ -111,9 +111,10 @@ Location python_caller() {
   }
 }
 
-// Ctrl-C and other signals, which Python handles on its first thread. Other threads get their turn
-// where Python's lock is held: while a program is recorded with its numbers. They have to wake up
-// for it, and would never ask for the lock if it were there for a moment only, time and again.
+// Handles Ctrl-C and other signals, which Python processes on its first thread. If Python's lock is
+// held (while a program is recorded), it is released for a moment, so that other threads can run.
+// The pause is long enough for them to wake up; a shorter release would never let them acquire the
+// lock.
 void check_signals() {
   if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return;
   if (PyGILState_Check() != 0) {

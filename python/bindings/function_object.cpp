@@ -40,11 +40,11 @@ struct FunctionObject {
 
 FunctionObject& function_of(PyObject* self) { return *reinterpret_cast<FunctionObject*>(self); }
 
-// The arguments of a call as Python hands them over.
+// The arguments of a call as passed by Python.
 struct CallOfPython {
-  PyObject* const* given;  // by place, and behind them those with names
+  PyObject* const* given;  // positional ones, followed by the values of keywords
   size_t by_place;
-  PyObject* names;  // a tuple; null where there are none
+  PyObject* names;  // a tuple; null without keywords
 
   size_t named() const { return names == nullptr ? 0 : PyTuple_GET_SIZE(names); }
   PyObject* name(size_t i) const { return PyTuple_GET_ITEM(names, i); }
@@ -66,21 +66,21 @@ size_t place_of(const Parameters& parameters, PyObject* name) {
   return static_cast<size_t>(found - parameters.begin());
 }
 
-// A size, in a place where no truth value and no tensor is one.
+// True for a size; booleans and tensors are not sizes here.
 bool is_one_size(nb::handle given) {
   if (PyLong_Check(given.ptr())) return PyBool_Check(given.ptr()) == 0;
   return nb::isinstance<Dim>(given) ||
          (PyIndex_Check(given.ptr()) != 0 && !nb::hasattr(given, "__array_interface__"));
 }
 
-// What NumPy's functions say to methods of every array: out=None.
+// NumPy's functions pass out=None to methods of every array.
 bool is_nothing(const Overload& overload, PyObject* name, nb::handle value) {
   if (!overload.is_method || !value.is_none()) return false;
   return PyUnicode_CompareWithASCIIString(name, "out") == 0 ||
          PyUnicode_CompareWithASCIIString(name, "dtype") == 0;
 }
 
-// How many arguments by place are one: several sizes without brackets around them.
+// The number of positional arguments that form one parameter: several sizes without brackets.
 size_t count_of_spread(const Overload& overload, const CallOfPython& call) {
   if (!overload.spread || call.by_place < *overload.spread + 2) return 1;
   size_t end = *overload.spread;
@@ -94,7 +94,7 @@ nb::object gathered(const CallOfPython& call, size_t first, size_t count) {
   return nb::tuple(all);
 }
 
-// Whether the overload takes such arguments; if so, they are the values, one for each parameter.
+// True if the overload accepts the arguments; then they are stored as values, one per parameter.
 bool fit(const Overload& overload, const CallOfPython& call, Values& values, nb::object& rest) {
   const Parameters& parameters = overload.parameters;
   const size_t count = parameters.size();
@@ -145,7 +145,7 @@ std::string shown_call(const Overload& overload) {
   return text + ')';
 }
 
-// Why the overload does not take such arguments.
+// Explains why the overload does not accept the arguments.
 [[noreturn]] void refuse(const Overload& overload, const CallOfPython& call) {
   const Parameters& parameters = overload.parameters;
   const size_t places = overload.rest.value_or(overload.positional);
@@ -186,7 +186,7 @@ std::string shown_call(const Overload& overload) {
   throw refused("takes no such None");
 }
 
-// A word of PyTorch's, where that would give other numbers.
+// A keyword of PyTorch whose meaning would differ.
 void expect_meaning(const Overload& overload, const CallOfPython& call, const Values& values) {
   const OtherMeaning& other = *overload.other;
   for (size_t i = 0; i < overload.parameters.size(); ++i) {
@@ -211,7 +211,7 @@ nb::object result_of(const FunctionObject& function, const CallOfPython& call) {
     Given given(each.name, values.data(), each.parameters);
     return each.caller(each.function, given);
   }
-  // What it lacks is told of the last one that would take the first argument.
+  // The error describes the last overload that would accept the first argument.
   const Overload* meant = &function.overloads->back();
   for (const Overload& each : *function.overloads) {
     if (each.takes != nullptr && call.by_place > 0 && each.takes(call.given[0])) meant = &each;
@@ -229,10 +229,9 @@ PyObject* vectorcall(PyObject* self, PyObject* const* given, size_t count, PyObj
   }
 }
 
-// ---- What a function tells of itself.
+// ---- Introspection.
 
-// How the parameters are written: as they are, with the words of PyTorch, or with one of them
-// without its brackets.
+// Spelling of the parameters: Plait's, with PyTorch's names, or with one parameter spread.
 enum class Spelling : uint8_t { own, pytorch, spread };
 
 std::string_view word_of_pytorch(std::string_view name) {
@@ -264,7 +263,7 @@ nb::object signature_of(const Overload& overload, Spelling spelling = Spelling::
     const char* of = is_rest      ? "VAR_POSITIONAL"
                      : by_keyword ? "KEYWORD_ONLY"
                                   : "POSITIONAL_OR_KEYWORD";
-    // The first word of PyTorch's is given, or the call is one of the function's own.
+    // Either PyTorch's first keyword is used, or the call is one of Plait's own.
     const bool is_first = name != each.name && !std::exchange(is_renamed, true);
     const bool has_unknown_read =
         is_first || (spelling == Spelling::pytorch && overload.other != nullptr &&
@@ -316,7 +315,7 @@ nb::object doc_of(const FunctionObject& function) {
   if (has_spelling(all.front(), Spelling::pytorch)) text += "\n\n" + words_of_pytorch(all.front());
   return with_example(nb::str(text.c_str()), function.module, all.front().name);
 }
-// Of each overload its signature and its sentence.
+// For each overload its signature and its summary.
 nb::object overloads_of(const FunctionObject& function) {
   nb::list all;
   for (const Overload& each : *function.overloads) {
@@ -324,7 +323,7 @@ nb::object overloads_of(const FunctionObject& function) {
   }
   return nb::tuple(all);
 }
-// And in the words of others.
+// Further signatures, with the names of other libraries.
 nb::object variants_of(const FunctionObject& function) {
   nb::list all;
   for (const Overload& each : *function.overloads) {
@@ -355,7 +354,7 @@ PyObject* bound_method(PyObject* self, PyObject* object, PyObject*) {
   return object == nullptr || object == Py_None ? Py_NewRef(self) : PyMethod_New(self, object);
 }
 
-// Methods have a slot more, by which they are bound to their first argument.
+// Methods have an additional slot, by which they are bound to their first argument.
 PyTypeObject* make_type(bool is_method) {
   static PyMemberDef members[] = {
       {"__vectorcalloffset__", T_PYSSIZET, offsetof(FunctionObject, vectorcall), READONLY, nullptr},
@@ -408,7 +407,7 @@ FunctionObject& new_function(PyTypeObject* type, nb::handle module) {
   return *made;
 }
 
-// As users reach it: plait.linalg, not plait._core.linalg.
+// The public name: plait.linalg, not plait._core.linalg.
 nb::object public_module_of(const nb::module_& module) {
   return module.attr("__name__").attr("replace")("plait._core", "plait");
 }
@@ -457,7 +456,7 @@ void add_overload(nb::module_& module, Overload overload) {
 
 namespace {
 
-// By place it takes so many arguments at most behind the first one, and else says why.
+// Limits the number of positional arguments after the first one; `why` explains this in errors.
 nb::object method_of(nb::handle function, const std::string& name, std::optional<size_t> by_place,
                      std::optional<std::string> why) {
   if (Py_TYPE(function.ptr()) != function_type()) {

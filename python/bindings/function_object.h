@@ -1,5 +1,5 @@
-// The class of the functions that the tables make: it reads what Python gives itself, so that a
-// call costs little, inspect.signature tells of it, and errors name what was meant.
+// The Python class of the functions in the tables. It parses arguments itself, so that a call costs
+// little, inspect.signature works, and errors name the function and parameter.
 #pragma once
 
 #include <optional>
@@ -12,17 +12,17 @@ namespace plait::python {
 
 struct Parameter {
   std::string name;
-  nb::object standard;         // none where the argument must be given
-  std::optional<DType> dtype;  // what None stands for
-  nb::object key{};            // the name as Python's call has it
+  nb::object standard;         // invalid if the argument is required
+  std::optional<DType> dtype;  // the dtype that None means
+  nb::object key{};            // the interned name, as in Python's calls
   bool none_is_meant = false;
-  bool is_spread = false;  // zeros(2, 3) says what zeros((2, 3)) does
+  bool is_spread = false;  // zeros(2, 3) is accepted for zeros((2, 3))
 
-  Parameter(const nb::arg& named) : name(named.name_) {}  // NOLINT: written as nanobind does
+  Parameter(const nb::arg& named) : name(named.name_) {}  // NOLINT: implicit, as in nanobind
   Parameter(const nb::arg_v& named) : Parameter(named.name_, named.value) {}  // NOLINT
-  // None says something of its own, where it is no dtype and no default.
+  // None is a value of its own, and neither a dtype nor the default.
   Parameter(std::string_view given, nb::object value, bool none = false);
-  // A sequence of whole numbers, which may be written without its brackets.
+  // A sequence of integers that may be passed without brackets.
   static Parameter spread(std::string_view name, nb::object standard = {});
 
   bool takes_none() const { return none_is_meant || dtype || standard.is_none(); }
@@ -33,7 +33,7 @@ struct OtherMeaning;
 class Given;
 using AnyFunction = void (*)();
 
-// One way to call a function.
+// One overload of a function.
 struct Overload {
   nb::object (*caller)(AnyFunction, Given&);
   AnyFunction function;
@@ -41,20 +41,20 @@ struct Overload {
   const char* summary;
   nb::list (*annotations)();  // of the parameters, and of the result
   Parameters parameters;
-  size_t positional;                // the first ones; the others are given by keyword only
-  std::optional<size_t> rest = {};  // which one takes all further arguments by place
-  bool (*takes)(nb::handle first) = nullptr;  // else the call is the next overload's
-  std::optional<size_t> spread = {};          // which one may be written without brackets
-  const OtherMeaning* other = nullptr;        // what PyTorch's dim= would say
+  size_t positional;                          // the first ones; the others are keyword-only
+  std::optional<size_t> rest = {};            // which one takes all further positional arguments
+  bool (*takes)(nb::handle first) = nullptr;  // if it returns false, the next overload is called
+  std::optional<size_t> spread = {};  // index of the parameter that may be passed without brackets
+  const OtherMeaning* other = nullptr;  // the meaning of PyTorch's dim=, if it differs
   bool is_method = false;
-  const char* by_keyword = nullptr;  // of a method: why no more arguments are taken by place
+  const char* by_keyword = nullptr;  // for methods: why further arguments must be keywords
 };
 
 constexpr size_t kMostParameters = 32;
 
-// A function of the module, or one more way to call it.
+// Adds a function to the module, or an overload of an existing one.
 void add_overload(nb::module_& module, Overload overload);
-// _method(function, name, by_place, why): the function as a method of its first argument.
+// Registers _method(function, name, by_place, why), which makes a method of a function.
 void bind_methods(nb::module_& module);
 
 }  // namespace plait::python

@@ -1,4 +1,4 @@
-// Functions of shapes and reductions.
+// Shape functions and reductions.
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -25,12 +25,12 @@ inline constexpr std::array kChoices<PadMode> = {
     std::string_view("constant"), std::string_view("edge"), std::string_view("reflect"),
     std::string_view("wrap")};
 
-// How often each element is repeated: a number, or one for each.
+// The number of repetitions: one number, or one per element.
 struct Repeats {
   Dim count = 0;
   Tensor counts;
 
-  Repeats() {}  // NOLINT: no plain aggregate, which would be options
+  Repeats() {}  // NOLINT: must not be an aggregate, which would be a struct of options
 };
 std::string annotation(Of<Repeats>) { return "ArrayLike"; }
 void read(nb::handle given, Repeats& repeats) {
@@ -51,7 +51,7 @@ using TensorSpan = std::span<const Tensor>;
 using IntegerSpan = std::span<const int64_t>;
 using Place = std::optional<int64_t>;
 
-// In the dtype if one is given.
+// Converts to the dtype if one is given.
 using Into = std::optional<DType>;
 template <Tensor (*reduce)(T, const Axes&, bool)>
 Tensor reduced_into(T x, const Axes& axes, bool keepdims, Into dtype) {
@@ -67,64 +67,72 @@ Tensor accumulated(T x, Place axis, bool reverse) {
 void bind_reductions(nb::module_& m) {
   add_functions<Tensor(T, const Axes&, bool, Into)>(
       m,
-      {{"sum", reduced_into<sum>, "The sum; of integers and bool as i64 or u64."},
-       {"prod", reduced_into<prod>, "The product; of integers and bool as i64 or u64."}},
+      {{"sum", reduced_into<sum>, "The sum; for integers and bool in i64 or u64."},
+       {"prod", reduced_into<prod>, "The product; for integers and bool in i64 or u64."}},
       arg("x"), arg("axis") = nb::none(), arg("keepdims") = false, arg("dtype") = nb::none());
   add_functions<Tensor(T, const Axes&, bool)>(
       m,
-      {{"sum_of_squares", sum_of_squares, "The sum of x², of complex numbers of |x|²."},
-       {"max", max, "The greatest; NaN where one is."},
-       {"min", min, "The least; NaN where one is."},
-       {"all", all, "Whether none is 0."},
-       {"any", any, "Whether one is not 0."},
-       {"mean", mean, "The mean; of integers as f32."},
+      {{"sum_of_squares", sum_of_squares, "The sum of x², for complex numbers of |x|²."},
+       {"max", max, "The maximum; NaN if any element is NaN."},
+       {"min", min, "The minimum; NaN if any element is NaN."},
+       {"all", all, "True if no element is 0."},
+       {"any", any, "True if any element is not 0."},
+       {"mean", mean, "The mean; for integers in f32."},
        {"logsumexp", logsumexp, "log(sum(exp(x))), without overflow."},
-       {"nansum", nansum, "The sum without NaNs."},
-       {"nanprod", nanprod, "The product without NaNs."},
-       {"nanmax", nanmax, "The greatest that is not NaN."},
-       {"nanmin", nanmin, "The least that is not NaN."},
-       {"nanmean", nanmean, "The mean without NaNs."},
-       {"count_nonzero", count_nonzero, "How many are not 0."}},
+       {"nansum", nansum, "The sum of the elements that are not NaN."},
+       {"nanprod", nanprod, "The product of the elements that are not NaN."},
+       {"nanmax", nanmax, "The maximum of the elements that are not NaN."},
+       {"nanmin", nanmin, "The minimum of the elements that are not NaN."},
+       {"nanmean", nanmean, "The mean of the elements that are not NaN."},
+       {"count_nonzero", count_nonzero, "The number of nonzero elements."}},
       arg("x"), arg("axis") = nb::none(), arg("keepdims") = false);
   add_functions<Tensor(T, const Axes&, double, bool)>(
       m,
       {{"var", var,
-        "The mean squared distance from the mean, divided by the count less `correction`."},
-       {"std", stddev, "The root of var."},
-       {"nanvar", nanvar, "var of those that are not NaN."},
-       {"nanstd", nanstd, "The root of nanvar."}},
+        "The variance: the sum of squared deviations from the mean, divided by the count minus "
+        "`correction`."},
+       {"std", stddev, "The standard deviation, the square root of var."},
+       {"nanvar", nanvar, "The variance of the elements that are not NaN."},
+       {"nanstd", nanstd, "The standard deviation of the elements that are not NaN."}},
       arg("x"), arg("axis") = nb::none(), arg("correction") = 0.0, arg("keepdims") = false);
   add_functions<Tensor(T, double, const Axes&, bool)>(
-      m, {{"norm", norm, "(sum |x|^order)^(1/order); inf the greatest |x|, -inf the least."}},
+      m,
+      {{"norm", norm, "(sum |x|^order)^(1/order); the greatest |x| for inf, the least for -inf."}},
       arg("x"), arg("order") = 2.0, arg("axis") = nb::none(), arg("keepdims") = false);
   add_functions<Tensor(T, Place, bool)>(
       m,
       {{"argmax", argmax,
-        "Where the greatest is, the first of several; among all without an axis."},
-       {"argmin", argmin, "Where the least is, the first of several; among all without an axis."},
-       {"median", median, "The one in the middle, or the mean of two; NaN where one is."},
-       {"nanmedian", nanmedian, "The median of those that are not NaN."}},
+        "The index of the maximum, the first of several; of the flattened tensor without an axis."},
+       {"argmin", argmin,
+        "The index of the minimum, the first of several; of the flattened tensor without an axis."},
+       {"median", median,
+        "The median: the middle element, or the mean of the two in the middle; NaN if any is NaN."},
+       {"nanmedian", nanmedian, "The median of the elements that are not NaN."}},
       arg("x"), arg("axis") = nb::none(), arg("keepdims") = false);
   add_functions<Tensor(T, O, Place, bool)>(
       m,
-      {{"quantile", quantile, "Below which a share q in [0, 1] of the numbers lies."},
-       {"nanquantile", nanquantile, "The quantile of those that are not NaN."}},
+      {{"quantile", quantile,
+        "The quantile: the value below which a fraction q in [0, 1] of the elements is."},
+       {"nanquantile", nanquantile, "The quantile of the elements that are not NaN."}},
       arg("x"), arg("q"), arg("axis") = nb::none(), arg("keepdims") = false);
   add_functions<Tensor(T, double)>(
-      m, {{"cov", cov, "How the rows vary together, divided by their length less `correction`."}},
+      m,
+      {{"cov", cov,
+        "The covariance matrix of the rows, divided by their length minus `correction`."}},
       arg("x"), arg("correction") = 1.0);
-  add_functions<Tensor(T)>(m, {{"corrcoef", corrcoef, "How the rows are correlated."}}, arg("x"));
+  add_functions<Tensor(T)>(m, {{"corrcoef", corrcoef, "The correlation matrix of the rows."}},
+                           arg("x"));
   add_functions<Tensor(T, Place, bool)>(
       m,
       {{"cumsum", accumulated<cumsum>,
-        "Sums up to each element, or from it on; of all, flattened, without an axis."},
+        "The cumulative sum, or from the end; of the flattened tensor without an axis."},
        {"cumprod", accumulated<cumprod>,
-        "Products up to each element, or from it on; of all, flattened, without an axis."}},
+        "The cumulative product, or from the end; of the flattened tensor without an axis."}},
       arg("x"), arg("axis") = nb::none(), arg("reverse") = false);
   add_functions<Tensor(T, int64_t, bool)>(
       m,
-      {{"cummax", cummax, "The greatest up to each element, or from it on."},
-       {"cummin", cummin, "The least up to each element, or from it on."},
+      {{"cummax", cummax, "The cumulative maximum, or from the end."},
+       {"cummin", cummin, "The cumulative minimum, or from the end."},
        {"logcumsumexp", logcumsumexp, "log(cumsum(exp(x))), without overflow."}},
       arg("x"), arg("axis"), arg("reverse") = false);
   add_functions<Tensor(T, T, int64_t, bool)>(
@@ -132,7 +140,8 @@ void bind_reductions(nb::module_& m) {
       arg("a"), arg("b"), arg("axis"), arg("reverse") = false);
   add_functions<Tensor(T, int64_t, bool, O)>(
       m,
-      {{"shifted", shifted, "What stands before each element, or behind it; `first` at the end."}},
+      {{"shifted", shifted,
+        "The previous element of each element, or the next one; `first` where there is none."}},
       arg("x"), arg("axis"), arg("reverse"), arg("first"));
 }
 
@@ -142,7 +151,7 @@ Tensor slice_of(T x, int64_t axis, Place start, Place stop, int64_t step) {
 Tensor transpose_of(T x, const std::optional<std::vector<int64_t>>& axes) {
   return axes ? transpose(x, *axes) : transpose(x);
 }
-// Those from start_dim to end_dim as one.
+// Merges the dimensions from start_dim to end_dim.
 Tensor flatten_of(T x, int64_t start_dim, int64_t end_dim) {
   if (x.rank() == 0) return flatten(x);
   const auto first = static_cast<size_t>(Axes(start_dim).within(x.rank())[0]),
@@ -160,7 +169,7 @@ Tensor flatten_of(T x, int64_t start_dim, int64_t end_dim) {
 }
 
 Tensor astype_of(T x, DType dtype, bool, Device) { return astype(x, dtype); }
-// Nobody can tell whether memory is shared.
+// It is not observable whether memory is shared.
 Tensor reshape_of(T x, const Shape& shape, std::optional<bool>) { return reshape(x, shape); }
 Tensor squeeze_of(T x, const std::optional<Axes>& axes) {
   std::vector<int64_t> places;
@@ -181,60 +190,64 @@ Tensor flip_of(T x, const Axes& axes) {
 void bind_shapes(nb::module_& m) {
   add_functions<Tensor(T)>(
       m,
-      {{"matrix_transpose", matrix_transpose, "The last two dimensions exchanged."},
-       {"atleast_1d", atleast_1d, "A number as a vector of one."},
-       {"atleast_2d", atleast_2d, "A vector as a row."},
-       {"atleast_3d", atleast_3d, "A matrix as the first of a third dimension."}},
+      {{"matrix_transpose", matrix_transpose, "The last two dimensions swapped."},
+       {"atleast_1d", atleast_1d, "A scalar becomes a vector of length 1."},
+       {"atleast_2d", atleast_2d, "A vector becomes a row."},
+       {"atleast_3d", atleast_3d, "A matrix gets a third dimension of size 1."}},
       arg("x"));
   add_functions<Tensor(T, int64_t, int64_t)>(
-      m,
-      {{"flatten", flatten_of, "All elements along one dimension, or those of some dimensions."}},
-      arg("x"), arg("start_dim") = 0, arg("end_dim") = -1);
+      m, {{"flatten", flatten_of, "Flattens all dimensions, or some of them, to one."}}, arg("x"),
+      arg("start_dim") = 0, arg("end_dim") = -1);
   add_functions<Tensor(T, DType, bool, Device)>(
-      m, {{"astype", astype_of, "The numbers in another dtype."}}, arg("x"), arg("dtype"),
+      m, {{"astype", astype_of, "The numbers converted to another dtype."}}, arg("x"), arg("dtype"),
       arg("copy") = true, arg("device") = nb::none());
   add_functions<Tensor(T, const Shape&)>(
-      m, {{"broadcast_to", broadcast_to, "Sizes of 1 stretched, and dimensions added in front."}},
+      m,
+      {{"broadcast_to", broadcast_to,
+        "Broadcasts to a shape: expands sizes of 1, and adds dimensions in front."}},
       arg("x"), Parameter::spread("shape"));
   add_functions<Tensor(T, const Shape&, std::optional<bool>)>(
       m,
       {{"reshape", reshape_of,
-        "The elements in row-major order; one size may be -1: what remains."}},
+        "The elements in row-major order in another shape; one size may be -1, which is "
+        "computed."}},
       arg("x"), Parameter::spread("shape"), arg("copy") = nb::none());
   add_functions<Tensor(T, IntegerSpan)>(
       m, {{"permute_dims", permute_dims, "The dimensions in another order."}}, arg("x"),
       Parameter::spread("axes"));
   add_functions<Tensor(T, const std::optional<std::vector<int64_t>>&)>(
-      m, {{"transpose", transpose_of, "The dimensions in reverse order, or in that of `axes`."}},
-      arg("x"), arg("axes") = nb::none());
-  add_functions<Tensor(T, int64_t)>(
-      m, {{"expand_dims", expand_dims, "With a dimension of size 1 there."}}, arg("x"),
-      arg("axis") = 0);
+      m, {{"transpose", transpose_of, "The dimensions reversed, or permuted by `axes`."}}, arg("x"),
+      arg("axes") = nb::none());
+  add_functions<Tensor(T, int64_t)>(m,
+                                    {{"expand_dims", expand_dims, "Inserts dimensions of size 1."}},
+                                    arg("x"), arg("axis") = 0);
   add_functions<Tensor(T, const std::optional<Axes>&)>(
-      m, {{"squeeze", squeeze_of, "Without those dimensions, or all, of size 1."}}, arg("x"),
+      m, {{"squeeze", squeeze_of, "Removes these dimensions of size 1, or all of them."}}, arg("x"),
       arg("axis") = nb::none());
-  add_functions<Tensor(T, const Axes&)>(m, {{"flip", flip_of, "Backwards along the axes, or all."}},
-                                        arg("x"), Parameter::spread("axis", nb::none()));
-  add_functions<Tensor(T, int64_t, int64_t)>(
-      m, {{"swapaxes", swapaxes, "Two dimensions exchanged."}}, arg("x"), arg("a"), arg("b"));
+  add_functions<Tensor(T, const Axes&)>(
+      m, {{"flip", flip_of, "Reverses the order of elements along the axes, or all axes."}},
+      arg("x"), Parameter::spread("axis", nb::none()));
+  add_functions<Tensor(T, int64_t, int64_t)>(m, {{"swapaxes", swapaxes, "Swaps two dimensions."}},
+                                             arg("x"), arg("a"), arg("b"));
   add_functions<Tensor(T, IntegerSpan, IntegerSpan)>(
-      m, {{"moveaxis", moveaxis, "One dimension moved, or several."}}, arg("x"), arg("source"),
+      m, {{"moveaxis", moveaxis, "Moves one dimension, or several."}}, arg("x"), arg("source"),
       arg("destination"));
   add_functions<Tensor(T, int64_t, Place, Place, int64_t)>(
-      m, {{"slice", slice_of, "start, start + step, ... before stop along the axis."}}, arg("x"),
-      arg("axis"), arg("start") = nb::none(), arg("stop") = nb::none(), arg("step") = 1);
+      m, {{"slice", slice_of, "The elements start, start + step, ... before stop along the axis."}},
+      arg("x"), arg("axis"), arg("start") = nb::none(), arg("stop") = nb::none(), arg("step") = 1);
   add_functions<Tensor(T, int64_t, Dim, Dim, int64_t)>(
       m, {{"slice_axis", slice_axis, "`count` elements along the axis: start, start + step, ..."}},
       arg("x"), arg("axis"), arg("start"), arg("count"), arg("step") = 1);
   add_functions<Tensor(T, int64_t, Dim, Dim, int64_t)>(
       m,
-      {{"pad_zeros", pad_zeros, "Zeros before, behind and, by a step above 1, between elements."}},
+      {{"pad_zeros", pad_zeros,
+        "Pads with zeros before and after the elements, and between them for a step above 1."}},
       arg("x"), arg("axis"), arg("before"), arg("after"), arg("step") = 1);
   add_functions<Tensor(T, std::span<const PadWidth>, PadMode, const Scalar&)>(
       m,
       {{"pad", pad,
-        "A pair (before, after) for each dimension, or for the last ones. Modes: "
-        "constant (the value), edge, reflect, wrap."}},
+        "Pads by a pair (before, after) for each dimension, or for the last ones. Modes: constant "
+        "(the value), edge, reflect, wrap."}},
       arg("x"), arg("widths"), arg("mode") = "constant", arg("value") = 0);
 }
 
@@ -245,7 +258,7 @@ Tensor concat_of(TensorSpan tensors, Place axis) {
   return concat(flat, 0);
 }
 Tuple unstack_of(T x, int64_t axis) { return {unstack(x, axis)}; }
-// A number, or a tensor with one for each element.
+// A number, or a tensor with one number per element.
 Tensor repeat_of(T x, const Repeats& repeats, Place axis, std::optional<Dim> total) {
   const Tensor of = axis ? x : flatten(x);
   if (!repeats.counts) return repeat(of, repeats.count, axis.value_or(0));
@@ -273,7 +286,7 @@ Tensors split_of(T x, std::optional<int64_t> parts, int64_t axis, const SomeSize
   }
   if (parts) return split(x, *parts, axis);
   const int64_t length = x.shape(axis).number();
-  std::vector<Dim> places;  // where parts begin, the first aside
+  std::vector<Dim> places;  // beginnings of the parts, except the first
   int64_t place = 0;
   for (const int64_t size : *sizes) {
     if (size < (sizes->size() == 1 ? 1 : 0)) throw ValueError("split: a part of {}", size);
@@ -295,54 +308,56 @@ Tensors split_of(T x, std::optional<int64_t> parts, int64_t axis, const SomeSize
 
 void bind_arrangements(nb::module_& m) {
   add_functions<Tensor(TensorSpan, Place)>(
-      m, {{"concat", concat_of, "One behind the other along the axis; with None, flattened."}},
+      m, {{"concat", concat_of, "Concatenates along the axis; with None, the flattened tensors."}},
       arg("arrays"), Parameter("axis", nb::int_(0), true));
-  add_functions<Tensor(TensorSpan, int64_t)>(m, {{"stack", stack, "Along a new axis."}},
+  add_functions<Tensor(TensorSpan, int64_t)>(m, {{"stack", stack, "Stacks along a new axis."}},
                                              arg("arrays"), arg("axis") = 0);
   add_functions<Tensor(TensorSpan)>(
       m,
-      {{"vstack", vstack, "Below each other; vectors count as rows."},
-       {"hstack", hstack, "Beside each other: along the second dimension, or the only one."},
-       {"dstack", dstack, "Behind each other, along the third dimension."},
-       {"column_stack", column_stack, "Beside each other; vectors count as columns."}},
+      {{"vstack", vstack, "Stacks vertically, along the first dimension; vectors count as rows."},
+       {"hstack", hstack, "Stacks horizontally, along the second dimension, or the only one."},
+       {"dstack", dstack, "Stacks along the third dimension."},
+       {"column_stack", column_stack, "Stacks horizontally; vectors count as columns."}},
       arg("tensors"));
   add_functions<Tensors(T, std::optional<int64_t>, int64_t, const SomeSizes&)>(
       m,
       {{"split", split_of,
-        "Parts that are alike; ValueError where they would not be. Or parts of a size, of which "
+        "Splits into equal parts (ValueError if impossible); or into parts of one size, of which "
         "the last may be smaller, or of several sizes."}},
       arg("x"), arg("parts") = nb::none(), arg("axis") = 0, arg("size") = nb::none());
   add_functions<Tensors(T, int64_t, int64_t)>(
-      m, {{"chunk", chunk, "At most so many parts, all but the last alike."}}, arg("x"),
-      arg("parts"), arg("axis") = 0);
+      m,
+      {{"chunk", chunk, "Splits into at most this many parts, all of equal size except the last."}},
+      arg("x"), arg("parts"), arg("axis") = 0);
   add_functions<Tensors(T, std::span<const Dim>, int64_t)>(
-      m, {{"split_at", split_at, "Parts that begin at the places."}}, arg("x"), arg("places"),
+      m, {{"split_at", split_at, "Splits at the indices."}}, arg("x"), arg("places"),
       arg("axis") = 0);
-  add_functions<Tuple(T, int64_t)>(m, {{"unstack", unstack_of, "The parts without the axis."}},
-                                   arg("x"), arg("axis") = 0);
+  add_functions<Tuple(T, int64_t)>(
+      m, {{"unstack", unstack_of, "The slices along the axis, without the axis."}}, arg("x"),
+      arg("axis") = 0);
   add_functions<Tensor(T, int64_t, const Shape&)>(
-      m, {{"unflatten", unflatten, "One dimension as several; one size may be -1."}}, arg("x"),
-      arg("axis"), arg("sizes"));
+      m, {{"unflatten", unflatten, "Splits one dimension into several; one size may be -1."}},
+      arg("x"), arg("axis"), arg("sizes"));
   add_functions<Tensor(T, IntegerSpan)>(
-      m, {{"tile", tile, "The whole so many times along each dimension."}}, arg("x"),
+      m, {{"tile", tile, "Repeats the whole tensor along each dimension."}}, arg("x"),
       Parameter::spread("counts"));
   add_functions<Tensor(T, const Repeats&, Place, std::optional<Dim>)>(
       m,
       {{"repeat", repeat_of,
-        "Each element so many times, or as often as the count for its place says, along the axis "
-        "or of all elements; `total` of them, where that is known."}},
+        "Repeats each element, by one number or by a count per element, along the axis or of the "
+        "flattened tensor; `total` is the resulting size, if it is known."}},
       arg("x"), arg("repeats"), arg("axis") = nb::none(), arg("total") = nb::none());
   add_functions<Tensor(T, IntegerSpan, const std::optional<std::vector<int64_t>>&)>(
       m,
-      {{"roll", roll_of,
-        "What is moved out at one end comes in at the other, along the axes or of all elements."}},
+      {{"roll", roll_of, "Shifts elements cyclically, along the axes or of the flattened tensor."}},
       arg("x"), arg("shift"), arg("axis") = nb::none());
   add_functions<Tensor(T, int64_t, int64_t, int64_t)>(
-      m, {{"rot90", rot90, "Turned from one dimension towards another."}}, arg("x"),
-      arg("times") = 1, arg("source") = 0, arg("destination") = 1);
+      m, {{"rot90", rot90, "Rotates by multiples of 90 degrees in the plane of two dimensions."}},
+      arg("x"), arg("times") = 1, arg("source") = 0, arg("destination") = 1);
   add_functions<Tensor(T, int64_t)>(
       m,
-      {{"channel_shuffle", channel_shuffle, "The first channel of each group, then the second."}},
+      {{"channel_shuffle", channel_shuffle,
+        "Interleaves groups of channels: the first channel of each group, then the second, ..."}},
       arg("x"), arg("groups"));
   add_functions<Tensor(T, int64_t)>(
       m,
@@ -355,33 +370,35 @@ void bind_arrangements(nb::module_& m) {
   add_functions<Tensor(T, int64_t)>(
       m,
       {{"diagonal", diagonal, "The diagonal of each matrix."},
-       {"diag_embed", diag_embed, "Matrices whose diagonals are the vectors."},
+       {"diag_embed", diag_embed, "Matrices with the vectors as diagonals."},
        {"diag", diag, "A matrix with that diagonal, or the diagonal of a matrix."}},
       arg("x"), arg("offset") = 0);
   add_functions<Tensors(int64_t, int64_t, int64_t)>(
       m,
-      {{"tril_indices", tril_indices, "Rows and columns of what is up to a diagonal."},
-       {"triu_indices", triu_indices, "Rows and columns of what is from a diagonal on."}},
+      {{"tril_indices", tril_indices,
+        "Row and column indices of the elements on and below a diagonal."},
+       {"triu_indices", triu_indices,
+        "Row and column indices of the elements on and above a diagonal."}},
       arg("rows"), arg("columns"), arg("offset") = 0);
 }
 
 void bind_memory(nb::module_& m) {
   add_functions<Tensor(T)>(
-      m, {{"contiguous", contiguous, "The same, in row-major order without gaps."}}, arg("x"));
+      m, {{"contiguous", contiguous, "The same tensor, contiguous in row-major order."}}, arg("x"));
   add_functions<Tensor(T, const Shape&, IntegerSpan, int64_t)>(
       m,
       {{"as_strided", as_strided,
-        "The elements with the numbers offset + sum(index * strides), in row-major order."}},
+        "The elements at offset + sum(index * strides) of the flattened tensor."}},
       arg("x"), arg("shape"), arg("strides"), arg("offset") = 0);
   add_functions<Tensor(T, DType)>(
-      m, {{"view_dtype", view_dtype, "The same bytes as elements of another dtype."}}, arg("x"),
+      m, {{"view_dtype", view_dtype, "The same bytes, reinterpreted as another dtype."}}, arg("x"),
       arg("dtype"));
   add_functions<Tensor(T, const PerDimension&, const UnfoldOptions&)>(
-      m, {{"unfold", unfold, "The elements of each window over images as a column."}}, arg("x"),
-      arg("kernel_size"));
+      m, {{"unfold", unfold, "The elements of each window over images, as a column (im2col)."}},
+      arg("x"), arg("kernel_size"));
   add_functions<Tensor(T, const std::vector<Dim>&, const PerDimension&, const UnfoldOptions&)>(
-      m, {{"fold", fold, "The columns of unfold, added up to images of this size."}}, arg("x"),
-      arg("output_size"), arg("kernel_size"));
+      m, {{"fold", fold, "Sums the columns of unfold into images of this size (col2im)."}},
+      arg("x"), arg("output_size"), arg("kernel_size"));
 }
 
 }  // namespace
@@ -391,7 +408,8 @@ void bind_functions(nb::module_& module) {
   bind_shapes(module);
   bind_arrangements(module);
   bind_memory(module);
-  module.def("borrow", borrow_numpy, arg("array"), "A tensor in the memory of an array of NumPy.");
+  module.def("borrow", borrow_numpy, arg("array"),
+             "A tensor that shares the memory of a NumPy array.");
   module.def("_borrow_as", borrow_as, arg("array"), arg("dtype"));
 }
 

@@ -7,7 +7,7 @@
 namespace plait::python {
 namespace {
 
-// To what each has been handed. Python's lock guards it.
+// For each such tensor the function that received it. Protected by Python's lock.
 std::unordered_map<PyObject*, const char*>& all_handed() {
   static std::unordered_map<PyObject*, const char*> all;
   return all;

@@ -1,6 +1,6 @@
-// Tensors that a transform makes for the function that it calls, in the place of the caller's. To
-// assign into one of them would change it alone, where without the transform it would change the
-// caller's: so that is an error.
+// Tensors that a transform creates for the function that it calls, in place of the caller's.
+// Without the transform, an assignment would change the caller's tensor; here it would only change
+// the copy, so it is an error.
 #pragma once
 
 #include <vector>
@@ -17,9 +17,9 @@ class Handed {
   ~Handed() { close(); }
 
   nb::object add(const Tensor& tensor);
-  void close();  // the function is over
+  void close();  // called when the function has returned
 
-  // TypeError where it is such a tensor.
+  // TypeError if x is such a tensor.
   static void expect_other(nb::handle tensor);
 
  private:

@@ -1,5 +1,5 @@
-// The hints of the library, as users of Python write what they say. tests/python/hints_test.py
-// reads all hints in the sources, and finds what is left of C++ in them.
+// Rewrites the hints of the library in Python syntax. tests/python/hints_test.py reads all hints in
+// the sources, and finds remaining C++ in them.
 #include <string>
 #include <string_view>
 

@@ -1,4 +1,4 @@
-// Brackets, as NumPy's: x[1, ::2, None, ..., ids, mask], x[i] = y and x.at[i].add(y).
+// Indexing as in NumPy: x[1, ::2, None, ..., ids, mask], x[i] = y and x.at[i].add(y).
 #include <algorithm>
 
 #include "plait/core/error.h"
@@ -12,7 +12,7 @@ namespace {
 
 using Indices = std::vector<Index>;
 
-// Far beyond any size, and far from where a Dim ends.
+// Far beyond any size, and far from the limits of a Dim.
 constexpr int64_t kFar = int64_t{1} << 60;
 
 int64_t clamped(nb::handle number) {
@@ -47,7 +47,7 @@ Index number_from(nb::handle object) {
   return Dim(value);
 }
 
-// Lists are arrays of numbers; an empty one counts as one of integers.
+// Lists become arrays of numbers; an empty list becomes an array of integers.
 Index list_from(nb::handle list) {
   nb::object array = numpy_array(list);
   if (nb::cast<int64_t>(array.attr("size")) == 0) array = array.attr("astype")("int64");
@@ -93,8 +93,8 @@ nb::object get_item(nb::handle self, nb::handle given) {
   return to_python(computed([&] { return index(x, indices); }));
 }
 
-// Written in place where nobody else has the numbers: views that were taken before keep theirs.
-// Python's lock is held, since no other thread may find the object while its tensor is given away.
+// Writes in place if no one else holds the numbers: earlier views keep theirs. Python's lock is
+// held, since no other thread may see the object while its tensor is moved out.
 void set_item(nb::handle self, nb::handle given, nb::handle value) {
   Handed::expect_other(self);
   const Indices indices = indices_from(given);

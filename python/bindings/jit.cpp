@@ -1,6 +1,5 @@
-// jit: what a function finds outside of its arguments is the package's business
-// (python/plait/jitting.py), and so is a call that looks like none before; all others are seen to
-// here.
+// jit. The package (python/plait/jitting.py) handles the first call of each kind, and the state
+// outside of the arguments; repeated calls are handled here.
 #include "plait/transform/jit.h"
 
 #include <algorithm>
@@ -51,7 +50,7 @@ std::string text_of_key(const Key& key) {
   return nb::cast<std::string>(nb::str(nb::handle(key.object.get())));
 }
 
-// Of (name, value) pairs.
+// A key from (name, value) pairs.
 TreeKey tree_key_of(nb::handle parts) {
   static constexpr TreeType kParts{.form = TreeForm::map, .name = "call", .fields = {}};
   static constexpr TreeType kName{.form = TreeForm::text, .name = "name", .fields = {}};
@@ -104,14 +103,14 @@ JitMode mode_from(const std::string& name) {
       .hint("the modes are default, fast_compile and max_autotune");
 }
 
-// ---- Calls that look like an earlier one.
+// ---- Recognition of repeated calls.
 
-// Where a function finds a value outside of its arguments: in a cell, a dict or a tuple, in a class
-// or those that it is derived from, or as an attribute of something else.
+// A place outside of the arguments where a function finds a value: in a cell, a dict or a tuple, in
+// a class or its bases, or an attribute of another object.
 struct ValuePlace {
   nb::object holder, key;
 
-  // Not valid where there is none.
+  // Invalid if there is no value.
   nb::object value() const {
     PyObject* from = holder.ptr();
     if (PyCell_Check(from)) return nb::borrow(PyCell_GET(from));
@@ -126,8 +125,8 @@ struct ValuePlace {
   }
 };
 
-// A number that is an argument itself. It is handed over as the size of a tensor without elements,
-// so that one that differs becomes a symbol as sizes do.
+// An integer that is an argument itself. It is passed as the size of a tensor without elements, so
+// that it becomes a symbol when it differs, like a size.
 enum class WholeNumber : uint8_t { no, positive, negative };
 
 WholeNumber whole_number_of(nb::handle value) {
@@ -144,8 +143,8 @@ Tensor size_argument(nb::handle number) {
   return Tensor(Array::empty(DType::boolean, {size, 0}));
 }
 
-// For each leaf that is the same object as one before its number and that of the first, as
-// `_shared` in jitting.py has it. Numbers become tensors of their own.
+// For each leaf that is the same object as an earlier one its index and that of the first, like
+// `_shared` in jitting.py. Numbers are converted to separate tensors.
 std::vector<size_t> shared_of(const Objects& leaves) {
   std::unordered_map<PyObject*, size_t> places;
   std::vector<size_t> shared;
@@ -158,13 +157,13 @@ std::vector<size_t> shared_of(const Objects& leaves) {
   return shared;
 }
 
-// How a call appeared, but for its tensors. One that appears the same has the same key.
+// A call seen before, without its tensors. A call that matches it has the same key.
 class KnownCall {
  public:
-  // `first` is what a method belongs to, `named` a dict by names in order, `functions` those that
-  // are looked into, and `places` (holder, key, whether it is to be the same object) what is looked
-  // at there; `dicts` have as many entries as now. `shared` are pairs of leaves that are the same
-  // object, `arrays` those of NumPy found outside, as `agree` compares them.
+  // `first` is the object of a method, `named` a dict in the order of names, `functions` those that
+  // were analysed, and `places` (holder, key, true if it must be the same object) the state that
+  // they read. `dicts` must keep their number of entries. `shared` are pairs of leaves that are the
+  // same object, `arrays` the NumPy arrays found outside, which `agree` compares.
   KnownCall(nb::handle first, nb::handle arguments, const nb::dict& named, nb::handle functions,
             nb::object places, nb::handle dicts, std::vector<size_t> shared, nb::object arrays,
             nb::object agree, nb::handle key, std::vector<size_t> donated)
@@ -200,7 +199,7 @@ class KnownCall {
   const std::vector<size_t>& donated() const { return donated_; }
   const nb::object& places() const { return places_given_; }
 
-  // Puts the leaves of such a call there; false where it is another.
+  // Appends the leaves of a call; false if it does not match.
   bool finds_leaves(nb::handle first, nb::handle arguments, nb::handle named,
                     Objects& leaves) const {
     leaves.clear();
@@ -262,7 +261,7 @@ class KnownCall {
         : number(whole_number_of(value)),
           structure(number == WholeNumber::no ? Structure(value, leaves) : Structure()) {}
 
-    // Floats among the arguments themselves count as tensors.
+    // Floats that are arguments themselves count as tensors.
     bool finds_leaves(nb::handle value, Objects& leaves) const {
       const bool is_number =
           PyFloat_Check(value.ptr()) || PyComplex_Check(value.ptr()) || number != WholeNumber::no;
@@ -278,9 +277,9 @@ class KnownCall {
   struct Found {
     ValuePlace place;
     nb::object same = {};
-    std::optional<Structure> structure = {};  // with neither there was nothing
+    std::optional<Structure> structure = {};  // if both are unset, there was no value
   };
-  // What a function may be given anew while it stays the same object.
+  // The parts of a function object that may be reassigned.
   using MadeOf = std::array<nb::object, 3>;
   static MadeOf made_of(nb::handle function) {
     PyObject* f = function.ptr();
@@ -288,7 +287,7 @@ class KnownCall {
             nb::borrow(PyFunction_GET_KW_DEFAULTS(f))};
   }
 
-  // Adds the tensors that were found outside.
+  // Adds the tensors that were found outside, and compares the arrays.
   bool takes_found(const Objects& found, Objects& leaves) const {
     nb::list arrays;
     for (const nb::object& each : found) {
@@ -327,9 +326,9 @@ class Jit {
  public:
   explicit Jit(JitOptions options) : cache_(std::move(options)) {}
 
-  // NotImplemented where it is like none that is known. `call` has what is asked of it when
-  // something is to be recorded: paths() of the leaves, and host(leaves), which gives those of the
-  // result, and what finish(leaves, places, call) makes the result of.
+  // Returns NotImplemented if the call matches no known one. `call` provides the functions needed
+  // for recording: paths() of the leaves, and host(leaves), which returns the leaves of the result
+  // and its structure; finish(leaves, places, call) builds the result.
   nb::object again(nb::handle first, nb::handle arguments, nb::handle named, nb::handle call) {
     Objects leaves;
     for (size_t i = 0; i < known_.size(); ++i) {
@@ -345,17 +344,17 @@ class Jit {
   }
 
   struct Outside {
-    nb::object places;     // where state is found outside of the arguments
-    bool by_host = false;  // its host code is run
+    nb::object places;     // places of state outside of the arguments
+    bool by_host = false;  // run the host code
   };
-  // The result, a tree. What is donated, numbers of leaves in order, is gone from Python's tensors
-  // afterwards.
+  // Returns the result, a tree. Donated leaves, given by index in order, are removed from Python's
+  // tensors.
   nb::object run(const TreeKey& key, const Objects& leaves, nb::handle call, const Outside& outside,
                  const std::vector<size_t>& donated) const {
     std::vector<Tensor> given;
     given.reserve(leaves.size());
     for (const nb::object& leaf : leaves) given.push_back(leaf_from(leaf));
-    // Derivatives need what they follow.
+    // Differentiated tensors are not donated, since derivatives need them.
     static const std::vector<size_t> none;
     const bool takes = std::ranges::none_of(given, [](const Tensor& x) { return is_followed(x); });
     const std::vector<size_t>& gone = takes ? donated : none;
@@ -420,7 +419,7 @@ class Jit {
   static constexpr size_t kMostKnown = 8;
 
   jits::Cache cache_;
-  std::vector<std::shared_ptr<const KnownCall>> known_;  // the latest called first
+  std::vector<std::shared_ptr<const KnownCall>> known_;  // the most recently called first
 };
 
 int traverse_jit(PyObject* self, visitproc visit, void* arg) {
@@ -485,7 +484,8 @@ void bind_jit(nb::module_& module) {
         return nb::make_tuple(stats.traces, stats.hits, stats.failed_guards, stats.host_runs,
                               stats.pieces, nb::tuple(retraces), stats.text());
       });
-  module.def("list_backends", &list_backends, "The names of what may run jitted programs.");
+  module.def("list_backends", &list_backends,
+             "The names of the backends that can run jitted programs.");
   module.def("_is_known", [](const Tensor& x) { return x.is_traced() && x.traced().actual; });
   module.def(
       "_value_at",
@@ -497,7 +497,7 @@ void bind_jit(nb::module_& module) {
   module.def("_count_error", &count_error);
   module.def("_declare_item", &declare_item);
   module.def("_truth", [](const Tensor& x) { return x.truth(); });
-  // For as long as host code is recorded, tensors outside of its arguments are the record's.
+  // While host code is recorded, tensors outside of its arguments hold their recorded counterparts.
   module.def("_exchange", [](Tensor& place, const Tensor& content) {
     return std::exchange(place, Tensor(content));
   });

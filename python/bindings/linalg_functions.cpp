@@ -33,7 +33,7 @@ inline constexpr std::array<std::string_view, 2> kNamesOfResults<linalg::Eigenpa
 template <>
 inline constexpr std::array<std::string_view, 3> kNamesOfResults<linalg::Svd> = {"U", "S", "Vh"};
 
-// As NumPy writes it: "fro", "nuc", 1, -1, 2, -2, infinity or minus infinity.
+// The order of a norm as in NumPy: "fro", "nuc", 1, -1, 2, -2, infinity or minus infinity.
 class MatrixNormOrder {
  public:
   linalg::MatrixNorm norm() const { return norm_; }
@@ -77,57 +77,61 @@ Tensor cond_of(T a, const MatrixNormOrder& order) { return linalg::cond(a, order
 void bind_factors(nb::module_& m) {
   using namespace linalg;
   add_functions<Tensor(T, bool)>(
-      m, {{"cholesky", cholesky, "The lower triangular L with A = L L^H, or the upper one."}},
-      arg("a"), arg("upper") = false);
-  add_functions<Lu(T)>(
       m,
-      {{"lu", lu,
-        "A = P L U, with a permutation P of the rows. Derivatives: where A's first "
-        "columns are independent."}},
-      arg("a"));
+      {{"cholesky", cholesky,
+        "The Cholesky factor: the lower triangular L with A = L L^H, or the upper one."}},
+      arg("a"), arg("upper") = false);
+  add_functions<Lu(T)>(m,
+                       {{"lu", lu,
+                         "The LU decomposition A = P L U, with a permutation P of the rows. "
+                         "Differentiable where A's first columns are independent."}},
+                       arg("a"));
   add_functions<LuFactors(T)>(
-      m, {{"lu_factor", lu_factor, "L and U in one, and the order of the rows, for lu_solve."}},
+      m,
+      {{"lu_factor", lu_factor,
+        "L and U in one matrix, and the permutation of the rows, for lu_solve."}},
       arg("a"));
-  add_functions<Qr(T, QrMode)>(m,
-                               {{"qr", qr,
-                                 "A = Q R. Modes: reduced, complete (Q is square). Derivatives: "
-                                 "where A's first columns are independent; not of tall ones if "
-                                 "complete."}},
-                               arg("a"), arg("mode") = "reduced");
+  add_functions<Qr(T, QrMode)>(
+      m,
+      {{"qr", qr,
+        "The QR decomposition A = Q R. Modes: reduced, complete (Q is square). Differentiable "
+        "where A's first columns are independent; not for tall matrices if complete."}},
+      arg("a"), arg("mode") = "reduced");
   add_functions<Eigenpairs(T)>(
       m,
       {{"eigh", eigh,
-        "Of the Hermitian part of A, in ascending order; vectors are columns. Derivatives: where "
-        "the "
-        "values differ, else first ones of what treats equal values alike."},
+        "Eigenvalues, in ascending order, and eigenvectors, as columns, of the Hermitian part of "
+        "A. Differentiable where eigenvalues differ; with equal ones, first derivatives of "
+        "functions that treat these alike."},
        {"eig", eig,
-        "Of any square matrix; complex, in no order. Derivatives: where the values differ."}},
+        "Eigenvalues and eigenvectors of a square matrix; complex, in no order. Differentiable "
+        "where eigenvalues differ."}},
       arg("a"));
-  add_functions<Schur(T, SchurForm)>(m,
-                                     {{"schur", schur,
-                                       "A = Z T Z^H with an upper triangle T. Forms: real (a pair "
-                                       "of complex eigenvalues takes two "
-                                       "rows), complex. Without derivatives."}},
-                                     arg("a"), arg("form") = "real");
-  add_functions<Svd(T, bool)>(m,
-                              {{"svd", svd,
-                                "A = U S V^H, with S in descending order. Derivatives: as of eigh, "
-                                "and of vectors where no value is 0."}},
-                              arg("a"), arg("full_matrices") = true);
-  add_functions<Tensor(T)>(
+  add_functions<Schur(T, SchurForm)>(
       m,
-      {{"eigvalsh", eigvalsh, "The eigenvalues that eigh gives."},
-       {"eigvals", eigvals, "The eigenvalues that eig gives."},
-       {"svdvals", svdvals, "The singular values, in descending order."},
-       {"inv", inv, "The inverse."},
-       {"det", det, "The determinant; its derivative is there for singular A too."},
-       {"expm", expm, "e^A, the sum of A^k / k!."}},
-      arg("a"));
+      {{"schur", schur,
+        "The Schur decomposition A = Z T Z^H with an upper triangular T. Forms: real (2 x 2 blocks "
+        "for pairs of complex eigenvalues), complex. Not differentiable."}},
+      arg("a"), arg("form") = "real");
+  add_functions<Svd(T, bool)>(
+      m,
+      {{"svd", svd,
+        "The singular value decomposition A = U S V^H, with S in descending order. Differentiable "
+        "as eigh is, and vectors only where no singular value is 0."}},
+      arg("a"), arg("full_matrices") = true);
+  add_functions<Tensor(T)>(m,
+                           {{"eigvalsh", eigvalsh, "The eigenvalues of eigh."},
+                            {"eigvals", eigvals, "The eigenvalues of eig."},
+                            {"svdvals", svdvals, "The singular values, in descending order."},
+                            {"inv", inv, "The inverse."},
+                            {"det", det, "The determinant; differentiable for singular A too."},
+                            {"expm", expm, "The matrix exponential, the sum of A^k / k!."}},
+                           arg("a"));
 }
 
-// Relative to the greatest singular value: one for all matrices, or for each.
+// Relative to the largest singular value: one tolerance for all matrices, or one each.
 using Tolerance = std::optional<PythonOperand>;
-// Where singular values count.
+// The threshold for singular values.
 Tensor counting(T values, T tolerance) {
   return greater(values, max(values, -1, true) * expand_dims(tolerance, -1));
 }
@@ -152,44 +156,52 @@ void bind_equations(nb::module_& m) {
   using namespace linalg;
   add_functions<Tensor(T, T)>(m, {{"solve", solve, "X with A X = B."}}, arg("a"), arg("b"));
   add_functions<Tensor(T, T, bool, bool)>(
-      m, {{"solve_triangular", solve_triangular, "X with A X = B, of one triangle of A."}},
+      m, {{"solve_triangular", solve_triangular, "X with A X = B, using one triangle of A."}},
       arg("a"), arg("b"), arg("upper") = true, arg("unit_diagonal") = false);
   add_functions<Tensor(T, T, T)>(
-      m, {{"lu_solve", lu_solve, "X with A X = B, by what lu_factor gives of A."}}, arg("lu"),
+      m, {{"lu_solve", lu_solve, "X with A X = B, from the lu_factor of A."}}, arg("lu"),
       arg("order"), arg("b"));
   add_functions<Tensor(T, T, bool)>(
-      m, {{"cholesky_solve", cholesky_solve, "X with A X = B, by what cholesky gives of A."}},
+      m, {{"cholesky_solve", cholesky_solve, "X with A X = B, from the Cholesky factor of A."}},
       arg("factor"), arg("b"), arg("upper") = false);
   add_functions<Tensor(T, bool)>(
-      m, {{"cholesky_inverse", cholesky_inverse, "The inverse of A, by what cholesky gives of A."}},
+      m,
+      {{"cholesky_inverse", cholesky_inverse, "The inverse of A, from the Cholesky factor of A."}},
       arg("factor"), arg("upper") = false);
   add_functions<Tensor(T, T, const std::vector<int64_t>&)>(
       m,
       {{"tensorsolve", tensorsolve,
-        "X with A X = B, summed over all dimensions of X; the axes named come last."}},
+        "X with A X = B, summed over all dimensions of X; the given axes of A are moved to the "
+        "end."}},
       arg("a"), arg("b"), arg("axes") = nb::none());
   add_functions<Tensor(T, int64_t)>(
-      m, {{"tensorinv", tensorinv, "What tensordot over `count` dimensions solves A Y = B with."}},
+      m,
+      {{"tensorinv", tensorinv,
+        "The inverse for tensordot: Y = tensordot(tensorinv(A), B, count) solves A Y = B."}},
       arg("a"), arg("count") = 2);
   add_functions<LeastSquares(T, T, double)>(
       m,
       {{"lstsq", lstsq,
-        "The shortest X for which |A X - B| is least, and what is left. Derivatives: as of pinv."}},
+        "The least-squares solution X of A X = B with the smallest norm, and the residuals. "
+        "Differentiable as pinv is."}},
       arg("a"), arg("b"), arg("rtol") = -1.0);
   add_functions<Tensor(T, const Tolerance&)>(
       m,
       {{"pinv", pinv_of,
-        "The pseudo-inverse; singular values below rtol * greatest count as 0. Derivatives: "
-        "along what keeps the rank."},
-       {"matrix_rank", matrix_rank_of, "How many singular values are above rtol * greatest."}},
+        "The pseudo-inverse; singular values below rtol * greatest count as 0. Differentiable "
+        "along directions that keep the rank."},
+       {"matrix_rank", matrix_rank_of,
+        "The rank: the number of singular values above rtol * greatest."}},
       arg("a"), arg("rtol") = nb::none());
-  add_functions<SignAndLogDet(T)>(
-      m, {{"slogdet", slogdet, "det A = sign * exp(logabsdet); 0 and -inf of a singular one."}},
-      arg("a"));
+  add_functions<SignAndLogDet(T)>(m,
+                                  {{"slogdet", slogdet,
+                                    "The sign and logarithm of the determinant: det A = sign * "
+                                    "exp(logabsdet); 0 and -inf if A is singular."}},
+                                  arg("a"));
   add_functions<Tensor(T, int64_t, std::optional<DType>)>(
-      m, {{"trace", trace_of, "The sum of one diagonal."}}, arg("a"), arg("offset") = 0,
+      m, {{"trace", trace_of, "The trace: the sum of one diagonal."}}, arg("a"), arg("offset") = 0,
       arg("dtype") = nb::none());
-  add_functions<Tensor(T, int64_t)>(m, {{"matrix_power", matrix_power, "A by itself, so often."}},
+  add_functions<Tensor(T, int64_t)>(m, {{"matrix_power", matrix_power, "The n-th power of A."}},
                                     arg("a"), arg("n"));
 }
 
@@ -199,37 +211,45 @@ void bind_norms(nb::module_& m) {
       m, {{"vector_norm", vector_norm, "(sum |x|^ord)^(1/ord)."}}, arg("x"), arg("ord") = 2.0,
       arg("axis") = nb::none(), arg("keepdims") = false);
   add_functions<Tensor(T, const MatrixNormOrder&, bool)>(
-      m, {{"matrix_norm", matrix_norm_of, "Orders: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."}},
+      m,
+      {{"matrix_norm", matrix_norm_of,
+        "The norm of matrices. Orders: 'fro', 'nuc', 1, -1, 2, -2, inf, -inf."}},
       arg("x"), arg("ord") = "fro", arg("keepdims") = false);
   add_functions<Tensor(T, const MatrixNormOrder&)>(
       m,
       {{"cond", cond_of,
-        "The norm of A times that of its inverse. Orders: 2, -2, 'fro', 'nuc', 1, -1, inf, -inf."}},
+        "The condition number: the norm of A times that of its inverse. Orders: 2, -2, 'fro', "
+        "'nuc', 1, -1, inf, -inf."}},
       arg("a"), arg("ord") = 2.0);
   add_functions<Tensor(T, std::optional<double>, const std::vector<int64_t>&, bool)>(
-      m, {{"norm", norm, "Of all numbers, of vectors along one axis, of matrices along two."}},
+      m,
+      {{"norm", norm,
+        "The norm of all elements, of vectors along one axis, or of matrices along two."}},
       arg("x"), arg("ord") = nb::none(), arg("axis") = nb::none(), arg("keepdims") = false);
-  add_functions<Tensor(T, T, int64_t)>(m, {{"cross", cross, "a x b of vectors of three."}},
-                                       arg("a"), arg("b"), arg("axis") = -1);
+  add_functions<Tensor(T, T, int64_t)>(
+      m, {{"cross", cross, "The cross product of vectors of length 3."}}, arg("a"), arg("b"),
+      arg("axis") = -1);
   add_functions<Tensor(T, T)>(
-      m, {{"kron", kron, "Kronecker's product: each element of a times the whole of b."}}, arg("a"),
-      arg("b"));
+      m, {{"kron", kron, "The Kronecker product: each element of a times the whole of b."}},
+      arg("a"), arg("b"));
 }
 
 void bind_made_of_others(nb::module_& m) {
   using namespace linalg;
   add_functions<Tensor(std::span<const Tensor>)>(
       m,
-      {{"multi_dot", multi_dot, "All of them, in the order that takes the fewest multiplications."},
-       {"block_diag", block_diag, "One behind the other down the diagonal of one matrix."}},
+      {{"multi_dot", multi_dot,
+        "The product of all matrices, in the order with the fewest multiplications."},
+       {"block_diag", block_diag, "A block-diagonal matrix of these matrices."}},
       arg("tensors"));
   add_functions<Tensor(T, std::optional<int64_t>, bool)>(
-      m, {{"vander", vander, "x^0, x^1, x^2, ... of each element along one more dimension."}},
+      m,
+      {{"vander", vander, "The powers x^0, x^1, x^2, ... of each element along a new dimension."}},
       arg("x"), arg("count") = nb::none(), arg("increasing") = true);
   add_functions<Tensor(T, T)>(m,
                               {{"toeplitz", toeplitz,
-                                "The same along each diagonal: of a column, and behind the first "
-                                "of a row (conj(column))."}},
+                                "A Toeplitz matrix (constant along each diagonal) from its first "
+                                "column and first row (conj(column) by default)."}},
                               arg("column"), arg("row") = nb::none());
 }
 
@@ -248,38 +268,47 @@ void bind_fourier(nb::module_& m) {
   using namespace fft;
   add_functions<Tensor(T, Length, int64_t, Norm)>(
       m,
-      {{"fft", fft::fft, "Along an axis of length n: the sum over j of x[j] exp(-2 pi i j k / n)."},
+      {{"fft", fft::fft,
+        "The discrete Fourier transform along an axis of length n: the sum over j of x[j] exp(-2 "
+        "pi i j k / n)."},
        {"ifft", ifft, "The inverse of fft."},
-       {"rfft", rfft, "Of real numbers: the first n // 2 + 1, which say what the others are."},
-       {"irfft", irfft, "From those back to n real numbers."},
-       {"hfft", hfft, "Of a signal whose spectrum is real, of which the first half is given."},
+       {"rfft", rfft,
+        "The Fourier transform of real numbers: the first n // 2 + 1 results, which determine the "
+        "others."},
+       {"irfft", irfft, "The inverse of rfft: n real numbers."},
+       {"hfft", hfft,
+        "The Fourier transform of a Hermitian signal, given by its first half; the spectrum is "
+        "real."},
        {"ihfft", ihfft, "The inverse of hfft."}},
       arg("x"), arg("n") = nb::none(), arg("axis") = -1, arg("norm") = "backward");
   add_functions<Tensor(T, const Lengths&, const AxisList&, Norm)>(
       m,
-      {{"fftn", fftn, "Along several axes, or all."},
+      {{"fftn", fftn, "The Fourier transform along several axes, or all."},
        {"ifftn", ifftn, "The inverse of fftn."},
-       {"rfftn", rfftn, "Of real numbers; the half is of the last axis."},
+       {"rfftn", rfftn,
+        "The Fourier transform of real numbers along several axes; the last one is halved."},
        {"irfftn", irfftn, "The inverse of rfftn."}},
       arg("x"), arg("s") = nb::none(), arg("axes") = nb::none(), arg("norm") = "backward");
   add_functions<Tensor(T, const Lengths&, const AxisList&, Norm)>(
       m,
-      {{"fft2", fft2, "Along two axes."},
+      {{"fft2", fft2, "The Fourier transform along two axes."},
        {"ifft2", ifft2, "The inverse of fft2."},
-       {"rfft2", rfft2, "Of real numbers; the half is of the last axis."},
+       {"rfft2", rfft2,
+        "The Fourier transform of real numbers along several axes; the last one is halved."},
        {"irfft2", irfft2, "The inverse of rfft2."}},
       arg("x"), arg("s") = nb::none(), arg("axes") = nb::make_tuple(-2, -1),
       arg("norm") = "backward");
   add_functions<Tensor(int64_t, double, DType, Device)>(
       m,
-      {{"fftfreq", frequencies<fftfreq>, "The frequencies of the n results, for samples d apart."},
-       {"rfftfreq", frequencies<rfftfreq>, "The first n // 2 + 1 of them."}},
+      {{"fftfreq", frequencies<fftfreq>,
+        "The frequencies of the n results of fft, for samples at a distance d."},
+       {"rfftfreq", frequencies<rfftfreq>, "The first n // 2 + 1 frequencies, those of rfft."}},
       arg("n"), arg("d") = 1.0, arg("dtype") = nb::cast(PythonDType{DType::f32}),
       arg("device") = nb::none());
   add_functions<Tensor(T, const SomeAxes&)>(
       m,
       {{"fftshift", shift_along<fftshift>,
-        "The frequency 0 to the middle, along the axes, or all."},
+        "Moves the frequency 0 to the middle, along the axes, or all."},
        {"ifftshift", shift_along<ifftshift>, "The inverse of fftshift."}},
       arg("x"), arg("axes") = nb::none());
 }
@@ -287,12 +316,12 @@ void bind_fourier(nb::module_& m) {
 }  // namespace
 
 void bind_linalg(nb::module_& module) {
-  nb::module_ linalg = module.def_submodule("linalg", "Factors, equations, norms.");
+  nb::module_ linalg = module.def_submodule("linalg", "Factorizations, linear systems, norms.");
   bind_factors(linalg);
   bind_equations(linalg);
   bind_norms(linalg);
   bind_made_of_others(linalg);
-  // The Array API has them in both places.
+  // The Array API has these in both namespaces.
   for (const char* name :
        {"diagonal", "matmul", "matrix_transpose", "outer", "tensordot", "vecdot"}) {
     linalg.attr(name) = module.attr(name);

@@ -1,4 +1,4 @@
-// What the library knows of its own memory.
+// Statistics of the library's memory.
 #include "plait/tensor/memory/memory.h"
 
 #include "python/bindings/bind.h"
@@ -15,11 +15,10 @@ void bind_memory_statistics(nb::module_& module) {
         const MemoryStatistics now = memory_statistics();
         return type(now.live_bytes, now.peak_bytes, cached_memory());
       },
-      "Bytes that tensors hold now, the most that they held at a time, and those that are kept for "
-      "later.");
-  module.def("reset_peak_memory", reset_peak_memory, "The peak begins again at what is live.");
+      "The bytes that tensors hold now, their peak, and the bytes that are cached for later.");
+  module.def("reset_peak_memory", reset_peak_memory, "Resets the peak to the live bytes.");
   module.def("release_cached_memory", release_cached_memory,
-             "Gives the bytes that are kept for later back to the system.");
+             "Returns cached memory to the system.");
 }
 
 }  // namespace plait::python

@@ -7,7 +7,8 @@
 
 NB_MODULE(_core, module) {
   using namespace plait::python;
-  // What other modules keep until the interpreter ends is no fault that users should read of.
+  // Objects that other modules keep until the interpreter ends are not leaks that users should be
+  // warned of.
   nanobind::set_leak_warnings(false);
   plait::register_all();
   module.attr("__version__") = nanobind::str(plait::version().data(), plait::version().size());
@@ -36,7 +37,7 @@ NB_MODULE(_core, module) {
   bind_transforms(module);
   bind_records(module);
   bind_boundary(module);
-  nb::module_ testing = module.def_submodule("_testing", "What the conformance suite looks at.");
+  nb::module_ testing = module.def_submodule("_testing", "Internals for the conformance suite.");
   bind_testing(testing);
   bind_damage(testing);
 }

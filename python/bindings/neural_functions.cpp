@@ -33,14 +33,14 @@ using T = const Tensor&;
 
 void bind_activations(nb::module_& m) {
   add_functions<Tensor(T)>(m,
-                           {{"relu", relu, "x, but no less than 0; the derivative at 0 is 0."},
-                            {"relu6", relu6, "x, but no less than 0 and no more than 6."},
-                            {"selu", selu, "elu, scaled so that mean and variance stay."},
+                           {{"relu", relu, "max(x, 0); the derivative at 0 is 0."},
+                            {"relu6", relu6, "min(max(x, 0), 6)."},
+                            {"selu", selu, "elu, scaled to preserve mean and variance."},
                             {"silu", silu, "x * sigmoid(x)."},
                             {"mish", mish, "x * tanh(softplus(x))."},
                             {"softsign", softsign, "x / (1 + |x|)."},
                             {"logsigmoid", logsigmoid, "log(sigmoid(x))."},
-                            {"hardsigmoid", hardsigmoid, "x / 6 + 1 / 2 between 0 and 1."},
+                            {"hardsigmoid", hardsigmoid, "x / 6 + 1 / 2, limited to [0, 1]."},
                             {"hardswish", hardswish, "x * hardsigmoid(x)."},
                             {"tanhshrink", tanhshrink, "x - tanh(x)."}},
                            arg("x"));
@@ -51,32 +51,36 @@ void bind_activations(nb::module_& m) {
                                    {{"elu", elu, "x, or alpha * (exp(x) - 1) below 0."},
                                     {"celu", celu, "x, or alpha * (exp(x / alpha) - 1) below 0."}},
                                    arg("x"), arg("alpha") = 1.0);
-  add_functions<Tensor(T, double)>(m,
-                                   {{"hardshrink", hardshrink, "x, or 0 from -lambda to lambda."},
-                                    {"softshrink", softshrink, "x closer to 0 by lambda, or 0."}},
-                                   arg("x"), arg("lambd") = 0.5);
+  add_functions<Tensor(T, double)>(
+      m,
+      {{"hardshrink", hardshrink, "x, or 0 between -lambda and lambda."},
+       {"softshrink", softshrink, "x moved towards 0 by lambda, or 0."}},
+      arg("x"), arg("lambd") = 0.5);
   add_functions<Tensor(T, double)>(m, {{"softplus", softplus, "log(1 + exp(beta * x)) / beta."}},
                                    arg("x"), arg("beta") = 1.0);
   add_functions<Tensor(T, T)>(
       m,
-      {{"prelu", prelu, "x, or weight * x below 0: one number, or one a channel (dimension 1)."}},
+      {{"prelu", prelu,
+        "x, or weight * x below 0; weight is one number, or one per channel (dimension 1)."}},
       arg("x"), arg("weight"));
   add_functions<Tensor(T, double, double)>(
-      m, {{"hardtanh", hardtanh, "x, but no less than `min_val` and no more than `max_val`."}},
-      arg("x"), arg("min_val") = -1.0, arg("max_val") = 1.0);
+      m, {{"hardtanh", hardtanh, "x limited to the range from `min_val` to `max_val`."}}, arg("x"),
+      arg("min_val") = -1.0, arg("max_val") = 1.0);
   add_functions<Tensor(T, double, double)>(
       m, {{"threshold", threshold, "x above the threshold, else the value."}}, arg("x"),
       arg("threshold"), arg("value"));
   add_functions<Tensor(T, Gelu)>(
-      m, {{"gelu", gelu, "x by the normal distribution function; approximate: none, tanh."}},
+      m,
+      {{"gelu", gelu, "x times the normal distribution function of x; approximate: none, tanh."}},
       arg("x"), arg("approximate") = "none");
   add_functions<Tensor(T, int64_t)>(
       m,
-      {{"softmax", softmax, "exp(x) over its sum along the axis."},
+      {{"softmax", softmax, "exp(x) divided by its sum along the axis."},
        {"softmin", softmin, "softmax(-x)."},
-       {"log_softmax", log_softmax, "log(softmax(x)), finite also where that is 0."},
-       {"masked_softmax", masked_softmax, "softmax, with 0 instead of NaN where all are -inf."},
-       {"glu", glu, "The first half along the axis by sigmoid of the second."}},
+       {"log_softmax", log_softmax, "log(softmax(x)), finite also where softmax underflows to 0."},
+       {"masked_softmax", masked_softmax,
+        "softmax, with 0 instead of NaN where all elements are -inf."},
+       {"glu", glu, "The first half along the axis, times sigmoid of the second half."}},
       arg("x"), arg("axis") = -1);
 }
 
@@ -93,7 +97,9 @@ void bind_normalizations(nb::module_& m) {
   add_functions<Tensor(T, T, T)>(m, {{"linear", linear, "x @ weight.T + bias."}}, arg("x"),
                                  arg("weight"), bias);
   add_functions<Tensor(T, double, const Axes&, double)>(
-      m, {{"normalize", normalize, "x over its p-norm along the axes, taken as eps at least."}},
+      m,
+      {{"normalize", normalize,
+        "x divided by its p-norm along the axes; the norm is at least eps."}},
       arg("x"), arg("p") = 2.0, arg("axis") = 1, arg("eps") = 1e-12);
   add_functions<Standardized(T, double, bool)>(
       m, {{"standardize", standardize, "(x - mean) * scale along the last dimension, and scale."}},
@@ -101,26 +107,32 @@ void bind_normalizations(nb::module_& m) {
   add_functions<Tensor(T, const Shape&, T, T, double)>(
       m,
       {{"layer_norm", layer_norm,
-        "Over the last dimensions, whose sizes `normalized_shape` repeats."}},
+        "Layer normalisation over the last dimensions, whose sizes are `normalized_shape`."}},
       arg("x"), arg("normalized_shape"), weight, bias, arg("eps") = 1e-5);
   add_functions<Tensor(T, const Shape&, T, std::optional<double>)>(
       m,
-      {{"rms_norm", rms_norm, "layer_norm without the mean; eps that of the dtype unless told."}},
+      {{"rms_norm", rms_norm,
+        "Root mean square normalisation: layer_norm without the mean; eps is by default that of "
+        "the dtype."}},
       arg("x"), arg("normalized_shape"), weight, arg("eps") = nb::none());
   add_functions<Tensor(T, int64_t, T, T, double)>(
-      m, {{"group_norm", group_norm, "Over space and each group of neighbouring channels."}},
+      m,
+      {{"group_norm", group_norm,
+        "Group normalisation, over space and each group of neighbouring channels."}},
       arg("x"), arg("num_groups"), weight, bias, arg("eps") = 1e-5);
-  add_functions<Tensor(T, T, T, double)>(m, {{"instance_norm", instance_norm, "Over space."}},
-                                         arg("x"), weight, bias, arg("eps") = 1e-5);
+  add_functions<Tensor(T, T, T, double)>(
+      m, {{"instance_norm", instance_norm, "Instance normalisation, over space."}}, arg("x"),
+      weight, bias, arg("eps") = 1e-5);
   add_functions<BatchNormed(T, const BatchNormOptions&)>(
       m,
       {{"batch_norm", batch_norm,
-        "Over batch and space: of this batch in training, else the running ones."}},
+        "Batch normalisation, by the statistics of this batch in training, else by the running "
+        "ones."}},
       arg("x"));
   add_functions<Tensor(T, double, T, T)>(
       m,
       {{"dropout", dropout_of,
-        "x / (1 - p), or 0 with probability p, by a key, or where `keep` says not."}},
+        "x / (1 - p), or 0 with probability p, drawn from a key, or where `keep` is false."}},
       arg("x"), arg("p") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none());
 }
 
@@ -128,21 +140,29 @@ void bind_convolutions(nb::module_& m) {
   add_functions<Tensor(T, T, T, const ConvolutionOptions&)>(
       m,
       {{"conv1d", conv1d,
-        "x [batch, channels, length], weight [outputs, channels / groups, length]."},
-       {"conv2d", conv2d, "x [batch, channels, h, w], weight [outputs, channels / groups, h, w]."},
+        "1D convolution of x [batch, channels, length] by weight [outputs, channels / groups, "
+        "length]."},
+       {"conv2d", conv2d,
+        "2D convolution of x [batch, channels, h, w] by weight [outputs, channels / groups, h, "
+        "w]."},
        {"conv3d", conv3d,
-        "x [batch, channels, d, h, w], weight [outputs, channels / groups, d, h, w]."}},
+        "3D convolution of x [batch, channels, d, h, w] by weight [outputs, channels / groups, d, "
+        "h, w]."}},
       arg("x"), arg("weight"), arg("bias") = nb::none());
   add_functions<Tensor(T, T, const GeneralConvolutionOptions&)>(
       m,
       {{"conv_general", conv_general,
-        "Of any layout: N batch, C channels, O outputs, I inputs a group, other letters space."}},
+        "Convolution of any layout: N batch, C channels, O outputs, I inputs per group, other "
+        "letters are spatial dimensions."}},
       arg("x"), arg("weight"));
   add_functions<Tensor(T, T, T, const TransposedConvolutionOptions&)>(
       m,
-      {{"conv_transpose1d", conv_transpose1d, "The derivative of conv1d by its input."},
-       {"conv_transpose2d", conv_transpose2d, "The derivative of conv2d by its input."},
-       {"conv_transpose3d", conv_transpose3d, "The derivative of conv3d by its input."}},
+      {{"conv_transpose1d", conv_transpose1d,
+        "The transpose of conv1d (its derivative with respect to the input)."},
+       {"conv_transpose2d", conv_transpose2d,
+        "The transpose of conv2d (its derivative with respect to the input)."},
+       {"conv_transpose3d", conv_transpose3d,
+        "The transpose of conv3d (its derivative with respect to the input)."}},
       arg("x"), arg("weight"), arg("bias") = nb::none());
 }
 
@@ -150,15 +170,18 @@ void bind_pooling(nb::module_& m) {
   using Window = const PerDimension&;
   add_functions<Tensor(T, Window, const MaxPoolOptions&)>(
       m,
-      {{"max_pool1d", max_pool1d, "The greatest in each window of one dimension."},
-       {"max_pool2d", max_pool2d, "The greatest in each window of two dimensions."},
-       {"max_pool3d", max_pool3d, "The greatest in each window of three dimensions."}},
+      {{"max_pool1d", max_pool1d, "The maximum of each window of one dimension."},
+       {"max_pool2d", max_pool2d, "The maximum of each window of two dimensions."},
+       {"max_pool3d", max_pool3d, "The maximum of each window of three dimensions."}},
       arg("x"), arg("kernel_size"));
   add_functions<MaxPooled(T, Window, const MaxPoolOptions&)>(
       m,
-      {{"max_pool1d_with_indices", max_pool1d_with_indices, "And where it is."},
-       {"max_pool2d_with_indices", max_pool2d_with_indices, "And where in its plane it is."},
-       {"max_pool3d_with_indices", max_pool3d_with_indices, "And where in its space it is."}},
+      {{"max_pool1d_with_indices", max_pool1d_with_indices,
+        "max_pool1d, and the index of each maximum."},
+       {"max_pool2d_with_indices", max_pool2d_with_indices,
+        "max_pool2d, and the flat index of each maximum in its plane."},
+       {"max_pool3d_with_indices", max_pool3d_with_indices,
+        "max_pool3d, and the flat index of each maximum in its volume."}},
       arg("x"), arg("kernel_size"));
   add_functions<Tensor(T, Window, const AveragePoolOptions&)>(
       m,
@@ -166,23 +189,28 @@ void bind_pooling(nb::module_& m) {
        {"avg_pool2d", avg_pool2d, "The mean of each window of two dimensions."},
        {"avg_pool3d", avg_pool3d, "The mean of each window of three dimensions."}},
       arg("x"), arg("kernel_size"));
-  add_functions<Tensor(T, Window)>(
-      m,
-      {{"adaptive_avg_pool1d", adaptive_avg_pool1d, "The means of so many windows."},
-       {"adaptive_avg_pool2d", adaptive_avg_pool2d, "The means of so many windows."},
-       {"adaptive_avg_pool3d", adaptive_avg_pool3d, "The means of so many windows."},
-       {"adaptive_max_pool1d", adaptive_max_pool1d, "The greatest of so many windows."},
-       {"adaptive_max_pool2d", adaptive_max_pool2d, "The greatest of so many windows."},
-       {"adaptive_max_pool3d", adaptive_max_pool3d, "The greatest of so many windows."}},
-      arg("x"), arg("output_size"));
+  add_functions<Tensor(T, Window)>(m,
+                                   {{"adaptive_avg_pool1d", adaptive_avg_pool1d,
+                                     "The means of windows, for a given output size."},
+                                    {"adaptive_avg_pool2d", adaptive_avg_pool2d,
+                                     "The means of windows, for a given output size."},
+                                    {"adaptive_avg_pool3d", adaptive_avg_pool3d,
+                                     "The means of windows, for a given output size."},
+                                    {"adaptive_max_pool1d", adaptive_max_pool1d,
+                                     "The maxima of windows, for a given output size."},
+                                    {"adaptive_max_pool2d", adaptive_max_pool2d,
+                                     "The maxima of windows, for a given output size."},
+                                    {"adaptive_max_pool3d", adaptive_max_pool3d,
+                                     "The maxima of windows, for a given output size."}},
+                                   arg("x"), arg("output_size"));
   add_functions<MaxPooled(T, Window)>(
       m,
       {{"adaptive_max_pool1d_with_indices", adaptive_max_pool1d_with_indices,
-        "The greatest of so many windows, and where it is."},
+        "The maxima of windows, for a given output size, and their indices."},
        {"adaptive_max_pool2d_with_indices", adaptive_max_pool2d_with_indices,
-        "The greatest of so many windows, and where in its plane it is."},
+        "The maxima of windows, for a given output size, and their flat indices in the plane."},
        {"adaptive_max_pool3d_with_indices", adaptive_max_pool3d_with_indices,
-        "The greatest of so many windows, and where in its space it is."}},
+        "The maxima of windows, for a given output size, and their flat indices in the volume."}},
       arg("x"), arg("output_size"));
 }
 
@@ -190,13 +218,14 @@ void bind_resampling(nb::module_& m) {
   add_functions<Tensor(T, const InterpolateOptions&)>(
       m,
       {{"interpolate", interpolate,
-        "The space of x in other sizes, or scaled. Modes: nearest, nearest_exact, linear, cubic, "
-        "area."}},
+        "Resamples the spatial dimensions of x to other sizes, or by a scale. Modes: nearest, "
+        "nearest_exact, linear, cubic, area."}},
       arg("x"));
   add_functions<Tensor(T, T, const GridSampleOptions&)>(
       m,
       {{"grid_sample", grid_sample,
-        "x at the places of the grid, from -1 to 1. Padding: zeros, border, reflection."}},
+        "Samples x at the positions of the grid, with coordinates from -1 to 1. Padding: zeros, "
+        "border, reflection."}},
       arg("x"), arg("grid"));
 }
 
@@ -204,13 +233,14 @@ void bind_attention(nb::module_& m) {
   add_functions<Tensor(T, T, T, const AttentionOptions&)>(
       m,
       {{"scaled_dot_product_attention", scaled_dot_product_attention,
-        "softmax(scale * query @ key.mT + attn_mask) @ value; several heads of the query may share "
-        "one of the others."}},
+        "softmax(scale * query @ key.mT + attn_mask) @ value; several query heads may share a head "
+        "of key and value."}},
       arg("query"), arg("key"), arg("value"));
   add_functions<Tensor(T, const RopeOptions&)>(
       m,
       {{"rope", rope,
-        "Pairs of x [..., length, width] turned by position * base**(-2 * i / width)."}},
+        "Rotary position embedding: rotates pairs of x [..., length, width] by position * "
+        "base**(-2 * i / width)."}},
       arg("x"));
 }
 
@@ -218,36 +248,37 @@ void bind_losses_of_classes(nb::module_& m) {
   add_functions<Tensor(T, T, const CrossEntropyOptions&)>(
       m,
       {{"cross_entropy", cross_entropy,
-        "Of logits, and classes or probabilities; reduction: none, mean, sum, batchmean."}},
+        "Cross-entropy of logits, and classes or probabilities; reduction: none, mean, sum, "
+        "batchmean."}},
       arg("logits"), arg("target"));
   add_functions<Tensor(T, T, const NllOptions&)>(
-      m, {{"nll_loss", nll_loss, "cross_entropy of logarithms of probabilities, and classes."}},
+      m, {{"nll_loss", nll_loss, "The negative log-likelihood of log-probabilities, and classes."}},
       arg("log_probabilities"), arg("target"));
   add_functions<Tensor(T, T, const BinaryCrossEntropyOptions&)>(
       m,
       {{"binary_cross_entropy", binary_cross_entropy,
-        "-(t * log(p) + (1 - t) * log(1 - p)); logarithms count as -100 at least."}},
+        "-(t * log(p) + (1 - t) * log(1 - p)); logarithms are limited to -100 from below."}},
       arg("probabilities"), arg("target"));
   add_functions<Tensor(T, T, const BinaryLogitsOptions&)>(
       m,
       {{"binary_cross_entropy_with_logits", binary_cross_entropy_with_logits,
-        "binary_cross_entropy of sigmoid(logits), accurate where that is 0 or 1."}},
+        "binary_cross_entropy of sigmoid(logits), accurate also where sigmoid saturates."}},
       arg("logits"), arg("target"));
   add_functions<Tensor(T, T, const FocalOptions&)>(
       m,
       {{"focal_loss", focal_loss,
-        "binary_cross_entropy_with_logits, by (1 - probability of the target)**gamma."}},
+        "binary_cross_entropy_with_logits times (1 - probability of the target)**gamma."}},
       arg("logits"), arg("target"));
   add_functions<Tensor(T, T, const MultiMarginOptions&)>(
       m,
       {{"multi_margin_loss", multi_margin_loss,
-        "The mean over the other classes' max(0, margin - x[target] + x[i])**p."}},
+        "The mean of max(0, margin - x[target] + x[i])**p over the other classes i."}},
       arg("x"), arg("target"));
-  add_functions<Tensor(T, T, Reduction)>(
-      m,
-      {{"multilabel_margin_loss", multilabel_margin_loss,
-        "max(0, 1 - (x[named] - x[other])) of all pairs, by how many classes there are."}},
-      arg("x"), arg("target"), arg("reduction") = "mean");
+  add_functions<Tensor(T, T, Reduction)>(m,
+                                         {{"multilabel_margin_loss", multilabel_margin_loss,
+                                           "The sum of max(0, 1 - (x[target] - x[other])) over all "
+                                           "pairs, divided by the number of classes."}},
+                                         arg("x"), arg("target"), arg("reduction") = "mean");
   add_functions<Tensor(T, T, const BinaryCrossEntropyOptions&)>(
       m,
       {{"multilabel_soft_margin_loss", multilabel_soft_margin_loss,
@@ -256,7 +287,8 @@ void bind_losses_of_classes(nb::module_& m) {
   add_functions<Tensor(T, T, T, T, const CtcOptions&)>(
       m,
       {{"ctc_loss", ctc_loss,
-        "-log of all paths that give the targets; log_probabilities: [steps, batch, classes]."}},
+        "The negative log-likelihood of all alignments of the targets; log_probabilities: [steps, "
+        "batch, classes]."}},
       arg("log_probabilities"), arg("targets"), arg("input_lengths"), arg("target_lengths"));
 }
 
@@ -266,7 +298,7 @@ void bind_losses_of_numbers(nb::module_& m) {
       m,
       {{"mse_loss", mse_loss, "(x - target)**2"},
        {"l1_loss", l1_loss, "|x - target|"},
-       {"soft_margin_loss", soft_margin_loss, "log(1 + exp(-x * target)), of targets 1 and -1."}},
+       {"soft_margin_loss", soft_margin_loss, "log(1 + exp(-x * target)), for targets 1 and -1."}},
       arg("x"), arg("target"), reduction);
   add_functions<Tensor(T, T, double, Reduction)>(
       m, {{"smooth_l1_loss", smooth_l1_loss, "d**2 / (2 * beta) below beta, then d - beta / 2."}},
@@ -275,7 +307,7 @@ void bind_losses_of_numbers(nb::module_& m) {
       m, {{"huber_loss", huber_loss, "d**2 / 2 up to delta, then delta * (d - delta / 2)."}},
       arg("x"), arg("target"), arg("delta") = 1.0, reduction);
   add_functions<Tensor(T, T, const KlDivOptions&)>(
-      m, {{"kl_div_loss", kl_div_loss, "target * (log(target) - x), where x are logarithms."}},
+      m, {{"kl_div_loss", kl_div_loss, "target * (log(target) - x), where x is a logarithm."}},
       arg("x"), arg("target"));
   add_functions<Tensor(T, T, T, const GaussianNllOptions&)>(
       m,
@@ -285,18 +317,18 @@ void bind_losses_of_numbers(nb::module_& m) {
   add_functions<Tensor(T, T, const PoissonNllOptions&)>(
       m,
       {{"poisson_nll_loss", poisson_nll_loss,
-        "exp(x) - target * x, or x - target * log(x) where x is no logarithm."}},
+        "exp(x) - target * x, or x - target * log(x) if x is not a logarithm."}},
       arg("x"), arg("target"));
   add_functions<Tensor(T, T, double, Reduction)>(
       m,
       {{"hinge_embedding_loss", hinge_embedding_loss,
-        "x of targets 1, max(0, margin - x) of targets -1."}},
+        "x for targets 1, max(0, margin - x) for targets -1."}},
       arg("x"), arg("target"), arg("margin") = 1.0, reduction);
   add_functions<Tensor(T, T, T, double, Reduction)>(
       m,
       {{"margin_ranking_loss", margin_ranking_loss, "max(0, margin - target * (a - b))"},
        {"cosine_embedding_loss", cosine_embedding_loss,
-        "1 - cosine_similarity of targets 1, max(0, that - margin) of targets -1."}},
+        "1 - cosine_similarity for targets 1, max(0, cosine_similarity - margin) for targets -1."}},
       arg("a"), arg("b"), arg("target"), arg("margin") = 0.0, reduction);
   add_functions<Tensor(T, T, int64_t, double)>(
       m, {{"cosine_similarity", cosine_similarity, "a @ b / (|a| * |b|) along an axis."}}, arg("a"),
@@ -309,7 +341,7 @@ void bind_losses_of_numbers(nb::module_& m) {
   add_functions<Tensor(T, T, T, const TripletOptions&)>(
       m,
       {{"triplet_margin_loss", triplet_margin_loss,
-        "max(0, margin + the distance to the positive - that to the negative)"}},
+        "max(0, margin + distance to the positive - distance to the negative)"}},
       arg("anchor"), arg("positive"), arg("negative"));
 }
 

@@ -1,4 +1,4 @@
-// The table of primitives, and whichever of them by name.
+// The table of primitives, and calls of primitives by name.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -20,7 +20,7 @@ nb::tuple dtypes_of(DTypeSet set) {
   return nb::tuple(dtypes);
 }
 
-// By name: how the default is written, or None where the attribute must be given.
+// By name: the text of the default, or None if the attribute is required.
 nb::dict attributes_of(const Op& op) {
   nb::dict attributes;
   for (const OpAttribute& attribute : op.attributes) {
@@ -69,7 +69,7 @@ nb::object apply_by_name(const std::string& name, nb::handle operands,
 
 void bind_primitives(nb::module_& module) {
   module.def("_primitives", descriptions);
-  // Without names of its own, which an attribute may have.
+  // Has no keyword names of its own, since an attribute might have the same name.
   module.def("apply", apply_by_name,
              "apply(primitive, operands, **attributes): any primitive of the table.");
 }

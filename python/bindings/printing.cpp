@@ -1,4 +1,4 @@
-// What is seen from outside while something is computed: prints, checks, calls of host code.
+// Effects: prints, checks, calls of host code.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -14,7 +14,7 @@
 namespace plait::python {
 namespace {
 
-// A function of Python, which is called and given back with Python's lock by whatever thread.
+// A Python function that any thread may call and release; it acquires Python's lock.
 class PythonSink {
  public:
   explicit PythonSink(nb::object function)
@@ -34,7 +34,7 @@ class PythonSink {
   std::shared_ptr<nb::object> function_;
 };
 
-// The former sink, or None where that was standard output.
+// Returns the previous sink, or None for standard output.
 nb::object set_sink(nb::handle given) {
   PrintSink sink;
   if (!given.is_none()) {
@@ -48,7 +48,7 @@ nb::object set_sink(nb::handle given) {
   return function == nullptr ? nb::none() : function->function();
 }
 
-// What a function of Python gives, as tensors: one, a sequence, or nothing.
+// Converts the result of a Python function to tensors: one, a sequence, or nothing.
 std::vector<Tensor> tensors_given(nb::handle function, bool is_one,
                                   std::span<const Tensor> operands) {
   const nb::gil_scoped_acquire locked;
@@ -63,7 +63,7 @@ std::vector<Tensor> tensors_given(nb::handle function, bool is_one,
   }
 }
 
-// The same function is kept once, whoever names it in a program.
+// The same function is stored only once.
 int64_t number_of_kept(nb::handle function, bool is_one) {
   static auto& numbers = *new std::map<std::pair<PyObject*, bool>, int64_t>;
   const auto [place, is_new] = numbers.try_emplace({function.ptr(), is_one}, 0);
@@ -95,20 +95,24 @@ nb::object call_host(nb::handle function, bool is_one, nb::handle given, nb::han
 void bind_printing(nb::module_& module) {
   using nb::arg;
   add_functions<Tensor(const Tensor&, std::string_view)>(
-      module, {{"print", print, "Prints x, in a program whenever that comes there; gives x back."}},
+      module,
+      {{"print", print,
+        "Prints x, in a program each time that the program reaches it; returns x."}},
       arg("x"), arg("label") = "");
   add_functions<Tensor(const Tensor&, std::string_view)>(
       module,
-      {{"checkpoint_name", checkpoint_name, "x itself, with a name that remat can keep it by."}},
+      {{"checkpoint_name", checkpoint_name,
+        "x, with a name by which a policy of remat can keep it."}},
       arg("x"), arg("name"));
   add_functions<void(const Tensor&, std::string_view)>(
       module,
-      {{"check", check, "An error with the message where one of the truth values is false."}},
+      {{"check", check, "An error with the message if any element of the condition is false."}},
       arg("condition"), arg("message") = "");
   module.def("_callback", &call_host);
   module.def("_keep_callback", [](nb::handle function) { return number_of_kept(function, true); });
   module.def("set_print_sink", set_sink, arg("sink").none(),
-             "What is printed goes to sink(text); None: to standard output. Gives the former one.");
+             "Sends printed text to sink(text), or to standard output for None. Returns the "
+             "previous sink.");
 }
 
 }  // namespace plait::python

@@ -1,5 +1,5 @@
-// Programs, and how they are recorded. The trees of arguments and results are the package's
-// business (python/plait/tracing.py); here they are lists of tensors.
+// Programs, and recording them. The package (python/plait/tracing.py) handles the trees of
+// arguments and results; here they are lists of tensors.
 #include "plait/transform/programs.h"
 
 #include <nanobind/stl/string.h>
@@ -26,10 +26,10 @@ namespace {
 
 struct PythonProgram {
   ir::Program program;
-  std::vector<Tensor> hidden_inputs;  // what the function used without being given it
+  std::vector<Tensor> hidden_inputs;  // tensors that the function captured
 };
 
-// `function` is called with a list of traced tensors, and gives a list.
+// `function` is called with a list of traced tensors, and returns a list.
 PythonProgram record(const std::string& name, nb::handle function, nb::handle types,
                      nb::handle labels) {
   Trace trace(name, Trace::apart);

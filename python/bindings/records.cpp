@@ -1,4 +1,4 @@
-// Records of the user's own. Their classes are the package's business (python/plait/records.py).
+// User-defined records. The package (python/plait/records.py) defines their classes.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 

@@ -9,7 +9,7 @@ namespace {
 
 using Registry = std::unordered_map<PyTypeObject*, Registered>;
 Registry& registry() {
-  static auto& classes = *new Registry;  // which live as long as the module does
+  static auto& classes = *new Registry;  // lives as long as the module
   return classes;
 }
 

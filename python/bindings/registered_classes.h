@@ -1,4 +1,4 @@
-// Classes of users that are trees (plait.tree.register).
+// User classes that are registered as trees (plait.tree.register).
 #pragma once
 
 #include <span>
@@ -8,16 +8,16 @@
 namespace plait::python {
 
 struct Registered {
-  nb::object flatten, unflatten;  // None: the attributes are the children, as those of a Module
+  nb::object flatten, unflatten;  // None: the attributes are the children, as for a Module
 
   bool by_attributes() const { return flatten.is_none(); }
-  // (children, static), where the children are a sequence or a dict.
+  // Returns (children, static), where the children are a sequence or a dict.
   nb::tuple flattened(nb::handle value) const;
-  // An instance again: of what is static, and children with names where flatten gave a dict.
+  // Creates an instance from the static part, and children with names if flatten returned a dict.
   nb::object made(const nb::object& fixed, nb::handle names,
                   std::span<const nb::object> children) const;
 };
-// Null for any other class.
+// Null for a class that is not registered.
 const Registered* registered_as(PyTypeObject* type);
 
 void bind_registered_classes(nb::module_& module);

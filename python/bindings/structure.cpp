@@ -14,13 +14,13 @@
 namespace plait::python {
 namespace {
 
-// The package's classes that say what a value is. They live as long as the module does.
+// The package's classes that determine the kind of a value. They live as long as the module.
 struct TreeClasses {
   PyTypeObject *leaf = nullptr, *record = nullptr, *module = nullptr;
 };
 TreeClasses tree_classes;
 
-// Trees may be deeper than the stack, or without end where a list is in itself.
+// Trees may be deeper than the stack, or infinite if a list contains itself.
 class DeepCall {
  public:
   DeepCall() {
@@ -66,7 +66,7 @@ PyTypeObject* simple_namespace() {
   return reinterpret_cast<PyTypeObject*>(type);
 }
 
-// Objects of attributes, which have nothing else.
+// Objects with attributes and no other state.
 bool is_namespace(PyObject* value) {
   PyTypeObject* type = Py_TYPE(value);
   if (type == simple_namespace()) return true;
@@ -111,13 +111,13 @@ Structure::Kind kind_of(PyObject* value, bool numbers_are_leaves) {
                                                                     : Kind::constant;
 }
 
-// The children of a node, with their names where these are no numbers.
+// The children of a node, with their names unless these are indices.
 struct Children {
   nb::object names;
   Objects values;
 };
 
-// A size that is a key is the number that it was hashed as.
+// A size used as a key becomes its number, by which it was hashed.
 nb::object name_from(nb::object key) {
   if (!is_size(key.ptr())) return key;
   PyObject* number = PyNumber_Index(key.ptr());
@@ -146,7 +146,7 @@ void add_fields(nb::handle dataclass, Children& children) {
   children.names = nb::tuple(names);
 }
 
-// What is static, then the children.
+// The static part, then the children.
 void add_flattened(nb::handle value, Children& children) {
   const nb::tuple flat = registered_as(Py_TYPE(value.ptr()))->flattened(value);
   children.values.push_back(flat[1]);
@@ -198,7 +198,7 @@ std::string path_below(const std::string& path, const std::string& name) {
 nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects& children) {
   const nb::object fields = type.attr("__dataclass_fields__");
   nb::dict to_init;
-  Objects later;  // name and value in turn
+  Objects later;  // names and values, alternating
   for (size_t i = 0; i < children.size(); ++i) {
     const nb::object name = names[i];
     if (nb::cast<bool>(fields[name].attr("init"))) {
@@ -217,7 +217,7 @@ nb::object new_dataclass(nb::handle type, const nb::object& names, const Objects
 }
 
 nb::object new_registered(nb::handle type, const nb::object& names, const Objects& children) {
-  nb::object own;  // without that of what is static
+  nb::object own;  // without the name of the static part
   if (names.is_valid())
     own = checked(PyTuple_GetSlice(names.ptr(), 1, PyTuple_GET_SIZE(names.ptr())));
   const Registered* as = registered_as(reinterpret_cast<PyTypeObject*>(type.ptr()));
@@ -305,7 +305,7 @@ void Structure::add_constant(nb::handle value) {
   if (PySet_Check(value.ptr())) nodes_.back().frozen = checked(PyFrozenSet_New(value.ptr()));
 }
 
-// ---- Another tree of this structure.
+// ---- Comparing another tree with this structure.
 
 bool Structure::finds_leaves(nb::handle tree, Objects& leaves) const {
   size_t node = 0;
@@ -314,7 +314,7 @@ bool Structure::finds_leaves(nb::handle tree, Objects& leaves) const {
   } catch (nb::python_error& error) {
     error.restore();
     PyErr_Clear();
-    return false;  // what raised is found again by who looks closely
+    return false;  // an exception will be raised again by the detailed comparison
   }
 }
 
@@ -344,7 +344,7 @@ bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
     const bool is_list = PyList_Check(value) != 0;
     const auto size = [&] { return is_list ? PyList_GET_SIZE(value) : PyTuple_GET_SIZE(value); };
     for (Py_ssize_t i = 0; i < count; ++i) {
-      if (size() != count) return false;  // looked at again: what was called may have changed it
+      if (size() != count) return false;  // checked again: called code may have changed it
       PyObject* item = is_list ? PyList_GET_ITEM(value, i) : PyTuple_GET_ITEM(value, i);
       if (!finds(next, nb::borrow(item), leaves)) return false;
     }
@@ -385,9 +385,9 @@ bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
   return true;
 }
 
-// ---- A tree of other leaves.
+// ---- Building a tree from other leaves.
 
-// Goes through the nodes, each of which comes before its children.
+// Iterates over the nodes in pre-order.
 class Structure::Walk {
  public:
   explicit Walk(const Structure& structure) : nodes_(structure.nodes_) {}
@@ -410,7 +410,7 @@ class Structure::Walk {
     return new_node(node.kind, node.type, node.names, children);
   }
 
-  // Calls visit(node, path) for each that is no node of others.
+  // Calls visit(node, path) for each node without children.
   template <class Visit>
   void visit_ends(const std::string& path, const Visit& visit) {
     const Node& node = nodes_[next_++];
@@ -481,7 +481,7 @@ std::vector<std::pair<std::string, nb::object>> Structure::objects() const {
 
 std::string Structure::text() const { return Walk(*this).text(); }
 
-// ---- Whether two are one.
+// ---- Equality.
 
 bool Structure::equals(const Structure& other) const {
   if (this == &other) return true;
@@ -583,7 +583,7 @@ nb::object unflattened(const Structure& structure, nb::handle given) {
   return structure.unflatten(leaves);
 }
 
-// (name, value) for each child; None for what is no node.
+// (name, value) for each child; None if the value is not a node.
 nb::object list_children(nb::handle value) {
   using Kind = Structure::Kind;
   const Kind kind = kind_of(value.ptr(), false);
@@ -604,8 +604,8 @@ void bind_structure(nb::module_& module) {
       PyType_Slot{Py_tp_traverse, slot_of(traverse_structure)},
       PyType_Slot{Py_tp_clear, slot_of(clear_structure)}, PyType_Slot{0, nullptr}};
   nb::class_<Structure>(module, "Structure", nb::type_slots(slots.data()),
-                        "A tree without its leaves. Equal ones have leaves in the same places, and "
-                        "the same all else.")
+                        "A tree without its leaves. Equal structures have leaves at the same "
+                        "places, and equal static parts.")
       .def(nb::init<>())
       .def("unflatten", &unflattened, nb::arg("leaves"),
            "The tree of this structure with these leaves.")
@@ -616,7 +616,7 @@ void bind_structure(nb::module_& module) {
             for (const std::string& path : structure.paths()) paths.append(nb::str(path.c_str()));
             return nb::tuple(paths);
           },
-          "The names of the leaves in order, such as \"blocks.3.norm1.scale\".")
+          "The paths of the leaves in order, such as \"blocks.3.norm1.scale\".")
       .def("_is_of",
            [](const Structure& structure, nb::handle tree, nb::handle leaves) {
              Objects found;
@@ -658,8 +658,8 @@ void bind_structure(nb::module_& module) {
       nb::arg("tree").none(), nb::arg("numbers") = false);
   module.def("_children", &list_children, nb::arg("value").none());
   bind_registered_classes(module);
-  // The classes whose values are nodes of one tensor ("record") or of their attributes ("module"),
-  // or leaves.
+  // Declares the classes whose values are nodes with one tensor ("record") or with their attributes
+  // ("module"), or leaves.
   module.def("_declare_in_trees", [](const std::string& what, nb::handle cls) {
     PyTypeObject*& place = what == "leaf"     ? tree_classes.leaf
                            : what == "record" ? tree_classes.record

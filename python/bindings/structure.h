@@ -1,6 +1,6 @@
-// Trees of Python's values: lists, tuples, named tuples, dicts, dataclasses, Modules, records, and
-// what is registered (plait.tree.register).
-// Their leaves are tensors and arrays; all else, None and numbers among it, is constant.
+// Trees of Python values: lists, tuples, named tuples, dicts, dataclasses, Modules, records, and
+// registered classes (plait.tree.register). Their leaves are tensors and arrays; everything else,
+// such as None and numbers, is constant.
 #pragma once
 
 #include <span>
@@ -14,53 +14,54 @@ namespace plait::python {
 
 using Objects = std::vector<nb::object>;
 
-// A tree without its leaves. Equal ones have leaves in the same places, and the same constants.
+// The structure of a tree without its leaves. Equal structures have leaves at the same places, and
+// equal constants.
 class Structure {
  public:
   enum class Kind : uint8_t {
     leaf,
     constant,
     sequence,
-    deque,  // with its greatest length as the last child
+    deque,  // its maximum length is the last child
     named_tuple,
     dict,
     record,
-    module,  // and other objects of attributes
+    module,  // also other objects with attributes
     dataclass,
-    registered  // its first child is what its flatten calls static, a constant
+    registered  // the first child is the static part, a constant
   };
 
-  // Of a tree whose leaves are appended; or of one leaf.
+  // The structure of a tree whose leaves are appended, or of a single leaf.
   Structure(nb::handle tree, Objects& leaves, bool numbers_are_leaves = false);
   Structure() : nodes_{Node{.kind = Kind::leaf}}, size_(1) {}
 
-  // Appends the leaves of another tree of this structure. Where it is of another one, or that takes
-  // more than a glance, it is false, and some may have been appended.
+  // Appends the leaves of another tree with this structure. Returns false if the structure differs,
+  // or if a quick comparison cannot decide; some leaves may have been appended then.
   bool finds_leaves(nb::handle tree, Objects& leaves) const;
 
-  size_t size() const { return size_; }  // how many leaves
+  size_t size() const { return size_; }  // number of leaves
   bool is_leaf() const { return nodes_.size() == 1 && size_ == 1; }
   nb::object unflatten(std::span<const nb::object> leaves) const;
-  std::vector<std::string> paths() const;  // of the leaves: "blocks.3.norm1.scale"
-  // Constants, but numbers, texts, functions and classes, with their paths.
+  std::vector<std::string> paths() const;  // paths of the leaves: "blocks.3.norm1.scale"
+  // The constants with their paths, without numbers, strings, functions and classes.
   std::vector<std::pair<std::string, nb::object>> objects() const;
   std::string text() const;  // with * for each leaf
   bool equals(const Structure& other) const;
-  // TypeError where a constant cannot be hashed, which names its path behind the prefix.
+  // Throws a TypeError if a constant is not hashable; it names the path, after the prefix.
   Py_hash_t hash(const std::string& prefix = "") const;
 
-  // For Python's collector of cycles.
+  // For Python's garbage collector.
   int visit(visitproc visitor, void* data) const;
   void clear() { nodes_.clear(); }
 
  private:
   struct Node {
     Kind kind;
-    size_t count = 0;       // of its children, which follow, each with its own
-    nb::object type = {};   // what it is made with again; of constants their class
-    nb::object names = {};  // a tuple of the names of children, where they have some
+    size_t count = 0;       // number of children, which follow in pre-order
+    nb::object type = {};   // the class to construct again; for a constant its class
+    nb::object names = {};  // a tuple of the children's names, if they have names
     nb::object constant = {};
-    nb::object frozen = {};  // what it was, where it is a set
+    nb::object frozen = {};  // the original value, if it is a set
   };
   class Walk;
 

@@ -21,7 +21,7 @@ using BinaryFunction = Tensor (*)(const Operand&, const Operand&);
 Tensor matmul_of(const Operand& a, const Operand& b) { return matmul(a.tensor(), b.tensor()); }
 
 struct Operator {
-  const char* name;  // "add" for __add__ and, where there is one, __radd__
+  const char* name;  // "add" for __add__ and, if it exists, __radd__
   BinaryFunction of;
   bool has_reflected = true;
 };
@@ -47,15 +47,15 @@ constexpr Operator kOperators[] = {
     {"ge", greater_equal, false},
 };
 
-// Whether a few elements are all that there is to compute: to hand Python's lock to other threads
-// and to take it back would take longer.
+// True if there are only a few elements: releasing and reacquiring Python's lock would take longer
+// than computing.
 bool is_short(const Tensor& x) {
   constexpr int64_t kFew = 1024;
   return !x.is_traced() && !x.derivation() && x.is_array() && x.array().element_count() <= kFew;
 }
 bool is_short(const Operand& x) { return !x.is_tensor() || is_short(x.tensor()); }
 
-// What is no operand leaves the operation to the other object's class.
+// For an unsupported operand, Python tries the operation of the other object's class.
 nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, bool reflected) {
   if (is_item(other)) return nb::borrow(Py_NotImplemented);
   std::optional<PythonOperand> operand;
@@ -96,7 +96,7 @@ void bind_operators(nb::class_<Tensor>& tensor) {
       .def("__invert__", [](const Tensor& x) { return computed([&] { return bitwise_not(x); }); });
 }
 
-// The one element, as Python's own bool, int, float or complex.
+// The single element, as a Python bool, int, float or complex.
 nb::object item(const Tensor& x) {
   const DType dtype = x.dtype();
   if (is_key(dtype)) throw TypeError("a key is no number").at(Location::of_caller());
@@ -111,7 +111,7 @@ nb::object item(const Tensor& x) {
   }
 }
 
-// Numbers that plait.items.Item stands for.
+// The numbers that plait.items.Item represents.
 bool has_item(DType dtype) {
   const DTypeKind kind = kind_of(dtype);
   return kind == DTypeKind::boolean || kind == DTypeKind::floating ||
@@ -124,7 +124,7 @@ nb::object item_for_host(nb::handle self) {
   return may_be_unknown ? new_item(self) : item(x);
 }
 
-// What NumPy's array interface says of a tensor's memory, which is read-only there.
+// NumPy's array interface of a tensor's memory, marked as read-only.
 nb::dict array_interface(const Tensor& x) {
   const Array& array = x.array();
   const int64_t size = array.element_size();
@@ -147,7 +147,7 @@ auto dim_operator(Operation operation) {
   };
 }
 
-// Host code that divides a size: what is recorded is for divisors that are not 0.
+// Host code divides a size: the record is valid for nonzero divisors.
 void expect_divisor(Dim a, std::string_view sign, Dim b) {
   if (b.is_number() || sizes_hold({b, SizeFact::not_equal, 0})) return;
   throw ValueError("{} {} {}: a size is divided by zero", a, sign, b).at(Location::of_caller());
@@ -169,7 +169,7 @@ auto dim_comparison(Comparison comparison) {
   };
 }
 
-// A size is an int to isinstance, as the one that it stands for.
+// A size is an int for isinstance, like the number that it represents.
 PyObject* class_of_size(PyObject*, void*) {
   return Py_NewRef(reinterpret_cast<PyObject*>(&PyLong_Type));
 }
@@ -243,7 +243,7 @@ void bind_tensor(nb::module_& module) {
       .def("__repr__",
            [](const Tensor& x) {
              if (x.is_traced() && !x.traced().actual) return "traced " + x.type().text();
-             return x.is_array() ? Tensor(x.array()).text() : x.text();  // a read, where recorded
+             return x.is_array() ? Tensor(x.array()).text() : x.text();  // a read, if recorded
            })
       .def(
           "__bool__",

@@ -1,5 +1,5 @@
-// What the conformance suite looks at besides results: the rules of a primitive run on given
-// tensors, and its index signature.
+// Access to internals for the conformance suite: the rules of a primitive applied to given tensors,
+// and its index signature.
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -17,7 +17,7 @@
 namespace plait::python {
 namespace {
 
-// A primitive applied to operands: what a rule looks at.
+// A primitive applied to operands: the input of a rule.
 struct Applied {
   const ir::Primitive& primitive;
   std::vector<Tensor> operands;
@@ -39,7 +39,7 @@ struct Applied {
     return *rules;
   }
 
-  // Calls `use` with what the rule says that it reads, and nothing else.
+  // Calls `use` with only the values that the rule declares to read.
   template <class Use>
   auto with_context(Reads reads, Use use) const {
     const auto only = [](const std::vector<Tensor>& all, uint32_t bits) {
@@ -56,7 +56,7 @@ struct Applied {
   }
 };
 
-// The derivative of each element of the result by the element of operand i.
+// The derivative of each element of the result with respect to the element of operand i.
 Tensor partial_of(const Applied& applied, const Partial& partial, size_t i) {
   const Tensor like = applied.operands[i];
   switch (partial.kind) {
@@ -133,14 +133,14 @@ Signed signed_for(const ir::Primitive& primitive, const std::vector<ir::Type>& t
   return {std::move(signature), inference.results.at(0).dtype()};
 }
 
-// The type of one of several that lie along the first dimension.
+// The type of one slice along the first dimension.
 ir::Type type_of_one(const ir::Type& type) {
   const Shape& shape = type.shape();
   return ir::Type::array(type.dtype(), Shape(shape.dims().subspan(1)));
 }
 
-// The loops of the signature on operands of which some are batched: along their first dimension lie
-// those that the primitive is to be applied to.
+// Runs the loops of the signature on operands of which some are batched along their first
+// dimension.
 Tensor run_signature(const std::string& name, nb::handle operands, const std::vector<bool>& batched,
                      const nb::kwargs& attributes) {
   const ir::Primitive& primitive = ir::primitive(name);

@@ -1,5 +1,5 @@
-// Derivatives. The trees of arguments and results are the package's business
-// (python/plait/transforms.py); here they are lists of tensors.
+// Derivatives. The package (python/plait/transforms.py) handles the trees of arguments and results;
+// here they are lists of tensors.
 #include <memory>
 
 #include <nanobind/stl/optional.h>
@@ -25,7 +25,7 @@
 namespace plait::python {
 namespace {
 
-// A level, and what the function that is followed has been handed.
+// A level, and the tensors passed to the differentiated function.
 template <class Level>
 struct Followed {
   Level level;
@@ -133,7 +133,7 @@ void bind_tape(nb::module_& module) {
           nb::arg("result"), nb::arg("inputs"), nb::arg("cotangent").none());
 }
 
-// A function of Python that C++ holds.
+// A Python function that C++ owns.
 class PythonFunction {
  public:
   explicit PythonFunction(nb::object given) : function_(held(std::move(given))) {}
@@ -151,7 +151,7 @@ Listeners::Hook hook_from(nb::object given) {
   };
 }
 
-// A list of tensors from a function of Python; None for one that is not there.
+// A list of tensors from a Python function; None for an undefined one.
 std::vector<Tensor> tensors_given(const nb::handle& function, nb::handle first,
                                   nb::handle second = {}) {
   const nb::object given = second ? function(first, second) : function(first);
@@ -170,12 +170,12 @@ nb::object called(nb::handle function, std::span<const Tensor> given) {
   return called_with(function, to_python({given.begin(), given.end()}));
 }
 
-// A function of Python from a list of tensors to one, while it is called from there.
+// Wraps a Python function from a list of tensors to a list, while it is called from there.
 TensorFunction on_lists(nb::handle function) {
   return
       [function](std::span<const Tensor> given) { return tensors_from(called(function, given)); };
 }
-// In whose place it stands: one that may not assign into what it is given.
+// Replaces it by a function whose arguments may not be assigned to.
 TensorFunction in_place_of(nb::handle function, const char* what) {
   return [function, what](std::span<const Tensor> given) {
     Handed handed(what);
@@ -287,7 +287,7 @@ void bind_recursion(nb::module_& module) {
   module.def("_recursive_name", [](std::string name) {
     return std::make_shared<control::RecursiveName>(control::RecursiveName{std::move(name)});
   });
-  // The body gives a list of tensors and what is their structure, and so does the call.
+  // The body returns a list of tensors and their structure, and so does the call.
   module.def("_call_recursive", [](std::shared_ptr<control::RecursiveName> function,
                                    const std::string& key, nb::handle arguments, nb::handle body) {
     TreeKeyBuilder builder;
@@ -322,8 +322,8 @@ void bind_autocast(nb::module_& module) {
       nb::arg("dtype"), nb::arg("narrow").none(), nb::arg("wide").none());
 }
 
-// ---- Rules of one's own. A forward function gives two lists, the results and what is kept; it is
-// called from here. The others are kept, and called when a derivative asks.
+// ---- Custom rules. A forward function returns two lists, the results and the kept values; it is
+// called from here. The other functions are stored, and called when a derivative is requested.
 
 customs::Forward forward_from(nb::handle function) {
   return [function](std::span<const Tensor> given) {
@@ -395,7 +395,7 @@ void bind_transforms(nb::module_& module) {
   tensor
       .def(
           "requires_grad", [](const Tensor& x) { return x.requires_grad(); },
-          "The same numbers, as the beginning of what a tape follows.")
+          "A tensor with the same numbers, whose gradient backward() computes.")
       .def(
           "backward",
           [](const Tensor& x, nb::handle cotangent, bool create_graph, bool retain_graph) {
@@ -407,23 +407,24 @@ void bind_transforms(nb::module_& module) {
           },
           nb::arg("cotangent").none() = nb::none(), nb::kw_only(), nb::arg("create_graph") = false,
           nb::arg("retain_graph") = false,
-          "Sends a cotangent, or 1 where it is a number, back to all that this was made of.")
+          "The backward pass from this tensor, with a cotangent, by default 1 for a scalar.")
       .def_prop_ro(
           "grad", [](const Tensor& x) { return to_python(x.grad()); },
-          "All that backward() sent to this beginning; None when nothing did.")
+          "The gradient that backward() has accumulated for this tensor; None if there is none.")
       .def(
-          "zero_grad", [](const Tensor& x) { x.zero_grad(); }, "Forgets the gradient.")
+          "zero_grad", [](const Tensor& x) { x.zero_grad(); }, "Resets the gradient.")
       .def(
-          "detach", [](const Tensor& x) { return x.detach(); }, "As if it were made of nothing.")
+          "detach", [](const Tensor& x) { return x.detach(); },
+          "The same numbers, without derivatives.")
       .def(
           "register_hook",
           [](const Tensor& x, nb::object hook) { return register_hook(x, hook_from(hook)); },
           nb::arg("hook"),
-          "Has `hook` see, and replace if it gives one, the cotangent; gives a number for "
-          "remove_hook.")
+          "Calls `hook` with the cotangent, which its result, if any, replaces; returns a number "
+          "for remove_hook.")
       .def(
           "remove_hook", [](const Tensor& x, uint64_t number) { remove_hook(x, number); },
-          nb::arg("number"), "Takes a hook away.");
+          nb::arg("number"), "Removes a hook.");
 }
 
 }  // namespace plait::python

@@ -4,7 +4,7 @@ import builtins as _builtins
 import os as _os
 
 
-# Shared libraries of Debian's that a wheel does not carry, and their packages.
+# Shared libraries of Debian that a wheel does not contain, and their packages.
 _PACKAGES = {"libopenblas": "libopenblas0-serial", "libfmt": "libfmt9", "libdw": "libdw1", "libz": "zlib1g",
              "libgomp": "libgomp1", "libgfortran": "libgfortran5", "libstdc++": "libstdc++6"}
 
@@ -17,8 +17,8 @@ def _say_what_is_missing(error):
 
 
 def _load_core():
-    """OpenBLAS takes processors that are newer than itself for the oldest ones, with kernels that are slow and, for single
-    precision, fail. It looks when it is loaded, so it is told then what the processor has."""
+    """OpenBLAS treats processors newer than itself as the oldest supported ones; those kernels are slow and, for
+    single precision, fail. It chooses kernels when it is loaded, so the kind of processor is set before."""
     name = "OPENBLAS_CORETYPE"
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as file:
@@ -85,7 +85,8 @@ for _each in (globals(), vars(nn), vars(optim)):
     _guard(_each)
 del _each
 
-# What users call by name. `from plait import *` takes all of it but what Python's own names would be lost to: max, sum and others.
+# Public names. `from plait import *` imports all of them except those that would hide Python's own: max, sum and
+# others.
 _MODULES = {"fft", "linalg", "nn", "optim", "random", "tree"}
 _PUBLIC = sorted(name for name, value in globals().items() if not name.startswith("_") and (name in _MODULES or type(value) is not type(_os)))
 __all__ = [name for name in _PUBLIC if not hasattr(_builtins, name)]

@@ -1,4 +1,4 @@
-"""python -m plait: where the parts of this installation are."""
+"""python -m plait: prints where the parts of this installation are."""
 
 import argparse
 import pathlib

@@ -1,4 +1,4 @@
-"""The names that the Array API, NumPy, PyTorch and JAX have for what has another one here."""
+"""Names of the Array API, NumPy, PyTorch and JAX for functions that have another name in Plait."""
 
 from . import _core, errors
 from .interop import asarray, tensor as array  # noqa: F401: NumPy's
@@ -15,7 +15,7 @@ bitwise_right_shift = _core.right_shift
 
 
 def positive(x):
-    """The same numbers.
+    """The numbers unchanged.
 
     >>> plait.positive(plait.tensor([-1.0, 2.0]))
     [-1.  2.] : f32[2]
@@ -24,7 +24,7 @@ def positive(x):
 
 
 def eval(*trees):  # noqa: A001: MLX's
-    """Refuses tensors that are still being recorded; all others are computed when they are made.
+    """Refuses tensors that are still being recorded; all others are already computed.
 
     >>> plait.eval({"weight": plait.ones(3) * 2})
     """
@@ -34,7 +34,7 @@ def eval(*trees):  # noqa: A001: MLX's
 
 
 def cumulative_sum(x, axis=None, dtype=None, include_initial=False):
-    """cumsum; the axis may be left out for a vector. With include_initial there is a 0 in front.
+    """cumsum; the axis may be omitted for a vector. With include_initial the result begins with a 0.
 
     >>> plait.cumulative_sum(plait.tensor([1.0, 2.0, 3.0]), include_initial=True)
     [0. 1. 3. 6.] : f32[4]
@@ -43,7 +43,7 @@ def cumulative_sum(x, axis=None, dtype=None, include_initial=False):
 
 
 def cumulative_prod(x, axis=None, dtype=None, include_initial=False):
-    """cumprod; the axis may be left out for a vector. With include_initial there is a 1 in front.
+    """cumprod; the axis may be omitted for a vector. With include_initial the result begins with a 1.
 
     >>> plait.cumulative_prod(plait.tensor([1.0, 2.0, 3.0]))
     [1. 2. 6.] : f32[3]

@@ -1,4 +1,4 @@
-"""NaN and infinities: where they are, and where they come from."""
+"""NaN and infinities: finding them, and where they come from."""
 
 import functools
 
@@ -8,10 +8,10 @@ from .scopes import Scope
 
 
 def check_finite(x, name=""):
-    """CheckError where x, or a tensor in it (a model, gradients), holds a NaN or an infinity: the error says what has them
-    (the name, and the path in the tree), how many, where the first one lies, and your line. Gives x back.
+    """CheckError if x, or a tensor in it (a model, gradients), holds a NaN or an infinity. The error names the tensor
+    (and its path in the tree), the number of such elements, the index of the first one, and your line. Returns x.
 
-    Like check it is an instruction where it is recorded (jit, trace, vmap, control flow), which is never removed.
+    Like check it is an instruction where it is recorded (jit, trace, vmap, control flow), and is never removed.
 
     >>> loss = plait.check_finite(plait.tensor(0.5), "loss")
     >>> plait.check_finite({"scale": plait.ones(2), "bias": plait.log(plait.tensor([1.0, 0.0]))}, "gradients")
@@ -37,13 +37,14 @@ def _open(nan, inf):
 
 
 class detect_anomaly(Scope):
-    """`with detect_anomaly():`, or as a decorator: the first NaN or infinity that appears is a CheckError, which names the
-    operation, what it was given, and your line; in a backward pass the line of the operation that the gradient is of.
+    """`with detect_anomaly():`, or as a decorator: the first NaN or infinity that appears is a CheckError. It names the
+    operation, its operands, and your line; in a backward pass, the line of the forward operation.
 
-    An infinity that you write yourself (a mask of -inf) is none; `inf=False` looks for NaN only, and detect_anomaly(False)
-    turns it off for a while. It holds for what this thread computes: eagerly, and in what jit recorded, which runs instruction
-    by instruction meanwhile, and so more slowly. PLAIT_DETECT_ANOMALY=on, in the environment, does so for the whole process.
-    It is PyTorch's detect_anomaly, and JAX's jax_debug_nans.
+    Values that you write yourself (a mask of -inf) are not anomalies. `inf=False` finds NaN only, and
+    detect_anomaly(False) turns detection off temporarily. It applies to this thread: to eager operations, and to jitted
+    functions, which meanwhile run instruction by instruction and therefore more slowly. The environment variable
+    PLAIT_DETECT_ANOMALY=on does the same for the whole process. Corresponds to PyTorch's detect_anomaly and JAX's
+    jax_debug_nans.
 
     >>> with plait.detect_anomaly():
     ...     plait.grad(lambda x: plait.sum(plait.sqrt(x)))(plait.tensor([4.0, 0.0]))

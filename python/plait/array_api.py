@@ -1,5 +1,5 @@
-"""What the Array API standard asks for beside functions: constants, a word on dtypes and devices, and signatures of methods
-that inspect can read."""
+"""Parts of the Array API standard besides functions: constants, information on dtypes and devices, and signatures of
+methods that inspect can read."""
 
 import inspect
 import math
@@ -25,7 +25,7 @@ _DTYPES = {name: getattr(_core, name) for name in (
 
 
 class NamespaceInfo:
-    """What plait.__array_namespace_info__() gives."""
+    """The result of plait.__array_namespace_info__()."""
 
     def capabilities(self):
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": None}
@@ -41,7 +41,7 @@ class NamespaceInfo:
         return [CPU]
 
     def dtypes(self, *, device=None, kind=None):
-        """The dtypes of the standard by their names: all, or those of a kind, or of one of several."""
+        """The dtypes of the standard by name: all of them, or those of a kind or of several kinds."""
         _device(device)
         return {name: dtype for name, dtype in _DTYPES.items() if kind is None or isdtype(dtype, kind)}
 
@@ -50,7 +50,7 @@ _device = device
 
 
 def __array_namespace_info__():
-    """What there is: devices, dtypes and the like."""
+    """Information on the available devices, dtypes and the like."""
     return NamespaceInfo()
 
 
@@ -63,7 +63,7 @@ def _array_namespace(self, /, *, api_version=None):
 
 
 def _to_device(self, device, /, *, stream=None):
-    """The same tensor: there is one device."""
+    """The same tensor: there is only one device."""
     _device(device)
     return self
 
@@ -73,7 +73,7 @@ def _contains(self, value, /):
 
 
 def _signature(method):
-    """Of what nanobind made: its first line says it, with defaults beside it."""
+    """The signature of a nanobind function: its first line, with the defaults added."""
     if not str(method.__module__).startswith("plait."):
         raise AttributeError("__signature__")
     line, _, defaults = method.__nb_signature__[0]

@@ -1,4 +1,4 @@
-"""Errors end in the user's own line: where users enter the package, its own lines are left out of tracebacks."""
+"""Tracebacks end in the user's own line: at the public entry points, frames of the package are removed."""
 
 import types
 
@@ -8,8 +8,8 @@ from .jitting import Jitted
 
 
 def guard(namespace):
-    """Makes boundaries of the public functions of a module, and of how its objects are called."""
-    made = {}  # so that names of one function stay so
+    """Makes the public functions of a module, and the calls of its objects, such entry points."""
+    made = {}  # keeps aliases of one function identical
     for name, value in list(namespace.items()):
         if name.startswith("_") or not getattr(value, "__module__", "").startswith("plait."):
             continue

@@ -1,4 +1,4 @@
-"""callback(f, *operands): host code that a program comes back to."""
+"""callback(f, *operands): calls of host code from programs."""
 
 from . import _core, errors
 from ._core import Tensor
@@ -11,12 +11,13 @@ def _is_one(result):
 
 
 def callback(function, *operands, results=()):
-    """Calls function(*operands) with tensors that have numbers: at once, and in a program (trace, jit, staged control flow)
-    whenever that comes there, in order with whatever else is seen from outside; under vmap sample by sample.
+    """Calls function(*operands) with concrete tensors: immediately in eager code, and in a program (trace, jit, staged
+    control flow) each time the program reaches the call, in order with other effects; under vmap sample by sample.
 
-    `results` says what it gives: a tensor like it, a Spec, or a type such as "f64[3]", or a list of those; nothing where it
-    is called for what it does. It has no derivative: custom_vjp and custom_jvp tell one. A program that calls host code
-    runs in the process that made it, which keeps the function: name it once, instead of writing a lambda in a loop."""
+    `results` declares what the function returns: a tensor of that type, a Spec, or a type such as "f64[3]", or a
+    list of those; nothing if it is called for its effect. It has no derivative unless custom_vjp or custom_jvp
+    defines one. A program that calls host code runs only in the process that recorded it, which keeps the function
+    alive: define it once instead of writing a lambda in a loop."""
     if not callable(function):
         raise errors.TypeError(f"callback: expected a function, not {type(function).__name__}")
     is_one = _is_one(results)

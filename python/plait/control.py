@@ -1,4 +1,4 @@
-"""Branches and loops on trees of tensors. Without a trace they run as Python does; in a trace they are instructions."""
+"""Branches and loops on trees of tensors. Without a trace they run as Python code; in a trace they are instructions."""
 
 import functools
 
@@ -10,7 +10,7 @@ from .transforms import _results, _tensors, _with_tensors
 
 
 class _Results:
-    """What functions of one place give: the structure, which must be one."""
+    """The results of several functions (branches, steps), which must have the same structure."""
 
     def __init__(self, what):
         self.what, self.structure = what, None
@@ -28,7 +28,7 @@ class _Results:
 
 
 def cond(predicate, then, otherwise, *operands):
-    """then(*operands) where the predicate, a bool[], is true, else otherwise(*operands).
+    """then(*operands) if the predicate, a bool[], is true, else otherwise(*operands).
 
     >>> plait.cond(plait.tensor(3.0) > 2, lambda x: x * 2, lambda x: -x, plait.tensor(5.0))
     10. : f32[]
@@ -45,7 +45,7 @@ def cond(predicate, then, otherwise, *operands):
 
 
 def switch(index, branches, *operands):
-    """branches[index](*operands); IndexError where there is none of that number.
+    """branches[index](*operands); IndexError if the index is out of range.
 
     >>> plait.switch(plait.tensor(1), [plait.sin, plait.square, plait.exp], plait.tensor(3.0))
     9. : f32[]
@@ -60,9 +60,8 @@ def switch(index, branches, *operands):
 
 
 def checkpoints(every=None, memory=None):
-    """For loops: their reverse derivative keeps what is carried at every so many steps only, and computes the others
-    again. `memory`: so often that what is kept takes so many bytes. With neither, of n steps about the root of n are
-    kept.
+    """For loops: the backward pass keeps the carry of every `every`-th step only, and recomputes the others. `memory`:
+    keeps as many carries as fit into that many bytes. With neither, about the square root of n are kept for n steps.
 
     >>> x = plait.tensor(1.0)
     >>> plait.grad(lambda x: plait.for_loop(0, 100, lambda i, h: plait.sin(h), x, plait.checkpoints(every=10)))(x)
@@ -72,8 +71,8 @@ def checkpoints(every=None, memory=None):
 
 
 def while_loop(test, body, initial, checkpoints=None):
-    """body(...body(initial)), for as long as test(carry) is true. A carry keeps its structure, dtypes and ranks; its
-    sizes may change from step to step, and the test may look at them: lambda x: x.shape[0] > 1.
+    """body(...body(initial)), as long as test(carry) is true. A carry keeps its structure, dtypes and ranks; its sizes
+    may change from step to step, and the test may read them: lambda x: x.shape[0] > 1.
 
     >>> plait.while_loop(lambda x: x < 100, lambda x: x * 2, plait.tensor(3))
     192 : i64[]
@@ -95,9 +94,9 @@ def while_loop(test, body, initial, checkpoints=None):
 
 
 def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None, unroll=1):
-    """body(carry, slice) gives (carry, something), for each slice along the first axis; the last carry, whose type
-    stays, and all of the others stacked. `length` is needed where nothing is stacked. In programs `unroll` steps are
-    one of the loop.
+    """Calls body(carry, slice), which returns (carry, output), for each slice along the first axis; returns the last
+    carry, whose type must stay the same, and all outputs stacked. `length` is needed if nothing is stacked. In programs
+    `unroll` steps are unrolled into one step of the loop.
 
     >>> plait.scan(lambda total, x: (total + x, total * x), plait.tensor(0.0), plait.tensor([1.0, 2.0, 3.0]))
     (6. : f32[], [0. 2. 9.] : f32[3])
@@ -122,11 +121,11 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
 
 
 class _ComeApart(BaseException):
-    """Tensors of a carry that were one are several behind a step."""
+    """Raised if tensors of a carry that were one tensor are different tensors after a step."""
 
 
 class _Carry:
-    """What a loop carries, where tensors that are at several places of a Module are one, if they are to stay so."""
+    """The carry of a loop. With is_tied, a tensor that is at several places of a Module is carried once."""
 
     def __init__(self, leaves, is_tied):
         self._once = distinct(leaves) if is_tied else None
@@ -145,7 +144,7 @@ class _Carry:
 
 
 def _with_tied(loop, leaves, initial):
-    """loop(carry), where tied weights of Modules are carried as one for as long as the body keeps them so."""
+    """loop(carry), with tied weights of Modules carried once, as long as the body keeps them tied."""
     carry = _Carry(leaves, True)
     if len(carry.values) < len(leaves) and _holds_module(initial):
         try:
@@ -160,7 +159,7 @@ def _holds_module(tree):
 
 
 def for_loop(first, end, body, initial, checkpoints=None):
-    """body(i, carry) for each i from `first` to before `end`; the last carry.
+    """carry = body(i, carry) for each i from `first` up to but excluding `end`; returns the last carry.
 
     >>> plait.for_loop(1, 6, lambda i, product: product * i, plait.tensor(1))
     120 : i64[]
@@ -174,7 +173,7 @@ def for_loop(first, end, body, initial, checkpoints=None):
 
 
 def _bounds(*bounds):
-    """Of a loop whose number of steps is known when it runs only."""
+    """Bounds of a loop whose number of steps is known only when it runs."""
     bounds = [asarray(bound) for bound in bounds]
     for bound in bounds:
         if bound.ndim or bound.dtype.kind != "integer":
@@ -201,7 +200,7 @@ def associative_scan(function, elements, axis=0, reverse=False):
 
 
 class Recursive:
-    """What `recursive` makes of a function."""
+    """The result of `recursive`."""
 
     def __init__(self, function):
         functools.update_wrapper(self, function)
@@ -229,9 +228,9 @@ class Recursive:
 
 
 def recursive(function):
-    """The function, which may call itself by its name, and others that are recursive. Without a trace it runs as
-    Python does; in a trace it is one function of the program, as deep as its values say, and a branch of a `cond`
-    that does not recurse says of what type the results are.
+    """The function, which may call itself by its name, and other recursive functions. Without a trace it runs as Python
+    code. In a trace it becomes one function of the program, which recurses as deep as its values require; the types of
+    its results are taken from a branch of a `cond` that does not recurse.
 
     >>> @plait.recursive
     ... def factorial(n):
@@ -243,7 +242,7 @@ def recursive(function):
 
 
 def map(function, stacked):  # noqa: A001: as in other libraries
-    """The function of each slice along the first axis, one after the other; stacked.
+    """The function applied to each slice along the first axis, one after the other; the results are stacked.
 
     >>> plait.map(lambda row: row / plait.sum(row), plait.tensor([[1.0, 3.0], [2.0, 2.0]]))
     [[0.25 0.75]

@@ -1,4 +1,4 @@
-"""Functions with derivatives of their own: custom_vjp, custom_jvp."""
+"""Functions with custom derivatives: custom_vjp, custom_jvp."""
 
 import functools
 import inspect
@@ -7,11 +7,11 @@ from . import _core, errors
 from .interop import asarray
 from .transforms import _chosen, _tangents, _tensors, _with_tensors
 
-_LEAF = _core.zeros(())  # in the place of a tensor where only the structure matters
+_LEAF = _core.zeros(())  # takes the place of a tensor where only the structure matters
 
 
 class _Custom:
-    """A function with a derivative of its own, by its arguments but those in the places `nondiff_argnums`."""
+    """A function with a custom derivative with respect to its arguments, except those at `nondiff_argnums`."""
 
     def __init__(self, function, nondiff_argnums=()):
         functools.update_wrapper(self, function)
@@ -41,7 +41,7 @@ class _Custom:
         return self._ruled(leaves, structure, fixed, self._follow)
 
     def _on_leaves(self, structure, fixed, structures):
-        """The function of a list; notes the structure of what it gives."""
+        """The function on lists of leaves; notes the structure of its result."""
         def of_list(leaves):
             results, found = _tensors(self._function(*_with_fixed(structure.unflatten(leaves), fixed)))
             structures.append(found)
@@ -58,7 +58,7 @@ class _Custom:
 
 
 def _with_fixed(arguments, fixed):
-    """The arguments, and those that no derivative is taken by in their places."""
+    """The arguments, with the nondifferentiated ones inserted at their positions."""
     if not fixed:
         return arguments
     others = iter(arguments)
@@ -66,8 +66,9 @@ def _with_fixed(arguments, fixed):
 
 
 class custom_vjp(_Custom):
-    """`@custom_vjp`, then `f.defvjp(forward, backward)`: forward(*args) gives (result, kept), backward(kept, cotangent)
-    the tuple of the arguments' cotangents, None for one that has none. Serves forward mode and every order too.
+    """`@custom_vjp`, then `f.defvjp(forward, backward)`: forward(*args) returns (result, kept), and backward(kept,
+    cotangent) the tuple of the arguments' cotangents, with None for an argument that has none. Also serves forward mode
+    and every order.
 
     >>> @plait.custom_vjp
     ... def clipped(x):
@@ -104,8 +105,8 @@ class custom_vjp(_Custom):
 
 
 class custom_jvp(_Custom):
-    """`@custom_jvp`, then `f.defjvp(rule)`: rule(primals, tangents) gives (result, tangent), the latter linear in the
-    tangents. Serves reverse mode and every order too.
+    """`@custom_jvp`, then `f.defjvp(rule)`: rule(primals, tangents) returns (result, tangent), where the tangent is
+    linear in the tangents. Also serves reverse mode and every order.
 
     >>> @plait.custom_jvp
     ... def clipped(x):
@@ -123,8 +124,8 @@ class custom_jvp(_Custom):
         return self
 
     def defjvps(self, *rules):
-        """A rule for each argument: rule(tangent, result, *primals) gives what of the result's tangent comes of that one;
-        None where nothing does.
+        """One rule per argument: rule(tangent, result, *primals) returns the contribution of this argument to the
+        result's tangent; None instead of a rule if there is no contribution.
 
         >>> @plait.custom_jvp
         ... def f(x, y):

@@ -1,4 +1,4 @@
-"""Numbers that are too small for their exponent."""
+"""Denormals: numbers too small for the normal exponent range."""
 
 import functools
 
@@ -14,11 +14,13 @@ def _open(flush):
 
 
 class flush_denormals(Scope):
-    """`with flush_denormals():`, or as a decorator: numbers that are too small for their exponent count as 0, of f32 those below
-    1.2e-38. Processors may take a hundred times as long for one, and gradients that vanish over many steps may be full of them.
+    """`with flush_denormals():`, or as a decorator: denormals are flushed to 0 (in f32, numbers below 1.2e-38).
+    Processors may be a hundred times slower for denormals, and gradients that vanish over many steps may be full of
+    them.
 
-    It holds for what this thread computes, with whatever library, and for the threads that help it; flush_denormals(False) the
-    other way round. It is no part of what jit records: put it around the call. JAX does so always, PyTorch behind torch.set_flush_denormal(True).
+    It applies to all computations of this thread, also inside of libraries, and to its helper threads;
+    flush_denormals(False) turns it off. It is not part of a jit record: put it around the call. JAX always flushes,
+    PyTorch after torch.set_flush_denormal(True).
 
     >>> x = plait.tensor(1e-30)
     >>> with plait.flush_denormals():

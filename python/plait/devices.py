@@ -1,10 +1,10 @@
-"""Where tensors are."""
+"""Devices on which tensors are stored."""
 
 from . import errors
 
 
 class Device:
-    """A processor with the memory that belongs to it.
+    """A processor with its memory.
 
     >>> plait.ones(2).device
     plait.Device('cpu')
@@ -32,7 +32,7 @@ CPU = Device("cpu")
 
 
 def device(given=None):
-    """The device that is meant: one, or its name; the default one for None."""
+    """The given device, or the one of that name; the default device for None."""
     if given is None or given == CPU:
         return CPU
     raise errors.DeviceError(f"there is no device {str(given)!r}; there is 'cpu'")

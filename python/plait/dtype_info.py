@@ -1,4 +1,4 @@
-"""What can be asked of dtypes and shapes, with the Array API's names."""
+"""Information on dtypes and shapes, with the Array API's names."""
 
 import dataclasses
 import functools
@@ -20,9 +20,9 @@ _KINDS = {
 
 @dataclasses.dataclass(frozen=True)
 class FloatInfo:
-    dtype: DType  # of the parts, where asked of a complex one
+    dtype: DType  # of the real and imaginary parts, for a complex dtype
     bits: int
-    eps: float  # the step from 1 to the next number
+    eps: float  # the distance from 1 to the next number
     max: float
     min: float
     smallest_normal: float
@@ -65,7 +65,8 @@ def iinfo(of, /):
 
 
 def isdtype(dtype, kind):
-    """Whether a dtype is that one, of that kind (such as "integral" or "real floating"), or of one of a tuple of them.
+    """True if the dtype is the given dtype, of the given kind (such as "integral" or "real floating"), or matches one
+    of a tuple of them.
 
     >>> plait.isdtype(plait.bf16, "real floating"), plait.isdtype(plait.u8, ("signed integer", "bool"))
     (True, False)
@@ -81,7 +82,7 @@ def isdtype(dtype, kind):
 
 
 def can_cast(given, to, /):
-    """Whether numbers of a dtype, or of a tensor's, promote to a dtype.
+    """True if numbers of a dtype, or of a tensor's dtype, promote to the dtype.
 
     >>> plait.can_cast(plait.i32, plait.f64), plait.can_cast(plait.f64, plait.i32)
     (True, False)
@@ -94,7 +95,7 @@ def can_cast(given, to, /):
 
 
 def result_type(*given):
-    """The dtype that tensors, dtypes and numbers of Python's have in common.
+    """The dtype to which tensors, dtypes and Python numbers promote together.
 
     >>> plait.result_type(plait.i32, plait.f16, 1.5)
     plait.f16
@@ -103,7 +104,7 @@ def result_type(*given):
 
 
 def broadcast_shapes(*shapes):
-    """The shape that all of them stretch to.
+    """The shape to which all of them broadcast.
 
     >>> plait.broadcast_shapes((4, 1), (3,))
     (4, 3)
@@ -112,7 +113,7 @@ def broadcast_shapes(*shapes):
 
 
 def _stretched(a, b):
-    """Tensors that repeat one element know how, and take no memory."""
+    """Tensors of one repeated element (strides of 0), which take no memory."""
     one = _core.zeros(())
     return _core.broadcast_arrays(_core.broadcast_to(one, tuple(a)), _core.broadcast_to(one, tuple(b)))[0].shape
 

@@ -1,4 +1,4 @@
-"""What is raised: one class a kind of plait::Error, each also of Python's own kin."""
+"""Exceptions: one class per kind of plait::Error, each also derived from the matching Python class."""
 
 import builtins
 
@@ -6,7 +6,7 @@ from . import _core
 
 
 class Error(Exception):
-    """Something that Plait refuses: `message`, `location` in your code, `hint` at the way out."""
+    """An error of Plait: `message`, `location` in your code, and `hint`, a suggested fix."""
 
     message = ""
     hint = ""
@@ -15,7 +15,7 @@ class Error(Exception):
 
     @classmethod
     def with_hint(cls, message, hint):
-        """As the library writes it."""
+        """The text in the format of the library."""
         made = cls(f"{message}\n  hint: {hint}")
         made.message, made.hint = message, hint
         return made
@@ -30,31 +30,31 @@ class Error(Exception):
 
 
 class ShapeError(Error, builtins.ValueError):
-    """Sizes do not fit each other."""
+    """Sizes do not match."""
 
 
 class TypeError(Error, builtins.TypeError):
-    """A dtype or a kind of value that the operation does not take."""
+    """An unsupported dtype or kind of value."""
 
 
 class ValueError(Error, builtins.ValueError):
-    """An argument outside its range."""
+    """An argument is outside of its range."""
 
 
 class IndexError(Error, builtins.IndexError):
-    """An index out of range."""
+    """An index is out of range."""
 
 
 class KeyError(Error, builtins.KeyError):
-    """A name that is not there."""
+    """A name does not exist."""
 
 
 class AttributeError(Error, builtins.AttributeError):
-    """An attribute that is not there."""
+    """An attribute does not exist."""
 
 
 class MemoryError(Error, builtins.MemoryError):
-    """More memory asked for than there is."""
+    """More memory was requested than is available."""
 
 
 class DeviceError(Error, builtins.RuntimeError):
@@ -66,20 +66,20 @@ class ParseError(Error, builtins.ValueError):
 
 
 class IoError(Error, builtins.OSError):
-    """The operating system refused."""
+    """The operating system refused an operation."""
 
 
 class DistError(Error, builtins.RuntimeError):
-    """Processes disagree or one is gone."""
+    """Processes disagree, or one is gone."""
 
 
 class CompileError(Error, builtins.RuntimeError):
-    """A program that breaks a rule of the IR, or cannot be compiled."""
+    """A program breaks a rule of the IR, or cannot be compiled."""
 
 
 class CheckError(Error, builtins.AssertionError):
-    """A check that the user wrote did not hold."""
+    """A check that the user wrote failed."""
 
 
 class HostStateWarning(builtins.UserWarning):
-    """Host code that jit cannot record for good: it is run at each call, or recorded again and again."""
+    """jit cannot keep a record of the host code: it runs at each call, or is recorded again and again."""

@@ -1,4 +1,4 @@
-"""Fourier transforms of any length, as NumPy's."""
+"""Fourier transforms of any length, like NumPy's."""
 
 from ._core.fft import *  # noqa: F403
 from .names import of_module as _of_module

@@ -1,4 +1,5 @@
-"""What functions under transforms and optimizers are given: trees, and nothing that only looks like one."""
+"""Checks of the arguments that transforms and optimizers pass to functions: they must be trees, and must not be
+changed."""
 
 import sys
 import types
@@ -8,7 +9,7 @@ from .tree import leaves_with_paths, structure
 
 
 def expect_tree(what, tree, form=None):
-    """TypeError where an object that is no tree keeps tensors that could be trained: they would count as constants."""
+    """TypeError if an object that is not a tree holds tensors that could be trained, which would count as constants."""
     _expect_tree(what, _core._flatten(tree)[1] if form is None else form, [])
 
 
@@ -29,15 +30,15 @@ def _expect_tree(what, form, seen):
 
 
 class Handed:
-    """A tree as a function is given it, made anew of these leaves: what the function changes in its lists, dicts and objects
-    would be lost, unless it gives them back."""
+    """A copy of a tree with new leaves, as a function receives it. Changes that the function makes to its lists,
+    dicts and objects are lost unless it returns them."""
 
     def __init__(self, form, leaves):
         self._structure, self._leaves = form, leaves
         self.tree = form.unflatten(leaves)
 
     def expect_unchanged(self, what, result):
-        """ValueError where it is another tree by now, in a node that is none of the result's."""
+        """ValueError if the tree was changed in a node that is not part of the result."""
         if self._structure._is_of(self.tree, self._leaves):
             return
         given_back = {id(node) for node in _nodes(result)}
@@ -56,7 +57,7 @@ def _nodes(tree):
 
 
 def _changed(now, before, path):
-    """(path, node) for each node that has other entries than before."""
+    """(path, node) for each node whose entries have changed."""
     ours, theirs = _core._children(now), _core._children(before)
     if [name for name, _ in ours] != [name for name, _ in theirs]:
         yield path, now
@@ -70,7 +71,7 @@ def _changed(now, before, path):
 
 
 def _attributes(value):
-    """What an object of a user's class keeps, by name, or the elements of a set."""
+    """The attributes of an object of a user's class, by name, or the elements of a set."""
     if isinstance(value, (set, frozenset)):
         return list(value)
     module = type(value).__module__

@@ -1,4 +1,4 @@
-"""Host code, read as Python's instructions: the names that it asks for, and calls whose result differs from call to call."""
+"""Analyses host code as Python bytecode: the names that it uses, and calls whose results differ from call to call."""
 
 import collections
 import dataclasses
@@ -12,17 +12,17 @@ import types
 
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
-# By these an object is asked for attributes whose names are computed.
+# Functions that read attributes with computed names.
 _TAKING_ANY = {"getattr", "setattr", "delattr", "hasattr", "vars", "eval", "exec", "attrgetter", "deepcopy", "copy"}
 _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
 
-# By these all that there is can be read and changed.
+# Functions through which anything can be read or changed.
 _REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "modules", "__builtins__", "gc"}
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
               "_pytest", "hypothesis", "ml_dtypes", "builtins"}
 _UNSTEADY_MODULES = {"random", "secrets", "numpy.random", "numpy.random.mtrand", "numpy.random._generator"}
-_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # with arguments these are the same each time
+_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # deterministic if called with arguments
 _UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
                       "process_time_ns", "thread_time", "localtime", "gmtime", "ctime", "asctime"},
              "uuid": {"uuid1", "uuid4"}, "os": {"urandom", "getrandom", "times"}, "posix": {"urandom", "getrandom", "times"},
@@ -31,7 +31,7 @@ _UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "mon
 
 @functools.cache
 def is_library(module):
-    """Whether what a module defines is no code of the user's: of Python's own library, and of large others."""
+    """True if a module is not the user's code: Python's standard library, and large third-party packages."""
     top = (module or "").partition(".")[0]
     if top in sys.stdlib_module_names or top in _LIBRARIES:
         return top != "__main__"
@@ -40,7 +40,7 @@ def is_library(module):
 
 
 def is_library_class(cls):
-    """The same of a class. One made by code without a module is said to be of builtins, too."""
+    """The same for a class. A class created by code without a module also claims to be from builtins."""
     is_made_by_code = bool(cls.__flags__ & _HEAP_TYPE)
     return not (cls.__module__ == "builtins" and is_made_by_code) and is_library(cls.__module__)
 
@@ -58,19 +58,19 @@ def _uses_plait(module):
 
 @dataclasses.dataclass(frozen=True)
 class Names:
-    """The names that code asks for."""
+    """The names that code uses."""
 
     globals: tuple
     attributes: tuple
     imports: tuple
-    takes_any: bool  # attributes whose names are computed
-    stores: dict  # lines where attributes are given values, by name
-    asked: tuple  # texts that may be names of attributes, where the code asks for such
-    calls: tuple  # (chain of names, local?, line) of what may be called
-    opaque: str  # by what it reaches anything at all: globals(), eval
+    takes_any: bool  # attributes with computed names
+    stores: dict  # names of attributes that are assigned, with their lines
+    asked: tuple  # string constants that may be names of attributes, in code with computed names
+    calls: tuple  # (chain of names, local?, line) of possible calls
+    opaque: str  # what gives it access to everything: globals(), eval
 
     def unsteady(self, function):
-        """(reason, file, line) of what is found by this function and differs from call to call."""
+        """(reason, file, line) of functions that this one calls and whose results differ from call to call."""
         found = []
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         for chain, is_import, line in self.calls:
@@ -81,7 +81,7 @@ class Names:
 
 
 def _resolved(chain, is_import, found, cells):
-    """(what it is, its name, whose attribute it is) for names of modules and what is in them."""
+    """(kind, name, owner) of modules and their members that these names resolve to."""
     first, *rest = chain
     if is_import:
         thing = sys.modules.get(first)
@@ -153,7 +153,7 @@ def names_in(code):
         elif name not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "COPY_FREE_VARS", "RESUME"):
             chain = None
         if name in ("PRECALL", "CALL", "CALL_FUNCTION", "CALL_METHOD") and calls and calls[-1][0][-1] in _SEEDED and instruction.arg:
-            calls.pop()  # with a seed
+            calls.pop()  # called with a seed
         if chain is not None:
             calls = [each for each in calls if each[0] != chain[:-1] or each[2] != line]
             calls.append((chain, is_import, line))
@@ -170,7 +170,7 @@ def names_in(code):
 
 
 def _add_texts(constant, names):
-    """Names by which attributes may be asked for: getattr(x, "name")."""
+    """Adds names by which attributes may be read: getattr(x, "name")."""
     if isinstance(constant, str):
         if constant.isidentifier():
             names[constant] = None
@@ -184,7 +184,7 @@ _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingPro
 
 
 def steady_or_reason(value):
-    """None where it is the same for as long as it is the same object; else what it is."""
+    """None if the object is constant as long as it is the same object; otherwise its kind."""
     cls = type(value)
     module = cls.__module__ or ""
     if hasattr(cls, "__next__"):

@@ -1,5 +1,5 @@
-"""The state outside of its arguments that a function's host code can read: found by going through the code of the function
-and of all that it can call (docs/jit.md)."""
+"""Finds the state outside of its arguments that a function's host code can read, by analysing the code of the
+function and of everything that it can call (docs/jit.md)."""
 
 import builtins
 import dataclasses
@@ -14,7 +14,7 @@ ABSENT = object()
 
 
 def attributes_of(thing):
-    """The dict of its attributes, where it has one."""
+    """The dict of its attributes, if it has one."""
     try:
         attributes = object.__getattribute__(thing, "__dict__")
     except AttributeError:
@@ -28,44 +28,45 @@ _MOST_PLACES = 20_000
 
 
 def unwrapped(value):
-    """The function itself, behind what keeps the package's lines out of tracebacks."""
+    """The function without the wrapper that removes the package's frames from tracebacks."""
     return value.__wrapped__ if isinstance(value, _core._Boundary) else value
 
 
 def is_array(value):
-    """One of NumPy's, or alike."""
+    """True for NumPy arrays and similar ones."""
     return hasattr(type(value), "__array_interface__")
 
 
 @dataclasses.dataclass
 class Found:
-    """A tree of tensors and constants, at a place outside of the arguments."""
+    """A tree of tensors and constants that was found outside of the arguments."""
 
-    place: int  # among the places
+    place: int  # index into Reach.places
     value: object
 
 
 class Reach:
-    """What the host code of a function, and of all that it finds and can call, can read outside of its arguments.
+    """The state outside of its arguments that the host code of a function, and everything that it can call, can read.
 
-    Functions, methods, classes, modules and objects of the user's are entered: what they hold by the names that occur in
-    the code that was found is looked at in turn. All else is a tree of tensors and constants."""
+    The user's functions, methods, classes, modules and objects are entered: their members whose names occur in the
+    code found so far are visited in turn. Everything else is a tree of tensors and constants."""
 
     def __init__(self, roots, arguments=()):
-        """`roots`: (path, holder, key) of what is called; `arguments`: trees by path, in which constants may be entered."""
-        self.places = []  # (holder, key, whether it is entered) in order
+        """`roots`: (path, holder, key) of what is called; `arguments`: trees by path, whose constants may be
+        entered."""
+        self.places = []  # (holder, key, true if it is entered) in order of discovery
         self.values = {}  # Found, by path
-        self.functions = []  # whose code may be exchanged
-        self.kinds = []  # code and classes, in order: others make another record
-        self.pattern = []  # for each place or container which object is there, by the order in which they were met
-        self.has_own_equality = False  # an object that equals others which hold something else
+        self.functions = []  # functions whose code may be replaced
+        self.kinds = []  # code and classes, in order; others require another record
+        self.pattern = []  # for each place or container the number of its object, in the order in which objects were met
+        self.has_own_equality = False  # some object has an __eq__ that may hold for objects with different contents
         self.lines = []  # (reason, file, line) of calls whose result differs from call to call
-        self.opaque = None  # why nobody can tell what the host code reads, where that is so
-        self.holders = []  # (what, its path): attributes are looked up there by the names below
+        self.opaque = None  # the reason if the state cannot be determined
+        self.holders = []  # (object, its path): the names below are looked up in its attributes
         self._names, self._takes_any = {}, False
-        self.placed = {}  # numbers of places, by (identity of the holder, key)
+        self.placed = {}  # indices into places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
-        self._classes, self._constructed = [], []  # that were entered; of which objects may be made
+        self._classes, self._constructed = [], []  # classes that were entered; classes of which objects may be created
         self._entered, self._alive, self._looked_up = {}, [], set()
         for path, holder, key in roots:
             self._add(holder, key, path)
@@ -94,12 +95,12 @@ class Reach:
             self._enter_parts(value, path, set())
 
     def _note_identity(self, value):
-        """Whether two are one object is part of what host code can see."""
+        """Notes the identity of an object: host code can see whether two are the same object."""
         self._alive.append(value)
         self.pattern.append(self._met.setdefault(id(value), len(self._met)))
 
     def _free(self, path):
-        """The path, or with a number behind it where it is that of something else."""
+        """The path, with a number appended if it is already used."""
         free, number = path, 1
         while free in self.values:
             number += 1
@@ -107,7 +108,7 @@ class Reach:
         return free
 
     def _settle(self):
-        """Looks each name up in each holder, until nothing is new."""
+        """Looks up each name in each holder, until nothing new is found."""
         done = None
         while done != (now := (len(self.holders), len(self._names), len(self._stores), self._takes_any, len(self._constructed))):
             done = now
@@ -115,19 +116,19 @@ class Reach:
                 _LOOKUPS[_holder_kind(holder)](self, holder, path)
 
     def attribute_dicts(self):
-        """Of the objects that were entered: one that has another attribute is another one."""
+        """The attribute dicts of the entered objects: an object with other attributes requires another record."""
         return [own for holder, _ in self.holders if not isinstance(holder, (types.ModuleType, type))
                 and (own := attributes_of(holder)) is not None]
 
     def _look_up(self, owner, found, holder, path):
-        """Adds those names that are new there."""
+        """Adds the names that are new for this owner."""
         for name in found:
             if (id(owner), name) not in self._looked_up:
                 self._looked_up.add((id(owner), name))
                 self._add(holder, name, f"{path}.{name}" if path else name)
 
     def _known_names(self, attributes):
-        """Of these attributes, those that the code asks for."""
+        """Those of these attributes whose names occur in the code."""
         return [name for name in attributes if name in self._names]
 
     def _in_object(self, value, path):
@@ -142,7 +143,8 @@ class Reach:
                 self._look_up(value, slots if self._takes_any else self._known_names(slots), value, path)
 
     def _new_names(self, value, own):
-        """Attributes that the code may give to an object that has none of that name, or asks whether there is one."""
+        """Attributes that the code may assign to an object which does not have them yet, or whose existence it
+        tests."""
         classes = [vars(cls) for cls in type(value).__mro__]
         return [name for name in self._stores if name not in own and not any(name in each for each in classes)]
 
@@ -154,7 +156,7 @@ class Reach:
                        if name.startswith("__") and isinstance(each, types.FunctionType)
                        and (name not in _CONSTRUCTORS or cls in self._constructed)]
             names = [*special, *self._known_names(vars(owner))]
-            # Of each class in turn, since super() finds what another one hides.
+            # Of each class separately, since super() finds members that a subclass hides.
             self._look_up(owner, [name for name in names if name not in _OF_CLASSES], owner, owner.__name__)
 
     def _in_module(self, module, path):
@@ -165,10 +167,10 @@ class Reach:
         own = vars(function)
         self._look_up(function, [*self._known_names(own), *self._new_names(function, own)], own, path)
 
-    # ---- What is entered.
+    # ---- Entering objects.
 
     def _enter(self, value, path):
-        """Whether this is no tree, but something whose parts are looked at."""
+        """True if the value is not a tree but an object whose members are visited."""
         value = unwrapped(value)
         if id(value) in self._entered:
             return self._entered[id(value)]
@@ -181,7 +183,7 @@ class Reach:
         return True
 
     def _enter_parts(self, value, path, seen):
-        """What a tree holds that is entered, and the classes of its nodes."""
+        """Enters the objects in a tree, and the classes of its nodes."""
         if type(value) in _PLAIN or isinstance(value, _core.Tensor):
             return
         if id(value) in seen:
@@ -229,7 +231,7 @@ class Reach:
         for place, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
             self._add(cell, None, place if not path else f"{path}.{place}")
         if is_library(function.__globals__.get("__name__", "")):
-            return  # but for what is handed to it by closure
+            return  # of library functions only closures are visited
         names = self._take_names(function.__code__)
         self.functions.append(function)
         self.kinds.append(function.__code__)
@@ -273,7 +275,7 @@ class Reach:
                 self._enter(inner, path)
 
     def _enter_class_of(self, value):
-        """For its methods, but for those that make another object."""
+        """Enters the class for its methods, except those that create an object."""
         if _enter_of(type(value)) is not None:
             self._add_class(type(value))
 
@@ -283,7 +285,7 @@ class Reach:
         self._classes.append(cls)
         self.kinds.append(cls)
         self.holders.append((cls, cls.__name__))
-        if not is_library_class(type(cls)):  # a class of the user's, too
+        if not is_library_class(type(cls)):  # a metaclass of the user
             self._add_class(type(cls))
 
     def _enter_object(self, value, path):
@@ -294,14 +296,14 @@ class Reach:
             self._add(value, "__class__", f"{path}.__class__")
 
     def _enter_builtin_method(self, method, path):
-        """Of a list or a dict, say."""
+        """A method of a list or a dict, for example."""
         self._add(method, "__self__", path)
 
     def _enter_jitted(self, jitted, path):
         self._enter(jitted._called, path)
 
     def _enter_own(self, value, path):
-        """Of the package's classes that hold functions: custom rules, recursive functions."""
+        """Objects of the package that hold functions: custom rules, recursive functions."""
         own = vars(value)
         self._look_up(value, [name for name, each in own.items() if callable(each)], own, path)
 
@@ -316,7 +318,7 @@ def _holder_kind(holder):
 
 
 def _is_read_by_library(cls):
-    """Whether methods that are not the user's read its attributes."""
+    """True if methods outside of the user's code read its attributes."""
     return any(base is not object and is_library_class(base) and base.__module__ not in ("builtins", "plait.module") for base in cls.__mro__)
 
 
@@ -325,7 +327,7 @@ _LOOKUPS = {types.FunctionType: Reach._in_function, type: Reach._in_class, types
 
 
 def _enter_of(value):
-    """How it is entered; None for trees."""
+    """The method that enters a value; None for trees."""
     if type(value) in _PLAIN or isinstance(value, _core.Tensor):
         return None
     if isinstance(value, types.FunctionType):
@@ -350,7 +352,7 @@ def _enter_of(value):
     if getattr(type(value), "_is_jitted", False):
         return Reach._enter_jitted
     module = type(value).__module__
-    if not isinstance(module, str):  # functions of the package's core
+    if not isinstance(module, str):  # functions of the compiled core
         return None
     if module.split(".")[0] == "plait":
         return Reach._enter_own if hasattr(value, "__dict__") else None

@@ -1,5 +1,6 @@
-"""What host code changed outside of its arguments while it was recorded: found by comparing with a snapshot, done again
-where the record is run, or taken back where the host code is run once more (docs/jit.md)."""
+"""State outside of its arguments that host code changed while it was recorded. It is found by comparing with a
+snapshot. Changes are repeated when the record runs, and undone when the host code has to run once more
+(docs/jit.md)."""
 
 import collections
 import dataclasses
@@ -18,7 +19,7 @@ def value_at(place):
 
 
 def put(holder, key, value):
-    """Puts a value where it is looked up, or takes what is there away."""
+    """Stores a value at its key, or removes the key if it is ABSENT."""
     if isinstance(holder, types.CellType):
         if value is ABSENT:
             del holder.cell_contents
@@ -47,7 +48,7 @@ def contents_of(container):
 
 
 def changed_keys(container, before):
-    """Keys, names or numbers whose value is another object; None where more than that has changed."""
+    """Keys, names or indices whose value is another object; None if the change is a different one."""
     if isinstance(container, set):
         return [] if container == before else None
     if isinstance(container, (list, collections.deque)):
@@ -56,7 +57,7 @@ def changed_keys(container, before):
         return [i for i, (now, was) in enumerate(zip(container, before)) if now is not was]
     now = container if isinstance(container, dict) else attributes_of(container) or {}
     if [key for key in before if key in now] != [key for key in now if key in before]:
-        return None  # in another order
+        return None  # another order
     return [key for key in {**before, **now} if now.get(key, ABSENT) is not before.get(key, ABSENT)]
 
 
@@ -79,7 +80,7 @@ def _value_of(container, key):
 
 
 def containers_below(value, names=(), seen=None):
-    """(names that lead there, container) for each list, dict, set and object with attributes in a tree."""
+    """(path of names, container) for each list, dict, set and object with attributes in a tree."""
     seen = set() if seen is None else seen
     if type(value) in _CONSTANTS or isinstance(value, _core.Tensor) or id(value) in seen:
         return
@@ -92,7 +93,7 @@ def containers_below(value, names=(), seen=None):
 
 
 def tensors_below(value, names=()):
-    """(names that lead there, tensor)."""
+    """(path of names, tensor) for each tensor in a tree."""
     if isinstance(value, _core.Tensor):
         yield names, value
     elif type(value) not in _CONSTANTS:
@@ -107,7 +108,7 @@ def _child_at(value, names):
 
 
 def without_sizes(value):
-    """With numbers in the place of sizes that are symbols, which mean nothing once the call is over."""
+    """The value with numbers in place of symbolic sizes, which have no meaning after the call."""
     if type(value) is _core.Dim:
         return int(value)
     if type(value) in _CONSTANTS or isinstance(value, _core.Tensor):
@@ -123,7 +124,7 @@ def without_sizes(value):
 
 
 def _settle_sizes(container):
-    """The same of what a container holds, in place."""
+    """Does the same for the contents of a container, in place."""
     if isinstance(container, (list, collections.deque)):
         pairs = list(enumerate(container))
     elif isinstance(container, set):
@@ -144,24 +145,25 @@ def _settle_sizes(container):
 
 @dataclasses.dataclass(frozen=True)
 class Write:
-    """A value that host code gave to a place, or to what `names` lead to from an argument or from the value at a place."""
+    """A value that host code stored at a place, or at the end of the path `names` from an argument or from the value
+    at a place."""
 
-    place: object  # a number of one outside, or the name of an argument
+    place: object  # the index of a place outside, or the name of an argument
     path: str
-    structure: object = None  # None where it was taken away
-    once: object = None  # its leaves, of which some may be one tensor
+    structure: object = None  # None if the entry was deleted
+    once: object = None  # its leaves, without duplicates
     names: tuple = None  # None for the place itself
     key: object = None
-    is_content: bool = False  # of the tensor there: x[i] = y
-    source: tuple = None  # (place, names) of a tensor that was there before and is put there as it is
+    is_content: bool = False  # the contents of a tensor: x[i] = y
+    source: tuple = None  # (place, names) of a tensor that existed before and was moved here
 
     @property
     def count(self):
-        """Of its leaves, each once."""
+        """The number of its distinct leaves."""
         return 0 if self.structure is None else len(self.once.values)
 
     def value(self, places, call, leaves):
-        """What it gives: found before anything is written."""
+        """The value to be stored; computed before anything is written."""
         if self.source is not None:
             return _found(places, call, *self.source)
         return ABSENT if self.structure is None else self.structure.unflatten(self.once.spread(leaves))
@@ -182,7 +184,7 @@ def _found(places, call, place, names):
 
 
 class Snapshot:
-    """The state that host code can reach, as it is before it runs; `arguments`, by name, are handed over as they are."""
+    """The state that host code can reach, before it runs; `arguments`, by name, are the caller's own objects."""
 
     def __init__(self, reach, arguments):
         self._reach = reach
@@ -202,7 +204,7 @@ class Snapshot:
         self._tensors += [(tensor, tensor._share(), place, names) for names, tensor in tensors_below(value)]
 
     def restore(self):
-        """Takes back what has changed."""
+        """Undoes all changes."""
         for container, before, *_ in self._containers:
             if changed_keys(container, before) != []:
                 _restore(container, before)
@@ -213,9 +215,9 @@ class Snapshot:
             _core._exchange(tensor, content)
 
     def changes(self, lent):
-        """The writes that do again what was changed, with the leaves that they write; or why nothing can.
+        """The writes that repeat the changes, with the leaves that they store, or the reason why this is impossible.
 
-        `lent` has the content of each tensor for the time of the run, by the tensor's identity."""
+        `lent` has the contents of each tensor during the run, by the tensor's identity."""
         found = _Changes(self._reach, self._tensors, self._known)
         rebound = {number for number, (place, before) in enumerate(zip(self._reach.places, self._values)) if found.of_place(number, place, before)}
         for container, *rest in _once(self._containers):
@@ -230,22 +232,22 @@ class Snapshot:
 
 
 def _once(entries):
-    """Those of each object but the first left out: what is at two places is written once."""
+    """The first entry of each object: an object at two places is written once."""
     return {id(entry[0]): entry for entry in reversed(entries)}.values()
 
 
 class _Changes:
-    """What host code has changed, as writes; `refused` says why it cannot be done again, where that is so."""
+    """Changes by host code, as writes; `refused` is the reason if they cannot be repeated."""
 
     def __init__(self, reach, tensors, known):
         self.writes, self.leaves, self.refused = [], [], None
         self._reach, self._known = reach, known
-        self._moved = set()  # containers that are written somewhere: each but once
+        self._moved = set()  # containers that some write stores; each may be stored only once
         self._sources = {id(tensor): (place, names) for tensor, _, place, names in reversed(tensors)}
         self._paths = {found.place: path for path, found in reach.values.items()}
 
     def of_place(self, number, place, before):
-        """Whether it has another value."""
+        """True if the place has another value."""
         now = value_at(place)
         if now is before or isinstance(place[0], tuple):
             return False
@@ -291,7 +293,7 @@ class _Changes:
         return ".".join([first, *map(str, names), *map(str, key)])
 
     def _unwritable(self, value):
-        """Why this could not be made anew at each call."""
+        """The reason if the value cannot be created anew at each call."""
         if isinstance(value, _core.Tensor) or type(value) in _CONSTANTS:
             return None
         children = _core._children(value)

@@ -1,4 +1,4 @@
-"""NumPy's arrays and others' as tensors, and back, without copying where the memory can be shared."""
+"""Conversion between tensors and arrays of NumPy and other libraries, without a copy if the memory can be shared."""
 
 import builtins
 import functools
@@ -15,19 +15,19 @@ np = Later("numpy")
 
 @functools.cache
 def numpy_dtype(dtype):
-    """NumPy's dtype; that of ml_dtypes for the narrow ones."""
+    """NumPy's dtype; for narrow floats that of ml_dtypes."""
     if dtype.kind == "key":
         return np.dtype([("key", "<u8", (2,))])
     try:
         return np.dtype(dtype.long_name)
     except TypeError:
-        import ml_dtypes  # only here: most programs have no use for it
+        import ml_dtypes  # imported only here: most programs do not need it
 
         return np.dtype(getattr(ml_dtypes, dtype.long_name))
 
 
 class _View:
-    """Holds a tensor's numbers while an array of NumPy looks at them, whatever is assigned to the tensor."""
+    """Keeps the numbers of a tensor alive while a NumPy array views them, even if the tensor is assigned to."""
 
     def __init__(self, tensor):
         self.tensor = tensor._share()
@@ -54,8 +54,8 @@ def _array(tensor, dtype=None, copy=None):
 
 
 def asarray(obj, /, dtype=None, *, device=None, copy=None):
-    """A tensor of numbers, nested lists of them, or an array, whose memory it shares where it can, unless `copy` says
-    otherwise: do not write to that array afterwards."""
+    """A tensor from a number, nested lists of numbers, or an array. The memory of an array is shared if possible,
+    unless `copy` says otherwise: do not write to that array afterwards."""
     _device(device)
     if isinstance(obj, Tensor):
         result = obj
@@ -82,7 +82,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
 
 
 def _own(tensor):
-    """With memory of its own; what is recorded, or followed by a derivative, never changes and stays what it is."""
+    """Copies the memory; tensors that are recorded or differentiated never change and are returned as they are."""
     return tensor._share() if tensor.is_traced or _core._is_followed([tensor]) else tensor._copied()
 
 
@@ -96,7 +96,8 @@ def tensor(data, dtype=None):
 
 
 def from_dlpack(x, /, *, device=None, copy=None):
-    """A tensor in the memory of another library's array, whose later changes it would show; with `copy`, of its own.
+    """A tensor in the memory of another library's array, which shows later changes of the array; with `copy`, in its
+    own memory.
 
     >>> plait.from_dlpack(np.arange(3.0))
     [0. 1. 2.] : f64[3]
@@ -106,7 +107,7 @@ def from_dlpack(x, /, *, device=None, copy=None):
     asked |= {} if copy is None else {"copy": copy}
     try:
         capsule = x.__dlpack__(max_version=(1, 0), **asked)
-    except builtins.TypeError:  # it is older than DLPack 1.0
+    except builtins.TypeError:  # the library is older than DLPack 1.0
         capsule = x.__dlpack__()
     result = _core._from_capsule(capsule, copy is not False)
     return result._copied() if copy else result
@@ -121,7 +122,7 @@ def _holds_tensors(data):
 
 
 def _of_numbers(data, dtype):
-    """Python's own numbers have the default dtype of their kind, like scalars in the library."""
+    """Python numbers get the default dtype of their kind, like scalars in the library."""
     try:
         array = np.asarray(data)
     except builtins.ValueError as error:
@@ -136,7 +137,7 @@ def _of_numbers(data, dtype):
 
 
 def _expect_fits(array, dtype):
-    """ValueError where a dtype of whole numbers lacks one that is given."""
+    """ValueError if a number does not fit an integer dtype."""
     if dtype.kind != "integer" or array.dtype.kind not in "iu" or not array.size:
         return
     limits = np.iinfo(dtype.long_name)
@@ -152,7 +153,7 @@ def _holds_arrays(data):
 
 
 def _of_bytes(dtype, shape, data):
-    """What a pickle holds: the bytes in row-major order, perhaps in a buffer of their own."""
+    """Restores a pickled tensor from its bytes in row-major order, perhaps in a separate buffer."""
     elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
     return _core._borrow_as(elements, dtype)._copied()
 

@@ -1,4 +1,4 @@
-"""What `x.item()` gives in host code that is recorded: a number that need not be known."""
+"""The result of `x.item()` in recorded host code: a number that may not be known yet."""
 
 import numbers
 import operator
@@ -15,9 +15,9 @@ _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 class Item:
-    """The one number of a tensor, in place of the bool, int or float that `item()` gives elsewhere. To compare it is a
-    guard. Floats are added, multiplied and divided in the record, and beside a tensor each is as a number written
-    there. All else that needs the number reads it."""
+    """The one number of a tensor, used instead of the bool, int or float that `item()` returns in eager code. A
+    comparison is a guard. Floats are added, multiplied and divided in the record, and act like Python numbers beside
+    a tensor. Any other use reads the number."""
 
     __slots__ = ("_tensor",)
 
@@ -36,13 +36,13 @@ class Item:
         return self._tensor._read()
 
     def _constant(self, dtype=_core.f64):
-        """A tensor of it, constant to derivatives as numbers of Python's are."""
+        """A tensor of it, constant for derivatives like a Python number."""
         return _core.astype(_core.stop_gradient(self._tensor), dtype)
 
     def _beside(self, tensor):
-        """What takes its place beside a tensor, whose dtype it takes where it can."""
+        """Its replacement beside a tensor, whose dtype it takes if possible."""
         if self._kind == "integer" and tensor.dtype.kind == "integer" and tensor.dtype != _core.i64:
-            return self._number()  # which may be beyond that dtype
+            return self._number()  # may be out of range of that dtype
         return self._constant(_core.promote(tensor.dtype, _PYTHONS[self._kind]))
 
     def __bool__(self):
@@ -124,7 +124,7 @@ def _as_tensor(value, dtype):
 
 
 def _compared(name, a, b):
-    """A guard, where both are numbers that a dtype has."""
+    """A guard, if both are numbers that the dtype can represent."""
     kinds = {_kind_of(a), _kind_of(b)}
     if "complex" in kinds or (isinstance(b, int) and not _LEAST <= b <= _GREATEST):
         return getattr(operator, name)(a._number(), b)
@@ -133,7 +133,7 @@ def _compared(name, a, b):
 
 
 def _computed(name, a, b):
-    """In the record, where one of them is a float and both are real: whole numbers may grow beyond all dtypes."""
+    """Computes in the record if one of them is a float and both are real; integers may grow beyond every dtype."""
     kinds = {_kind_of(a), _kind_of(b)}
     if name not in ("add", "sub", "mul", "truediv") or "floating" not in kinds or "complex" in kinds:
         return getattr(operator, name)(_number_of(a), _number_of(b))

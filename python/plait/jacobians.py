@@ -1,4 +1,4 @@
-"""Matrices of derivatives: of each element of a function's result by each of its arguments, as trees of tensors."""
+"""Jacobians and Hessians of functions on trees of tensors."""
 
 import functools
 
@@ -8,9 +8,9 @@ from .transforms import _chosen, _Followed, _of_chosen, grad, jvp, vmap
 
 
 def jacfwd(function, argnums=0, has_aux=False):
-    """The derivative of each element of the result by each of the argument, all columns together: where the argument is
-    small. For each tensor of the result it gives the tree of the argument, or a tuple for several arguments; each
-    tensor has the sizes of the result, then those of the argument. With has_aux (derivative, aux).
+    """The Jacobian in forward mode, with all columns computed together; suitable for small arguments. For each tensor
+    of the result it returns the tree of the argument, or a tuple for several arguments; each tensor has the sizes of
+    the result, then those of the argument. With has_aux it returns (derivative, aux).
 
     >>> plait.jacfwd(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
     [[4. 0.]
@@ -35,7 +35,7 @@ def jacfwd(function, argnums=0, has_aux=False):
 
 
 def jacrev(function, argnums=0, has_aux=False):
-    """The same as jacfwd, all rows together: where the result is small.
+    """Like jacfwd, in reverse mode, with all rows computed together; suitable for small results.
 
     >>> plait.jacrev(lambda x: x * x[0])(plait.tensor([2.0, 3.0]))
     [[4. 0.]
@@ -57,7 +57,7 @@ def jacrev(function, argnums=0, has_aux=False):
 
 
 def hessian(function, argnums=0, has_aux=False):
-    """The second derivatives, forward over reverse: the derivative by jacfwd of that by jacrev.
+    """The Hessian, forward over reverse: jacfwd of jacrev.
 
     >>> plait.hessian(lambda x: plait.prod(x))(plait.tensor([2.0, 3.0]))
     [[0. 1.]
@@ -67,7 +67,7 @@ def hessian(function, argnums=0, has_aux=False):
 
 
 def hvp(function, primals, tangents):
-    """The product of the second derivatives with a vector, without making the matrix; primals and tangents are trees.
+    """The Hessian-vector product, computed without the matrix; primals and tangents are trees.
 
     >>> plait.hvp(lambda x: plait.sum(x**3), plait.tensor([1.0, 2.0]), plait.tensor([1.0, 1.0]))
     [ 6. 12.] : f32[2]
@@ -76,7 +76,7 @@ def hvp(function, primals, tangents):
 
 
 def _units(like):
-    """For each element of a tensor, 1 there and 0 elsewhere."""
+    """For each element of a tensor, the unit tensor with a 1 there and 0 elsewhere."""
     return _core.reshape(_core.eye(like.size, dtype=like.dtype), (like.size, *like.shape))
 
 
@@ -87,7 +87,8 @@ def _expect_inexact(name, what, leaves, structure):
 
 
 def _jacobian(name, function, argnums, has_aux, all_by_result):
-    """`all_by_result` gives, for each tensor of the result, the derivatives by each tensor of the arguments."""
+    """`all_by_result` returns, for each tensor of the result, the derivatives with respect to each tensor of the
+    arguments."""
 
     @functools.wraps(function)
     def jacobian_of(*arguments, **keywords):

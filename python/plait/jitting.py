@@ -24,8 +24,8 @@ np = Later("numpy")
 
 @dataclasses.dataclass(frozen=True)
 class Dynamic:
-    """A size that is a symbol from the first call on: of an argument's tensors along an axis, or of the one leaf
-    "blocks.0.weight" of it. Sizes of one name are the same.
+    """A size that is a symbol from the first call on: the size along an axis of an argument's tensors, or only of its
+    leaf `leaf` ("blocks.0.weight"). Sizes with the same name are equal.
 
     >>> total = plait.jit(plait.sum, dynamic=[plait.Dynamic(argument=0, axis=0)])
     >>> for size in 2, 3, 4: _ = total(plait.ones(size))
@@ -62,18 +62,19 @@ class JitStats:
         return self.text
 
 
-_MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
+_MOST_RECORDS_FOR_ONE = 8  # different values of one argument or outside value, before it is reported
 
 
 class _Finish:
-    """The result of a recorded call of its leaves, and what the host code changed outside of its arguments."""
+    """Builds the result of a recorded call from its leaves, and repeats the changes that host code made outside of
+    its arguments."""
 
     def __init__(self, structure, once, numbers, writes):
         self.structure, self._once, self._numbers, self._writes = structure, once, numbers, writes
 
     def finish(self, leaves, places, call):
         count = len(self._once.values)
-        # Where the host code has run its own writes are there, but for derivatives that go through.
+        # If the host code has run, its writes are already done, unless derivatives pass through.
         if self._writes and (not call.has_run or _core._is_followed(leaves)):
             written = iter(leaves[count:])
             values = [write.value(places, call, list(itertools.islice(written, write.count))) for write in self._writes]
@@ -86,10 +87,10 @@ class _Finish:
 
 
 class _Lending:
-    """While one is there, tensors hold what is recorded instead of them. Other threads that call jitted functions wait."""
+    """Within the block, tensors hold their recorded counterparts. Other threads that call jitted functions wait."""
 
     _lock = threading.RLock()
-    thread = None  # which has lent some
+    thread = None  # the thread that has replaced contents
 
     def __init__(self, lent):
         self._lent = list(lent)  # (tensor, content)
@@ -105,7 +106,7 @@ class _Lending:
         if not self._lent:
             return
         for (tensor, content), own in zip(self._lent, self._own):
-            if _core._is_same(tensor, content):  # else host code has assigned to it
+            if _core._is_same(tensor, content):  # otherwise host code has assigned to it
                 _core._exchange(tensor, own)
         _Lending.thread = self._earlier
         self._lock.release()
@@ -118,32 +119,32 @@ class _Lending:
 
 
 def _agree(arrays, others):
-    """Whether NumPy's arrays have the same elements."""
+    """True if NumPy arrays have the same elements."""
     return len(arrays) == len(others) and all(_frozen(now) == was for was, now in zip(arrays, others))
 
 
 def _frozen(array):
-    """What tells arrays of NumPy with other elements apart."""
+    """A key that differs for NumPy arrays with different elements."""
     array = np.asarray(array)
     return array.dtype.str, array.shape, tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
 
 
 class _Argument:
-    """One of a call: its leaves, and what it is for the host code."""
+    """One argument of a call: its leaves, and its form for the host code."""
 
     def __init__(self, value):
         self.value, self.sign = value, _core._whole_number(value)
-        if isinstance(value, (float, complex)):  # numbers among the arguments themselves count as tensors
+        if isinstance(value, (float, complex)):  # floats that are arguments themselves count as tensors
             self.leaves, self.structure, self.is_own = [asarray(value)], _LEAF, False
-        elif self.sign != 0:  # whole ones are handed over as sizes
+        elif self.sign != 0:  # integers are passed as sizes
             self.leaves, self.structure, self.is_own = [_core._size_argument(value)], _LEAF, False
         else:
             self.leaves, self.structure = flatten(value)
-            # Else there are arrays of NumPy, in whose place are tensors: the host code has a copy.
+            # If not, there are NumPy arrays, which are replaced by tensors; the host code receives a copy.
             self.is_own = all(type(leaf) is _core.Tensor for leaf in self.leaves)
 
     def of(self, given, as_numbers, copies):
-        """With these leaves, which its own tensors hold already where it is handed over as it is."""
+        """The argument with these leaves. The caller's own object is passed if its tensors already hold them."""
         if self.is_own:
             return self.value
         if self.sign == 0:
@@ -153,13 +154,13 @@ class _Argument:
 
 
 class _Call:
-    """One call: its arguments, and what its function finds outside, looked at where that becomes needed."""
+    """One call: its arguments, and the outside state of its function, inspected on demand."""
 
     def __init__(self, jitted, first, given, named):
         self.jitted, self.first, self.given, self.named = jitted, first, given, named
-        self.leaves = None  # until it is looked at
-        self.has_run = False  # whether the host code has
-        self.has_written = False  # what the record says of state outside
+        self.leaves = None  # set by look()
+        self.has_run = False  # true once the host code has run
+        self.has_written = False  # true once the record has changed outside state
         self.writes_into_trees = False
         self._snapshot = None
 
@@ -197,7 +198,7 @@ class _Call:
         return self._paths
 
     def key(self):
-        """(name, value) of all that makes it another one to be recorded."""
+        """(name, value) pairs of everything that requires another record."""
         self.look()
         for name, each in self.arguments.items():
             each.structure._expect_hashable(f"f.{name}")
@@ -215,7 +216,7 @@ class _Call:
         return *arguments, *outside, ("code", tuple(self.reach.kinds)), ("objects that are one", tuple(self.reach.pattern))
 
     def _has_order(self):
-        """Whether the function sees in which order arguments were named."""
+        """True if the function can observe the order of keyword arguments."""
         code = getattr(getattr(self.jitted._called, "__func__", self.jitted._called), "__code__", None)
         return len(self.named) > 1 and (code is None or bool(code.co_flags & inspect.CO_VARKEYWORDS))
 
@@ -230,7 +231,8 @@ class _Call:
     # ---- The host code.
 
     def host(self, given):
-        """The function of these leaves: the leaves of what it gives, and what makes the result of them."""
+        """Calls the function with these leaves; returns the leaves of its result, and the object that builds the
+        result from leaves."""
         self.look()
         if self._snapshot is not None:
             self._snapshot.restore()
@@ -239,7 +241,7 @@ class _Call:
         self.has_run = True
         try:
             return self._run(given, as_numbers=False)
-        except Exception as error:  # noqa: BLE001: host code may not know sizes that are symbols
+        except Exception as error:  # noqa: BLE001: host code may not support symbolic sizes
             if isinstance(error, errors.Error) or not self._takes_symbols(given):
                 raise
             if self._snapshot is not None:
@@ -247,7 +249,7 @@ class _Call:
             return self._run(given, as_numbers=True)
 
     def _takes_symbols(self, given):
-        """Whether a whole number among the arguments is a symbol."""
+        """True if an integer argument is symbolic."""
         places = itertools.accumulate((len(each.leaves) for each in self.arguments.values()), initial=0)
         return any(each.sign and type(given[place].shape[0]) is _core.Dim for place, each in zip(places, self.arguments.values()))
 
@@ -270,12 +272,13 @@ class _Call:
             leaves, structure, numbers = _results(result)
             once = distinct(leaves)
             writes, written = self._writes({key: content for key, (_, content) in lent.items()})
-            leaves = [leaf._share() for leaf in once.values + written]  # what it holds now
+            leaves = [leaf._share() for leaf in once.values + written]  # the present contents
         is_plain = not writes and not numbers and len(once.values) == len(structure)
         return leaves, structure if is_plain else _Finish(structure, once, numbers, writes)
 
     def _writes(self, lent):
-        """What was changed outside; where that cannot be done again the host code is run from here on."""
+        """The changes outside of the arguments; if they cannot be repeated, the host code runs at each call from now
+        on."""
         if self._snapshot is None:
             return (), []
         writes, written, refused = self._snapshot.changes(lent)
@@ -285,13 +288,13 @@ class _Call:
         return tuple(writes), _results(written)[0]
 
     def value_at(self, place):
-        """What is at a place that a write names: an argument, by name, or one outside."""
+        """The value that a write names: an argument, by name or position."""
         if place.startswith("named."):
             return self.named[place[len("named."):]]
         return self.given[int(place[len("arg"):])]
 
     def remember(self, key, donated):
-        """Has the next call of the kind recognised at a glance."""
+        """Remembers this call, so that the cache recognises the next call of this kind quickly."""
         dicts = self.reach.attribute_dicts()
         shared = [i for pair in self.shared for i in pair]
         named = {name: _sample(each) for name, each in sorted(self.named.items())}
@@ -300,13 +303,13 @@ class _Call:
 
 
 def _shared(leaves):
-    """(number, that of the first) for each leaf that is the same object as one before."""
+    """(index, index of the first) for each leaf that is the same object as an earlier one."""
     first = {}
     return tuple((i, at) for i, leaf in enumerate(leaves) if (at := first.setdefault(id(leaf), i)) != i)
 
 
 def _sample(argument):
-    """A tensor in place of a float."""
+    """Replaces a float by a tensor."""
     return asarray(argument) if isinstance(argument, (float, complex)) else argument
 
 
@@ -315,9 +318,9 @@ _NO_REACH = Reach([])
 
 
 class Jitted:
-    """What jit gives."""
+    """The result of jit."""
 
-    _is_jitted = True  # for who looks into it (host_reach.py)
+    _is_jitted = True  # marks it for host_reach.py
 
     def __init__(self, function, *, donate, **options):
         functools.update_wrapper(self, function, updated=())
@@ -327,9 +330,9 @@ class Jitted:
         self._name, self._options = options["name"], options
         self._most_structures, self._fullgraph = options["max_records"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
-        self._by_host = None  # why its host code is run at each call, where that is so
-        self._records = collections.OrderedDict()  # keys that were seen
-        self._times = collections.Counter()  # how often each argument or value outside has made another record
+        self._by_host = None  # the reason why its host code runs at each call, if it does
+        self._records = collections.OrderedDict()  # keys seen so far, least recently used first
+        self._times = collections.Counter()  # how often each argument or outside value has caused another record
         self._warned = set()
 
     def __call__(self, *arguments, **named):
@@ -347,10 +350,11 @@ class Jitted:
         result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
         if call.has_run:
             return result
-        # What a glance does not see: which lists are one, how objects compare, in which order arguments were named.
+        # The quick comparison does not see which lists are identical, custom equality, and the order of keyword
+        # arguments.
         if call.writes_into_trees or call.reach.has_own_equality or call._has_order():
             return result
-        if call.has_written:  # it is remembered as it is now
+        if call.has_written:  # remembered in its present state
             call = _Call(self, call.first, call.given, call.named)
             if call.key() != key:
                 return result
@@ -362,7 +366,7 @@ class Jitted:
         if key not in self._records:
             self._warn_of(call.reach.lines)
             self._note_record(key)
-            if self._by_host is not None and call.reach is not _NO_REACH:  # since it has differed too often
+            if self._by_host is not None and call.reach is not _NO_REACH:  # it has just differed too often
                 call.leaves = None
                 key = call.key()
         self._records[key] = None
@@ -372,7 +376,7 @@ class Jitted:
         return key
 
     def _note_record(self, key):
-        """Counts what it is that differs from the last call."""
+        """Counts what differs from the last call."""
         if not self._records:
             return
         for name in _differences(next(reversed(self._records)), key):
@@ -398,7 +402,7 @@ class Jitted:
                        "  hint: hand such state over as an argument, and give it back; stats(f) says how calls were run")
 
     def _warn_of(self, lines):
-        """Of calls whose result differs from call to call."""
+        """Warns of calls whose results differ from call to call."""
         for what, file, line in lines:
             self._run_by_host(f"{what}() at {file}:{line} gives another value at each call", is_said=True)
             if (what, file, line) not in self._warned:
@@ -407,14 +411,14 @@ class Jitted:
                            "  hint: draw by plait.random, or hand the value over as an argument", file, line)
 
     def _warn(self, message, file=None, line=None):
-        """At a line of the user's: by default where the function begins."""
+        """Warns at a line of the user; by default where the function begins."""
         code = getattr(getattr(self._called, "__func__", self._called), "__code__", None)
         if file is None and code is not None:
             file, line = code.co_filename, code.co_firstlineno
         warnings.warn_explicit(message, errors.HostStateWarning, file or self._name, line or 1)
 
     def _donated(self, call):
-        """Numbers of the leaves that are donated."""
+        """Indices of the donated leaves."""
         wanted = []
         for each in self._donate:
             if each not in (call.named if isinstance(each, str) else range(len(call.given))):
@@ -428,7 +432,7 @@ class Jitted:
         return self if owner is None else _JittedMethod(self, owner)
 
     def __deepcopy__(self, memo):
-        """Of a model that holds it: that of the copy, with nothing recorded yet."""
+        """A copy of the function (for a copied model), with nothing recorded yet."""
         return _jitted_again(copy.deepcopy(self._called, memo), self._donate, self._options)
 
     def __reduce__(self):
@@ -447,7 +451,7 @@ def _jitted_again(function, donate, options):
 
 
 class _JittedMethod:
-    """A jitted function of a class, of one of its objects: what that holds is state outside of the arguments."""
+    """A jitted method bound to an object, whose attributes are state outside of the arguments."""
 
     def __init__(self, jitted, owner):
         self.__func__, self.__self__ = jitted, owner
@@ -460,13 +464,13 @@ class _JittedMethod:
 
 
 def _differences(earlier, later):
-    """Names of what differs between two keys."""
+    """The names whose values differ between two keys."""
     before, now = dict(earlier), dict(later)
     return [name for name in {**before, **now} if name not in before or name not in now or before[name] != now[name]]
 
 
 def _with_plain_sets(tree):
-    """Sets are constants: sizes in them are numbers."""
+    """Sets are constants: symbolic sizes in them become numbers."""
     if isinstance(tree, (set, frozenset)):
         return without_sizes(tree)
     if type(tree) in (list, tuple):
@@ -475,8 +479,8 @@ def _with_plain_sets(tree):
 
 
 def _results(tree):
-    """The leaves of what a function gives, its structure, and which leaves stand for whole numbers: sizes, which need not be
-    known while it is recorded. Of items the numbers are taken."""
+    """The leaves of a result, its structure, and the indices of leaves that represent integers: sizes need not be
+    known while they are recorded. Numbers of items are read."""
     tree = _with_plain_sets(tree)
     leaves, structure = _core._flatten(tree, numbers=True)
     made = {}  # tensors of sizes, by identity
@@ -502,11 +506,11 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     >>> print(double(pl.asarray([1.0, 2.0])))
     [2. 4.] : f32[2]
 
-    Arguments and results are trees of tensors; what is no tensor in them is static, but floats that are arguments
-    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a way for each
-    outcome; a function that takes numbers out of tensors runs its host code at each call. What the function finds in
-    its closure and among its globals is looked at again at each call. Results may take the memory of arguments that
-    are donated, by numbers or by names; their tensors hold nothing afterwards."""
+    Arguments and results are trees of tensors; everything else in them is static, except floats that are arguments
+    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has one recorded path for
+    each outcome; a function that reads numbers of tensors runs its host code at each call. Values in its closure and
+    among its globals are looked up again at each call. Results may reuse the memory of arguments that are donated, by
+    position or by name; their tensors are empty afterwards."""
     options = dict(dynamic=tuple(dynamic), donate=donate, fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
                    max_paths=max_paths, max_records=max_records)
     if function is None:

@@ -1,4 +1,4 @@
-"""Modules that are imported when something of them is first used: most take longer than all of Plait."""
+"""Modules that are imported on first use: most take longer to import than all of Plait."""
 
 import importlib
 

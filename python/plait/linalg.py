@@ -1,4 +1,4 @@
-"""Linear algebra: factors, equations, norms."""
+"""Linear algebra: factorizations, linear systems, norms."""
 
 from ._core.linalg import *  # noqa: F403
 from .names import of_module as _of_module

@@ -1,4 +1,4 @@
-"""The examples that docstrings end with: those of docs/examples, which lie beside the package."""
+"""Adds the examples of docs/examples, which are installed with the package, to docstrings."""
 
 import functools
 import pathlib
@@ -8,7 +8,7 @@ FOLDER = pathlib.Path(__file__).parent / "examples"
 
 
 def read(folder=FOLDER):
-    """(name, family, text, line) of each, in the order of their files: what stands below a heading "## name"."""
+    """(name, family, text, line) of each, in the order of their files: the text below a heading "## name"."""
     found = []
     for file in sorted(folder.glob("*.md")):
         parts = re.split(r"^## (\S+)\n", file.read_text(encoding="utf-8"), flags=re.M)
@@ -25,6 +25,6 @@ def _texts():
 
 
 def with_example(text, module, name):
-    """A docstring, with an example where it has none of its own."""
+    """A docstring, with an example added if it has none."""
     path = f"{module}.{name}".removeprefix("plait.")
     return text if ">>>" in text or path not in _texts() else f"{text}\n\n{_texts()[path]}"

@@ -1,5 +1,6 @@
-"""The methods of tensors. x.f(...) is plait.f(x, ...): most are made from the table of functions, those with a name of
-NumPy's or PyTorch's own among them. What has two meanings there has one here, or is an error that names both (peers.py)."""
+"""The methods of tensors. x.f(...) is plait.f(x, ...): most are generated from the table of functions, including
+those named as in NumPy or PyTorch. A call with two meanings there has one here, or is an error that names both
+(peers.py)."""
 
 import builtins
 
@@ -7,7 +8,7 @@ from . import _core, errors
 from ._core import Tensor
 from .devices import device as _device
 
-# ---- From functions of the same name, a family a line, and from those that are called otherwise here.
+# ---- Methods from functions: of the same name, one family per line, and of other names.
 
 _SAME = """
     abs acos acosh angle asin asinh atan atan2 atanh ceil conj copysign cos cosh deg2rad digamma erf erfc erfinv exp exp2 expm1
@@ -40,7 +41,8 @@ RENAMED = {
     "inverse": "linalg.inv", "det": "linalg.det", "slogdet": "linalg.slogdet", "matrix_power": "linalg.matrix_power",
     "matrix_exp": "linalg.expm", "pinverse": "linalg.pinv", "cholesky": "linalg.cholesky", "kron": "linalg.kron",
 }
-# Of these PyTorch gives values and indices, NumPy and Plait values: by place it could be either.
+# For these PyTorch returns values and indices, NumPy and Plait values only. With a positional axis either could be
+# meant.
 _BY_KEYWORD = {
     "max": "x.max(axis=1) gives the greatest, as NumPy does, and x.argmax(axis=1) where it is; plait.maximum(x, y) the greater of two",
     "min": "x.min(axis=1) gives the least, as NumPy does, and x.argmin(axis=1) where it is; plait.minimum(x, y) the lesser of two",
@@ -63,7 +65,7 @@ for _name, _here in RENAMED.items():
 for _name, _why in _BY_KEYWORD.items():
     setattr(Tensor, _name, _core._method(_function(_name), _name, 0, _why))
 
-# ---- The same numbers in another dtype.
+# ---- Conversions of the dtype.
 
 _DTYPES = {"float": "f32", "double": "f64", "half": "f16", "bfloat16": "bf16", "int": "i32", "long": "i64", "short": "i16", "char": "i8",
            "byte": "u8", "bool": "boolean", "cfloat": "c64", "cdouble": "c128"}
@@ -83,25 +85,25 @@ for _name, _here in _DTYPES.items():
 
 
 def astype(self, dtype, *, copy=True, device=None):
-    """The numbers as another dtype has them."""
+    """The numbers converted to another dtype."""
     _device(device)
     return _core.astype(self, dtype)
 
 
 def type_(self, dtype=None):
-    """As astype."""
+    """Like astype."""
     if dtype is None:
         raise errors.TypeError.with_hint("type: no dtype is given", "x.dtype is that of the tensor, x.type(plait.f64) gives another")
     return _core.astype(self, dtype)
 
 
 def type_as(self, other):
-    """The numbers in the dtype of another tensor."""
+    """The numbers converted to the dtype of another tensor."""
     return _core.astype(self, other.dtype)
 
 
 def to(self, *where, dtype=None, device=None, copy=False, non_blocking=False):
-    """In another dtype, that of another tensor, or on a device, of which there is one: the CPU."""
+    """Converted to a dtype, to the dtype of another tensor, or to a device; the only device is the CPU."""
     for each in where:
         if isinstance(each, Tensor):
             dtype = each.dtype
@@ -117,17 +119,17 @@ def to(self, *where, dtype=None, device=None, copy=False, non_blocking=False):
 
 
 def cpu(self):
-    """The same tensor: there is one device."""
+    """The same tensor: there is only one device."""
     return self
 
 
 def is_floating_point(self):
-    """Whether its numbers are floats."""
+    """True if its numbers are floats."""
     return self.dtype.kind == "floating"
 
 
 def is_complex(self):
-    """Whether its numbers are complex."""
+    """True if its numbers are complex."""
     return self.dtype.kind == "complex"
 
 
@@ -135,34 +137,34 @@ def is_complex(self):
 
 
 def dim(self):
-    """How many dimensions there are."""
+    """The number of dimensions."""
     return self.ndim
 
 
 def numel(self):
-    """How many elements there are."""
+    """The number of elements."""
     return self.size
 
 
 def element_size(self):
-    """The bytes of one element."""
+    """The size of one element in bytes."""
     return self.dtype.itemsize
 
 
 def clone(self):
-    """A tensor of the same numbers: what is assigned to elements of one is not seen in the other."""
+    """A tensor with the same numbers: assigning to elements of one does not change the other."""
     return self._share()
 
 
 def tolist(self):
-    """The numbers, in lists of lists as deep as there are dimensions; one alone as it is."""
+    """The numbers as nested lists, one level per dimension; a scalar as a number."""
     if self.is_traced and not _core._is_known(self):
         raise errors.ValueError.with_hint("tolist: what is being recorded has no numbers yet", "give it back, and read it outside")
     return self.numpy().tolist()
 
 
 def transpose(self, *axes, dim0=None, dim1=None):
-    """The dimensions in reverse order, or in that of `axes`, as NumPy does it; or two of them exchanged, as PyTorch does."""
+    """The dimensions reversed, or permuted by `axes`, as in NumPy; or two of them swapped, as in PyTorch."""
     if (dim0, dim1) != (None, None):
         return _core.swapaxes(self, dim0 if axes == () else axes[0], dim1)
     if len(axes) == 1 and (axes[0] is None or isinstance(axes[0], (tuple, list))):
@@ -177,14 +179,14 @@ def transpose(self, *axes, dim0=None, dim1=None):
 
 
 def t(self):
-    """A matrix transposed; a vector as it is."""
+    """A transposed matrix; a vector unchanged."""
     if self.ndim > 2:
         raise errors.ShapeError.with_hint(f"t: a tensor of {self.ndim} dimensions is no matrix", "x.mT transposes each matrix of a stack")
     return _core.transpose(self)
 
 
 def view(self, *shape):
-    """The elements in another shape, as reshape; or, given a dtype, the bytes as elements of that."""
+    """The elements in another shape, like reshape; or, given a dtype, the bytes reinterpreted as that dtype."""
     if len(shape) == 1 and not isinstance(shape[0], (int, tuple, list, _core.Dim)) and not hasattr(shape[0], "__index__"):
         return _core.view_dtype(self, shape[0])
     return _core.reshape(self, *shape)
@@ -196,7 +198,7 @@ def view_as(self, other):
 
 
 def expand(self, *shape):
-    """Sizes of 1 stretched, and dimensions added in front; -1 keeps a size."""
+    """Broadcasts sizes of 1, and adds dimensions in front; -1 keeps a size."""
     sizes = list(shape[0] if len(shape) == 1 and isinstance(shape[0], (tuple, list)) else shape)
     for i in range(1, min(len(sizes), self.ndim) + 1):
         if isinstance(sizes[-i], int) and sizes[-i] == -1:
@@ -205,7 +207,7 @@ def expand(self, *shape):
 
 
 def expand_as(self, other):
-    """Stretched to the shape of another tensor."""
+    """Broadcast to the shape of another tensor."""
     return _core.broadcast_to(self, other.shape)
 
 
@@ -221,7 +223,7 @@ def split(self, *place, parts=None, size=None, axis=0):
 
 
 def repeat(self, repeats, *more, axis=False, total=None):
-    """Each element so many times along the axis, or of all with axis=None."""
+    """Repeats each element along the axis, or all elements of the flattened tensor with axis=None."""
     if more or (axis is False and not isinstance(repeats, Tensor)):
         raise errors.TypeError.with_hint("repeat: NumPy's repeats each element, PyTorch's the whole",
                                "x.repeat(2, axis=0) or x.repeat(2, axis=None) repeats elements, x.tile(2, 3) the whole")
@@ -251,21 +253,21 @@ def diag(self, diagonal=0):
 
 
 def select(self, axis, index):
-    """The part with that index along the axis, without the axis."""
+    """The slice at an index along the axis, without the axis."""
     return _core.take(self, index, axis)
 
 
 def index_select(self, axis, index):
-    """The parts that the index names along the axis."""
+    """The slices at the indices along the axis."""
     return _core.take(self, index, axis)
 
 
 def where(self, condition, other):
-    """These elements where the condition holds, others elsewhere."""
+    """These elements where the condition is true, others elsewhere."""
     return _core.where(condition, self, other)
 
 
-# ---- What the order of arguments differs in.
+# ---- Methods with another order of arguments.
 
 
 def polygamma(self, n):
@@ -274,22 +276,22 @@ def polygamma(self, n):
 
 
 def clamp_min(self, min):  # noqa: A002: PyTorch's
-    """No less than that."""
+    """Elements clamped from below."""
     return _core.clip(self, min)
 
 
 def clamp_max(self, max):  # noqa: A002: PyTorch's
-    """No more than that."""
+    """Elements clamped from above."""
     return _core.clip(self, None, max)
 
 
 def positive(self):
-    """The same numbers."""
+    """The numbers unchanged."""
     return self
 
 
 def isreal(self):
-    """Whether the imaginary part is 0."""
+    """True where the imaginary part is 0."""
     return _core.equal(_core.imag(self), 0) if self.dtype.kind == "complex" else _core.ones_like(self, dtype=_core.boolean)
 
 
@@ -297,17 +299,17 @@ def isreal(self):
 
 
 def new_zeros(self, *shape, dtype=None):
-    """Zeros of its dtype unless told."""
+    """Zeros, by default of the same dtype."""
     return _core.zeros(*shape, dtype=dtype or self.dtype)
 
 
 def new_ones(self, *shape, dtype=None):
-    """Ones of its dtype unless told."""
+    """Ones, by default of the same dtype."""
     return _core.ones(*shape, dtype=dtype or self.dtype)
 
 
 def new_full(self, shape, fill_value, dtype=None):
-    """All the value, of its dtype unless told."""
+    """A tensor filled with the value, by default of the same dtype."""
     return _core.full(shape, fill_value, dtype or self.dtype)
 
 
@@ -322,7 +324,7 @@ Tensor.nelement = numel
 Tensor.reshape_as = view_as
 Tensor.new_empty = new_zeros
 
-# ---- As numbers of Python's.
+# ---- Conversions to Python numbers.
 
 
 def _format(self, spec):

@@ -6,9 +6,8 @@ from . import _core
 
 
 class Module:
-    """A base class for models and their parts: an instance is a tree of its attributes. Those that are tensors, or trees of
-    tensors and Modules, have names such as "blocks.3.norm1.scale"; all others are part of what it is, as the sizes of
-    lists are.
+    """A base class for models and their parts: an instance is a tree of its attributes. Attributes that are tensors, or
+    trees of tensors and Modules, have names such as "blocks.3.norm1.scale"; all others are static, part of the structure.
 
         class Linear(plait.Module):
             def __init__(self, key, fan_in, fan_out):
@@ -18,8 +17,8 @@ class Module:
             def __call__(self, x):
                 return x @ self.weight + self.bias
 
-    A class that has fields (`scale: plait.Tensor`) and no __init__ gets one as dataclasses do. The gradient by a Module
-    is a Module of that class. Transforms hand functions a Module made anew: one that changes it gives it back.
+    A class with fields (`scale: plait.Tensor`) and without __init__ gets one, as dataclasses do. The gradient with respect
+    to a Module is a Module of that class. Transforms pass a copy of the Module: a function that changes it must return it.
 
     >>> class Scale(plait.Module):
     ...     factor: plait.Tensor

@@ -1,4 +1,4 @@
-"""What was meant by a name that is not there."""
+"""Suggestions for names that do not exist."""
 
 import sys
 
@@ -10,7 +10,7 @@ peers = Later("plait.peers")
 
 
 def nearest(name, names, cutoff=0.6):
-    """The one of the names that looks most like it, or None."""
+    """The most similar of the names, or None."""
     found = difflib.get_close_matches(name, names, 1, cutoff)
     return found[0] if found else None
 
@@ -20,7 +20,7 @@ def _public(thing):
 
 
 def _missing(message, name, names, said, prefix=""):
-    """An error that says how it is said here, or which name is the nearest."""
+    """An error that names the equivalent in Plait, or the most similar name."""
     if said is not None:
         return errors.AttributeError.with_hint(message, said)
     near = None if name.startswith("_") else nearest(name, names)
@@ -38,7 +38,7 @@ def of_module(module):
 
 
 def of_tensor(tensor, name):
-    """Tensor.__getattr__: what other libraries have as attributes, and Plait otherwise."""
+    """Tensor.__getattr__, for attributes of other libraries that Plait does not have."""
     message, own = f"a tensor has no {name!r}", _public(type(tensor))
     said = None if name.startswith("_") else peers.of_tensor(name)
     if said is None and not name.startswith("_") and nearest(name, own) is None:

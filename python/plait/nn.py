@@ -1,5 +1,5 @@
-"""Layers, as Modules: initialised as PyTorch does, from a key, or else from the next one of the stream of plait.random.seed.
-Losses, activations and all that has no weights are functions of plait itself."""
+"""Layers, as Modules, initialised like PyTorch's, from a key or else from the default stream of plait.random.seed.
+Losses, activations and everything else without weights are functions of plait itself."""
 
 import math as _math
 
@@ -11,11 +11,11 @@ from .names import of_module as _of_module
 __getattr__ = _of_module(__name__)
 
 
-# ---- Weights to begin with.
+# ---- Initial weights.
 
 
 def _fans(shape):
-    """How many numbers go into one output, and into how many outputs one number goes."""
+    """Fan-in and fan-out: the number of inputs of one output, and of outputs of one input."""
     shape = tuple(shape)
     if len(shape) < 2:
         raise _errors.ShapeError(f"weights are {list(shape)}, expected two dimensions at least: [outputs, inputs, …]")
@@ -48,8 +48,8 @@ def _normal(shape, deviation, key, dtype):
 
 
 def kaiming_uniform(shape, slope=0.0, *, key=None, dtype=_core.f32):
-    """Uniform weights [outputs, inputs, ...] that keep the size of what goes through layers with leaky_relu(slope)
-    between them: 2 / (1 + slope²) / fan-in is their variance.
+    """Uniform weights [outputs, inputs, ...] for layers with leaky_relu(slope) between them: the variance is 2 / ((1 +
+    slope²) fan-in).
 
     >>> weight = plait.nn.kaiming_uniform((50, 200), key=plait.random.key(1))
     >>> abs(plait.std(weight).item() - 0.1) < 0.01
@@ -59,7 +59,7 @@ def kaiming_uniform(shape, slope=0.0, *, key=None, dtype=_core.f32):
 
 
 def kaiming_normal(shape, slope=0.0, *, key=None, dtype=_core.f32):
-    """As kaiming_uniform, of a normal distribution.
+    """Like kaiming_uniform, from a normal distribution.
 
     >>> plait.nn.kaiming_normal((50, 200), key=plait.random.key(1)).shape
     (50, 200)
@@ -68,8 +68,8 @@ def kaiming_normal(shape, slope=0.0, *, key=None, dtype=_core.f32):
 
 
 def xavier_uniform(shape, gain=1.0, *, key=None, dtype=_core.f32):
-    """Uniform weights [outputs, inputs, ...] that keep the size in both directions: 2 gain² / (fan-in + fan-out) is their
-    variance.
+    """Uniform weights [outputs, inputs, ...] that preserve the variance in both directions: it is 2 gain² / (fan-in +
+    fan-out).
 
     >>> weight = plait.nn.xavier_uniform((100, 100), key=plait.random.key(1))
     >>> abs(plait.std(weight).item() - 0.1) < 0.01
@@ -79,7 +79,7 @@ def xavier_uniform(shape, gain=1.0, *, key=None, dtype=_core.f32):
 
 
 def xavier_normal(shape, gain=1.0, *, key=None, dtype=_core.f32):
-    """As xavier_uniform, of a normal distribution.
+    """Like xavier_uniform, from a normal distribution.
 
     >>> plait.nn.xavier_normal((100, 100), key=plait.random.key(1)).shape
     (100, 100)
@@ -88,7 +88,7 @@ def xavier_normal(shape, gain=1.0, *, key=None, dtype=_core.f32):
 
 
 def _weights(shape, bias, key, dtype):
-    """PyTorch's default: weight and bias are uniform up to 1/√fan-in."""
+    """PyTorch's default: weight and bias are uniform in ±1/√fan-in."""
     keys = _core.random.split_key(_drawn(key), 2)
     fan = _fans(shape)[0]
     bound = 1 / _math.sqrt(fan) if fan else 0.0
@@ -121,7 +121,8 @@ class Linear(_Module):
 
 
 class LayerNorm(_Module):
-    """The last dimensions, whose sizes are normalized_shape, brought to mean 0 and variance 1, times weight, plus bias.
+    """Normalises the last dimensions, whose sizes are normalized_shape, to mean 0 and variance 1, then multiplies by
+    weight and adds bias.
 
     >>> plait.nn.LayerNorm(3)(plait.tensor([[1.0, 2.0, 3.0]]))
     [[-1.2247357  0.         1.2247357]] : f32[1, 3]
@@ -141,8 +142,8 @@ class LayerNorm(_Module):
 
 
 class Embedding(_Module):
-    """The rows of a table, weight [num_embeddings, embedding_dim], that ids name. The row padding_idx begins as zeros, and
-    no gradient leads to it.
+    """Rows of a table, weight [num_embeddings, embedding_dim], selected by ids. The row padding_idx is initialised to
+    zeros, and has no gradient.
 
     >>> plait.nn.Embedding(10, 4)(plait.tensor([[1, 2, 9]])).shape
     (1, 3, 4)
@@ -160,7 +161,8 @@ class Embedding(_Module):
 
 
 class Conv2d(_Module):
-    """Of images [batch, channels, height, width]: weight is [out_channels, in_channels / groups, *kernel_size].
+    """A 2D convolution of images [batch, channels, height, width]; weight is [out_channels, in_channels / groups,
+    *kernel_size].
 
     >>> plait.nn.Conv2d(3, 8, 4, stride=4)(plait.ones((2, 3, 32, 32))).shape
     (2, 8, 8, 8)
@@ -182,8 +184,8 @@ class Conv2d(_Module):
 
 
 class Attention(_Module):
-    """Self-attention of several heads, over x of [..., length, embed_dim]: one product, qkv, makes queries, keys and values;
-    `out` mixes what the heads see. A causal one sees itself and what is before it.
+    """Multi-head self-attention over x of [..., length, embed_dim]: one product, qkv, computes queries, keys and
+    values; `out` projects the concatenated heads. A causal one attends only to the same and earlier positions.
 
     >>> layer = plait.nn.Attention(8, 2, is_causal=True)
     >>> layer(plait.ones((1, 5, 8))).shape
@@ -206,7 +208,7 @@ class Attention(_Module):
 
 
 class Mlp(_Module):
-    """Two Linears, `up` to hidden and `down` back, with an activation between them.
+    """Two Linears, `up` to the hidden size and `down` back, with an activation between them.
 
     >>> plait.nn.Mlp(8, 32)(plait.ones((5, 8))).shape
     (5, 8)
@@ -252,8 +254,8 @@ class Sequential(_Module):
 
 
 def cross_entropy(logits, target, *, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
-    """-log p(target), where classes lie along the last dimension of logits of any rank; the target holds classes, or
-    probabilities of all of them. Narrow floats give f32.
+    """-log p(target), with classes along the last dimension of logits of any rank. The target holds class indices, or
+    probabilities of all classes. Narrow floats return f32.
 
     >>> plait.nn.cross_entropy(plait.zeros((2, 3, 10)), plait.zeros((2, 3), dtype=plait.i64))
     2.3025851 : f32[]

@@ -1,5 +1,5 @@
-"""NumPy's functions in terms of ours, by NumPy's own parameters: for tensors that are recorded, or that a derivative follows
-(numpy_protocols.py). Dtypes come out as NumPy's do."""
+"""NumPy's functions in terms of Plait's, with NumPy's parameters, for tensors that are recorded or differentiated
+(numpy_protocols.py). Result dtypes are NumPy's."""
 
 from . import _core, fft, linalg
 from .interop import asarray
@@ -8,7 +8,7 @@ _DEFAULT = object()
 
 
 def _inexact(x):
-    """Whole numbers and truth values as f64, in which NumPy gives means and norms of them."""
+    """Integers and booleans as f64, the dtype in which NumPy returns means and norms of them."""
     x = asarray(x)
     return x if x.dtype.kind in ("float", "complex") else _core.astype(x, "f64")
 
@@ -18,7 +18,7 @@ def _as_dtype(x, dtype):
 
 
 def _total_dtype(x, dtype):
-    """Sums of truth values and small whole numbers are i64 or u64."""
+    """The sum of booleans and small integers is i64 or u64."""
     if dtype is not None or x.dtype.kind not in ("bool", "int", "uint"):
         return dtype
     return "u64" if x.dtype.kind == "uint" else "i64"
@@ -155,7 +155,7 @@ def _solve(a, b):
 
 
 def _numbers(function):
-    """Of floating-point numbers, under NumPy's name for the operand."""
+    """For floating-point numbers, under NumPy's name for the operand."""
     return lambda a: function(_inexact(a))
 
 
@@ -263,7 +263,7 @@ def _expanded(a, axes):
     return a
 
 
-# NumPy's and SciPy's elementwise functions of another name than ours, and those of the same.
+# Elementwise functions of NumPy and SciPy that have another name in Plait, and those of the same name.
 UFUNCS = {
     "conjugate": _core.conj, "fabs": _core.absolute, "rint": _core.round, "arcsin": _core.asin, "arccos": _core.acos,
     "arctan": _core.atan, "arctan2": _core.atan2, "arcsinh": _core.asinh, "arccosh": _core.acosh, "arctanh": _core.atanh,

@@ -1,5 +1,6 @@
-"""What NumPy's functions do with tensors. Its elementwise functions are ours, as operators are. All others compute with the
-numbers of tensors that have some, as they do with any array; where a derivative follows a tensor, or it is recorded, ours do it."""
+"""Handling of NumPy's functions on tensors. Elementwise functions call Plait's, as operators do. All others compute
+with the numbers of concrete tensors, as with any array; if a tensor is differentiated or recorded, Plait's function
+is called instead."""
 
 import builtins
 import inspect
@@ -28,7 +29,7 @@ def _tensors_in(tree):
 
 
 def _with_arrays(tree):
-    """With the numbers of tensors in their place."""
+    """Replaces tensors by arrays of their numbers."""
     if isinstance(tree, Tensor):
         return to_numpy(tree)
     if type(tree) in (list, tuple):
@@ -54,7 +55,7 @@ def _refuse_followed(name):
 
 
 def _ours(function, name, arguments, keywords):
-    """Our function of NumPy's arguments; those that it does not know are refused."""
+    """Plait's function with NumPy's arguments; unknown arguments are refused."""
     try:
         bound = inspect.signature(function).bind(*arguments, **keywords)
     except builtins.TypeError as error:

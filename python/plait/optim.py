@@ -1,5 +1,6 @@
-"""Optimizers, as Modules whose state is made of trees like the model's. Nothing is changed in place: `update` gives the model
-and the optimizer of the next step, so it works alike as it is and in jitted functions. Formulas and names are PyTorch's."""
+"""Optimizers, as Modules whose state consists of trees like the model's. Nothing is changed in place: `update`
+returns the model and the optimizer of the next step, so it works the same eagerly and in jitted functions. Formulas
+and names are PyTorch's."""
 
 import copy as _copy
 import math as _math
@@ -25,12 +26,13 @@ def _trained(tree):
 
 
 def _zeros_like(params):
-    """Zeros in the place of all that is trained."""
+    """Zeros for everything that is trained."""
     return _map(lambda leaf: _core.zeros_like(leaf) if _is_trained(leaf) else leaf, _map(_asarray, params))
 
 
 def _by_path(name, what, params, tree):
-    """The leaves of a tree that belong to those of the parameters, which are (path, leaf); None for what is not trained."""
+    """The leaves of a tree that belong to those of the parameters, given as (path, leaf); None for leaves that are
+    not trained."""
     leaves, structure = _flatten(tree)
     found = dict(zip(structure.paths, leaves))
     for path, value in params:
@@ -51,12 +53,12 @@ def _wide(dtype):
 
 
 class _Optimizer(_Module):
-    """What all are: `_states` names the attributes that are trees like the model, `_step` says what becomes of one tensor."""
+    """The common base: `_states` names the attributes that are trees like the model, `_step` updates one tensor."""
 
     _states = ()
 
     def _begin(self, params, lr, **options):
-        """The rate is a tensor, so that another one needs no other record; the options are static."""
+        """The rate is a tensor, so that another rate needs no new record; the options are static."""
         for name, (value, limit) in {"lr": (lr, _math.inf), **options}.items():
             number = value.item() if isinstance(value, _core.Tensor) else value
             if not 0 <= number < limit:
@@ -100,18 +102,18 @@ class _Optimizer(_Module):
                                          "it\n  hint: grad gives it one; plait.tree.map and plait.jit keep it so")
 
     def _stepped(self, numbers, value, gradient, *states):
-        """In the dtype that is computed in, and back."""
+        """Converts to the dtype of the computation, and back."""
         wide = _wide(value.dtype)
         made = self._step([_core.astype(each, wide) for each in numbers], *(_core.astype(each, wide) for each in (value, gradient, *states)))
         return [_core.astype(each, value.dtype) for each in made]
 
     def _numbers(self):
-        """Of a whole step, as f64."""
+        """The numbers of a whole step, as f64."""
         return [self.lr]
 
 
 class SGD(_Optimizer):
-    """Gradient descent: update(model, gradient) gives the next model and the next optimizer.
+    """Gradient descent: update(model, gradient) returns the next model and the next optimizer.
 
     >>> model = {"w": plait.tensor([1.0, 2.0])}
     >>> optimizer = plait.optim.SGD(model, lr=0.5)
@@ -139,7 +141,7 @@ class SGD(_Optimizer):
 
 
 class Adam(_Optimizer):
-    """Adam; weight_decay counts as gradient.
+    """Adam; weight_decay is added to the gradient.
 
     >>> model = plait.nn.Linear(3, 1)
     >>> optimizer = plait.optim.Adam(model, lr=0.1)
@@ -163,8 +165,8 @@ class Adam(_Optimizer):
         self.betas, self.eps, self.weight_decay = betas, eps, weight_decay
 
     def _numbers(self):
-        """The size of a step, the root of the weight that squares have been given so far, and what is left of a weight that
-        decays on its own."""
+        """The step size, the square root of the bias correction of the second moments, and the factor of decoupled
+        weight decay."""
         steps = _core.astype(self.steps, _core.f64)
         first, second = (1 - beta**steps for beta in self.betas)
         return [self.lr / first, _core.sqrt(second), 1 - self.lr * self.weight_decay]
@@ -184,7 +186,7 @@ class Adam(_Optimizer):
 
 
 class AdamW(Adam):
-    """Adam, where each weight loses weight_decay of itself, times the rate.
+    """Adam with decoupled weight decay: each weight is reduced by lr · weight_decay times itself.
 
     >>> model = plait.tensor([1.0, -2.0])
     >>> plait.optim.AdamW(model, lr=0.5, weight_decay=0.1).update(model, plait.tensor([3.0, 4.0]))[0]
@@ -198,8 +200,8 @@ class AdamW(Adam):
 
 
 def warmup_cosine(steps, peak, total, warmup=0, least=0.0):
-    """A rate that rises evenly to the peak, over `warmup` steps, and then falls to the least as a cosine does: by the number
-    of steps made, also in jitted functions.
+    """A rate that rises linearly to the peak over `warmup` steps, and then falls to the least along a cosine, as a
+    function of the number of steps; also in jitted functions.
 
     >>> [round(plait.optim.warmup_cosine(step, 1.0, total=12, warmup=4).item(), 3) for step in (0, 3, 4, 8, 12)]
     [0.2, 0.8, 1.0, 0.5, 0.0]

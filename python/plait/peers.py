@@ -1,5 +1,5 @@
-"""How it is said here: the names that PyTorch, NumPy and JAX have for what Plait has under another one, or not at all.
-tests/python/peers_test.py sees that all their names are answered, and that each answer names what is there."""
+"""Names of PyTorch, NumPy and JAX that Plait has under another name, or not at all, and what to use instead.
+tests/python/peers_test.py checks that all their names are covered, and that each answer names something that exists."""
 
 import sys
 
@@ -9,7 +9,7 @@ from .methods import RENAMED
 # ---- Attributes of tensors.
 
 TENSOR = {
-    # One meaning there and another one elsewhere.
+    # Different meanings in Plait and elsewhere.
     "sort": "plait.sort(x) gives the sorted tensor (NumPy's method sorts in place), plait.sort_with_indices(x) values and indices (PyTorch's)",
     "msort": "plait.sort(x, axis=0)", "partition": "plait.partition(x, kth) gives the partitioned tensor",
     "median": "plait.median(x) gives the mean of the two in the middle, as NumPy does; PyTorch gives the lower one: plait.sort(x, axis=-1)[..., "
@@ -19,7 +19,7 @@ TENSOR = {
     "cross": "plait.linalg.cross(x, y, axis=-1): PyTorch takes the first axis of size 3",
     "unfold": "plait.unfold(x, kernel_size) gives the windows of images; x[..., i:i + n] one of a sequence",
     "svd": "plait.linalg.svd(x), which gives V transposed and conjugate",
-    # Another name.
+    # Other names.
     "aminmax": "plait.min(x), plait.max(x)", "ptp": "plait.max(x) - plait.min(x)", "kthvalue": "plait.sort(x)[..., k - 1]",
     "mode": "plait.unique_counts(x)", "histc": "plait.histogram(x, bins, low, high)", "histogram": "plait.histogram(x, bins, low, high)",
     "unique_consecutive": "plait.unique(x) gives them in order", "dist": "plait.norm(x - y)",
@@ -45,7 +45,7 @@ TENSOR = {
     "stft": "plait.fft.rfft of each window", "istft": "plait.fft.irfft of each window", "new": "plait.zeros(2)",
     "new_tensor": "plait.tensor(data, dtype=x.dtype)", "new_empty_strided": "x.new_empty(2, 3)", "nonzero_static": "plait.nonzero(x)",
     "bit_count": "x.numpy().astype(int)",
-    # Devices, memory, and what has no place where nothing is changed.
+    # Devices, memory, and in-place operations.
     "cuda": "there is one device, the CPU: leave .cuda() out, or write x.to('cpu')",
     "data": "x.detach() gives it without derivatives, x.numpy() as NumPy's", "layout": "x.is_contiguous; all tensors are dense",
     "fill": "plait.full_like(x, value)", "tobytes": "x.numpy().tobytes()", "tofile": "x.numpy().tofile(file)",
@@ -76,7 +76,7 @@ _CHANGES = {
 # ---- Names of modules.
 
 PLAIT = {
-    # Making tensors.
+    # Creating tensors.
     "Tensor": "plait.tensor([1.0, 2.0])", "FloatTensor": "plait.tensor([1.0, 2.0])", "LongTensor": "plait.tensor([1, 2])",
     "ndarray": "plait.Tensor is the class, plait.tensor([1.0, 2.0]) makes one", "Array": "plait.Tensor", "Variable": "plait.tensor([1.0, 2.0])",
     "Parameter": "plait.tensor([1.0, 2.0]): a tensor in a plait.Module is a parameter", "as_tensor": "plait.asarray(x)",
@@ -100,7 +100,7 @@ PLAIT = {
     "savez": "np.savez(file, x=x.numpy()); names and tensors of a model: plait.tree.leaves_with_paths(model)",
     "savez_compressed": "np.savez_compressed(file, x=x.numpy())",
     "load": "plait.asarray(np.load(file)), or pickle of a model; plait.tree.unflatten(structure, leaves) puts tensors into one",
-    # Joining, taking apart, moving.
+    # Joining, splitting, moving.
     "cat": "plait.concat([x, y], axis=0)", "concatenate": "plait.concat([x, y], axis=0)", "append": "plait.concat([x, y], axis=None)",
     "row_stack": "plait.vstack([x, y])", "block": "plait.concat([x, y], axis=0)", "bmat": "plait.concat([x, y], axis=0)",
     "array_split": "plait.split_at(x, places)", "tensor_split": "plait.split_at(x, places)", "hsplit": "plait.split(x, parts, axis=1)",
@@ -174,7 +174,7 @@ PLAIT = {
     "lstm_cell": "plait.sigmoid and plait.tanh of plait.linear(x, weight)", "gru_cell": "plait.sigmoid and plait.tanh of plait.linear(x, weight)",
     "rnn_tanh_cell": "plait.tanh of plait.linear(x, weight)", "rnn_relu_cell": "plait.relu of plait.linear(x, weight)", "bessel_i1": "plait.i1(x)",
     "grid_sampler": "plait.grid_sample(x, grid)", "affine_grid": "plait.meshgrid, for plait.grid_sample", "constant_pad_nd": "plait.pad(x, widths)",
-    # Modules of others.
+    # Other libraries' modules.
     "numpy": "the functions of plait itself, and plait.asarray(a) of NumPy's arrays", "jnp": "the functions of plait itself: plait.sum",
     "lax": "plait.scan, plait.cond, plait.while_loop and plait.for_loop", "cuda": "there is one device, the CPU: plait.Device('cpu')",
     "mps": "there is one device, the CPU: plait.Device('cpu')", "backends": "there is one device, the CPU: plait.Device('cpu')",
@@ -280,7 +280,7 @@ RANDOM = {
 }
 TABLES = {"plait": PLAIT, "plait.nn": NN, "plait.optim": OPTIM, "plait.linalg": LINALG, "plait.random": RANDOM}
 
-# Words at the ends of names that say how something is run, and not what it is.
+# Suffixes of names that describe a variant of a function, and not the function.
 _BEGINNINGS = ("native_", "cudnn_", "miopen_", "mkldnn_", "quantized_", "Lazy", "lp_")
 _ENDS = ("_copy", "1d", "2d", "3d", "_v2")
 
@@ -290,7 +290,7 @@ def _public(module):
 
 
 def _function_for(name):
-    """The function of plait that has the name in lower case, as plait.relu for ReLU and plait.smooth_l1_loss for SmoothL1Loss."""
+    """The function of plait with the name in lower case: plait.relu for ReLU, plait.smooth_l1_loss for SmoothL1Loss."""
     import plait
 
     plain = {each.replace("_", "").lower(): each for each in _public(plait)}
@@ -299,7 +299,7 @@ def _function_for(name):
 
 
 def of_module(module, name):
-    """How that is said here which another library calls so; None where nobody knows."""
+    """The equivalent in Plait of a name of another library; None if it is unknown."""
     said = TABLES.get(module, {}).get(name)
     if said is None and module == "plait":
         said = _of_plait(name)
@@ -333,7 +333,7 @@ def _of_plait(name):
 
 
 def changed(name):
-    """What is written for a method of PyTorch's that changes a tensor in place."""
+    """The equivalent of a PyTorch method that changes a tensor in place."""
     base = name.rstrip("_")
     if base in _CHANGES:
         return f"x = {_CHANGES[base]}: nothing changes a tensor's numbers"
@@ -343,7 +343,7 @@ def changed(name):
 
 
 def of_tensor(name):
-    """The same of an attribute of tensors."""
+    """The same for an attribute of tensors."""
     if name in TENSOR:
         return TENSOR[name]
     said = changed(name) if name.endswith("_") else None
@@ -352,11 +352,11 @@ def of_tensor(name):
     return said or _elsewhere_of_tensor(name)
 
 
-# ---- What has no counterpart: the other library, with what is computed here.
+# ---- No counterpart: use the other library, with results computed here.
 
 
 def _has(library, name):
-    """Of a library that is there already, so that nothing is imported for the sake of an error."""
+    """An attribute of a library that is already imported; nothing is imported for an error message."""
     found = sys.modules.get(library)
     return found is not None and not name.startswith("_") and name in dir(found)
 

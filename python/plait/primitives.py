@@ -1,4 +1,4 @@
-"""The table of primitives: what every operation is made of."""
+"""The table of primitives, of which all operations are composed."""
 
 import dataclasses
 
@@ -18,22 +18,22 @@ class Primitive:
     least_operands: int
     most_operands: int | None  # None: any number
     takes: tuple  # dtypes of its operands
-    attributes: dict  # by name: the default as text, or None where it must be given
-    elementwise: str  # the dtype of the result: "same", "truth" or "real"; "no" for what is not elementwise
+    attributes: dict  # by name: the default as text, or None if it is required
+    elementwise: str  # the dtype of the result: "same", "truth" or "real"; "no" for primitives that are not elementwise
     has_signature: bool
-    has_body: bool  # what the loops of the signature compute; without it they only move elements
+    has_body: bool  # the body of the signature's loops; without it they only move elements
     rules: tuple  # of "partials", "transposes", "tangents", "batching", "collective", "not_differentiable"
-    not_differentiable: str  # why it has no derivative; "" where it has one
-    has_effects: bool  # by its attributes and operands: it may fail, print, draw
+    not_differentiable: str  # the reason why it has no derivative; "" if it has one
+    has_effects: bool  # depending on its attributes and operands it may fail, print or draw
     communicates: bool  # along named axes
-    oracle: str  # what it is checked against
+    oracle: str  # what it is compared with
 
     def __call__(self, *operands, **attributes):
         return _core.apply(self.name, operands, **attributes)
 
 
 def ops():
-    """The primitives by name: what each one takes, which rules it has, what it is checked against.
+    """The primitives by name, with their operand dtypes, rules and oracles.
 
     >>> plait.ops()["reduce_sum"].summary
     'The sum along the axes; 0 of nothing.'

@@ -1,4 +1,4 @@
-"""Random numbers: the same for the same key, on every machine and in any order."""
+"""Random numbers: determined by the key, on every machine and in any order."""
 
 from ._core.random import *  # noqa: F403
 from .names import of_module as _of_module

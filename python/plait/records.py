@@ -1,5 +1,5 @@
-"""Records: values made of arrays and of further records, which may be absent, so that trees and lists are data. They go
-where tensors go: into recursive functions, programs and their derivatives."""
+"""Records: values that consist of arrays and of further records, which may be absent, so that trees and lists are
+data. They can be used like tensors: in recursive functions, programs and their derivatives."""
 
 import collections
 import typing
@@ -9,7 +9,7 @@ from .interop import asarray
 
 
 class Record:
-    """The base of classes that `record` makes. One of them is one tensor to transforms, whatever is in it."""
+    """The base of classes that `record` makes. For transforms, a record is one tensor, whatever it contains."""
 
     __slots__ = ("_tensor",)
 
@@ -28,7 +28,7 @@ class Record:
 
     @classmethod
     def none(cls):
-        """An absent one."""
+        """An absent record."""
         return cls._of(_core._no_record(cls._record_name))
 
     @classmethod
@@ -38,11 +38,11 @@ class Record:
         return made
 
     def is_there(self):
-        """A bool[]: where it is false, there are no fields."""
+        """A bool[]: false if the record is absent and has no fields."""
         return _core._is_record_there(self._tensor)
 
     def fields(self):
-        """All fields at once, by their names; ValueError where it is absent."""
+        """All fields together, by name; ValueError if the record is absent."""
         cls = type(self)
         values = _core._fields_of_record(self._tensor)
         return cls._Fields(*[kind._of(value) if isinstance(kind, type) else value
@@ -72,7 +72,7 @@ def _field(cls, name, kind, value):
 
 
 def record(cls):
-    """A class whose fields are arrays, with the types as the IR writes them, and records that may be absent (None).
+    """A class whose fields are arrays, with types written as in the IR, and records that may be absent (None).
 
         @plait.record
         class Tree:
@@ -80,8 +80,8 @@ def record(cls):
             left: "Tree"
             right: "Tree"
 
-    `tree.is_there()` is a bool[], `tree.value` a field of one that is there. Built-up trees are leaves of transforms:
-    one function serves trees of any form, and the gradient by a tree is a tree.
+    `tree.is_there()` is a bool[], `tree.value` a field of a present record. A tree of records is one leaf for transforms:
+    one function handles trees of any shape, and the gradient with respect to a tree is a tree.
 
     >>> @plait.record
     ... class List:

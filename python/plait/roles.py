@@ -1,5 +1,5 @@
-"""What tensors are in training, so that arguments in each other's place are noticed: gradients, and parameters that an
-optimizer has seen. It is known of the objects themselves, for as long as they live."""
+"""The role of tensors in training, so that swapped arguments are noticed: gradients, and parameters that an
+optimizer has seen. It is stored for the tensor objects themselves, as long as they live."""
 
 import weakref
 
@@ -21,7 +21,7 @@ def _has(role, tensors):
 
 
 def expect_in_place(name, parameters, gradients):
-    """TypeError where gradients stand in the place of parameters, or parameters in the place of gradients."""
+    """TypeError if gradients were passed as parameters, or parameters as gradients."""
     are_swapped = (_has(_gradients, parameters) and not _has(_gradients, gradients)
                    or _has(_parameters, gradients) and not _has(_parameters, parameters))
     if are_swapped:

@@ -1,10 +1,10 @@
-"""What holds while a `with` lasts, or a function runs that it decorates."""
+"""State that applies within a `with` block, or while a decorated function runs."""
 
 import functools
 
 
 class Scope:
-    """`open_scope()` gives what holds for as long as it lives."""
+    """`open_scope()` returns an object; the state applies as long as the object lives."""
 
     def __init__(self, open_scope):
         self._open_scope = open_scope
@@ -20,7 +20,7 @@ class Scope:
     def __call__(self, function):
         @functools.wraps(function)
         def within(*arguments, **keywords):
-            with Scope(self._open_scope):  # one for each call: threads may call at once
+            with Scope(self._open_scope):  # one per call: several threads may call
                 return function(*arguments, **keywords)
 
         return within

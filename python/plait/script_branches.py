@@ -1,4 +1,4 @@
-"""Branches of scripted functions: the variables that they write, where a tensor decides."""
+"""Branches of scripted functions that depend on a tensor, and the variables that they assign."""
 
 import operator
 
@@ -10,7 +10,7 @@ from .script_values import (
 
 
 class _Merge:
-    """One variable after two branches: where its leaves come from."""
+    """The value of one variable after two branches: the origin of each of its leaves."""
 
     def __init__(self, structure, leaves):
         self.structure, self.leaves = structure, leaves  # each ("same", leaf) or ("tensor", dtype, shape)
@@ -21,7 +21,7 @@ class _Merge:
 
     @staticmethod
     def of_one(value):
-        """As one of the branches alone says."""
+        """The value of one of the branches."""
         if value is _UNBOUND or isinstance(value, _Lost):
             return _Merge.same(value)
         leaves, structure = _spread(value)
@@ -37,7 +37,7 @@ class _Merge:
 
 
 def _is_dead(site, names, values, name, skipped):
-    """Whether a path has left for where the variable is not used."""
+    """True if this path leaves to a place where the variable is not used."""
     value = values[names.index(name)]
     if name in site.flags:
         return False
@@ -79,7 +79,7 @@ def _merge(site, names, name, outcomes, skipped):
 
 
 def _provisional(site, names, before, values):
-    """What a branch gives as long as nobody has seen the other one: tensors that are new, and flags."""
+    """The tensors and flags that a branch returns until the other branch is known."""
     slots = {}
     for i, (name, value) in enumerate(zip(names, values)):
         if name in site.flags:
@@ -90,7 +90,7 @@ def _provisional(site, names, before, values):
 
 
 def _slots_of(slots, values):
-    """The tensors of a branch for these places; zeros where it has none, since nobody looks at them."""
+    """The tensors of a branch for these slots; zeros where it has none, since they are never used."""
     spread = {}
     for (i, j), (dtype, shape) in slots.items():
         if i not in spread:
@@ -106,8 +106,8 @@ def _can_be(leaf, dtype, shape):
 
 
 def _decided(site, names, truth, then, otherwise, get, put, skipped=False):
-    """Both branches, and the variables after them. `skipped`: the second one has nothing to do, and stands for a loop that
-    has ended."""
+    """Records both branches, and sets the variables after them. `skipped`: the second branch is empty, and
+    represents a loop that has ended."""
     before, slots, merges = get(), None, None
     owner = object()
     for _ in range(_MOST_ROUNDS):

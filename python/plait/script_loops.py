@@ -1,4 +1,4 @@
-"""Loops of scripted functions: the variables that they write, where tensors say how many steps there are."""
+"""Loops of scripted functions whose number of steps depends on tensors, and the variables that they assign."""
 
 from . import _core, errors
 from ._core import Dim, Tensor
@@ -10,14 +10,14 @@ from .script_values import (
 
 
 class _Carry:
-    """The variables of a loop: which tensors go from step to step."""
+    """The variables of a loop, and the tensors that are carried from step to step."""
 
     def __init__(self, site, names, before, may_begin_empty):
         self.site, self.names, self.may_begin_empty = site, names, may_begin_empty
-        # What nobody looks at before it is assigned again does not go from step to step.
+        # A variable that is assigned before it is read is not carried.
         self.before = [value if site.uses(name) else _UNBOUND for name, value in zip(names, before)]
-        self.wide = {}  # numbers that become tensors, by place
-        self.filled = {}  # variables that only the loop gives a value: (structure, types)
+        self.wide = {}  # numbers that become tensors, by slot
+        self.filled = {}  # variables that are first assigned in the loop: (structure, types)
         self.assigned = set()
 
     def _again(self):
@@ -58,7 +58,7 @@ class _Carry:
         return tuple(result)
 
     def after_step(self, given, values):
-        """The tensors that a step hands on."""
+        """The tensors that a step passes to the next one."""
         given, result = dict(zip(self.places(), given)), []
         for i, (name, value) in enumerate(zip(self.names, values)):
             result += self._filled(i, name, value) if self._is_absent(i) else self._kept(i, name, value, given)
@@ -172,7 +172,7 @@ def _while(site, names, test, step, get, put):
 
 
 class _Items:
-    """What a loop goes over, step by step in the record; where others are zipped with it, one by one."""
+    """The items of a loop, one per recorded step; if others are zipped with it, one by one."""
 
     def __iter__(self):
         stacked = self.stacked()
@@ -187,7 +187,7 @@ class _Counted(_Items):
 
     @property
     def length(self):
-        """None where only the values tell."""
+        """None if it depends on values."""
         if any(isinstance(each, Tensor) for each in (self.first, self.end, self.step)):
             return None
         length = (self.end - self.first + (self.step - 1 if self.step > 0 else self.step + 1)) // self.step
@@ -201,14 +201,14 @@ class _Counted(_Items):
         return scaled if type(self.first) is int and self.first == 0 else scaled + _size(self.first)
 
     def is_there(self, i):
-        """Whether i is in the range still."""
+        """True if i is still in the range."""
         if isinstance(self.step, Tensor):
             return _core.where(self.step > 0, i < self.end, i > self.end)
         return i < _size(self.end) if self.step > 0 else i > _size(self.end)
 
 
 def _size(value):
-    """A size as a number that is computed with."""
+    """A size as a number for arithmetic."""
     return _core.full((), value, dtype=_core.i64) if isinstance(value, Dim) else value
 
 
@@ -228,7 +228,7 @@ class _Slices(_Items):
 
 
 class _Zipped(_Items):
-    """Several at once."""
+    """Several iterables, zipped."""
 
     def __init__(self, members, place):
         self.members = members
@@ -262,14 +262,14 @@ class _Zipped(_Items):
 
 
 def _staged(value, place):
-    """What a loop over it goes over step by step, in the record; None for what is unrolled."""
+    """The items of a recorded loop; None for one that is unrolled."""
     if isinstance(value, _Items):
         return value
     return _Slices(value, place) if isinstance(value, Tensor) and _core._is_staging() else None
 
 
 def _count(site, names, goes, counted, step, get, put):
-    """A loop over a range of so many steps as the values tell."""
+    """A loop over a range whose number of steps depends on values."""
     box = [asarray(_size(counted.first))]
     if box[0].dtype != _core.i64:
         box[0] = _core.astype(box[0], _core.i64)
@@ -294,7 +294,7 @@ def _count(site, names, goes, counted, step, get, put):
 
 
 def _scan(site, names, goes, items, step, get, put):
-    """A loop over so many steps as the sizes tell."""
+    """A loop whose number of steps depends on sizes only."""
     if type(items.length) is int and items.length == 0:
         return
 

@@ -1,5 +1,6 @@
-"""What scripted functions call while they are recorded: branches and steps, which are functions of variables that they read
-and write, become `cond`, `while_loop` and `scan`; functions that call themselves, those of the program."""
+"""Runtime of scripted functions while they are recorded. Branches and steps are functions of the variables that they
+read and assign; they become `cond`, `while_loop` and `scan`. Functions that call themselves become functions of the
+program."""
 
 import builtins
 
@@ -15,13 +16,13 @@ from .script_values import (
 
 
 class _Call:
-    """A scripted function that is being recorded, and what it was called with."""
+    """A scripted function that is being recorded, with its arguments."""
 
     def __init__(self, function, leaves, structure):
         self.function, self.leaves, self.structure = function, leaves, structure
         self.depth = _state.depth
-        self.name = None  # once it calls itself
-        self.wide = set()  # numbers among the arguments that differ from call to call
+        self.name = None  # set when it calls itself
+        self.wide = set()  # number arguments that differ from call to call
         self.expected = {}  # types of results that are numbers where the recursion ends
 
     def is_like(self, function, leaves, structure):
@@ -44,7 +45,7 @@ class _Call:
         return {i for i, (a, b) in enumerate(zip(self.leaves, leaves)) if _is_number(a) and not _are_same(a, b)} - self.wide
 
     def record(self, body, leaves):
-        """The function of the program, called."""
+        """Calls the function of the program."""
         def is_given(i, leaf):
             return isinstance(leaf, Tensor) or i in self.wide
 
@@ -54,7 +55,7 @@ class _Call:
 
         operands = [asarray(leaf, dtype_of(i)) for i, leaf in enumerate(leaves) if is_given(i, leaf)]
         places = [i for i, leaf in enumerate(leaves) if is_given(i, leaf)]
-        numbers = {}  # results that are numbers, and the types that stand for them
+        numbers = {}  # results that are numbers, and their types as tensors
 
         def on_leaves(given):
             given = dict(zip(places, given))
@@ -77,14 +78,14 @@ class _Call:
 
 
 class Function:
-    """A scripted function, or one inside of it each time that it is defined."""
+    """A scripted function; a nested one is a new object each time that it is defined."""
 
     def __init__(self, name):
         self.name = name
 
 
 class Runtime:
-    """What the code that is made of one function refers to as __plait__."""
+    """The object __plait__ in the code generated for one function."""
 
     def __init__(self, unit, name):
         self._sites, self._functions = unit.sites, unit.functions
@@ -135,14 +136,14 @@ class Runtime:
         return self.use(value, VALUE)
 
     def with_item(self, x, index, value):
-        """x after x[index] = value; a tensor of its own where a tensor decides whether that happens."""
+        """x after x[index] = value; a new tensor if a tensor decides whether the assignment happens."""
         if isinstance(x, Tensor) and _state.depth:
             x = x._share()
         x[index] = value
         return x
 
     def set_item(self, x, index, value, text, place):
-        """x[index] = value, where x is no variable of the function."""
+        """x[index] = value, where x is not a variable of the function."""
         if isinstance(x, Tensor) and _state.depth:
             raise _error(errors.TypeError, f"{text}[...] is assigned to where a tensor decides how often, and {text} belongs to others", place,
                          "write into a variable of the function, and hand that on")
@@ -226,7 +227,7 @@ class Runtime:
             raise AssertionError(*([] if message is None else [message()]))
 
     def fails(self, raised, text):
-        """`raise` where a tensor decides: a check of the program."""
+        """`raise` that depends on a tensor: a check of the program."""
         error = raised()
         said = error.__name__ if isinstance(error, type) else f"{type(error).__name__}: {error}"
         _core.check(_core.zeros((), dtype=_core.boolean), said if isinstance(error, (type, BaseException)) else text)

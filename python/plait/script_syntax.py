@@ -1,5 +1,5 @@
-"""Syntax trees of functions whose branches and loops tensors may decide: what they assign and what is used later, and the
-functions of single branches and steps that they become (script_run.py runs these)."""
+"""Syntax trees of functions whose branches and loops may depend on tensors: which names they assign and which are
+used later, and the functions of single branches and steps that they are turned into (script_run.py runs these)."""
 
 import ast
 import textwrap
@@ -9,11 +9,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-# ---- What a piece of code assigns and uses.
+# ---- Names that code assigns and uses.
 
 
 def _own_nodes(nodes):
-    """All nodes but those inside of functions and classes that are defined there."""
+    """All nodes except those inside of nested functions and classes."""
     pending = list(nodes)[::-1]
     while pending:
         node = pending.pop()
@@ -30,7 +30,7 @@ def _own_nodes(nodes):
 
 
 def _bound_by(nodes):
-    """The names that statements assign; those of comprehensions are their own."""
+    """The names that statements assign, without those of comprehensions."""
     inner = {id(name) for node in _own_nodes(nodes) if isinstance(node, _COMPREHENSIONS)
              for each in node.generators for name in ast.walk(each.target)}
     names = set()
@@ -49,13 +49,13 @@ def _bound_by(nodes):
 
 
 def _changed_by(nodes):
-    """Those, and x where there is x[i] = ..."""
+    """Also x, for x[i] = ..."""
     return _bound_by(nodes) | {node.value.id for node in _own_nodes(nodes) if isinstance(node, ast.Subscript)
                                and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name)}
 
 
 def _used_by(node):
-    """The names that are looked at there, and, to be sure, all that functions in there mention."""
+    """The names that are read, and, to be safe, all names in nested functions."""
     return {each.id for each in ast.walk(node) if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load)}
 
 
@@ -77,7 +77,7 @@ def _contains(nodes, kinds):
 
 
 def _exits(nodes):
-    """How control may leave these statements other than at their end: "return", "break", "continue"."""
+    """The ways to leave these statements other than at their end: "return", "break", "continue"."""
     kinds = set()
     for node in nodes:
         if isinstance(node, (ast.Return, ast.Raise)):
@@ -107,7 +107,8 @@ def _always_exits(nodes):
 
 
 def _with_rest_inside(nodes):
-    """The same statements; what follows an `if` of which one branch never gets there is in the other branch."""
+    """Equivalent statements: if one branch of an `if` never reaches its end, the statements after the `if` move into
+    the other branch."""
     result = []
     for i, node in enumerate(nodes):
         for field in ("body", "orelse", "finalbody"):
@@ -128,18 +129,18 @@ def _with_rest_inside(nodes):
     return result
 
 
-# ---- What is used later: `_out` of each statement, and `_head` of loops.
+# ---- Liveness: `_out` of each statement, and `_head` of loops.
 
 
 class _Ways:
-    """What is used where control goes to by `break` and `continue`, and whenever something is raised."""
+    """The names that are live where `break` and `continue` jump to, and where an exception is caught."""
 
     def __init__(self, after=frozenset(), head=frozenset(), raised=frozenset()):
         self.after, self.head, self.raised = after, head, raised
 
 
 def _live(nodes, out, ways):
-    """What is used from the beginning of the statements on, if `out` is used behind them."""
+    """The names that are live before the statements, if `out` is live after them."""
     for node in reversed(nodes):
         out = _live_before(node, frozenset(out) | ways.raised, ways)
     return frozenset(out) | ways.raised
@@ -204,10 +205,11 @@ class _Holes(ast.NodeTransformer):
 
 
 def code(like, text, **holes):
-    """Statements as if they stood at the node `like`; names of holes stand for expressions and lists of statements."""
+    """Parses statements, with the location of the node `like`; names of holes are replaced by expressions and lists
+    of statements."""
     tree = ast.parse(textwrap.dedent(text))
     for node in ast.walk(tree):
-        if hasattr(node, "lineno"):  # on its first line: calls of several lines count as on their last one
+        if hasattr(node, "lineno"):  # on its first line: calls over several lines count as on their last one
             node.lineno = node.end_lineno = like.lineno
             node.col_offset = node.end_col_offset = like.col_offset
     return _Holes(holes).visit(tree).body
@@ -218,7 +220,7 @@ def expression(like, text, **holes):
 
 
 class Site:
-    """A place where a tensor may decide, and the variables that it may change."""
+    """A statement that may depend on a tensor, and the variables that it may change."""
 
     def __init__(self, node, file, names, live=None, dead=None, flags=(), guards=()):
         self.place = f"{file}:{node.lineno}"
@@ -226,21 +228,21 @@ class Site:
         self.live = frozenset(names if live is None else live)  # those that are used afterwards
         self.dead = dead or {}  # by flag: the names that are not used any more once it is set
         self.flags = frozenset(flags)
-        self.guards = guards  # the flags of which one is set where the second path is taken, which does nothing
+        self.guards = guards  # the flags of which one is set if the second path, which does nothing, is taken
         self.text = {ast.If: "if", ast.While: "while", ast.For: "for", ast.IfExp: "if ... else",
                      ast.BoolOp: "and / or", ast.Compare: "comparison"}.get(type(node), "if")
 
     def uses(self, name):
-        """Whether it is looked at afterwards."""
+        """True if the name is used afterwards."""
         return name in self.live or name not in self.names
 
 
 class Unit:
-    """All code that is made for one function of the user's."""
+    """All code that is generated for one function of the user."""
 
     def __init__(self, file):
         self.file, self.sites, self.functions = file, [], []
-        self.made = set()  # names of functions that stand for branches and steps
+        self.made = set()  # names of functions for branches and steps
 
     def site(self, *arguments, **named):
         self.sites.append(Site(arguments[0], self.file, *arguments[1:], **named))
@@ -263,14 +265,14 @@ class _Loop:
 
 
 def is_decided(function):
-    """Whether there is something in a function that a tensor may decide."""
+    """True if some part of a function may depend on a tensor."""
     kinds = (ast.If, ast.While, ast.For, ast.IfExp, ast.BoolOp, ast.Not, ast.Compare, ast.Assert, ast.Raise, *_FUNCTIONS)
     return any(isinstance(node, kinds) for each in _body_of(function) for node in ast.walk(each))
 
 
 class _Expressions(ast.NodeTransformer):
-    """Of a recorded function: `and`, `or`, `not`, `a if c else b` and a < b < c ask what a tensor decides, and names
-    that may have no value are looked at."""
+    """Expressions of a recorded function: `and`, `or`, `not`, `a if c else b` and a < b < c may depend on tensors,
+    and names that may be unassigned are checked."""
 
     def __init__(self, function, checked):
         self.function, self.unit, self.checked = function, function.unit, checked
@@ -281,7 +283,7 @@ class _Expressions(ast.NodeTransformer):
         return node
 
     def _later(self, node):
-        """A function that computes it, or None where that must stay here."""
+        """A function that computes it, or None if it must be evaluated in place."""
         if _contains([node], (ast.NamedExpr, ast.Yield, ast.YieldFrom, ast.Await)):
             return None
         return ast.copy_location(ast.Lambda(ast.arguments([], [], None, [], [], None, []), node), node)
@@ -358,7 +360,7 @@ class _Expressions(ast.NodeTransformer):
 
 
 class _Recorded:
-    """The body of a function as it is run while it is recorded."""
+    """The body of a function in its recorded form."""
 
     def __init__(self, unit, node, outer=None):
         self.unit, self.node = unit, node
@@ -404,7 +406,7 @@ class _Recorded:
         return declared + begin + lowered + end
 
     def _function(self, like, name, body, extra=""):
-        """`def name(extra): body`, which assigns to the variables of the whole function."""
+        """`def name(extra): body`, which assigns to the variables of the enclosing function."""
         bound = {each for each in _bound_by(body) if each not in self.unit.made and each not in extra.split(", ")}
         declared = [ast.copy_location(kind(sorted(names)), like)
                     for kind, names in ((ast.Global, bound & self.globals), (ast.Nonlocal, bound - self.globals)) if names]
@@ -424,7 +426,7 @@ class _Recorded:
     def _block(self, nodes, loop):
         result = []
         for i, node in enumerate(nodes):
-            exits, rest, is_last = _exits([node]), nodes[i + 1:], _always_exits([node])  # what is lowered does not show it any more
+            exits, rest, is_last = _exits([node]), nodes[i + 1:], _always_exits([node])  # computed first: lowering removes the exits
             result += self._statement(node, loop)
             if is_last or not rest:
                 break
@@ -513,7 +515,7 @@ class _Recorded:
         return [self.expressions.visit(node)] + [one for each in parts for one in self._on_Assign(each, None)]
 
     def _set_item(self, node, base, index, value):
-        """base[index] = value, which makes another tensor of a variable."""
+        """base[index] = value, which binds a variable to another tensor."""
         value = self.expressions.visit(value)
         if isinstance(base, ast.Name) and base.id in self.locals:
             return self._check(node, base.id) + code(node, f"{base.id} = __plait__.with_item({base.id}, __INDEX__, __GIVEN__)",
@@ -522,7 +524,7 @@ class _Recorded:
                     __BASE__=self.expressions.visit(base), __INDEX__=index, __GIVEN__=value)
 
     def _index(self, node):
-        """What stands in brackets, as a value."""
+        """The expression in brackets, as a value."""
         if isinstance(node, ast.Slice):
             parts = [ast.copy_location(ast.Constant(None), node) if each is None else self.expressions.visit(each)
                      for each in (node.lower, node.upper, node.step)]
@@ -582,7 +584,7 @@ class _Recorded:
         return self._if(node, test, self._block(node.body, loop), self._block(node.orelse, loop), parts, node._out, loop)
 
     def _if(self, like, test, body, orelse, parts, out, loop, guards=()):
-        """`if test: body else: orelse`, of what was `parts` before it was lowered."""
+        """`if test: body else: orelse`; `parts` are its statements before lowering."""
         if _contains(parts, (ast.Yield, ast.YieldFrom, ast.Await)):
             test = expression(like, f"__plait__.plain(__TEST__, 'yield', {self.unit.place(like)!r})", __TEST__=test)
             return [ast.copy_location(ast.If(test, body or code(like, "pass"), orelse), like)]
@@ -608,7 +610,7 @@ class _Recorded:
         return dead
 
     def _loop(self, node, targets):
-        """What all loops have: the loop, the names of its variables, and its site."""
+        """The common parts of all loops: the loop, the names of its variables, and its site."""
         loop = _Loop(node, len(self.flags))
         flags = self._flags_of(loop.exits - {"continue"}, loop)
         self.flags += ([loop.broken] if "break" in loop.exits else []) + ([loop.continued] if "continue" in loop.exits else [])
@@ -658,7 +660,7 @@ class _Recorded:
         return [*code(node, "".join(f"{flag} = False\n" for flag in flags if flag == loop.broken)), *result]
 
     def _staged_iterable(self, node):
-        """range, enumerate, zip and reversed see whether they are given tensors."""
+        """Calls of range, enumerate, zip and reversed are replaced, so that they accept tensors."""
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.keywords:
             return node
         arguments = ast.copy_location(ast.Tuple([self._staged_iterable(each) for each in node.args], ast.Load()), node)
@@ -680,11 +682,11 @@ class _Recorded:
         return [ast.copy_location(ast.For(target, items, stop + block, []), node)]
 
 
-# ---- Functions: how they run when nothing is recorded, beside how they are recorded.
+# ---- Functions in two forms: one for when nothing is recorded, and one that is recorded.
 
 
 class _Eager(ast.NodeTransformer):
-    """Functions inside of a function that runs as it stands: each is told apart by itself."""
+    """Functions nested in a function that runs unchanged: each chooses its own form."""
 
     def __init__(self, unit):
         self.unit = unit
@@ -703,7 +705,7 @@ class _Eager(ast.NodeTransformer):
 
 
 def copied(node):
-    """A copy that shares nothing."""
+    """A deep copy."""
     if isinstance(node, list):
         return [copied(each) for each in node]
     if not isinstance(node, ast.AST):
@@ -713,7 +715,7 @@ def copied(node):
 
 
 def nested(unit, node, outer):
-    """A function that is defined in another one; `outer` is that one where it is being recorded."""
+    """A nested function; `outer` is the enclosing one if it is being recorded."""
     if not is_decided(node):
         if outer is not None:
             node = _inner_names(outer, node)
@@ -736,7 +738,7 @@ def _inner_names(outer, node):
 
 
 def either(unit, node, site, outer):
-    """The function, which asks whether it is being recorded."""
+    """The function, which tests whether it is being recorded."""
     recorded = _Recorded(unit, copied(node), outer)
     body = recorded.lowered()
     parameters = "".join(f"{each}, " for each in recorded.parameters)

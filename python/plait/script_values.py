@@ -1,4 +1,4 @@
-"""The values of variables while a scripted function is recorded, and what must not be done with them meanwhile."""
+"""The values of variables while a scripted function is recorded, and checks for changes that cannot be recorded."""
 
 import collections
 import threading
@@ -9,13 +9,13 @@ from ._core import Tensor
 from .interop import asarray
 
 _NUMBERS = (bool, int, float, complex)
-_MOST_UNROLLED = 16  # steps that are left of a range when a tensor decides whether there are more
+_MOST_UNROLLED = 16  # remaining steps of a range if a tensor decides whether there are more
 _MOST_ROUNDS = 12
 
 
 class _State(threading.local):
-    depth = 0  # how many branches and steps that a tensor decides are being recorded
-    floating = None  # the dtype of floats that differ from path to path
+    depth = 0  # the number of nested branches and steps that are being recorded
+    floating = None  # the dtype of floats that differ between paths
 
     def __init__(self):
         self.running = []
@@ -31,7 +31,7 @@ def _error(kind, message, place, hint):
 
 
 class _Unbound:
-    """Of a variable that has no value yet."""
+    """The value of an unassigned variable."""
 
     def __repr__(self):
         return "no value"
@@ -41,7 +41,7 @@ _UNBOUND = _Unbound()
 
 
 class _Lost:
-    """Of a variable that came out differently on two paths; an error for whoever looks at it."""
+    """The value of a variable that differs incompatibly between two paths; using it is an error."""
 
     def __init__(self, kind, message, place, hint):
         self._given = kind, message, place, hint
@@ -51,7 +51,7 @@ class _Lost:
 
 
 class _Again(BaseException):
-    """Passes through what is being recorded, to record it anew."""
+    """Raised to restart the recording."""
 
     def __init__(self, owner):
         self.owner = owner
@@ -61,7 +61,7 @@ class _Again(BaseException):
 
 
 def _spread(value):
-    """The numbers and tensors of a tree, and the structure of all else."""
+    """The numbers and tensors of a tree, and the structure of everything else."""
     return _core._flatten(value, numbers=True)
 
 
@@ -74,7 +74,7 @@ def _as_leaf(leaf):
 
 
 def _are_same(a, b):
-    """Two leaves of which one may stand for the other."""
+    """True if two leaves are interchangeable."""
     return a is b or (_is_number(a) and type(a) is type(b) and repr(a) == repr(b))
 
 
@@ -101,7 +101,7 @@ def _default_dtype(*kinds):
 
 
 def _common(a, b):
-    """(dtype, shape) that two leaves, either of them a number, both take; None where there is none."""
+    """(dtype, shape) that two leaves, either of them a number, can both have; None if there is none."""
     if _is_number(a) and _is_number(b):
         return _default_dtype(type(a), type(b)), ()
     if _is_number(a) or _is_number(b):
@@ -120,14 +120,14 @@ def _type_of(leaf):
     return (leaf.dtype, tuple(leaf.shape))
 
 
-# ---- What must not be done where a tensor decides.
+# ---- Changes that are refused where a tensor decides.
 
 
 _PLAIN = (*_NUMBERS, str, bytes, type(None), Tensor, types.ModuleType, types.BuiltinFunctionType, type)
 
 
 def _contents(value):
-    """What is in something that can be changed; None for all else."""
+    """The contents of a mutable object; None for anything else."""
     if isinstance(value, dict):
         return [part for pair in value.items() for part in pair]
     if isinstance(value, (list, set, collections.deque)):
@@ -140,7 +140,7 @@ def _contents(value):
 
 
 class _Watch:
-    """The lists, dicts, sets and objects that a function can reach, as they are now."""
+    """A snapshot of the lists, dicts, sets and objects that a function can reach."""
 
     def __init__(self, function):
         self._seen = {}
@@ -201,7 +201,7 @@ class _Watch:
 
 
 class _Region:
-    """A branch or a step is being recorded."""
+    """Active while a branch or a step is recorded."""
 
     def __init__(self, site, function):
         self._site, self._function = site, function
@@ -217,7 +217,7 @@ class _Region:
 
 
 def _truth(test, place):
-    """A bool of Python's, or a bool[] that is being recorded."""
+    """A Python bool, or a bool[] that is being recorded."""
     if not isinstance(test, Tensor) or not _core._is_staging():
         return bool(test)
     if test.ndim:

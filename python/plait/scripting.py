@@ -15,7 +15,7 @@ _FUTURES = 0
 for _name in __future__.all_feature_names:
     _FUTURES |= getattr(__future__, _name).compiler_flag
 
-_trees = {}  # by file: its lines, and their syntax tree
+_trees = {}  # by file: its lines, and its syntax tree
 
 
 def _tree_of(code, globals_):
@@ -31,7 +31,7 @@ def _tree_of(code, globals_):
 
 
 def _find(tree, code):
-    """The function's node, and the class that it is written in."""
+    """The function's node, and the class that contains it."""
     places = [((line, column), (end_line, end_column)) for line, end_line, column, end_column in code.co_positions()
               if None not in (line, end_line, column, end_column) and end_column > 0]
 
@@ -46,7 +46,7 @@ def _find(tree, code):
     def look(node, own_class):
         for child in ast.iter_child_nodes(node):
             found = look(child, child.name if isinstance(child, ast.ClassDef) else own_class)
-            if found is not None:  # the innermost lambda that all of the code lies in
+            if found is not None:  # the innermost lambda that contains all of the code
                 return found
             if isinstance(child, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)) and is_it(child):
                 return child, own_class
@@ -56,18 +56,20 @@ def _find(tree, code):
 
 
 def _code_named(code, names):
-    """The code of a function inside of another's."""
+    """The code of a nested function."""
     for name in names:
         code = next(each for each in code.co_consts if isinstance(each, types.CodeType) and each.co_name == name)
     return code
 
 
 def script(function):
-    """The function, whose `if`, `while`, `for`, `break`, `return`, `and`, `a if c else b` and so on may be decided by tensors
-    that have no numbers yet: in a trace, in vmap and in jit they are branches and loops of the program.
+    """The function, whose `if`, `while`, `for`, `break`, `return`, `and`, `a if c else b` and so on may depend on
+    tensors that have no numbers yet: in a trace, under vmap and under jit they become branches and loops of the
+    program.
 
-    Where nothing is recorded it runs as Python does. What Python's own values decide is unrolled while it is recorded. A
-    function that calls itself where a tensor decides is one of the program, as plait.recursive makes them.
+    If nothing is recorded, it runs as ordinary Python code. Statements that depend on Python values only are unrolled
+    while it is recorded. A function whose recursion depends on a tensor becomes a function of the program, as with
+    plait.recursive.
 
     >>> @plait.script
     ... def halvings(x):
@@ -113,7 +115,7 @@ def _remade(function, node, own_class):
     body = [made] if own_class is None else [ast.copy_location(ast.ClassDef(own_class, [], [], [made], []), node)]
     own = own_class or code.co_name
     if isinstance(node, ast.FunctionDef) and own not in free:
-        body = [ast.copy_location(ast.Global([own]), node), *body]  # where its body finds it too
+        body = [ast.copy_location(ast.Global([own]), node), *body]  # so that its body can refer to itself
     given = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
     factory = ast.copy_location(ast.FunctionDef("__factory__", given, body, [], None, None), node)
     module = ast.fix_missing_locations(ast.Module([factory], []))

@@ -1,8 +1,9 @@
-"""Tensors that are at several places: what is made of one is made once, and is at all of them."""
+"""Tensors that are at several places of a tree: a result for such a tensor is computed once, and put at all its
+places."""
 
 
 class Distinct:
-    """Values of which those with one key stand for one."""
+    """Values without duplicates, by key."""
 
     def __init__(self, values, keys):
         numbers, self.values = {}, []
@@ -13,15 +14,15 @@ class Distinct:
         self.places = [numbers[key] for key in keys]
 
     def spread(self, made):
-        """What was made of each, at all places where it stands."""
+        """Puts the results at all places of their values."""
         return [made[place] for place in self.places]
 
 
 def distinct(leaves):
-    """The leaves, of which some may be one tensor."""
+    """The leaves without duplicates."""
     return Distinct(leaves, list(map(id, leaves)))
 
 
 def distinct_pairs(leaves, kinds):
-    """(leaf, kind) for each leaf: those of two kinds are two, also where they are one tensor."""
+    """(leaf, kind) for each leaf; one tensor with two kinds counts as two."""
     return Distinct(list(zip(leaves, kinds)), [(id(leaf), kind) for leaf, kind in zip(leaves, kinds)])

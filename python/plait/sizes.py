@@ -1,5 +1,5 @@
-"""Dim, a size that is an expression, as the int that it stands for: sums and products stay expressions, quotients and
-fractions are computed in the record, and all else takes the number, which leaves a guard."""
+"""Makes Dim, a symbolic size, behave like an int: sums and products stay symbolic, quotients and fractions are
+computed in the record, and any other use reads the number and leaves a guard."""
 
 import math
 import numbers
@@ -61,7 +61,7 @@ for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift"
 
 
 def _shown(size, spec=""):
-    """The number, where somebody knows it."""
+    """The number, if it is known."""
     try:
         return format(int(size), spec)
     except ValueError:

@@ -1,5 +1,5 @@
 """trace(f)(*args): the program of a Python function. Arguments and results are trees of tensors: tuples, lists,
-dicts, dataclasses, Modules and records; what is no tensor or array in them is a constant of the program."""
+dicts, dataclasses, Modules and records; anything else in them is a constant of the program."""
 
 import dataclasses
 import functools
@@ -11,7 +11,7 @@ from .tree import flatten
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """The type of a tensor that is not there yet, as the IR writes it: Spec("f32[n, 3]").
+    """The type of a tensor without numbers, written as in the IR: Spec("f32[n, 3]").
 
     >>> program = plait.trace(lambda x: plait.sum(x, 0))(plait.Spec("f32[n, 3]"))
     >>> program(plait.ones((4, 3)))
@@ -28,7 +28,7 @@ _core._declare_in_trees("leaf", Spec)
 
 
 class Program:
-    """What a function does, as text(), and again on other tensors of the same types.
+    """A recorded function: it can be printed by text(), and called with other tensors of the same types.
 
     >>> program = plait.trace(lambda x: x * 2)(plait.tensor(1.0))
     >>> program(plait.tensor(4.0)), program.grad()(plait.tensor(4.0))
@@ -43,36 +43,36 @@ class Program:
 
     @staticmethod
     def parse(text):
-        """A program as text() writes it; it takes tensors and gives a list of them."""
+        """Parses the output of text(); the program takes tensors and returns a list of them."""
         return Program(_core.RecordedProgram.parse(text))
 
     @staticmethod
     def from_bytes(content):
-        """A program as bytes() writes it."""
+        """Reads the output of bytes()."""
         return Program(_core.RecordedProgram.from_bytes(content))
 
     def text(self):
-        """The program in the words of the IR, with your own lines."""
+        """The program in the text form of the IR, with your own lines."""
         return self._recorded.text()
 
     def bytes(self):
-        """The program in its compact form."""
+        """The program in its binary form."""
         return self._recorded.bytes()
 
     def grad(self, by=0, with_value=False, stop_gradients=()):
-        """The program of the gradient of its one result by a parameter, or by several. The values with the labels
-        `stop_gradients` count as constant."""
+        """The program of the gradient of its only result with respect to a parameter, or several. Values whose label
+        is in `stop_gradients` are treated as constants."""
         several = isinstance(by, (tuple, list))
         recorded = self._recorded.grad(list(by) if several else [by], with_value, list(stop_gradients))
         return Program(recorded, self._arguments, None if several or with_value else Structure())
 
     def autocast(self, dtype=_core.bf16):
-        """The program with products in a narrow dtype, and what needs it in f32."""
+        """The program with products in a narrow dtype, and sensitive operations in f32."""
         return Program(self._recorded.autocast(dtype), self._arguments, self._results)
 
     @property
     def hidden_inputs(self):
-        """Tensors that the function used without being given them; the last parameters of the program."""
+        """Tensors that the function captured; they are the last parameters of the program."""
         return self._recorded.hidden_inputs()
 
     def __call__(self, *arguments):
@@ -88,7 +88,7 @@ class Program:
 
 
 def trace(function, name=None):
-    """trace(f)(*args) records what f does with tensors of these types.
+    """trace(f)(*args) records the operations of f on tensors of these types.
 
     >>> program = plait.trace(lambda x: plait.exp(x) * 2)(plait.tensor([0.0, 1.0]))
     >>> program(plait.tensor([1.0, 0.0]))

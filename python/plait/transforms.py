@@ -1,4 +1,5 @@
-"""Derivatives of Python functions on trees of tensors, as they run: host code inside may read values and branch."""
+"""Derivatives of Python functions on trees of tensors. The functions run as written: host code in them may read
+values and branch."""
 
 import functools
 import itertools
@@ -22,7 +23,7 @@ def _tensors(tree):
 
 
 def _with_numbers(tree):
-    """With tensors in the place of Python's numbers, in lists, tuples and dicts: fields of other classes stay what they are."""
+    """Replaces Python numbers in lists, tuples and dicts by tensors; fields of other classes are unchanged."""
     if type(tree) in (bool, int, float, complex):
         return asarray(tree)
     if isinstance(tree, dict):
@@ -33,12 +34,12 @@ def _with_numbers(tree):
 
 
 def _results(tree):
-    """The leaves of what a function gives, and the structure. A number is a result too, whose tangent is zero."""
+    """The leaves of a result, and its structure. A number counts as a result with a zero tangent."""
     return _tensors(_with_numbers(tree))
 
 
 def _with_floats(tree):
-    """With tensors in the place of Python's floats, in lists, tuples and dicts: derivatives are taken by them too."""
+    """Replaces Python floats in lists, tuples and dicts by tensors, so that they are differentiated too."""
     if isinstance(tree, (float, complex)) and type(tree) in (float, complex):
         return asarray(tree)
     if type(tree) is dict:
@@ -47,14 +48,14 @@ def _with_floats(tree):
 
 
 def _tied(leaves, made):
-    """What was made of each leaf, where what was made of one tensor is one."""
+    """Results for leaves, where equal tensors get one result."""
     first = {}
     return [first.setdefault(id(leaf), each) for leaf, each in zip(leaves, made)]
 
 
 class _Followed:
-    """A function that was followed in reverse mode: its arguments and its results as lists, and their structures. Of
-    tensors that are at several places of an argument each is followed once, unless told otherwise."""
+    """A function that was run in reverse mode: its arguments and its results as lists, and their structures. A
+    tensor at several places of an argument is one variable, unless told otherwise."""
 
     def __init__(self, name, function, arguments, has_aux, shares=True):
         self.level = _core._Pullback()
@@ -80,10 +81,11 @@ class _Followed:
 
 
 def vjp(function, *arguments, has_aux=False):
-    """The result of function(*arguments), and a function from its cotangent to those of the arguments, a tuple.
+    """The result of function(*arguments), and its pullback: a function from the cotangent of the result to the tuple of
+    the arguments' cotangents.
 
-    With has_aux the function gives (result, aux), and vjp gives (result, pull, aux). A cotangent of None is zero, and
-    stands for that of whole numbers and truth values, which have none.
+    With has_aux the function returns (result, aux), and vjp returns (result, pull, aux). A cotangent of None is zero;
+    integers and booleans have the cotangent None.
 
     >>> value, pull = plait.vjp(lambda x, y: x * y, plait.tensor(2.0), plait.tensor(3.0))
     >>> pull(plait.tensor(1.0))
@@ -101,12 +103,12 @@ def vjp(function, *arguments, has_aux=False):
 
 
 def _with_tensors(arguments):
-    """Numbers among the arguments themselves count as tensors."""
+    """Numbers that are arguments themselves become tensors."""
     return tuple(asarray(each) if isinstance(each, (float, complex)) else each for each in arguments)
 
 
 def _argument_of_each(arguments):
-    """For each leaf the number of its argument: tensors are one within an argument, and derivatives by two are two."""
+    """For each leaf the index of its argument: tensors are tied within an argument, not between arguments."""
     return [number for number, each in enumerate(arguments) for _ in flatten(each)[0]]
 
 
@@ -150,9 +152,10 @@ def jvp(function, primals, tangents, has_aux=False):
 
 
 def linearize(function, *primals, has_aux=False):
-    """The result, and what is linear there: tangents to the result's tangent, without running the function again.
+    """The result, and the linearisation there: a function from tangents to the result's tangent, which does not run the
+    function again.
 
-    With has_aux the function gives (result, aux), and linearize gives (result, linear, aux).
+    With has_aux the function returns (result, aux), and linearize returns (result, linear, aux).
 
     >>> value, along = plait.linearize(plait.square, plait.tensor(3.0))
     >>> value, along(plait.tensor(1.0))
@@ -169,8 +172,8 @@ def linearize(function, *primals, has_aux=False):
 
 
 def linear_transpose(function, *arguments):
-    """The transpose of a linear function: from the cotangent of its result to those of its arguments, a tuple. Of the
-    arguments the types matter only. ValueError where the function is not linear; in a trace that is not seen.
+    """The transpose of a linear function: from the cotangent of its result to the tuple of its arguments' cotangents.
+    Only the types of the arguments matter. ValueError if the function is not linear; in a trace this is not detected.
 
     >>> plait.linear_transpose(lambda x: plait.stack([x, 2 * x]), plait.tensor(0.0))(plait.tensor([1.0, 1.0]))
     (3. : f32[],)
@@ -186,7 +189,7 @@ def linear_transpose(function, *arguments):
 
 
 def _tangents(primals, tangents, given="jvp: the tangents", wanted=""):
-    """For each leaf of the primals its tangent; None may stand for a whole subtree."""
+    """For each leaf of the primals its tangent; None may represent a whole subtree."""
     if tangents is None:
         return [None for _ in flatten(primals)[0]]
     node, others = _core._children(primals), _core._children(tangents)
@@ -198,9 +201,9 @@ def _tangents(primals, tangents, given="jvp: the tangents", wanted=""):
 
 
 def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
-    """A function that gives (value, gradient): by one argument, or a tuple by several.
+    """A function that returns (value, gradient): with respect to one argument, or a tuple for several.
 
-    With has_aux the function gives (value, aux), and this ((value, aux), gradient).
+    With has_aux the function returns (value, aux), and this one ((value, aux), gradient).
 
     >>> plait.value_and_grad(lambda x, y: x * y, argnums=(0, 1))(plait.tensor(2.0), plait.tensor(3.0))
     (6. : f32[], (3. : f32[], 2. : f32[]))
@@ -243,7 +246,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
 
 
 def _chosen(name, argnums, count):
-    """Which of so many arguments are meant, and whether it was a list of them."""
+    """The indices of the chosen arguments, and whether they were given as a list."""
     several = isinstance(argnums, (tuple, list))
     places = [operator.index(number) for number in argnums] if several else [operator.index(argnums)]
     for number in places:
@@ -253,7 +256,7 @@ def _chosen(name, argnums, count):
 
 
 def _of_chosen(function, places, arguments, keywords):
-    """The function of these arguments, where the others are held."""
+    """The function of the chosen arguments, with the others fixed."""
     def of_chosen(*given):
         every = list(arguments)
         for place, tree in zip(places, given):
@@ -274,7 +277,8 @@ def _expect_differentiable(argument, structure, place, allow_int):
 
 
 def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False):
-    """A function that gives the gradient of `function`, which gives one real number. With has_aux (gradient, aux).
+    """A function that returns the gradient of `function`, whose result is one real number; with has_aux (gradient,
+    aux).
 
     >>> plait.grad(lambda x: plait.sum(x**3))(plait.tensor([1.0, 2.0]))
     [ 3. 12.] : f32[2]
@@ -290,7 +294,7 @@ def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False)
 
 
 def gradient(result, inputs, cotangent=None, *, create_graph=False, retain_graph=False, allow_unused=False, stop_at=()):
-    """The gradient of a result by a tensor that it was made of, or a list by several (the tape habit).
+    """The gradient of a result with respect to a tensor, or a list for several (for tensors with requires_grad).
 
     >>> x = plait.tensor(3.0).requires_grad()
     >>> plait.gradient(x * x, x)
@@ -303,7 +307,7 @@ def gradient(result, inputs, cotangent=None, *, create_graph=False, retain_graph
 
 
 class Tape:
-    """Follows what is computed with tensors that it watches. `with Tape() as tape:`; tapes nest.
+    """Records operations on the tensors that it watches, for reverse mode. `with Tape() as tape:`; tapes nest.
 
     >>> with plait.Tape() as tape:
     ...     x = tape.watch(plait.tensor(3.0))
@@ -322,18 +326,18 @@ class Tape:
         return None
 
     def watch(self, tensor):
-        """The same tensor, as one whose gradient this tape can tell."""
+        """The same tensor, as one with respect to which this tape can compute gradients."""
         return self._tape.watch(asarray(tensor))
 
     def gradient(self, result, inputs, cotangent=None):
-        """The gradient of a result by a tensor, or a list by several."""
+        """The gradient of a result with respect to a tensor, or a list for several."""
         several = isinstance(inputs, (list, tuple))
         given = self._tape.gradient(result, list(inputs) if several else [inputs], cotangent)
         return given if several else given[0]
 
 
 class no_grad(Scope):
-    """`with no_grad():`, or as a decorator: nothing is followed for derivatives that were begun before.
+    """`with no_grad():`, or as a decorator: operations are not tracked by derivatives that were begun before.
 
     >>> x = plait.tensor(3.0).requires_grad()
     >>> with plait.no_grad():
@@ -348,10 +352,10 @@ class no_grad(Scope):
 
 
 def remat(function=None, *, policy="nothing", names=()):
-    """The function, whose inner values are computed again when a derivative needs them, instead of being kept.
+    """The function, with intermediate values recomputed in the backward pass instead of kept.
 
-    policy="dots" keeps the results of products, policy="names" what checkpoint_name(x, name) gave one of the names,
-    "everything" all. What is done again are the operations; Python code runs once. Also a decorator.
+    policy="dots" keeps the results of products, policy="names" the values that checkpoint_name(x, name) marked with one
+    of the names, "everything" all values. Operations are recomputed; Python code runs once. Also a decorator.
 
     >>> plait.grad(plait.remat(lambda x: plait.sum(plait.sin(plait.sin(x)))))(plait.tensor([0.0, 1.0]))
     [1.         0.36003947] : f32[2]
@@ -382,7 +386,7 @@ def remat(function=None, *, policy="nothing", names=()):
 class autocast(Scope):
     """`with autocast():`, or as a decorator: products in bf16 (or f16), sums and exponentials in f32.
 
-    `narrow` and `wide` are the names of the primitives that are, in place of the usual ones.
+    `narrow` and `wide` replace the default lists of primitives.
 
     >>> with plait.autocast():
     ...     (plait.ones((2, 2)) @ plait.ones((2, 2))).dtype
@@ -394,7 +398,8 @@ class autocast(Scope):
 
 
 def _axes_of(what, axes, tree):
-    """For each leaf of the tree its axis: `axes` is an integer or None, or a tree of such that the tree begins with."""
+    """For each leaf of the tree its axis: `axes` is an integer or None, or a tree of these that is a prefix of the
+    tree."""
     if axes is None or isinstance(axes, int):
         return [axes for _ in flatten(tree)[0]]
     node, others = _core._children(tree), _core._children(axes)
@@ -404,12 +409,12 @@ def _axes_of(what, axes, tree):
 
 
 def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
-    """A function of one sample as a function of many, which lie along an axis, and are computed all at once.
+    """A function of one sample, vectorised over many samples along an axis.
 
-    The axes are integers, None for what is the same for all samples, or trees of both, as the arguments (a tuple) and
-    the result are. `size` is the number of samples, needed where no argument says it. The function is recorded once,
-    for one sample: what it computes has no numbers then. Along an axis that has a name it may bring together what the
-    samples have: all_reduce_sum(x, "batch"), axis_index("batch") and so on.
+    The axes are integers, None for a value that is the same for all samples, or trees of both with the structure of the
+    arguments (a tuple) and of the result. `size` is the number of samples, needed if no argument determines it. The
+    function is recorded once, for one sample: its tensors have no numbers then. Along a named axis it may combine
+    samples: all_reduce_sum(x, "batch"), axis_index("batch") and so on.
 
     >>> plait.vmap(plait.dot, in_axes=(0, None))(plait.tensor([[1.0, 2.0], [3.0, 4.0]]), plait.tensor([1.0, 1.0]))
     [3. 7.] : f32[2]

@@ -1,6 +1,7 @@
-"""Trees: lists, tuples, named tuples, deques, dicts in their order, dataclasses, Modules, namespaces, records and classes that are
-registered. Their leaves are tensors and arrays; all else, None and numbers among it, is part of the structure. A tensor that is at
-two places of a tree (tied weights) stays one there in what is made of it: by map, derivatives, optimizers and jit."""
+"""Trees: lists, tuples, named tuples, deques, dicts in their order, dataclasses, Modules, namespaces, records and
+registered classes. Their leaves are tensors and arrays; everything else, such as None and numbers, is part of the
+structure. A tensor at two places of a tree (tied weights) stays one tensor in the results of map, derivatives,
+optimizers and jit."""
 
 import builtins
 
@@ -10,7 +11,7 @@ from .sharing import Distinct as _Distinct
 
 
 def flatten(tree):
-    """The leaves, a list, and the structure.
+    """The list of leaves, and the structure.
 
     >>> plait.tree.flatten({"a": plait.tensor(1.0), "b": [plait.tensor(2.0), "fixed"]})
     ([1. : f32[], 2. : f32[]], {'a': *, 'b': [*, 'fixed']})
@@ -59,8 +60,8 @@ def structure(tree):
 
 
 def map(function, tree, *others):  # noqa: A001: as in other libraries
-    """The tree with function(leaf, leaves of the others in its place...) in the place of each leaf. Where leaves are one
-    tensor, in all trees, the function is called once, and what it gives is at all those places.
+    """The tree with each leaf replaced by function(leaf, corresponding leaves of the others...). If leaves are the same
+    tensor, in all trees, the function is called once, and its result is put at all those places.
 
     >>> plait.tree.map(lambda p, g: p - 0.5 * g, {"w": plait.tensor(1.0)}, {"w": plait.tensor(4.0)})
     {'w': -1. : f32[]}
@@ -79,12 +80,12 @@ def map(function, tree, *others):  # noqa: A001: as in other libraries
 
 
 def register(cls, flatten=None, unflatten=None):
-    """Makes trees of the instances of a class, which need not be a Module; also a decorator. Its subclasses are registered on
-    their own.
+    """Registers a class, whose instances become trees; it need not be a Module. Also a decorator. Subclasses are
+    registered separately.
 
-    As it is, the attributes are the children, as those of a Module are. With functions, flatten(x) gives (children, static): a
-    list of the children, or a dict of them by name, and what is part of the structure; unflatten(static, children) makes an
-    instance of what flatten gave, with other leaves.
+    By default the attributes are the children, as for a Module. With functions, flatten(x) returns (children, static):
+    a list of the children, or a dict of them by name, and the static part of the structure; unflatten(static, children)
+    creates an instance from the result of flatten, with other leaves.
 
     >>> @plait.tree.register
     ... class Line:

@@ -1,6 +1,6 @@
-"""Random nests of transforms over every differentiable primitive: what they give against the same derivatives taken one
-direction at a time by unrolled code, whose outermost one is checked by differences; and against JAX, where it has the
-function.
+"""Random nests of transforms over every differentiable primitive. Results are compared with the same derivatives
+computed one direction at a time by unrolled code, whose outermost derivative is compared with differences; and with
+JAX, if it has the function.
 
     nests.py                     a share of them; exits with 1 where one differs
     nests.py exp sort            of these primitives
@@ -21,15 +21,15 @@ import numpy as np  # noqa: E402
 from suite import cases, nest_parts  # noqa: E402
 from suite.nest_libraries import Differences, Jax, Ours, Unrolled  # noqa: E402
 
-MOST_ORDER = 4  # of derivatives in all: further ones are noise
+MOST_ORDER = 4  # total order of derivatives: higher ones are only noise
 TOLERANCE = 1e-7  # of the largest element
-NESTS = 5  # of each primitive
-JAX_EVERY = 60  # how many nests there are to one that JAX does too: it compiles each operation of each
-DONE = collections.Counter()  # how many were compared
+NESTS = 5  # per primitive
+JAX_EVERY = 60  # one of so many nests is also run by JAX, which compiles each operation of each
+DONE = collections.Counter()  # numbers of comparisons
 
 
 def wrong(found, wanted, tolerance=TOLERANCE):
-    """What differs, in words; None where nothing does."""
+    """A description of the difference; None if there is none."""
     if found.shape != wanted.shape:
         return f"{list(found.shape)} instead of {list(wanted.shape)}"
     if not np.isfinite(wanted).all():
@@ -44,7 +44,7 @@ def wrong(found, wanted, tolerance=TOLERANCE):
 
 
 def failure_of(nest, with_jax):
-    """What is wrong with a nest, in words; None where nothing is, and where it has no derivative there."""
+    """A description of what is wrong with a nest; None if nothing is, or if it has no derivative there."""
     try:
         wanted = nest.run(Unrolled())
     except Exception:
@@ -66,7 +66,7 @@ def failure_of(nest, with_jax):
     if with_jax and nest.base.in_jax is not None:
         try:
             theirs = nest.run(Jax())
-        except Exception:  # what JAX does not do
+        except Exception:  # unsupported by JAX
             return None
         if words := wrong(wanted, theirs, 1e-6):
             return f"by JAX: {words}"
@@ -81,7 +81,7 @@ def _last_lines():
 
 
 def smallest(nest, words):
-    """The nest without the transforms that the failure does not need."""
+    """The nest without the transforms that are not needed for the failure."""
     for i in range(len(nest.parts)):
         fewer = nest.without(i)
         if fewer.parts and (again := failure_of(fewer, words.startswith("by JAX"))):

@@ -1,4 +1,4 @@
-"""PyTorch's own samples of its operations (op_db), run through Plait's functions of the same meaning.
+"""PyTorch's samples of its operations (op_db), run through Plait's equivalent functions.
 
     opdb.py [NAME...]    exits with 1 where results differ; counts what was compared and, by reason, what was left out
 """
@@ -15,11 +15,11 @@ from torch.testing._internal.common_methods_invocations import op_db
 
 
 class LeftOut(Exception):
-    """A sample that Plait's function does not take, and why."""
+    """A sample that Plait's function does not support, and why."""
 
 
 def without(reason):
-    """In place of a function that Plait has not on purpose."""
+    """Used for a function that Plait deliberately does not have."""
 
     def call(*arguments, **options):
         raise LeftOut(reason)
@@ -28,7 +28,7 @@ def without(reason):
 
 
 def same(name):
-    """A function of the same name and arguments, whatever they are called."""
+    """A function with the same name and arguments, whatever their names."""
     function = getattr(plait, name)
 
     def call(*arguments, **options):
@@ -109,7 +109,7 @@ def masked_fill(x, mask, value):
     return plait.masked_fill(x, mask, value)
 
 
-# PyTorch's name: Plait's function. What has the same name and arguments needs none.
+# PyTorch's name: Plait's function. Functions with equal names and arguments need no entry.
 NAMES = {
     "add": scaled("add"), "sub": scaled("subtract"), "mul": same("multiply"), "div": divide, "true_divide": divide,
     "floor_divide": same("floor_divide"), "remainder": same("remainder"), "pow": same("power"),
@@ -160,7 +160,7 @@ def is_inexact(x):
 
 
 def activation(name, *options):
-    """An activation whose further arguments come in PyTorch's order; `inplace` says nothing about the numbers."""
+    """An activation whose further arguments are in PyTorch's order; `inplace` has no effect on the numbers."""
     function = getattr(plait, name)
 
     def call(x, *arguments, inplace=False, **named):
@@ -198,7 +198,7 @@ def linalg(name):
 def solve(a, b, **options):
     if options:
         raise LeftOut("takes " + ", ".join(sorted(options)))
-    if b.ndim > 1 and b.ndim == a.ndim - 1:  # PyTorch takes it for a stack of vectors, as NumPy no longer does
+    if b.ndim > 1 and b.ndim == a.ndim - 1:  # PyTorch treats it as a stack of vectors, as NumPy no longer does
         return plait.squeeze(plait.linalg.solve(a, plait.expand_dims(b, -1)), -1)
     return plait.linalg.solve(a, b)
 
@@ -234,8 +234,8 @@ NAMES |= {"igamma": same("gammainc"), "igammac": same("gammaincc"),
 
 
 def renamed(path, *order, **names):
-    """A function of another name: PyTorch's arguments behind the first come in `order`, and by the names here in
-    `names`. What is named None says nothing about the numbers, or has but one value here."""
+    """A function with another name: PyTorch's arguments after the first come in `order`, with their names here in
+    `names`. Arguments named None have no effect on the numbers, or only one possible value here."""
     module, _, name = path.rpartition(".")
     function = getattr(getattr(plait, module) if module else plait, name)
 
@@ -399,7 +399,7 @@ NAMES |= {
 
 
 def loss(name, *order, **others):
-    """A loss whose second argument is the target, and further ones come in `order`."""
+    """A loss whose second argument is the target; further ones come in `order`."""
     call = renamed(name, *order, target="target", **alike("reduction", **others))
 
     def of(x, target, *arguments, **options):
@@ -468,9 +468,9 @@ FOR_ALL_ALIKE = ["sign", "square", "reciprocal", "sqrt", "rsqrt", "exp", "exp2",
                  "erf", "floor", "ceil", "trunc", "isnan", "isinf", "isfinite", "bitwise_not", "logical_not",
                  "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor"]
 DTYPES = [torch.float32, torch.float64, torch.int32, torch.bool, torch.complex64]
-# Scores of hundreds, where both are 2e-5 off; exponentials of hundreds, which PyTorch computes in the dtype itself.
+# Scores of hundreds, where both are off by 2e-5; exponentials of hundreds, which PyTorch computes in the dtype itself.
 LESS_ACCURATE = {"nn.functional.scaled_dot_product_attention": 5, "matrix_exp": 50}
-MOST = 150  # samples of an operation and a dtype, evenly out of all
+MOST = 150  # samples of an operation and a dtype, evenly chosen
 ACCURACY = {torch.float32: 1e-5, torch.float64: 1e-12, torch.complex64: 2e-5}
 
 
@@ -488,7 +488,7 @@ def to_plait(value):
 
 
 def compare(op, function, sample):
-    """Words for what differs; None where nothing does. LeftOut where Plait has no such thing."""
+    """A description of the difference; None if there is none. LeftOut if Plait has no equivalent."""
     expected = op(sample.input, *sample.args, **sample.kwargs)
     if not isinstance(expected, torch.Tensor):
         raise LeftOut("gives several tensors")

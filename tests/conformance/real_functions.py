@@ -1,5 +1,5 @@
-"""Functions of the kind that people differentiate, whole: their value, gradient, tangent and Hessian-vector product by
-Plait, JAX and PyTorch. Each is written once, for a library `m` with Plait's names.
+"""Functions from practice, as a whole: their value, gradient, tangent and Hessian-vector product by Plait, JAX and
+PyTorch. Each is written once, for a library `m` with Plait's names.
 
     real_functions.py [NAME...]     exits with 1 where the libraries differ by more than the tolerance
     real_functions.py --table       the table of docs/differentiation.md
@@ -21,7 +21,7 @@ import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 jax.config.update("jax_enable_x64", True)
-TOLERANCE = {"value": 1e-11, "gradient": 1e-9, "tangent": 1e-9, "hessian": 1e-8}  # of the largest element
+TOLERANCE = {"value": 1e-11, "gradient": 1e-9, "tangent": 1e-9, "hessian": 1e-8}  # relative to the largest element
 FUNCTIONS = {}
 
 
@@ -83,7 +83,7 @@ PLAIT.linalg = types.SimpleNamespace(**{name: getattr(plait.linalg, name) for na
 PLAIT.linalg.solve_triangular = lambda a, b: plait.linalg.solve_triangular(a, b, upper=False)
 
 
-# ---- The functions. A decorator gives the shapes of the arguments that are differentiated.
+# ---- The functions. The decorator lists the shapes of the differentiated arguments.
 
 
 def function(*shapes, draw=None):
@@ -415,7 +415,7 @@ def minimum_and_maximum(m, a, b):
     return m.sum(m.maximum(a, b) * m.minimum(a, 2.0 * b)) + m.sum(m.clip(a * b, -0.8, 0.8) * a)
 
 
-# ---- What each library makes of a function.
+# ---- The results of each library.
 
 DRAWN = {}
 
@@ -461,13 +461,13 @@ def arrays(found):
 
 
 def difference(ours, theirs):
-    """The greatest, for the size of what is compared."""
+    """The greatest difference, relative to the magnitude of the values."""
     size = max(1.0, max(float(np.max(np.abs(x), initial=0)) for x in theirs))
     return max(float(np.max(np.abs(a - b), initial=0)) for a, b in zip(ours, theirs)) / size
 
 
 def differences(name):
-    """By what of: the greatest difference from JAX, and from PyTorch."""
+    """By quantity: the greatest difference from JAX, and from PyTorch."""
     f = FUNCTIONS[name][0]
     arguments = drawn(name)
     random = np.random.default_rng(3)
@@ -478,7 +478,7 @@ def differences(name):
 
 
 def missing_in_the_manual():
-    """The functions whose names do not stand in the table of docs/differentiation.md, or stand there and are gone."""
+    """The functions that are missing in the table of docs/differentiation.md, or are listed there and do not exist."""
     manual = pathlib.Path(__file__).resolve().parents[2] / "docs" / "differentiation.md"
     table = manual.read_text().partition("| function | value |")[2].partition("\n\n")[0]
     listed = {line.split("|")[1].strip().replace(" ", "_") for line in table.splitlines()[2:]}

@@ -36,15 +36,15 @@ CHECKS = {
     "compiled": compiled.check_compiled,
 }
 HAS_QUICK = set(CHECKS) - {"special"}
-SHOWN = 3  # failures of one primitive by one check
+SHOWN = 3  # shown failures of one primitive in one check
 
 
 def failures_of(case, check, quick):
-    """What one check finds; that it cannot be run is a finding too."""
+    """The findings of one check; an exception is a finding too."""
     function = CHECKS[check]
     try:
         yield from function(case, quick=quick) if check in HAS_QUICK else function(case)
-    except Exception as error:  # whatever it is, the next primitive's turn comes
+    except Exception as error:  # continue with the next primitive, whatever it is
         yield f"{type(error).__name__}: {error}"
 
 

@@ -1,4 +1,5 @@
-"""Damages each primitive in each way, and demands that the suite's check of that kind fails by the primitive's name.
+"""Damages each primitive in several ways, and requires that the suite's check of that kind fails and names the
+primitive.
 
     sabotage.py [--rules] [PRIMITIVE or FAMILY...]    lists what survives; exits with 1 when something does
                                                       --rules: only derivatives: partials, transposes, tangents
@@ -19,7 +20,7 @@ testing = _core._testing
 
 
 def has_axis(case, result):
-    """Whether a sample gives elements that differ along an axis, so that shifting it shows."""
+    """True if the elements of a sample's result differ along an axis, so that a shift is visible."""
     random = np.random.default_rng(7)
     for sample in case.samples:
         found = values.run(case, case.operands_of(sample, case.dtypes[-1], random), sample.attributes)[result]
@@ -34,8 +35,8 @@ def results_of(case):
 
 
 def damages(case):
-    """(kind, number, check): a way to damage the primitive and the check that must notice."""
-    if not results_of(case):  # what has no results is tested elsewhere
+    """(kind, number, check): a way to damage the primitive, and the check that must notice it."""
+    if not results_of(case):  # primitives without results are tested elsewhere
         return
     for result in range(len(results_of(case))):
         yield "values", result, "values"
@@ -51,7 +52,8 @@ def damages(case):
 
 
 def damages_to_rules(case):
-    """Each operand's rule; of one that gives all tangents, each operand's share and each result's tangent."""
+    """The rule of each operand; for a rule that computes all tangents, each operand's part and each result's
+    tangent."""
     primitive = case.primitive
     if not {plait.f64, plait.c128} & set(case.dtypes) or not results_of(case):
         return
@@ -74,7 +76,7 @@ def moving_operands(case):
     return {i for operands in drawn for i, array in enumerate(operands) if array.dtype.kind in "fc"}
 
 
-# What damages a rule of one operand, and the checks that must notice: of the rule alone, and of the derivative.
+# The damages to a rule of one operand, and the checks that must notice them: of the rule alone, and of the derivative.
 RULES = {
     "partials": ("partials", "jvp"),
     "transposes": ("transposes", "vjp"),
@@ -83,7 +85,7 @@ RULES = {
 
 
 def why_not(case, kind, operand):
-    """Why damage to the rule of an operand is none; empty where it is."""
+    """The reason why damage to the rule of an operand has no effect; empty if it has one."""
     if operand in case.fixed:
         return "it is not differentiated by that"
     if operand not in moving_operands(case):

@@ -1,6 +1,6 @@
 """Compares Plait's dtypes with NumPy, ml_dtypes and the Array API's strict implementation.
 
-Usage: dtype_oracle.py PATH_OF_ORACLE_TOOL (see oracle_tool.cpp). Exits with 1 when anything differs.
+Usage: dtype_oracle.py PATH_OF_ORACLE_TOOL (see oracle_tool.cpp). Exits with 1 if anything differs.
 """
 
 import itertools
@@ -41,10 +41,10 @@ class Oracle:
             self.failures.append(f"{what}: Plait gives {actual}, expected {expected}")
 
     def expect_same_bits(self, what, source, actual, expected):
-        """Bit for bit, where both are NaN their payloads excepted."""
+        """Bitwise equality, except for the payloads of NaNs."""
         self.checks += actual.size
         word = np.dtype(f"u{actual.dtype.itemsize}") if actual.dtype.kind != "c" else None
-        if word is None:  # the parts of complex numbers
+        if word is None:  # complex numbers consist of two parts
             word = np.dtype(f"u{actual.dtype.itemsize // 2}")
             part = np.float32 if actual.dtype == np.complex64 else np.float64
             source, actual, expected = (np.repeat(source, 2), actual.view(part), expected.view(part))
@@ -84,7 +84,7 @@ def check_names_and_limits(oracle):
 
 
 def expected_beyond_array_api(a, b):
-    """What the header of promotion.h says where the Array API says nothing; "-" for a TypeError."""
+    """The result according to the header of promotion.h where the Array API defines none; "-" for a TypeError."""
     if "key" in (a, b):
         return "-"
     for x, y in ((a, b), (b, a)):
@@ -141,7 +141,7 @@ def check_promotions(oracle):
                 theirs = np.promote_types(DTYPES[a], DTYPES[b])
             except np.exceptions.DTypePromotionError:
                 continue
-            if {a, b} != {"f8e5m2", "f16"}:  # NumPy knows no path between these two but f32
+            if {a, b} != {"f8e5m2", "f16"}:  # NumPy can promote these two to f32 only
                 oracle.expect(f"ml_dtypes' promotion of {a} and {b}", np.dtype(DTYPES[result]), theirs)
     # 4 signed and 4 unsigned integers without u64 with signed ones, bool, 4 real and complex floats
     oracle.expect("pairs that the Array API defines", defined, 64 - 8 + 1 + 16)
@@ -175,7 +175,7 @@ def all_patterns(name):
 
 
 def dense_f32(random):
-    """Every exponent with random mantissas of many trailing zeros, so that ties are frequent."""
+    """Every exponent with random mantissas with many trailing zeros, so that ties are frequent."""
     exponents = np.arange(256, dtype=np.uint32) << 23
     mantissas = random.integers(0, 1 << 23, 600, dtype=np.uint32)
     mantissas &= np.uint32(0xFFFFFFFF) << random.integers(0, 23, 600, dtype=np.uint32)
@@ -185,7 +185,7 @@ def dense_f32(random):
 
 
 def halfway_points(name, dtype):
-    """Between each two neighbours of the format the halfway point, and its neighbours in dtype."""
+    """The midpoints between neighbouring numbers of the format, and their neighbours in dtype."""
     values = np.unique(all_patterns(name).astype(np.float64))
     values = values[np.isfinite(values)]
     step = values[-1] - values[-2]
@@ -196,12 +196,12 @@ def halfway_points(name, dtype):
 
 
 def rounded_exactly(name, source):
-    """The nearest value of the format, by search; an independent rounding of f64 values."""
-    patterns = all_patterns(name)[: 1 << (8 * np.dtype(NARROW[name]).itemsize - 1)]  # without a sign
+    """The nearest value of the format, by search: an independent rounding of f64 values."""
+    patterns = all_patterns(name)[: 1 << (8 * np.dtype(NARROW[name]).itemsize - 1)]  # without sign
     values = patterns.astype(np.float64)
-    count = np.flatnonzero(np.isfinite(values))[-1] + 1  # the finite ones come first, in order
+    count = np.flatnonzero(np.isfinite(values))[-1] + 1  # finite values come first, in ascending order
     values = values[:count]
-    past_max = patterns[count]  # infinity, or NaN where there is none
+    past_max = patterns[count]  # infinity, or NaN if the format has none
     magnitude = np.abs(source)
     below = np.clip(np.searchsorted(values, magnitude, side="right") - 1, 0, count - 1)
     above = np.append(values, 2 * values[-1] - values[-2])[below + 1]
@@ -251,7 +251,7 @@ def integers(name, random):
 
 
 def exact_from_integer(value, name):
-    """Rounds an integer once, through its 64 bits with the discarded ones made sticky."""
+    """Rounds an integer once, through f64 with the discarded bits made sticky."""
     magnitude = abs(int(value))
     drop = max(0, magnitude.bit_length() - 53)
     kept = magnitude >> drop << drop
@@ -326,7 +326,7 @@ def digits_of(text):
 
 
 def check_texts(oracle, random):
-    """The texts are as short as NumPy's shortest ones, and read back bit for bit."""
+    """Texts must be as short as NumPy's shortest ones, and parse to the same bits."""
     samples = {name: all_patterns(name) for name in NARROW}
     samples["f32"] = random.integers(0, 1 << 32, 20000, dtype=np.uint32).view(np.float32)
     samples["f64"] = random.integers(0, 1 << 64, 20000, dtype=np.uint64).view(np.float64)
@@ -340,14 +340,14 @@ def check_texts(oracle, random):
             if not np.isfinite(value):
                 continue
             shortest = np.format_float_scientific(value, unique=True, trim="-")
-            # A large whole number is written out where that takes no more characters.
+            # Large integers are written out if that takes no more characters.
             fewest = len(line) <= len(shortest) and (
                 len(digits_of(line)) == len(digits_of(shortest)) or line.lstrip("-").isdigit())
             oracle.expect(f"{line} is as short as {shortest} of {name}", fewest, True)
 
 
 def main():
-    np.seterr(all="ignore")  # overflows and NaNs are what is looked for
+    np.seterr(all="ignore")  # overflows and NaNs are intended
     oracle = Oracle(sys.argv[1])
     random = np.random.default_rng(1)
     check_names_and_limits(oracle)

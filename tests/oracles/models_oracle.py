@@ -1,5 +1,6 @@
-"""Trains the models of examples/models in C++ beside PyTorch, from the same weights: logits, gradients, and 20 steps of each
-optimizer. Usage: models_oracle.py PATH_OF_ORACLE_TOOL (see oracle_tool.cpp). Exits with 1 when anything differs."""
+"""Trains the C++ models of examples/models and the same models in PyTorch from the same weights, and compares
+logits, gradients, and 20 steps of each optimizer. Usage: models_oracle.py PATH_OF_ORACLE_TOOL (see oracle_tool.cpp).
+Exits with 1 if anything differs."""
 
 import pathlib
 import subprocess
@@ -16,7 +17,7 @@ STEPS = 20
 
 
 def differences(found, wanted, tolerance):
-    """What is not as near as sums in another order are."""
+    """Differences greater than those from another order of summation."""
     for name, array in wanted.items():
         if name not in found or found[name].shape != np.shape(array):
             yield f"{name}: not there, or of another shape"
@@ -25,7 +26,7 @@ def differences(found, wanted, tolerance):
 
 
 def wanted_of(name, optimizer):
-    """What is given, and what is to be found."""
+    """The inputs, and the expected results."""
     model, x, y = torch_models.case(name)
     given = {**torch_models.arrays(model), "x": x.numpy(), "y": y.numpy()}
     wanted = {"logits": model(x).detach().numpy()}

@@ -1,7 +1,7 @@
-"""Exchanges .npy and .npz files with NumPy, both ways.
+"""Exchanges .npy and .npz files with NumPy in both directions.
 
-Usage: npy_oracle.py PATH_OF_ORACLE_TOOL (see oracle_tool.cpp), which reads each file and writes what it has
-read to another. Exits with 1 when anything differs.
+Usage: npy_oracle.py PATH_OF_ORACLE_TOOL (see oracle_tool.cpp), which reads each file and writes the contents to another
+file. Exits with 1 if anything differs.
 """
 
 import io
@@ -30,7 +30,7 @@ class Oracle:
         self.failures = []
 
     def run(self, command):
-        """What the tool complains about; nothing when it succeeds."""
+        """The tool's error message; empty if it succeeds."""
         result = subprocess.run([self.tool, command, self.source, self.target], stderr=subprocess.PIPE, check=False)
         return result.stderr.decode() if result.returncode else ""
 
@@ -66,7 +66,7 @@ def saved(array, **options):
 
 
 def check_npy(oracle, what, content, array):
-    """Plait reads the file, and writes it as NumPy would in row-major and native order."""
+    """Plait reads the file, and writes it as NumPy would in row-major order and native byte order."""
     oracle.source.write_bytes(content)
     message = oracle.run("npy")
     oracle.expect(what, message, "")
@@ -110,7 +110,7 @@ def check_refused(oracle):
 
 
 class Unseekable(io.RawIOBase):
-    """A pipe, to whose beginning nobody can go back: sizes and checksums follow the bytes."""
+    """A stream that cannot seek: sizes and checksums follow the data."""
 
     def __init__(self):
         self.content = bytearray()
@@ -147,7 +147,7 @@ def archive(arrays, save=np.savez):
 
 
 def archives(arrays, save):
-    """The same archive as NumPy writes it, as it comes through a pipe, and with everything in zip64."""
+    """The same archive as written by NumPy, as streamed, and with everything in zip64."""
     pipe = Unseekable()
     save(pipe, **arrays)
     limit, zipfile.ZIP64_LIMIT = zipfile.ZIP64_LIMIT, 20

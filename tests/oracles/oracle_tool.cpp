@@ -1,4 +1,4 @@
-// Shows what Plait's dtypes and files do, for the oracles (*_oracle.py), which compare it with
+// Prints results of Plait's dtypes and files for the oracles (*_oracle.py), which compare them with
 // other libraries.
 //   oracle_tool dtypes            name, long name, kind and size of each
 //   oracle_tool limits            the limits of each dtype that has some, floats in hexadecimal
@@ -125,7 +125,7 @@ void parse_input(DType dtype) {
   write_output(output);
 }
 
-// Of lines with the name of a primitive and its operands: what it gives for them in f64.
+// For lines with the name of a primitive and its operands: its results in f64.
 void apply_to_lines() {
   register_all();
   for (std::string line; std::getline(std::cin, line);) {

@@ -1,7 +1,7 @@
-"""Measures how far special functions lie from 40 digits, in units in the last place of f64.
+"""Measures the errors of special functions against 40 digits, in units in the last place of f64.
 
-Usage: special_functions_oracle.py PATH_OF_ORACLE_TOOL [COUNT [SEED [NAME...]]]. Prints the worst of each function and
-where, and exits with 1 where one is beyond what is allowed here.
+Usage: special_functions_oracle.py PATH_OF_ORACLE_TOOL [COUNT [SEED [NAME...]]]. Prints the worst error of each function
+and its argument, and exits with 1 if one exceeds the bound given here.
 """
 
 import math
@@ -54,7 +54,7 @@ class Draws:
         return list(zip(1 + self.log_uniform(1e-6, 100), self.log_uniform(1e-3, 1e4))) + [(float(x), q) for x, q in below]
 
     def gamma(self):
-        """Shapes of all sizes; x of all sizes, and near the shape."""
+        """Shape parameters of all sizes; x of all sizes, and near the shape."""
         small, large = self.log_uniform(1e-3, 60), self.log_uniform(60, 2e3)
         near = [(a, max(1e-300, a + spread * math.sqrt(a) * self.random.normal()))
                 for shapes, spread in ((small, 3), (large, 3), (large, 8)) for a in shapes]
@@ -66,7 +66,7 @@ class Draws:
             zip(self.log_uniform(1, 40), self.log_uniform(1, 40)))
 
     def beta(self):
-        """Shapes of all sizes; x anywhere, and near the mean."""
+        """Shape parameters of all sizes; x anywhere, and near the mean."""
         drawn = []
         for a, b in zip(np.concatenate([self.log_uniform(1e-2, 1e2), self.log_uniform(1, 3e3)]),
                         np.concatenate([self.log_uniform(1e-2, 1e2), self.log_uniform(1, 3e3)])):
@@ -81,7 +81,7 @@ class Draws:
 
 
 def zeta(x, q):
-    """The first terms, then Euler's and Maclaurin's formula: mpmath's own has 40 places behind the point only."""
+    """The first terms, then the Euler-Maclaurin formula: mpmath's zeta has only 40 decimal places."""
     if q < 0:
         x = int(x)
     first = max(0, 40 - int(mp.floor(q)))
@@ -135,7 +135,7 @@ def log_beta(a, b):
 
 
 def quantile(result, p):
-    """What is a step of Newton's method from the result, which is next to it."""
+    """One step of Newton's method from the result, which is close."""
     x = mp.mpf(result)
     return x - (mp.erfc(-x / mp.sqrt(2)) / 2 - p) * mp.sqrt(2 * mp.pi) * mp.exp(x * x / 2)
 
@@ -175,7 +175,7 @@ FUNCTIONS = {
 
 
 def ulps(result, exact):
-    """Between a result and the exact number; nothing where that is denormal or no f64."""
+    """The error of a result in ulp; nothing if the exact number is denormal or not an f64."""
     nearest = abs(float(exact))
     if not SMALLEST <= nearest < math.inf:
         return 0

@@ -20,7 +20,7 @@ namespace {
 using models::loss_of, models::step;
 using Arrays = std::map<std::string, Array>;
 
-// Every second step as it is, the others jitted.
+// Alternates between eager and jitted steps.
 template <class Model, class Optimizer>
 void train(Model model, Optimizer optimizer, int steps, const Tensor& x, const Tensor& y,
            Arrays& results) {

@@ -1,5 +1,5 @@
-"""A plugin of pytest for HIPS autograd's tests: a package `autograd` whose functions are Plait's. Of their own archive
-(PLAIT_AUTOGRAD) it takes only test_util, which checks derivatives against differences of numbers."""
+"""A pytest plugin for HIPS autograd's tests: a package `autograd` whose functions are Plait's. From the original
+archive (PLAIT_AUTOGRAD) it uses only test_util, which compares derivatives with finite differences."""
 
 import functools
 import importlib.util
@@ -20,7 +20,7 @@ ARCHIVE = os.environ["PLAIT_AUTOGRAD"]
 
 
 def bare(tree):
-    """Trees of tensors: numbers in them are f64."""
+    """Trees of tensors, with numbers converted to f64."""
     if isinstance(tree, (list, tuple)):
         return type(tree)(map(bare, tree))
     if isinstance(tree, dict):
@@ -73,7 +73,8 @@ def make_jvp(function, x):
 
 
 def unary_to_nary(operator):
-    """The operator of functions of one argument, for the argument, or the several as a tuple, that argnum names."""
+    """The operator on functions of one argument, applied to the argument, or the tuple of arguments, that argnum
+    selects."""
     @functools.wraps(operator)
     def of(function, argnum=0, *rest, **options):
         @functools.wraps(function)
@@ -96,7 +97,7 @@ def unary_to_nary(operator):
 
 
 def one_number(function):
-    """What plait.grad takes: a result of one element counts as a number."""
+    """Accepts what plait.grad accepts: a result of one element counts as a number."""
     def number(tree):
         result = bare(function(with_face(tree)))
         if not isinstance(result, plait.Tensor) or FUNCTIONS["size"](Array(result)) != 1:
@@ -190,7 +191,7 @@ def checkpoint(function):
 
 
 class Primitive:
-    """A function with rules of the user's: a custom_vjp."""
+    """A function with user-defined rules: a custom_vjp."""
 
     def __init__(self, function):
         functools.update_wrapper(self, function)
@@ -232,7 +233,7 @@ def defvjp(function, *makers, argnums=None):
 
 
 class VSpace:
-    """Vectors of the kind that a value is: what test_util adds, scales and draws."""
+    """Vectors with the structure of a value: what test_util adds, scales and draws."""
 
     def __init__(self, value):
         self._leaves, self._structure = leaves_of(value)
@@ -296,7 +297,7 @@ vspace = VSpace
 
 
 def flatten(value):
-    """All numbers of a tree as one vector, and the function to the tree again."""
+    """All numbers of a tree as one vector, and the function back to the tree."""
     leaves, structure = leaves_of(value)
     if not leaves:
         return asarray(np.zeros(0)), lambda vector: value
@@ -316,7 +317,7 @@ def make_diagonal(x, offset=0, axis1=0, axis2=1):
 
 
 def joined(name):
-    """np.r_ or np.c_, of arrays that are followed too."""
+    """np.r_ or np.c_, also of differentiated arrays."""
     class Joined:
         def __getitem__(self, parts):
             parts = parts if isinstance(parts, tuple) else (parts,)
@@ -352,7 +353,7 @@ def module(name, **contents):
 
 
 def lacking(name):
-    """A module's __getattr__ that gives a NoSuch."""
+    """A module's __getattr__ that returns a NoSuch."""
     def attribute(wanted):
         if wanted.startswith("__"):
             raise AttributeError(wanted)
@@ -362,7 +363,7 @@ def lacking(name):
 
 
 class NoSuch:
-    """A module in the place of one that Plait has not: what is asked of it ends the test, but draws of numbers."""
+    """Replaces a module that Plait does not have: using an attribute ends the test, except random numbers."""
 
     def __init__(self, name):
         self._name = name
@@ -381,7 +382,7 @@ class NoSuch:
 
 
 def special():
-    """scipy.special's names for Plait's functions."""
+    """Plait's functions under the names of scipy.special."""
     names = {"gammaln": "lgamma", "psi": "digamma", "digamma": "digamma", "polygamma": "polygamma", "erf": "erf", "erfc": "erfc",
              "erfinv": "erfinv", "expit": "sigmoid", "logit": "logit", "i0": "i0", "i1": "i1", "betaln": "betaln", "betainc": "betainc",
              "gammainc": "gammainc", "gammaincc": "gammaincc"}

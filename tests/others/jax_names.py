@@ -1,5 +1,5 @@
-"""A plugin of pytest for JAX's tests: a package `jax` whose functions are Plait's. What it lacks is an object that may be
-named and called while tests are collected, and ends the test that uses it."""
+"""A pytest plugin for JAX's tests: a package `jax` whose functions are Plait's. A missing function is an object that
+may be named and called while tests are collected, and that ends the test that uses it."""
 
 import importlib.abc
 import importlib.machinery
@@ -20,7 +20,7 @@ is_collecting = True
 
 
 class Lacking:
-    """Something of JAX's that is not here."""
+    """An object of JAX that is missing here."""
 
     def __init__(self, name):
         vars(self)["_name"] = name
@@ -43,7 +43,7 @@ class Lacking:
 
     def __call__(self, *given, **_):
         if is_collecting and len(given) == 1 and isinstance(given[0], (types.FunctionType, type)):
-            return given[0]  # as a decorator
+            return given[0]  # used as a decorator
         return self._use()
 
     def __getitem__(self, _):
@@ -91,7 +91,7 @@ class Lacking:
 
 
 class Config:
-    """jax.config: what is set makes no difference, but for the wide numbers that are always here."""
+    """jax.config: settings have no effect, and 64-bit numbers are always enabled."""
 
     enable_x64 = types.SimpleNamespace(value=True)
     jax_enable_x64 = True
@@ -125,7 +125,7 @@ def lacking_in(module_name, wanted):
 
 
 class LackingModules(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Any other module of JAX's."""
+    """Any other module of JAX."""
 
     def find_spec(self, name, path=None, target=None):
         return importlib.machinery.ModuleSpec(name, self, is_package=True) if name.split(".")[0] in ("jax", "jaxlib") else None
@@ -146,7 +146,7 @@ def new_key(seed):
 
 
 def random():
-    """jax.random, whose keys are Plait's, and whose draws have no number in common with JAX's."""
+    """jax.random with Plait's keys; random numbers differ from JAX's."""
     def draw(function):
         return lambda key, shape=(), dtype=np.float64, *bounds, **options: faced(plait.astype(
             function(tensor_of(key), tuple(shape), *bounds, **options), plait_dtype(dtype)))
@@ -195,7 +195,7 @@ class At:
 
 
 def without_precision(function):
-    """Of products, which have one precision here; and without options that say how something is computed."""
+    """Removes the precision of products, which have only one here, and options about the implementation."""
     def call(*given, precision=None, preferred_element_type=None, numpy_resid=False, method=None, **options):
         return function(*given, **options)
 

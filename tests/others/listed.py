@@ -1,4 +1,4 @@
-"""docs/outside.md as run.py reads and writes it: of each suite the tests that fail, by reason, and the reasons to skip."""
+"""Reads and writes docs/outside.md for run.py: for each suite the failing tests, by reason, and the reasons to skip."""
 
 import collections
 import fnmatch
@@ -8,7 +8,7 @@ SKIPPED = "Skipped"
 UNSORTED = "Not sorted yet"
 
 
-# Reasons that name what is lacking: one line stands for all of a kind.
+# Reasons that name a missing function: one line represents all of a kind.
 KINDS = [re.compile(each) for each in (
     r"(no function )\S+( here)", r"(no jax )\S+( here)", r"(no pad of mode ).*( here)", r"(no dtype of kind )\S+( here)",
     r"(no memory of an array to be looked into )\(.*\)( here)", r"(no ufunc ).*( here)", r"(no )\S+( of a jitted function here)",
@@ -24,7 +24,7 @@ def general(why):
 
 
 def short(suite, test):
-    """A test without what tells the cases of one function apart: brackets, or the numbers that absl puts into names."""
+    """The name of a test without what distinguishes its cases: brackets, or the numbers that absl appends."""
     if suite != "jax":
         return re.sub(r"\[.*\]$", "*", test)
     file, _, name = re.sub(r" \(.*\)$", "*", test).partition("::")
@@ -32,7 +32,8 @@ def short(suite, test):
 
 
 class Document:
-    """`## suite`, in it `### reason`, and in that `- file: names`; under `### Skipped` `- count: why`."""
+    """Sections `## suite` with subsections `### reason` and lines `- file: names`; under `### Skipped` lines
+    `- count: why`."""
 
     def __init__(self, path):
         self._path = path
@@ -55,14 +56,14 @@ class Document:
                     self._tests[suite][f"{found[1]}::{name}"] = reason
 
     def entries_of(self, suite, outcome):
-        """What is listed of a test that fails: names, or patterns of them."""
+        """The entries for a failing test: names, or patterns of names."""
         test = outcome["test"]
         if outcome["outcome"] != "failed":
             return set()
         return {each for each in self._tests[suite] if each == test or fnmatch.fnmatchcase(test, each.replace("[", "[[]"))}
 
     def reason_of(self, suite, outcome):
-        """Why it fails or is skipped; None where it is not listed."""
+        """The listed reason why it fails or is skipped; None if it is not listed."""
         if outcome["outcome"] == "skipped":
             why = general(outcome["why"])
             return f"skipped: {why}" if why in self._skips[suite] else None
@@ -73,7 +74,7 @@ class Document:
         return set(self._tests[suite])
 
     def write(self, suite, found):
-        """Puts what is not listed under UNSORTED, takes off what passes, and counts what is skipped anew."""
+        """Adds unlisted failures under UNSORTED, removes passing tests, and counts skipped ones again."""
         met = set().union(*(self.entries_of(suite, each) for each in found))
         unsorted = {short(suite, each["test"]): each["why"] for each in found if each["outcome"] == "failed" and
                     self.reason_of(suite, each) is None}
@@ -88,7 +89,7 @@ class Document:
     def _rewrite(self, suite):
         start = next(i for i, line in enumerate(self._lines) if line.lower().startswith(f"## {suite}"))
         end = next((i for i in range(start + 1, len(self._lines)) if self._lines[i].startswith("## ")), len(self._lines))
-        words = []  # between the heading and the first reason
+        words = []  # the text between the heading and the first reason
         for line in self._lines[start + 1:end]:
             if line.startswith("### "):
                 break

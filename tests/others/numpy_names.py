@@ -1,5 +1,5 @@
-"""A plugin of pytest for NumPy's own tests: once a module of them is imported, its `np` and what it took out of NumPy are
-the face of Plait."""
+"""A pytest plugin for NumPy's own tests: when one of its test modules is imported, its `np` and names imported from
+NumPy are replaced by Plait's face."""
 
 import builtins
 import functools
@@ -13,7 +13,7 @@ from face.functions import FUNCTIONS, Draws
 from face.linalg import FFT, LINALG
 from face.values import Array, not_here, seen
 
-# What the tests may have of NumPy itself: dtypes, settings, and help to make arguments.
+# The parts of NumPy that tests may use directly: dtypes, settings, and helpers for arguments.
 NUMPYS_OWN = {"dtype", "result_type", "can_cast", "iinfo", "finfo", "errstate", "seterr", "geterr", "isscalar", "promote_types",
               "isdtype", "issubdtype", "min_scalar_type", "printoptions", "set_printoptions", "get_printoptions", "iterable", "base_repr",
               "binary_repr", "array2string", "array_repr", "array_str", "ndindex", "mintypecode", "typename", "errstate"}
@@ -28,7 +28,7 @@ def missing(name):
 
 
 class Face:
-    """NumPy's module, or one in it, with Plait's functions where there are some."""
+    """NumPy's module, or a submodule, with Plait's functions where they exist."""
 
     def __init__(self, real, functions):
         self.__real, self.__functions = real, functions
@@ -45,13 +45,13 @@ class Face:
 
 
 def relaxed(kinds):
-    """Plait's errors count as any of NumPy's: which kind an error is of is each library's own choice."""
+    """Plait's errors count as any of NumPy's: each library chooses its own kinds of errors."""
     kinds = kinds if isinstance(kinds, tuple) else (kinds,)
     return (*kinds, plait.Error) if builtins.any(issubclass(each, RAISES) for each in kinds) else kinds
 
 
 def assertion(function):
-    """One of NumPy's, of arrays that it knows."""
+    """An assertion of NumPy, on NumPy arrays."""
     name = function.__name__
     if not name.startswith("assert") or name.startswith("assert_warns") or name.startswith("assert_no"):
         return function
@@ -75,7 +75,7 @@ def assertion(function):
 
 
 class Pytest:
-    """pytest, for which an error of Plait's is one of any kind, whatever it says."""
+    """pytest, in which an error of Plait matches any kind and any message."""
 
     def raises(self, kind, *arguments, match=None, **options):
         return pytest.raises(relaxed(kind), *arguments, **options)
@@ -93,7 +93,7 @@ UMATH = MODULES["_core"].__dict__["umath"] = Face(np._core.umath, FUNCTIONS)
 
 
 def face_of(name, value):
-    """What stands in the place of something that a module of tests has imported."""
+    """The replacement of an object that a test module has imported."""
     if value is np:
         return NP
     if value is pytest:
@@ -120,12 +120,12 @@ def face_of(name, value):
     return value
 
 
-# They fork, or take minutes: element after element is set, each in another copy.
+# They fork, or take minutes because elements are set one by one, each in a new copy.
 LEFT_OUT = ("test_xerbla_override", "test_sort_degraded", "test_huge_vectordot", "test_zeros_big")
 
 
 def replaced(holder):
-    """What a module or a class of tests has taken out of NumPy, lists of it too."""
+    """Replaces what a test module or class has imported from NumPy, also in lists."""
     for name, value in list(vars(holder).items()):
         if name.startswith("__"):
             continue

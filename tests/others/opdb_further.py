@@ -1,5 +1,5 @@
-"""PyTorch's samples of its operations again: of every dtype that both have, with operands that are not contiguous, jitted, and
-their gradients beside PyTorch's. tests/conformance/opdb.py has Plait's names for PyTorch's and compares plain calls.
+"""PyTorch's samples of its operations: for every dtype that both have, with non-contiguous operands, jitted, and their
+gradients compared with PyTorch's. tests/conformance/opdb.py has the mapping of names, and compares plain calls.
 
     opdb_further.py [NAME...]    one line of JSON each in the file that PLAIT_OUTCOMES names
 """
@@ -19,7 +19,7 @@ from torch.testing._internal.common_methods_invocations import op_db
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent / "conformance"))
 import opdb  # noqa: E402
 
-MOST = 8  # samples of an operation and a dtype
+MOST = 8  # samples per operation and dtype
 DTYPES = {torch.float64: 1e-10, torch.float32: 2e-5, torch.float16: 4e-3, torch.bfloat16: 3e-2, torch.complex64: 5e-5,
           torch.complex128: 1e-10, torch.int8: 0, torch.int16: 0, torch.int32: 0, torch.int64: 0, torch.uint8: 0, torch.bool: 0}
 NARROW = (torch.float16, torch.bfloat16)
@@ -44,7 +44,7 @@ def to_numpy(tensor):
 
 
 class Sample:
-    """A sample's tensors, apart from all else that the call is given."""
+    """The tensors of a sample, separated from the other arguments."""
 
     def __init__(self, function, sample):
         self._function, self._sample = function, sample
@@ -57,7 +57,7 @@ class Sample:
 
 
 def differ(actual, wanted, accuracy):
-    """Words for what differs; None where nothing does."""
+    """A description of the difference; None if there is none."""
     if actual.shape != wanted.shape:
         return f"the shape {actual.shape} instead of {wanted.shape}"
     actual, wanted = (each.astype(np.complex128 if each.dtype.kind == "c" else np.float64) for each in (actual, wanted))
@@ -70,7 +70,7 @@ def differ(actual, wanted, accuracy):
 
 
 def gradients(op, sample, call):
-    """PyTorch's and Plait's, of the result's product with numbers that are drawn."""
+    """PyTorch's and Plait's gradients of the sum of the result times random numbers."""
     leaves = []
 
     def following(value):
@@ -102,12 +102,12 @@ def gradients(op, sample, call):
         return plait.sum(result * to_plait(factors))
 
     found = plait.grad(number)([call.tensors[i] for i in places])
-    # Of complex numbers PyTorch's gradient is the conjugate of Plait's and JAX's.
+    # For complex numbers PyTorch's gradient is the conjugate of Plait's and JAX's.
     return [(np.conj(to_numpy(a)), np.zeros(a.shape) if b is None else numbers(b)) for a, b in zip(found, wanted)]
 
 
 def checks(op, function, sample, dtype):
-    """(what is checked, words for what differs)."""
+    """(check, description of the difference)."""
     expected = op(sample.input, *sample.args, **sample.kwargs)
     if not isinstance(expected, torch.Tensor):
         raise opdb.LeftOut("gives several tensors")
@@ -125,7 +125,7 @@ def checks(op, function, sample, dtype):
     if dtype in (torch.float64, torch.complex128) and op.supports_autograd and expected.dtype in (torch.float64, torch.complex128):
         try:
             both = gradients(op, sample, call)
-        except (NotImplementedError, RuntimeError):  # PyTorch has no derivative by one of them
+        except (NotImplementedError, RuntimeError):  # PyTorch has no derivative with respect to one of them
             both = []
         for i, (actual, wanted) in enumerate(both):
             yield f"gradient {i}", differ(actual, wanted, 1e-7)
@@ -148,7 +148,7 @@ def main():
 
 
 def reason_to_skip(error):
-    """Why Plait does not take a sample at the plain call, where it says so; None where that is a fault."""
+    """The reason why Plait does not support a sample at the plain call; None if that is a bug."""
     if isinstance(error, opdb.LeftOut):
         return "no such arguments here"
     if isinstance(error, TypeError):
@@ -159,7 +159,7 @@ def reason_to_skip(error):
 
 
 def outcomes(op, function, dtype):
-    """By what is checked: the worst that became of it."""
+    """The worst outcome of each check."""
     found = collections.defaultdict(lambda: {"outcome": "passed", "why": ""})
     samples = list(op.sample_inputs("cpu", dtype, requires_grad=False))
     for sample in samples[::len(samples) // MOST + 1]:
@@ -171,7 +171,7 @@ def outcomes(op, function, dtype):
                     found[what] = {"outcome": "failed", "why": f"{sample.summary()[:150]}: {wrong}"}
                 else:
                     found[what] = found[what]
-        except Exception as error:  # whatever is raised is what became of it
+        except Exception as error:  # any exception is an outcome
             reason = reason_to_skip(error) if what == "call" else None
             if reason:
                 found["sample"] = {"outcome": "skipped", "why": reason}

@@ -1,5 +1,5 @@
-"""A plugin of pytest: notes what became of each test, one line of JSON each, in the file that PLAIT_OUTCOMES names. A test
-may take so many seconds, and all so much memory."""
+"""A pytest plugin: writes the outcome of each test, one line of JSON each, to the file that PLAIT_OUTCOMES names.
+Limits the time of a test, and the memory of all."""
 
 import json
 import os
@@ -15,7 +15,7 @@ _found = {}
 
 
 class TooLong(BaseException):
-    """Of a test."""
+    """A test exceeded its time limit."""
 
 
 def pytest_configure():
@@ -28,7 +28,7 @@ def pytest_configure():
 
 
 def name_of(item):
-    """The file's name and what is behind it, whatever folder the file is in."""
+    """The file's name and the rest of the node id, without the folder."""
     return item.path.name + "::" + item.nodeid.partition("::")[2]
 
 
@@ -53,7 +53,7 @@ def pytest_runtest_makereport(item, call):
         noted["made"] = values.made
     if call.when == "call":
         noted["reaches"] = values.made != noted.get("made", values.made)
-    if noted["outcome"] == "failed":  # in a part of the test
+    if noted["outcome"] == "failed":  # in an earlier phase of the test
         return report
     if report.skipped:
         noted["outcome"] = "skipped"

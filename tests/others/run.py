@@ -26,7 +26,7 @@ OPTIONS = ["-q", "-p", "no:cacheprovider", "-p", "outcomes", "-c", os.devnull, "
 NUMPY_CORE = ("indexing", "einsum", "numeric", "umath", "shape_base", "function_base", "item_selection")
 NUMPY_LIB = ("function_base", "nanfunctions", "shape_base", "index_tricks", "arraysetops", "twodim_base", "ufunclike", "type_check",
              "arraypad", "stride_tricks")
-# Of test_multiarray what is not about memory, pickles, dtypes of records and the like.
+# The parts of test_multiarray that are not about memory, pickles, structured dtypes and the like.
 NUMPY_ARRAY = ("ZeroRank", "ScalarIndexing", "Creation", "Bool", "Methods", "Binop", "Subscripting", "FancyIndexing",
                "ArgmaxArgminCommon", "Argmax", "Argmin", "MinMax", "Newaxis", "Clip", "Compress", "Take", "Stats", "Vdot", "Dot",
                "Matmul", "MatmulOperator", "MatmulInplace", "Inner", "Repeat", "Conversion", "Where", "Arange")
@@ -46,7 +46,8 @@ def numpy_paths():
 
 
 def commands(suite):
-    """The command lines of a suite, each with what its environment has besides; or in words why it is not run."""
+    """The command lines of a suite, each with additional environment variables; or a text that says why it is not
+    run."""
     pytest = [sys.executable, "-m", "pytest", *OPTIONS]
     if suite == "opdb":
         return [([sys.executable, str(HERE / "opdb_further.py")], {})]
@@ -68,7 +69,7 @@ def commands(suite):
 
 
 def outcomes(suite, to_run):
-    """What became of each test; a run that ended early is one more failure."""
+    """The outcome of each test; a run that ended early counts as one more failure."""
     file = BUILD / f"{suite}.jsonl"
     if to_run:
         file.unlink(missing_ok=True)
@@ -86,7 +87,7 @@ def outcomes(suite, to_run):
 
 
 def report(suite, found, document):
-    """Prints counts by reason, and what is not listed; how much of it there is."""
+    """Prints counts by reason and the unlisted tests; returns the number of the latter."""
     counts = collections.Counter(each["outcome"] if each["reaches"] or each["outcome"] != "passed" else "without Plait" for each in found)
     print(f"   {counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped, {counts['without Plait']} passed without "
           "asking Plait")

@@ -1,5 +1,5 @@
-"""Known algorithms with loops and recursion of no known length: their values and derivatives, as they are, in traces
-and for many samples at once, against closed forms and NumPy; and where the others give up."""
+"""Well-known algorithms with loops and recursion of unknown length: their values and derivatives, eagerly, in traces
+and under vmap, compared with closed forms and NumPy; and where other libraries fail."""
 
 import itertools
 import math
@@ -59,12 +59,12 @@ class Numbers(Case):
         self.check(ackermann, pairs, [closed[m](n) for m, n in pairs], rtol=0)
 
     def test_two_that_call_each_other(self):
-        """Hofstadter's, as the encyclopedia of integer sequences has them (A005378 and A005379)."""
+        """Hofstadter's sequences (OEIS A005378 and A005379), by mutual recursion."""
         self.check(lambda n: (female(n), male(n)), [(n,) for n in range(11)],
                    list(zip([1, 1, 2, 2, 3, 3, 4, 5, 5, 6, 6], [0, 0, 1, 2, 2, 3, 4, 4, 5, 6, 6])), rtol=0)
 
     def test_slope_of_a_product(self):
-        """n (n - 1) (n - 2) ... down to where a factor is no longer above 1."""
+        """n (n - 1) (n - 2) ... until a factor is at most 1."""
         def derivatives(x):
             product = np.poly1d(np.arange(len(np.arange(x, 1, -1))), r=True)
             return [product.deriv(order)(x) for order in range(4)]
@@ -115,7 +115,7 @@ LONGEST = 60
 
 
 def escaped(x, y):
-    """After how many steps of z -> z^2 + c the number leaves the circle, and the logarithm of |z|^2 then."""
+    """The number of steps of z -> z^2 + c until z leaves the circle, and the logarithm of |z|^2 then."""
     def step(state):
         re, im, count = state
         return re * re - im * im + x, 2 * re * im + y, count + 1
@@ -149,7 +149,7 @@ class Loops(Case):
             return lambda x, y: pl.vmap(pl.vmap(f, in_axes=(0, None)), in_axes=(None, 0))(x, y)
 
         arguments = given((x, y))
-        slopes = 2 * slope / z  # of log |z|^2, by x the real part and by y less the imaginary
+        slopes = 2 * slope / z  # of log |z|^2, with respect to the real part x and to y, with minus the imaginary part
         far = abs(slopes) < 1e6
         self.assertGreater(far.mean(), 0.9)
         for way in lambda f: f, lambda f: pl.trace(f)(*mapped(pl.zeros_like, arguments)):
@@ -183,7 +183,7 @@ class Loops(Case):
         same(program(*given((h, x))), (by_h * h + by_x * x, (by_h, by_x)))
 
     def test_jacobians(self):
-        """Powers, of which the exponent depends on the numbers."""
+        """Powers whose exponent depends on the numbers."""
         def chosen(x):
             return pl.cond(pl.sum(x) > 0, lambda x: x * x * x, lambda x: x * x, x)
 
@@ -232,17 +232,17 @@ class Loops(Case):
                 self.check(way, samples, wanted)
 
 
-# ---- Scans of what may be bracketed in any way.
+# ---- Associative scans.
 
 
 def with_spreads(model):
-    """The matrices that are symmetric are given as factors."""
+    """Symmetric matrices are given by their factors."""
     spreads = {name: model[name] @ model[name].T for name in ("drift", "noise", "spread")}
     return {**model, **spreads}
 
 
 def filtered(xp, model, measured):
-    """Kalman's means, one after the other, for NumPy and PyTorch."""
+    """Kalman filter means, sequentially, for NumPy and PyTorch."""
     model = with_spreads(model)
     mean, spread = model["mean"], model["spread"]
     means = []
@@ -257,7 +257,7 @@ def filtered(xp, model, measured):
 
 
 def filtered_by_halves(model, measured):
-    """The same, as Särkkä and García-Fernández bracket it."""
+    """The same, by the associative operation of Särkkä and García-Fernández."""
     model = with_spreads(model)
     forward, drift, seen, noise = (model[name] for name in ("forward", "drift", "seen", "noise"))
     count, size = measured.shape[0], forward.shape[0]
@@ -329,7 +329,7 @@ class AssociativeScans(Case):
         self.check(pl.grad(lambda x: pl.sum(totals(x) * given(factors))), samples, gradients)
 
     def test_order_is_kept(self):
-        """Products of matrices, which may be bracketed but not exchanged."""
+        """Matrix products, which are associative but not commutative."""
         matrices = np.random.default_rng(2).normal(size=(11, 3, 3))
         for reverse in False, True:
             found = pl.associative_scan(lambda a, b: a @ b, given(matrices), reverse=reverse)
@@ -361,7 +361,7 @@ class AssociativeScans(Case):
         self.check(pl.grad(loss, (0, 1)), samples, gradients, shared=(model,), rtol=1e-8, atol=1e-9)
 
 
-# ---- Others.
+# ---- Other libraries.
 
 
 TORCH = """
@@ -394,7 +394,7 @@ for name, way in {"exported with if": lambda: torch.export.export(Product(with_i
 
 
 class Others(unittest.TestCase):
-    """What these programs do elsewhere."""
+    """The behaviour of other libraries on these programs."""
 
     def test_jax_has_no_gradient_of_while(self):
         import jax
@@ -413,7 +413,7 @@ class Others(unittest.TestCase):
             jax.jit(product)(3.0)
 
     def test_torch_has_no_recursion(self):
-        """In a process of its own: PyTorch would hold this module for longer than Python can clean up."""
+        """In a separate process: PyTorch would keep this module alive beyond Python's shutdown."""
         said = subprocess.run([sys.executable, "-c", TORCH], capture_output=True, text=True, check=True).stdout
         self.assertIn("as it is: 24.0", said)
         self.assertRegex(said, "exported with if: .*data-dependent")

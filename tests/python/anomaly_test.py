@@ -1,4 +1,5 @@
-"""detect_anomaly and check_finite: the first NaN or infinity has a name and a line, wherever it appears."""
+"""detect_anomaly and check_finite: the first NaN or infinity is reported with a name and a line, wherever it
+appears."""
 
 import inspect
 import os
@@ -69,7 +70,7 @@ class DetectAnomaly(unittest.TestCase):
         new = pl.jit(pl.grad(roots))
         self.refused("in the backward pass of sqrt", new, BAD)
         np.testing.assert_allclose(new(GOOD), [0.25, 0.5])
-        # Where numbers are read, pieces are run.
+        # Host code that reads numbers runs piece by piece.
         self.refused("log.*: gave 1 inf", pl.jit(lambda x: pl.log(x * float(pl.sum(x)))), BAD)
 
     def test_donated_arguments(self):
@@ -81,7 +82,7 @@ class DetectAnomaly(unittest.TestCase):
         self.refused(r"sqrt.*: gave 1 nan among 2 elements, the first at \[1\]", pl.vmap(pl.sqrt), pl.tensor([1.0, -1.0]))
         branch = pl.vmap(lambda x: pl.cond(x > 0, pl.sqrt, lambda x: -x, x))
         with pl.detect_anomaly():
-            np.testing.assert_allclose(branch(pl.tensor([4.0, -1.0])), [2.0, 1.0])  # no sample goes the wrong way
+            np.testing.assert_allclose(branch(pl.tensor([4.0, -1.0])), [2.0, 1.0])  # no sample takes the wrong branch
         self.refused("log.*: gave 1 inf", pl.jit(lambda x: pl.scan(lambda c, x: (c, pl.log(x)), x, pl.tensor([1.0, 0.0]))), GOOD)
         self.refused("log.*: gave 1 nan", pl.jit(lambda x: pl.while_loop(lambda y: y > -2, lambda y: y - 1 + 0 * pl.log(y - 0.5), x)),
                      pl.tensor(1.0))
@@ -144,7 +145,7 @@ ARGUMENTS = [*((x,) for x in NUMBERS + MATRICES), *((x, y) for x in NUMBERS for 
 
 
 def is_finite(result):
-    """Of a tree that holds floats."""
+    """True if all floats of a tree are finite."""
     floats = [leaf for leaf in pl.tree.leaves(result) if leaf.dtype.kind in ("floating", "complex")]
     return floats != [] and all(pl.all(pl.isfinite(leaf)).item() for leaf in floats)
 
@@ -164,11 +165,12 @@ class NothingHidden(unittest.TestCase):
     def finite(self, function, arguments):
         try:
             return is_finite(function(*arguments))
-        except Exception:  # noqa: BLE001: it takes others
+        except Exception:  # noqa: BLE001: it needs other arguments
             return False
 
     def test_functions_whose_results_and_gradients_are_finite(self):
-        """What no error is due to must not make an infinity inside that is thrown away: selected operands, not results."""
+        """A function with finite results must not compute an infinity that is then discarded: operands are selected,
+        not results."""
         tried = 0
         for place in (pl, pl.linalg, pl.fft):
             for name in dir(place):

@@ -1,5 +1,5 @@
-"""Plait's namespace is one of the Array API standard 2024.12: what array-api-strict has is there, is called alike and gives the
-same."""
+"""Plait's namespace follows the Array API standard 2024.12: every function of array-api-strict exists, has the same
+parameters and the same results."""
 
 import copy
 import inspect
@@ -31,7 +31,7 @@ EXTENSIONS = ("linalg", "fft")
 
 
 def functions():
-    """All functions of the standard by their paths, taken from the other side."""
+    """All functions of the standard by path, from array-api-strict."""
     found = {}
     for prefix in ("", *EXTENSIONS):
         place = getattr(strict, prefix) if prefix else strict
@@ -54,11 +54,11 @@ def of(namespace, path):
     return namespace
 
 
-# ---- The same values in both
+# ---- The same values in both libraries
 
 
 def ours(value):
-    """A value of the other side as one of Plait's."""
+    """Converts a value of array-api-strict to Plait's."""
     if isinstance(value, strict._array_object.Array):
         return plait.from_dlpack(value, copy=True)
     if isinstance(value, strict._dtypes.DType):
@@ -96,7 +96,7 @@ def same(case, mine, theirs, digits=None):
     np.testing.assert_allclose(array_of(mine), array_of(theirs), rtol=digits, atol=digits)
 
 
-# ---- What to call them with
+# ---- Arguments of calls
 
 
 def elements(dtype, least=-20, most=20):
@@ -104,7 +104,7 @@ def elements(dtype, least=-20, most=20):
         return st.booleans()
     if dtype in INTEGERS:
         return st.integers(max(0, least) if dtype.startswith("u") else least, most)
-    floats = st.integers(8 * least, 8 * most).map(lambda x: x / 8)  # which every dtype holds
+    floats = st.integers(8 * least, 8 * most).map(lambda x: x / 8)  # exact in every dtype
     return floats if dtype in FLOATS else st.builds(complex, floats, floats)
 
 
@@ -123,7 +123,7 @@ def pair(draw, dtype, **limits):
 
 
 def accepted(path, count):
-    """Dtypes that the other side takes, each with itself."""
+    """Dtypes that the other library accepts, each paired with itself."""
     def takes(dtype):
         try:
             FUNCTIONS[path](*[strict.ones((2, 2), dtype=getattr(strict, dtype)) for _ in range(count)])
@@ -166,7 +166,7 @@ def reduction(dtypes, least_side=0, more=lambda draw, dtype: {}, axes=axes_of):
 
 
 def one(make):
-    """x of any dtype, and what make(draw, x) says."""
+    """x of any dtype, and the arguments made by make(draw, x)."""
     def drawn(draw, dtypes=DTYPES):
         x = arrays(draw, draw(st.sampled_from(dtypes)), some_shape(draw))
         return make(draw, x)
@@ -174,7 +174,7 @@ def one(make):
 
 
 def distinct(draw, shape, dtype):
-    """Of which no two are alike, so that there is one order."""
+    """Distinct elements, so that their order is unique."""
     count = math.prod(shape)
     numbers = draw(st.permutations(range(count)))
     return strict.asarray(np.asarray(numbers).reshape(shape), dtype=getattr(strict, dtype))
@@ -187,7 +187,7 @@ def matrices(draw, dtypes=FLOATS + COMPLEX, shape=None):
 
 
 def regular(draw, dtypes=FLOATS + COMPLEX):
-    """Matrices that are far from singular."""
+    """Well-conditioned matrices."""
     x = matrices(draw, dtypes)
     return x + 30 * strict.eye(x.shape[-1], dtype=x.dtype)
 
@@ -218,7 +218,7 @@ def transform(is_real=False, is_half=False, several=False):
 
 
 def with_shape(draw, x, count):
-    """Sizes of as many elements."""
+    """Shapes with the same number of elements."""
     return draw(st.sampled_from([(count,), (1, count), (-1,), (count, 1), x.shape]))
 
 
@@ -397,7 +397,7 @@ def pair_of(draw, dtype, a, b, least=-9, most=9):
     return arrays(draw, dtype, a, least, most), arrays(draw, dtype, b, least, most)
 
 
-# Which have tests of their own: what they give is not determined by the standard, or is no array.
+# Tested separately: the standard does not determine their results, or these are not arrays.
 OTHERS = {"empty", "empty_like", "from_dlpack", "finfo", "iinfo", "linalg.eigh", "linalg.qr", "linalg.svd"}
 UNARY = [path for path, function in FUNCTIONS.items() if list(inspect.signature(function).parameters) == ["x"]
          and path not in CASES and path not in OTHERS]
@@ -501,7 +501,7 @@ class Names(unittest.TestCase):
                         self.assertIsNotNone(found, f"{theirs.name} of {path}")
                         self.assertIn(found.kind, by_name, theirs.name)
                         if theirs.default is None or isinstance(theirs.default, (bool, int, float, str)):
-                            # A dtype that is not given has a name here.
+                            # Dtypes may also be given by name.
                             equal = theirs.name == "dtype" or found.default == theirs.default
                             self.assertTrue(equal, f"{path}: {found} is not {theirs}")
                     if theirs.kind in by_place:
@@ -517,7 +517,7 @@ class Names(unittest.TestCase):
         names = [name for name in dir(theirs) if not name.startswith("_") or (name.startswith("__") and name not in dir(object))]
         own = {"__module__", "__dict__", "__weakref__", "__annotations__", "__buffer__", "__array_priority__", "__slots__"}
         self.assertGreater(len(names), 60)
-        in_place = {name for name in names if name.startswith("__i") and "__" + name[3:] in names}  # Python makes them of the others
+        in_place = {name for name in names if name.startswith("__i") and "__" + name[3:] in names}  # Python derives them from the others
         self.assertEqual([name for name in names if not hasattr(mine, name) and name not in own | in_place], [])
         for name in names:
             if callable(getattr(theirs, name)) and name not in own | in_place | {"__array__"}:
@@ -668,7 +668,7 @@ class Arrays(unittest.TestCase):
 
         buffers = []
         data = pickle.dumps(plait.zeros((1000,)), 5, buffer_callback=buffers.append)
-        self.assertLess(len(data), 1000)  # the numbers go beside it
+        self.assertLess(len(data), 1000)  # the numbers are stored separately
         self.assertEqual(pickle.loads(data, buffers=buffers).shape, (1000,))
 
         x = plait.zeros(2)

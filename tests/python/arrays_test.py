@@ -1,5 +1,5 @@
-"""Functions of arrays as users call them, against NumPy, SciPy and PyTorch: each with its arguments by place and by
-name. Numbers of every dtype and shape are tests/conformance's business."""
+"""Functions of arrays as users call them, compared with NumPy, SciPy and PyTorch: each with its arguments by
+position and by name. Dtypes and shapes are covered by tests/conformance."""
 
 import unittest
 
@@ -18,7 +18,7 @@ IDS = np.array([[0, 2], [1, 1]])
 ROWS = np.array([[0, 2, 1, 0], [1, 1, 2, 0]])
 
 
-# interp at knots and between them, where values are infinite.
+# interp at and between knots with infinite values.
 KNOTS = np.linspace(-0.5, 3.5, 17)
 BESIDE_INFINITY = [(0., 5, np.inf, 3), (np.inf, 5, -np.inf, -np.inf), (-np.inf, np.inf, 1, np.nan), (1., np.nan, np.inf, np.inf)]
 
@@ -51,7 +51,7 @@ def put(x, place, values):
 
 
 def same(result, expected):
-    """Trees of tensors alike, to the accuracy of what they are made in."""
+    """Compares trees of tensors, to the accuracy of their dtype."""
     if isinstance(expected, (tuple, list)):
         assert len(result) == len(expected), (len(result), len(expected))
         for one, other in zip(result, expected):
@@ -65,7 +65,7 @@ def same(result, expected):
     np.testing.assert_allclose(array, expected, rtol=accuracy, atol=accuracy)
 
 
-H = np.where(RANDOM.uniform(size=X.shape) < 0.3, np.nan, X)  # some are missing
+H = np.where(RANDOM.uniform(size=X.shape) < 0.3, np.nan, X)  # some values are missing
 IMAGES = RANDOM.normal(size=(2, 3, 7, 6))
 WINDOWS = ({}, {"stride": 2}, {"padding": (1, 0)}, {"dilation": 2, "stride": (1, 3)}, {"dilation": (1, 2), "padding": (2, 1), "stride": 2})
 

@@ -1,6 +1,6 @@
-"""x[i] = y gives an object other numbers: the caller's in a plain call, and in a jitted one. In a function that a transform calls
-with tensors of its own it would not reach the caller, and is an error that names the line; what the function made itself may be
-assigned into."""
+"""x[i] = y changes the value of an object: the caller's in a plain call, and in a jitted one. In a function that a
+transform calls with copies it would not reach the caller, and is an error that names the line; tensors that the
+function created may be assigned to."""
 
 import dataclasses
 import unittest

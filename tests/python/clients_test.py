@@ -1,10 +1,10 @@
-"""Libraries that were written for any namespace of the Array API take Plait's tensors: scikit-learn and SciPy."""
+"""Libraries that support any Array API namespace accept Plait's tensors: scikit-learn and SciPy."""
 
 import os
 import unittest
 import warnings
 
-os.environ["SCIPY_ARRAY_API"] = "1"  # which SciPy looks at when it is imported
+os.environ["SCIPY_ARRAY_API"] = "1"  # SciPy reads it when it is imported
 
 import numpy as np  # noqa: E402
 import plait  # noqa: E402
@@ -43,7 +43,7 @@ NUMBERS = np.random.default_rng(0)
 X, V, W = (NUMBERS.random(shape) + 0.1 for shape in ((20, 3), 30, 30))
 COUNTS = np.array([16.0, 18, 16, 14, 12, 12])
 
-# What SciPy computes of arrays that f makes.
+# What SciPy computes from arrays that f creates.
 FUNCTIONS = {
     "special.logsumexp": lambda f: scipy.special.logsumexp(f(X), axis=1),
     "special.softmax": lambda f: scipy.special.softmax(f(X), axis=1),

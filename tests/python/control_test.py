@@ -1,4 +1,4 @@
-"""Branches and loops in Python, against JAX in each way that it has, and where it has none."""
+"""Branches and loops in Python, compared with every equivalent in JAX; and what JAX does not support."""
 
 import unittest
 
@@ -11,7 +11,7 @@ def array(*numbers):
 
 
 def decay(x):
-    """Of no known number of steps."""
+    """A loop of unknown length."""
     return pl.sum(pl.while_loop(lambda h: pl.sum(h * h) > 0.05, lambda h: h * 0.6 * pl.cos(h * x), x))
 
 
@@ -38,7 +38,7 @@ def shrunk(h, x):
 
 
 def nested(x):
-    """A recursion with a tree for its carry, which captures what is outside."""
+    """A recursion whose carry is a tree, with captured tensors."""
     @pl.recursive
     def sums(state, depth):
         def deeper(state, depth):
@@ -69,7 +69,7 @@ def of_itself(x):
 
 
 def kept(x):
-    """Loops with checkpoints, and running totals."""
+    """Loops with checkpoints, and cumulative sums."""
     last = pl.while_loop(lambda h: pl.sum(h * h) > 0.01, lambda h: h * 0.7 * pl.cos(h), x, pl.checkpoints(every=2))
     folded = pl.for_loop(0, 7, lambda i, h: pl.sin(h) + x, last, pl.checkpoints())
     products = pl.associative_scan(lambda a, b: a * b, pl.stack([folded, x, last + 1, x]), reverse=True)
@@ -81,7 +81,7 @@ def long(x):
 
 
 def halved(x):
-    """A list that is folded, with a step counted beside."""
+    """Folds a list, and counts the steps."""
     def fold(state):
         h, n = state
         half = h.shape[0] // 2
@@ -143,7 +143,7 @@ class Control(unittest.TestCase):
 
     def test_sizes_change(self):
         def primes(x):
-            """What no number before divides, of 2, 3, ...: a sieve, with a carry that becomes shorter."""
+            """The sieve of Eratosthenes, with a carry that becomes shorter."""
             def sieve(state):
                 left, found, count = state
                 rest = left[pl.remainder(left, left[0]) != 0]
@@ -161,7 +161,7 @@ class Control(unittest.TestCase):
         np.testing.assert_array_equal(parsed(numbers, *program.hidden_inputs)[0], expected)
 
         def mean(x):
-            """Of pairs of means, of a number of elements that is a power of two."""
+            """The mean by recursive halving, for a number of elements that is a power of two."""
             return pl.while_loop(lambda h: h.shape[0] > 1, lambda h: (h[0::2] + h[1::2]) / 2, x)[0]
 
         x = np.random.default_rng(1).normal(size=64)
@@ -195,7 +195,7 @@ class Control(unittest.TestCase):
         found = pl.jvp(decay, (pl.asarray(x),), (pl.asarray(v),))
         np.testing.assert_allclose(found[0], value, rtol=1e-12)
         np.testing.assert_allclose(found[1], tangent, rtol=1e-12)
-        with self.assertRaises(ValueError):  # a loop of no known length has no reverse mode there
+        with self.assertRaises(ValueError):  # JAX has no reverse mode of loops of unknown length
             jax.grad(jax_decay)(x)
         np.testing.assert_allclose(pl.sum(pl.grad(decay)(pl.asarray(x)) * pl.asarray(v)), tangent, rtol=1e-12)
 
@@ -211,7 +211,7 @@ class Control(unittest.TestCase):
             np.testing.assert_array_equal(f(x), [1, 0, 0])
 
     def test_deep_nests(self):
-        """Whose parts are recorded a few times each, not some times more at each depth."""
+        """The bodies of nested loops are recorded a few times, not exponentially often."""
         depth = 40
 
         def conditions(n, x):

@@ -1,5 +1,5 @@
-"""Rules of one's own: each idiom of JAX's page "Custom derivative rules", and what is captured, eagerly, under jit, in a trace and
-under vmap, to the second order, in both modes, beside JAX."""
+"""Custom rules: each idiom of JAX's page "Custom derivative rules", and captures, eagerly, under jit, in a trace and
+under vmap, to second order, in both modes, compared with JAX."""
 
 import functools
 import unittest
@@ -296,7 +296,7 @@ class CallingItself(unittest.TestCase):
             program(number(0.7))
 
 
-# ---- What is captured: by it the function itself is differentiated.
+# ---- Captures: with respect to them the function itself is differentiated.
 
 
 def one_of_many(f):
@@ -332,7 +332,7 @@ class Captures(unittest.TestCase):
                     self.assertEqual(way(lambda x, w: pl.jvp(f, (x, w), (x, w))[1])(x, w).item(), 3 * 42 + 2 * 9)
 
     def test_second_derivatives(self):
-        # ∂x is 7 x w by the rule, of which ∂w is 7 x and ∂x 7 w; ∂w is x², whose ∂x is 2 x.
+        # By the rule ∂/∂x is 7 x w, whose ∂/∂w is 7 x and ∂/∂x 7 w; ∂/∂w is x², whose ∂/∂x is 2 x.
         x, w = number(3.0), number(2.0)
         for f in captures_in_vjp, captures_in_jvp:
             for name, way in {"eager": lambda f: f, "jit": pl.jit}.items():
@@ -379,7 +379,7 @@ class Remat(unittest.TestCase):
 
 
 class Hosts(unittest.TestCase):
-    """Python's `if` in functions with rules, under jit."""
+    """Python's `if` in functions with custom rules, under jit."""
 
     def test_branches(self):
         def by_jvp():

@@ -1,4 +1,4 @@
-"""Capsules that say what cannot be: each is refused before any of its memory is read."""
+"""Invalid capsules: each is refused before its memory is read."""
 
 import ctypes
 import random
@@ -39,7 +39,7 @@ F32 = (2, 32, 1)
 
 
 class Capsule:
-    """What gives such a capsule, and keeps all that it points to."""
+    """Provides such a capsule, and keeps alive everything that it points to."""
 
     def __init__(self, sizes=(2, 3), strides=None, data=ctypes.addressof(MEMORY), device=(1, 0), rank=None, dtype=F32, offset=0,
                  versioned=True, major=1, has_sizes=True):
@@ -106,7 +106,7 @@ REFUSED = {
 
 
 def fuzz(seed, count=20000):
-    """Only what TAKEN could be is read: all others lie outside of the memory, or are refused."""
+    """Only memory of TAKEN may be read: capsules that point outside of it must be refused."""
     draw = random.Random(seed)
     numbers = [0, 1, 2, 3, -1, -2, 7, 2**31, 2**32, 2**61, 2**62, 2**63 - 1, -(2**63), -(2**62), 2**40]
     kept = []
@@ -120,7 +120,7 @@ def fuzz(seed, count=20000):
                  "data": draw.choice([ctypes.addressof(MEMORY), ctypes.addressof(MEMORY), None, 2**63, 2**64 - 4]),
                  "rank": draw.choice([None, None, None, -1, 65, 2**31 - 1])}
         capsule = Capsule(**given)
-        kept.append(capsule)  # longer than the tensor, as who gives memory does
+        kept.append(capsule)  # longer than the tensor, as a real producer does
         try:
             x = plait.from_dlpack(capsule)
             assert all(size >= 0 for size in x.shape), given
@@ -147,7 +147,7 @@ class Capsules(unittest.TestCase):
                     plait.from_dlpack(Capsule(**given, versioned=versioned))
 
     def test_random_ones(self):
-        """In a process of its own, since what is wrongly believed is read outside of memory."""
+        """In a separate process, since a capsule that is wrongly accepted reads invalid memory."""
         done = subprocess.run([sys.executable, __file__, "7"], capture_output=True, text=True, check=False)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
 

@@ -1,4 +1,4 @@
-"""Every public function and class says what it does, with an example that gives what it says."""
+"""Every public function and class has a description, and an example with the right output."""
 
 import inspect
 import pathlib
@@ -12,12 +12,12 @@ import examples  # noqa: E402
 
 PLACES = {"": plait, "fft.": plait.fft, "linalg.": plait.linalg, "nn.": plait.nn, "optim.": plait.optim, "random.": plait.random,
           "tree.": plait.tree}
-# What functions give: their examples are with those.
+# Returned by functions, which have the examples.
 WITHOUT = {"Tensor", "DType", "Dim", "tree.Structure"}
 
 
 def documented():
-    """(path, thing) of all but dtypes, constants, and what is raised."""
+    """(path, object) of everything except dtypes, constants and exceptions."""
     for prefix, place in PLACES.items():
         for name, value in list(vars(place).items()):
             is_error = isinstance(value, type) and issubclass(value, Exception)

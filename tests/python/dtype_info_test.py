@@ -1,4 +1,4 @@
-"""What is asked of dtypes and shapes, and the names of others, against NumPy and ml_dtypes."""
+"""Queries of dtypes and shapes, and names of other libraries, compared with NumPy and ml_dtypes."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Prints, checks and callbacks from Python: at once, traced, jitted, differentiated, for many samples."""
+"""Prints, checks and callbacks from Python: eagerly, traced, jitted, differentiated, under vmap."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The examples of docs/examples give what stands there, and every public function and primitive is in one."""
+"""The examples of docs/examples have the right output, and every public function and primitive is in one."""
 
 import pathlib
 import sys

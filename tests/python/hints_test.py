@@ -1,4 +1,5 @@
-"""The hints of the library, which speaks C++, as they read in Python: without C++, and with names that there are."""
+"""The hints of the library, which are written for C++, as they appear in Python: without C++, and with existing
+names."""
 
 import pathlib
 import re
@@ -7,14 +8,14 @@ import unittest
 import plait as pl
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = ("core", "tensor", "ops", "transform", "optim", "nn", "io")  # what Python calls
+ROOMS = ("core", "tensor", "ops", "transform", "optim", "nn", "io")  # the rooms that Python calls
 OF_CPP = re.compile(r"::|\bstd\b|\w->\w|= true|= false|<\d>|\bTensor\(\)|\{\.|\bin the options\b|\.at\(|\bDType\b|nullptr|allow_integers")
-# Words before brackets that are no functions of users: of hosts, of tests, of what a hint is about.
+# Words before brackets that are not public functions: of host code, of tests, of the subject of a hint.
 NOT_CALLED = {"equals", "x"}
 
 
 def hints():
-    """(file, text) of each literal that is given as a hint, or as one of two."""
+    """(file, text) of each string literal that is used as a hint, or as one of two."""
     for room in ROOMS:
         for file in sorted((ROOT / "plait" / room).rglob("*.cpp")):
             text = file.read_text(encoding="utf-8")

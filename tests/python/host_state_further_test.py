@@ -1,5 +1,5 @@
-"""Host state that is hard to find, and what of it is easily taken for the same: eagerly and jitted, over calls with changes
-between them, so that records are used again."""
+"""Host state that is hard to find, and values that are easily mistaken for equal: eagerly and jitted, over calls
+with changes in between, so that records are reused."""
 
 import collections
 import copy
@@ -79,7 +79,7 @@ def set_rate(value):
 
 
 def ways():
-    """(name, function, what changes before each call)."""
+    """(name, function, change before each call)."""
     table, box, member = {"rate": 1.0}, Box(rate=1.0), Box(rate=1.0)
     get, views, user = table.get, table.values(), UserDict(rate=1.0)
     taker, ask = operator.attrgetter("rate"), getattr
@@ -111,7 +111,7 @@ def ways():
 
 
 class Flipped:
-    """Two buffers that take turns."""
+    """Two buffers that are swapped."""
 
     def __init__(self):
         self.a, self.b = Box(w=number(1.0)), Box(w=number(2.0))
@@ -139,7 +139,7 @@ class Descriptor:
         self.values = weakref.WeakKeyDictionary()
 
     def __get__(self, owner, kind):
-        return self.values[owner]  # which None, as of the class, has none of
+        return self.values[owner]  # for None, as when read from the class, there is none
 
     def __set__(self, owner, value):
         self.values[owner] = value

@@ -1,5 +1,5 @@
-"""Host state: eighty ways in which Python code can hold state that a jitted function reads or changes. Each is called five
-times with changes between, as it is and jitted: results and what is seen of the state afterwards are the same."""
+"""Host state: eighty kinds of state that Python code can hold and a jitted function reads or changes. Each function
+is called five times with changes in between, eagerly and jitted: results and the state afterwards must be equal."""
 
 import collections
 import contextlib
@@ -20,7 +20,7 @@ WAYS = []
 
 
 def way(make):
-    """make() gives f, change(i), which is called before each call, and seen(), which tells of the state."""
+    """make() returns f, change(i), which is called before each call, and seen(), which returns the state."""
     WAYS.append(make)
     return make
 

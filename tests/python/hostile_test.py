@@ -1,5 +1,5 @@
-"""Every public function with values that no one means: an error of the library or a TypeError comes, and nothing crashes,
-whatever is where a number, a shape, a tensor or a function should be."""
+"""Calls every public function with unsuitable values: the result must be an error of the library or a TypeError, and
+never a crash, whatever is passed in place of a number, a shape, a tensor or a function."""
 
 import inspect
 import json
@@ -15,9 +15,9 @@ PLACES = {"plait": plait, "plait.linalg": plait.linalg, "plait.fft": plait.fft, 
           "plait.optim": plait.optim, "plait.tree": plait.tree}
 HOSTILE = [-1, 0, 2**63 - 1, 2**64, -(2**63), float("nan"), float("inf"), None, (), (0,), (-1,), (2**62, 2**62), "", "no such name",
            "é", {}, [[1, 2], [3]], object()]
-# Not called: they end when somebody says so, or change what other calls see.
+# Not called: they wait for another event, or affect other calls.
 LEFT_OUT = {"plait.set_num_threads", "plait.print"}
-# What Python's own protocols ask for.
+# Called by Python's own protocols.
 ALLOWED = {"plait.from_dlpack": (AttributeError,)}
 MEMORY, SECONDS = 8 << 30, 120
 
@@ -33,7 +33,7 @@ def functions():
 
 
 def usual(name, parameter):
-    """A value that is often right."""
+    """A value that is often valid."""
     text = str(parameter.annotation)
     if name in ("function", "body", "test", "then", "otherwise", "f"):
         return plait.sin
@@ -45,7 +45,7 @@ def usual(name, parameter):
 
 
 def calls(function):
-    """Arguments by place and by name."""
+    """Positional and keyword arguments."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):
@@ -64,7 +64,7 @@ def calls(function):
 
 
 def attack(place):
-    """Of the functions of one module; says before each call what it is."""
+    """Attacks the functions of one module; prints each call before it is made."""
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     refused = (plait.errors.Error, TypeError)
     with open(os.devnull, "w") as nowhere:
@@ -80,7 +80,7 @@ def attack(place):
                         result(plait.ones((3, 3)))
                 except (*refused, *ALLOWED.get(path, ())):
                     pass
-                except BaseException as error:  # noqa: BLE001: whatever it is
+                except BaseException as error:  # noqa: BLE001: any exception
                     out.write(json.dumps(["other", path, repr(given)[:200], repr(named)[:200], f"{type(error).__name__}: {error}"[:200]]) + "\n")
                 finally:
                     sys.stdout = out

@@ -1,4 +1,4 @@
-"""Brackets against NumPy's: x[...], x[...] = y, x.at[...]; by hand, and thousands at random."""
+"""Indexing compared with NumPy's: x[...], x[...] = y, x.at[...]; by hand, and thousands at random."""
 
 import unittest
 
@@ -13,7 +13,7 @@ def numbers(shape, dtype=np.float64):
 
 
 class RandomIndex:
-    """Indices of arrays of a random shape; some lead outside."""
+    """Random indices for arrays of a random shape; some are out of range."""
 
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
@@ -40,7 +40,7 @@ class RandomIndex:
         return slice(bound(), bound(), None if self.chance(0.3) else step)
 
     def given(self):
-        """The index as NumPy takes it; with lists, numbers and arrays of both."""
+        """The index for NumPy, with lists, numbers and arrays."""
         index, axis = [], 0
         has_ellipsis = False
         while axis < len(self.shape) and not self.chance(0.15):
@@ -79,7 +79,7 @@ class RandomIndex:
 
 
 def of_plait(index, random):
-    """The same index, with a tensor in the place of some arrays."""
+    """The same index, with tensors in place of some arrays."""
     if isinstance(index, tuple):
         return tuple(of_plait(each, random) for each in index)
     return plait.asarray(index) if isinstance(index, np.ndarray) and random.random() < 0.5 else index
@@ -87,7 +87,7 @@ def of_plait(index, random):
 
 class AtRandom(unittest.TestCase):
     def compare(self, seed, of_numpy, of_tensor):
-        """Whether both gave numbers."""
+        """True if both had results."""
         drawn = RandomIndex(seed)
         index = drawn.given()
         array = numbers(drawn.shape)
@@ -103,7 +103,7 @@ class AtRandom(unittest.TestCase):
         return True
 
     def expect_refusal(self, array, action):
-        """Only NumPy looks at the numbers of tensors by which nothing is taken."""
+        """NumPy checks the values of index arrays only if they select elements."""
         try:
             result = action().numpy()
         except (plait.IndexError, plait.ShapeError):
@@ -123,7 +123,7 @@ class AtRandom(unittest.TestCase):
         self.assertGreater(taken, COUNT * 0.8)
 
     def test_arrays_that_are_assigned(self):
-        # Of places that are named several times the last counts.
+        # If a place is named several times, the last value counts.
         def assign(x, index):
             taken = x[index]
             x[index] = 100 + numbers(taken.shape[len(taken.shape) // 2:])
@@ -144,7 +144,7 @@ class AtRandom(unittest.TestCase):
                 drawn = RandomIndex(seed)
                 index = drawn.given()
                 if any(isinstance(each, bool) for each in (index if isinstance(index, tuple) else (index,))):
-                    continue  # ufunc.at does not take them
+                    continue  # ufunc.at does not support them
                 self.compare(seed, by(ufunc), lambda x, i: getattr(x.at[i], name)(2.5))
 
 

@@ -1,4 +1,4 @@
-"""Memory goes to NumPy, PyTorch and JAX and comes from them by DLPack, without a copy; nothing of it leaks."""
+"""Exchange of memory with NumPy, PyTorch and JAX by DLPack, without copies or leaks."""
 
 import gc
 import os
@@ -34,7 +34,7 @@ def bytes_of(x):
 
 
 class Given(unittest.TestCase):
-    """What Plait gives."""
+    """Export from Plait."""
 
     def test_torch(self):
         for name, dtype in TORCH.items():
@@ -50,7 +50,7 @@ class Given(unittest.TestCase):
             theirs = np.from_dlpack(x)
             with self.subTest(name):
                 np.testing.assert_array_equal(theirs, x.numpy())
-                self.assertEqual(theirs.__array_interface__["data"], (address(x), True))  # and read-only
+                self.assertEqual(theirs.__array_interface__["data"], (address(x), True))  # and is read-only
 
     def test_jax(self):
         for name in JAX:
@@ -99,7 +99,7 @@ class Given(unittest.TestCase):
 
 
 class Taken(unittest.TestCase):
-    """What Plait takes."""
+    """Import into Plait."""
 
     def test_torch(self):
         for name, dtype in TORCH.items():

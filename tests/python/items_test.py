@@ -1,4 +1,4 @@
-"""Numbers of tensors in jitted functions: every expression gives what it gives at once, its type included."""
+"""Numbers of tensors in jitted functions: every expression has the eager result, with the same type."""
 
 import math
 import unittest
@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 import plait as pl
 
-# Of f, a float; i, an int; b, a bool; and of tensors x of f32, h of f16, n of i32, k of i64.
+# Expressions of f, a float; i, an int; b, a bool; and of tensors x of f32, h of f16, n of i32, k of i64.
 EXPRESSIONS = """
 f
 i
@@ -122,12 +122,12 @@ VALUES = [(3.25, 2, True), (0.1, 3, False), (-1.5, 1, True), (3.25, 2, True), (1
 def outcome(function, *arguments):
     try:
         return function(*arguments)
-    except Exception as error:  # whatever it is, it is to be the same
+    except Exception as error:  # any error, which must be the same
         return type(error), str(error).split(" at ")[0] if isinstance(error, pl.Error) else str(error)
 
 
 def text_of(value):
-    """The value, with its type, to the last bit."""
+    """The value with its type, to the last bit."""
     if isinstance(value, pl.Tensor):
         numbers = value.numpy()
         return f"{value.dtype}{list(value.shape)} {numbers.tobytes()} {numbers}"
@@ -159,7 +159,7 @@ class Items(unittest.TestCase):
     def test_every_expression(self):
         for expression in EXPRESSIONS:
             function = function_of(expression)
-            jitted = pl.jit(function, backend="evaluator")  # which gives the same bits as at once
+            jitted = pl.jit(function, backend="evaluator")  # bitwise equal to eager code
             for dtype in (pl.f64, pl.f32):
                 for f, i, b in VALUES:
                     given = (pl.asarray(f, pl.f64).astype(dtype), pl.asarray(i), pl.asarray(b), TENSORS)

@@ -1,4 +1,4 @@
-"""jit in Python: the same as without it, and beside torch.compile and jax.jit."""
+"""jit in Python: the same results as without it, compared with torch.compile and jax.jit."""
 
 import gc
 import json
@@ -27,7 +27,7 @@ class Jit(unittest.TestCase):
             self.assertEqual(float(total), 3 * scale)
 
     def test_calls_that_look_alike(self):
-        """They are known at a glance, which sees whatever is another one than it was."""
+        """Repeated calls are recognised by a quick comparison, which must notice every difference."""
         found = {"pl": pl}
         exec(textwrap.dedent("""
             offset, factor, label = 1.0, 3, {"name": "a"}
@@ -78,7 +78,7 @@ class Jit(unittest.TestCase):
                 np.testing.assert_allclose(jitted(*arguments, **named)["y"], f(*arguments, **named)["y"], rtol=1e-6)
 
     def test_nothing_holds_what_is_gone(self):
-        """Neither arguments nor functions that call themselves by their closure."""
+        """Neither arguments nor functions that refer to themselves through their closure are kept alive."""
         class Here:
             pass
 
@@ -137,7 +137,7 @@ class Jit(unittest.TestCase):
         self.assertEqual(f.stats().traces, 2)
 
     def test_whole_numbers_become_symbols(self):
-        """One that is an argument itself, as sizes do."""
+        """An integer argument becomes a symbol, like a size."""
         f = pl.jit(lambda x, n, *, by=1: (x * n - by, n + 1, pl.zeros((abs(n), 2)).shape))
         for n in range(300):
             got, one_more, shape = f(array(2.0), n, by=n % 7)
@@ -150,7 +150,7 @@ class Jit(unittest.TestCase):
 
         def written(x, n):
             calls["n"] = calls["n"] + 1
-            return x * n, json.dumps({"n": n})  # which takes no size that is a symbol
+            return x * n, json.dumps({"n": n})  # does not accept symbolic sizes
 
         f = pl.jit(written)
         for i, n in enumerate((3, 4, 5, 3)):
@@ -328,7 +328,7 @@ class Jit(unittest.TestCase):
                 pl.sum(gone)
         same(self, by, [1])
 
-        # What others have too is not overwritten.
+        # Values that are shared with others are not overwritten.
         view = state["a"][2:]
         state = step(state, by)
         same(self, view, np.arange(2, 1000) + 2)
@@ -343,7 +343,7 @@ class Jit(unittest.TestCase):
         both = x + 0
         same(self, twice(both, both)[0], [2, 4])
 
-        # A call that fails keeps them.
+        # A call that fails keeps its arguments.
         failing = pl.jit(lambda x, n: x.reshape((n,)), donate=0)
         kept = x + 0
         with self.assertRaises(ValueError):
@@ -372,7 +372,8 @@ class Jit(unittest.TestCase):
             f(pl.asarray(np.ones(3)))
 
 
-# ---- Nine functions beside torch.compile and jax.jit. Each is written for a module `m` with the names that all share.
+# ---- Nine functions, compared with torch.compile and jax.jit. Each is written for a module `m` with the names that all
+# share.
 
 
 def asserts(m, x):

@@ -1,5 +1,6 @@
-"""Derivatives of linear algebra: every function over shapes, stacks, real and complex numbers, and matrices whose rank or
-values are special, against difference quotients; both modes, second derivatives, vmap and jit. Gradients also against JAX."""
+"""Derivatives of linear algebra: every function over shapes, stacks, real and complex numbers, and matrices of
+special rank or with special eigenvalues, compared with difference quotients; both modes, second derivatives, vmap
+and jit. Gradients also with JAX."""
 
 import itertools
 import types
@@ -16,9 +17,9 @@ jax.config.update("jax_enable_x64", True)
 
 RANDOM = np.random.default_rng(3)
 STEP = 1e-5
-ACCURACY = 2e-6  # of difference quotients, for the size of what they are of
+ACCURACY = 2e-6  # of difference quotients, relative to the value
 SQUARES = [(3, 3), (1, 1), (2, 3, 3), (2, 2, 3, 3), (2, 0, 3, 3), (0, 0)]
-WITH_JAX = [(2, 3, 3), (5, 3), (3, 5)]  # it compiles for each
+WITH_JAX = [(2, 3, 3), (5, 3), (3, 5)]  # compiled by JAX for each shape
 MATRICES = [*SQUARES, (5, 3), (3, 5), (2, 5, 3), (2, 2, 3, 5), (3, 1), (1, 3), (0, 3), (2, 3, 0)]
 
 
@@ -45,7 +46,7 @@ def of_rank(rank, shape, kind):
 
 
 def with_values(values, shape, kind):
-    """A matrix with those singular values; where it is square, a Hermitian one with those eigenvalues."""
+    """A matrix with those singular values; a square one is Hermitian with those eigenvalues."""
     count = len(values)
     right = np.linalg.qr(noise((shape[1], shape[1]), kind))[0][:, :count]
     left = right if shape[0] == shape[1] else np.linalg.qr(noise((shape[0], shape[0]), kind))[0][:, :count]
@@ -65,13 +66,13 @@ def counted(xp, count):
 
 
 def inner(a, b):
-    """Re Σ a · b, as complex numbers pair with tangents."""
+    """Re Σ a · b, the pairing of complex numbers with tangents."""
     is_complex = "complex" in (pl.asarray(a).dtype.kind, pl.asarray(b).dtype.kind)
     return pl.sum(pl.real(a * b)) if is_complex else pl.sum(a * b)
 
 
 class Number:
-    """Re Σ w · f(x), a number that depends on everything that f gives."""
+    """Re Σ w · f(x), a number that depends on all results of f."""
 
     def __init__(self, function, points):
         self.function = function
@@ -101,7 +102,7 @@ class Number:
         return sum(terms[1:], terms[0])
 
     def quotients(self, function):
-        """Of what function gives, along the directions; Richardson's extrapolation of two."""
+        """Difference quotients along the directions; Richardson extrapolation of two."""
         def at(step):
             found = function(*[x + step * t for x, t in zip(self.points, self.directions)])
             return [each.numpy() for each in (found if isinstance(found, (list, tuple)) else [found])]
@@ -115,7 +116,7 @@ def size_of(arrays):
 
 
 class Derivatives(unittest.TestCase):
-    place = ()  # what is being looked at
+    place = ()  # the current case, for messages
 
     def close(self, what, found, wanted, allowed):
         for a, b in zip(found, wanted, strict=True):
@@ -166,7 +167,7 @@ class Derivatives(unittest.TestCase):
             yield self.place
 
 
-# What jax.numpy calls otherwise.
+# Other names in jax.numpy.
 JAX = types.SimpleNamespace(
     cholesky=jnp.linalg.cholesky, inv=jnp.linalg.inv, det=jnp.linalg.det, slogdet=jnp.linalg.slogdet, eigh=jnp.linalg.eigh,
     solve=lambda a, b: jnp.linalg.solve(a, b), qr=jnp.linalg.qr, pinv=jnp.linalg.pinv, matrix_power=jnp.linalg.matrix_power,
@@ -184,7 +185,7 @@ class Factors(Derivatives):
         for kind, shape in self.over(MATRICES):
             a = noise(shape, kind)
             self.check(lambda a: list(linalg.qr(a)), [a])
-            if shape[-2] >= shape[-1] > 0:  # JAX has none for wide ones
+            if shape[-2] >= shape[-1] > 0:  # JAX does not support wide ones
                 self.check_with_jax(lambda xp, la, a: list(la.qr(a)), [a], second=False)
             if shape[-2] <= shape[-1]:
                 self.check(lambda a: list(linalg.qr(a, "complete")), [a], second=False)
@@ -193,7 +194,7 @@ class Factors(Derivatives):
         for kind, shape in self.over(MATRICES):
             a = noise(shape, kind)
             self.check(lambda a: linalg.lu_factor(a).lu, [a], second=False)
-            if len(shape) == 2:  # JAX takes no stacks
+            if len(shape) == 2:  # JAX does not support stacks
                 self.check_with_jax(lambda xp, la, a: list(la.lu(a)[1:]), [a])
 
     def test_eigh(self):
@@ -211,7 +212,7 @@ class Factors(Derivatives):
             sizes = xp.square(xp.absolute(vectors)) * xp.expand_dims(xp.real(values * values), -2)
             return [xp.sum(values * values, -1), xp.sum(xp.absolute(values), -1), sizes]
 
-        for kind, shape in self.over(SQUARES):  # of real ones too some values come in pairs
+        for kind, shape in self.over(SQUARES):  # real matrices, too, have eigenvalues in pairs
             self.check(lambda a: of_values_and_vectors(pl, linalg, a), [noise(shape, kind)])
             self.check(lambda a: pl.sum(linalg.eigvals(a) ** 3, -1), [noise(shape, kind)])
 
@@ -231,7 +232,7 @@ class Factors(Derivatives):
                        [noise(shape, kind)])
 
     def test_values_that_are_alike(self):
-        """Of what treats them alike the derivative is there."""
+        """Functions that treat equal eigenvalues alike are differentiable."""
         for kind, values in self.over([(1.0, 1, 2, 3), (2.0, 2, 2, 2), (0.0, 0, 1, 1)]):
             hermitian, tall = with_values(values, (4, 4), kind), with_values(np.add(values, 1), (6, 4), kind)
             self.check(lambda a: pl.sum(pl.exp(linalg.eigvalsh(a))), [hermitian], second=False)

@@ -186,7 +186,8 @@ class Fourier(unittest.TestCase):
             same(getattr(fft, name)(array, axes=(0, 1)), getattr(np.fft, name)(array, axes=(0, 1)))
 
     def test_derivatives(self):
-        """They are linear: the tangent is the transform of the tangent, and with the cotangent it makes the same number."""
+        """The transforms are linear: the tangent is the transform of the tangent, and the cotangent satisfies the
+        dot product test."""
         def numbers(like, is_real):
             drawn = RANDOM.normal(size=like)
             return drawn if is_real else drawn + 1j * RANDOM.normal(size=like)
@@ -210,7 +211,7 @@ class Fourier(unittest.TestCase):
         for name in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft"):
             for is_real in (True, False)[:1 if name in ("rfft", "ihfft") else 2]:
                 for length in (1, 2, 3, 4, 5, 7, 8, 12, 13, 37, 64, 97):
-                    if length > 1 or name not in ("irfft", "hfft"):  # of one number nothing comes
+                    if length > 1 or name not in ("irfft", "hfft"):  # for one number the result is constant
                         check(name, (2, length), is_real)
                 for norm in ("backward", "ortho", "forward"):
                     for length in (None, 1, 2, 5, 6, 9):

@@ -1,4 +1,4 @@
-"""Losses, against PyTorch; CTC also against the sum over all its paths."""
+"""Losses compared with PyTorch; CTC also with the sum over all alignments."""
 
 import itertools
 import unittest
@@ -188,7 +188,7 @@ class Numbers(unittest.TestCase):
                   [x, target])
             check(lambda x, y: plait.kl_div_loss(x, y, reduction=reduction, log_target=True),
                   lambda x, y: F.kl_div(x, y, reduction=reduction, log_target=True), [x, np.log(shares(3, 4))])
-        nothing = np.array([0.0, 1.0])  # where the gradient by the target is NaN for PyTorch
+        nothing = np.array([0.0, 1.0])  # where PyTorch's gradient with respect to the target is NaN
         close(plait.kl_div_loss(x[0, :2], nothing, reduction="none"), F.kl_div(t(x[0, :2]), t(nothing), reduction="none"), 1e-12,
               "value")
         slope = plait.grad(lambda y: plait.kl_div_loss(x[0, :2], y, reduction="sum"))(plait.asarray(nothing)).numpy()
@@ -240,7 +240,7 @@ class Vectors(unittest.TestCase):
 
 
 def paths_of(target, steps, classes, blank):
-    """All sequences of classes that give the target."""
+    """All sequences of classes that produce the target."""
     for path in itertools.product(range(classes), repeat=steps):
         kept = [label for label, _ in itertools.groupby(path)]
         if [label for label in kept if label != blank] == list(target):
@@ -360,7 +360,7 @@ def classes(*shape):
     return RANDOM.integers(0, 3, shape)
 
 
-# Each of n samples (and m numbers of each): what it is given.
+# The arguments for each of n samples (and m numbers of each).
 EVERY = {
     "cross_entropy": lambda n, m: ([draw(n, 3, m), classes(n, m)],
                                    {"label_smoothing": 0.1, "weights": np.array([0.5, 1.0, 2.0])}),
@@ -390,7 +390,7 @@ EVERY = {
 
 
 class Every(unittest.TestCase):
-    """One jitted function for several sizes, its gradient, and many at once, against what is computed at once."""
+    """One jitted function for several sizes, its gradient, and vmap, compared with eager results."""
 
     def test_ways(self):
         for name, make in EVERY.items():

@@ -1,4 +1,4 @@
-"""The examples of the manual that are in Python give what stands there."""
+"""The Python examples of the manual have the right output."""
 
 import doctest
 import pathlib
@@ -11,7 +11,7 @@ class Manual(unittest.TestCase):
     def test_examples(self):
         tried = 0
         for page in sorted(DOCS.glob("*.md")):
-            # A page's examples end where its block of code does.
+            # The examples end with their block of code.
             text = page.read_text().replace("```", "")
             examples = doctest.DocTestParser().get_doctest(text, {}, page.name, str(page), 0)
             tried += len(examples.examples)

@@ -1,5 +1,5 @@
-"""Methods of tensors: each against NumPy's or PyTorch's by value, plain, in a trace, under vmap and grad; words of PyTorch beside
-NumPy's; sizes without brackets; and what is refused because it would give other numbers than there."""
+"""Methods of tensors, each compared with NumPy's or PyTorch's: eagerly, in a trace, under vmap and grad; PyTorch's
+keywords beside NumPy's; sizes without brackets; and calls that are refused because the result would differ."""
 
 import builtins
 import inspect
@@ -23,7 +23,7 @@ CUBE = RANDOM.normal(size=(2, 3, 4))
 INTEGERS = RANDOM.integers(1, 9, size=(3, 4))
 FLAGS = RANDOM.integers(0, 2, size=(3, 4)).astype(bool)
 
-# Calls that mean the same to a tensor of PyTorch's: what is given, and what is written behind x.
+# Calls with the same meaning for a PyTorch tensor: the data, and the text after x.
 OF_TORCH = {
     "X": """abs() absolute() acosh() angle() asinh() atan() arctan() ceil() conj() cos() cosh() deg2rad() digamma() erf() erfc() exp() exp2() expm1()
         fix() floor() frac() isfinite() isinf() isnan() isreal() lgamma() logical_not() neg() negative() positive() rad2deg() reciprocal() relu()
@@ -59,7 +59,7 @@ OF_TORCH = {
         sum() prod(1) bincount_""".replace("bincount_", ""),
     "B": """logical_not() bitwise_not() any(1) all(1) sum() long()""",
 }
-# The same of an array of NumPy's.
+# The same for a NumPy array.
 OF_NUMPY = {
     "X": """all() any(axis=1) argmax(1) argmin(axis=0,keepdims=True) argsort() argsort(0) astype('float32') clip(0,1) clip(max=0) conj() conjugate() copy()
         cumprod() cumprod(1) cumsum() cumsum(axis=1) diagonal() diagonal(1) dot(V) dot(Y.T) flatten() max() max(axis=1) mean() mean(axis=1) mean(0,keepdims=True)
@@ -120,7 +120,7 @@ class ByValue(unittest.TestCase):
 
 
 class Ways(unittest.TestCase):
-    """Methods of the table, traced, under jit, vmap and grad, as their functions are."""
+    """Methods of the table behave like their functions when traced, under jit, vmap and grad."""
 
     def test_traced_and_jitted(self):
         x = pl.asarray(X)
@@ -153,7 +153,7 @@ class Ways(unittest.TestCase):
 
 
 class Words(unittest.TestCase):
-    """dim and keepdim beside axis and keepdims, in functions of the table and in those of Python."""
+    """dim and keepdim as alternatives to axis and keepdims, in functions of the table and of Python."""
 
     def test_functions(self):
         x = pl.asarray(X)
@@ -202,7 +202,7 @@ class Words(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
-    """Calls that PyTorch and NumPy understand differently."""
+    """Calls that PyTorch and NumPy interpret differently."""
 
     def test_they_say_both(self):
         x, cube = pl.asarray(X), pl.asarray(CUBE)

@@ -1,5 +1,5 @@
-"""Recurrent networks, networks over trees, and solvers of equations, written with loops and recursion: their values and
-derivatives, as they are, in traces and for many samples at once, against PyTorch, SciPy and closed forms."""
+"""Recurrent networks, networks over trees, and equation solvers, written with loops and recursion: their values and
+derivatives, eagerly, in traces and under vmap, compared with PyTorch, SciPy and closed forms."""
 
 import math
 import unittest
@@ -33,7 +33,7 @@ def lstm_step(weights, state, x):
 
 @pl.recursive
 def encoded(weights, tree, node):
-    """h and c of a node by those of its children; no child is -1."""
+    """h and c of a node from those of its children; a missing child is -1."""
     def inner(weights, tree, node):
         left, right = (encoded(weights, tree, tree[side][node]) for side in ("left", "right"))
         return pl.concat([left[0], right[0]], 0) @ weights["children"], left[1], right[1]
@@ -64,7 +64,7 @@ def torch_encoded(torch, weights, tree, node):
 
 
 def drawn_tree(random, leaves, words, split):
-    """Of 2 * leaves - 1 nodes, in any order; `split` says how many leaves of some are on the left."""
+    """A tree of 2 * leaves - 1 nodes, in any order; `split` chooses the number of leaves on the left."""
     count = 2 * leaves - 1
     left, right = np.full(count, -1), np.full(count, -1)
     numbers = iter(random.permutation(count))
@@ -88,7 +88,7 @@ class Networks(Case):
         self.check_recurrent("LSTM", lstm_step, 2)
 
     def check_recurrent(self, name, step, states):
-        """For a whole batch, each sequence of which is one sample."""
+        """Compares a whole batch, in which each sequence is one sample."""
         import torch
 
         batch, length, inputs, hidden = 3, 7, 4, 5
@@ -216,7 +216,7 @@ class Networks(Case):
 
 
 def root_of(function, start):
-    """Newton's method, one step past where it has arrived: that step makes the derivatives arrive too."""
+    """Newton's method, with one step after convergence, which makes the derivatives converge too."""
     def step(state):
         x, _ = state
         change = function(x) / pl.grad(function)(x)
@@ -227,7 +227,7 @@ def root_of(function, start):
 
 class Equations(Case):
     def test_newton(self):
-        """The root of x^3 + a x = b. Along it 3 x^2 x' + x + a x' = 0, and once more the same way."""
+        """The root of x^3 + a x = b: 3 x^2 x' + x + a x' = 0, and one more derivative in the same way."""
         def cubic_root(a):
             return root_of(lambda x: x * x * x + a * x - 2, given(1.5))
 
@@ -253,7 +253,7 @@ class Equations(Case):
         self.check(pl.hessian(cubic_root), samples, curvatures)
 
     def test_newton_in_several_dimensions(self):
-        """x + x^3 + A x = a for each of three numbers; dx/da by the matrix of the equations."""
+        """x + x^3 + A x = a for a vector of three; dx/da by implicit differentiation."""
         coupling = np.random.default_rng(4).normal(size=(3, 3)) * 0.3
 
         def root(a):
@@ -284,7 +284,7 @@ class Equations(Case):
 
 
 def solved(slope, y, end, accuracy=1e-9):
-    """y(end) of y' = slope(y) by the method of Dormand and Prince, and how many steps it took."""
+    """y(end) of y' = slope(y) by the Dormand-Prince method, and the number of steps."""
     from scipy.integrate import RK45  # for its coefficients
 
     def weighted(factors, slopes):

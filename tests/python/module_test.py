@@ -56,7 +56,7 @@ def loss(net, x, y):
 
 
 def theirs(net):
-    """The same network of PyTorch's, with the leaves by path."""
+    """The same network in PyTorch, with the leaves by path."""
     leaves = {path: torch.tensor(np.array(leaf), requires_grad=True) for path, leaf in pl.tree.leaves_with_paths(net)}
 
     def run(x):
@@ -256,7 +256,7 @@ class Modules(unittest.TestCase):
         np.testing.assert_array_equal(pl.random.normal(pickle.loads(pickle.dumps(key)), (3,)), pl.random.normal(key, (3,)))
 
     def test_training(self):
-        """20 steps of gradient descent, within 1e-10 of PyTorch's."""
+        """20 steps of gradient descent agree with PyTorch's within 1e-10."""
         net, x, y = Net(), pl.asarray(self.x), pl.asarray(self.y)
         leaves, run = theirs(net)
         optimizer = torch.optim.SGD(leaves.values(), lr=0.1, momentum=0.9)

@@ -1,4 +1,5 @@
-"""Named axes of vmap, against JAX; derivatives are those of the whole, so against JAX's of all samples at once."""
+"""Named axes of vmap, compared with JAX. Derivatives are those of the whole computation, so they are compared with
+JAX's of all samples together."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""A name that is not there suggests the nearest, and a traceback ends in the user's own line."""
+"""Errors for unknown names suggest the most similar one, and tracebacks end in the user's own line."""
 
 import builtins
 import inspect
@@ -42,7 +42,7 @@ class Suggestions(unittest.TestCase):
     def test_libraries_of_debian(self):
         with self.assertRaisesRegex(ImportError, "needs libopenblas.so.0, of the Debian package libopenblas0-serial"):
             plait._say_what_is_missing(ImportError("libopenblas.so.0: cannot open shared object file: No such file or directory"))
-        plait._say_what_is_missing(ImportError("another fault"))  # is as it was
+        plait._say_what_is_missing(ImportError("another fault"))  # unchanged
 
     def test_attributes_of_tensors(self):
         x = plait.zeros(3)
@@ -82,7 +82,7 @@ class Tracebacks(unittest.TestCase):
         return self.fail("nothing was raised")
 
     def last_line(self, call):
-        """The file and the line that the traceback of a refusal ends in."""
+        """The file and line in which the traceback of an error ends."""
         frames = traceback.extract_tb(self.error_of(call).__traceback__)
         self.assertEqual([frame for frame in frames if "/plait/" in frame.filename.replace("/tests/", "")], [])
         return frames[-1].filename, frames[-1].lineno

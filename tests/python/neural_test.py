@@ -1,5 +1,5 @@
-"""Convolution, pooling, norms, resampling, attention and activations as users call them, against PyTorch: their options
-by name, alone and together."""
+"""Convolution, pooling, norms, resampling, attention and activations as users call them, compared with PyTorch:
+their options by name, alone and combined."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""Layers, models and optimizers against PyTorch's, from the same weights: as they are, and jitted."""
+"""Layers, models and optimizers compared with PyTorch's, from the same weights: eagerly and jitted."""
 
 import copy
 import pathlib
@@ -34,7 +34,7 @@ def with_weights(model, arrays):
 
 
 def case(name, dtype=torch.float64):
-    """PyTorch's model and batch, and ours of the same weights."""
+    """PyTorch's model and batch, and Plait's model with the same weights."""
     theirs, x, y = torch_models.case(name, dtype)
     key = pl.random.key(1)
     ours = models.ViT(**torch_models.VIT, key=key) if name == "vit" else models.GPT(**torch_models.GPT_SIZES, key=key)
@@ -82,7 +82,7 @@ class Models(unittest.TestCase):
         for expected in losses:
             model, state, loss = run(model, state, own_x, own_y)
             self.assertAlmostEqual(loss.item(), expected, delta=1e-4)
-        for path, leaf in pl.tree.leaves_with_paths(model):  # keys' biases change nothing, so the sign of their gradient is anybody's
+        for path, leaf in pl.tree.leaves_with_paths(model):  # keys' biases have no effect, so the sign of their gradient is arbitrary
             if not path.endswith("qkv.bias"):
                 np.testing.assert_allclose(leaf.numpy(), wanted[path], rtol=1e-4, atol=1e-4, err_msg=path)
 
@@ -106,7 +106,7 @@ class Models(unittest.TestCase):
                 leaves = zip(*map(pl.tree.leaves_with_paths, (model, other, begin)))
                 for (path, found), (_, wanted), (_, before) in leaves:
                     apart, way = (found - wanted).numpy(), (wanted - before).numpy()
-                    if path.endswith("qkv.bias"):  # keys' biases change nothing, so their gradient is rounding alone
+                    if path.endswith("qkv.bias"):  # keys' biases have no effect, so their gradient is only rounding error
                         apart, way = (np.delete(each.reshape(3, -1), 1, 0) for each in (apart, way))
                     self.assertLess(np.linalg.norm(apart), tolerance * np.linalg.norm(way), path)
 
@@ -130,13 +130,13 @@ class Models(unittest.TestCase):
         sizes = "--steps 60 --batch 8 --context 24 --width 32 --depth 1 --length 5".split()
         run = subprocess.run([sys.executable, EXAMPLES / "train_gpt.py", *sizes], capture_output=True, text=True, check=True)
         loss, held_out = (float(each) for each in re.search(r"step 60/60  loss ([\d.]+) .* held out ([\d.]+)", run.stdout).groups())
-        self.assertLess(max(loss, held_out), 3.4)  # 4.6 at first
+        self.assertLess(max(loss, held_out), 3.4)  # 4.6 at the beginning
         self.assertRegex(run.stdout, "\nA tensor is (.|\n){5}\n$")
 
 
 class Layers(unittest.TestCase):
     def check(self, ours, theirs, x, grad_of=None):
-        """Values, and gradients by all weights."""
+        """Compares values, and gradients with respect to all weights."""
         theirs = theirs.double()
         weights = torch_models.arrays(theirs)
         ours = with_weights(ours, weights)

@@ -1,4 +1,4 @@
-"""Arguments that are numbers of the host: their kinds, and tensors of one element in their place."""
+"""Arguments that must be host numbers: their kinds, and tensors of one element in their place."""
 
 import unittest
 
@@ -8,7 +8,7 @@ import plait as pl
 MATRIX = pl.asarray([[1.0, 2.0], [3.0, 4.0]])
 LABELS = pl.asarray([[0.0, 1.0], [0.0, 1.0]])
 
-# Functions of which an argument is a number, and no tensor that something could be differentiated by.
+# Functions with an argument that is a number, and not a tensor that could be differentiated.
 BY_A_NUMBER = {
     "arange": lambda s: pl.arange(s, 10.0, 1.0),
     "geomspace": lambda s: pl.geomspace(1.0, s, 5),
@@ -45,7 +45,7 @@ class NumberArguments(unittest.TestCase):
         x = pl.asarray(0.5)
         for name, function in BY_A_NUMBER.items():
             with self.subTest(name):
-                function(x)  # it is a number as others are
+                function(x)  # accepted like other numbers
                 for transformed in (pl.grad(lambda s: pl.sum(function(s))), pl.jit(pl.grad(lambda s: pl.sum(function(s)))),
                                     lambda s: pl.jvp(function, (s,), (s,))):
                     with self.assertRaisesRegex(pl.TypeError, f"{name}: .*expected a number, not f32"):

@@ -1,4 +1,5 @@
-"""NumPy's functions of tensors: where a derivative follows them, and where they are recorded, ours compute; else NumPy does."""
+"""NumPy's functions of tensors: Plait's function computes if the tensor is differentiated or recorded; otherwise
+NumPy's does."""
 
 import inspect
 import unittest
@@ -13,7 +14,7 @@ V = np.array([0.3, 1.1, 0.7])
 S = np.array([[2.0, 0.5], [0.25, 1.5]])
 I = np.array([[3, -1, 2], [0, 5, 4]])  # noqa: E741
 
-# By NumPy's name: (arguments, keywords); the tensors are the arrays among them.
+# By NumPy's name: (arguments, keywords); arrays among them become tensors.
 CALLS = {
     "sum": [((X,), {}), ((X, 1), {"keepdims": True}), ((I,), {"axis": 0}), ((X > 0,), {})],
     "prod": [((X,), {"axis": -1}), ((I,), {})], "mean": [((X,), {}), ((X,), {"axis": 0}), ((I, 1), {})],
@@ -60,7 +61,7 @@ CALLS = {
     "fft.fft": [((X,), {}), ((X, 4), {"axis": 0})], "fft.ifft": [((X,), {"norm": "ortho"})], "fft.rfft": [((X,), {})],
     "fft.irfft": [((X,), {"n": 4})], "fft.hfft": [((X,), {})], "fft.ihfft": [((X,), {})],
 }
-UP_TO_SIGN = {"linalg.eigh", "linalg.qr", "linalg.svd"}  # each column
+UP_TO_SIGN = {"linalg.eigh", "linalg.qr", "linalg.svd"}  # of each column
 
 
 def replaced(tree, replace):
@@ -82,7 +83,7 @@ def numpys(name):
 
 
 def parts(result):
-    """What a function of NumPy, or of ours, gives, as arrays."""
+    """The results of a NumPy or Plait function, as arrays."""
     if isinstance(result, (list, tuple)):
         return [part for each in result for part in parts(each)]
     return [result.numpy() if isinstance(result, pl.Tensor) else np.asarray(result)]
@@ -104,7 +105,7 @@ class Functions(unittest.TestCase):
         for name, function in numpy_functions.FUNCTIONS.items():
             try:
                 theirs = inspect.signature(numpys(name)).parameters
-            except ValueError:  # written in C
+            except ValueError:  # implemented in C
                 continue
             if any(each.kind is inspect.Parameter.VAR_KEYWORD for each in theirs.values()):
                 continue

@@ -1,5 +1,4 @@
-"""Whoever comes from NumPy, PyTorch or JAX: each name that they have is there, or an error says how it is said here, by names that
-there are."""
+"""For users of NumPy, PyTorch and JAX: each of their names either exists, or its error names an existing equivalent."""
 
 import os
 import re
@@ -24,7 +23,7 @@ def attributes_of(*classes):
     return sorted({name for each in classes for name in dir(each) if not name.startswith("_")})
 
 
-# What stands in these namespaces without being meant for users of tensors: machinery of theirs.
+# Members of these namespaces that are not for users of tensors: internals.
 MACHINERY = re.compile(r"test|info|show_\w+|.*_p|get_include|handle_torch_function|has_torch_function\w*|assert_int_or_pair|boolean_dispatch|"
                        r"sym_\w+|typename|import_ir_module\w*|parse_\w+|merge_type_\w+|unify_type_list|classproperty|compiled_with_cxx11_abi")
 NAMES = {
@@ -35,14 +34,14 @@ NAMES = {
     plait.random: functions_of(np.random, jax.random),
     plait.fft: functions_of(np.fft, torch.fft),
 }
-# What users type first, whatever module it is of there.
+# Names that users type first, from any module.
 FIRST = ["save", "load", "cuda", "randn", "rand", "randint", "cat", "manual_seed", "from_numpy", "no_grad", "Tensor", "numpy", "lax", "device", "backends",
          "utils", "enable_grad", "inference_mode", "set_grad_enabled", "functional", "Parameter", "FloatTensor", "LongTensor", "ShapeDtypeStruct",
          "concatenate", "mul", "sub", "div", "mm", "clamp", "unsqueeze", "view", "expand", "permute", "PRNGKey", "fori_loop", "device_put"]
 
 
 def unknown_in(hint):
-    """Names in the hint that there are not: of the package, and of tensors."""
+    """Names in the hint that do not exist, of the package and of tensors."""
     missing = []
     for path in re.findall(r"\bplait((?:\.\w+)+)", hint):
         place = plait
@@ -59,7 +58,7 @@ def unknown_in(hint):
 
 class Names(unittest.TestCase):
     def answer(self, place, name):
-        """None where it is there; else the hint of the error."""
+        """None if the name exists; else the hint of the error."""
         try:
             getattr(place, name)
         except AttributeError as error:

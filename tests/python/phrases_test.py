@@ -1,4 +1,4 @@
-"""docs/from-*.md: in each row of their tables of what is said how both libraries give the same."""
+"""docs/from-*.md: both expressions of each row of their tables have the same value."""
 
 import os
 import pathlib
@@ -33,7 +33,7 @@ LIBRARIES = {"NumPy": ({"np": np}, lambda x: x),
 
 
 def rows():
-    """(library, what is said there, what is said here) of each."""
+    """(library, its expression, Plait's expression) of each row."""
     for library in LIBRARIES:
         page = (DOCS / f"from-{library.lower()}.md").read_text(encoding="utf-8")
         table = page.partition(f"| {library} | Plait |")[2]

@@ -1,5 +1,5 @@
-"""plait.random: with a key and without one, the shapes and dtypes that were asked for, and the distributions by tests
-that would fail once in a million seeds, had the seed not been chosen."""
+"""plait.random: with and without a key, shapes and dtypes, and the distributions by statistical tests with a false
+alarm in one of a million seeds (the seed is fixed)."""
 
 import unittest
 
@@ -123,11 +123,11 @@ STRETCHED = (COUNT, 3)
 
 
 def of_parameters(**parameters):
-    """Three of each, as f64."""
+    """Three values of each parameter, as f64."""
     return {name: np.array(each, np.float64) for name, each in parameters.items()}
 
 
-# By name: parameters, and what SciPy calls the distribution.
+# By name: parameters, and SciPy's name of the distribution.
 PARAMETRIC = {
     "gamma": (of_parameters(a=[0.2, 1.5, 300]), scipy.stats.gamma),
     "beta": (of_parameters(a=[0.3, 2, 500], b=[0.6, 1, 300]), scipy.stats.beta),
@@ -153,7 +153,7 @@ STANDARD = {"cauchy": scipy.stats.cauchy, "logistic": scipy.stats.logistic, "max
 
 
 def fit_of_counts(drawn, distribution):
-    """The chance of counts at least as unlike the distribution."""
+    """The probability of counts that fit the distribution as badly or worse."""
     edges = np.unique(distribution.ppf(np.linspace(0.02, 0.98, 25)))
     shares = np.diff(np.concatenate([[0], distribution.cdf(edges), [1]]))
     seen = np.bincount(np.searchsorted(edges, drawn), minlength=len(shares))
@@ -292,7 +292,7 @@ class Parametric(unittest.TestCase):
         with jax.enable_x64(True):
             by_jax = np.asarray(jax.lax.random_gamma_grad(a, x))
         np.testing.assert_allclose(found[kept], by_jax[kept], rtol=1e-5)
-        # What is too small for a number is too small at every parameter near.
+        # Where the result underflows, it underflows for all nearby parameters.
         self.assertEqual(plait.grad(lambda a: random.gamma(KEY, a))(1e-30).item(), 0)
         with self.assertRaisesRegex(plait.ValueError, "no derivative itself"):
             plait.grad(plait.grad(lambda a: random.gamma(KEY, a)))(2.0)

@@ -1,4 +1,5 @@
-"""README.md: its two programs are examples/first_steps.*, and do what it says; each row of its table gives what stands there."""
+"""README.md: its two programs are examples/first_steps.*, and print what it says; each row of its table has the
+stated result."""
 
 import contextlib
 import io
@@ -26,7 +27,7 @@ def block(language):
 
 
 def rows():
-    """(what is tried, what it gives, what stands under `elsewhere`) of each."""
+    """(expression, result, text under `elsewhere`) of each row."""
     table = README.partition("| what you get |")[2].partition("\n\n")[0]
     return [[cell.strip() for cell in line.strip("|").split(" | ")][1:] for line in table.splitlines()[2:]]
 

@@ -1,4 +1,5 @@
-"""Trees and lists as records: values and derivatives against PyTorch on trees of Python objects, as they are and in traces."""
+"""Trees and lists as records: values and derivatives compared with PyTorch on trees of Python objects, eagerly and
+in traces."""
 
 import unittest
 
@@ -26,7 +27,7 @@ class Forest:
 
 
 def drawn(random, size):
-    """A tree of so many nodes as nested tuples (value, left, right); None for none."""
+    """A random tree with that many nodes, as nested tuples (value, left, right); None for an empty one."""
     if size == 0:
         return None
     left = int(random.integers(0, size))
@@ -39,7 +40,7 @@ def node_of(tree):
 
 @pl.recursive
 def state(weights, tree):
-    """What a small network over trees makes of one: of an absent tree, zeros."""
+    """The state of a small network over trees; zeros for an absent tree."""
     def inner(weights, tree):
         value, left, right = tree.fields()
         a, b = state(weights, left), state(weights, right)
@@ -66,7 +67,7 @@ def followed(torch, tree):
 
 
 def values_of(tree):
-    """The values in a tree of tuples, or of nodes, in order."""
+    """The values of a tree of tuples, or of nodes, in order."""
     if tree is None:
         return []
     if isinstance(tree, Node):

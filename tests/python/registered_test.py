@@ -1,4 +1,4 @@
-"""Classes of users that are registered as trees, in transforms and optimizers."""
+"""User classes that are registered as trees, in transforms and optimizers."""
 
 import builtins
 import pickle
@@ -20,7 +20,7 @@ class Affine:
 
 
 class Interval:
-    """Neither attributes nor a constructor that trees could know of."""
+    """A class whose attributes and constructor are unknown to trees."""
 
     __slots__ = ("_low", "_high", "_unit")
 

@@ -1,4 +1,5 @@
-"""Python's own branches and loops in programs, against plain Python on floats, and PyTorch that runs the same source."""
+"""Python's own branches and loops in programs, compared with plain Python on floats, and with PyTorch running the
+same source."""
 
 import linecache
 import math
@@ -19,7 +20,7 @@ def array(*numbers):
 
 
 def compiled(source, name, **found):
-    """A function of source text, whose lines are known as those of a file."""
+    """Compiles a function from source text, with line numbers as in a file."""
     file = f"<{name}>"
     linecache.cache[file] = (len(source), None, source.splitlines(True), file)
     exec(compile(source, file, "exec"), found)
@@ -30,7 +31,7 @@ def compiled(source, name, **found):
 
 
 class Programs:
-    """Programs of branches, loops and early ends on numbers x and y and a whole number n."""
+    """Generates programs of branches, loops and early exits on numbers x and y and an integer n."""
 
     def __init__(self, seed):
         self._random = random.Random(seed)
@@ -149,14 +150,14 @@ def total(result):
 
 
 class RandomPrograms(unittest.TestCase):
-    """How many: PLAIT_TEST_PROGRAMS."""
+    """The number of programs: PLAIT_TEST_PROGRAMS."""
 
     def check(self, seed):
         text = Programs(seed).text()
-        if "return a * y" in text:  # one kind of result in a program
+        if "return a * y" in text:  # one kind of result per program
             text = text.replace("return a - b * x", "return a - b * x, y")
         plain = compiled(text, f"plain {seed}", sin=math.sin)
-        out_of_place = re.sub(r"(\w+) \+= (.*)", r"\1 = \1 + (\2)", text)  # PyTorch would change y, too, where b = y
+        out_of_place = re.sub(r"(\w+) \+= (.*)", r"\1 = \1 + (\2)", text)  # PyTorch would change y, too, after b = y
         of_torch = compiled(out_of_place, f"torch {seed}", sin=lambda v: torch.sin(torch.as_tensor(v, dtype=torch.float64)))
         scripted = pl.script(compiled(text, f"scripted {seed}", sin=lambda v: pl.sin(pl.asarray(v, pl.f64))))
 
@@ -194,7 +195,7 @@ class RandomPrograms(unittest.TestCase):
                 self.check(seed)
 
 
-# ---- Functions for Constructs, each with plain Python's numbers for an oracle: `sin` and `where` are told apart by what they get.
+# ---- Functions for Constructs, compared with plain Python numbers: `sin` and `where` choose by their arguments.
 
 
 def sin(v):
@@ -226,7 +227,7 @@ def early(x, y):
 
 
 def newton(x, y):
-    """sqrt(x*x + 1), with a step counted beside."""
+    """sqrt(x*x + 1) by Newton's method, with a counter of steps."""
     a, guess, steps = x * x + 1, 1.0, 0
     while abs(guess * guess - a) > 1e-12:
         guess = (guess + a / guess) / 2
@@ -385,7 +386,7 @@ POINTS = [(0.53, 0.27), (1.51, -0.42), (-0.71, 0.33), (0.13, 1.87), (2.57, 2.03)
 
 
 def along(samples):
-    """Of a tensor's slices."""
+    """A loop over the slices of a tensor."""
     total, last = 0.0, samples[0] * 0
     for i, (row, other) in enumerate(zip(samples, reversed(samples))):
         if row[0] < 0:
@@ -487,7 +488,7 @@ class Constructs(unittest.TestCase):
                     found, its = way(*given)
                     np.testing.assert_allclose(found, value, rtol=1e-9, err_msg=f"{function.__name__} at {given}")
                     np.testing.assert_allclose(its, slope, rtol=2e-5, atol=1e-6, err_msg=f"{function.__name__} at {given}")
-            self.assertEqual(pl.stats(jitted).traces, 1, function.__name__)  # no guards: one way for all
+            self.assertEqual(pl.stats(jitted).traces, 1, function.__name__)  # no guards: one record for all
             many = [pl.stack(list(each)) for each in zip(*tensors)]
             found, its = pl.vmap(gradient)(*many)
             np.testing.assert_allclose(found, wanted, rtol=1e-9, err_msg=function.__name__)
@@ -657,7 +658,7 @@ class Constructs(unittest.TestCase):
             self.assertRegex(program, rf"{operation} .*<lines>:{line}\n")
 
     def test_cost(self):
-        """Where nothing is recorded the function is Python's own, but for one question when it is called."""
+        """If nothing is recorded, the original function runs, after one test per call."""
         @pl.script
         def run(n):
             total = 0
@@ -678,7 +679,7 @@ class Constructs(unittest.TestCase):
 
 
 def errors(source, *arguments, **found):
-    """What recording such a function says."""
+    """Errors when such a function is recorded."""
     function = pl.script(compiled(source, "wrong", pl=pl, **found))
     try:
         pl.trace(function)(*arguments)

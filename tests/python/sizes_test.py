@@ -1,4 +1,4 @@
-"""Sizes that are symbols: what is divided by them, what is refused for them, and sizes of 0 and 1."""
+"""Symbolic sizes: divisions by them, operations that refuse them, and sizes of 0 and 1."""
 
 import traceback
 import unittest
@@ -101,7 +101,7 @@ class Flattening(Sizes):
 
 
 def pairs(x):
-    """Which type it has is known for even sizes that are numbers."""
+    """Its type is known only for even sizes that are numbers."""
     return pl.view_dtype(x, pl.f64)
 
 

@@ -1,4 +1,5 @@
-"""Special functions that are made of others, against SciPy at their limits and against JAX where they are differentiated."""
+"""Special functions composed of others, compared with SciPy at their limits and with JAX where they are
+differentiated."""
 
 import itertools
 import os
@@ -33,7 +34,7 @@ class LimitsTest(unittest.TestCase):
 
     def test_of_two_numbers(self):
         for name in ("xlogy", "xlog1py", "rel_entr", "kl_div"):
-            # Beyond, SciPy's differ in what they make of overflow, and of an infinity less an infinity.
+            # Beyond these, SciPy treats overflow, and infinity minus infinity, differently.
             decided = (np.abs(PAIRS[0]) < 1e299) & (np.abs(PAIRS[1]) < 1e299)
             self.agree(name, *(x[decided] for x in PAIRS))
             self.assertTrue(np.isnan(getattr(plait, name)(np.nan, 1.0).item()))
@@ -54,7 +55,7 @@ class LimitsTest(unittest.TestCase):
 
 
 class DerivativesTest(unittest.TestCase):
-    """At numbers where there is a derivative, also where a part of the function has none."""
+    """Where a function is differentiable, although a part of it is not."""
 
     def agree(self, name, other, *points, rtol=1e-12):
         every = tuple(range(len(points)))
@@ -71,7 +72,7 @@ class DerivativesTest(unittest.TestCase):
             self.agree("logit", jsp.logit, x)
         for pair in ((0.0, 1.0), (0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (2.0, 0.3), (1e300, 1e-300)):
             self.agree("rel_entr", jsp.rel_entr, *pair)
-            if pair != (1.0, 0.0):  # infinite, a constant here
+            if pair != (1.0, 0.0):  # infinite; a constant here
                 self.agree("kl_div", jsp.kl_div, *pair)
         for pair in ((2.0, 3.0), (0.0, 3.0), (0.5, -0.5)):
             self.agree("xlog1py", jsp.xlog1py, *pair)
@@ -81,7 +82,7 @@ class DerivativesTest(unittest.TestCase):
         self.assertEqual(slope(np.asarray(np.inf)).item(), 0)
 
     def test_far_from_0(self):
-        """Where a difference of large numbers has no digits left, or a factor is infinite."""
+        """Where a difference of large numbers loses all digits, or a factor is infinite."""
         def erfcx(x):
             return mpmath.exp(x * x) * mpmath.erfc(x)
 

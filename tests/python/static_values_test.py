@@ -1,4 +1,4 @@
-"""Values that are no tensors, as arguments of jitted functions: another one is another record, an equal one is not."""
+"""Static arguments of jitted functions: a different value needs another record, an equal one does not."""
 
 import argparse
 import collections
@@ -10,7 +10,7 @@ import numpy as np
 import plait as pl
 
 NAN = float("nan")
-# Of a function: values that differ, each of which comes twice, as another object.
+# Different values for a function, each of which occurs twice, as separate objects.
 CASES = {
     "slice": (lambda x, s: x[s], [lambda: slice(1, 3), lambda: slice(1, 4), lambda: slice(None, None, 2), lambda: slice(1, None)]),
     "slices": (lambda x, s: x[s[0]] + s[1], [lambda: (slice(0, 2), 1), lambda: (slice(0, 2), 2)]),

@@ -1,4 +1,4 @@
-"""The stubs: what mypy makes of programs that use them, and that they are of the package as it is."""
+"""The stubs: mypy checks programs that use them, and they match the package."""
 
 import ast
 import inspect
@@ -35,7 +35,7 @@ FOUND = {3: "call-overload|call-arg", 4: "arg-type|call-overload", 5: "arg-type"
 
 
 def errors_of(file):
-    """Line and code of what mypy finds in a program, and in the stubs that it uses."""
+    """Line and code of mypy's errors in a program, and in the stubs that it uses."""
     with tempfile.TemporaryDirectory() as cache:
         run = subprocess.run([sys.executable, "-m", "mypy", "--strict", "--no-error-summary", "--no-color-output", "--cache-dir", cache, str(file)],
                              env={"MYPYPATH": str(PACKAGE.parent), "PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False)
@@ -77,7 +77,7 @@ class Stubs(unittest.TestCase):
     def test_parameters_are_those_that_there_are(self):
         for name, place in PLACES.items():
             for node in ast.parse((PACKAGE / f"{name}.pyi").read_text()).body:
-                # The parameters of `apply` have no names, which an attribute may have.
+                # The parameters of `apply` have no names, since an attribute may have the same name.
                 if isinstance(node, ast.FunctionDef) and not node.decorator_list and node.name != "apply":
                     with self.subTest(f"{name}.{node.name}"):
                         given = node.args

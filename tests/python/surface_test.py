@@ -1,4 +1,4 @@
-"""Every public function of plait/ops is there in Python under its own name: plait::fft::rfft as plait.fft.rfft."""
+"""Every public function of plait/ops exists in Python under its own name: plait::fft::rfft as plait.fft.rfft."""
 
 import inspect
 import pathlib

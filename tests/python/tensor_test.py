@@ -113,7 +113,7 @@ class Operators(unittest.TestCase):
         self.assertEqual((plait.asarray([1], plait.f16) + np.float64(1)).dtype, plait.f64)
 
     def test_numbers_that_a_dtype_lacks_are_refused(self):
-        """As NumPy 2 does, rather than to wrap them around."""
+        """As in NumPy 2, instead of wrapping around."""
         u8 = plait.asarray(np.array([1, 200], np.uint8))
         for number in (300, -1, 2**40):
             for action in (lambda: plait.asarray(number, "u8"), lambda: plait.tensor([1, number], plait.u8), lambda: u8 + number,
@@ -126,7 +126,7 @@ class Operators(unittest.TestCase):
         self.assertEqual((u8 + 55).numpy().tolist(), [56, 255])
         self.assertEqual((plait.asarray(255, "u8").item(), plait.asarray(-128, "i8").item()), (255, -128))
         self.assertEqual(plait.asarray(2**64 - 1, "u64").item(), 2**64 - 1)
-        self.assertEqual(plait.asarray(np.array([300]), "u8").numpy().tolist(), [44])  # a conversion of an array
+        self.assertEqual(plait.asarray(np.array([300]), "u8").numpy().tolist(), [44])  # a conversion of an array wraps
         self.assertRaises(plait.ValueError, plait.asarray, 2**63, "i64")
 
     def test_others_are_left_to_the_other(self):
@@ -247,10 +247,10 @@ class Threads(unittest.TestCase):
                              ("by name", lambda: plait.apply("sort", [many], axis=0, values_only=True)),
                              ("program", lambda: program(many))):
             with self.subTest(name=name):
-                self.assertTrue(any(self.goes_on(action) for _ in range(3)))  # another process may hold us up, too
+                self.assertTrue(any(self.goes_on(action) for _ in range(3)))  # another process may delay this one
 
     def goes_on(self, action):
-        """Whether this thread makes steps throughout one call in another."""
+        """True if this thread advances during one call in another thread."""
         times = []
 
         def work():

@@ -1,4 +1,4 @@
-"""Ctrl-C ends what runs for long, and other threads of Python run meanwhile."""
+"""Ctrl-C interrupts long computations, and other Python threads run meanwhile."""
 
 import os
 import signal
@@ -25,7 +25,7 @@ def scanned(x):
 
 class Interrupted(unittest.TestCase):
     def interrupt(self, run):
-        """How long it goes on after Ctrl-C, in seconds."""
+        """The time in seconds until a computation stops after Ctrl-C."""
         asked = []
 
         def ask():
@@ -49,7 +49,7 @@ class Interrupted(unittest.TestCase):
         endless, program = plait.jit(ENDLESS), plait.trace(ENDLESS)(x)
         for run in (lambda: endless(x), lambda: program(x), lambda: plait.jit(scanned)(x), lambda: plait.jit(plait.vmap(ENDLESS))(x)):
             self.assertLess(self.interrupt(run), 1)
-            # All is as it was.
+            # Everything still works.
             self.assertEqual(x.numpy().tolist(), [1, 1, 1, 1])
             self.assertEqual(plait.jit(counted(3))(x).shape, (4,))
         self.assertLess(self.interrupt(lambda: endless(x)), 1)  # and once more
@@ -80,7 +80,7 @@ class Interrupted(unittest.TestCase):
 
 class Together(unittest.TestCase):
     def progress_during(self, run):
-        """How many steps of Python another thread takes while it runs, and how many seconds that is."""
+        """The number of Python steps of another thread while it runs, and the duration in seconds."""
         steps, done = [0], threading.Event()
 
         def count():
@@ -106,7 +106,7 @@ class Together(unittest.TestCase):
         for run in (lambda: loop(x), lambda: plait.matmul(big, big) @ big):
             steps, seconds = self.progress_during(run)
             self.assertGreater(seconds, 0.02)
-            self.assertGreater(steps, 100 * seconds)  # of at most 1000 a second
+            self.assertGreater(steps, 100 * seconds)  # of at most 1000 per second
 
     def test_daemon_threads_do_not_disturb_the_end(self):
         code = ("import threading, time, plait as pl\n"

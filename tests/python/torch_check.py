@@ -1,4 +1,4 @@
-"""Values and gradients of a function of Plait against one of PyTorch: what tests of networks share."""
+"""Comparison of values and gradients of a function with PyTorch; shared by tests of networks."""
 
 import numpy as np
 import plait
@@ -20,12 +20,12 @@ def close(found, wanted, accuracy, what):
 
 
 def weighted(function, cotangent):
-    """The sum of the results by the cotangent; what counts for nothing there may be infinite."""
+    """The sum of the results times the cotangent; results with a zero cotangent may be infinite."""
     return lambda *given: plait.sum(plait.where(cotangent == 0, 0, function(*given) * cotangent))
 
 
 def check(ours, theirs, given, accuracy=1e-9):
-    """Values, and gradients by all floats that are given."""
+    """Compares values, and gradients with respect to all floats."""
     tensors = [t(x).requires_grad_(np.asarray(x).dtype.kind == "f") for x in given]
     expected = theirs(*tensors)
     found = ours(*[plait.asarray(np.asarray(x)) for x in given])
@@ -40,7 +40,7 @@ def check(ours, theirs, given, accuracy=1e-9):
 
 
 def check_told(ours, given, value, slope=None):
-    """The value and the gradient of its sum, as they are told."""
+    """Compares the value, and the gradient of its sum, with given ones."""
     given = plait.asarray(np.asarray(given))
     found = ours(given)
     close(found, value, 1e-12, "value")

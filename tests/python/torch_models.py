@@ -1,4 +1,4 @@
-"""The models of examples/models as one writes them in PyTorch, with the same names of tensors."""
+"""The models of examples/models in PyTorch, with the same names of tensors."""
 
 import torch
 from torch import nn
@@ -64,7 +64,7 @@ class GPT(nn.Module):
         return self.head(self.norm(self.blocks(self.tokens(ids) + self.positions[:ids.shape[1]])))
 
 
-# The sizes of the tests, and a batch.
+# The sizes in the tests, and a batch.
 VIT = dict(image=12, patch=4, channels=3, width=16, depth=2, heads=4, labels=5)
 GPT_SIZES = dict(vocabulary=17, context=9, width=12, depth=2, heads=3)
 OPTIMIZERS = {
@@ -77,7 +77,7 @@ OPTIMIZERS = {
 
 
 def case(name, dtype=torch.float64):
-    """A model, its input and the classes that are right."""
+    """A model, its input and the target classes."""
     torch.manual_seed(7)
     if name == "vit":
         model, x, y = ViT(**VIT), torch.randn(4, 3, 12, 12, dtype=dtype), torch.randint(5, (4,))
@@ -100,7 +100,7 @@ def arrays(model):
 
 
 def trained(model, x, y, optimizer, steps):
-    """The weights and losses of so many steps."""
+    """The weights and losses after that many steps."""
     optimizer, losses = OPTIMIZERS[optimizer](model.parameters()), []
     for _ in range(steps):
         optimizer.zero_grad()

@@ -1,4 +1,5 @@
-"""What is trained: trees only, one tensor at two places as one, and the model and its gradient each in its place."""
+"""What is trained must be a tree, a tensor at two places counts once, and the model and its gradient must not be
+swapped."""
 
 import collections
 import copy
@@ -28,7 +29,7 @@ IDS = pl.asarray(np.array([0, 2]))
 
 
 def of_torch(steps=0, lr=0.1):
-    """The tied gradient, and the weight after some steps of Adam."""
+    """PyTorch's tied gradient, and the weight after some steps of Adam."""
     weight = torch.tensor(np.arange(6.0).reshape(3, 2), requires_grad=True)
     bias = torch.ones(3, dtype=torch.float64, requires_grad=True)
     optimizer = torch.optim.Adam([weight, bias], lr=lr)
@@ -114,7 +115,7 @@ class OneTensor(unittest.TestCase):
         self.assertIsNot(both["a"], both["c"])
 
     def test_values_are_apart(self):
-        """Carries, samples and arguments are values: that they begin as one tensor makes them no one."""
+        """Carries, samples and arguments are values: beginning as the same tensor does not tie them."""
         x = pl.zeros(2)
         for run in (lambda f: f, pl.jit):
             last = run(lambda x: pl.scan(lambda c, s: ((c[0] + 1, c[1] + 2), ()), (x, x), length=3)[0])(x)
@@ -212,7 +213,7 @@ class Swapped(unittest.TestCase):
 
 
 class Mutated(unittest.TestCase):
-    """What a function changes in a tree that it is given would be lost."""
+    """Changes that a function makes to its argument would be lost."""
 
     WAYS = {"grad": pl.grad, "vjp": lambda f: lambda x: pl.vjp(f, x), "jvp": lambda f: lambda x: pl.jvp(f, (x,), (pl.tree.map(pl.ones_like, x),)),
             "linearize": lambda f: lambda x: pl.linearize(f, x), "remat": pl.remat,

@@ -1,4 +1,4 @@
-"""Derivatives of Python functions on trees, the tape, and the two within each other; values against JAX."""
+"""Derivatives of Python functions on trees, the tape, and both nested; values compared with JAX."""
 
 import collections
 import dataclasses
@@ -404,7 +404,7 @@ class Matrices(unittest.TestCase):
     def check(self, found, wanted):
         import jax
 
-        # JAX takes our trees apart too, whose leaves it does not know.
+        # JAX, too, takes Plait's trees apart, whose leaves it does not know.
         self.assertEqual(jax.tree.structure(found), jax.tree.structure(wanted))
         for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(wanted)):
             self.assertEqual(a.shape, b.shape)

@@ -1,5 +1,5 @@
-"""Where functions of networks are known to go wrong: rows of −∞, constant rows, windows in the padding, corners, masked
-rows, empty batches. One table, each row with its value and its gradient, against PyTorch, JAX or what is told here."""
+"""Known numerical traps of network functions: rows of −∞, constant rows, windows in the padding, corners, masked
+rows, empty batches. One table; the value and gradient of each row are compared with PyTorch, JAX or given values."""
 
 import io
 import itertools
@@ -41,7 +41,7 @@ class Softmax(unittest.TestCase):
                 x = np.array(rows)
                 close(plait.logsumexp(x, -1), torch.logsumexp(t(x), -1), 1e-12, "value")
                 slope = plait.grad(lambda x: plait.sum(plait.logsumexp(x, -1)))(plait.asarray(x))
-                close(slope, torch.softmax(t(x), -1), 1e-9, "gradient")  # PyTorch's adds up to 2 for huge numbers
+                close(slope, torch.softmax(t(x), -1), 1e-9, "gradient")  # PyTorch's sums to 2 for huge numbers
 
     def test_rows_of_nothing_but_infinities(self):
         nothing = np.full((2, 3), -INF)
@@ -118,7 +118,7 @@ class Norms(unittest.TestCase):
             self.assertEqual(plait.grad(lambda x, f=ours: plait.sum(f(x)))(plait.zeros((0, 3, 4))).shape, (0, 3, 4))
 
     def test_narrow_floats(self):
-        # Squares and sums of these are beyond f16.
+        # Squares and sums of these overflow f16.
         x = np.array([[400.0, 600.0, 60000.0, -60000.0]] * 2)
         for ours, theirs in ((lambda x: plait.layer_norm(x, 4), lambda x: F.layer_norm(x, (4,))),
                              (lambda x: plait.rms_norm(x, 4), lambda x: F.rms_norm(x, (4,))),
@@ -265,7 +265,7 @@ class GridSample(unittest.TestCase):
                     by_x = plait.grad(lambda y: plait.sum(plait.grid_sample(y, grid, mode=mode)))(plait.asarray(x)).numpy()
                     if mode != "cubic":
                         np.testing.assert_array_equal(by_x, 0)
-                    for padding in ("border", "reflection"):  # is somewhere, or nowhere, but no read outside
+                    for padding in ("border", "reflection"):  # any result, but no read out of range
                         plait.grid_sample(x, grid, mode=mode, padding=padding).numpy()
 
 
@@ -396,7 +396,7 @@ class Convolution(unittest.TestCase):
         ways = list(itertools.product(
             self.LAYOUTS, ((1, 1), (2, 3)), ([(0, 0), (0, 0)], [(2, 1), (0, 3)], [(-1, 2), (1, -1)]), ((1, 1), (2, 3)),
             ((1, 1), (2, 3)), (1, 2, 4)))
-        for layouts, stride, padding, dilation, spread, groups in ways[::13]:  # each compiles a program of JAX's
+        for layouts, stride, padding, dilation, spread, groups in ways[::13]:  # JAX compiles a program for each
             x = draw(*[sizes[letter] for letter in layouts[0]])
             w = draw(*[{"H": 3, "W": 2, "I": 4 // groups, "O": 4}[letter] for letter in layouts[1]])
             with self.subTest(layouts=layouts, stride=stride, padding=padding, dilation=dilation, spread=spread, groups=groups):
@@ -447,7 +447,7 @@ class Einsum(unittest.TestCase):
 
 
 class Order(unittest.TestCase):
-    """NumPy's stable orders; a NaN is the greatest, −0 and 0 are alike."""
+    """NumPy's stable order; a NaN is the greatest, −0 and 0 are equal."""
     VALUES = np.array([3.0, NAN, -0.0, 0.0, 1.0, -INF, NAN, INF, 0.0, -0.0, 1.0])
 
     def test_stable(self):
@@ -504,7 +504,7 @@ np.savez(sys.stdout.buffer, *[each.numpy() for each in results])
                 for x in (RANDOM.integers(-1, 2, shape), RANDOM.integers(0, 2, shape).astype(np.float32)):
                     with self.subTest(shape=shape, axis=axis):
                         if 0 in shape and shape[axis] != 0 and axis == 0:
-                            continue  # NumPy has its own mind of parts without elements
+                            continue  # NumPy treats empty slices differently
                         found = plait.unique(x, axis)
                         values, indices, inverse, counts = np.unique(x, True, True, True, axis)
                         np.testing.assert_array_equal(found.values.numpy(), values)

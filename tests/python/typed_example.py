@@ -1,4 +1,4 @@
-"""A program with types, which mypy --strict takes (stubs_test.py) and Python runs."""
+"""A program with type annotations, which mypy --strict accepts (stubs_test.py) and Python runs."""
 
 from typing import Any
 

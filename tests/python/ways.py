@@ -1,4 +1,5 @@
-"""A function in each way that it can be had, against what it should give: what tests of algorithms share."""
+"""Runs a function eagerly, traced, without Python and under vmap, and compares the results; shared by tests of
+algorithms."""
 
 import pathlib
 import subprocess
@@ -10,7 +11,7 @@ import plait as pl
 
 
 def mapped(function, *trees):
-    """The function of each leaf of a tree of dicts and tuples, or of those of several at the same place."""
+    """Applies the function to each leaf of a tree of dicts and tuples, or to corresponding leaves of several trees."""
     if isinstance(trees[0], (dict, tuple, list)):
         assert len({len(tree) for tree in trees}) == 1, trees
     if isinstance(trees[0], dict):
@@ -29,7 +30,7 @@ def together(trees):
 
 
 def same(found, wanted, rtol=1e-9, atol=1e-11):
-    """Of two trees, the one of Plait's tensors."""
+    """Compares two trees, the first of Plait's tensors."""
     def compare(a, b):
         assert a.shape == np.shape(b), f"{a.shape} instead of {np.shape(b)}"
         np.testing.assert_allclose(a.numpy(), np.asarray(b), rtol=rtol, atol=atol)
@@ -38,7 +39,7 @@ def same(found, wanted, rtol=1e-9, atol=1e-11):
 
 
 def in_cpp(program, arguments):
-    """What the program gives where no Python is: its text, run by the command plait-ir."""
+    """The result of the program without Python: its text is run by the command plait-ir."""
     command = pathlib.Path(pl.__file__).parents[2] / "bin" / "plait-ir"
     with tempfile.TemporaryDirectory() as folder:
         file, results = pathlib.Path(folder, "program.plait"), pathlib.Path(folder, "results.npz")
@@ -55,8 +56,8 @@ def in_cpp(program, arguments):
 
 class Case(unittest.TestCase):
     def check(self, function, samples, wanted, shared=(), many=True, **accuracy):
-        """function(*shared, *sample) for each sample: as it is, in a trace of the first, that one without Python, by
-        vmap, and in a trace of that which saw as many copies of the first."""
+        """Compares function(*shared, *sample) for each sample: eagerly, in a trace of the first sample, this trace
+        without Python, under vmap, and in a trace that has seen as many copies of the first sample."""
         samples, shared = [given(tuple(sample)) for sample in samples], given(tuple(shared))
         with self.subTest(way="as it is"):
             for sample, expected in zip(samples, wanted, strict=True):

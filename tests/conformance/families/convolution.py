@@ -1,4 +1,4 @@
-"""Convolution and its two transposes, by plain sums."""
+"""Convolution and its two transposes, as plain sums."""
 
 import itertools
 
@@ -10,7 +10,7 @@ FAMILY = "convolution"
 
 
 def meetings(x_space, w_space, strides, dilation, input_dilation, padding_low, padding_high):
-    """(place in out, in w, in x) of everything that meets, and the space of out."""
+    """(index in out, in w, in x) of all terms, and the spatial sizes of out."""
     spread = [(size - 1) * step + 1 if size else 0 for size, step in zip(x_space, input_dilation)]
     reach = [(size - 1) * step + 1 for size, step in zip(w_space, dilation)]
     out = [max(0, (s + low + high - r) // stride + 1)
@@ -25,7 +25,7 @@ def meetings(x_space, w_space, strides, dilation, input_dilation, padding_low, p
 
 
 def groups_of(channels, outputs, groups):
-    """Which channels of x, outputs and channels of w belong together."""
+    """The channels of x, the outputs and the channels of w that belong to the same group."""
     c, o = channels // groups, outputs // groups
     return [(slice(g * c, (g + 1) * c), slice(g * o, (g + 1) * o)) for g in range(groups)]
 

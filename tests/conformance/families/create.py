@@ -1,4 +1,4 @@
-"""Tensors out of nothing."""
+"""Tensors created without operands."""
 
 import numpy as np
 import plait

@@ -1,5 +1,5 @@
-"""What is seen from outside. Prints and checks have no results: there is nothing to compare but that they take every dtype,
-and are instructions of programs; what they print and refuse is seen by tests/ops/print_test.cpp and check_test.cpp."""
+"""Effects. Prints and checks have no results: the suite only checks that they accept every dtype and are
+instructions of programs. Their output and errors are tested by tests/ops/print_test.cpp and check_test.cpp."""
 
 import numpy as np
 import plait

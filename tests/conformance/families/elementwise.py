@@ -1,4 +1,4 @@
-"""Elementwise primitives: `unary(name, oracle, low, high, tolerance)` is all that one takes."""
+"""Elementwise primitives: each needs one line, `unary(name, oracle, low, high, tolerance)`."""
 
 import numpy as np
 import plait
@@ -17,11 +17,11 @@ binary = unary
 
 
 def log1p(x):
-    """NumPy's loses digits of complex numbers near 0."""
+    """NumPy's log1p loses digits of complex numbers near 0."""
     return np.log1p(x.astype(np.clongdouble)).astype(x.dtype) if np.iscomplexobj(x) else np.log1p(x)
 
 
-# ---- of one operand
+# ---- Unary.
 unary("negative", np.negative, tolerance="exact")
 unary("absolute", np.absolute, tolerance="twice")
 unary("sign", np.sign, tolerance="twice")
@@ -58,9 +58,9 @@ for _name, _oracle in (("is_nan", np.isnan), ("is_infinite", np.isinf), ("is_fin
     unary(_name, _oracle, tolerance="exact")
 
 
-# ---- of two
+# ---- Binary.
 def powers(a, b):
-    """NumPy refuses whole numbers to negative powers: 1/a^-b, towards 0, and 0 for a = 0 (as PyTorch has it)."""
+    """NumPy refuses negative powers of integers: 1/a^-b, rounded towards 0, and 0 for a = 0 (as in PyTorch)."""
     if a.dtype.kind not in "iu":
         return np.power(a, b)
     of_one = np.where(b % 2 == 0, 1, a)
@@ -85,7 +85,7 @@ binary("divide", np.divide, tolerance="rounded")
 binary("floor_divide", np.floor_divide, draw=nonzero_whole, tolerance="exact", extended=False)
 binary("remainder", np.remainder, draw=nonzero_whole, tolerance="rounded")
 binary("power", powers, draw=power_operands, tolerance="power", extended=True)
-# Which of 0 and -0 NumPy calls the greater depends on the instructions that it finds.
+# NumPy's order of 0 and -0 depends on the instruction set that it finds.
 binary("maximum", np.maximum, tolerance="exact", zero_signs=False)
 binary("minimum", np.minimum, tolerance="exact", zero_signs=False)
 binary("copysign", np.copysign, tolerance="exact")
@@ -97,7 +97,7 @@ for _name in ("left_shift", "right_shift"):
     binary(_name, getattr(np, _name), 0, 7, tolerance="exact")
 
 
-# ---- of three
+# ---- Ternary.
 def with_truth(dtype):
     return [plait.boolean, dtype, dtype]
 

@@ -1,4 +1,4 @@
-"""Rows that integers name: gathered, and written back; parts of an array that another one replaces."""
+"""Rows selected by integers: gather and scatter; slices that are replaced."""
 
 import numpy as np
 
@@ -8,7 +8,7 @@ FAMILY = "index"
 
 
 def rows_of(x, places, axes, batch):
-    """x with the indexed axes behind the batch, and the index that names the rows."""
+    """x with the indexed axes after the batch axes, and the indices of the rows."""
     moved = np.moveaxis(x, axes, range(batch, batch + len(axes)))
     rank = places[0].ndim
     lanes = [np.arange(x.shape[b]).reshape([-1 if k == b else 1 for k in range(rank)]) for b in range(batch)]
@@ -16,7 +16,7 @@ def rows_of(x, places, axes, batch):
 
 
 def inside(x, places, axes):
-    """Which points name a row that is there, and the places from the beginning."""
+    """A mask of the points whose index is in range, and indices counted from the beginning."""
     sizes = [x.shape[axis] for axis in axes]
     there = np.ones(places[0].shape, bool)
     for place, size in zip(places, sizes):
@@ -50,7 +50,7 @@ def i64(*values):
     return np.array(values, np.int64)
 
 
-# Shape of x, arrays of places, attributes.
+# Shape of x, arrays of indices, attributes.
 PLACES = [
     ((5,), [i64(0, 4, -1, 2)], {"axes": [0]}), ((5,), [np.array(2, np.int64)], {"axes": [0]}),
     ((4, 3), [i64(3, 0)], {"axes": [0]}), ((4, 3), [i64([1, 2], [0, -1])], {"axes": [1]}),

@@ -1,4 +1,4 @@
-"""Recurrences over steps and states, of which each is reached from itself and the two before it."""
+"""Recurrences over steps and states, in which each state is reached from itself and from the two before it."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Factorisations, of the last two dimensions. What is not unique is checked by what it must fulfil."""
+"""Factorizations of the last two dimensions. Results that are not unique are checked by their defining properties."""
 
 import numpy as np
 import scipy.linalg
@@ -58,7 +58,7 @@ def hermitian_direction(random, operand, array):
 
 
 def projections(values, vectors, np=np):
-    """Vectors are unique but for a factor of magnitude 1."""
+    """Vectors are unique up to a factor of magnitude 1."""
     return [values, np.einsum("...ik,...jk->...kij", vectors, np.conj(vectors))]
 
 
@@ -167,7 +167,7 @@ add("schur", None, SQUARES, check=check_schur, fixed=(0,))
 
 
 def stacked(function):
-    """Of SciPy's and other functions of one matrix."""
+    """Applies functions of one matrix, of SciPy and others, to stacks."""
 
     def of(*operands):
         shape = operands[0].shape
@@ -183,7 +183,7 @@ def small(random, shape, dtype, operand):
 
 
 def powers(a):
-    """The sum of A^k / k!, of matrices that are not large."""
+    """The sum of A^k / k!, for matrices of moderate norm."""
     a = a.astype(np.clongdouble if a.dtype.kind == "c" else np.longdouble)
     total = term = np.broadcast_to(np.eye(a.shape[-1]), a.shape).astype(a.dtype)
     for k in range(1, 160):
@@ -193,7 +193,7 @@ def powers(a):
 
 
 def along(a, e):
-    """The derivative of e^A in the direction of e, in the corner of a larger matrix."""
+    """The derivative of e^A in the direction of e, from a block of a larger matrix exponential."""
     n = a.shape[-1]
     whole = np.zeros((2 * n, 2 * n), np.result_type(a, np.float64))
     whole[:n, :n] = whole[n:, n:] = a

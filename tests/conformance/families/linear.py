@@ -1,4 +1,4 @@
-"""Products of matrices."""
+"""Matrix products."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ SHAPES = [((1, 1), (1, 1)), ((2, 3), (3, 4)), ((5, 7), (7, 1)), ((3, 0), (0, 2))
 
 
 def product(a, b):
-    """Whole numbers wrap in their dtype, as NumPy's matmul has it."""
+    """Integers wrap in their dtype, as in NumPy's matmul."""
     return np.matmul(a, b)
 
 
@@ -36,7 +36,7 @@ def ragged_outer(a, b, sizes):
     return np.array(products, a.dtype).reshape(len(sizes), a.shape[1], b.shape[1])
 
 
-# Rows, columns of both, and how many rows each group has; some are left over, and some groups have none.
+# Rows, columns of both, and the number of rows of each group; some rows are left over, and some groups are empty.
 GROUPS = [(5, 2, 3, [2, 0, 3]), (7, 3, 1, [4, 1]), (4, 1, 2, [1]), (3, 2, 2, [0]), (0, 2, 3, [0, 0]), (6, 2, 2, []),
           (90, 17, 9, [40, 3, 0, 45])]
 case("ragged_dot", ragged_dot, family=FAMILY, tolerance="sum", scale=ragged_dot, large=False, samples=[

@@ -1,4 +1,5 @@
-"""Random numbers: the same bits as an implementation of Philox in NumPy, and what is made of them."""
+"""Random numbers: compared bit by bit with an implementation of Philox in NumPy, and distributions derived from
+them."""
 
 import zlib
 
@@ -111,7 +112,7 @@ add("random_values", values, [
     tolerance="normalised", scale=lambda *_, **attributes: np.float64(4), result_dtype=lambda dtype, attributes: attributes["dtype"])
 
 
-# ---- what is drawn by trying until it fits: properties, and that attempts take their bits in order
+# ---- Rejection sampling: statistical properties, and the order in which attempts use bits.
 def check_integers(operands, results, attributes):
     drawn, count = results[0], attributes["count"]
     if drawn.shape != (*operands[0].shape, *attributes["sizes"]) or drawn.dtype != np.int64:
@@ -122,7 +123,7 @@ def check_integers(operands, results, attributes):
 
 
 def high_product(keys, sizes, count):
-    """Lemire's method; where `count` is small, a refusal has a chance of count in 2^64: none is seen here."""
+    """Lemire's method; for small `count` a rejection has probability count / 2^64, so none is expected here."""
     drawn = bits(keys, sizes, plait.u64)
     low, high = drawn & MASK, drawn >> np.uint64(32)
     return ((high * np.uint64(count) + (low * np.uint64(count) >> np.uint64(32))) >> np.uint64(32)).astype(np.int64)
@@ -132,7 +133,7 @@ add("random_integers", high_product, [(((),), {"sizes": [1_000], "count": 7}), (
                                       (((),), {"sizes": [], "count": 1}), (((2,),), {"sizes": [0], "count": 3})])
 
 
-# Of this key: whoever uses it must find the same numbers in later versions.
+# The values for this key, which must not change in later versions.
 A_KEY = np.array((1, 2), np.uint64).view(numpy_dtype(plait.key)).reshape(())
 KNOWN = {"random_permutation": 209419236, "truncated_normal": 1570807123, "random_gamma": 1042653728, "random_poisson": 592641313,
          "random_binomial": 2230223775, "random_multinomial": 2859481115}
@@ -149,7 +150,7 @@ def check_permutation(operands, results, attributes):
         return f"{drawn} is no permutation of {count}"
     if count == 100:
         return check_known("random_permutation", drawn)
-    if count == 5 and drawn.ndim == 2:  # each of them at each place alike often
+    if count == 5 and drawn.ndim == 2:  # each value is equally frequent at each place
         table = np.stack([np.bincount(drawn[:, place], minlength=count) for place in range(count)])
         if scipy.stats.chisquare(table.ravel()).pvalue < 1e-6:
             return f"places of elements are not alike often: {table.tolist()}"
@@ -180,12 +181,12 @@ add("truncated_normal", None, [
     check=check_truncated)
 
 
-# ---- with parameters, each element with its own
+# ---- Distributions with parameters, one per element
 LEAST_CHANCE = 1e-6
 
 
 def with_sizes(name, check):
-    """The check of the numbers, behind that of the sizes; of a hundred, which are known, no other."""
+    """The check of the numbers, after that of the sizes; a sample of 100 numbers is compared with known values instead."""
 
     def checked(operands, results, attributes):
         drawn, shape = results[0], operands[-1].shape
@@ -199,7 +200,7 @@ def with_sizes(name, check):
 
 
 def by_parameters(*arrays):
-    """The places of each combination of parameters."""
+    """The indices of each combination of parameters."""
     flat = np.stack([np.ravel(each).astype(np.float64) for each in arrays], -1)
     for row in np.unique(flat, axis=0):
         yield row, (flat == row).all(-1)
@@ -209,7 +210,7 @@ def check_gamma(operands, drawn, attributes):
     for (a,), places in by_parameters(operands[1]):
         x = drawn.ravel()[places].astype(np.float64)
         log_x = x if attributes.get("log") else np.log(x)
-        if a < 0.01:  # where x is too small for a number: log x + log Γ(a + 1) / a is exponential, by 1/a
+        if a < 0.01:  # where x underflows: log x + log Γ(a + 1) / a is exponentially distributed, with scale 1/a
             chance = scipy.stats.kstest(-log_x * a, scipy.stats.expon.cdf).pvalue
         else:
             chance = scipy.stats.kstest(np.exp(log_x), scipy.stats.gamma(a).cdf).pvalue
@@ -219,7 +220,7 @@ def check_gamma(operands, drawn, attributes):
 
 
 def gamma_path(moved, operands, results, attributes):
-    """Along a quantile, from the side where it is known well."""
+    """Along a quantile, computed from the accurate tail."""
     a, there = operands[1], moved[1]
     x = np.exp(results[0]) if attributes.get("log") else results[0]
     low, high = scipy.special.gammainc(a, x), scipy.special.gammaincc(a, x)
@@ -241,7 +242,7 @@ parametric("random_gamma", [
 
 
 def slope_of_gamma(a, log_x):
-    """By differences of four points, in the logarithm of the parameter."""
+    """By four-point differences in the logarithm of the parameter."""
     x, step = np.exp(log_x), 1e-3
 
     is_upper = scipy.special.gammaincc(a, x) < 0.5
@@ -265,7 +266,7 @@ def check_counts(distribution):
             edges = np.unique(expected.ppf(np.linspace(0.02, 0.98, 25)))
             shares = np.diff(np.concatenate([[0], expected.cdf(edges), [1]]))
             seen = np.bincount(np.searchsorted(edges, x), minlength=len(shares))
-            kept = shares * len(x) > 5  # those of no weight hold nothing
+            kept = shares * len(x) > 5  # bins without weight are empty
             if len(shares) > 1 and scipy.stats.chisquare(seen[kept], shares[kept] / shares[kept].sum() * seen[kept].sum()).pvalue < LEAST_CHANCE:
                 return f"another distribution for {parameters}"
         return None
@@ -314,7 +315,7 @@ parametric("random_multinomial", [
 
 
 def check_drawn(operands, results, attributes):
-    """The default stream is that of seed 0 unless somebody says otherwise; which number this is, nobody knows."""
+    """The default stream is that of seed 0 unless it was seeded; how far it has advanced is unknown."""
     root = derived(None, np.uint64(0), SEED)
     children = derived(root, np.arange(100_000, dtype=np.uint64), CHILD)
     return None if results[0] in children else "no key of the default stream"

@@ -8,7 +8,7 @@ FAMILY = "reduce"
 SAMPLES = [Sample((shape,), {"axes": axes}) for shape, axes in (
     ((), []), ((7,), [0]), ((1,), [0]), ((0,), [0]), ((0, 3), [1]), ((3, 5), []), ((3, 5), [0]), ((3, 5), [1]),
     ((3, 5), [0, 1]), ((2, 3, 4), [1]), ((2, 3, 4), [0, 2]), ((33, 65), [0]), ((33, 65), [1]), ((4, 1, 3), [1]))]
-# Of nothing there is no greatest.
+# The maximum of an empty set does not exist.
 FILLED = [sample for sample in SAMPLES if all(sample.operands[0][axis] for axis in sample.attributes["axes"])]
 
 
@@ -26,7 +26,7 @@ def reduction(name, function, samples=SAMPLES, **options):
 
 
 def of_dtype(function):
-    """Integers stay of their dtype, and wrap."""
+    """Integers keep their dtype, and wrap."""
     return lambda x, axis: function(x, axis=axis, dtype=x.dtype)
 
 
@@ -34,7 +34,7 @@ def magnitudes(x, axes):
     return np.sum(x, axis=tuple(axes))
 
 
-# A large one each: its shape is not that of the samples.
+# One large sample each: its shape is not among the samples.
 LARGE = [Sample(((1_000_003,),), {"axes": [0]}, large=True), Sample(((1_001, 1_003),), {"axes": [1]}, large=True)]
 
 reduction("reduce_sum", of_dtype(np.sum), [*SAMPLES, LARGE[1]], tolerance="sum", scale=magnitudes)

@@ -13,7 +13,7 @@ SPECIALS = [Sample((ROWS,), {"axis": 1}), Sample((ROWS,), {"axis": 0, "reverse":
 
 
 def both_ways(forward):
-    """From a function of an axis: also from the end."""
+    """From a function of an axis: the scan, and the reversed scan."""
 
     def oracle(*operands, axis, reverse=False):
         if not reverse:

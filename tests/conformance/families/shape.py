@@ -15,7 +15,7 @@ def same_dtype(dtype, attributes):
 
 
 def moving(name, oracle, samples, **options):
-    """Of primitives that move elements and compute nothing: any dtype, also keys."""
+    """Primitives that only move elements: any dtype, also keys."""
     samples = [Sample(operands, attributes) for operands, attributes in samples]
     case(name, oracle, family=FAMILY, samples=samples, low=-9.0, high=9.0, wide=False, result_dtype=same_dtype,
          **options)
@@ -62,9 +62,9 @@ moving("concat", lambda *parts, axis: np.concatenate(parts, axis), [
     (((2, 3), (4, 3), (1, 3)), {"axis": 0}), (((0, 3), (0, 3)), {"axis": 1})])
 
 
-# ---- casts
+# ---- Casts.
 def cast(x, dtype):
-    """NumPy's, but from a float to a whole number saturated, as XLA has it: C leaves those undefined."""
+    """NumPy's cast, but from floats to integers saturating, as in XLA: C leaves those cases undefined."""
     to = numpy_dtype(dtype)
     if x.dtype.kind == "c" and to.kind not in "cb":
         x = x.real

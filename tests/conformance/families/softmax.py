@@ -1,4 +1,4 @@
-"""Softmax, and rows brought to mean 0 and variance 1."""
+"""Softmax, and rows standardised to mean 0 and variance 1."""
 
 import numpy as np
 import scipy.special

@@ -1,4 +1,4 @@
-"""Order: sorts, the largest, places of extremes, searches, what is unique."""
+"""Sorting: sorts, top-k, indices of extremes, searches, unique elements."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ ROWS = np.array([[1, NAN, 2, 1], [INF, 1, -INF, NAN], [0, -1, INF, 0], [3, 3, 3,
 
 
 def ordered(x, axis, descending):
-    """The permutation: alike elements as they were, NaN as the greatest."""
+    """The stable permutation that sorts, with NaN as the greatest."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
     return x.shape[axis] - 1 - np.flip(np.argsort(np.flip(x, axis), axis, kind="stable"), axis)

@@ -22,7 +22,7 @@ def unary(name, oracle, low=-3.0, high=3.0, tolerance="special", **options):
 
 
 def orders(random, shape, dtype, operand):
-    """Of polygamma: the order is a whole number, and the other is none below 0."""
+    """For polygamma: the order is an integer, and the argument is not negative then."""
     if operand == 0:
         drawn = numbers(0.3, 5.0)(random, shape, dtype, operand)
         return np.round(np.abs(drawn)).astype(drawn.dtype)
@@ -32,8 +32,8 @@ def orders(random, shape, dtype, operand):
 
 
 def exact(function, inside=lambda *numbers: True, at_limits=None):
-    """An oracle of 40 digits, element by element, where SciPy has no such function or errs by more than Plait. Where
-    `inside` does not hold of the numbers, it is SciPy's: `at_limits`."""
+    """An oracle of 40 digits, element by element, where SciPy has no such function or is less accurate than Plait.
+    For numbers outside of `inside` it is SciPy's: `at_limits`."""
     def at(*numbers):
         if not inside(*numbers):
             return at_limits(*numbers)
@@ -51,13 +51,13 @@ def positive(*numbers):
 
 
 def infinite_at_infinity(function):
-    """SciPy gives NaN for the infinities, where these functions are infinite."""
+    """SciPy returns NaN at infinities where these functions are infinite."""
     return lambda x: np.where(np.isinf(x), x if function is scipy.special.i1 else np.abs(x), function(x))
 
 
 def zeta(x, q):
-    """SciPy gives an infinity for some NaN, and NaN for x = inf and q > 1, where no term but 0 is left; between the whole
-    numbers below 0 it loses digits."""
+    """SciPy returns infinity for some NaN, and NaN for x = inf and q > 1, where all terms are 0; between the
+    negative integers it loses digits."""
     value = np.where(np.isposinf(x) & (q > 1), 0, scipy.special.zeta(x, q))
     between = exact(mpmath.zeta, lambda x, q: 1 < x < 50 and x == np.floor(x) and -50 < q < -0.1 and q != np.floor(q),
                     lambda x, q: 0)
@@ -85,13 +85,13 @@ def beta_share_by_shape(operand, *numbers):
 
 
 def with_whole_powers(random, shape, dtype, operand):
-    """Of ldexp: the exponent is a whole number."""
+    """For ldexp: the exponent is an integer."""
     drawn = numbers(-8.0, 8.0)(random, shape, dtype, operand)
     return np.round(drawn) if operand == 1 else drawn
 
 
 unary("erfc", scipy.special.erfc, extended=False)
-# SciPy loses the sign of 0, where C++ libraries and PyTorch keep it.
+# SciPy loses the sign of 0; C++ libraries and PyTorch keep it.
 unary("erfinv", scipy.special.erfinv, -0.95, 0.95, extended=False, zero_signs=False)
 unary("lgamma", scipy.special.gammaln, 0.1, 9.0, extended=False, scale=lambda x: 1 + x)
 unary("digamma", scipy.special.digamma, 0.1, 9.0, extended=False, scale=lambda x: 1 + 1 / x)
@@ -128,7 +128,7 @@ for _name, _operand in (("betainc_grad_a", 0), ("betainc_grad_b", 1)):
           large=False, fixed=(0, 1))
 unary("beta_density", exact(beta_density), (0.5, 0.5, 0.05), (4.0, 4.0, 0.95), special=False, large=False)
 unary("fmod", np.fmod, draw=nonzero_whole, tolerance="exact")
-# NumPy's f16 knows no step from 0 to -0.
+# NumPy's f16 has no step from 0 to -0.
 unary("nextafter", np.nextafter, tolerance="exact", wide=None, extended=False, zero_signs=False,
       no_loops="the body computes in f64, whose next number is another one")
 unary("relu", lambda x: np.maximum(x, 0), tolerance="exact", zero_signs=False)

@@ -1,4 +1,4 @@
-"""Windows that slide, and elements of planes picked by their places."""
+"""Sliding windows, and elements of planes selected by index."""
 
 import itertools
 
@@ -10,7 +10,7 @@ FAMILY = "window"
 
 
 def held(size, count, i, window, stride, dilation, padding):
-    """The places that window i holds along a dimension of `size`."""
+    """The indices that window i covers along a dimension of `size`."""
     if window is None:
         return list(range(i * size // count, -(-(i + 1) * size // count)))
     places = [i * stride + k * dilation - padding for k in range(window)]
@@ -18,7 +18,7 @@ def held(size, count, i, window, stride, dilation, padding):
 
 
 def holdings(sizes, counts, window=(), strides=(), dilation=(), padding=()):
-    """For each dimension the places that each window holds."""
+    """For each dimension the indices that each window covers."""
     rank = len(counts)
     window, strides = window or [None] * rank, strides or [1] * rank
     dilation, padding = dilation or [1] * rank, padding or [0] * rank

@@ -1,1 +1,1 @@
-"""The conformance suite: README.md in the folder above says how it is made."""
+"""The conformance suite; README.md in the folder above describes it."""

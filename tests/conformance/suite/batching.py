@@ -1,5 +1,5 @@
-"""Index signatures against kernels, and batching (by the signature or by its own rule) against a loop over slices: the
-rule itself, and plait.vmap along any axis."""
+"""Index signatures compared with kernels, and batching (by the signature or by a rule) compared with a loop over
+slices: the rule itself, and plait.vmap along any axis."""
 
 import numpy as np
 import plait
@@ -96,13 +96,13 @@ def _check_lanes(case, sample, lanes, flags):
             yield f"({sample}) batched {flags}: {wrong}"
 
 
-# ---- The same as users do it, by plait.vmap, with the samples along any axis.
+# ---- The same through plait.vmap, with the samples along any axis.
 
 SIZES = (2, 3)  # of two levels of vmap
 
 
 def _samples_by_axis(case, quick):
-    """Small ones, and of those whose operands have the same shapes the first."""
+    """Small samples, and of those whose operands have equal shapes the first."""
     known = set()
     for sample, draws in _samples(case, quick=False):
         kind = tuple(x.shape for x in draws[0])
@@ -115,7 +115,7 @@ def _samples_by_axis(case, quick):
 
 
 def _loop(function, sizes, place=()):
-    """The results of the function of each place, in arrays with these sizes in front."""
+    """The results of the function at each index, in arrays with these leading sizes."""
     if not sizes:
         return function(*place)
     parts = [_loop(function, sizes[1:], (*place, k)) for k in range(sizes[0])]
@@ -123,7 +123,7 @@ def _loop(function, sizes, place=()):
 
 
 def _levels_of_one(draws):
-    """For one level of vmap: along which axis the samples of each operand lie, and those of the results."""
+    """For one level of vmap: the axis of the samples of each operand, and of the results."""
     for flags in _patterns(len(draws[0])):
         ranks = [x.ndim for x, flag in zip(draws[0], flags) if flag]
         for place in range(max(ranks) + 1):
@@ -132,7 +132,7 @@ def _levels_of_one(draws):
 
 
 def _levels_of_two(draws):
-    """For two levels, the outer one first, each of one operand."""
+    """For two levels, the outer one first, with one batched operand each."""
     operands = draws[0][:3]
     for i in range(len(operands)):
         for j in range(len(operands)):
@@ -143,9 +143,9 @@ def _levels_of_two(draws):
 
 
 def _laid_out(draws, levels, sizes):
-    """The operands with samples along the axes of the levels, and the operands of each place."""
+    """The operands with samples along the axes of the levels, and the operands at each index."""
     def at(*place):
-        """Which draw an operand is: by the levels that it has samples in."""
+        """Which draw an operand is: by the levels in which it has samples."""
         return [draws[sum(k for k, (axes, _) in zip(place, levels) if axes[i] is not None) % len(draws)][i]
                 for i in range(len(draws[0]))]
 
@@ -153,7 +153,7 @@ def _laid_out(draws, levels, sizes):
     for i in range(len(draws[0])):
         axes = [level[0][i] for level in levels]
         array = _loop(lambda *place: [at(*(k if axis is not None else 0 for k, axis in zip(place, axes)))[i]], sizes)[0]
-        # The outer level's axis is one of what has the inner one's already.
+        # The outer level's axis belongs to an operand that has the inner one's already.
         for depth in reversed(range(len(levels))):
             array = np.moveaxis(array, depth, depth + axes[depth]) if axes[depth] is not None else array.take(0, depth)
         arrays.append(array)

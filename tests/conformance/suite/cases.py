@@ -1,4 +1,4 @@
-"""What a family says of its primitives: an oracle, the operands to try, how near the results must be."""
+"""Declarations of test cases: an oracle, the operands to try, and the tolerance of the results."""
 
 import dataclasses
 import importlib
@@ -18,7 +18,7 @@ ALL_SIZES = os.environ.get("PLAIT_SIZES") == "all"  # small samples with every d
 
 @dataclasses.dataclass(frozen=True)
 class Sample:
-    """Operands of these shapes, or these very arrays in place of shapes, and the attributes."""
+    """The shapes of operands, or arrays instead of shapes, and the attributes."""
 
     operands: tuple
     attributes: dict = dataclasses.field(default_factory=dict)
@@ -34,36 +34,37 @@ class Sample:
 class Case:
     primitive: plait.Primitive
     family: str
-    oracle: callable  # of NumPy's arrays; gives an array, or a tuple of them
+    oracle: callable  # a function of NumPy arrays that returns an array, or a tuple of them
     samples: list
     tolerance: str  # a class of suite/tolerances.py
     draw: callable  # (random, shape, dtype, operand) -> array
-    scale: callable = None  # the magnitude that errors are measured by, where it is not the result's
-    # Whether the oracle is given wider numbers than the primitive: False for those that it has a dtype for, None never.
+    scale: callable = None  # the magnitude that errors are relative to, if it is not the result's
+    # True if the oracle receives wider numbers than the primitive: False for dtypes that it supports, None never.
     wide: bool | None = True
-    extended: bool = False  # it also takes longdouble
+    extended: bool = False  # it also supports longdouble
     dtypes: tuple = ()  # of the first operand that is drawn
-    operand_dtypes: callable = None  # dtype -> that of each operand
-    result_dtype: callable = None  # (dtype, attributes) -> plait's dtype, where the oracle's is not it;
+    operand_dtypes: callable = None  # a function from dtype to the dtype of each operand
+    result_dtype: callable = None  # a function of (dtype, attributes), if Plait's result dtype is not the oracle's
     # None: that of the first operand
     special: bool = True
-    zero_signs: bool = True  # whether 0 and -0 are told apart
-    specials: tuple = ()  # samples of special values in f64, of a primitive that is not elementwise
+    zero_signs: bool = True  # True if 0 and -0 are distinguished
+    specials: tuple = ()  # samples of special values in f64, for a primitive that is not elementwise
     large: bool = True
-    small: bool = True  # tried with other sizes than the samples say
-    direction: callable = None  # (random, operand, array): which way an operand may move; else any
-    # Of the results, and the library to compute with: what of them is unique, where derivatives are compared.
+    small: bool = True  # also tried with other sizes than those of the samples
+    direction: callable = None  # (random, operand, array): the direction in which an operand may move; by default any
+    # The part of the results that is unique, for comparing derivatives; receives the results and the library to compute
+    # with.
     invariants: callable = None
-    # (moved operands, operands, results, attributes): what the results are to become as the operands move, where the
-    # derivative is not that of what is computed.
+    # (moved operands, operands, results, attributes): the results along which derivatives are defined, if the
+    # derivative is not that of the computation itself.
     path: callable = None
     fixed: tuple = ()  # operands that are not differentiated, such as the order of a derivative
-    once: tuple = ()  # operands by which there is a derivative, but no second one
-    blocks_derivative: bool = False  # the rule says zero on purpose
-    no_loops: str = ""  # why the loops of the signature cannot give what the kernel gives
-    cannot_batch: str = ""  # why its batching rule refuses
-    repeatable: bool = True  # the same operands give the same results
-    check: callable = None  # (operands, results, attributes) -> what is wrong, where no oracle can tell
+    once: tuple = ()  # operands with a first derivative, but no second one
+    blocks_derivative: bool = False  # the rule is zero on purpose
+    no_loops: str = ""  # the reason why the loops of the signature cannot compute what the kernel computes
+    cannot_batch: str = ""  # the reason why its batching rule refuses
+    repeatable: bool = True  # equal operands produce equal results
+    check: callable = None  # (operands, results, attributes) -> what is wrong, if there is no oracle
 
     @property
     def has_loops(self):
@@ -82,7 +83,7 @@ class Case:
 
 
 def numbers(low=-3.0, high=3.0):
-    """Draws between the two; whole numbers also where they are whole."""
+    """Draws between the two bounds; integers include both."""
 
     def draw(random, shape, dtype, operand):
         least, most = (low[operand], high[operand]) if isinstance(low, tuple) else (low, high)
@@ -103,8 +104,8 @@ def numbers(low=-3.0, high=3.0):
 
 
 def small_samples(case, like=None):
-    """(sample, dtype): its samples with 0 or 1 in place of their sizes. The dtype is `like` where there is that one, else
-    they take turns. Some are refused."""
+    """(sample, dtype): the samples with 0 or 1 in place of their sizes. The dtype is `like` if the case has it, else
+    dtypes alternate. Some of these samples are refused."""
     for number, sample in enumerate(_small_samples(case)):
         turn = like if like in case.dtypes else case.dtypes[number % len(case.dtypes)]
         for dtype in case.dtypes if ALL_SIZES else (turn,):
@@ -125,7 +126,7 @@ def _small_samples(case):
 
 
 def _small_sizes(sizes):
-    """What they become: one of them 0 or 1, all of them, one 0 and the others 1."""
+    """The replaced sizes: one of them 0 or 1, all of them, one 0 and the others 1."""
     for small in 0, 1:
         yield dict.fromkeys(sizes, small)
     for size in sorted(sizes):
@@ -158,7 +159,7 @@ def case(name, oracle, *, family, samples=None, tolerance="exact", low=-3.0, hig
 
 
 def load(family=None):
-    """Reads the families; gives the cases of one of them, or all."""
+    """Imports the families; returns the cases of one of them, or all."""
     folder = pathlib.Path(__file__).resolve().parent.parent / "families"
     for file in sorted(folder.glob("*.py")):
         if not file.stem.startswith("_"):

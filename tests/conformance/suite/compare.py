@@ -1,8 +1,9 @@
-"""Whether two arrays agree: in the class of each number (NaN, infinities, the sign of zero), then in ulp."""
+"""Compares two arrays: first the class of each number (NaN, infinities, the sign of zero), then the difference in
+ulp."""
 
 import numpy as np
 
-# Bits of the mantissa, least exponent of a normal number.
+# Number of mantissa bits, smallest exponent of a normal number.
 FORMATS = {"f64": (52, -1022), "f32": (23, -126), "f16": (10, -14), "bf16": (7, -126),
            "f8e4m3": (3, -6), "f8e5m2": (2, -14), "c64": (23, -126), "c128": (52, -1022)}
 
@@ -52,7 +53,7 @@ def _rounded(values, dtype):
 
 
 def report(actual, expected, mask, operands, dtype):
-    """The first element that differs, in words."""
+    """A description of the first element that differs."""
     place = tuple(int(i[0]) for i in np.nonzero(mask)) if mask.ndim else ()
     at = [repr(x[place]) for x in operands if x.shape == mask.shape]
     text = f"{int(mask.sum())} of {mask.size} elements differ, first at {list(place)}: Plait {actual[place]!r}, " \

@@ -1,6 +1,6 @@
-"""Compiled between neighbours that a kernel takes along: every dtype, every layout, sizes that differ from call to call,
-and sizes of 0 and 1. The suite runs it in guarded memory, too (PLAIT_ARENA=guarded), where whoever reads or writes beside
-an array is found."""
+"""Compiled programs in which a kernel fuses the primitive with its neighbours: every dtype, every layout, sizes that
+differ from call to call, and sizes of 0 and 1. The suite also runs it in guarded memory (PLAIT_ARENA=guarded), which
+detects reads and writes outside of arrays."""
 
 import numpy as np
 import plait
@@ -13,7 +13,7 @@ LAYOUTS_TRIED = [None, *(layout for layout in LAYOUTS if layout != "repeated")]
 
 
 def _kept(x):
-    """The numbers themselves, by three operations that a kernel may begin or end with."""
+    """The identity, as three operations with which a kernel may begin or end."""
     return plait.where(plait.abs(x) > 1e4, x * 2, x) if x.dtype.kind == "floating" else x
 
 
@@ -54,8 +54,9 @@ def check_compiled(case, quick=False):
 
 
 def _check_small(case, jitted, random):
-    """What was compiled for any sizes, and what is for these. What is refused in eager is refused compiled."""
-    for sample, dtype in small_samples(case, like=plait.f32):  # which has neighbours
+    """Compares programs compiled for symbolic sizes with those for concrete ones. What eager code refuses is
+    refused."""
+    for sample, dtype in small_samples(case, like=plait.f32):  # a dtype that neighbours support
         given = [plait.borrow(x) for x in case.operands_of(sample, dtype, random)]
         for run, sizes in ((jitted, "any"), (_jitted(case), "these")):
             if wrong := _small_difference(case, given, sample.attributes, run):
@@ -72,7 +73,7 @@ def _small_difference(case, given, attributes, run):
             return None
         return "runs, and is refused in eager"
     try:
-        run(given, attributes)  # which may only record
+        run(given, attributes)  # the first call may only record
         return _difference(given, attributes, run, eager)
     except plait.Error as error:
         return f"is refused: {error}"

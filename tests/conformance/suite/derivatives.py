@@ -1,17 +1,17 @@
-"""Derivatives as users take them, by plait.jvp, vjp and grad: forward mode against differences, reverse against forward
-by dot products, and each order of the two within the other. Complex numbers pair with tangents as Re(c · t)."""
+"""Derivatives through plait.jvp, vjp and grad: forward mode compared with differences, reverse mode with forward
+mode by dot products, and each nesting of the two. Complex numbers are paired with tangents by Re(c · t)."""
 
 import numpy as np
 import plait
 
 from suite import rules, values
 
-EXACT = 1e-8  # what two ways of computing the same derivative may differ by, for its size
+EXACT = 1e-8  # relative difference allowed between two ways of computing the same derivative
 LEAST_SIZE = 1e-6
 
 
 class Smooth:
-    """A primitive at some operands, as a function of those that move."""
+    """A primitive at some operands, as a function of the operands that move."""
 
     def __init__(self, case, operands, attributes, random, order=1):
         self.case, self.attributes, self.operands = case, attributes, operands
@@ -20,13 +20,13 @@ class Smooth:
         self.points = [plait.borrow(operands[i]) for i in self.moving]
         self.directions = [plait.borrow(np.asarray(rules._direction(case, random, i, operands[i]))) for i in self.moving]
         results = rules._results(case, operands, attributes)
-        # No harmonic weights, so that no symmetry hides a shift.
+        # Weights without a simple ratio, so that no symmetry hides a shift.
         self.weights = [plait.borrow(np.asarray(rules._direction(case, random, -1, x) if case.direction is None
                                                 else random.uniform(-1, 1, x.shape)).astype(x.dtype))
                         if rules._moves(x) else None for x in results]
 
     def __call__(self, *points):
-        """The results that move."""
+        """The differentiable results."""
         given = [plait.borrow(x) for x in self.operands]
         for i, point in zip(self.moving, points):
             given[i] = point
@@ -46,7 +46,7 @@ class Smooth:
         return bool(self.moving) and any(weight is not None and weight.size for weight in self.weights)
 
     def arrays(self, tensors):
-        """All operands, with these for those that move."""
+        """All operands, with the given ones in place of those that move."""
         all_of = [None] * len(self.operands)
         for i, tensor in zip(self.moving, tensors):
             all_of[i] = tensor.numpy()
@@ -63,7 +63,7 @@ def _sum(terms):
 
 
 def _samples(case, quick, order=1):
-    """Samples that may be differentiated so many times, with their functions."""
+    """Samples that can be differentiated `order` times, with their functions."""
     random = np.random.default_rng(11)
     found = {}
     for sample, operands in rules._samples(case, quick):
@@ -86,7 +86,7 @@ def _size(tensors, others):
 
 
 def check_jvp(case, quick=False):
-    """Forward mode against difference quotients."""
+    """Forward mode compared with difference quotients."""
     for sample, f in _samples(case, quick):
         tangents = iter(plait.jvp(f, f.points, f.directions)[1])
         directions = f.arrays(f.directions)
@@ -129,7 +129,7 @@ def _second_derivatives(f):
 
 
 def _unlike(found, wanted):
-    """How two lists of tensors differ; None where they do not."""
+    """A description of how two lists of tensors differ; None if they do not."""
     for i, (a, b) in enumerate(zip(found, wanted)):
         a, b = a.numpy(), b.numpy()
         size = max(1.0, float(np.max(np.abs(b), initial=0)))
@@ -148,7 +148,7 @@ def _quotient(function, f, step):
 
 
 def _unlike_quotients(found, function, f):
-    """How tensors differ from the difference quotients of a function, where there is a derivative."""
+    """A description of how tensors differ from the difference quotients of a function, where it is differentiable."""
     wide, near = _quotient(function, f, rules.STEP), _quotient(function, f, rules.STEP / 2)
     for i, (tensor, first, second) in enumerate(zip(found, wide, near)):
         smooth = rules._smooth(first, second) & np.isfinite(second)
@@ -161,7 +161,7 @@ def _unlike_quotients(found, function, f):
 
 
 def check_second(case, quick=False):
-    """Each mode over the other against differences of the gradient, and against each other."""
+    """Each mode over the other compared with differences of the gradient, and with each other."""
     for sample, f in _samples(case, quick, order=2):
         name = f"{f.operands[f.moving[0]].dtype} ({sample})"
         first = None
@@ -176,7 +176,7 @@ def check_second(case, quick=False):
 
 
 def check_third(case, quick=False):
-    """Along one direction: forward over forward over reverse, against reverse over forward over forward."""
+    """Along one direction: forward over forward over reverse, compared with reverse over forward over forward."""
     for sample, f in _samples(case, quick=True, order=3):
         def second(*points):
             return plait.jvp(lambda *y: _slope(f, *y), points, f.directions)[1]
@@ -189,7 +189,7 @@ def check_third(case, quick=False):
 
 
 def check_staged(case, quick=False):
-    """The gradient within a trace: the program, printed and parsed, gives what the gradient gives at once."""
+    """The gradient recorded in a trace, printed and parsed, compared with the eager gradient."""
     for sample, f in _samples(case, quick=True):
         name = f"{f.operands[f.moving[0]].dtype} ({sample})"
         eager = _gradient(f, *f.points)
@@ -201,7 +201,7 @@ def check_staged(case, quick=False):
 
 
 def check_remat(case, quick=False):
-    """The same function computed again for its derivatives: at once, traced, and as a program that is differentiated."""
+    """The same function under remat: eagerly, traced, and as a program that is differentiated."""
     for sample, f in _samples(case, quick=True):
         if not case.repeatable:
             continue
@@ -227,7 +227,7 @@ def check_remat(case, quick=False):
 
 
 def check_vmap(case, quick=False):
-    """vmap of the gradient, the gradient of vmap, and vmap of vmap, against loops."""
+    """vmap of the gradient, the gradient of vmap, and vmap of vmap, compared with loops."""
     for sample, f in _samples(case, quick=True):
         if not case.repeatable or case.cannot_batch:
             continue

@@ -1,5 +1,5 @@
-"""Where Plait differs from the oracle on purpose: one list, each with the reason and a library that agrees with Plait,
-which is asked. At most 2 % of the primitives may stand here; `run.py table` counts them."""
+"""Deliberate differences between Plait and the oracle: one list, each with the reason and a library that agrees with
+Plait and is called to confirm it. At most 2 % of the primitives may be listed; `run.py table` counts them."""
 
 import dataclasses
 
@@ -9,14 +9,14 @@ import numpy as np
 @dataclasses.dataclass(frozen=True)
 class Difference:
     primitive: str
-    where: callable  # of the operands: a mask
+    where: callable  # a mask, as a function of the operands
     reason: str
     agrees: str  # the library
-    ask: callable  # of the operands at those places: what that library gives
+    ask: callable  # a function of the operands at those places: the result of that library
 
 
 def _torch_lgamma(x):
-    import torch  # only here: it takes long to load
+    import torch  # imported only here: it takes long to load
 
     return torch.lgamma(torch.from_numpy(x.astype(np.float64))).numpy()
 
@@ -28,7 +28,7 @@ DIFFERENCES = [
 
 
 def known(primitive, operands, actual):
-    """A mask of the places at which a listed difference allows what Plait gives: the other library gives it too."""
+    """A mask of the elements where a listed difference allows Plait's result: the other library returns it too."""
     mask = np.zeros(actual.shape, bool)
     for difference in DIFFERENCES:
         if difference.primitive != primitive or any(x.shape != actual.shape for x in operands):
@@ -43,5 +43,5 @@ def known(primitive, operands, actual):
 
 
 def share(primitives):
-    """How large a part of the primitives is listed."""
+    """The fraction of the primitives that is listed."""
     return len({difference.primitive for difference in DIFFERENCES}) / len(primitives)

@@ -1,5 +1,5 @@
-"""What users call, against NumPy: stretching, numbers of Python beside tensors, promotion, and the short ways that
-only these functions take."""
+"""The functions that users call, compared with NumPy: broadcasting, Python numbers beside tensors, promotion, and
+the fast paths that only these functions have."""
 
 import numpy as np
 import plait
@@ -19,7 +19,7 @@ WHOLE = ["bitwise_and", "bitwise_or", "bitwise_xor", "left_shift", "right_shift"
 REDUCTIONS = ["sum", "prod", "max", "min", "all", "any", "mean"]
 SHAPES = [((), ()), ((3,), ()), ((3, 1), (1, 4)), ((2, 3, 4), (3, 1)), ((0, 3), (1,)), ((5,), (5,)), ((1, 1), (2, 3))]
 DTYPES = [np.float32, np.float64, np.float16, np.int32, np.uint8, np.int64, np.bool_, np.complex64]
-# NumPy makes f64 of whole numbers, or f16 of small ones, where Plait makes f32 of all; values agree to f16's accuracy.
+# For integers NumPy returns f64, or f16 for small ones, where Plait returns f32; values agree to f16's accuracy.
 ACCURACY = {"f16": 2e-3, "bf16": 2e-2, "f32": 3e-6, "c64": 3e-6, "f64": 1e-14}
 
 
@@ -52,7 +52,7 @@ def difference(name, actual, expected):
 
 
 def _refusals(name, arrays):
-    """Where NumPy refuses, so must Plait; gives NumPy's result otherwise."""
+    """Where NumPy refuses, Plait must refuse too; otherwise returns NumPy's result."""
     with np.errstate(all="ignore"):
         return numpy_function(name)(*arrays)
 
@@ -67,7 +67,7 @@ def check_unary(random):
                 except TypeError:
                     continue
                 if x.dtype == np.bool_ and name in ("absolute", "sign", "square", "negative", "round"):
-                    continue  # of truth values there is no arithmetic here
+                    continue  # no arithmetic on booleans here
                 if np.dtype(dtype).kind in "c" and name not in ("negative", "square", "absolute", "exp", "sin", "cos",
                                                                "tan", "atan", "sinh", "cosh", "tanh", "asinh"):
                     continue
@@ -143,7 +143,7 @@ def check_creation(random):
 
 
 def check():
-    """How many were compared, and what differs."""
+    """The number of comparisons, and the differences."""
     count, failures = 0, []
     random = np.random.default_rng(8)
     for group in (check_unary, check_binary, check_reductions, check_shapes, check_creation):
@@ -151,7 +151,7 @@ def check():
             count += 1
             try:
                 wrong = compare_now()
-            except Exception as error:  # a refusal where NumPy has an answer
+            except Exception as error:  # refused although NumPy has a result
                 wrong = f"{type(error).__name__}: {error}"
             if wrong:
                 failures.append(f"{name}: function: {what}: {wrong}")

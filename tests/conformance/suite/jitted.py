@@ -1,4 +1,4 @@
-"""Under plait.jit, as users take it: from the record, for sizes that differ, and with derivatives on either side."""
+"""Under plait.jit: from the record, for sizes that differ, and with derivatives inside and outside."""
 
 import numpy as np
 import plait
@@ -35,7 +35,8 @@ def _check_values(case, quick):
 
 
 def are_alike(compiled, eager):
-    """To the last bit, but for what kernels add up along rows in another order: a few units of the greatest number."""
+    """Equal to the last bit, except where kernels sum along rows in another order: then a few units of the greatest
+    number."""
     if compiled.tobytes() == eager.tobytes():
         return True
     if compiled.dtype != eager.dtype or compiled.dtype.kind not in "fc":
@@ -45,7 +46,7 @@ def are_alike(compiled, eager):
 
 
 def _check_derivatives(case):
-    """jit of the gradient, the gradient of jit, each mode over the other through it, and many samples at once."""
+    """jit of the gradient, the gradient of jit, each mode over the other through it, and vmap."""
     for sample, f in derivatives._samples(case, quick=True):
         if not case.repeatable:
             continue

@@ -1,4 +1,4 @@
-"""The same numbers in memory in several ways."""
+"""The same numbers in several memory layouts."""
 
 import numpy as np
 
@@ -26,7 +26,7 @@ LAYOUTS = {
 
 
 def laid_out(arrays, layout):
-    """None where an operand has nothing that could lie otherwise."""
+    """None if no operand can have another layout."""
     if any(array.ndim == 0 or 0 in array.shape for array in arrays):
         return None
     return [LAYOUTS[layout](array) for array in arrays]

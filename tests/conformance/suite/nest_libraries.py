@@ -1,7 +1,7 @@
-"""The libraries that nests of transforms (suite/nest_parts.py) are written for, under the same names: Plait, Plait's
-values with every transform unrolled by hand, differences in place of derivatives, and JAX.
+"""The libraries for which nests of transforms (suite/nest_parts.py) are written, with the same names: Plait, Plait with
+every transform unrolled by hand, differences in place of derivatives, and JAX.
 
-A function is of one array and gives one; `x` is where it is taken."""
+A function takes one array and returns one; `x` is the point of evaluation."""
 
 import itertools
 
@@ -15,13 +15,13 @@ jax.config.update("jax_enable_x64", True)
 
 
 def array_of(shape, salt):
-    """Numbers of about 1 in size, without symmetries; the same for the same salt."""
+    """Numbers of magnitude about 1, without symmetries; determined by the salt."""
     count = int(np.prod(shape, dtype=np.int64))
     return np.cos(salt + 1.3 * np.arange(count) + 0.2 * np.arange(count) ** 2).reshape(shape)
 
 
 class Ours:
-    """Plait as users use it."""
+    """Plait's own transforms."""
 
     np = pl
     grad, jacfwd, jacrev, hessian = map(staticmethod, (pl.grad, pl.jacfwd, pl.jacrev, pl.hessian))
@@ -66,11 +66,11 @@ class Ours:
         return lambda x: pl.trace(f)(x)(x)
 
     def taped(self, f):
-        """The gradient, the tape's way."""
+        """The gradient by a tape."""
         def gradient(x):
             with pl.Tape() as tape:
                 begun = tape.watch(x)
-                return tape.gradient(f(begun) + 0 * pl.sum(begun), begun)  # on which it may not depend else
+                return tape.gradient(f(begun) + 0 * pl.sum(begun), begun)  # the result must depend on x
 
         return gradient
 
@@ -90,13 +90,13 @@ class Ours:
 
 
 class Unrolled(Ours):
-    """Derivatives one direction after the other, in forward mode; loops and branches of the host."""
+    """Derivatives one direction after the other, in forward mode; loops and branches by the host."""
 
     def slope(self, f, x, tangent):
         return pl.jvp(f, (x,), (tangent,))[1]
 
     def columns(self, f, x):
-        """The derivative by each element of x, and the value."""
+        """The derivative with respect to each element of x, and the value."""
         units = np.eye(x.size).reshape(x.size, *x.shape)
         return [self.slope(f, x, self.array(unit)) for unit in units], f(x)
 
@@ -199,7 +199,7 @@ class Differences(Unrolled):
 
 
 class Jax(Unrolled):
-    """JAX; with loops that have no derivative there unrolled."""
+    """JAX, with loops unrolled where JAX has no derivative of them."""
 
     def __init__(self):
         self.np = jnp
@@ -243,7 +243,7 @@ class Jax(Unrolled):
 
 
 def jax_function(base):
-    """JAX's function of the same name, where it gives the same; None where there is none."""
+    """JAX's function of the same name, if it computes the same; None if there is none."""
     name, operands = base.case.primitive.name, base.operands
     wanted = pl.apply(name, [pl.borrow(x) for x in operands], **base.attributes)
     wanted = wanted if isinstance(wanted, tuple) else (wanted,)
@@ -260,7 +260,7 @@ def jax_function(base):
             found = found if isinstance(found, (tuple, list)) else (found,)
             if len(found) == len(wanted) and all(_same(a.numpy(), np.asarray(b)) for a, b in zip(wanted, found)):
                 return called
-        except Exception:  # other arguments, or another function by that name
+        except Exception:  # other arguments, or another function of that name
             continue
     return None
 

@@ -1,7 +1,7 @@
-"""What random nests are made of: a primitive as a function of one small array, and what transforms make of a function.
+"""The parts of random nests: a primitive as a function of one small array, and transforms of a function.
 
-Each part is written once for the libraries of suite/nest_libraries.py. A part is told by a number, its salt, from which
-come its options and constants, so that a line of text says all of a nest."""
+Each part is written once for the libraries of suite/nest_libraries.py. Its options and constants are determined by a
+number, its salt, so one line of text describes a whole nest."""
 
 import dataclasses
 import functools
@@ -14,7 +14,7 @@ from suite.cases import CASES, load
 from suite.nest_libraries import Unrolled, array_of, jax_function
 
 MOST_ELEMENTS = 40  # of all operands
-REACH = 0.1  # how far operands move
+REACH = 0.1  # the distance by which operands move
 SHAPES_IN = ((), (0,), (1,), (2,), (3,), (1, 2))
 SHAPES_OUT = ((), (0,), (1,), (2,))
 PARTS = {}
@@ -24,7 +24,7 @@ PARTS = {}
 
 @functools.cache
 def samples_of(name):
-    """Operands and attributes to try, of size 0 too, of a primitive that has a derivative."""
+    """Operands and attributes to try, also of size 0, of a differentiable primitive."""
     case, random = CASES[name], np.random.default_rng(12)
     found = []
     for dtype in (plait.f64, plait.c128):
@@ -54,7 +54,7 @@ def differentiable(all_cases):
 
 
 class Base:
-    """x ↦ numbers of a primitive whose operands move along directions by the elements of x."""
+    """x ↦ results of a primitive whose operands move along directions by the elements of x."""
 
     def __init__(self, case, number, shape_in, shape_out):
         self.case, self.number, self.shape_in, self.shape_out = case, number, shape_in, shape_out
@@ -110,7 +110,7 @@ def number(m, y, salt):
 
 
 def small(m, y, salt):
-    """Two numbers of what has many."""
+    """Reduces many numbers to two."""
     return y if y.size <= 6 else m.np.stack([number(m, y, salt), number(m, y, salt + 1)])
 
 
@@ -121,7 +121,7 @@ def over_lanes(m, many, salt, axis=0):
 
 
 def at_itself(m, take, f, salt):
-    """take(f), or for every other salt of f times a number that the outer x makes."""
+    """take(f), or for every other salt of f times a number computed from the outer x."""
     if salt % 2 == 0:
         return take(f)
     return lambda x: take(lambda z: f(z) * (1 + 0.3 * m.np.sum(x)))(x)
@@ -163,7 +163,7 @@ def hessian_of_all(m, f, salt):
 
 @part(1)
 def jvp(m, f, salt):
-    """Along a direction, which for every other salt depends on x."""
+    """jvp along a direction, which depends on x for every other salt."""
     def along(x):
         tangent = m.array(array_of(x.shape, salt))
         return m.jvp(f, x, tangent + 0.5 * x if salt % 2 else tangent)
@@ -191,7 +191,7 @@ def vjp(m, f, salt):
 
 
 def _linear(m, f, x, salt):
-    """What is linear at x, made outside of where it is used: pull or push, and what it takes some of."""
+    """The linear function at x, created outside of the place where it is used: push or pull, with its arguments."""
     if salt % 2:
         _, push = m.linearize(f, x)
         return push, x.shape
@@ -361,12 +361,12 @@ class Nest:
         return Nest(self.base, self.parts[:i] + self.parts[i + 1:])
 
     def is_finite(self):
-        """Also where it gives nothing: derivatives of nothing are 0 in one way, and 0 · ∞ in another."""
+        """True also for empty results: derivatives of nothing are 0 in one way, and 0 · ∞ in another."""
         some = Base(self.base.case, self.base.number, self.base.shape_in, (1,)) if self.base.shape_out == (0,) else self.base
         return np.isfinite(Nest(some, self.parts).run(Unrolled())).all()
 
     def run(self, library, outermost=None):
-        """What it gives, as an array. `outermost` is the library of the outermost derivative, if it has one of its own."""
+        """The result, as an array. `outermost` is the library of the outermost derivative, if it is a different one."""
         derivatives = [i for i, part in enumerate(self.parts) if part.order]
 
         def f(x):
@@ -380,13 +380,13 @@ class Nest:
 
 
 def drawn(case, random, most_order):
-    """A nest over the primitive, of derivatives at most so many."""
+    """A random nest over the primitive with at most that total order of derivatives."""
     base = Base(case, int(random.integers(len(samples_of(case.primitive.name)))),
                 SHAPES_IN[random.integers(len(SHAPES_IN))], SHAPES_OUT[random.integers(len(SHAPES_OUT))])
     parts, order = [], 0
     for _ in range(random.integers(1, 5)):
-        # A tensor that already is of the tape is no beginning of it, as in PyTorch; and remat keeps nothing of what the
-        # tape from outside follows within it.
+        # A tensor that is already watched by the tape does not start it again, as in PyTorch; and remat keeps nothing
+        # of what an outer tape tracks inside of it.
         has_tape = any(part.name == "backward" for part in parts)
         unfit = {"backward", "remat", "linear_in_remat"} if has_tape else set()
         fitting = [name for name, (_, own) in PARTS.items() if order + own <= most_order and name not in unfit]
@@ -396,7 +396,7 @@ def drawn(case, random, most_order):
 
 
 def parse(text):
-    """The nest of a line of text."""
+    """Parses the line of text of a nest."""
     load()
     words, parts = text.split("|")
     name, shapes = words.split()

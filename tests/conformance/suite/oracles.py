@@ -1,5 +1,5 @@
-"""What the oracle of a case really is: the functions of other libraries that it calls, read from its code, beside what
-its primitive's declaration says."""
+"""The actual oracle of a case: the functions of other libraries that it calls, read from its code, compared with the
+primitive's declaration."""
 
 import dis
 import functools
@@ -14,7 +14,7 @@ NAMED = re.compile(rf"\b(?:{'|'.join(LIBRARIES)})(?:\.\w+)+")
 
 
 def unwrapped(function):
-    """What a function was made of."""
+    """The function behind decorators and partial applications."""
     if isinstance(function, np.vectorize):
         return unwrapped(function.pyfunc)
     return unwrapped(function.func) if isinstance(function, functools.partial) else function
@@ -26,7 +26,7 @@ def is_of_library(thing):
 
 
 def _read_by(code, scope):
-    """What the code names: functions, and what attributes of modules lead to."""
+    """The objects that the code names: functions, and attributes of modules."""
     held = None
     for instruction in dis.get_instructions(code):
         if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF"):
@@ -43,7 +43,7 @@ def _read_by(code, scope):
 
 
 def used_by(function, seen=None):
-    """The functions of libraries that it is or calls, also through functions of the suite."""
+    """The library functions that it is or calls, also through functions of the suite."""
     seen = [] if seen is None else seen
     function = unwrapped(function)
     if function is None or any(function is each for each in seen):
@@ -57,7 +57,7 @@ def used_by(function, seen=None):
 
 
 def found(name):
-    """What a name such as numpy.linalg.solve stands for; None where there is nothing."""
+    """The object of a name such as numpy.linalg.solve; None if it does not exist."""
     parts = name.split(".")
     place = importlib.import_module(parts[0])
     for k, part in enumerate(parts[1:], start=2):
@@ -71,7 +71,7 @@ def found(name):
 
 
 def problems(case):
-    """What is wrong with what a primitive says that it is checked against."""
+    """The mismatches between a primitive's declared oracle and the one used."""
     says = case.primitive.oracle
     named = {name: found(name) for name in NAMED.findall(says)}
     used = used_by(case.oracle) + used_by(case.check)

@@ -1,4 +1,5 @@
-"""Traced against eager, print -> parse -> same program, and the type that the rule states against the result."""
+"""Traced compared with eager, print -> parse -> same program, and the type by the type rule compared with the
+result."""
 
 import numpy as np
 import plait

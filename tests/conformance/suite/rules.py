@@ -1,5 +1,5 @@
-"""Derivative rules against central differences in f64 and c128, and transposes against the differences that they
-transpose. A complex operand moves along a complex direction; cotangents pair with tangents as Re(c · t)."""
+"""Derivative rules compared with central differences in f64 and c128, and transposes with the differences that they
+transpose. A complex operand moves along a complex direction; cotangents are paired with tangents by Re(c · t)."""
 
 import numpy as np
 import plait
@@ -22,7 +22,7 @@ def _moves(array):
 
 
 def _smooth(first, second):
-    """Where two difference quotients agree, so that there is a derivative."""
+    """A mask of where two difference quotients agree, so that a derivative exists."""
     return np.abs(first - second) <= 1e-4 * np.maximum(1, np.abs(second))
 
 
@@ -49,7 +49,7 @@ def _direction(case, random, i, array):
 
 
 def _whole(random, array, most):
-    """Whole numbers, which every inexact dtype holds, so that what a cast loses does not count."""
+    """Integers, which every inexact dtype can represent, so that the rounding of a cast does not matter."""
     real = random.integers(-most, most, array.shape)
     return (real + 1j * random.integers(-most, most, array.shape) if array.dtype.kind == "c" else real).astype(array.dtype)
 
@@ -59,7 +59,7 @@ def _moved(operands, directions, step):
 
 
 def _results(case, operands, attributes):
-    """What derivatives are compared of: the results, or what of them is unique."""
+    """The values whose derivatives are compared: the results, or their unique part."""
     results = values.run(case, operands, attributes)
     return case.invariants(*results) if case.invariants else results
 
@@ -76,7 +76,7 @@ def _quotients(case, operands, directions, attributes, step):
 
 
 def _wrong(actual, case, operands, directions, attributes, result=0):
-    """How a derivative differs from the difference quotient, where there is one."""
+    """A description of how a derivative differs from the difference quotient, where it exists."""
     wide = _quotients(case, operands, directions, attributes, STEP)[result]
     near = _quotients(case, operands, directions, attributes, STEP / 2)[result]
     smooth = _smooth(wide, near) & np.isfinite(near)
@@ -108,7 +108,7 @@ def check_partials(case, quick=False):
 
 
 def check_transposes(case, quick=False):
-    """Re <cotangent, f(x + v) - f(x)> = Re <transpose(cotangent), v>, as f is linear in each operand."""
+    """Re <cotangent, f(x + v) - f(x)> = Re <transpose(cotangent), v>, since f is linear in each operand."""
     if "transposes" not in case.primitive.rules:
         return
     random = np.random.default_rng(3)
@@ -142,7 +142,7 @@ def _check_transpose(case, sample, operands, i, before, cotangent, direction):
 
 
 def _has_tangents(case, operands, attributes):
-    """Some primitives have no derivative with some attributes, and say so."""
+    """Some primitives have no derivative for some attributes, and say so."""
     try:
         directions = [plait.borrow(np.ones_like(x)) if _moves(x) else None for x in operands]
         testing.tangents(case.primitive.name, [plait.borrow(x) for x in operands], directions, **attributes)
@@ -178,7 +178,7 @@ def check_tangents(case, quick=False):
 
 
 def _tangents_of(case, results, found):
-    """Of the results, or of what is unique of them; None for those that have none."""
+    """The tangents of the results, or of their unique part; None for those without tangents."""
     found = [_numbers(found[k] if k < len(found) else None, result) for k, result in enumerate(results)]
     if case.invariants is None:
         return [tangent if _moves(result) else None for tangent, result in zip(found, results)]

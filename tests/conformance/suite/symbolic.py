@@ -1,4 +1,4 @@
-"""Recorded once for sizes that are symbols, a primitive gives on each sample what it gives at once."""
+"""A primitive recorded once for symbolic sizes must return, on each sample, the eager result."""
 
 import numpy as np
 import plait
@@ -6,12 +6,12 @@ import plait
 from suite import values
 from suite.cases import MOST_ELEMENTS
 
-# Their attributes say sizes as numbers, which no symbol is known to be.
+# Their attributes contain sizes as numbers, which symbols cannot equal.
 SAYS_SIZES = ("broadcast", "irfft")
 
 
 def _specs(operands):
-    """The types of the operands, with a name for each size but 0 and 1, the same one for equal sizes."""
+    """The types of the operands, with a symbol for each size but 0 and 1, and the same symbol for equal sizes."""
     names = {}
     texts = []
     for x in operands:
@@ -33,7 +33,7 @@ def check_symbolic(case, quick=False):
         tried += 1
         try:
             program = plait.trace(lambda *x, sample=sample: plait.apply(case.primitive.name, x, **sample.attributes))(*specs)
-        except plait.Error as error:  # attributes may say sizes as numbers
+        except plait.Error as error:  # attributes may contain sizes as numbers
             reason = error
             continue
         taken += 1

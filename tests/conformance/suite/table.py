@@ -1,4 +1,4 @@
-"""What holds for the table of primitives as a whole, and the figures that the suite prints."""
+"""Checks of the table of primitives as a whole, and statistics."""
 
 import collections
 
@@ -9,13 +9,12 @@ from suite.cases import CASES, UNKNOWN
 
 MOST_DIFFERENCES = 0.02
 
-# What the table lacks. A primitive that lacks something and is not here fails by its name, and so does one that is
-# here and lacks nothing any more.
+# Known gaps of the table. A primitive with a gap that is not listed fails, and so does a listed one without a gap.
 WITHOUT_DERIVATIVE = set()
 WITHOUT_BATCHING = set()
 
-# Along an axis of a function that is recorded for one place of it: there is nothing to call them with here.
-# tests/python/named_axes_test.py holds them against JAX.
+# Along an axis of a function that is recorded for one sample: they cannot be called here.
+# tests/python/named_axes_test.py compares them with JAX.
 ALONG_NAMED_AXES = {"all_reduce_sum", "all_reduce_maximum", "all_reduce_minimum", "all_gather", "axis_shift"}
 
 DERIVATIVES = {"partials", "transposes", "tangents", "not_differentiable"}

@@ -1,20 +1,20 @@
-"""How far a result may lie from the exact one, in units in the last place of its dtype (half a unit is the nearest
-number). The oracle computes in a wider dtype where there is one, so these are the errors of Plait."""
+"""The allowed error of a result, in units in the last place of its dtype (half a unit is correct rounding). The
+oracle computes in a wider dtype where there is one, so these are the errors of Plait."""
 
 ULPS = {
     # class: (f64, f32, f16 and narrower)
-    "exact": (0, 0, 0),  # integers, comparisons, what only moves elements
+    "exact": (0, 0, 0),  # integers, comparisons, primitives that only move elements
     "rounded": (0.5, 0.5, 0.5),  # one operation of IEEE 754
     "twice": (1.5, 1.5, 1),  # two of them
     "function": (2, 2, 0.6),  # exp, sine, …
     "power": (2, 1, 0.6),
     "special": (4, 1, 0.6),  # erf, gamma, …
     "complex": (8, 8, 8),  # of the larger part
-    "sum": (4, 4, 1),  # of the sum of magnitudes
+    "sum": (4, 4, 1),  # relative to the sum of magnitudes
     "sum of rounded": (5, 5, 1),  # whose terms were rounded too
     "product": (16, 16, 2),  # many factors, each rounded
-    "complex product": (32, 16, 16),  # four products and two sums a factor; in c128 the oracle errs as much
-    "normalised": (32, 16, 2),  # differences from a mean, exponentials over their sum
+    "complex product": (32, 16, 16),  # four products and two sums per factor; in c128 the oracle has errors of the same size
+    "normalised": (32, 16, 2),  # differences from a mean, exponentials divided by their sum
     "factorisation": (64, 64, 64),
 }
 

@@ -1,4 +1,4 @@
-"""Results against the oracle: over dtypes, shapes, layouts and attributes; then special values."""
+"""Results compared with the oracle: over dtypes, shapes, layouts and attributes; then special values."""
 
 import itertools
 
@@ -22,7 +22,7 @@ def run(case, operands, attributes):
 
 
 def ask(case, operands, attributes):
-    """The oracle's results for the same numbers, held as widely as it can."""
+    """The oracle's results for the same numbers, in the widest dtype that it supports."""
     def widened(array):
         dtype = DTYPE_OF[array.dtype]
         if dtype.name == "f64" and case.extended:
@@ -49,7 +49,7 @@ def expected_dtype(case, operands, attributes, expected):
 
 
 def disagreements(case, operands, attributes, special=False):
-    """What differs between Plait and the oracle, in words."""
+    """A description of the differences between Plait and the oracle."""
     actual = run(case, operands, attributes)
     if case.check is not None:
         wrong = case.check(operands, actual, attributes)
@@ -88,7 +88,7 @@ def check_values(case, quick=False):
                 yield f"{dtype} ({sample}): {wrong}"
             for layout in (layouts if not quick else [layouts[number % len(layouts)]]):
                 laid = laid_out(operands, layout)
-                # Repeating changes numbers that were given for their meaning.
+                # Repetition would change numbers that were chosen for their meaning.
                 if laid is None or (layout == "repeated" and any(isinstance(x, np.ndarray) for x in sample.operands)):
                     continue
                 if layout == "repeated" and case.primitive.elementwise == "no":
@@ -101,7 +101,7 @@ def check_values(case, quick=False):
 
 
 def check_small(case, random):
-    """Sizes of 0 and 1 that are refused neither here nor by the oracle."""
+    """Sizes of 0 and 1 that neither Plait nor the oracle refuses."""
     for sample, dtype in small_samples(case):
         operands = case.operands_of(sample, dtype, random)
         try:
@@ -110,7 +110,7 @@ def check_small(case, random):
             continue
         try:
             found = disagreements(case, operands, sample.attributes)
-        except Exception:  # whatever the oracle says of it
+        except Exception:  # whatever the oracle raises
             continue
         for wrong in found:
             yield f"{dtype} ({sample}): {wrong}"
@@ -127,7 +127,7 @@ def check_large(case, random, quick):
 
 
 def special_values(dtype, few):
-    """Numbers at which functions are asked what they do."""
+    """Special values of the operands of functions."""
     to = numpy_dtype(dtype)
     if dtype.kind == "boolean":
         return np.array([False, True])
@@ -147,7 +147,8 @@ def special_values(dtype, few):
 
 
 def check_special(case):
-    """Every combination of special values for elementwise primitives of real numbers; for others, what the case has."""
+    """Every combination of special values for real elementwise primitives; for others, the special samples of the
+    case."""
     for dtype in case.dtypes:
         if dtype.kind == "floating":
             for sample in case.specials:

@@ -1,1 +1,1 @@
-"""NumPy's face for Plait: what the adapters of the suites share."""
+"""NumPy's interface for Plait, shared by the adapters of the suites."""

@@ -1,4 +1,4 @@
-"""NumPy's functions that move elements to other places and shapes."""
+"""NumPy's functions that move and reshape elements."""
 
 import builtins
 

@@ -1,4 +1,4 @@
-"""NumPy's functions that choose, order, look for and multiply elements, and what is left."""
+"""NumPy's functions that select, sort, search and multiply elements, and all others."""
 
 import builtins
 

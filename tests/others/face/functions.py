@@ -1,9 +1,9 @@
-"""All functions of NumPy's that Plait has, by name, and the operators and methods of Array by them."""
+"""All functions of NumPy that Plait has, by name, and the operators and methods of Array based on them."""
 
 import numpy as np
 import plait
 
-from . import reductions  # noqa: F401: it puts its functions into the table
+from . import reductions  # noqa: F401: it adds its functions to the table
 from .arranging import reshape, transpose
 from .choosing import compress, sort_of
 from .ufuncs import FUNCTIONS
@@ -11,7 +11,7 @@ from .values import Array, not_here, tensor_of
 
 
 def put_methods():
-    """Operators and methods of Array by the functions."""
+    """Adds operators and methods to Array."""
     operators = {"add": "add", "sub": "subtract", "mul": "multiply", "truediv": "divide", "floordiv": "floor_divide",
                  "mod": "remainder", "pow": "power", "lshift": "left_shift", "rshift": "right_shift", "and": "bitwise_and",
                  "or": "bitwise_or", "xor": "bitwise_xor", "matmul": "matmul", "divmod": "divmod"}
@@ -51,7 +51,7 @@ def takes(value):
 
 
 def of_ufunc(self, ufunc, method, *operands, **options):
-    """What NumPy's own ufuncs do with Arrays."""
+    """Handles NumPy's own ufuncs on Arrays."""
     if method != "__call__" or ufunc.__name__ not in FUNCTIONS:
         not_here(f"ufunc {ufunc.__name__} {method}")
     return FUNCTIONS[ufunc.__name__](*operands, **options)
@@ -61,7 +61,7 @@ Array.__array_ufunc__ = of_ufunc
 
 
 def in_place(a, result):
-    """NumPy writes into the array: its shape and dtype stay."""
+    """NumPy writes into the array, which keeps its shape and dtype."""
     if result.shape != a.shape:
         raise ValueError("non-broadcastable output operand")
     if not np.can_cast(result.dtype, a.dtype, "same_kind"):
@@ -71,7 +71,7 @@ def in_place(a, result):
 
 
 def drawn(value):
-    """Of numpy.random: its functions, giving Arrays."""
+    """The functions of numpy.random, returning Arrays."""
     if isinstance(value, np.ndarray):
         return Array(tensor_of(value))
     if isinstance(value, (np.random.RandomState, np.random.Generator)):
@@ -80,7 +80,7 @@ def drawn(value):
 
 
 class Draws:
-    """numpy.random, or a source of numbers in it."""
+    """numpy.random, or one of its generators."""
 
     def __init__(self, source):
         self._source = source

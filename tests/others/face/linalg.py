@@ -1,4 +1,4 @@
-"""NumPy's linalg and fft by Plait's."""
+"""NumPy's linalg and fft, implemented by Plait's."""
 
 import plait
 
@@ -24,7 +24,7 @@ for _name in ("det", "inv", "slogdet"):
 
 
 def real_where_it_is(like, *tensors):
-    """NumPy gives real eigenvalues where all of them are."""
+    """NumPy returns real eigenvalues if all of them are real."""
     if like.dtype.kind != "complex" and not like.is_traced and not plait.any(plait.imag(tensors[0]) != 0):
         return [plait.real(each) for each in tensors]
     return tensors
@@ -52,7 +52,7 @@ def hermitian(name):
         x = inexact(tensor_of(a))
         if UPLO.upper() not in ("L", "U"):
             raise ValueError("UPLO argument must be 'L' or 'U'")
-        # Plait takes the Hermitian part, NumPy one triangle.
+        # Plait uses the Hermitian part, NumPy one triangle.
         half = plait.tril(x, -1) if UPLO.upper() == "L" else plait.triu(x, 1)
         diagonal = plait.diag_embed(plait.astype(plait.real(plait.diagonal(x)), x.dtype))
         return faced(function(half + plait.conj(plait.matrix_transpose(half)) + diagonal))

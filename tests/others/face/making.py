@@ -1,4 +1,4 @@
-"""NumPy's functions that make arrays."""
+"""NumPy's functions that create arrays."""
 
 import numpy as np
 import plait

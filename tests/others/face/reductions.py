@@ -1,4 +1,4 @@
-"""NumPy's sums, statistics and running sums."""
+"""NumPy's sums, statistics and cumulative sums."""
 
 import numpy as np
 import plait
@@ -55,7 +55,7 @@ for _name in ("std", "var", "nanstd", "nanvar"):
 
 
 def one_axis(theirs, ours=None, prepare=None):
-    """Of one axis, or of all elements where there is none."""
+    """A reduction along one axis, or of all elements without an axis."""
     function = getattr(plait, ours or theirs)
 
     @named(theirs)

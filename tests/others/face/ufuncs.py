@@ -1,4 +1,4 @@
-"""NumPy's elementwise functions by Plait's: NumPy's names, arguments and dtypes, Plait's numbers."""
+"""NumPy's elementwise functions: NumPy's names, arguments and dtypes, computed by Plait."""
 
 import functools
 
@@ -13,7 +13,7 @@ FUNCTIONS = {}
 
 
 def named(*names):
-    """Under these names of NumPy's."""
+    """Registers functions under these names of NumPy."""
     def keep(function):
         for name in names or (function.__name__,):
             FUNCTIONS[name] = function
@@ -23,7 +23,7 @@ def named(*names):
 
 
 def inexact(tensor):
-    """NumPy's dtype for functions that give fractions: f64 for whole numbers."""
+    """NumPy's result dtype of functions with fractional results: f64 for integers."""
     if not isinstance(tensor, plait.Tensor):
         return tensor
     kind = tensor.dtype.kind
@@ -33,7 +33,7 @@ def inexact(tensor):
 
 
 def common(a, b):
-    """Both in the dtype that NumPy gives them together; Python's numbers give way where they can."""
+    """Both operands in NumPy's common dtype; Python numbers are weak."""
     if not isinstance(a, plait.Tensor) and not isinstance(b, plait.Tensor):
         return tensor_of(a), tensor_of(b)
     if not isinstance(a, plait.Tensor) or not isinstance(b, plait.Tensor):
@@ -48,7 +48,7 @@ def common(a, b):
 
 
 def axis_of(axis):
-    """An axis or several, as host integers."""
+    """One axis or several, as Python integers."""
     if axis is None:
         return None
     if isinstance(axis, (tuple, list)):
@@ -75,7 +75,7 @@ def common_dtype(tensors, dtype=None):
 
 
 def given(out, result, exactly=False):
-    """The result, written into `out` where there is one, perhaps of the same shape."""
+    """The result, written into `out` if it is given, and checked against its shape."""
     result = faced(result)
     if exactly and isinstance(out, Array) and out.shape != result.shape:
         raise ValueError(f"out= is of {out.shape}, not {result.shape}")
@@ -140,7 +140,7 @@ class Ufunc:
 
 
 def of_bools(plain, logical):
-    """NumPy adds and multiplies bools by or and and."""
+    """NumPy adds and multiplies booleans by logical or and and."""
     def call(a, b):
         both = all(each.dtype == plait.boolean if isinstance(each, plait.Tensor) else isinstance(each, bool) for each in (a, b))
         return (logical if both else plain)(a, b)

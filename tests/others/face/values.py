@@ -1,4 +1,4 @@
-"""Plait's tensors with the face of NumPy's arrays, for tests that were written for those."""
+"""Plait's tensors with the interface of NumPy's arrays, for NumPy's tests."""
 
 import builtins
 
@@ -9,16 +9,16 @@ from plait.interop import numpy_dtype
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 BUFFER_KINDS = "biufc"
-made = 0  # Arrays so far: a test that makes none says nothing about Plait
+made = 0  # number of Arrays so far: a test that creates none does not test Plait
 
 
 def not_here(reason):
-    """Ends the test: it asks for what Plait has not, or has otherwise, on purpose."""
+    """Ends the test: it uses a feature that Plait does not have, or deliberately has in another form."""
     pytest.skip(f"no {reason} here")
 
 
 def plait_dtype(dtype):
-    """Plait's dtype of NumPy's, or whatever names one."""
+    """Plait's dtype for a NumPy dtype, or for any name of one."""
     if isinstance(dtype, plait.DType):
         return dtype
     try:
@@ -35,7 +35,7 @@ def plait_dtype(dtype):
 
 
 def tensor_of(value, dtype=None):
-    """A tensor of an array, a number or nested lists of them; Python's numbers are f64, i64, c128 and bool as in NumPy."""
+    """A tensor from an array, a number or nested lists; Python numbers become f64, i64, c128 and bool as in NumPy."""
     result = _tensor_of(value)
     return result if dtype is None or plait_dtype(dtype) == result.dtype else plait.astype(result, plait_dtype(dtype))
 
@@ -65,19 +65,19 @@ def _tensor_of_list(values):
 
 
 def any_array(value):
-    """Whether there is an Array in the nested lists."""
+    """True if the nested lists contain an Array."""
     if isinstance(value, (Array, plait.Tensor)):
         return True
     return isinstance(value, (list, tuple)) and builtins.any(any_array(each) for each in value)
 
 
 def operand(value):
-    """A tensor, or one of Python's numbers, whose dtype gives way."""
+    """A tensor, or a Python number, whose dtype is weak."""
     return value if type(value) in PYTHON_NUMBERS else tensor_of(value)
 
 
 def faced(value):
-    """Tensors as Arrays, in tuples and lists too."""
+    """Converts tensors to Arrays, in tuples and lists too."""
     if isinstance(value, plait.Tensor):
         return Array(value)
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -88,7 +88,7 @@ def faced(value):
 
 
 def seen(value):
-    """NumPy's arrays and scalars in place of Arrays, in containers too: what NumPy's own assertions compare."""
+    """Converts Arrays to NumPy arrays and scalars, also in containers, for NumPy's own assertions."""
     if isinstance(value, (Array, plait.Tensor)):
         array = np.array(value)
         return array if array.ndim else array[()]
@@ -102,7 +102,7 @@ def seen(value):
 
 
 def index(key):
-    """What Plait takes between brackets."""
+    """Converts an index to one that Plait accepts."""
     if isinstance(key, tuple):
         return tuple(index(each) for each in key)
     if isinstance(key, Array):
@@ -119,12 +119,12 @@ def index(key):
 
 
 def number(value):
-    """A host integer where it is one."""
+    """A Python integer if possible."""
     return value.tensor.item() if isinstance(value, Array) and value.dtype.kind in "iu" else value
 
 
 class Array(plait.Module):
-    """A tensor with NumPy's names for what is asked of it. Functions and methods are put in by functions.py."""
+    """A tensor with NumPy's attribute names. functions.py adds functions and methods."""
 
     __array_priority__ = 1000
 

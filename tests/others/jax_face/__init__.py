@@ -1,1 +1,1 @@
-"""A face of JAX for Plait: its trees, transforms, lax and test helpers, as far as its tests are asked."""
+"""JAX's interface for Plait: its trees, transforms, lax and test helpers, as far as its tests need them."""

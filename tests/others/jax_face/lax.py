@@ -1,4 +1,4 @@
-"""jax.lax by Plait's operations and control flow."""
+"""jax.lax, implemented by Plait's operations and control flow."""
 
 import builtins
 import operator
@@ -133,7 +133,7 @@ def dynamic_index_in_dim(operand, index, axis=0, keepdims=True):
 
 
 def clamped(index, most):
-    """Plait refuses what is outside; JAX takes the nearest."""
+    """Plait refuses indices out of range; JAX clamps them."""
     index = plait.astype(tensor_of(index), plait.i64)
     index = plait.where(index < 0, index + most + 1, index)
     return plait.reshape(plait.clip(index, 0, most), (1,))

@@ -1,5 +1,5 @@
-"""What JAX's tests have to help them (jax._src.test_util), written anew for Plait: without dtypes that differ between the two,
-and with errors of Plait's counting as any of JAX's."""
+"""Replacements for JAX's test helpers (jax._src.test_util): without dtypes that differ between the libraries, and
+with Plait's errors counting as any of JAX's."""
 
 import contextlib
 import itertools
@@ -13,7 +13,7 @@ from face.values import Array, not_here, seen
 
 from . import transforms, trees
 
-MOST = 24  # of the products of parameters, drawn
+MOST = 24  # of the products of parameters, drawn at random
 
 
 def seen_tree(tree):
@@ -21,20 +21,20 @@ def seen_tree(tree):
 
 
 def same_numbers(first, second):
-    """Whatever shapes they stretch to."""
+    """Equal after broadcasting."""
     for a, b in zip(trees.leaves(seen_tree(first)), trees.leaves(seen_tree(second))):
         np.testing.assert_allclose(a, b, atol=1e-5, rtol=1e-5)
 
 
 def tolerance_of(given):
-    """The greatest of those for several dtypes."""
+    """The largest tolerance of several dtypes."""
     if isinstance(given, dict):
         given = max(given.values(), default=None)
     return given if isinstance(given, (int, float)) else None
 
 
 class JaxTestCase(parameterized.TestCase):
-    """absl's, comparing trees of Arrays."""
+    """absl's TestCase, comparing trees of Arrays."""
 
     def rng(self):
         return np.random.RandomState(zlib.adler32(self._testMethodName.encode()))
@@ -99,7 +99,7 @@ class JaxTestCase(parameterized.TestCase):
 
 
 class BufferDonationTestCase(JaxTestCase):
-    """Nothing of donation is seen here."""
+    """Donation is not observable here."""
 
 
 def any_error(kind):
@@ -119,7 +119,7 @@ def sample_product(*groups, **named):
 
 
 def unchanged(*arguments, **options):
-    """A decorator, with arguments or without."""
+    """A decorator without effect, with arguments or without."""
     if len(arguments) == 1 and callable(arguments[0]) and not options:
         return arguments[0]
     return lambda decorated: decorated
@@ -150,7 +150,7 @@ class IgnoredWarnings(contextlib.ContextDecorator):
 
 
 def drawing(draw):
-    """A factory of functions from shape and dtype to numbers."""
+    """A factory of functions from shape and dtype to random numbers."""
     def factory(rng, *arguments, **options):
         def make(shape, dtype=np.float64):
             dtype = np.dtype(dtype)
@@ -189,7 +189,7 @@ DRAWS = {
 
 
 class Dtypes:
-    """jtu.dtypes, of those that are in both."""
+    """jtu.dtypes, restricted to dtypes that both libraries have."""
 
     supported = staticmethod(lambda dtypes: list(dtypes))
     floating = all_floating = inexact = [np.float32, np.float64]
@@ -214,8 +214,8 @@ def inner(a, b):
 
 
 def check_grads(function, arguments, order, modes=("fwd", "rev"), atol=None, rtol=None, eps=None):
-    """Forward mode against differences of the function, reverse mode against them by a product with a cotangent; of the
-    derivative again up to the order."""
+    """Compares forward mode with finite differences, and reverse mode with forward mode by a dot product with a
+    cotangent; higher orders of derivatives likewise."""
     eps = eps if isinstance(eps, float) else 1e-5
     tolerance = max(tolerance_of(atol) or 1e-5, tolerance_of(rtol) or 1e-5, 1e-5)
     arguments = tuple(trees.map(lambda x: np.asarray(seen(x)).astype(complex if np.iscomplexobj(np.asarray(seen(x))) else float),
@@ -237,7 +237,7 @@ def check_grads(function, arguments, order, modes=("fwd", "rev"), atol=None, rto
     if "rev" in modes:
         value, pull = transforms.vjp(function, *arguments)
         cotangent = trees.map(drawn, value)
-        # vjp is the transpose without conjugates: its product with complex numbers is of the conjugates.
+        # vjp transposes without conjugation: its dot product with complex numbers uses the conjugates.
         conjugate = trees.map(np.conj, cotangent)
         slopes = trees.map(lambda x: np.conj(np.asarray(seen(x))), pull(conjugate))
         np.testing.assert_allclose(inner(slopes, directions), inner(cotangent, difference), atol=100 * tolerance, rtol=100 * tolerance)
@@ -265,7 +265,7 @@ def check_raises(thunk, kind, message):
 
 
 class Counting:
-    """Contexts that count what JAX does."""
+    """Contexts that count JAX's internal events."""
 
     def __call__(self, *_, **__):
         not_here("count of what JAX traces, compiles and copies")

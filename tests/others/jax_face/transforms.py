@@ -1,4 +1,4 @@
-"""JAX's transforms by Plait's."""
+"""JAX's transforms, implemented by Plait's."""
 
 import functools
 import inspect
@@ -19,7 +19,7 @@ def named(function, wrapper):
 
 
 class Jitted:
-    """What jit gives: a jitted function for each form of the arguments and values of the static ones."""
+    """The result of jit: a jitted function for each structure of the arguments and values of the static ones."""
 
     def __init__(self, function, static_argnums, static_argnames):
         named(function, self)
@@ -79,7 +79,7 @@ def jit(function=None, *, static_argnums=None, static_argnames=None, **options):
 
 
 def with_places(function, arguments, places, named_arguments):
-    """The function of the arguments in these places alone."""
+    """The function of the arguments at these positions only."""
     def of(*chosen):
         given = list(arguments)
         for place, each in zip(places, chosen):
@@ -137,7 +137,7 @@ def same_form(what, form, other):
 
 
 def tangent(value, like):
-    """Zeros of JAX's for whole numbers have a dtype of their own."""
+    """JAX's zero tangents of integers have a dtype of their own."""
     if getattr(value, "dtype", None) is not None and value.dtype.name == "void":
         return plait.zeros_like(like)
     value = tensor_of(value)
@@ -175,7 +175,7 @@ def jvp(function, primals, tangents, has_aux=False):
 
 
 class Linear:
-    """What vjp and linearize give; JAX's have programs and saved values to look at."""
+    """The results of vjp and linearize; JAX's have programs and saved values as attributes."""
 
     def __init__(self, function):
         self._function = function
@@ -353,7 +353,7 @@ class Policies:
 
 
 class Custom:
-    """What custom_jvp and custom_vjp have alike."""
+    """The common base of custom_jvp and custom_vjp."""
 
     def __init__(self, function, nondiff_argnums=(), nondiff_argnames=()):
         named(function, self)
@@ -363,7 +363,7 @@ class Custom:
             self._static = tuple(sorted({*self._static, *(parameters.index(name) for name in as_tuple(nondiff_argnames))}))
 
     def _bound(self, arguments, given):
-        """All arguments by place, with defaults."""
+        """All arguments by position, with defaults."""
         if not given and len(arguments) >= 1:
             try:
                 parameters = inspect.signature(self._function).parameters.values()
@@ -459,7 +459,7 @@ class custom_vjp(Custom):
 
 
 def spread_none(found, form, leaves):
-    """The cotangents of the leaves; None stands for zeros below it."""
+    """The cotangents of the leaves; None represents zeros of a whole subtree."""
     def look(tree, form):
         if tree is None and form.node is not None and form.node[0] is not type(None) or tree is None and form.node is None:
             return [None] * form.num_leaves

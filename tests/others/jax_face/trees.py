@@ -1,14 +1,14 @@
-"""JAX's trees: numbers are leaves, dicts go by their sorted names, and classes are registered."""
+"""JAX's trees: numbers are leaves, dicts are ordered by their sorted keys, and classes are registered."""
 
 import collections
 
 from face.values import faced, tensor_of
 
-_registered = {}  # type: (to children and the rest, from them)
+_registered = {}  # type: (flatten, unflatten)
 
 
 def children_of(tree):
-    """(kind, what stands beside the children, the children), or None of a leaf."""
+    """(kind, auxiliary data, children), or None for a leaf."""
     kind = type(tree)
     if kind in _registered:
         children, beside = _registered[kind][0](tree)
@@ -43,7 +43,7 @@ class TreeDef:
     """A tree without its leaves."""
 
     def __init__(self, node):
-        self.node = node  # (kind, beside, TreeDefs), or None of a leaf
+        self.node = node  # (kind, auxiliary data, TreeDefs), or None for a leaf
 
     @property
     def num_leaves(self):
@@ -100,7 +100,7 @@ def map(function, tree, *others, is_leaf=None):
 
 
 def _up_to(form, tree):
-    """The subtrees of a tree in the places of the form's leaves."""
+    """The subtrees of a tree at the positions of the leaves of a structure."""
     if form.node is None:
         return [tree]
     node = children_of(tree)
@@ -110,7 +110,7 @@ def _up_to(form, tree):
 
 
 def spread(prefix, form):
-    """What a tree that begins as the form does says of each leaf."""
+    """Broadcasts a prefix tree: its value for each leaf."""
     if form.node is None:
         return [prefix]
     node = children_of(prefix) if prefix is not None else None
@@ -143,7 +143,7 @@ def register_dataclass(kind, data_fields=None, meta_fields=None, drop_fields=())
 
 
 class Partial:
-    """A function with some arguments, which are a tree."""
+    """A function with bound arguments, which is a tree."""
 
     def __init__(self, function, *arguments, **named):
         self.func, self.args, self.keywords = function, arguments, named
@@ -157,7 +157,7 @@ register_pytree_node(Partial, lambda p: ((p.args, p.keywords), p.func), lambda f
 
 
 def tensors(tree):
-    """The leaves as tensors, and the form."""
+    """The leaves as tensors, and the structure."""
     found, form = flatten(tree)
     return [tensor_of(leaf) for leaf in found], form
 
@@ -167,13 +167,13 @@ def with_face(form, given):
 
 
 class Forms:
-    """The forms that functions of one place give, which must be one."""
+    """The structures of the results of several functions, which must be equal."""
 
     def __init__(self):
         self.form = None
 
     def of(self, function, form):
-        """The function of lists of tensors."""
+        """The function on lists of tensors."""
         def on_list(given):
             result, found = tensors(function(*with_face(form, given)))
             self.note(found)
