@@ -37,7 +37,9 @@ NB_MODULE(_core, module) {
   bind_transforms(module);
   bind_records(module);
   bind_boundary(module);
+#if PLAIT_TESTING
   nb::module_ testing = module.def_submodule("_testing", "Internals for the conformance suite.");
   bind_testing(testing);
   bind_damage(testing);
+#endif
 }

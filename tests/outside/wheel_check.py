@@ -10,6 +10,7 @@ assert pathlib.Path(plait.__file__).resolve().parent == folder, plait.__file__
 for part in ("py.typed", "__init__.pyi", "linalg.pyi", "tree.pyi", "lib/libplait.so", "include/plait/plait.h", "lib/cmake/Plait/PlaitConfig.cmake"):
     assert (folder / part).exists(), part
 assert ">>>" in plait.softmax.__doc__
+assert not hasattr(plait._core, "_testing"), "what tests alone need is in the wheel"
 x = plait.random.normal(plait.random.key(1), (64, 3))
 slope = plait.jit(plait.grad(lambda w: plait.mean((x @ w - plait.sum(x, 1)) ** 2)))
 w = plait.zeros(3)
