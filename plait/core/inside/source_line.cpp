@@ -12,15 +12,15 @@ std::string plain_path(std::string_view file) {
   return std::filesystem::path(file).lexically_normal().string();
 }
 
-// True if the path ends with plait/<room>/<file>, wherever the sources are: a compiler cache may
-// return objects that were compiled elsewhere.
+// True if the path ends with plait/<room>/…, wherever the sources are: a compiler cache may return
+// objects that were compiled elsewhere.
 bool is_in_a_room(std::string_view file) {
   constexpr std::string_view kFolder = "/plait/", kRooms = PLAIT_OWN_ROOMS;  // "core,ir,tensor,..."
   const std::string path = plain_path(file);
   const size_t folder = path.rfind(kFolder);
   if (folder == std::string::npos) return false;
   const size_t begin = folder + kFolder.size(), end = path.find('/', begin);
-  if (end == std::string::npos || path.find('/', end + 1) != std::string::npos) return false;
+  if (end == std::string::npos) return false;
   const std::string room = fmt::format(",{},", path.substr(begin, end - begin));
   return fmt::format(",{},", kRooms).find(room) != std::string::npos;
 }
