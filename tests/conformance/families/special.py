@@ -10,7 +10,7 @@ import plait
 import scipy.special
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "oracles"))
-from special_functions_oracle import gamma_density, gamma_rest, gamma_share, gamma_share_by_shape  # noqa: E402
+from special_functions_oracle import gamma_density, gamma_q, gamma_p, gamma_p_da  # noqa: E402
 from families.elementwise import nonzero_whole, unary as add
 from suite.cases import Sample, numbers
 
@@ -64,7 +64,7 @@ def zeta(x, q):
     return np.where(np.isnan(x) | np.isnan(q), np.nan, np.where(between(x, q) != 0, between(x, q), value))
 
 
-def log_normal_share(x):
+def log_normal_cdf(x):
     share = mpmath.erfc(abs(x) / mpmath.sqrt(2)) / 2
     return mpmath.log1p(-share) if x > 0 else mpmath.log(share)
 
@@ -106,7 +106,7 @@ unary("gcd", np.gcd, -99, 99, tolerance="exact")
 unary("lcm", np.lcm, -99, 99, tolerance="exact")
 unary("erfcx", exact(lambda x: mpmath.exp(x * x) * mpmath.erfc(x), np.isfinite, scipy.special.erfcx), large=False)
 unary("ndtr", exact(lambda x: mpmath.erfc(-x / mpmath.sqrt(2)) / 2, np.isfinite, scipy.special.ndtr), large=False)
-unary("log_ndtr", exact(log_normal_share, np.isfinite, scipy.special.log_ndtr), large=False)
+unary("log_ndtr", exact(log_normal_cdf, np.isfinite, scipy.special.log_ndtr), large=False)
 unary("ndtri", scipy.special.ndtri, 0.02, 0.98, extended=False)
 unary("i0", infinite_at_infinity(scipy.special.i0), extended=False)
 unary("i0e", scipy.special.i0e, 0.1, 3.0, extended=False)
@@ -116,10 +116,10 @@ unary("i1e", scipy.special.i1e, 0.1, 3.0, extended=False, zero_signs=False)
 unary("zeta", zeta, (1.5, 0.5), (6.0, 5.0), extended=False, fixed=(0,))
 unary("betaln", exact(lambda a, b: mpmath.log(mpmath.beta(a, b))), 0.3, 4.0, special=False, large=False)
 unary("gamma_density", exact(gamma_density), 0.3, 4.0, special=False, large=False)
-unary("gammainc", exact(gamma_share, positive, scipy.special.gammainc), 0.3, 4.0, once=(0,), large=False)
-unary("gammaincc", exact(gamma_rest, positive, scipy.special.gammaincc), 0.3, 4.0, once=(0,), large=False)
-unary("gammainc_grad_a", exact(gamma_share_by_shape), 0.3, 4.0, special=False, large=False, fixed=(0,))
-unary("random_gamma_grad", exact(lambda a, x: -gamma_share_by_shape(a, x) / gamma_density(a, x)), 0.3, 4.0, special=False,
+unary("gammainc", exact(gamma_p, positive, scipy.special.gammainc), 0.3, 4.0, once=(0,), large=False)
+unary("gammaincc", exact(gamma_q, positive, scipy.special.gammaincc), 0.3, 4.0, once=(0,), large=False)
+unary("gammainc_grad_a", exact(gamma_p_da), 0.3, 4.0, special=False, large=False, fixed=(0,))
+unary("random_gamma_grad", exact(lambda a, x: -gamma_p_da(a, x) / gamma_density(a, x)), 0.3, 4.0, special=False,
       large=False, fixed=(0,))
 unary("betainc", exact(lambda a, b, x: mpmath.betainc(a, b, 0, x, regularized=True), lambda a, b, x: positive(a, b, x) and x < 1,
                        scipy.special.betainc), (0.5, 0.5, 0.05), (4.0, 4.0, 0.95), once=(0, 1), zero_signs=False, large=False)
