@@ -93,6 +93,10 @@ class Reach:
             self.values[self._free(path)] = Found(place, value)
             self._enter_parts(value, path, set())
 
+    def has_met(self, value):
+        """Whether this very object is one that was found."""
+        return id(value) in self._met or id(value) in self._entered
+
     def _note_identity(self, value):
         """Whether two are one object is part of what host code can see."""
         self._alive.append(value)

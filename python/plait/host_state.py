@@ -7,6 +7,7 @@ import types
 
 from . import _core
 from .host_reach import ABSENT, attributes_of
+from .settling import settled
 from .sharing import distinct
 from .tree import flatten
 
@@ -104,42 +105,6 @@ def _child_at(value, names):
     for name in names:
         value = value[name] if isinstance(value, (list, tuple, dict, collections.deque)) else getattr(value, name)
     return value
-
-
-def without_sizes(value):
-    """With numbers in the place of sizes that are symbols, which mean nothing once the call is over."""
-    if type(value) is _core.Dim:
-        return int(value)
-    if type(value) in _CONSTANTS or isinstance(value, _core.Tensor):
-        return value
-    if isinstance(value, (set, frozenset)):
-        return type(value)(map(without_sizes, value)) if any(type(each) is _core.Dim for each in value) else value
-    if _core._children(value) is None:
-        return value
-    leaves, structure = _core._flatten(value, numbers=True)
-    if not any(type(leaf) is _core.Dim for leaf in leaves):
-        return value
-    return structure.unflatten([without_sizes(leaf) for leaf in leaves])
-
-
-def _settle_sizes(container):
-    """The same of what a container holds, in place."""
-    if isinstance(container, (list, collections.deque)):
-        pairs = list(enumerate(container))
-    elif isinstance(container, set):
-        plain = without_sizes(container)
-        if plain is not container:
-            _restore(container, plain)
-        return
-    else:
-        entries = container if isinstance(container, dict) else attributes_of(container) or {}
-        if any(type(key) is _core.Dim for key in entries):
-            _restore(container, {without_sizes(key): each for key, each in entries.items()})
-        pairs = list((container if isinstance(container, dict) else attributes_of(container) or {}).items())
-    for key, each in pairs:
-        plain = without_sizes(each)
-        if plain is not each:
-            put(container, key, plain)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -249,7 +214,7 @@ class _Changes:
         now = value_at(place)
         if now is before or isinstance(place[0], tuple):
             return False
-        plain = without_sizes(now)
+        plain = settled(now)
         if plain is not now:
             put(*place[:2], plain)
         self.add(plain, place=number)
@@ -259,7 +224,7 @@ class _Changes:
         changed = changed_keys(container, before)
         if changed == []:
             return
-        _settle_sizes(container)
+        settled(container)
         if changed is None or place in rebound:
             self.refused = self.refused or f"{self._path_of(place, names)} is changed in place"
             return
@@ -269,6 +234,7 @@ class _Changes:
     def of_attributes(self, attributes, before):
         added = [key for key in attributes if key not in before and (id(attributes), key) not in self._reach.placed]
         if added:
+            settled(attributes)
             self.refused = self.refused or f"{added[0]} is a new attribute"
 
     def add(self, value, place, names=None, key=None, is_content=False):

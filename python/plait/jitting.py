@@ -12,14 +12,13 @@ import warnings
 from . import _core, errors
 from .given import Handed
 from .host_reach import Reach, unwrapped
-from .host_state import Snapshot, without_sizes
-from .interop import asarray
+from .host_state import Snapshot
 from .items import Item
-from .later import Later
+from .jit_arguments import FLOATS, Argument, Fixed, Needed, Origin, agree, frozen, sample, shared, weak
+from .jit_results import Finish, results_of
+from .settling import made_anew, settled
 from .sharing import distinct
 from .tree import flatten
-
-np = Later("numpy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -65,26 +64,6 @@ class JitStats:
 _MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
 
 
-class _Finish:
-    """The result of a recorded call of its leaves, and what the host code changed outside of its arguments."""
-
-    def __init__(self, structure, once, numbers, writes):
-        self.structure, self._once, self._numbers, self._writes = structure, once, numbers, writes
-
-    def finish(self, leaves, places, call):
-        count = len(self._once.values)
-        # Where the host code has run its own writes are there, but for derivatives that go through.
-        if self._writes and (not call.has_run or _core._is_followed(leaves)):
-            written = iter(leaves[count:])
-            values = [write.value(places, call, list(itertools.islice(written, write.count))) for write in self._writes]
-            for write, value in zip(self._writes, values):
-                write.again(places, call, value)
-            call.has_written = True
-            call.writes_into_trees = any(write.names is not None for write in self._writes)
-        results = self._once.spread(leaves[:count])
-        return self.structure.unflatten([each.item() if i in self._numbers else each for i, each in enumerate(results)])
-
-
 class _Lending:
     """While one is there, tensors hold what is recorded instead of them. Other threads that call jitted functions wait."""
 
@@ -117,41 +96,6 @@ class _Lending:
                 pass
 
 
-def _agree(arrays, others):
-    """Whether NumPy's arrays have the same elements."""
-    return len(arrays) == len(others) and all(_frozen(now) == was for was, now in zip(arrays, others))
-
-
-def _frozen(array):
-    """What tells arrays of NumPy with other elements apart."""
-    array = np.asarray(array)
-    return array.dtype.str, array.shape, tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
-
-
-class _Argument:
-    """One of a call: its leaves, and what it is for the host code."""
-
-    def __init__(self, value):
-        self.value, self.sign = value, _core._whole_number(value)
-        if isinstance(value, (float, complex)):  # numbers among the arguments themselves count as tensors
-            self.leaves, self.structure, self.is_own = [asarray(value)], _LEAF, False
-        elif self.sign != 0:  # whole ones are handed over as sizes
-            self.leaves, self.structure, self.is_own = [_core._size_argument(value)], _LEAF, False
-        else:
-            self.leaves, self.structure = flatten(value)
-            # Else there are arrays of NumPy, in whose place are tensors: the host code has a copy.
-            self.is_own = all(type(leaf) is _core.Tensor for leaf in self.leaves)
-
-    def of(self, given, as_numbers, copies):
-        """With these leaves, which its own tensors hold already where it is handed over as it is."""
-        if self.is_own:
-            return self.value
-        if self.sign == 0:
-            return Handed(self.structure, [copies.add(leaf) for leaf in given])
-        size = int(given[0].shape[0]) if as_numbers else given[0].shape[0]
-        return size if self.sign == 1 else -size
-
-
 class _Call:
     """One call: its arguments, and what its function finds outside, looked at where that becomes needed."""
 
@@ -161,20 +105,21 @@ class _Call:
         self.has_run = False  # whether the host code has
         self.has_written = False  # what the record says of state outside
         self.writes_into_trees = False
+        self._needed = None  # what was raised where host code needed the number of an argument
         self._snapshot = None
 
     def look(self):
         if self.leaves is not None:
             return
         # By path.
-        self.arguments = {f"arg{i}": _Argument(each) for i, each in enumerate(self.given)}
-        self.arguments |= {f"named.{name}": _Argument(each) for name, each in sorted(self.named.items())}
+        self.arguments = {f"arg{i}": Argument(each) for i, each in enumerate(self.given)}
+        self.arguments |= {f"named.{name}": Argument(each) for name, each in sorted(self.named.items())}
         self.leaves = [leaf for each in self.arguments.values() for leaf in each.leaves]
         self.arrays, self._found, self.reach = [], {}, _NO_REACH
         self._paths = [f"{name}.{path}" if path else name for name, each in self.arguments.items() for path in each.structure.paths]
         if self.jitted._by_host is None:
             self._look_outside()
-        self.shared = _shared(self.leaves)
+        self.shared = shared(self.leaves)
 
     def _look_outside(self):
         roots = [("", self.jitted._holder, "function")]
@@ -188,7 +133,7 @@ class _Call:
                     self.leaves.append(leaf)
                     self._paths.append("outside." + (f"{path}.{of_leaf}" if of_leaf else path))
                 else:
-                    arrays.append(_frozen(leaf))
+                    arrays.append(frozen(leaf))
             self.arrays += arrays
             self._found[path] = (structure, *arrays)
 
@@ -201,7 +146,7 @@ class _Call:
         self.look()
         for name, each in self.arguments.items():
             each.structure._expect_hashable(f"f.{name}")
-        arguments = tuple((name, (each.structure, each.sign) if each.sign else each.structure) for name, each in self.arguments.items())
+        arguments = tuple((name, each.key) for name, each in self.arguments.items())
         arguments += (("tensors that are one", self.shared),) if self.shared else ()
         arguments += (("the order of named arguments", tuple(self.named)),) if self._has_order() else ()
         if self.reach is _NO_REACH:
@@ -239,23 +184,45 @@ class _Call:
         self.has_run = True
         try:
             return self._run(given, as_numbers=False)
-        except Exception as error:  # noqa: BLE001: host code may not know sizes that are symbols
-            if isinstance(error, errors.Error) or not self._takes_symbols(given):
-                raise
-            if self._snapshot is not None:
-                self._snapshot.restore()
-            return self._run(given, as_numbers=True)
+        except Exception as error:  # noqa: BLE001: host code may not know numbers that are symbols
+            return self._run_with_numbers(given, error)
 
-    def _takes_symbols(self, given):
-        """Whether a whole number among the arguments is a symbol."""
+    def _run_with_numbers(self, given, error):
+        """The same where that has failed, with numbers in the place of floats, whole numbers or all sizes that are symbols."""
         places = itertools.accumulate((len(each.leaves) for each in self.arguments.values()), initial=0)
-        return any(each.sign and type(given[place].shape[0]) is _core.Dim for place, each in zip(places, self.arguments.values()))
+        symbols = [(name, each) for (name, each), place in zip(self.arguments.items(), places) if each.is_recorded(given, place)]
+        floats = {name for name, each in symbols if each.is_weak and self.jitted._modes.get(name) is None}
+        if floats:
+            raise Needed(self, floats, is_certain=False)
+        if isinstance(error, errors.Error):
+            raise error
+        if any(each.sign for _, each in symbols):
+            self.take_back()
+            try:
+                return self._run(given, as_numbers=True)
+            except Exception as again:  # noqa: BLE001: likewise
+                error = again
+        if not self.jitted._fullgraph and any(type(size) is _core.Dim for leaf in given for size in leaf.shape):
+            raise NeedsSizes(error)
+        error.args = settled(error.args)
+        raise error
+
+    def need(self, names):
+        """Called where host code needs the number of a float among the arguments."""
+        if any(self.jitted._modes.get(name) is None for name in names):
+            self._needed = Needed(self, names)
+            raise self._needed
+
+    def take_back(self):
+        if self._snapshot is not None:
+            self._snapshot.restore()
 
     def _run(self, given, as_numbers):
         each_of, copies = iter(given), _core._HandedCopies()
         handed_over, made = {}, []
         for name, each in self.arguments.items():
-            handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers, copies)
+            origin = Origin(self, frozenset([name])) if each.is_weak else None
+            handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers, copies, origin)
             if isinstance(handed_over[name], Handed):
                 made.append(handed_over[name])
                 handed_over[name] = made[-1].tree
@@ -265,14 +232,29 @@ class _Call:
         named = {name: handed_over[f"named.{name}"] for name in self.named}
         with _Lending(lent.values()):
             result = self.jitted._called(*self.first, *arguments, **named)
+            if self._needed is not None:  # and host code has caught what was raised
+                raise self._needed
             for each in made:
                 each.expect_unchanged(self.jitted._name, result)
-            leaves, structure, numbers = _results(result)
+            self._look_at_result(result)
+            leaves, structure, numbers = results_of(result)
             once = distinct(leaves)
             writes, written = self._writes({key: content for key, (_, content) in lent.items()})
             leaves = [leaf._share() for leaf in once.values + written]  # what it holds now
         is_plain = not writes and not numbers and len(once.values) == len(structure)
-        return leaves, structure if is_plain else _Finish(structure, once, numbers, writes)
+        return leaves, structure if is_plain else Finish(structure, once, numbers, writes)
+
+    def _look_at_result(self, result):
+        """Where it holds an object that is another one at each call the host code is run from here on."""
+        if self._snapshot is None:
+            return
+        found = made_anew(result, lambda value: self.reach.has_met(value) or self._is_given(value))
+        if found is not None:
+            where, kind = found
+            self.jitted._run_by_host(f"its result{where and ' at ' + where} is a {kind}, which is made anew at each call")
+
+    def _is_given(self, value):
+        return any(value is each for argument in self.arguments.values() for _, each in argument.structure._objects())
 
     def _writes(self, lent):
         """What was changed outside; where that cannot be done again the host code is run from here on."""
@@ -282,7 +264,7 @@ class _Call:
         if refused is not None:
             self.jitted._run_by_host(refused)
             return (), []
-        return tuple(writes), _results(written)[0]
+        return tuple(writes), results_of(written)[0]
 
     def value_at(self, place):
         """What is at a place that a write names: an argument, by name, or one outside."""
@@ -294,24 +276,20 @@ class _Call:
         """Has the next call of the kind recognised at a glance."""
         dicts = self.reach.attribute_dicts()
         shared = [i for pair in self.shared for i in pair]
-        named = {name: _sample(each) for name, each in sorted(self.named.items())}
-        self.jitted._cache.remember(self.first, tuple(map(_sample, self.given)), named,
-                                    self.reach.functions, self.reach.places, dicts, shared, self.arrays, _agree, key, donated)
+        named = {name: sample(each) for name, each in sorted(self.named.items())}
+        self.jitted._cache.remember(self.first, tuple(map(sample, self.given)), named,
+                                    self.reach.functions, self.reach.places, dicts, shared, self.arrays, agree, key, donated)
 
 
-def _shared(leaves):
-    """(number, that of the first) for each leaf that is the same object as one before."""
-    first = {}
-    return tuple((i, at) for i, leaf in enumerate(leaves) if (at := first.setdefault(id(leaf), i)) != i)
-
-
-def _sample(argument):
-    """A tensor in place of a float."""
-    return asarray(argument) if isinstance(argument, (float, complex)) else argument
-
-
-_LEAF = _core.Structure()
 _NO_REACH = Reach([])
+
+
+class NeedsSizes(errors.ValueError):
+    """Host code failed with sizes that are symbols: it is recorded with numbers, or raises the same again."""
+
+    def __init__(self, error):
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.message, self.error = str(self), error
 
 
 class Jitted:
@@ -331,15 +309,50 @@ class Jitted:
         self._records = collections.OrderedDict()  # keys that were seen
         self._times = collections.Counter()  # how often each argument or value outside has made another record
         self._warned = set()
+        self._modes = {}  # by name of a float among the arguments: "constant" where host code needs its number, "read" where too often
 
     def __call__(self, *arguments, **named):
         return self._call((), arguments, named)
 
     def _call(self, first, arguments, named):
         _Lending.wait()
-        call = _Call(self, first, arguments, named)
-        result = self._cache.again(first, arguments, named, call)
-        return self._at_first(call) if result is NotImplemented else result
+        if not FLOATS.isdisjoint(map(type, arguments)) or not FLOATS.isdisjoint(map(type, named.values())):
+            return self._call_with_floats(first, arguments, named)
+        return self._call_of(_Call(self, first, arguments, named))
+
+    def _call_of(self, call):
+        try:
+            result = self._cache.again(call.first, call.given, call.named, call)
+            return self._at_first(call) if result is NotImplemented else result
+        except NeedsSizes as refused:
+            raise refused.error from None
+
+    def _call_with_floats(self, first, arguments, named):
+        given = tuple(self._handed(f"arg{i}", each) for i, each in enumerate(arguments))
+        call = _Call(self, first, given, {name: self._handed(f"named.{name}", each) for name, each in named.items()})
+        try:
+            return self._call_of(call)
+        except Needed as raised:
+            if raised.owner is not call:
+                raise
+            needed = raised
+        # Outside of the handler: what is raised now does not speak of it.
+        call.take_back()
+        earlier = dict(self._modes)
+        self._modes.update(dict.fromkeys(needed.names, "constant"))
+        try:
+            return self._call_with_floats(first, arguments, named)
+        except Exception:
+            if not needed.is_certain:
+                self._modes = earlier
+            raise
+
+    def _handed(self, name, value):
+        if type(value) not in FLOATS or (type(value) is Item and value._kind in ("boolean", "integer")):
+            return value
+        if self._modes.get(name) != "constant" or (self._by_host is not None and type(value) is not Item):
+            return weak(value)
+        return Fixed(value._number() if type(value) is Item else value)
 
     def _at_first(self, call):
         key = self._key_of(call)
@@ -379,7 +392,11 @@ class Jitted:
             self._times[name] += 1
             if self._times[name] != _MOST_RECORDS_FOR_ONE:
                 continue
-            if name.startswith("outside."):
+            if self._modes.get(name) == "constant":
+                self._modes[name] = "read"
+                self._warn(f"{self._name} runs its host code for other values of {name}, since it needs its number and that has differed "
+                           f"{_MOST_RECORDS_FOR_ONE} times\n  hint: make it a tensor")
+            elif name.startswith("outside."):
                 self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
             elif name.startswith(("arg", "named.")):
                 self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for other values of {name}\n"
@@ -463,34 +480,6 @@ def _differences(earlier, later):
     """Names of what differs between two keys."""
     before, now = dict(earlier), dict(later)
     return [name for name in {**before, **now} if name not in before or name not in now or before[name] != now[name]]
-
-
-def _with_plain_sets(tree):
-    """Sets are constants: sizes in them are numbers."""
-    if isinstance(tree, (set, frozenset)):
-        return without_sizes(tree)
-    if type(tree) in (list, tuple):
-        return type(tree)(map(_with_plain_sets, tree))
-    return {name: _with_plain_sets(each) for name, each in tree.items()} if type(tree) is dict else tree
-
-
-def _results(tree):
-    """The leaves of what a function gives, its structure, and which leaves stand for whole numbers: sizes, which need not be
-    known while it is recorded. Of items the numbers are taken."""
-    tree = _with_plain_sets(tree)
-    leaves, structure = _core._flatten(tree, numbers=True)
-    made = {}  # tensors of sizes, by identity
-
-    def plain(leaf):
-        if type(leaf) is _core.Dim:
-            size = _core.add(leaf, _core.zeros((), dtype=_core.i64))
-            return made.setdefault(id(size), size)
-        return leaf._number() if isinstance(leaf, Item) else leaf
-
-    if any(type(leaf) is _core.Dim or isinstance(leaf, Item) for leaf in leaves):
-        tree = structure.unflatten([plain(leaf) for leaf in leaves])
-    leaves, structure = flatten(tree)
-    return [asarray(leaf) for leaf in leaves], structure, {i for i, leaf in enumerate(leaves) if id(leaf) in made}
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",

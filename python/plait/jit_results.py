@@ -1,0 +1,51 @@
+"""What a jitted function gives and leaves behind: leaves in its record, and results made of them again."""
+
+import itertools
+
+from . import _core
+from .interop import asarray
+from .items import Item
+from .settling import settled
+from .tree import flatten
+
+
+class Finish:
+    """The result of a recorded call of its leaves, and what the host code changed outside of its arguments."""
+
+    def __init__(self, structure, once, numbers, writes):
+        self.structure, self._once, self._numbers, self._writes = structure, once, numbers, writes
+
+    def finish(self, leaves, places, call):
+        count = len(self._once.values)
+        # Where the host code has run its own writes are there, but for derivatives that go through.
+        if self._writes and (not call.has_run or _core._is_followed(leaves)):
+            written = iter(leaves[count:])
+            values = [write.value(places, call, list(itertools.islice(written, write.count))) for write in self._writes]
+            for write, value in zip(self._writes, values):
+                write.again(places, call, value)
+            call.has_written = True
+            call.writes_into_trees = any(write.names is not None for write in self._writes)
+        results = self._once.spread(leaves[:count])
+        return self.structure.unflatten([each.item() if i in self._numbers else each for i, each in enumerate(results)])
+
+
+def results_of(tree):
+    """The leaves of what a function gives, its structure, and which leaves stand for numbers: sizes and items, which need not
+    be known while it is recorded."""
+    tree = settled(tree, keeps_leaves=True)
+    leaves, structure = _core._flatten(tree, numbers=True)
+    made = {}  # tensors of numbers, by identity
+
+    def plain(leaf):
+        if type(leaf) is _core.Dim:
+            number = _core.add(leaf, _core.zeros((), dtype=_core.i64))
+        elif isinstance(leaf, Item):
+            number = _core.stop_gradient(leaf._tensor)
+        else:
+            return leaf
+        return made.setdefault(id(number), number)
+
+    if any(type(leaf) is _core.Dim or isinstance(leaf, Item) for leaf in leaves):
+        tree = structure.unflatten([plain(leaf) for leaf in leaves])
+    leaves, structure = flatten(tree)
+    return [asarray(leaf) for leaf in leaves], structure, {i for i, leaf in enumerate(leaves) if id(leaf) in made}
