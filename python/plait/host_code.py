@@ -1,14 +1,16 @@
 """Host code, read as Python's instructions: the names that it asks for, and calls whose result differs from call to call."""
 
+import builtins
 import collections
 import dataclasses
 import dis
 import functools
 import itertools
 import operator
-import os
 import sys
 import types
+
+from .host_effects import OUTSIDE_METHODS, UNSTEADY_MODULES, is_outside, kind_of
 
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
@@ -21,12 +23,7 @@ _REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "m
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
               "_pytest", "hypothesis", "ml_dtypes", "builtins"}
-_UNSTEADY_MODULES = {"random", "secrets", "numpy.random", "numpy.random.mtrand", "numpy.random._generator"}
 _SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # with arguments these are the same each time
-_UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
-                      "process_time_ns", "thread_time", "localtime", "gmtime", "ctime", "asctime"},
-             "uuid": {"uuid1", "uuid4"}, "os": {"urandom", "getrandom", "times"}, "posix": {"urandom", "getrandom", "times"},
-             "datetime": {"now", "utcnow", "today"}}
 
 
 @functools.cache
@@ -41,6 +38,8 @@ def is_library(module):
 
 def is_library_class(cls):
     """The same of a class. One made by code without a module is said to be of builtins, too."""
+    if not isinstance(cls.__module__, str):  # functions of the package's core
+        return True
     is_made_by_code = bool(cls.__flags__ & _HEAP_TYPE)
     return not (cls.__module__ == "builtins" and is_made_by_code) and is_library(cls.__module__)
 
@@ -68,20 +67,23 @@ class Names:
     asked: tuple  # texts that may be names of attributes, where the code asks for such
     calls: tuple  # (chain of names, local?, line) of what may be called
     opaque: str  # by what it reaches anything at all: globals(), eval
+    methods: tuple  # (name, line) of those that reach what is outside of the program, of whatever object
 
     def unsteady(self, function):
-        """(reason, file, line) of what is found by this function and differs from call to call."""
-        found = []
+        """(what, kind of host_effects.py, file, line) of what is found by this function and no record can hold."""
+        file = function.__code__.co_filename
+        found = [(f"{name}()", "outside", file, line) for name, line in self.methods]
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         for chain, is_import, line in self.calls:
             thing = _resolved(chain, is_import, function.__globals__, cells)
-            if thing is not None and _is_unsteady(*thing):
-                found.append((".".join(chain), function.__code__.co_filename, line))
+            kind = None if thing is None else kind_of(*thing)
+            if kind is not None:
+                found.append((".".join(chain) + "()" * callable(thing[0]), kind, file, line))
         return found
 
 
 def _resolved(chain, is_import, found, cells):
-    """(what it is, its name, whose attribute it is) for names of modules and what is in them."""
+    """(what it is, its name) for names of modules and what is in them."""
     first, *rest = chain
     if is_import:
         thing = sys.modules.get(first)
@@ -91,36 +93,20 @@ def _resolved(chain, is_import, found, cells):
         except ValueError:
             return None
     else:
-        thing = found.get(first)
-    owner = None
+        thing = found[first] if first in found else vars(builtins).get(first)
     for name in rest:
+        if is_outside(thing):
+            return thing, name
         if not isinstance(thing, (types.ModuleType, type)):
             return None
-        owner, thing = thing, getattr(thing, name, None)
-    return None if thing is None else (thing, rest[-1] if rest else first, owner)
-
-
-def _is_unsteady(thing, name, owner):
-    if isinstance(thing, (types.ModuleType, type)):
-        return False
-    if thing is os.environ:
-        return True
-    module = getattr(thing, "__module__", None) or ""
-    belongs = getattr(thing, "__self__", None)
-    if isinstance(belongs, types.ModuleType):
-        module = belongs.__name__
-    elif belongs is not None and not isinstance(belongs, type):
-        return steady_or_reason(belongs) is not None and type(belongs).__module__ in _UNSTEADY_MODULES
-    elif isinstance(belongs, type):
-        module = belongs.__module__
-    named = getattr(thing, "__name__", name)
-    return callable(thing) and (module in _UNSTEADY_MODULES or named in _UNSTEADY.get(module, ()))
+        thing = getattr(thing, name, None)
+    return None if thing is None else (thing, rest[-1] if rest else first)
 
 
 @functools.lru_cache(maxsize=4096)
 def names_in(code):
     found, texts = {"globals": {}, "attributes": {}, "imports": {}}, {}
-    stores, calls, imported = {}, [], {}
+    stores, calls, imported, methods, module = {}, [], {}, [], None
     takes_any, opaque = False, ""
     chain, is_import, line = None, False, code.co_firstlineno
     for instruction in dis.get_instructions(code):
@@ -134,6 +120,8 @@ def names_in(code):
             found["attributes"][value] = None
             takes_any = takes_any or value in _ANY_ATTRIBUTE or value in ("attrgetter", "deepcopy", "format", "format_map")
             opaque = opaque or (value if value in ("modules", "import_module") else "")
+            if value in OUTSIDE_METHODS and name in ("LOAD_ATTR", "LOAD_METHOD"):
+                methods.append((value, line))
         elif name == "IMPORT_NAME":
             found["imports"][value] = None
         elif name == "LOAD_CONST":
@@ -141,13 +129,16 @@ def names_in(code):
         if name == "STORE_ATTR":
             stores.setdefault(value, line)
         if name.startswith("STORE") and isinstance(value, str):
-            if name == "STORE_FAST" and chain is not None and is_import and len(chain) == 1:
-                imported[value] = chain[0]
+            if name == "STORE_FAST" and chain is not None and is_import:
+                imported[value] = chain
         # A chain of names, such as random.random.
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "IMPORT_NAME"):
             chain, is_import = (value,), name == "IMPORT_NAME"
+            module = value if is_import else module
+        elif name == "IMPORT_FROM":
+            chain, is_import = (module, value), True
         elif name == "LOAD_FAST" and value in imported:
-            chain, is_import = (imported[value],), True
+            chain, is_import = imported[value], True
         elif name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
             chain = (*chain, value)
         elif name not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "COPY_FREE_VARS", "RESUME"):
@@ -163,10 +154,11 @@ def names_in(code):
             names |= dict.fromkeys(getattr(each, kind))
         stores = {**each.stores, **stores}
         calls += each.calls
+        methods += each.methods
     takes_any = takes_any or any(each.takes_any for each in inner)
     asked = dict.fromkeys(itertools.chain(texts if takes_any else (), *(each.asked for each in inner)))
     return Names(tuple(found["globals"]), (*found["attributes"], *texts), tuple(found["imports"]), takes_any, stores, tuple(asked),
-                 tuple(calls), opaque or next((each.opaque for each in inner if each.opaque), ""))
+                 tuple(calls), opaque or next((each.opaque for each in inner if each.opaque), ""), tuple(methods))
 
 
 def _add_texts(constant, names):
@@ -189,7 +181,7 @@ def steady_or_reason(value):
     module = cls.__module__ or ""
     if hasattr(cls, "__next__"):
         return f"an iterator ({cls.__name__}), of which each call takes more"
-    if module in _UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):
+    if module in UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):
         return f"a source of random numbers ({cls.__name__})"
     if isinstance(value, (operator.attrgetter, operator.itemgetter, operator.methodcaller)) or any(value is each for each in _TAKERS):
         return "a function that asks for attributes"

@@ -9,6 +9,7 @@ import types
 
 from . import _core
 from .host_code import is_library, is_library_class, names_in, steady_or_reason
+from .host_effects import is_logger
 
 ABSENT = object()
 
@@ -59,10 +60,10 @@ class Reach:
         self.kinds = []  # code and classes, in order: others make another record
         self.pattern = []  # for each place or container which object is there, by the order in which they were met
         self.has_own_equality = False  # an object that equals others which hold something else
-        self.lines = []  # (reason, file, line) of calls whose result differs from call to call
+        self.lines = []  # (what, kind, file, line) of calls that no record can hold (host_effects.py)
         self.opaque = None  # why nobody can tell what the host code reads, where that is so
         self.holders = []  # (what, its path): attributes are looked up there by the names below
-        self._names, self._takes_any = {}, False
+        self._names, self._takes_any, self._loggers = {}, False, []
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
         self._classes, self._constructed = [], []  # that were entered; of which objects may be made
@@ -72,6 +73,8 @@ class Reach:
         for path in arguments:
             self._enter_parts(arguments[path], path, set())
         self._settle()
+        if self._loggers and not self.lines:
+            self.opaque = self.opaque or f"{self._loggers[0]} writes a log"
 
     # ---- Places.
 
@@ -215,6 +218,8 @@ class Reach:
             self._enter_parts(child, f"{path}.{name}", seen)
 
     def _note_opaque(self, value, path):
+        if is_logger(value):
+            self._loggers.append(path)
         reason = steady_or_reason(value)
         if reason is not None and self.opaque is None:
             self.opaque = f"{path} is {reason}"

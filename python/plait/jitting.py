@@ -61,6 +61,9 @@ class JitStats:
         return self.text
 
 
+_UNSTEADY = "gives another value at each call", "draw by plait.random, or hand the value over as an argument"
+_OUTSIDE = ("reads or changes what is outside of the program",
+            "do it outside of the jitted function; what pl.callback does is done at every run of the record")
 _MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
 
 
@@ -251,7 +254,7 @@ class _Call:
         found = made_anew(result, lambda value: self.reach.has_met(value) or self._is_given(value))
         if found is not None:
             where, kind = found
-            self.jitted._run_by_host(f"its result{where and ' at ' + where} is a {kind}, which is made anew at each call")
+            self.jitted._run_by_host(f"its result holds a {kind}{where and ' at ' + where}, which is made anew at each call")
 
     def _is_given(self, value):
         return any(value is each for argument in self.arguments.values() for _, each in argument.structure._objects())
@@ -415,13 +418,13 @@ class Jitted:
                        "  hint: hand such state over as an argument, and give it back; stats(f) says how calls were run")
 
     def _warn_of(self, lines):
-        """Of calls whose result differs from call to call."""
-        for what, file, line in lines:
-            self._run_by_host(f"{what}() at {file}:{line} gives another value at each call", is_said=True)
+        """Of calls whose result differs from call to call, or that reach what is outside of the program."""
+        for what, kind, file, line in lines:
+            reason, hint = _UNSTEADY if kind == "value" else _OUTSIDE
+            self._run_by_host(f"{what} at {file}:{line} {reason}", is_said=True)
             if (what, file, line) not in self._warned:
                 self._warned.add((what, file, line))
-                self._warn(f"{self._name} runs its host code at each call, since {what}() gives another value at each\n"
-                           "  hint: draw by plait.random, or hand the value over as an argument", file, line)
+                self._warn(f"{self._name} runs its host code at each call, since {what} {reason}\n  hint: {hint}", file, line)
 
     def _warn(self, message, file=None, line=None):
         """At a line of the user's: by default where the function begins."""

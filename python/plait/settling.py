@@ -2,6 +2,7 @@
 mean nothing once the call is over (docs/jit.md)."""
 
 import collections
+import enum
 import functools
 import types
 
@@ -10,7 +11,7 @@ from .host_code import is_library_class, steady_or_reason
 from .host_reach import attributes_of
 from .items import Item
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...), range, _core.DType, _core.Tensor)
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(...), range, _core.DType, _core.Tensor))
 
 
 def settled(value, keeps_leaves=False):
@@ -111,19 +112,25 @@ def made_anew(tree, is_old):
     return _made_anew(tree, "", is_old)
 
 
-def _made_anew(value, path, is_old):
-    if type(value) in _PLAIN or type(value) is _core.Dim or isinstance(value, (Item, type, types.ModuleType)):
+def _made_anew(value, path, is_old, is_fixed=False):
+    """`is_fixed`: it is a constant of the result, in which a tensor would be that of the first call."""
+    cls = type(value)
+    if cls is _core.Tensor or cls is Item:
+        return (path, "Tensor outside of a tree") if is_fixed else None
+    if cls in _PLAIN or cls is _core.Dim or isinstance(value, (type, types.ModuleType)):
         return None
-    children = _core._children(value)
-    if children is None and isinstance(value, frozenset):
-        children = [("", each) for each in value]
-    if children is None and type(value) in _PARTS:
-        children = [("", each) for each in _PARTS[type(value)][0](value)]
+    children = None if cls is functools.partial else _core._children(value)
+    is_fixed = is_fixed or children is None
     if children is None:
-        return None if is_old(value) or not _holds_more(value) else (path, type(value).__name__)
+        if is_old(value):
+            return None
+        parts = value if isinstance(value, (set, frozenset)) else _PARTS[cls][0](value) if cls in _PARTS else None
+        if parts is None:
+            return (path, cls.__name__) if _holds_more(value) else None
+        children = [("", each) for each in parts]
     keys = [("", key) for key in value] if isinstance(value, dict) else []
     for name, child in [*keys, *children]:
-        found = _made_anew(child, f"{path}.{name}" if path else str(name), is_old)
+        found = _made_anew(child, f"{path}.{name}" if path and name != "" else path or str(name), is_old, is_fixed)
         if found is not None:
             return found
     return None
@@ -137,10 +144,4 @@ def _holds_more(value):
         return True
     if steady_or_reason(value) is not None:
         return True
-    return not is_library_class(type(value)) and not hasattr(value, "__array_interface__") and not _is_enumerated(value)
-
-
-def _is_enumerated(value):
-    import enum
-
-    return isinstance(value, enum.Enum)
+    return not is_library_class(type(value)) and not hasattr(value, "__array_interface__") and not isinstance(value, enum.Enum)
