@@ -16,6 +16,8 @@ class _Custom:
     def __init__(self, function, nondiff_argnums=()):
         functools.update_wrapper(self, function)
         self._function = function
+        if not hasattr(self, "__name__"):  # a partial or a Module has none
+            self.__name__ = type(function).__name__
         self._fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         defaults = getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)
         self._has_defaults = any(defaults)

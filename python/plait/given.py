@@ -4,6 +4,7 @@ import sys
 import types
 
 from . import _core, errors
+from .host_code import module_of
 from .tree import leaves_with_paths, structure
 
 
@@ -73,8 +74,8 @@ def _attributes(value):
     """What an object of a user's class keeps, by name, or the elements of a set."""
     if isinstance(value, (set, frozenset)):
         return list(value)
-    module = type(value).__module__
-    if isinstance(value, types.ModuleType) or not isinstance(module, str) or module.split(".")[0] in _OTHERS:
+    module = module_of(type(value))
+    if isinstance(value, types.ModuleType) or not module or module.split(".")[0] in _OTHERS:
         return {}
     found = dict(getattr(value, "__dict__", ()))
     for cls in type(value).__mro__:

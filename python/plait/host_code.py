@@ -36,6 +36,13 @@ def is_library(module):
     return ("site-packages" in file or "dist-packages" in file) and not _uses_plait(module)
 
 
+def module_of(thing):
+    """The name of the module where a class or a function was defined; "" where it is none that can be told, as with the core's
+    functions, whose class has a descriptor of that name."""
+    module = getattr(thing, "__module__", None)
+    return module if isinstance(module, str) else ""
+
+
 def is_library_class(cls):
     """The same of a class. One made by code without a module is said to be of builtins, too."""
     if not isinstance(cls.__module__, str):  # functions of the package's core
@@ -49,8 +56,8 @@ _HEAP_TYPE = 1 << 9
 
 def _uses_plait(module):
     def is_own(value):
-        name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", "")
-        return isinstance(name, str) and name.split(".")[0] == "plait"
+        name = value.__name__ if isinstance(value, types.ModuleType) else module_of(value)
+        return name.split(".")[0] == "plait"
 
     return any(is_own(value) for value in list(vars(sys.modules[module]).values()))
 
@@ -178,14 +185,14 @@ _VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingPro
 def steady_or_reason(value):
     """None where it is the same for as long as it is the same object; else what it is."""
     cls = type(value)
-    module = cls.__module__ or ""
+    module = module_of(cls)
     if hasattr(cls, "__next__"):
         return f"an iterator ({cls.__name__}), of which each call takes more"
     if module in UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):
         return f"a source of random numbers ({cls.__name__})"
     if isinstance(value, (operator.attrgetter, operator.itemgetter, operator.methodcaller)) or any(value is each for each in _TAKERS):
         return "a function that asks for attributes"
-    if cls in _VIEWS or any(base.__module__ == "_ctypes" for base in cls.__mro__):
+    if cls in _VIEWS or any(module_of(base) == "_ctypes" for base in cls.__mro__):
         return f"a {cls.__name__}, which shows what others change"
     if isinstance(value, (bytearray, memoryview, collections.deque)) or cls.__name__ in ("array",) and module == "array":
         return f"a {cls.__name__}, whose contents may change"

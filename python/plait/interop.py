@@ -151,10 +151,24 @@ def _holds_arrays(data):
     return hasattr(data, "dtype")
 
 
-def _of_bytes(dtype, shape, data):
+def _of_bytes(dtype, shape, data, wants_gradient=False):
     """What a pickle holds: the bytes in row-major order, perhaps in a buffer of their own."""
     elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
-    return _core._borrow_as(elements, dtype)._copied()
+    made = _core._borrow_as(elements, dtype)._copied()
+    return made.requires_grad() if wants_gradient else made
+
+
+def _wants_gradient(tensor):
+    """Whether requires_grad() was said of it, or of what it was made of; also under no_grad, where nothing is followed."""
+    if tensor.dtype.kind not in ("floating", "complex"):
+        return False
+    if _core._is_followed([tensor]) or _core._is_followed([_core.zeros(()).requires_grad()]):
+        return _core._is_followed([tensor])
+    try:
+        _core._gradient(tensor, [tensor], _core.ones_like(tensor), False, True, False, [])
+    except errors.ValueError:
+        return False
+    return True
 
 
 def _reduce(tensor, protocol):
@@ -162,7 +176,7 @@ def _reduce(tensor, protocol):
         raise errors.TypeError("what is being recorded has no numbers to be kept: pickle it outside")
     elements = np.ascontiguousarray(np.asarray(_View(tensor)))
     data = pickle.PickleBuffer(elements) if protocol >= 5 else elements.tobytes()
-    return _of_bytes, (tensor.dtype, tensor.shape, data)
+    return _of_bytes, (tensor.dtype, tensor.shape, data, *([True] if _wants_gradient(tensor) else []))
 
 
 def _deepcopy(tensor, memo):
