@@ -1,12 +1,10 @@
 """Host code, read as Python's instructions: the names that it asks for, and calls whose result differs from call to call."""
 
 import builtins
-import collections
 import dataclasses
 import dis
 import functools
 import itertools
-import operator
 import sys
 import types
 
@@ -176,27 +174,3 @@ def _add_texts(constant, names):
     elif isinstance(constant, (tuple, frozenset)):
         for each in constant:
             _add_texts(each, names)
-
-
-_TAKERS = (getattr, setattr, hasattr, vars, dir, globals, locals, eval, exec)
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
-
-
-def steady_or_reason(value):
-    """None where it is the same for as long as it is the same object; else what it is."""
-    cls = type(value)
-    module = module_of(cls)
-    if hasattr(cls, "__next__"):
-        return f"an iterator ({cls.__name__}), of which each call takes more"
-    if module in UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):
-        return f"a source of random numbers ({cls.__name__})"
-    if isinstance(value, (operator.attrgetter, operator.itemgetter, operator.methodcaller)) or any(value is each for each in _TAKERS):
-        return "a function that asks for attributes"
-    if cls in _VIEWS or any(module_of(base) == "_ctypes" for base in cls.__mro__):
-        return f"a {cls.__name__}, which shows what others change"
-    if isinstance(value, (bytearray, memoryview, collections.deque)) or cls.__name__ in ("array",) and module == "array":
-        return f"a {cls.__name__}, whose contents may change"
-    if module in ("queue", "_queue", "_io", "io", "_thread", "threading", "_contextvars", "contextvars", "weakref", "asyncio",
-                  "multiprocessing.queues") and cls.__name__ not in ("lock", "RLock", "Lock", "Condition", "Event", "Thread"):
-        return f"a {cls.__name__}, whose state nobody can see"
-    return None

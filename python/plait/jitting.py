@@ -128,7 +128,7 @@ class _Call:
         roots = [("", self.jitted._holder, "function")]
         roots += [("self" if i == 0 else f"first {i}", self.first, i) for i in range(len(self.first))]
         self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
-        for path, found in self.reach.values.items():
+        for path, found in self.reach.values.items() if self.reach.opaque is None else ():
             leaves, structure = flatten(found.value)
             arrays = []
             for leaf, of_leaf in zip(leaves, structure.paths):

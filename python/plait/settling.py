@@ -7,7 +7,8 @@ import functools
 import types
 
 from . import _core
-from .host_code import is_library_class, steady_or_reason
+from .host_code import is_library_class
+from .host_constants import changing_or_none
 from .host_reach import attributes_of
 from .items import Item
 
@@ -142,6 +143,6 @@ def _holds_more(value):
         return bool(value.__closure__ or value.__defaults__ or value.__kwdefaults__)
     if isinstance(value, types.MethodType):
         return True
-    if steady_or_reason(value) is not None:
+    if changing_or_none(value) is not None:
         return True
     return not is_library_class(type(value)) and not hasattr(value, "__array_interface__") and not isinstance(value, enum.Enum)
