@@ -8,7 +8,7 @@ import itertools
 import sys
 import types
 
-from .host_effects import OUTSIDE_METHODS, UNSTEADY_MODULES, is_outside, kind_of
+from .host_effects import OUTSIDE_METHODS, is_outside, kind_of
 
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
@@ -20,7 +20,7 @@ _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
 _REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "modules", "__builtins__", "gc"}
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
-              "_pytest", "hypothesis", "ml_dtypes", "builtins"}
+              "_pytest", "hypothesis", "ml_dtypes", "builtins", "nanobind"}
 _SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # with arguments these are the same each time
 
 

@@ -43,7 +43,7 @@ def is_fixed(value):
     if isinstance(value, enum.Enum):
         return is_library_class(cls)
     module = module_of(cls)
-    if not module or module.split(".")[0] == "plait":
+    if not module or module.split(".")[0] in ("plait", "nanobind"):
         return True
     return _is_fixed_class(cls) or _is_fixed_of_numbers(value, cls, module.split(".")[0])
 
@@ -85,9 +85,9 @@ def _is_of_c(cls):
 
 
 def hidden_base(cls):
-    """The class of a library that a class of the user's is derived from, where nobody can see what its objects hold by it."""
+    """The class written in C that a class of the user's is or is derived from, where nobody can see what its objects hold by it."""
     for base in cls.__mro__:
-        if base is object or not is_library_class(base) or not _is_of_c(base):
+        if base is object or not _is_of_c(base):
             continue
         if base.__name__ == "ndarray" or _is_fixed_class(base) or issubclass(base, _LOOKED_AT):
             continue

@@ -115,14 +115,20 @@ class _Call:
         if self.leaves is not None:
             return
         # By path.
-        self.arguments = {f"arg{i}": Argument(each) for i, each in enumerate(self.given)}
-        self.arguments |= {f"named.{name}": Argument(each) for name, each in sorted(self.named.items())}
+        self.arguments = {f"arg{i}": self._argument(f"arg{i}", each) for i, each in enumerate(self.given)}
+        self.arguments |= {f"named.{name}": self._argument(name, each) for name, each in sorted(self.named.items())}
         self.leaves = [leaf for each in self.arguments.values() for leaf in each.leaves]
         self.arrays, self._found, self.reach = [], {}, _NO_REACH
         self._paths = [f"{name}.{path}" if path else name for name, each in self.arguments.items() for path in each.structure.paths]
         if self.jitted._by_host is None:
             self._look_outside()
         self.shared = shared(self.leaves)
+
+    def _argument(self, name, value):
+        try:
+            return Argument(value)
+        except RecursionError:
+            raise NoTree(f"{name} holds itself") from None
 
     def _look_outside(self):
         roots = [("", self.jitted._holder, "function")]
@@ -295,6 +301,10 @@ class NeedsSizes(errors.ValueError):
         self.message, self.error = str(self), error
 
 
+class NoTree(Exception):
+    """An argument has no leaves and no structure, or there is nothing to be recorded of a function: it is called as it is."""
+
+
 class Jitted:
     """What jit gives."""
 
@@ -319,6 +329,19 @@ class Jitted:
 
     def _call(self, first, arguments, named):
         _Lending.wait()
+        try:
+            return self._call_recorded(first, arguments, named)
+        except NoTree as refused:
+            reason = str(refused)
+        return self._call_as_it_is(reason, first, arguments, named)
+
+    def _call_as_it_is(self, reason, first, arguments, named):
+        if reason not in self._warned:
+            self._warned.add(reason)
+            self._warn_of_host_code(reason)
+        return self._called(*first, *arguments, **named)
+
+    def _call_recorded(self, first, arguments, named):
         if not FLOATS.isdisjoint(map(type, arguments)) or not FLOATS.isdisjoint(map(type, named.values())):
             return self._call_with_floats(first, arguments, named)
         return self._call_of(_Call(self, first, arguments, named))
@@ -408,11 +431,14 @@ class Jitted:
     def _run_by_host(self, reason, is_said=False):
         if self._by_host is not None:
             return
+        self._warn_of_host_code(reason, is_said)
+        self._by_host = reason
+        self._cache.forget()
+
+    def _warn_of_host_code(self, reason, is_said=False):
         if self._fullgraph:
             raise errors.ValueError(f"{self._name}: {reason}: its host code would be run at each call, which `fullgraph` rules out\n"
                                     "  hint: hand such state over as an argument, and give it back")
-        self._by_host = reason
-        self._cache.forget()
         if not is_said:
             self._warn(f"{self._name} runs its host code at each call, since {reason}\n"
                        "  hint: hand such state over as an argument, and give it back; stats(f) says how calls were run")
