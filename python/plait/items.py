@@ -130,6 +130,17 @@ class Item:
         return getattr(self._number(), name)
 
 
+def with_numbers(cls, number_of):
+    """For NumPy's functions: numbers in the place of what stands for them, whose dtypes are those of Python's."""
+    def compute(self, function, method, *operands, **named):
+        if any(isinstance(each, Tensor) for each in operands):
+            return NotImplemented
+        return getattr(function, method)(*(number_of(each) if type(each) is cls else each for each in operands), **named)
+
+    return compute
+
+
+Item.__array_ufunc__ = with_numbers(Item, Item._number)
 numbers.Number.register(Item)
 _core._declare_item(Item)
 

@@ -8,7 +8,7 @@ import operator
 
 from . import _core
 from ._core import Dim, Tensor
-from .items import Item, as_item
+from .items import Item, as_item, with_numbers
 from .later import Later
 
 np = Later("numpy")
@@ -48,8 +48,9 @@ def _computed(name, a, b):
 
 def _operator(name, is_reflected=False):
     def apply(self, other):
-        if type(other) is not Dim and not isinstance(other, (int, float, complex, Item)):
-            if isinstance(other, Tensor) or hasattr(type(other), "__array_interface__") or not _is_known(self):
+        is_array = isinstance(other, Tensor) or hasattr(type(other), "__array_interface__")
+        if type(other) is not Dim and (is_array or not isinstance(other, (int, float, complex, Item))):
+            if is_array or not _is_known(self):
                 return NotImplemented
             return getattr(operator, name)(*((other, int(self)) if is_reflected else (int(self), other)))
         return _computed(name, *((other, self) if is_reflected else (self, other)))
@@ -80,7 +81,7 @@ def _comparison(name):
     def compare(self, other):
         if type(other) is Dim or type(other) is int:
             return _with_whole(name, self, other)
-        if isinstance(other, (Item, Tensor)):
+        if isinstance(other, (Item, Tensor)) or hasattr(type(other), "__array_interface__"):
             return NotImplemented
         if isinstance(other, int):  # bool, and classes that are derived from int
             return _with_whole(name, self, int(other))
@@ -134,7 +135,7 @@ def _divmod(a, b):
 
 
 def _rounded(size, digits=None):
-    return size if digits is None or digits >= 0 else round(int(size), digits)
+    return size if digits is None or operator.index(digits) >= 0 else round(int(size), digits)
 
 
 def _of_the_number(name):
@@ -153,8 +154,10 @@ Dim.__deepcopy__ = lambda size, memo: size
 Dim.__complex__ = lambda size: complex(int(size))
 Dim.__reduce_ex__ = lambda size, protocol: (int, (int(size),))
 Dim.__getnewargs__ = lambda size: (int(size),)
-Dim.__str__ = Dim.__repr__ = Dim.__format__ = _shown
+Dim.__str__ = Dim.__repr__ = _shown
+Dim.__format__ = lambda size, spec: _shown(size, spec)
 Dim.__array__ = lambda size, dtype=None, copy=None: np.asarray(int(size), dtype)  # for NumPy's functions
+Dim.__array_ufunc__ = with_numbers(Dim, int)
 Dim.__hash__ = _hash
 Dim.real, Dim.numerator = property(lambda size: size), property(int)
 Dim.imag, Dim.denominator = 0, 1
