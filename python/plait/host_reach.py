@@ -112,10 +112,6 @@ class Reach:
     def _note_opaque(self, reason):
         self.opaque = self.opaque or reason
 
-    def has_met(self, value):
-        """Whether this very object is one that was found."""
-        return id(value) in self._met or id(value) in self._entered
-
     def _note_identity(self, value):
         """Whether two are one object is part of what host code can see."""
         self._alive.append(value)

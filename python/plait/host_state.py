@@ -8,7 +8,6 @@ import types
 from . import _core
 from .host_reach import ABSENT, attributes_of
 from .settling import settled
-from .sharing import distinct
 from .tree import flatten
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice, _core.DType)
@@ -114,36 +113,58 @@ class Write:
     place: object  # a number of one outside, or the name of an argument
     path: str
     structure: object = None  # None where it was taken away
-    once: object = None  # its leaves, of which some may be one tensor
+    count: int = 0  # of its leaves
     names: tuple = None  # None for the place itself
     key: object = None
     is_content: bool = False  # of the tensor there: x[i] = y
     source: tuple = None  # (place, names) of a tensor that was there before and is put there as it is
 
-    @property
-    def count(self):
-        """Of its leaves, each once."""
-        return 0 if self.structure is None else len(self.once.values)
-
     def value(self, places, call, leaves):
         """What it gives: found before anything is written."""
         if self.source is not None:
-            return _found(places, call, *self.source)
-        return ABSENT if self.structure is None else self.structure.unflatten(self.once.spread(leaves))
+            return looked_up(places, call, *self.source)
+        return ABSENT if self.structure is None else self.structure.unflatten(leaves)
 
     def again(self, places, call, value):
         if self.names is None:
             put(*places[self.place][:2], value)
             return
-        holder = _found(places, call, self.place, self.names)
+        holder = looked_up(places, call, self.place, self.names)
         if self.is_content:
             _core._exchange(holder, value)
         else:
             put(holder, self.key, value)
 
 
-def _found(places, call, place, names):
+def looked_up(places, call, place, names):
+    """What is at a place outside, by number, or in an argument, by name, or what names lead to from there."""
     return _child_at(call.value_at(place) if isinstance(place, str) else value_at(places[place]), names)
+
+
+def source_of(value, reach, arguments):
+    """(place, names) where an object is found outside or in an argument, None where it is not."""
+    for number, place in enumerate(reach.places):
+        if value_at(place) is value:
+            return number, ()
+    trees = [*arguments.items(), *((number, value_at(place)) for number, place in enumerate(reach.places) if not place[2])]
+    for place, tree in trees:
+        names = _names_to(value, tree, (), set())
+        if names is not None:
+            return place, names
+    return None
+
+
+def _names_to(value, tree, names, seen):
+    if tree is value:
+        return names
+    if type(tree) in _CONSTANTS or isinstance(tree, _core.Tensor) or id(tree) in seen:
+        return None
+    seen.add(id(tree))
+    for name, child in _core._children(tree) or ():
+        found = _names_to(value, child, (*names, name), seen)
+        if found is not None:
+            return found
+    return None
 
 
 class Snapshot:
@@ -248,9 +269,8 @@ class _Changes:
             reason = self._unwritable(value)
             self.refused = self.refused or (reason and f"{path} becomes {reason}")
             found, structure = flatten(value)
-            once = distinct(found)
-            self.leaves += once.values
-            self.writes.append(Write(structure=structure, once=once, **where))
+            self.leaves += found
+            self.writes.append(Write(structure=structure, count=len(found), **where))
 
     def _path_of(self, place, names, *key):
         first = place if isinstance(place, str) else self._paths.get(place, str(self._reach.places[place][1]))

@@ -12,11 +12,12 @@ import warnings
 from . import _core, errors
 from .given import Handed
 from .host_reach import Reach, unwrapped
-from .host_state import Snapshot
+from .host_state import Snapshot, source_of
 from .items import Item
 from .jit_arguments import FLOATS, Argument, Fixed, Needed, Origin, agree, frozen, sample, shared, weak
+from .jit_fresh import Refused, standing_in
 from .jit_results import Finish, results_of
-from .settling import made_anew, settled
+from .settling import settled
 from .sharing import distinct
 from .tree import flatten
 
@@ -110,6 +111,9 @@ class _Call:
         self.writes_into_trees = False
         self._needed = None  # what was raised where host code needed the number of an argument
         self._snapshot = None
+        self._is_refused = False  # what it gives or leaves behind cannot be made again
+        self._is_inside = False  # of what follows or records its arguments, and would not see what else it leaves behind
+        self.written = {}  # tensors that the host code has put outside, by their numbers among the leaves
 
     def look(self):
         if self.leaves is not None:
@@ -145,6 +149,9 @@ class _Call:
                     arrays.append(frozen(leaf))
             self.arrays += arrays
             self._found[path] = (structure, *arrays)
+
+    def expect_inside(self):
+        self._is_inside = _core._is_tracing() or _core._is_followed([leaf for leaf in self.leaves if type(leaf) is _core.Tensor])
 
     def paths(self):
         self.look()
@@ -245,25 +252,34 @@ class _Call:
                 raise self._needed
             for each in made:
                 each.expect_unchanged(self.jitted._name, result)
-            self._look_at_result(result)
-            leaves, structure, numbers = results_of(result)
-            once = distinct(leaves)
             writes, written = self._writes({key: content for key, (_, content) in lent.items()})
-            leaves = [leaf._share() for leaf in once.values + written]  # what it holds now
-        is_plain = not writes and not numbers and len(once.values) == len(structure)
-        return leaves, structure if is_plain else Finish(structure, once, numbers, writes)
+            leaves, structure, numbers, given = results_of(result, self._with_stand_ins)
+            if self._is_refused and self._is_inside:
+                raise ByHost
+            once = distinct(leaves + written)
+            self.written = dict(zip(once.places[len(leaves):], written))
+            leaves = [leaf._share() for leaf in once.values]  # what it holds now
+        is_plain = not writes and not numbers and not given and len(once.values) == len(structure)
+        return leaves, structure if is_plain else Finish(structure, once, numbers, given, writes)
 
-    def _look_at_result(self, result):
-        """Where it holds an object that is another one at each call the host code is run from here on."""
-        if self._snapshot is None:
-            return
-        found = made_anew(result, lambda value: self.reach.has_met(value) or self._is_given(value))
-        if found is not None:
-            where, kind = found
-            self.jitted._run_by_host(f"its result holds a {kind}{where and ' at ' + where}, which is made anew at each call")
+    def _with_stand_ins(self, result):
+        """Where it holds an object that nobody can make again the host code is run from here on."""
+        if self._snapshot is None or self._is_refused:
+            return result
+        try:
+            return standing_in(result, self._source_of)
+        except Refused as refused:
+            where, what = refused.args
+            self._refuse(f"its result holds {what}{where and ' at ' + where}, which is made anew at each call")
+            return result
 
-    def _is_given(self, value):
-        return any(value is each for argument in self.arguments.values() for _, each in argument.structure._objects())
+    def _source_of(self, value):
+        """Where an object was before the call, as writes tell it; None if it was not there."""
+        return source_of(value, self.reach, {name: each.value for name, each in self.arguments.items()})
+
+    def _refuse(self, reason):
+        self._is_refused = True
+        self.jitted._run_by_host(reason)
 
     def _writes(self, lent):
         """What was changed outside; where that cannot be done again the host code is run from here on."""
@@ -271,7 +287,7 @@ class _Call:
             return (), []
         writes, written, refused = self._snapshot.changes(lent)
         if refused is not None:
-            self.jitted._run_by_host(refused)
+            self._refuse(refused)
             return (), []
         return tuple(writes), results_of(written)[0]
 
@@ -301,6 +317,13 @@ class NeedsSizes(errors.ValueError):
         self.message, self.error = str(self), error
 
 
+class ByHost(BaseException):
+    """What a call inside of another transform gives or leaves behind cannot be made again: it is run by its host code."""
+
+
+_RUNNING_LATER = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
+
+
 class NoTree(Exception):
     """An argument has no leaves and no structure, or there is nothing to be recorded of a function: it is called as it is."""
 
@@ -314,6 +337,7 @@ class Jitted:
         functools.update_wrapper(self, function, updated=())
         self._called = unwrapped(function)
         self._holder = {"function": self._called}
+        self._runs_later = any(is_one(self._called) for is_one in _RUNNING_LATER)
         self._donate = (donate,) if isinstance(donate, (int, str)) else tuple(donate)
         self._name, self._options = options["name"], options
         self._most_structures, self._fullgraph = options["most_structures"], options["fullgraph"]
@@ -330,6 +354,8 @@ class Jitted:
     def _call(self, first, arguments, named):
         _Lending.wait()
         try:
+            if self._runs_later:
+                raise NoTree("it is a generator or a coroutine, whose code runs after the call")
             return self._call_recorded(first, arguments, named)
         except NoTree as refused:
             reason = str(refused)
@@ -337,8 +363,8 @@ class Jitted:
 
     def _call_as_it_is(self, reason, first, arguments, named):
         if reason not in self._warned:
-            self._warned.add(reason)
             self._warn_of_host_code(reason)
+            self._warned.add(reason)
         return self._called(*first, *arguments, **named)
 
     def _call_recorded(self, first, arguments, named):
@@ -383,7 +409,12 @@ class Jitted:
     def _at_first(self, call):
         key = self._key_of(call)
         donated = self._donated(call) if self._donate else []
-        result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
+        call.expect_inside()
+        try:
+            result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
+        except ByHost:
+            call.take_back()
+            return self._call_of(_Call(self, call.first, call.given, call.named))
         if call.has_run:
             return result
         # What a glance does not see: which lists are one, how objects compare, in which order arguments were named.

@@ -2,13 +2,11 @@
 mean nothing once the call is over (docs/jit.md)."""
 
 import collections
-import enum
 import functools
 import types
 
 from . import _core
 from .host_code import is_library_class
-from .host_constants import changing_or_none
 from .host_reach import attributes_of
 from .items import Item
 
@@ -105,44 +103,3 @@ class _Settling:
 _PARTS = {slice: (lambda value: (value.start, value.stop, value.step), slice),
           functools.partial: (lambda value: (value.func, value.args, value.keywords),
                               lambda func, args, keywords: functools.partial(func, *args, **keywords))}
-
-
-def made_anew(tree, is_old):
-    """(path, what it is) of an object in a result that would be another one at each call, and what it holds; None where
-    there is none. `is_old` says whether an object was there before the call."""
-    return _made_anew(tree, "", is_old)
-
-
-def _made_anew(value, path, is_old, is_fixed=False):
-    """`is_fixed`: it is a constant of the result, in which a tensor would be that of the first call."""
-    cls = type(value)
-    if cls is _core.Tensor or cls is Item:
-        return (path, "Tensor outside of a tree") if is_fixed else None
-    if cls in _PLAIN or cls is _core.Dim or isinstance(value, (type, types.ModuleType)):
-        return None
-    children = None if cls is functools.partial else _core._children(value)
-    is_fixed = is_fixed or children is None
-    if children is None:
-        if is_old(value):
-            return None
-        parts = value if isinstance(value, (set, frozenset)) else _PARTS[cls][0](value) if cls in _PARTS else None
-        if parts is None:
-            return (path, cls.__name__) if _holds_more(value) else None
-        children = [("", each) for each in parts]
-    keys = [("", key) for key in value] if isinstance(value, dict) else []
-    for name, child in [*keys, *children]:
-        found = _made_anew(child, f"{path}.{name}" if path and name != "" else path or str(name), is_old, is_fixed)
-        if found is not None:
-            return found
-    return None
-
-
-def _holds_more(value):
-    """Whether it may hold tensors, or numbers that differ from call to call."""
-    if isinstance(value, types.FunctionType):
-        return bool(value.__closure__ or value.__defaults__ or value.__kwdefaults__)
-    if isinstance(value, types.MethodType):
-        return True
-    if changing_or_none(value) is not None:
-        return True
-    return not is_library_class(type(value)) and not hasattr(value, "__array_interface__") and not isinstance(value, enum.Enum)
