@@ -9,7 +9,7 @@ import types
 
 from . import _core
 from .host_code import is_library, is_library_class, names_in, steady_or_reason
-from .host_effects import is_logger
+from .host_effects import is_logger, is_path, method_of_path
 
 ABSENT = object()
 
@@ -63,7 +63,7 @@ class Reach:
         self.lines = []  # (what, kind, file, line) of calls that no record can hold (host_effects.py)
         self.opaque = None  # why nobody can tell what the host code reads, where that is so
         self.holders = []  # (what, its path): attributes are looked up there by the names below
-        self._names, self._takes_any, self._loggers = {}, False, []
+        self._names, self._takes_any, self._writers = {}, False, []
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
         self._classes, self._constructed = [], []  # that were entered; of which objects may be made
@@ -73,8 +73,7 @@ class Reach:
         for path in arguments:
             self._enter_parts(arguments[path], path, set())
         self._settle()
-        if self._loggers and not self.lines:
-            self.opaque = self.opaque or f"{self._loggers[0]} writes a log"
+        self._note_writers()
 
     # ---- Places.
 
@@ -95,6 +94,13 @@ class Reach:
             place = len(self.places) - 1
             self.values[self._free(path)] = Found(place, value)
             self._enter_parts(value, path, set())
+
+    def _note_writers(self):
+        """Logs and paths that were found by attribute, in code whose line is not known."""
+        for value, path in self._writers if not self.lines else ():
+            method = method_of_path(value, self._names)
+            if is_logger(value) or method:
+                self.opaque = self.opaque or f"{path} " + ("writes a log" if is_logger(value) else f"is a path, whose {method}() may be called")
 
     def has_met(self, value):
         """Whether this very object is one that was found."""
@@ -218,8 +224,8 @@ class Reach:
             self._enter_parts(child, f"{path}.{name}", seen)
 
     def _note_opaque(self, value, path):
-        if is_logger(value):
-            self._loggers.append(path)
+        if is_logger(value) or is_path(value):
+            self._writers.append((value, path))
         reason = steady_or_reason(value)
         if reason is not None and self.opaque is None:
             self.opaque = f"{path} is {reason}"
