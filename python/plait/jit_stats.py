@@ -1,9 +1,11 @@
 """How often a jitted function was recorded and run, and why it was recorded again (plait.stats)."""
 
 import dataclasses
+import re
 import types
 
 from . import _core
+from .jit_arguments import Fixed
 _LEAF = _core.zeros(())
 _MOST_SHOWN = 60  # characters of a value
 
@@ -61,8 +63,8 @@ class Reasons:
 
     def _place_of(self, line):
         """Where host code took a size for a number, of a line that says which guard on it did not hold."""
-        size, holds, _ = line.strip().partition(" == ")
-        place = self.places.get(size) if holds and "does not hold of the sizes" in line else None
+        fact = re.match(r" *(.+) (==|!=|<=|<) \S+ does not hold of the sizes", line)
+        place = self.places.get(fact[1]) if fact else None
         return f": taken as a number at {place}" if place else ""
 
 
@@ -75,6 +77,8 @@ def _told(name, before, now):
 
 
 def _first_difference(a, b, path):
+    if type(a) is Fixed and type(b) is Fixed:
+        return path, a.value, b.value
     ours, theirs = _core._children(a), _core._children(b)
     if type(a) is type(b) and ours is not None and theirs is not None and [name for name, _ in ours] == [name for name, _ in theirs]:
         for (name, child), (_, other) in zip(ours, theirs):
