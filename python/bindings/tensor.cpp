@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/sizes/size_reader.h"
+#include "plait/core/sizes/size_facts.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -161,11 +163,14 @@ Dim remainder(Dim a, Dim b) {
   return mod(a, b);
 }
 
-// A bool[], for tests of loops and branches in a trace.
+// A bool where somebody knows the sizes, which leaves a guard; else a bool[], for tests of loops and
+// branches in a trace.
 template <class Comparison>
 auto dim_comparison(Comparison comparison) {
-  return [comparison](nb::handle a, nb::handle b) {
-    return holds(comparison(dim_from(a), dim_from(b)));
+  return [comparison](nb::handle a, nb::handle b) -> nb::object {
+    const SizeFact fact = comparison(dim_from(a), dim_from(b));
+    if (const std::optional<bool> known = SizeReader::ask(fact)) return nb::bool_(*known);
+    return to_python(holds(fact));
   };
 }
 

@@ -8,7 +8,7 @@ import itertools
 import sys
 import types
 
-from .host_effects import OUTSIDE_METHODS, is_outside, kind_of
+from .host_effects import OUTSIDE_METHODS, is_outside, kind_of, method_of_path
 
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
@@ -77,14 +77,19 @@ class Names:
     def unsteady(self, function):
         """(what, kind of host_effects.py, file, line) of what is found by this function and no record can hold."""
         file = function.__code__.co_filename
-        found = [(f"{name}()", "outside", file, line) for name, line in self.methods]
+        found = []
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         for chain, is_import, line in self.calls:
             thing = _resolved(chain, is_import, function.__globals__, cells)
-            kind = None if thing is None else kind_of(*thing)
-            if kind is not None:
+            if thing is None:
+                continue
+            kind, method = kind_of(*thing), method_of_path(thing[0], self.attributes)
+            if method is not None:
+                found.append((f"{chain[0]}.{method}()", "outside", file, line))
+            elif kind is not None:
                 found.append((".".join(chain) + "()" * callable(thing[0]), kind, file, line))
-        return found
+        named = {(what.rpartition(".")[2], line) for what, _, _, line in found}
+        return found + [(f"{name}()", "outside", file, line) for name, line in self.methods if (f"{name}()", line) not in named]
 
 
 def _resolved(chain, is_import, found, cells):
@@ -100,7 +105,7 @@ def _resolved(chain, is_import, found, cells):
     else:
         thing = found[first] if first in found else vars(builtins).get(first)
     for name in rest:
-        if is_outside(thing):
+        if is_outside(thing) or method_of_path(thing, (name,)):
             return thing, name
         if not isinstance(thing, (types.ModuleType, type)):
             return None

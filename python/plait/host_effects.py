@@ -34,6 +34,9 @@ _OUTSIDE = {"builtins": {"open", "input", "breakpoint"}, "io": _OF_FILES, "_io":
 # Methods that only files, paths and their like have, of whatever they are called.
 OUTSIDE_METHODS = {"read_text", "write_text", "read_bytes", "write_bytes", "iterdir", "rglob", "is_file", "is_dir", "readline", "readlines",
                    "writelines", "tofile"}
+# Others of paths.
+_PATH_METHODS = OUTSIDE_METHODS | {"open", "exists", "stat", "lstat", "unlink", "mkdir", "touch", "rmdir", "rename", "replace", "glob", "is_symlink",
+                                   "resolve", "absolute", "samefile", "chmod", "owner", "walk"}
 _STREAMS = ("stdin", "stdout", "stderr")
 
 
@@ -63,6 +66,19 @@ def is_outside(thing):
 def is_logger(thing):
     logging = sys.modules.get("logging")  # no more is imported for it
     return logging is not None and isinstance(thing, (logging.Logger, logging.LoggerAdapter, logging.Handler))
+
+
+def is_path(thing):
+    """Of a file, or the class of such."""
+    pathlib = sys.modules.get("pathlib")
+    return pathlib is not None and (isinstance(thing, pathlib.Path) or isinstance(thing, type) and issubclass(thing, pathlib.Path))
+
+
+def method_of_path(thing, names):
+    """That of a path, or of the class of paths, which the names have; None where it is none."""
+    if not is_path(thing):
+        return None
+    return next((name for name in names if name in _PATH_METHODS), None)
 
 
 def _module_of(thing):

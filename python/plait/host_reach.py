@@ -11,7 +11,7 @@ import types
 from . import _core
 from .host_code import is_library, is_library_class, module_of, names_in
 from .host_constants import PLAIN, array_or_none, changing_or_none, hidden_base, is_fixed, is_of_python
-from .host_effects import is_logger
+from .host_effects import is_logger, is_path, method_of_path
 
 ABSENT = object()
 
@@ -67,7 +67,7 @@ class Reach:
         self.lines = []  # (what, kind, file, line) of calls that no record can hold (host_effects.py)
         self.opaque = None  # why nobody can tell what the host code reads, where that is so
         self.holders = []  # (what, its path): attributes are looked up there by the names below
-        self._names, self._takes_any, self._loggers = {}, False, []
+        self._names, self._takes_any, self._writers = {}, False, []
         self._caches, self._has_cache = caches, False
         self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
@@ -80,8 +80,7 @@ class Reach:
         self._settle()
         if self._has_cache and "cache_info" in self._names:
             self._note_opaque("a function counts how often its earlier results were used (cache_info)")
-        if self._loggers and not self.lines:
-            self._note_opaque(f"{self._loggers[0]} writes a log")
+        self._note_writers()
 
     # ---- Places.
 
@@ -111,6 +110,14 @@ class Reach:
 
     def _note_opaque(self, reason):
         self.opaque = self.opaque or reason
+
+    def _note_writers(self):
+        """Logs and paths that were found by attribute, in code whose line is not known."""
+        for value, path in self._writers if not self.lines else ():
+            method = method_of_path(value, self._names)
+            if is_logger(value) or method:
+                what = "writes a log" if is_logger(value) else f"is a path, whose {method}() may be called"
+                self._note_opaque(f"{path} {what}")
 
     def _note_identity(self, value):
         """Whether two are one object is part of what host code can see."""
@@ -225,8 +232,8 @@ class Reach:
             self._enter_container(value, path)
         elif self._enter(value, path):
             self._note_identity(value)
-        elif is_logger(value):
-            self._loggers.append(path)
+        elif is_logger(value) or is_path(value):
+            self._writers.append((value, path))
         elif (reason := changing_or_none(value)) is not None:
             self._note_opaque(f"{path} is {reason}")
 

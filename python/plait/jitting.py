@@ -17,7 +17,9 @@ from .items import Item
 from .jit_arguments import FLOATS, Argument, Fixed, Needed, Origin, agree, frozen, sample, shared, weak
 from .jit_fresh import Refused, standing_in
 from .jit_results import Finish, results_of
+from .jit_stats import JitStats, Reasons, differences
 from .settling import settled
+from .sizes import noting
 from .sharing import distinct
 from .tree import flatten
 
@@ -40,26 +42,6 @@ class Dynamic:
     at_least: int = 0
     at_most: int | None = None
     divisor: int = 1
-
-
-@dataclasses.dataclass(frozen=True)
-class JitStats:
-    """How often a jitted function was recorded and run, and why it was recorded again.
-
-    >>> plait.stats(plait.jit(plait.sin)).hits
-    0
-    """
-
-    traces: int
-    hits: int
-    failed_guards: int
-    host_runs: int
-    pieces: int
-    retraces: tuple
-    text: str
-
-    def __str__(self):
-        return self.text
 
 
 _UNSTEADY = "gives another value at each call", "draw by plait.random, or hand the value over as an argument"
@@ -197,9 +179,12 @@ class _Call:
             self._snapshot.restore()
         elif self.reach is not _NO_REACH:
             self._snapshot = Snapshot(self.reach, {name: each.value for name, each in self.arguments.items() if each.is_own})
+        is_as_it_is = given and not self.has_run and self.jitted._runs_as_it_is(given)
         self.has_run = True
         try:
-            return self._run(given, as_numbers=False)
+            result = self._run(given, as_numbers=False)
+            self.jitted._reasons.as_it_is += bool(is_as_it_is)
+            return result
         except Exception as error:  # noqa: BLE001: host code may not know numbers that are symbols
             return self._run_with_numbers(given, error)
 
@@ -246,7 +231,7 @@ class _Call:
                 if isinstance(leaf, _core.Tensor) and not _core._is_same(leaf, content)}
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
-        with _Lending(lent.values()):
+        with _Lending(lent.values()), noting(self.jitted._reasons.places):
             result = self.jitted._called(*self.first, *arguments, **named)
             if self._needed is not None:  # and host code has caught what was raised
                 raise self._needed
@@ -345,7 +330,7 @@ class Jitted:
         self._by_host = None  # why its host code is run at each call, where that is so
         self._records = collections.OrderedDict()  # keys that were seen
         self._times = collections.Counter()  # how often each argument or value outside has made another record
-        self._warned = set()
+        self._warned, self._reasons = set(), Reasons()
         self._modes = {}  # by name of a float among the arguments: "constant" where host code needs its number, "read" where too often
 
     def __call__(self, *arguments, **named):
@@ -445,7 +430,10 @@ class Jitted:
         """Counts what it is that differs from the last call."""
         if not self._records:
             return
-        for name in _differences(next(reversed(self._records)), key):
+        earlier = next(reversed(self._records))
+        names = differences(earlier, key)
+        self._reasons.note(earlier, key, names)
+        for name in names:
             self._times[name] += 1
             if self._times[name] != _MOST_RECORDS_FOR_ONE:
                 continue
@@ -511,8 +499,14 @@ class Jitted:
     def __reduce__(self):
         return _jitted_again, (self._called, self._donate, self._options)
 
+    def _runs_as_it_is(self, given):
+        """Whether the host code runs on tensors, for other reasons than that it was asked for."""
+        return self._by_host is None and not self._options["disable"] and not any(leaf.is_traced for leaf in given)
+
     def stats(self):
         traces, hits, failed, host_runs, pieces, retraces, text = self._cache.stats()
+        retraces = tuple((self._reasons.reworded(why), times) for why, times in retraces)
+        text = self._reasons.reworded(text)
         if self._by_host is not None:
             retraces += ((self._by_host, 1),)
             text += f"\n  its host code is run at each call, since {self._by_host}"
@@ -534,12 +528,6 @@ class _JittedMethod:
 
     def __getattr__(self, name):
         return getattr(self.__func__, name)
-
-
-def _differences(earlier, later):
-    """Names of what differs between two keys."""
-    before, now = dict(earlier), dict(later)
-    return [name for name in {**before, **now} if name not in before or name not in now or before[name] != now[name]]
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",

@@ -2,9 +2,13 @@
 fractions are computed in the record, comparisons leave a guard on their outcome, and all else takes the number, which
 leaves a guard on that."""
 
+import contextlib
 import math
 import numbers
 import operator
+import os
+import sys
+import threading
 
 from . import _core
 from ._core import Dim, Tensor
@@ -16,7 +20,14 @@ np = Later("numpy")
 _MOST_FACTORS = 8
 _BEYOND = 2**62  # all sizes are below
 _COMPARISONS = ("eq", "lt", "le", "gt", "ge")
-_OWN = {name: getattr(Dim, f"__{name}__") for name in ("add", "sub", "mul", "floordiv", "mod", "repr", "hash", *_COMPARISONS)}
+_OWN = {name: getattr(Dim, f"__{name}__") for name in ("add", "sub", "mul", "floordiv", "mod", "repr", "hash", "index", *_COMPARISONS)}
+_FOLDER = os.path.dirname(__file__)
+
+class _Noted(threading.local):
+    places = None  # where host code took a size for a number, by the text of the size; None where nobody asks
+
+
+_noted = _Noted()
 
 
 def _as_item(value):
@@ -58,11 +69,39 @@ def _operator(name, is_reflected=False):
     return apply
 
 
+@contextlib.contextmanager
+def noting(places):
+    """Has it noted where host code takes sizes for numbers: file:line and function."""
+    earlier, _noted.places = _noted.places, places
+    try:
+        yield
+    finally:
+        _noted.places = earlier
+
+
+def _note_place(size):
+    if _noted.places is None:
+        return
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(_FOLDER):
+        frame = frame.f_back
+    if frame is not None:
+        _noted.places[_OWN["repr"](size)] = f"{frame.f_code.co_filename}:{frame.f_lineno} in {frame.f_code.co_name}"
+
+
+def _index(size):
+    number = _OWN["index"](size)
+    _note_place(size)
+    return number
+
+
 def _with_whole(name, size, number):
     """Compared with a whole number; of those beyond all sizes the sign is enough."""
     if type(number) is not Dim and abs(number) >= _BEYOND:
         return getattr(operator, name)(0, number)
     found = _OWN[name](size, number)
+    if name == "eq":
+        _note_place(size)
     return bool(found) if isinstance(found, Tensor) and _core._is_known(found) else found
 
 
@@ -142,6 +181,8 @@ def _of_the_number(name):
     return lambda size, *arguments, **named: getattr(int(size), name)(*arguments, **named)
 
 
+Dim.__index__ = Dim.__int__ = _index
+Dim.__float__ = lambda size: float(_index(size))
 Dim.__divmod__, Dim.__rdivmod__ = _divmod, lambda a, b: _divmod(b, a)
 Dim.__neg__ = lambda size: size * -1
 Dim.__pos__ = lambda size: size

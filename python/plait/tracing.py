@@ -20,6 +20,13 @@ class Spec:
 
     type: str
 
+    def __post_init__(self):
+        if isinstance(self.type, str):
+            return
+        sizes = f"[{', '.join(map(str, self.type))}]" if isinstance(self.type, (tuple, list)) else "[n, 3]"
+        raise errors.TypeError(f"Spec: expected a type as the IR writes it, not {type(self.type).__name__}\n"
+                               f"  hint: plait.Spec(\"f32{sizes}\")")
+
     def __str__(self):
         return self.type
 

@@ -7,6 +7,7 @@ import operator
 from . import _core, errors
 from .given import Handed, expect_tree
 from .interop import asarray
+from .items import Item
 from .roles import mark_gradients
 from .scopes import Scope
 from .sharing import Distinct, distinct, distinct_pairs
@@ -23,7 +24,7 @@ def _tensors(tree):
 
 def _with_numbers(tree):
     """With tensors in the place of Python's numbers, in lists, tuples and dicts: fields of other classes stay what they are."""
-    if type(tree) in (bool, int, float, complex):
+    if type(tree) in (bool, int, float, complex, Item):
         return asarray(tree)
     if isinstance(tree, dict):
         return {name: _with_numbers(each) for name, each in tree.items()}
@@ -39,7 +40,7 @@ def _results(tree):
 
 def _with_floats(tree):
     """With tensors in the place of Python's floats, in lists, tuples and dicts: derivatives are taken by them too."""
-    if isinstance(tree, (float, complex)) and type(tree) in (float, complex):
+    if type(tree) in (float, complex, Item) and isinstance(tree, (float, complex)):
         return asarray(tree)
     if type(tree) is dict:
         return {name: _with_floats(each) for name, each in tree.items()}

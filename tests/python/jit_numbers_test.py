@@ -128,7 +128,7 @@ def plain(value):
     if isinstance(value, slice):
         return slice, plain((value.start, value.stop, value.step))
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return type(value), plain(vars(value))
+        return type(value), plain(value.__dict__)
     return type(value), repr(value)
 
 
@@ -171,6 +171,231 @@ class Numbers(unittest.TestCase):
 
     def test_complex_numbers(self):
         self.check(lambda f: lambda s: f(s), (1j, 2 + 0.5j, 0.1 + 0j, 1j), itertools.chain(operations(), attributes(complex)))
+
+
+# ---- Beside tensors.
+
+DTYPES = (pl.f16, pl.bf16, pl.f32, pl.f64, pl.c64, pl.c128, pl.i8, pl.i32, pl.i64, pl.u8, pl.boolean)
+SCALES = (0.1, 1e-10, 2.0, -3.7, 1e300, math.inf, math.nan, -0.0)
+ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul, "truediv": operator.truediv, "pow": operator.pow,
+              "floordiv": operator.floordiv, "mod": operator.mod, "eq": operator.eq, "lt": operator.lt, "ge": operator.ge}
+
+
+def beside(dtype):
+    numbers = np.asarray([1, 0, 2, 1]) if dtype == pl.boolean else np.asarray([1, 3, 2, 7])
+    return pl.astype(pl.asarray(numbers), dtype)
+
+
+class BesideTensors(unittest.TestCase):
+    def expect_same(self, function, x, values, traces=None):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            jitted = pl.jit(function)
+            for value in values:
+                with self.subTest(x=x, value=value):
+                    self.assertEqual(outcome(jitted, x, value), outcome(function, x, value))
+        if traces is not None:
+            self.assertEqual(pl.stats(jitted).traces, traces)
+
+    def test_floats_take_the_dtype_of_tensors(self):
+        for name, of in ARITHMETIC.items():
+            for dtype in DTYPES:
+                with self.subTest(name, dtype=dtype.name):
+                    x = beside(dtype)
+                    traces = None if outcome(of, x, 0.5)[0] == "raises" else 1
+                    self.expect_same(lambda x, s, of=of: of(x, s), x, SCALES, traces)
+                    self.expect_same(lambda x, s, of=of: of(s, x), x, SCALES, traces)
+                    self.expect_same(lambda x, s, of=of: of(x, (s + 1.0) * 0.5 / 3), x, SCALES, traces)
+
+    def test_complex_numbers_take_the_dtype_of_tensors(self):
+        for dtype in DTYPES:
+            for name in "add", "sub", "mul":
+                self.expect_same(lambda x, s, of=ARITHMETIC[name]: (of(x, s), of(s, x)), beside(dtype), (1j, 0.1 + 1e-10j, 2 + 0j), 1)
+
+    def test_with_names_and_nested(self):
+        def f(x, *, s):
+            return {"scaled": x * s, "s": s, "twice": [s, s * 2.0]}
+
+        jitted = pl.jit(f)
+        for s in 0.1, 0.2, 3.0:
+            self.assertEqual(plain(jitted(pl.ones(2), s=s)), plain(f(pl.ones(2), s=s)))
+        self.assertEqual(pl.stats(jitted).traces, 1)
+        inner = pl.jit(lambda x, s: x * s)
+        outer = pl.jit(lambda x, s: inner(x, s + 1.0) + inner(x, 0.1))
+        for s in 0.1, 0.2, 3.0:
+            for x in pl.ones(2, dtype=pl.f16), pl.ones(2, dtype=pl.f64):
+                self.assertEqual(plain(outer(x, s)), plain(x * (s + 1.0) + x * 0.1))
+        self.assertEqual(pl.stats(outer).traces, 2)
+
+    def test_conditions_have_a_path_each(self):
+        def f(x, s):
+            return x * s if s > 0.5 else x / s
+
+        self.expect_same(f, pl.ones(2, dtype=pl.f16), (0.1, 0.7, 0.2, 0.6), 2)
+
+    def test_derivatives(self):
+        for dtype in pl.f32, pl.f64:
+            x = pl.ones(3, dtype=dtype)
+            for s in 0.1, 0.3:
+                wanted = plain(pl.grad(lambda x: pl.sum(x * x * s))(x))
+                self.assertEqual(plain(pl.grad(lambda x: pl.jit(lambda x, s: pl.sum(x * x * s))(x, s))(x)), wanted)
+                self.assertEqual(plain(pl.jit(pl.grad(lambda x, s: pl.sum(x * x * s)))(x, s)), wanted)
+        for transform in (lambda f: pl.grad(f), lambda f: pl.value_and_grad(f), lambda f: lambda s: pl.jvp(f, (s,), (pl.tensor(1.0),)),
+                          lambda f: lambda s: pl.vjp(f, s)[0]):
+            for f in lambda s: s * s * 3.0, lambda s: pl.sum(pl.ones(2) * s):
+                jitted = pl.jit(transform(f))
+                for s in 2.0, 3.0, 0.1:
+                    self.assertEqual(plain(jitted(s)), plain(transform(f)(s)))
+                self.assertEqual(pl.stats(jitted).traces, 1)
+
+    def test_functions_of_floats(self):
+        x = pl.tensor([0.5, 2.0])
+        for name, f in {"sin": lambda x, s: pl.sin(s) * x, "maximum": lambda x, s: pl.maximum(x, s), "where": lambda x, s: pl.where(x > 1, x, s),
+                        "clip": lambda x, s: pl.clip(x, 0.0, s), "full": lambda x, s: pl.full((2,), s), "asarray": lambda x, s: pl.asarray(s) + x,
+                        "tensor": lambda x, s: pl.tensor([s, 1.0]), "cond": lambda x, s: pl.cond(x[0] > 0, lambda a, s: a * s, lambda a, s: a - s, x, s),
+                        "scan": lambda x, s: pl.scan(lambda c, e: (c + e, c), pl.asarray(s), x), "leaky_relu": lambda x, s: pl.leaky_relu(-x, s),
+                        "method": lambda x, s: x.clip(s, 1.0), "set": lambda x, s: x.at[0].set(s), "stack": lambda x, s: pl.stack([x[0], s])}.items():
+            for dtype in pl.f16, pl.f32, pl.f64:
+                with self.subTest(name, dtype=dtype.name):
+                    self.expect_same(f, pl.astype(x, dtype), (0.1, 0.7, 1.5))
+
+    def test_many_values_that_are_needed_are_warned_of(self):
+        f = pl.jit(lambda x, s: x * math.exp(s))
+        with self.assertWarnsRegex(pl.HostStateWarning, "arg1"):
+            for i in range(20):
+                self.assertEqual(plain(f(pl.ones(1), i / 7)), plain(pl.ones(1) * math.exp(i / 7)))
+        self.assertLess(pl.stats(f).traces, 12)
+
+    def test_an_effect_before_a_number_is_needed_is_taken_back(self):
+        state = {"count": pl.tensor(0.0)}
+
+        def f(x, s):
+            state["count"] = state["count"] + 1.0
+            return x * {0.5: 2.0, 0.25: 4.0}[s]
+
+        jitted = pl.jit(f)
+        for s in 0.5, 0.25, 0.5:
+            jitted(pl.ones(1), s)
+        self.assertEqual(state["count"].item(), 3.0)
+        self.assertRaises(KeyError, jitted, pl.ones(1), 0.75)
+
+
+# ---- What is left behind.
+
+class Left(unittest.TestCase):
+    def check(self, f, calls, seen):
+        """The same with and without jit, of a state that `seen` gives anew."""
+        outcomes = []
+        for wrap in (lambda f: f), pl.jit:
+            state = seen()
+            g = wrap(functools.partial(f, state))
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", pl.HostStateWarning)
+                outcomes.append([(plain(g(*each)), plain(vars(state) if isinstance(state, Box) else state)) for each in calls])
+        self.assertEqual(outcomes[1], outcomes[0])
+
+    def test_in_state(self):
+        tensors, floats = [(pl.ones(n),) for n in (2, 3, 4, 2, 5)], [(0.5,), (1.5,), (0.5,), (0.25,)]
+        ways = {
+            "dict": lambda state, n: state.update(n=n), "key": lambda state, n: state.__setitem__(n, 1), "key of a tuple": lambda state, n: state.__setitem__((n, "a"), [n]),
+            "nested": lambda state, n: state.__setitem__("deep", {"a": [(n, {n: n})]}), "object": lambda state, n: state.__setitem__("box", Box(n=n, of=[n])),
+            "set": lambda state, n: state.setdefault("set", set()).add(n), "list": lambda state, n: state.setdefault("list", []).append((n,)),
+            "key object": lambda state, n: state.__setitem__(Key(n), Pair(n, n)), "slice": lambda state, n: state.__setitem__("slice", slice(0, n)),
+            "computed": lambda state, n: state.__setitem__("half", n / 2), "closure": lambda state, n: state.__setitem__("f", Call(lambda: n)),
+        }
+        for name, way in ways.items():
+            def of_size(state, x, way=way):
+                way(state, x.shape[0])
+                return x
+
+            def of_float(state, s, way=way):
+                way(state, s)
+
+            with self.subTest(name):
+                self.check(of_size, tensors, dict)
+                self.check(of_float, floats, dict)
+
+    def test_in_attributes(self):
+        def f(state, x):
+            state.n = x.shape[0]
+            state.shape = x.shape
+            setattr(state, "number" + "s", [x.shape[0] * 2, {x.shape: x.shape[0]}])
+            return x
+
+        self.check(f, [(pl.ones(n),) for n in (2, 3, 4)], lambda: Box(n=0))
+
+    def test_caches(self):
+        cache, calls = {}, []
+
+        @functools.lru_cache
+        def squares(n):
+            calls.append(n)
+            return n * n
+
+        @pl.jit
+        def f(x):
+            if x.shape not in cache:
+                cache[x.shape] = pl.arange(float(x.shape[0]))
+            return x * cache[x.shape]
+
+        @pl.jit
+        def g(x):
+            return squares(x.shape[0])
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", pl.HostStateWarning)
+            for n in 2, 3, 4, 2, 5:
+                self.assertEqual(f(pl.ones(n)).numpy().tolist(), list(range(n)))
+                self.assertEqual(plain(g(pl.ones(n))), plain(n * n))
+        self.assertEqual([plain(key) for key in cache], [plain((n,)) for n in (2, 3, 4, 5)])
+
+    def test_objects_in_results(self):
+        ways = {"object": lambda x: Box(n=x.shape[0], sum=x.sum(), of=(x.shape, {x.shape: x.shape[0]})), "partial": lambda x: Call(functools.partial(pl.add, x)),
+                "closure": lambda x: Call(lambda y: x * y), "list of objects": lambda x: [Box(x=x), Box(n=1)], "method": lambda x: Call(Box(x=x).scaled),
+                "default": lambda x: Call(lambda y, x=x: x * y), "iterator": lambda x: Call(lambda y, i=iter(range(x.shape[0])): pl.tensor(list(i)))}
+        for name, f in ways.items():
+            jitted = pl.jit(f)
+            with self.subTest(name), warnings.catch_warnings(record=True) as warned:
+                warnings.simplefilter("always")
+                for x in pl.ones(2), pl.ones(2) * 3, pl.ones(3), pl.ones(4) * 2:
+                    self.assertEqual(_told(jitted(x)), _told(f(x)))
+                self.assertEqual([each.category for each in warned], [pl.HostStateWarning])
+        constants = (int, "a", Key, pl.f32, frozenset([1]), fractions.Fraction(1, 2), Box(n=1), math.sin, _raise)
+        jitted = pl.jit(lambda x: (x, *constants))
+        for _ in range(3):
+            self.assertIs(jitted(pl.ones(2))[7], constants[6])
+        self.assertEqual(pl.stats(jitted).hits, 2)
+
+    def test_an_object_that_is_given_is_given_back(self):
+        box, jitted = Box(n=1), pl.jit(lambda x, box: (x + box.n, box))
+        for _ in range(3):
+            self.assertIs(jitted(pl.ones(1), box)[1], box)
+        self.assertEqual(pl.stats(jitted).hits, 2)
+
+
+class Box:
+    def __init__(self, **named):
+        self.__dict__.update(named)
+
+    def __repr__(self):
+        return f"Box({[(name, plain(each)) for name, each in self.__dict__.items()]})"
+
+    def scaled(self, y):
+        return self.x * y
+
+
+class Call:
+    """A function, told by what it gives."""
+
+    def __init__(self, function):
+        self.function = function
+
+    def __repr__(self):
+        return repr(plain(self.function()))
+
+
+def _told(value):
+    return plain(value.function(pl.tensor(2.0))) if isinstance(value, Call) else plain(value)
 
 
 if __name__ == "__main__":
