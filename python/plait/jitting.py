@@ -21,6 +21,7 @@ from .jit_stats import JitStats, Reasons, differences
 from .settling import settled
 from .sizes import noting
 from .sharing import distinct
+from .static_values import keys_told_apart, told_apart
 from .tree import flatten
 
 
@@ -100,6 +101,7 @@ class _Call:
     def look(self):
         if self.leaves is not None:
             return
+        self._exact, self.differs_more_than_seen = [], False
         # By path.
         self.arguments = {f"arg{i}": self._argument(f"arg{i}", each) for i, each in enumerate(self.given)}
         self.arguments |= {f"named.{name}": self._argument(name, each) for name, each in sorted(self.named.items())}
@@ -112,9 +114,19 @@ class _Call:
 
     def _argument(self, name, value):
         try:
-            return Argument(value)
+            argument = Argument(value)
         except RecursionError:
             raise NoTree(f"{name} holds itself") from None
+        _expect_no_symbols(argument.structure)
+        self._tell_apart(name, argument.structure, value)
+        return argument
+
+    def _tell_apart(self, name, structure, tree):
+        """Adds to the key what equal values differ in."""
+        found, keys = told_apart(structure), keys_told_apart(tree)
+        self.differs_more_than_seen = self.differs_more_than_seen or bool(found)
+        if found or keys:
+            self._exact.append((f"{name}, as told apart", (found, keys)))
 
     def _look_outside(self):
         roots = [("", self.jitted._holder, "function")]
@@ -122,6 +134,8 @@ class _Call:
         self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
         for path, found in self.reach.values.items() if self.reach.opaque is None else ():
             leaves, structure = flatten(found.value)
+            _expect_no_symbols(structure)
+            self._tell_apart(f"outside.{path}", structure, found.value)
             arrays = []
             for leaf, of_leaf in zip(leaves, structure.paths):
                 if isinstance(leaf, _core.Tensor):
@@ -148,14 +162,14 @@ class _Call:
         arguments += (("tensors that are one", self.shared),) if self.shared else ()
         arguments += (("the order of named arguments", tuple(self.named)),) if self._has_order() else ()
         if self.reach is _NO_REACH:
-            return arguments
+            return (*arguments, *self._exact)
         opaque = self.reach.opaque or self._unhashable_outside()
         if opaque is not None:
             self.jitted._run_by_host(opaque)
             self.leaves = None
             return self.key()
         outside = tuple((f"outside.{path}", found[0] if len(found) == 1 else found) for path, found in self._found.items())
-        return *arguments, *outside, ("code", tuple(self.reach.kinds)), ("objects that are one", tuple(self.reach.pattern))
+        return *arguments, *self._exact, *outside, ("code", tuple(self.reach.kinds)), ("objects that are one", tuple(self.reach.pattern))
 
     def _has_order(self):
         """Whether the function sees in which order arguments were named."""
@@ -302,6 +316,12 @@ class NeedsSizes(errors.ValueError):
         self.message, self.error = str(self), error
 
 
+def _expect_no_symbols(structure):
+    """Sizes that are symbols belong to what is being recorded: a function that is given some is part of that record."""
+    if any(type(value) is _core.Dim for _, value in structure._objects()):
+        raise NoTree("")
+
+
 class ByHost(BaseException):
     """What a call inside of another transform gives or leaves behind cannot be made again: it is run by its host code."""
 
@@ -310,7 +330,8 @@ _RUNNING_LATER = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspe
 
 
 class NoTree(Exception):
-    """An argument has no leaves and no structure, or there is nothing to be recorded of a function: it is called as it is."""
+    """An argument has no leaves and no structure, or there is nothing to be recorded of a function: it is called as it is. With
+    the reason, where a warning says so."""
 
 
 class Jitted:
@@ -328,7 +349,7 @@ class Jitted:
         self._most_structures, self._fullgraph = options["most_structures"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
         self._by_host = None  # why its host code is run at each call, where that is so
-        self._records = collections.OrderedDict()  # keys that were seen
+        self._records, self._latest = {}, None  # keys that were seen, in order, and the last one
         self._times = collections.Counter()  # how often each argument or value outside has made another record
         self._warned, self._reasons = set(), Reasons()
         self._modes = {}  # by name of a float among the arguments: "constant" where host code needs its number, "read" where too often
@@ -347,7 +368,7 @@ class Jitted:
         return self._call_as_it_is(reason, first, arguments, named)
 
     def _call_as_it_is(self, reason, first, arguments, named):
-        if reason not in self._warned:
+        if reason and reason not in self._warned:
             self._warn_of_host_code(reason)
             self._warned.add(reason)
         return self._called(*first, *arguments, **named)
@@ -403,7 +424,7 @@ class Jitted:
         if call.has_run:
             return result
         # What a glance does not see: which lists are one, how objects compare, in which order arguments were named.
-        if call.writes_into_trees or call.reach.has_own_equality or call._has_order():
+        if call.writes_into_trees or call.reach.has_own_equality or call.differs_more_than_seen or call._has_order():
             return result
         if call.has_written:  # it is remembered as it is now
             call = _Call(self, call.first, call.given, call.named)
@@ -420,17 +441,17 @@ class Jitted:
             if self._by_host is not None and call.reach is not _NO_REACH:  # since it has differed too often
                 call.leaves = None
                 key = call.key()
-        self._records[key] = None
-        self._records.move_to_end(key)
-        if len(self._records) > self._most_structures:
-            self._records.popitem(last=False)
+        self._records.pop(key, None)
+        self._records[key], self._latest = None, key
+        if len(self._records) > self._most_structures:  # made anew: hashes of the user's objects may have changed
+            self._records = dict.fromkeys(list(self._records)[1:])
         return key
 
     def _note_record(self, key):
         """Counts what it is that differs from the last call."""
-        if not self._records:
+        earlier = self._latest
+        if earlier is None:
             return
-        earlier = next(reversed(self._records))
         names = differences(earlier, key)
         self._reasons.note(earlier, key, names)
         for name in names:

@@ -359,7 +359,8 @@ class Left(unittest.TestCase):
                 warnings.simplefilter("always")
                 for x in pl.ones(2), pl.ones(2) * 3, pl.ones(3), pl.ones(4) * 2:
                     self.assertEqual(_told(jitted(x)), _told(f(x)))
-                self.assertEqual([each.category for each in warned], [pl.HostStateWarning])
+                is_made_again = name in ("object", "partial", "list of objects")
+                self.assertEqual([each.category for each in warned], [] if is_made_again else [pl.HostStateWarning])
         constants = (int, "a", Key, pl.f32, frozenset([1]), fractions.Fraction(1, 2), Box(n=1), math.sin, _raise)
         jitted = pl.jit(lambda x: (x, *constants))
         for _ in range(3):
