@@ -1,5 +1,6 @@
 """What functions under transforms and optimizers are given: trees, and nothing that only looks like one."""
 
+import functools
 import sys
 import types
 
@@ -27,6 +28,56 @@ def _expect_tree(what, form, seen):
                                    f"{', ...' if len(names) > 4 else ''}) would count as constants\n"
                                    f"  hint: write class {name}(plait.Module) or plait.tree.register({name}), or keep it outside of the model")
         _expect_tree(place, structure(inside), seen)
+
+
+def expect_no_leaks(what, result):
+    """TypeError where an object that is no tree keeps tensors of what is recorded, which mean nothing when that is over."""
+    if type(result) is not _core.Tensor:
+        _expect_no_leaks(what, "the result", result, set())
+
+
+def _expect_no_leaks(what, path, value, seen, holder=None):
+    if isinstance(value, _core.Tensor):
+        if holder is not None and value.is_traced and not _core._is_known(value):
+            place, name, hint = holder
+            raise errors.TypeError(f"{what}: {place} is a {name}, which is no tree: it keeps a tensor that is being recorded ({path}), and means "
+                                   f"nothing afterwards\n  hint: {hint}")
+        return
+    if type(value) in _PLAIN or id(value) in seen:
+        return
+    seen.add(id(value))
+    children = _core._children(value)
+    if children is None:
+        children = _held_by(value)
+        holder = holder or (path, type(value).__name__, _way_out(value))
+    for name, child in children:
+        _expect_no_leaks(what, f"{path}.{name}", child, seen, holder)
+
+
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type))
+
+
+def _held_by(value):
+    """(name, value) of what an object, a function or a set holds."""
+    value = value.__wrapped__ if isinstance(value, _core._Boundary) else value
+    if isinstance(value, types.FunctionType):
+        cells = [(name, cell) for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()) if cell != types.CellType()]
+        return [*((name, cell.cell_contents) for name, cell in cells), *enumerate(value.__defaults__ or ())]
+    if isinstance(value, types.MethodType):
+        return [("__self__", value.__self__)]
+    if isinstance(value, functools.partial):
+        return [("func", value.func), *enumerate(value.args), *value.keywords.items()]
+    found = dict(getattr(value, "__dict__", ())) if module_of(type(value)).startswith("plait.") else _attributes(value)
+    return enumerate(found) if isinstance(found, list) else found.items()
+
+
+def _way_out(value):
+    name = type(value).__name__
+    if isinstance(value, (set, frozenset)):
+        return "give a list or a tuple"
+    if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
+        return "give the tensors themselves, and make the function of them outside"
+    return f"write class {name}(plait.Module) or plait.tree.register({name}), or give a tuple"
 
 
 class Handed:

@@ -282,7 +282,8 @@ class _Changes:
             return None
         children = _core._children(value)
         if children is None:
-            is_fixed = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and not getattr(value, "__closure__", None)
+            is_fixed = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
+            is_fixed = is_fixed and not any(getattr(value, name, None) for name in ("__closure__", "__defaults__", "__kwdefaults__"))
             return None if is_fixed else f"a {type(value).__name__}"
         if not isinstance(value, tuple):
             if id(value) in self._known or id(value) in self._moved:

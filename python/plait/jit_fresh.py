@@ -10,7 +10,7 @@ import types
 from . import _core
 from .host_code import is_library_class, module_of
 from .host_constants import PLAIN, hidden_base, is_fixed, is_of_python
-from .host_reach import ABSENT, attributes_of
+from .host_reach import ABSENT, attributes_of, unwrapped
 from .tracing import Spec
 
 _KEPT = frozenset((*PLAIN, _core.Dim, _core.DType, range, slice))
@@ -81,7 +81,8 @@ class _StandIns:
     def _of_object(self, value, path):
         if _is_steady(value):
             return value
-        if isinstance(value, types.FunctionType) and not _parts_of_function(value):
+        function = unwrapped(value)
+        if isinstance(function, types.FunctionType) and (not _parts_of_function(function) or _is_known(function)):
             return value
         source = self._source_of(value)
         if source is not None:
@@ -100,8 +101,8 @@ class _StandIns:
         if cls is functools.partial:
             return self._fresh(_partial_again, [value.func, value.args, value.keywords], path)
         names = _names_in(value, cls)
-        if names is None or not _is_known(cls, self._source_of):
-            raise Refused(path, f"a {cls.__name__}")
+        if names is None or not (_is_known(cls) or self._source_of(cls) is not None):
+            raise Refused(path, f"a {type(unwrapped(value)).__name__}")
         return self._fresh(functools.partial(_object_again, cls, names), [_attribute(value, name) for name in names], path, names)
 
     def _fresh(self, make, parts, path, names=None):
@@ -113,7 +114,7 @@ def _is_steady(value):
     """Whether it is the same for as long as it is the same object, and no class that is made anew."""
     if isinstance(value, (type, enum.Enum)):
         return True
-    if isinstance(value, (types.FunctionType, functools.partial)) or not is_library_class(type(value)) or not is_fixed(value):
+    if isinstance(unwrapped(value), (types.FunctionType, functools.partial)) or not is_library_class(type(value)) or not is_fixed(value):
         return False
     return module_of(type(value)).split(".")[0] != "plait" or attributes_of(value) is None
 
@@ -145,12 +146,12 @@ def _attribute(value, name):
         return ABSENT
 
 
-def _is_known(cls, source_of):
-    """Whether a class was there before the call."""
-    found = sys.modules.get(cls.__module__)
-    for name in cls.__qualname__.split("."):
+def _is_known(thing):
+    """Whether a class or a function is what its module has by that name."""
+    found = sys.modules.get(module_of(thing))
+    for name in thing.__qualname__.split("."):
         found = getattr(found, name, None)
-    return found is cls or source_of(cls) is not None
+    return unwrapped(found) is thing
 
 
 def _object_again(cls, names, parts):

@@ -7,6 +7,7 @@ import re
 
 from . import _core, errors
 from ._core import Structure, Tensor
+from .given import expect_no_leaks
 from .tree import flatten
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +110,9 @@ def trace(function, name=None):
 
         def of_leaves(tensors):
             nonlocal result_structure
-            results, result_structure = flatten(function(*structure.unflatten(tensors)))
+            result = function(*structure.unflatten(tensors))
+            expect_no_leaks("trace", result)
+            results, result_structure = flatten(result)
             return results
 
         types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for leaf in leaves]

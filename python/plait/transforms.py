@@ -5,7 +5,7 @@ import itertools
 import operator
 
 from . import _core, errors
-from .given import Handed, expect_tree
+from .given import Handed, expect_no_leaks, expect_tree
 from .interop import asarray
 from .items import Item
 from .roles import mark_gradients
@@ -427,6 +427,7 @@ def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
             handed = Handed(structure, once.spread(given))
             result = _with_numbers(function(*handed.tree))
             handed.expect_unchanged("vmap", result)
+            expect_no_leaks("vmap", result)
             results, found = _tensors(result)
             structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
             return [leaf for leaf, _ in structures[-1][1].values]
