@@ -304,7 +304,7 @@ class Jitted:
 
     def _call(self, first, arguments, named):
         _Lending.wait()
-        if not FLOATS.isdisjoint(map(type, arguments)) or not FLOATS.isdisjoint(map(type, named.values())):
+        if not FLOATS.isdisjoint(map(type, arguments)) or named and not FLOATS.isdisjoint(map(type, named.values())):
             return self._call_with_floats(first, arguments, named)
         return self._call_of(_Call(self, first, arguments, named))
 
