@@ -85,6 +85,11 @@ class PythonOperand {
  public:
   PythonOperand() = default;
   explicit PythonOperand(nb::handle object);
+  // Of an item of host code that is recorded: where its number need not be known it is a tensor, to
+  // which settle() gives the dtype that a number would take from the others.
+  static PythonOperand recorded(nb::handle item);
+  bool is_recorded() const { return recorded_.has_value(); }
+  void settle(std::span<const DType> others);
   Operand get() const { return tensor_ ? Operand(tensor_) : Operand(scalar_); }
   // A lone number has the default dtype of its kind.
   Tensor tensor() const;
@@ -94,6 +99,7 @@ class PythonOperand {
 
   Tensor tensor_;
   Scalar scalar_ = 0;
+  std::optional<ScalarKind> recorded_ = {};
 };
 
 // What stands for the number of a tensor in host code that is recorded (python/plait/items.py).

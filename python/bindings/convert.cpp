@@ -1,4 +1,6 @@
 // From objects of Python to what the library takes, and back.
+#include <utility>
+
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
@@ -149,6 +151,23 @@ PythonOperand::PythonOperand(nb::handle object) {
                     class_name_of(object))
         .at(Location::of_caller())
         .hint("plait.asarray makes a tensor of lists and of other libraries' arrays");
+}
+
+PythonOperand PythonOperand::recorded(nb::handle item) {
+  const nb::object found = item.attr("_operand")();
+  PythonOperand operand(found);
+  if (operand.tensor_) {
+    operand.recorded_ =
+        is_complex(operand.tensor_.dtype()) ? ScalarKind::complex : ScalarKind::floating;
+  }
+  return operand;
+}
+
+void PythonOperand::settle(std::span<const DType> others) {
+  if (!recorded_) return;
+  const ScalarKind kind = *std::exchange(recorded_, std::nullopt);
+  tensor_ = astype(tensor_, others.empty() ? default_dtype(kind)
+                                           : promote(others, std::span(&kind, 1)));
 }
 
 // What only u64 holds is one, and no number without a dtype.

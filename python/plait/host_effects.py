@@ -24,7 +24,7 @@ _OF_FILES = {"open", "open_code", "FileIO", "fdopen", "popen", "listdir", "scand
              "ftruncate", "fsync", "remove", "unlink", "rename", "renames", "replace", "mkdir", "makedirs", "rmdir", "removedirs", "link",
              "symlink", "readlink", "chmod", "chown", "utime", "getenv", "getenvb", "putenv", "unsetenv", "system", "fork", "kill",
              "waitpid", "getloadavg", "umask"}
-_OUTSIDE = {"builtins": {"open", "input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FILES, "codecs": {"open"}, "os": _OF_FILES, "posix": _OF_FILES,
+_OUTSIDE = {"builtins": {"input", "breakpoint"}, "io": _OF_FILES, "_io": _OF_FILES, "codecs": {"open"}, "os": _OF_FILES, "posix": _OF_FILES,
             "posixpath": _OF_PATHS, "genericpath": _OF_PATHS, "pathlib": {"cwd", "home"}, "time": {"sleep"}, "atexit": {"register"},
             "resource": {"getrusage"},
             "threading": {"get_ident", "get_native_id", "current_thread", "active_count", "enumerate", "Thread", "Timer"},

@@ -49,6 +49,10 @@ class Item:
         """A tensor of it, constant to derivatives as numbers of Python's are."""
         return _core.astype(_core.stop_gradient(self._tensor), dtype or _WIDEST[self._kind])
 
+    def _operand(self):
+        """What functions of tensors may compute with, which give it a dtype: a tensor where the number need not be known."""
+        return self._number() if self._origin is None else self._constant()
+
     def _beside(self, tensor):
         """What takes its place beside a tensor, whose dtype it takes where it can."""
         if self._kind == "integer" and tensor.dtype.kind == "integer" and tensor.dtype != _core.i64:

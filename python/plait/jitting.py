@@ -362,7 +362,9 @@ class Jitted:
         try:
             if self._runs_later:
                 raise NoTree("it is a generator or a coroutine, whose code runs after the call")
-            return self._call_recorded(first, arguments, named)
+            if not FLOATS.isdisjoint(map(type, arguments)) or named and not FLOATS.isdisjoint(map(type, named.values())):
+                return self._call_with_floats(first, arguments, named)
+            return self._call_of(_Call(self, first, arguments, named))
         except NoTree as refused:
             reason = str(refused)
         return self._call_as_it_is(reason, first, arguments, named)
@@ -372,11 +374,6 @@ class Jitted:
             self._warn_of_host_code(reason)
             self._warned.add(reason)
         return self._called(*first, *arguments, **named)
-
-    def _call_recorded(self, first, arguments, named):
-        if not FLOATS.isdisjoint(map(type, arguments)) or not FLOATS.isdisjoint(map(type, named.values())):
-            return self._call_with_floats(first, arguments, named)
-        return self._call_of(_Call(self, first, arguments, named))
 
     def _call_of(self, call):
         try:

@@ -33,8 +33,8 @@ logger = logging.getLogger("plait.host_effects_test")
 
 
 class Logged:
-    def __init__(self):
-        self.log = logger
+    def __init__(self, log):
+        self.log = log
 
     def run(self, x):
         self.log.warning("once")
@@ -42,8 +42,8 @@ class Logged:
 
 
 class Located:
-    def __init__(self):
-        self.path = PATH
+    def __init__(self, path):
+        self.path = path
 
     def read(self, x):
         with self.path.open() as file:
@@ -118,7 +118,7 @@ READS = {
     "read_text": lambda x: x * float(PATH.read_text()),
     "read_text of a new path": lambda x: x * float(pathlib.Path(FILE).read_text()),
     "a path": with_path,
-    "a path of an object": Located().read,
+    "a path of an object": Located(PATH).read,
     "exists of a new path": lambda x: x * Path(FOLDER, "35").exists(),
     "exists": lambda x: x * os.path.exists(FILE),
     "getsize": lambda x: x * os.path.getsize(FILE),
@@ -142,7 +142,7 @@ CHANGES = {
     "print to stderr": lambda x: (print("x", file=sys.stderr), x)[1], "putenv": lambda x: (os.environ.setdefault("PLAIT_OTHER", "1"), x)[1],
     "system": lambda x: (os.system("true"), x)[1], "sleep": lambda x: (time.sleep(0), x)[1], "makedirs": lambda x: (os.makedirs(FOLDER, exist_ok=True), x)[1],
     "savez": lambda x: (np.savez(FOLDER + "/kept.npz", a=1), x)[1], "socket": by_socket,
-    "logging": lambda x: (logging.warning("once"), x)[1], "a logger": lambda x: (logger.warning("once"), x)[1], "an attribute": Logged().run,
+    "logging": lambda x: (logging.warning("once"), x)[1], "a logger": lambda x: (logger.warning("once"), x)[1], "an attribute": Logged(logger).run,
     "in a branch": in_a_branch, "a local logger": by_local_logger,
 }
 # These may be recorded.
