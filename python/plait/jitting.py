@@ -86,17 +86,18 @@ class _Lending:
 class _Call:
     """One call: its arguments, and what its function finds outside, looked at where that becomes needed."""
 
+    leaves = None  # until it is looked at
+    has_run = False  # whether the host code has
+    has_written = False  # what the record says of state outside
+    writes_into_trees = False
+    written = {}  # tensors that the host code has put outside, by their numbers among the leaves
+    _needed = None  # what was raised where host code needed the number of an argument
+    _snapshot = None
+    _is_refused = False  # what it gives or leaves behind cannot be made again
+    _is_inside = False  # of what follows or records its arguments, and would not see what else it leaves behind
+
     def __init__(self, jitted, first, given, named):
         self.jitted, self.first, self.given, self.named = jitted, first, given, named
-        self.leaves = None  # until it is looked at
-        self.has_run = False  # whether the host code has
-        self.has_written = False  # what the record says of state outside
-        self.writes_into_trees = False
-        self._needed = None  # what was raised where host code needed the number of an argument
-        self._snapshot = None
-        self._is_refused = False  # what it gives or leaves behind cannot be made again
-        self._is_inside = False  # of what follows or records its arguments, and would not see what else it leaves behind
-        self.written = {}  # tensors that the host code has put outside, by their numbers among the leaves
 
     def look(self):
         if self.leaves is not None:

@@ -250,6 +250,27 @@ class Reach(unittest.TestCase):
                     change(value)
                     self.assertEqual(np.asarray(jitted(number(1))).tolist(), value)
 
+    def test_results_that_a_function_keeps(self):
+        """Another one is seen when they are forgotten, and not before."""
+        f = lambda x: x * kept() * power(2)
+        for jitted in f, pl.jit(f):
+            kept.cache_clear()
+            found = []
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", pl.HostStateWarning)
+                for value, clears in ((1.0, False), (5.0, False), (5.0, True), (2.0, False), (5.0, False), (2.0, True), (2.0, False)):
+                    RATES[0] = value
+                    if clears:
+                        kept.cache_clear()
+                    found.append(jitted(number(1)).item() / 4)
+            self.assertEqual(found, [1, 1, 5, 5, 5, 2, 2])
+        pure = pl.jit(lambda x: x * power(3))
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pl.HostStateWarning)
+            self.assertEqual([pure(number(1)).item() for _ in range(3)], [8] * 3)
+        with self.assertWarnsRegex(pl.HostStateWarning, "cache_info"):
+            pl.jit(lambda x: x * power(3) * power.cache_info().hits)(number(1))
+
     def test_it_is_said_what_nobody_can_see(self):
         lock, torch_like = threading.Lock(), np.ma.array([1.0])
         for held, text in ((lock, "lock is a lock, whose state nobody can see"), (torch_like, "MaskedArray, whose mask may change"),

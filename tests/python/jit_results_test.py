@@ -220,6 +220,8 @@ class Results(unittest.TestCase):
             for n in 2, 3, 4, 3, 2:
                 self.assertEqual(told(jitted(pl.ones(n))), told(f(pl.ones(n))))
             self.assertLessEqual(jitted.stats().traces, 3)
+        for each in whole, shape:  # none of them belongs to a record that is over
+            self.assertNotIn("arg", repr([value for name, value in each._latest if name.startswith("arg")]))
 
     def test_objects_whose_hash_changes(self):
         class Key:
