@@ -202,8 +202,7 @@ Dim.__array_ufunc__ = with_numbers(Dim, int)
 Dim.__hash__ = _hash
 Dim.real, Dim.numerator = property(lambda size: size), property(int)
 Dim.imag, Dim.denominator = 0, 1
-for _name in ("bit_length", "bit_count", "to_bytes", "as_integer_ratio", "is_integer"):
-    if hasattr(int, _name):
-        setattr(Dim, _name, _of_the_number(_name))
+for _name in ("bit_length", "bit_count", "to_bytes", "as_integer_ratio"):
+    setattr(Dim, _name, _of_the_number(_name))
 Dim.from_bytes = int.from_bytes
 numbers.Integral.register(Dim)
