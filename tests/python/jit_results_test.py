@@ -194,7 +194,8 @@ class Results(unittest.TestCase):
                  "frozenset": (lambda v: len(type(next(iter(v))).__name__), frozenset({1}), frozenset({True})),
                  "tuples in a set": (lambda v: len(str(v)), frozenset({(1,)}), frozenset({(1.0,)})), "set of Decimals": (lambda v: len(str(v)), frozenset({decimal.Decimal("1")}), frozenset({decimal.Decimal("1.0")})),
                  "datetime": (lambda v: v.hour, datetime.datetime(2020, 1, 1, 12, tzinfo=utc), datetime.datetime(2020, 1, 1, 13, tzinfo=cet)),
-                 "fold": (lambda v: v.fold, datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, fold=1)), "numbers": (lambda v: len(str(v)), (1,), (True,)), "floats": (lambda v: len(str(v)), (0.0,), (-0.0,))}
+                 "fold": (lambda v: v.fold, datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, fold=1)), "keys": (lambda v: len(str(v)), {1: "a"}, {True: "a"}),
+                 "keys inside": (lambda v: len(str(v)), [{"a": {1: 2}}], [{"a": {1.0: 2}}]), "tuples as keys": (lambda v: len(str(v)), {(1,): 2}, {(True,): 2}), "numbers": (lambda v: len(str(v)), (1,), (True,)), "floats": (lambda v: len(str(v)), (0.0,), (-0.0,))}
         for name, (tell, one, other) in cases.items():
             held = Out(None)
             for f in (lambda x, v: x * tell(v), lambda x, v: x * tell(held.v)):
