@@ -1,8 +1,11 @@
 """The examples that docstrings end with: those of docs/examples, which lie beside the package."""
 
 import functools
+import inspect
 import pathlib
 import re
+import sys
+import types
 
 FOLDER = pathlib.Path(__file__).parent / "examples"
 
@@ -25,6 +28,22 @@ def _texts():
 
 
 def with_example(text, module, name):
-    """A docstring, with an example where it has none of its own."""
+    """A docstring: the signature, the text, and an example where it has none of its own."""
     path = f"{module}.{name}".removeprefix("plait.")
+    text = _with_signature(text, module, name)
     return text if ">>>" in text or path not in _texts() else f"{text}\n\n{_texts()[path]}"
+
+
+def _with_signature(text, module, name):
+    """That of a function with several ways to be called begins with them."""
+    function = getattr(sys.modules.get(module), name, None)
+    own = getattr(function, "__wrapped__", function)
+    is_of_another = isinstance(own, types.FunctionType) and own.__doc__ != text  # a method, say, with that name
+    if not callable(function) or is_of_another or text.startswith(f"{name}("):
+        return text
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return text
+    plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+    return f"{name}{inspect.Signature(plain)}\n\n{inspect.cleandoc(text)}"
