@@ -36,14 +36,19 @@ def with_example(text, module, name):
 
 def _with_signature(text, module, name):
     """That of a function with several ways to be called begins with them."""
-    function = getattr(sys.modules.get(module), name, None)
-    own = getattr(function, "__wrapped__", function)
-    is_of_another = isinstance(own, types.FunctionType) and own.__doc__ != text  # a method, say, with that name
-    if not callable(function) or is_of_another or text.startswith(f"{name}("):
+    if text.startswith(f"{name}("):
         return text
-    try:
-        signature = inspect.signature(function)
-    except (TypeError, ValueError):
-        return text
-    plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
-    return f"{name}{inspect.Signature(plain)}\n\n{inspect.cleandoc(text)}"
+    for place in (module, "plait.nn", "plait.optim"):
+        function = getattr(sys.modules.get(place), name, None)
+        if _has_text(getattr(function, "__wrapped__", function), text):
+            signature = inspect.signature(function)
+            plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+            return f"{name}{inspect.Signature(plain)}\n\n{inspect.cleandoc(text)}"
+    return text
+
+
+def _has_text(function, text):
+    """Whether that is its docstring, and not that of a method with the same name."""
+    if isinstance(function, types.FunctionType):
+        return function.__doc__ == text
+    return any(text.startswith(summary) for _, summary in getattr(function, "_overloads", ()))
