@@ -53,7 +53,7 @@ TENSOR = {
     "stride": "x.numpy().strides", "storage_offset": "x.numpy().base", "data_ptr": "x.numpy().ctypes.data",
     "const_data_ptr": "x.numpy().ctypes.data", "ctypes": "x.numpy().ctypes", "base": "x.numpy().base", "flags": "x.numpy().flags",
     "flat": "x.flatten()", "itemset": "x.at[index].set(value)", "byteswap": "x.numpy().byteswap()", "newbyteorder": "x.numpy().byteswap()",
-    "getfield": "x.numpy().getfield(dtype)", "setfield": "x.at[index].set(value)", "setflags": "a tensor's numbers never change: x.copy()",
+    "getfield": "x.numpy().getfield(dtype)", "setfield": "x.at[index].set(value)", "setflags": "x.copy() is another tensor",
     "is_leaf": "x.requires_grad() begins a tape", "grad_fn": "plait.trace(f)(x) shows what f does", "grad_dtype": "x.dtype",
     "retain_grad": "plait.gradient(result, x) of any x", "retains_grad": "plait.gradient(result, x) of any x",
     "register_post_accumulate_grad_hook": "x.register_hook(hook)", "get_device": "x.device",
@@ -378,10 +378,10 @@ def changed(name):
     """What is written for a method of PyTorch's that changes a tensor in place."""
     base = name.rstrip("_")
     if base in _CHANGES:
-        return f"x = {_CHANGES[base]}: nothing changes a tensor's numbers"
+        return f"x = {_CHANGES[base]}: it gives another tensor"
     if hasattr(_core.Tensor, base):
-        return f"x = x.{base}(…): nothing changes a tensor's numbers"
-    return f"x = {TENSOR[base]}: nothing changes a tensor's numbers" if base in TENSOR else None
+        return f"x = x.{base}(…): it gives another tensor"
+    return f"x = {TENSOR[base]}: it gives another tensor" if base in TENSOR else None
 
 
 def of_object(thing, name):

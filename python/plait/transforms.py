@@ -332,7 +332,7 @@ def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False)
 
 
 def gradient(result, inputs, cotangent=None, *, create_graph=False, retain_graph=False, allow_unused=False, stop_at=()):
-    """The gradient of a result by a tensor that it was made of, or a list by several (the tape habit).
+    """The gradient of a result by a tensor that it was made of, or a list by several (the tape style).
 
     >>> x = plait.tensor(3.0).requires_grad()
     >>> plait.gradient(x * x, x)
