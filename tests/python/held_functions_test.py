@@ -163,6 +163,22 @@ class Functions(unittest.TestCase):
     def test_a_method_of_another_object(self):
         self.expect_refused(Captured(lambda model: Helper(model.fc).run), "run", "weight")
 
+    def test_functions_that_keep_weights(self):
+        one = layer(7)
+        pl.optim.SGD(one)  # which marks its weights
+        for make in (lambda model: lambda x: model.fc(x), lambda model: lambda x, fc=model.fc: fc(x),
+                     lambda model: functools.wraps(model.fc.__call__)(lambda *arguments: model.fc(*arguments)),
+                     lambda model: lambda x: x @ model_weight, lambda model: lambda x, weight=one.weight: x @ weight,
+                     lambda model: (lambda inner: lambda x: inner(x))(lambda x: model.fc(x))):
+            model = Captured(make)
+            model_weight = model.fc.weight
+            self.expect_refused(model, "run", " is the function ", "would count as constants", "functools.partial(f, layer)")
+        self.expect_refused(pl.nn.Sequential(layer(), one.__call__), "layers.1")
+
+    def test_functions_that_keep_constants(self):
+        frozen, scale = pl.nn.Sequential(pl.relu), pl.asarray(np.ones(2))
+        pl.optim.SGD(pl.nn.Sequential(layer(), lambda x: frozen(x) * scale, lambda x, by=2.0: x * by))
+
     def test_what_is_allowed(self):
         scale = pl.asarray(np.full(2, 2.0))  # a constant
         teacher = pl.nn.Buffer(layer(3))

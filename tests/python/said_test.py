@@ -59,6 +59,32 @@ class Numbers(unittest.TestCase):
         x = pl.tensor([1, 2, 3])
         self.assertEqual((x == None, x != None, x == "text", x != "text"), (False, True, False, True))  # noqa: E711
         self.assertEqual(x == object(), False)
+        for call in (lambda: x == [1, 2, 3], lambda: x != (1, 2, 3), lambda: [1, 2, 3] == x, lambda: x < [1, 2, 3]):
+            with self.assertRaisesRegex(pl.TypeError, r"not (list|tuple)[\s\S]*plait.asarray\(x\)"):
+                call()
+
+    def test_tensors_of_other_libraries(self):
+        x, other = pl.ones(3), torch.ones(3)
+        for call in lambda: x == other, lambda: other == x, lambda: x + other, lambda: pl.sum(other), lambda: x @ other:
+            with self.assertRaisesRegex(pl.TypeError, r"not torch.Tensor[\s\S]*plait.asarray\(x\)"):
+                call()
+
+    def test_sequences_are_repeated_by_tensors(self):
+        self.assertEqual((pl.tensor(2) * [0], [0] * pl.tensor(2)), ([0, 0], [0, 0]))
+
+    def test_the_shape_comes_first(self):
+        for call in (lambda: pl.random.normal(0, 1), lambda: pl.random.normal(5, 2), lambda: pl.random.normal(0, 1, (3,)),
+                     lambda: pl.random.uniform(0.0, 1.0, 3), lambda: pl.random.randint(0, 10, (3,))):
+            with self.assertRaises(pl.TypeError) as caught:
+                call()
+            self.assertIn("the shape comes first", caught.exception.hint)
+        self.assertEqual((pl.random.normal((5,), 2).shape, pl.random.normal(5).shape, pl.random.normal(5, mean=2).shape), ((5,),) * 3)
+
+    def test_what_begins_no_tape(self):
+        x = pl.ones(3)
+        x.requires_grad()
+        with self.assertRaisesRegex(pl.ValueError, r"x = x.requires_grad\(\)[\s\S]*x.requires_grad_\(\)[\s\S]*detach\(\).requires_grad\(\)"):
+            pl.sum(x * x).backward()
 
 
 class Vmap(unittest.TestCase):
@@ -79,6 +105,10 @@ class Vmap(unittest.TestCase):
             pl.vmap(lambda tree: tree["x"], in_axes=1)({"x": pl.ones(3)})
         with self.assertRaisesRegex(pl.IndexError, r"axis 0 of argument 0, a f32\[\]"):
             pl.vmap(LAYER)(1.0)
+
+    def test_branches_on_samples(self):
+        with self.assertRaisesRegex(pl.ValueError, r"has no value while[\s\S]*plait.maximum is max, @plait.script"):
+            pl.vmap(lambda x: x if x > 0 else -x)(pl.ones(3))
 
 
 class ModelsOfOthers(unittest.TestCase):
