@@ -5,8 +5,8 @@
 
 namespace plait::nn {
 
-// −log p(target), where classes lie along the last dimension of logits of any rank: [..., classes]
-// and a target [...], or of probabilities [..., classes]. Narrow floats give f32.
+// −log p(target), where classes lie along the axis of the options, which must be said of logits of
+// more than two dimensions: of [batch, length, classes] it is −1. Narrow floats give f32.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      plait::CrossEntropyOptions options = {});
 

@@ -264,14 +264,23 @@ std::optional<size_t> rest_among() {
 // same name.
 template <class Result, class... Arguments>
 void add_one(nb::module_& module, const char* name, Result (*function)(Arguments...),
-             const char* summary, Parameters parameters, bool (*takes)(nb::handle) = nullptr) {
+             const char* summary, Parameters parameters, bool (*takes)(nb::handle) = nullptr,
+             bool is_shape_first = false) {
   constexpr size_t positional = (size_t{0} + ... + (Options<Arguments> ? 0 : 1));
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
   if (parameters.size() != all) nb::raise("%s: the table names other parameters", name);
-  add_overload(module, {call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name,
-                        summary, annotations<Result, Arguments...>, std::move(parameters),
-                        positional, rest_among<Arguments...>(), takes});
+  Overload overload{call<Result, Arguments...>,
+                    reinterpret_cast<AnyFunction>(function),
+                    name,
+                    summary,
+                    annotations<Result, Arguments...>,
+                    std::move(parameters),
+                    positional,
+                    rest_among<Arguments...>(),
+                    takes};
+  overload.is_shape_first = is_shape_first;
+  add_overload(module, std::move(overload));
 }
 
 template <class Signature, class... Names>

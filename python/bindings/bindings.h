@@ -136,8 +136,9 @@ Tensor borrow_as(nb::handle array,
 nb::object element_count_of(const Tensor& x);
 bool is_element_count(PyObject* object);
 
-// The name of the object's class.
+// The name of the object's class; with the library that it is of, as in torch.Tensor.
 const char* class_name_of(nb::handle object);
+std::string full_class_name_of(nb::handle object);
 // A list, a tuple, a range or a vector of NumPy's.
 bool is_sequence(nb::handle object);
 

@@ -56,6 +56,15 @@ std::function<void()> keep_alive(nb::handle object) {
 
 const char* class_name_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
 
+std::string full_class_name_of(nb::handle object) {
+  const std::string name = class_name_of(object);
+  const nb::object module = nb::getattr(object.type(), "__module__", nb::none());
+  if (!nb::isinstance<nb::str>(module) || name.find('.') != std::string::npos) return name;
+  const std::string path = nb::str(module).c_str();
+  if (path == "builtins" || path == "__main__") return name;
+  return path.substr(0, path.find('.')) + "." + name;
+}
+
 int64_t integer_from(nb::handle object) {
   const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
   if (!integer.is_valid()) {
@@ -148,9 +157,9 @@ PythonOperand::PythonOperand(nb::handle object) {
     tensor_ = borrow_numpy(object);
   else
     throw TypeError("expected a tensor, a number or an array of NumPy, not {}",
-                    class_name_of(object))
+                    full_class_name_of(object))
         .at(Location::of_caller())
-        .hint("plait.asarray makes a tensor of lists and of other libraries' arrays");
+        .hint("plait.asarray(x) makes a tensor of lists and of other libraries' arrays");
 }
 
 PythonOperand PythonOperand::recorded(nb::handle item) {

@@ -48,6 +48,7 @@ struct Overload {
   const OtherMeaning* other = nullptr;        // what PyTorch's dim= would say
   bool is_method = false;
   const char* by_keyword = nullptr;  // of a method: why no more arguments are taken by place
+  bool is_shape_first = false;  // and numbers follow, which other libraries have in front of it
 };
 
 constexpr size_t kMostParameters = 32;

@@ -479,14 +479,25 @@ std::vector<std::string> Structure::paths() const {
   return paths;
 }
 
+namespace {
+
+// Whether a function of Python's keeps something besides its code: its closure or its defaults.
+bool keeps_values(PyObject* function) {
+  return PyFunction_GetClosure(function) != nullptr ||
+         PyFunction_GetDefaults(function) != nullptr ||
+         PyFunction_GetKwDefaults(function) != nullptr;
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, nb::object>> Structure::objects() const {
   std::vector<std::pair<std::string, nb::object>> objects;
   Walk(*this).visit_ends("", [&](const Node& node, const std::string& path) {
     if (node.kind != Kind::constant) return;
     PyObject* value = node.constant.ptr();
     const bool is_plain = value == Py_None || is_number(value) || PyUnicode_Check(value) ||
-                          PyBytes_Check(value) || PyFunction_Check(value) ||
-                          PyCFunction_Check(value) || PyType_Check(value);
+                          PyBytes_Check(value) || PyCFunction_Check(value) || PyType_Check(value) ||
+                          (PyFunction_Check(value) && !keeps_values(value));
     if (!is_plain) objects.emplace_back(path, node.constant);
   });
   return objects;

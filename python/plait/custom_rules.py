@@ -5,7 +5,7 @@ import inspect
 
 from . import _core, errors
 from .interop import asarray
-from .transforms import _chosen, _tangents, _tensors, _with_tensors
+from .transforms import _chosen, _tangents, _tensors, _with_tensors, pair_of
 
 _LEAF = _core.zeros(())  # in the place of a tensor where only the structure matters
 
@@ -91,7 +91,8 @@ class custom_vjp(_Custom):
         plain, structures = [], []
 
         def forward(leaves):
-            result, kept = run_forward(*_with_fixed(structure.unflatten(leaves), fixed))
+            result, kept = pair_of(run_forward(*_with_fixed(structure.unflatten(leaves), fixed)),
+                                   f"{self.__name__}: its forward gives (result, kept)")
             (results, of_result), (residuals, of_kept) = _tensors(result), _tensors(kept)
             structures[:] = of_result, of_kept
             return results, residuals
@@ -152,7 +153,8 @@ class custom_jvp(_Custom):
         found = []
 
         def along(at, tangents):
-            value, tangent = rule(*fixed.values(), structure.unflatten(at), structure.unflatten(tangents))
+            value, tangent = pair_of(rule(*fixed.values(), structure.unflatten(at), structure.unflatten(tangents)),
+                                     f"{self.__name__}: its rule gives (result, tangent)")
             if isinstance(value, (float, complex)):
                 value = asarray(value)
             values, own = _tensors(value)

@@ -10,6 +10,7 @@ import threading
 import warnings
 
 from . import _core, errors
+from .applied import Applied, is_tree
 from .given import Handed
 from .host_reach import Reach, unwrapped
 from .host_state import Snapshot, source_of
@@ -533,11 +534,13 @@ class Jitted:
 
 
 def _jitted_again(function, donate, options):
-    return Jitted(function, donate=donate, **options)
+    return Applied(function, _Records(donate, options)) if is_tree(function) else Jitted(function, donate=donate, **options)
 
 
 class _JittedMethod:
     """A jitted function of a class, of one of its objects: what that holds is state outside of the arguments."""
+
+    _is_bound = True  # for who looks into it (given.py)
 
     def __init__(self, jitted, owner):
         self.__func__, self.__self__ = jitted, owner
@@ -547,6 +550,33 @@ class _JittedMethod:
 
     def __getattr__(self, name):
         return getattr(self.__func__, name)
+
+
+class _Records:
+    """What jit of a Module, or of another tree that can be called, has besides its tree. What is made of it, the model after a
+    step of training, has the same. Those with the same options are alike, so that models go together."""
+
+    name = "jit"
+
+    def __init__(self, donate, options):
+        self._told = donate, options
+        self.jitted = Jitted(_called_tree, donate=donate, **options)
+
+    def call(self, tree, arguments, named):
+        return self.jitted._call((tree,), arguments, named)
+
+    def __eq__(self, other):
+        return isinstance(other, _Records) and other._told == self._told
+
+    def __hash__(self):
+        return hash(repr(self._told))
+
+    def __reduce__(self):
+        return _Records, self._told
+
+
+def _called_tree(tree, *arguments, **named):
+    return tree(*arguments, **named)
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",
@@ -562,12 +592,13 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a way for each
     outcome; a function that takes numbers out of tensors runs its host code at each call. What the function finds in
     its closure and among its globals is looked at again at each call. Results may take the memory of arguments that
-    are donated, by numbers or by names; their tensors hold nothing afterwards."""
-    options = dict(dynamic=tuple(dynamic), donate=donate, fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
+    are donated, by numbers or by names; their tensors hold nothing afterwards. Of a Module it is a tree, whose weights
+    are those of the Module."""
+    options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
                    most_ways=most_ways, most_structures=most_structures)
     if function is None:
-        return lambda given: jit(given, name=name, **options)
-    return Jitted(function, name=name or getattr(function, "__name__", "jitted"), **options)
+        return lambda given: jit(given, name=name, donate=donate, **options)
+    return _jitted_again(function, donate, {**options, "name": name or getattr(function, "__name__", "jitted")})
 
 
 def stats(function):
@@ -579,6 +610,8 @@ def stats(function):
     2 recorded, 1 hits, 0 guards failed, 0 runs of the host code
       the size arg0.0 is 3, and was 2
     """
+    if isinstance(function, Applied) and isinstance(function.how, _Records):
+        return function.how.jitted.stats()
     if not callable(getattr(function, "stats", None)):
         raise errors.TypeError(f"stats: expected what jit gives, not {type(function).__name__}")
     return function.stats()
