@@ -52,7 +52,7 @@ def drawn(ids, batch, context, random):
 
 
 def loss_of(model, x, y):
-    return pl.nn.cross_entropy(model(x), y)
+    return pl.nn.cross_entropy(model(x), y, axis=-1)
 
 
 def step(model, optimizer, x, y, is_narrow, rate):

@@ -77,7 +77,7 @@ ROOMS = [
                        "Anomaly.*", "Jit.TheSameKey*", "Nested*"], 300,
          "seed=1"),
     Room("compile", ["*"], 240, "seed=1 max_success=80"),
-    PythonRoom("python", ["host_state", "host_state_further", "first_hour", "jit"], 120, ""),
+    PythonRoom("python", ["host_state", "host_state_further", "host_effects", "first_hour", "jit", "jit_numbers", "jit_results", "host_reach"], 120, ""),
 ]
 
 

@@ -61,7 +61,7 @@ class GPT(pl.Module):
 
 
 def loss_of(model, x, y):
-    return nn.cross_entropy(model(x), y)
+    return nn.cross_entropy(model(x), y, axis=-1)
 
 
 def step(model, optimizer, x, y):

@@ -10,7 +10,7 @@ namespace plait::models {
 
 template <class Model>
 Tensor loss_of(const Model& model, const Tensor& x, const Tensor& y) {
-  return nn::cross_entropy(model(x), y);
+  return nn::cross_entropy(model(x), y, {.axis = -1});
 }
 
 // Returns the next model, the next optimizer, and the loss before the step.

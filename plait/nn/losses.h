@@ -5,8 +5,8 @@
 
 namespace plait::nn {
 
-// −log p(target). Logits are [..., classes]; the target is [...], or probabilities [..., classes].
-// Narrow floats are computed and returned in f32.
+// −log p(target), where classes lie along the axis of the options, which must be said of logits of
+// more than two dimensions: of [batch, length, classes] it is −1. Narrow floats give f32.
 Tensor cross_entropy(const Tensor& logits, const Tensor& target,
                      plait::CrossEntropyOptions options = {});
 

@@ -92,7 +92,9 @@ struct Way {
 constexpr Way kWays[] = {
     {"requires_grad", "plait.grad(f)(x) needs no mark; .requires_grad() begins a tape"},
     {"out", "results are new tensors: x = f(x)"},
-    {"inplace", "nothing changes a tensor's numbers: x = f(x)"},
+    {"inplace", "x = f(x): it gives another tensor"},
+    {"log_target", "plait.kl_div_loss(x, target, log_target=True) is PyTorch's kl_div"},
+    {"reduction", "plait.mean(x) or plait.sum(x) of the result; PyTorch's kl_div is kl_div_loss"},
     {"unbiased", "correction=1 for True, correction=0 for False"},
     {"rounding_mode", "plait.floor_divide(a, b), or plait.trunc(a / b)"},
     {"alpha", "write it as a product: a + alpha * b"},

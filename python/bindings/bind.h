@@ -12,6 +12,7 @@
 #include <tuple>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <nanobind/stl/string.h>
 
@@ -45,6 +46,13 @@ class Given {
       if (given.is_none()) return;
     }
     try {
+      if constexpr (std::is_same_v<T, PythonOperand>) {
+        if (may_be_recorded_ && is_item(given)) {
+          value = PythonOperand::recorded(given);
+          has_recorded_ = has_recorded_ || value.is_recorded();
+          return;
+        }
+      }
       read(given, value);
     } catch (Error& error) {
       name_argument(error, parameter);
@@ -52,12 +60,20 @@ class Given {
     }
   }
 
+  // Whether operands may be items whose numbers nobody asks for. float_power computes with the
+  // number in f64, whatever is beside it.
+  void allow_recorded(bool may_be) {
+    may_be_recorded_ = may_be && std::string_view(function_) != "float_power";
+  }
+  bool has_recorded() const { return has_recorded_; }
+
  private:
   void name_argument(Error& error, const Parameter& parameter) const;
 
   const char* function_;
   const nb::handle* value_;
   const Parameter* parameter_;
+  bool may_be_recorded_ = false, has_recorded_ = false;
 };
 
 // ---- Storage for an argument while the function runs without Python's lock.
@@ -173,12 +189,48 @@ nb::list annotations() {
   return all;
 }
 
-// ---- Calls. All functions with the same signature share a caller.
+// ---- Numbers of host code that is recorded.
+
+// Whether a function computes elementwise with numbers of any dtype: only operands, and a condition
+// before two of them.
+template <class... Arguments>
+inline constexpr bool kTakesRecorded =
+    sizeof...(Arguments) != 0 &&
+    (std::is_same_v<std::remove_cvref_t<Arguments>, Operand> && ...);
+template <class... Arguments>
+inline constexpr bool kTakesRecorded<const Tensor&, const Operand&, const Operand&, Arguments...> =
+    sizeof...(Arguments) == 0;
+
+// Gives each the dtype that it takes from those beside it.
+template <class... Arguments>
+void settle_recorded(std::tuple<Argument<Arguments>...>& held) {
+  std::vector<DType> dtypes;
+  const auto add = [&](const auto& each) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(each.value)>, PythonOperand>) {
+      if (!each.value.is_recorded() && each.value.get().is_tensor()) {
+        dtypes.push_back(each.value.get().tensor().dtype());
+      }
+    }
+  };
+  const auto settle = [&](auto& each) {
+    if constexpr (std::is_same_v<std::remove_cvref_t<decltype(each.value)>, PythonOperand>) {
+      each.value.settle(dtypes);
+    }
+  };
+  std::apply([&](const auto&... each) { (add(each), ...); }, held);
+  std::apply([&](auto&... each) { (settle(each), ...); }, held);
+}
+
+// ---- Calls. All functions of a signature share a caller.
 
 template <class Result, class... Arguments>
 nb::object call(AnyFunction any, Given& given) {
   const auto function = reinterpret_cast<Result (*)(Arguments...)>(any);
-  const std::tuple<Argument<Arguments>...> held{Argument<Arguments>(given)...};
+  given.allow_recorded(kTakesRecorded<Arguments...>);
+  std::tuple<Argument<Arguments>...> held{Argument<Arguments>(given)...};
+  if constexpr (kTakesRecorded<Arguments...>) {
+    if (given.has_recorded()) settle_recorded(held);
+  }
   const auto run = [&] {
     return std::apply([&](const auto&... each) { return function(each.get()...); }, held);
   };
@@ -212,14 +264,23 @@ std::optional<size_t> rest_among() {
 // If `takes` rejects the first argument, the next function of the same name is called.
 template <class Result, class... Arguments>
 void add_one(nb::module_& module, const char* name, Result (*function)(Arguments...),
-             const char* summary, Parameters parameters, bool (*takes)(nb::handle) = nullptr) {
+             const char* summary, Parameters parameters, bool (*takes)(nb::handle) = nullptr,
+             bool is_shape_first = false) {
   constexpr size_t positional = (size_t{0} + ... + (Options<Arguments> ? 0 : 1));
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
   if (parameters.size() != all) nb::raise("%s: the table names other parameters", name);
-  add_overload(module, {call<Result, Arguments...>, reinterpret_cast<AnyFunction>(function), name,
-                        summary, annotations<Result, Arguments...>, std::move(parameters),
-                        positional, rest_among<Arguments...>(), takes});
+  Overload overload{call<Result, Arguments...>,
+                    reinterpret_cast<AnyFunction>(function),
+                    name,
+                    summary,
+                    annotations<Result, Arguments...>,
+                    std::move(parameters),
+                    positional,
+                    rest_among<Arguments...>(),
+                    takes};
+  overload.is_shape_first = is_shape_first;
+  add_overload(module, std::move(overload));
 }
 
 template <class Signature, class... Names>

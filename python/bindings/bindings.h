@@ -113,6 +113,11 @@ class PythonOperand {
  public:
   PythonOperand() = default;
   explicit PythonOperand(nb::handle object);
+  // Of an item of host code that is recorded: where its number need not be known it is a tensor, to
+  // which settle() gives the dtype that a number would take from the others.
+  static PythonOperand recorded(nb::handle item);
+  bool is_recorded() const { return recorded_.has_value(); }
+  void settle(std::span<const DType> others);
   Operand get() const { return tensor_ ? Operand(tensor_) : Operand(scalar_); }
   // A single number has the default dtype of its kind.
   Tensor tensor() const;
@@ -122,6 +127,7 @@ class PythonOperand {
 
   Tensor tensor_;
   Scalar scalar_ = 0;
+  std::optional<ScalarKind> recorded_ = {};
 };
 
 // Represents the number of a tensor in recorded host code (python/plait/items.py).
@@ -158,9 +164,10 @@ Tensor borrow_as(nb::handle array,
 nb::object element_count_of(const Tensor& x);
 bool is_element_count(PyObject* object);
 
-// The name of the object's class.
+// The name of the object's class; with the library that it is of, as in torch.Tensor.
 const char* class_name_of(nb::handle object);
-// True for a list, a tuple, a range or a NumPy vector.
+std::string full_class_name_of(nb::handle object);
+// A list, a tuple, a range or a vector of NumPy's.
 bool is_sequence(nb::handle object);
 
 // The type of a tensor, or a type written as in the IR ("f32[n, 3]").

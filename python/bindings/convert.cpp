@@ -1,4 +1,6 @@
-// Conversion between Python objects and values of the library.
+// From objects of Python to what the library takes, and back.
+#include <utility>
+
 #include "plait/core/error.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/tensor/apply.h"
@@ -53,6 +55,15 @@ std::function<void()> keep_alive(nb::handle object) {
 }  // namespace
 
 const char* class_name_of(nb::handle object) { return Py_TYPE(object.ptr())->tp_name; }
+
+std::string full_class_name_of(nb::handle object) {
+  const std::string name = class_name_of(object);
+  const nb::object module = nb::getattr(object.type(), "__module__", nb::none());
+  if (!nb::isinstance<nb::str>(module) || name.find('.') != std::string::npos) return name;
+  const std::string path = nb::str(module).c_str();
+  if (path == "builtins" || path == "__main__") return name;
+  return path.substr(0, path.find('.')) + "." + name;
+}
 
 int64_t integer_from(nb::handle object) {
   const nb::object integer = nb::steal(PyNumber_Index(object.ptr()));
@@ -146,9 +157,26 @@ PythonOperand::PythonOperand(nb::handle object) {
     tensor_ = borrow_numpy(object);
   else
     throw TypeError("expected a tensor, a number or an array of NumPy, not {}",
-                    class_name_of(object))
+                    full_class_name_of(object))
         .at(Location::of_caller())
-        .hint("plait.asarray makes a tensor of lists and of other libraries' arrays");
+        .hint("plait.asarray(x) makes a tensor of lists and of other libraries' arrays");
+}
+
+PythonOperand PythonOperand::recorded(nb::handle item) {
+  const nb::object found = item.attr("_operand")();
+  PythonOperand operand(found);
+  if (operand.tensor_) {
+    operand.recorded_ =
+        is_complex(operand.tensor_.dtype()) ? ScalarKind::complex : ScalarKind::floating;
+  }
+  return operand;
+}
+
+void PythonOperand::settle(std::span<const DType> others) {
+  if (!recorded_) return;
+  const ScalarKind kind = *std::exchange(recorded_, std::nullopt);
+  tensor_ = astype(tensor_, others.empty() ? default_dtype(kind)
+                                           : promote(others, std::span(&kind, 1)));
 }
 
 // A number that only fits u64 becomes a u64 tensor, not a number without a dtype.

@@ -164,9 +164,9 @@ void bind_creation(nb::module_& m) {
   add_functions<Tensor(int64_t, Place, const Diagonal&, DType, Device)>(
       m, {{"eye", eye_of, "Ones on the k-th diagonal, zeros elsewhere."}}, arg("n_rows"),
       arg("n_cols") = nb::none(), arg("k") = 0, arg("dtype") = f32, device);
-  add_functions<Tensor(Dim, Dim, int64_t, DType)>(
-      m, {{"tri", tri, "Ones on and below the diagonal, zeros above it."}}, arg("rows"),
-      arg("columns"), arg("offset") = 0, arg("dtype") = f32);
+  add_functions<Tensor(Dim, Dim, Dim, DType)>(
+      m, {{"tri", tri, "Ones up to the diagonal, zeros above it."}}, arg("rows"), arg("columns"),
+      arg("offset") = 0, arg("dtype") = f32);
 }
 
 Tensors meshgrid_of(const Rest& vectors, GridOrder indexing) {

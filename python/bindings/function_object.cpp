@@ -202,12 +202,26 @@ void expect_meaning(const Overload& overload, const CallOfPython& call, const Va
   }
 }
 
+// normal(0, 1, (3,)), as other libraries have it, where the shape may be one number.
+void expect_shape_first(const Overload& overload, const CallOfPython& call) {
+  if (call.by_place < 2) return;
+  if (!is_one_size(call.given[0]) && PyFloat_Check(call.given[0]) == 0) return;
+  PyObject* second = call.given[1];
+  if (PyLong_Check(second) == 0 && PyFloat_Check(second) == 0) return;
+  throw TypeError("{}: {} is in the place of the shape, and {} follows", overload.name,
+                  nb::repr(call.given[0]).c_str(), nb::repr(second).c_str())
+      .at(Location::of_caller())
+      .hint(fmt::format("the shape comes first, and in brackets: plait.random.{}((3,), 0, 1)",
+                        overload.name));
+}
+
 nb::object result_of(const FunctionObject& function, const CallOfPython& call) {
   Values values;
   nb::object rest;
   for (const Overload& each : *function.overloads) {
     if (!fit(each, call, values, rest)) continue;
     if (each.other != nullptr && call.named() != 0) expect_meaning(each, call, values);
+    if (each.is_shape_first) expect_shape_first(each, call);
     Given given(each.name, values.data(), each.parameters);
     return each.caller(each.function, given);
   }

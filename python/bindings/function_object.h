@@ -47,7 +47,8 @@ struct Overload {
   std::optional<size_t> spread = {};  // index of the parameter that may be passed without brackets
   const OtherMeaning* other = nullptr;  // the meaning of PyTorch's dim=, if it differs
   bool is_method = false;
-  const char* by_keyword = nullptr;  // for methods: why further arguments must be keywords
+  const char* by_keyword = nullptr;  // of a method: why no more arguments are taken by place
+  bool is_shape_first = false;  // and numbers follow, which other libraries have in front of it
 };
 
 constexpr size_t kMostParameters = 32;

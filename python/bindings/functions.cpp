@@ -364,7 +364,7 @@ void bind_arrangements(nb::module_& m) {
       {{"pixel_shuffle", pixel_shuffle, "[..., c*f*f, h, w] to [..., c, h*f, w*f]."},
        {"pixel_unshuffle", pixel_unshuffle, "[..., c, h*f, w*f] to [..., c*f*f, h, w]."}},
       arg("x"), arg("factor"));
-  add_functions<Tensor(T, int64_t)>(
+  add_functions<Tensor(T, Dim)>(
       m, {{"tril", tril, "0 above the diagonal."}, {"triu", triu, "0 below the diagonal."}},
       arg("x"), arg("k") = 0);
   add_functions<Tensor(T, int64_t)>(

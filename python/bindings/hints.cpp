@@ -12,6 +12,11 @@ struct Saying {
   std::string_view in_cpp, in_python;
 };
 constexpr Saying kSayings[] = {
+    {"(where, cond and while_loop decide by values)",
+     "(plait.where, plait.cond and plait.while_loop decide by values, plait.maximum is max, "
+     "@plait.script takes Python's if)"},
+    {"begin with x = x.requires_grad(), which gives another tensor,",
+     "begin with x = x.requires_grad(), which gives another tensor, or x.requires_grad_(),"},
     {"say `keep` (retain_graph) the first time", "say retain_graph=True the first time"},
     {"give nothing for it: None, an empty Tensor() in C++", "give None for it"},
     {"say allow_unused to get an empty tensor for it", "say allow_unused=True to get None for it"},

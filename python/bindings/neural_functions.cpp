@@ -132,7 +132,8 @@ void bind_normalizations(nb::module_& m) {
   add_functions<Tensor(T, double, T, T)>(
       m,
       {{"dropout", dropout_of,
-        "x / (1 - p), or 0 with probability p, drawn from a key, or where `keep` is false."}},
+        "x / (1 - p), or 0 with probability p, by a key; or 0 where the boolean mask `keep` is "
+        "False."}},
       arg("x"), arg("p") = 0.5, arg("key") = nb::none(), arg("keep") = nb::none());
 }
 

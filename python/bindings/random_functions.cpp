@@ -1,4 +1,5 @@
-// plait.random: keys, and random numbers from a key, or from the default stream if none is given.
+// plait.random: keys, and what is drawn with them, or with the default stream where none is given.
+#include <type_traits>
 #include <variant>
 
 #include "plait/core/error.h"
@@ -65,12 +66,21 @@ struct Drawn<Tensor(Arguments...)> {
   const char* summary;
 };
 
+template <class First, class Second = DType, class... Others>
+constexpr bool kIsShapeFirst =
+    std::is_same_v<First, const Shape&> && !std::is_same_v<Second, DType>;
+template <class Signature>
+constexpr bool kHasShapeFirst = false;
+template <class... Arguments>
+constexpr bool kHasShapeFirst<Tensor(Arguments...)> = kIsShapeFirst<Arguments...>;
+
 template <class Signature, class... Names>
 void add_drawn(nb::module_& m, std::initializer_list<Drawn<Signature>> functions,
                const Names&... names) {
   for (const auto& [name, with_key, without, summary] : functions) {
     add_one(m, name, with_key, summary, {arg("key"), names...}, is_key_tensor);
-    add_one(m, name, without, "The same with the next key of the default stream.", {names...});
+    add_one(m, name, without, "The same with the next key of the default stream.", {names...},
+            nullptr, kHasShapeFirst<Signature>);
   }
 }
 

@@ -125,6 +125,19 @@ nb::object name_from(nb::object key) {
   return number == nullptr ? key : nb::steal(number);
 }
 
+// Keys of dicts are told apart by their class, too: 1 is not True.
+bool is_same_name(PyObject* a, PyObject* b) {
+  if (a == b) return true;
+  if (Py_TYPE(a) != Py_TYPE(b)) return false;
+  if (PyTuple_CheckExact(a) == 0) return are_equal(nb::borrow(a), nb::borrow(b));
+  const Py_ssize_t count = PyTuple_GET_SIZE(a);
+  if (PyTuple_GET_SIZE(b) != count) return false;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (!is_same_name(PyTuple_GET_ITEM(a, i), PyTuple_GET_ITEM(b, i))) return false;
+  }
+  return true;
+}
+
 void add_entries(PyObject* dict, Children& children) {
   const nb::object items = checked(PyMapping_Items(dict));
   const Py_ssize_t count = PyList_GET_SIZE(items.ptr());
@@ -361,7 +374,7 @@ bool Structure::finds(size_t& next, nb::handle tree, Objects& leaves) const {
       }
       const nb::object held = nb::borrow(child);
       PyObject* expected = PyTuple_GET_ITEM(node.names.ptr(), i);
-      if (name != expected && !are_equal(nb::borrow(name), nb::borrow(expected))) return false;
+      if (!is_same_name(name, expected)) return false;
       if (!finds(next, held, leaves)) return false;
     }
     return PyDict_GET_SIZE(dict.ptr()) == count;
@@ -466,14 +479,25 @@ std::vector<std::string> Structure::paths() const {
   return paths;
 }
 
+namespace {
+
+// Whether a function of Python's keeps something besides its code: its closure or its defaults.
+bool keeps_values(PyObject* function) {
+  return PyFunction_GetClosure(function) != nullptr ||
+         PyFunction_GetDefaults(function) != nullptr ||
+         PyFunction_GetKwDefaults(function) != nullptr;
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, nb::object>> Structure::objects() const {
   std::vector<std::pair<std::string, nb::object>> objects;
   Walk(*this).visit_ends("", [&](const Node& node, const std::string& path) {
     if (node.kind != Kind::constant) return;
     PyObject* value = node.constant.ptr();
     const bool is_plain = value == Py_None || is_number(value) || PyUnicode_Check(value) ||
-                          PyBytes_Check(value) || PyFunction_Check(value) ||
-                          PyCFunction_Check(value) || PyType_Check(value);
+                          PyBytes_Check(value) || PyCFunction_Check(value) || PyType_Check(value) ||
+                          (PyFunction_Check(value) && !keeps_values(value));
     if (!is_plain) objects.emplace_back(path, node.constant);
   });
   return objects;

@@ -42,8 +42,8 @@ class Structure {
   size_t size() const { return size_; }  // number of leaves
   bool is_leaf() const { return nodes_.size() == 1 && size_ == 1; }
   nb::object unflatten(std::span<const nb::object> leaves) const;
-  std::vector<std::string> paths() const;  // paths of the leaves: "blocks.3.norm1.scale"
-  // The constants with their paths, without numbers, strings, functions and classes.
+  std::vector<std::string> paths() const;  // of the leaves: "blocks.3.norm1.scale"
+  // Constants, but numbers, texts, classes and functions that keep nothing, with their paths.
   std::vector<std::pair<std::string, nb::object>> objects() const;
   std::string text() const;  // with * for each leaf
   bool equals(const Structure& other) const;

@@ -5,6 +5,8 @@
 #include <nanobind/stl/string.h>
 
 #include "plait/core/error.h"
+#include "plait/core/inside/sizes/size_reader.h"
+#include "plait/core/sizes/size_facts.h"
 #include "plait/ops/arrays/rearrange.h"
 #include "plait/ops/arrays/reshape.h"
 #include "plait/ops/elementwise/elementwise.h"
@@ -23,7 +25,7 @@ Tensor matmul_of(const Operand& a, const Operand& b) { return matmul(a.tensor(),
 struct Operator {
   const char* name;  // "add" for __add__ and, if it exists, __radd__
   BinaryFunction of;
-  bool has_reflected = true;
+  bool has_reflected = true;  // comparisons have none
 };
 constexpr Operator kOperators[] = {
     {"add", add},
@@ -55,13 +57,22 @@ bool is_short(const Tensor& x) {
 }
 bool is_short(const Operand& x) { return !x.is_tensor() || is_short(x.tensor()); }
 
-// For an unsupported operand, Python tries the operation of the other object's class.
-nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, bool reflected) {
+// Whether an object that is no operand is meant as one: a tensor of another library, or a list in a
+// comparison, which Python would find unequal without a word.
+bool is_meant_as_operand(nb::handle other, bool compares) {
+  if (PyList_Check(other.ptr()) || PyTuple_Check(other.ptr())) return compares;
+  return nb::hasattr(other, "__dlpack__") && !nb::hasattr(other, "__array_interface__");
+}
+
+// What else is no operand leaves the operation to the other object's class.
+nb::object apply_operator(BinaryFunction of, nb::handle self, nb::handle other, bool reflected,
+                          bool compares) {
   if (is_item(other)) return nb::borrow(Py_NotImplemented);
   std::optional<PythonOperand> operand;
   try {
     operand.emplace(other);
   } catch (const TypeError&) {
+    if (is_meant_as_operand(other, compares)) throw;
     return nb::borrow(Py_NotImplemented);
   }
   const Tensor mine = nb::cast<Tensor>(self);
@@ -82,12 +93,16 @@ void bind_operators(nb::class_<Tensor>& tensor) {
     const BinaryFunction of = each.of;
     tensor.def(
         fmt::format("__{}__", each.name).c_str(),
-        [of](nb::handle self, nb::handle other) { return apply_operator(of, self, other, false); },
+        [of, compares = !each.has_reflected](nb::handle self, nb::handle other) {
+          return apply_operator(of, self, other, false, compares);
+        },
         nb::arg("other").none());
     if (!each.has_reflected) continue;
     tensor.def(
         fmt::format("__r{}__", each.name).c_str(),
-        [of](nb::handle self, nb::handle other) { return apply_operator(of, self, other, true); },
+        [of](nb::handle self, nb::handle other) {
+          return apply_operator(of, self, other, true, false);
+        },
         nb::arg("other").none());
   }
   tensor.def("__neg__", [](const Tensor& x) { return computed([&] { return negative(x); }); })
@@ -161,11 +176,14 @@ Dim remainder(Dim a, Dim b) {
   return mod(a, b);
 }
 
-// A bool[], for tests of loops and branches in a trace.
+// A bool where somebody knows the sizes, which leaves a guard; else a bool[], for tests of loops and
+// branches in a trace.
 template <class Comparison>
 auto dim_comparison(Comparison comparison) {
-  return [comparison](nb::handle a, nb::handle b) {
-    return holds(comparison(dim_from(a), dim_from(b)));
+  return [comparison](nb::handle a, nb::handle b) -> nb::object {
+    const SizeFact fact = comparison(dim_from(a), dim_from(b));
+    if (const std::optional<bool> known = SizeReader::ask(fact)) return nb::bool_(*known);
+    return to_python(holds(fact));
   };
 }
 

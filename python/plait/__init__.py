@@ -66,9 +66,10 @@ from .primitives import Primitive, ops  # noqa: E402,F401
 from .records import record  # noqa: E402,F401
 from .scripting import script  # noqa: E402,F401
 from .tracing import Program, Spec, trace  # noqa: E402,F401
+from .batching import vmap  # noqa: E402,F401
 from .jacobians import hessian, hvp, jacfwd, jacrev  # noqa: E402,F401
 from .transforms import (  # noqa: E402,F401
-    Tape, autocast, grad, gradient, jvp, linear_transpose, linearize, no_grad, remat, value_and_grad, vjp, vmap)
+    Tape, autocast, grad, gradient, jvp, linear_transpose, linearize, no_grad, remat, value_and_grad, vjp)
 from .aliases import (  # noqa: E402,F401
     abs, array, bitwise_invert, bitwise_left_shift, bitwise_right_shift, checkpoint, compile, cumulative_prod, cumulative_sum, eval, neg,
     positive, pow)

@@ -3,6 +3,7 @@
 import types
 
 from . import _core
+from .applied import Applied
 from .array_api import NamespaceInfo
 from .jitting import Jitted
 
@@ -17,7 +18,8 @@ def guard(namespace):
             namespace[name] = made.setdefault(value, _core._boundary(value))
         elif isinstance(value, type):
             _guard_methods(value, ["__call__", "update"])
-    _guard_methods(Jitted, ["__call__"])
+    for cls in Jitted, Applied:
+        _guard_methods(cls, ["__call__"])
     for cls in (_core.Tensor, NamespaceInfo):
         _guard_methods(cls, [name for name in vars(cls) if not name.startswith("_")])
 

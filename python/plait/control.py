@@ -4,9 +4,9 @@ import functools
 
 from . import _core, errors
 from .interop import asarray
-from .module import Module
+from .module import holds_module
 from .sharing import distinct
-from .transforms import _results, _tensors, _with_tensors
+from .transforms import _results, _tensors, _with_tensors, pair_of
 
 
 class _Results:
@@ -111,7 +111,7 @@ def scan(body, initial, stacked=(), length=None, reverse=False, checkpoints=None
         def step(given):
             before = carry_structure.unflatten(carry.spread(given[:count]))
             each = slice_structure.unflatten(given[count:])
-            leaves = results.leaves(tuple(body(before, each)))
+            leaves = results.leaves(tuple(pair_of(body(before, each), "scan: the body gives (carry, something)")))
             return carry.distinct_of(leaves[:len(carries)]) + leaves[len(carries):]
 
         given = _core._scan(step, carry.values, slices, length, reverse, checkpoints, unroll)
@@ -146,16 +146,12 @@ class _Carry:
 def _with_tied(loop, leaves, initial):
     """loop(carry), with tied weights of Modules carried once, as long as the body keeps them tied."""
     carry = _Carry(leaves, True)
-    if len(carry.values) < len(leaves) and _holds_module(initial):
+    if len(carry.values) < len(leaves) and holds_module(initial):
         try:
             return loop(carry)
         except _ComeApart:
             pass
     return loop(_Carry(leaves, False))
-
-
-def _holds_module(tree):
-    return isinstance(tree, Module) or any(_holds_module(child) for _, child in _core._children(tree) or ())
 
 
 def for_loop(first, end, body, initial, checkpoints=None):

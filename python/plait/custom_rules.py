@@ -5,7 +5,7 @@ import inspect
 
 from . import _core, errors
 from .interop import asarray
-from .transforms import _chosen, _tangents, _tensors, _with_tensors
+from .transforms import _chosen, _tangents, _tensors, _with_tensors, pair_of
 
 _LEAF = _core.zeros(())  # takes the place of a tensor where only the structure matters
 
@@ -16,6 +16,8 @@ class _Custom:
     def __init__(self, function, nondiff_argnums=()):
         functools.update_wrapper(self, function)
         self._function = function
+        if not hasattr(self, "__name__"):  # a partial or a Module has none
+            self.__name__ = type(function).__name__
         self._fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         defaults = getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)
         self._has_defaults = any(defaults)
@@ -90,7 +92,8 @@ class custom_vjp(_Custom):
         plain, structures = [], []
 
         def forward(leaves):
-            result, kept = run_forward(*_with_fixed(structure.unflatten(leaves), fixed))
+            result, kept = pair_of(run_forward(*_with_fixed(structure.unflatten(leaves), fixed)),
+                                   f"{self.__name__}: its forward gives (result, kept)")
             (results, of_result), (residuals, of_kept) = _tensors(result), _tensors(kept)
             structures[:] = of_result, of_kept
             return results, residuals
@@ -151,7 +154,8 @@ class custom_jvp(_Custom):
         found = []
 
         def along(at, tangents):
-            value, tangent = rule(*fixed.values(), structure.unflatten(at), structure.unflatten(tangents))
+            value, tangent = pair_of(rule(*fixed.values(), structure.unflatten(at), structure.unflatten(tangents)),
+                                     f"{self.__name__}: its rule gives (result, tangent)")
             if isinstance(value, (float, complex)):
                 value = asarray(value)
             values, own = _tensors(value)

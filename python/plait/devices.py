@@ -29,6 +29,7 @@ class Device:
 
 
 CPU = Device("cpu")
+NAMES_OF_OTHERS = ("cpu", "cuda", "gpu", "tpu", "mps", "meta", "xla")  # that other libraries write
 
 
 def device(given=None):

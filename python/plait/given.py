@@ -1,32 +1,167 @@
 """Checks of the arguments that transforms and optimizers pass to functions: they must be trees, and must not be
 changed."""
 
+import functools
 import sys
 import types
 
 from . import _core, errors
+from .buffers import Names, of_structure
+from .host_code import module_of
+from .module import Module, holds_module
+from .roles import is_parameter
 from .tree import leaves_with_paths, structure
 
 
 def expect_tree(what, tree, form=None):
-    """TypeError if an object that is not a tree holds tensors that could be trained, which would count as constants."""
-    _expect_tree(what, _core._flatten(tree)[1] if form is None else form, [])
+    """TypeError where something in the tree keeps tensors that could be trained, and is no tree: an object, or a function.
+    They would count as constants."""
+    _Keepers(tree).expect_none(what, _core._flatten(tree)[1] if form is None else form)
 
 
-def _expect_tree(what, form, seen):
-    for path, value in form._objects():
-        if any(value is each for each in seen):
-            continue
-        seen.append(value)
+class _Keepers:
+    """Constants of a tree that keep tensors."""
+
+    def __init__(self, tree):
+        self._tree, self._own, self._seen = tree, None, []
+
+    def expect_none(self, what, form, only_weights=False):
+        """In what a function keeps `only_weights` count, others are as if they were written in it."""
+        for path, value in form._objects():
+            if type(value) is Names or any(value is each for each in self._seen):
+                continue
+            self._seen.append(value)
+            place = f"{what}{path and '.' + path}"
+            kept = kept_by_function(value)
+            if kept is not None:
+                self._expect_no_weights(place, value, kept)
+            elif not only_weights:
+                self._expect_no_tensors(place, value)
+
+    def _expect_no_tensors(self, place, value):
         inside, name = _attributes(value), type(value).__name__
-        place = f"{what}{path and '.' + path}"
-        names = [path for path, leaf in leaves_with_paths(inside)
-                 if isinstance(leaf, _core.Tensor) and leaf.dtype.kind in ("floating", "complex")]
+        names = [path for path, leaf in leaves_with_paths(inside) if _is_trainable(leaf)]
         if names:
-            raise errors.TypeError(f"{place} is a {name}, which is no tree: its tensors ({', '.join(names[:4])}"
-                                   f"{', ...' if len(names) > 4 else ''}) would count as constants\n"
+            raise errors.TypeError(f"{place} is a {name}, which is no tree: its tensors ({_listed(names)}) would count as constants\n"
                                    f"  hint: write class {name}(plait.Module) or plait.tree.register({name}), or keep it outside of the model")
-        _expect_tree(place, structure(inside), seen)
+        self.expect_none(place, structure(inside))
+
+    def _expect_no_weights(self, place, function, kept):
+        leaves, form = _core._flatten(kept)
+        names = [path for path, leaf, is_weight in zip(form.paths, leaves, self._in_modules(kept)) if is_weight or self._is_weight(leaf)]
+        if not names:
+            return self.expect_none(place, form, only_weights=True)
+        name = getattr(function, "__name__", type(function).__name__)
+        if hasattr(function, "__self__") and isinstance(kept["self"], Module):
+            what, way = f"is the method {name} of a {type(kept['self']).__name__}", f"call self.{name} in __call__ in place of keeping it"
+            names = [each.removeprefix("self.") for each in names]
+        else:
+            what = f"is the function {name}"
+            way = ("write a method in its place, or functools.partial(f, layer), which is a tree; an attribute plait.nn.Buffer(layer) is meant "
+                   "not to be trained")
+        raise errors.TypeError.with_hint(f"{place} {what}: the weights that it keeps ({_listed(names)}) would count as constants, and not be "
+                                         "trained", way)
+
+    @staticmethod
+    def _in_modules(kept):
+        """For each leaf of what a function keeps whether a Module trains it."""
+        found = []
+        for value in kept.values():
+            leaves, form = _core._flatten(value)
+            is_model = holds_module(value)
+            found += [is_model and _is_trainable(leaf) and not is_buffer for leaf, is_buffer in zip(leaves, of_structure(form))]
+        return found
+
+    def _is_weight(self, leaf):
+        """Whether it is of the tree itself, or is known to an optimizer."""
+        if self._own is None:
+            self._own = {id(each) for each in _core._flatten(self._tree)[0]}
+        return _is_trainable(leaf) and (id(leaf) in self._own or is_parameter(leaf))
+
+
+def _is_trainable(leaf):
+    return isinstance(leaf, _core.Tensor) and leaf.dtype.kind in ("floating", "complex")
+
+
+def _listed(names):
+    return f"{', '.join(names[:4])}{', ...' if len(names) > 4 else ''}"
+
+
+def kept_by_function(value):
+    """What a function keeps besides its code, by name: its closure and its defaults, and of a method the object. None of what
+    is no function."""
+    value = getattr(value, "__wrapped__", value) if isinstance(value, _core._Boundary) else value
+    if isinstance(value, types.MethodType) or getattr(type(value), "_is_bound", False):
+        owner = value.__self__
+        return {"self": owner if _core._children(owner) is not None or isinstance(owner, _core.Tensor) else _attributes(owner)}
+    if getattr(type(value), "_is_jitted", False):
+        return kept_by_function(value._called) or {}
+    if isinstance(value, types.FunctionType):
+        cells = zip(value.__code__.co_freevars, value.__closure__ or ())
+        defaults = enumerate(value.__defaults__ or ())
+        return ({name: cell.cell_contents for name, cell in cells if _is_filled(cell)} | {f"default {i}": each for i, each in defaults}
+                | dict(value.__kwdefaults__ or {}))
+    if callable(value) and str(type(value).__module__).startswith("plait."):
+        return {name: each for name, each in vars(value).items() if callable(each)} if hasattr(value, "__dict__") else {}
+    return None
+
+
+def _is_filled(cell):
+    try:
+        cell.cell_contents
+    except ValueError:  # of a variable that has no value yet
+        return False
+    return True
+
+
+def expect_no_leaks(what, result):
+    """TypeError where an object that is no tree keeps tensors of what is recorded, which mean nothing when that is over."""
+    if type(result) is not _core.Tensor:
+        _expect_no_leaks(what, "the result", result, set())
+
+
+def _expect_no_leaks(what, path, value, seen, holder=None):
+    if isinstance(value, _core.Tensor):
+        if holder is not None and value.is_traced and not _core._is_known(value):
+            place, name, hint = holder
+            raise errors.TypeError(f"{what}: {place} is a {name}, which is no tree: it keeps a tensor that is being recorded ({path}), and means "
+                                   f"nothing afterwards\n  hint: {hint}")
+        return
+    if type(value) in _PLAIN or id(value) in seen:
+        return
+    seen.add(id(value))
+    children = _core._children(value)
+    if children is None:
+        children = _held_by(value)
+        holder = holder or (path, type(value).__name__, _way_out(value))
+    for name, child in children:
+        _expect_no_leaks(what, f"{path}.{name}", child, seen, holder)
+
+
+_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type))
+
+
+def _held_by(value):
+    """(name, value) of what an object, a function or a set holds."""
+    value = value.__wrapped__ if isinstance(value, _core._Boundary) else value
+    if isinstance(value, types.FunctionType):
+        cells = [(name, cell) for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()) if cell != types.CellType()]
+        return [*((name, cell.cell_contents) for name, cell in cells), *enumerate(value.__defaults__ or ())]
+    if isinstance(value, types.MethodType):
+        return [("__self__", value.__self__)]
+    if isinstance(value, functools.partial):
+        return [("func", value.func), *enumerate(value.args), *value.keywords.items()]
+    found = dict(getattr(value, "__dict__", ())) if module_of(type(value)).startswith("plait.") else _attributes(value)
+    return enumerate(found) if isinstance(found, list) else found.items()
+
+
+def _way_out(value):
+    name = type(value).__name__
+    if isinstance(value, (set, frozenset)):
+        return "give a list or a tuple"
+    if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
+        return "give the tensors themselves, and make the function of them outside"
+    return f"write class {name}(plait.Module) or plait.tree.register({name}), or give a tuple"
 
 
 class Handed:
@@ -74,8 +209,8 @@ def _attributes(value):
     """The attributes of an object of a user's class, by name, or the elements of a set."""
     if isinstance(value, (set, frozenset)):
         return list(value)
-    module = type(value).__module__
-    if isinstance(value, types.ModuleType) or not isinstance(module, str) or module.split(".")[0] in _OTHERS:
+    module = module_of(type(value))
+    if isinstance(value, types.ModuleType) or not module or module.split(".")[0] in _OTHERS:
         return {}
     found = dict(getattr(value, "__dict__", ()))
     for cls in type(value).__mro__:

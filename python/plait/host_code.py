@@ -1,14 +1,14 @@
 """Analyses host code as Python bytecode: the names that it uses, and calls whose results differ from call to call."""
 
-import collections
+import builtins
 import dataclasses
 import dis
 import functools
 import itertools
-import operator
-import os
 import sys
 import types
+
+from .host_effects import OUTSIDE_METHODS, is_outside, kind_of, method_of_path
 
 _GLOBALS = {"LOAD_GLOBAL", "STORE_GLOBAL", "DELETE_GLOBAL", "LOAD_NAME", "STORE_NAME", "DELETE_NAME"}
 _ATTRIBUTES = {"LOAD_ATTR", "LOAD_METHOD", "STORE_ATTR", "DELETE_ATTR", "IMPORT_FROM", "LOAD_SUPER_ATTR"}
@@ -20,13 +20,8 @@ _ANY_ATTRIBUTE = {"__dict__", "__getattribute__", "__slots__"}
 _REACHING_ALL = {"globals", "locals", "eval", "exec", "dir", "import_module", "modules", "__builtins__", "gc"}
 
 _LIBRARIES = {"plait", "numpy", "scipy", "torch", "jax", "jaxlib", "sklearn", "pandas", "matplotlib", "PIL", "tqdm", "pytest",
-              "_pytest", "hypothesis", "ml_dtypes", "builtins"}
-_UNSTEADY_MODULES = {"random", "secrets", "numpy.random", "numpy.random.mtrand", "numpy.random._generator"}
-_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # deterministic if called with arguments
-_UNSTEADY = {"time": {"time", "time_ns", "perf_counter", "perf_counter_ns", "monotonic", "monotonic_ns", "process_time",
-                      "process_time_ns", "thread_time", "localtime", "gmtime", "ctime", "asctime"},
-             "uuid": {"uuid1", "uuid4"}, "os": {"urandom", "getrandom", "times"}, "posix": {"urandom", "getrandom", "times"},
-             "datetime": {"now", "utcnow", "today"}}
+              "_pytest", "hypothesis", "ml_dtypes", "builtins", "nanobind"}
+_SEEDED = {"default_rng", "Random", "RandomState", "SeedSequence"}  # with arguments these are the same each time
 
 
 @functools.cache
@@ -39,8 +34,17 @@ def is_library(module):
     return ("site-packages" in file or "dist-packages" in file) and not _uses_plait(module)
 
 
+def module_of(thing):
+    """The name of the module where a class or a function was defined; "" where it is none that can be told, as with the core's
+    functions, whose class has a descriptor of that name."""
+    module = getattr(thing, "__module__", None)
+    return module if isinstance(module, str) else ""
+
+
 def is_library_class(cls):
-    """The same for a class. A class created by code without a module also claims to be from builtins."""
+    """The same of a class. One made by code without a module is said to be of builtins, too."""
+    if not isinstance(cls.__module__, str):  # functions of the package's core
+        return True
     is_made_by_code = bool(cls.__flags__ & _HEAP_TYPE)
     return not (cls.__module__ == "builtins" and is_made_by_code) and is_library(cls.__module__)
 
@@ -50,8 +54,8 @@ _HEAP_TYPE = 1 << 9
 
 def _uses_plait(module):
     def is_own(value):
-        name = value.__name__ if isinstance(value, types.ModuleType) else getattr(value, "__module__", "")
-        return isinstance(name, str) and name.split(".")[0] == "plait"
+        name = value.__name__ if isinstance(value, types.ModuleType) else module_of(value)
+        return name.split(".")[0] == "plait"
 
     return any(is_own(value) for value in list(vars(sys.modules[module]).values()))
 
@@ -63,25 +67,33 @@ class Names:
     globals: tuple
     attributes: tuple
     imports: tuple
-    takes_any: bool  # attributes with computed names
-    stores: dict  # names of attributes that are assigned, with their lines
-    asked: tuple  # string constants that may be names of attributes, in code with computed names
-    calls: tuple  # (chain of names, local?, line) of possible calls
-    opaque: str  # what gives it access to everything: globals(), eval
+    takes_any: bool  # attributes whose names are computed
+    stores: dict  # lines where attributes are given values, by name
+    asked: tuple  # texts that may be names of attributes, where the code asks for such
+    calls: tuple  # (chain of names, local?, line) of what may be called
+    opaque: str  # by what it reaches anything at all: globals(), eval
+    methods: tuple  # (name, line) of those that reach what is outside of the program, of whatever object
 
     def unsteady(self, function):
-        """(reason, file, line) of functions that this one calls and whose results differ from call to call."""
+        """(what, kind of host_effects.py, file, line) of what is found by this function and no record can hold."""
+        file = function.__code__.co_filename
         found = []
         cells = dict(zip(function.__code__.co_freevars, function.__closure__ or ()))
         for chain, is_import, line in self.calls:
             thing = _resolved(chain, is_import, function.__globals__, cells)
-            if thing is not None and _is_unsteady(*thing):
-                found.append((".".join(chain), function.__code__.co_filename, line))
-        return found
+            if thing is None:
+                continue
+            kind, method = kind_of(*thing), method_of_path(thing[0], self.attributes)
+            if method is not None:
+                found.append((f"{chain[0]}.{method}()", "outside", file, line))
+            elif kind is not None:
+                found.append((".".join(chain) + "()" * callable(thing[0]), kind, file, line))
+        named = {(what.rpartition(".")[2], line) for what, _, _, line in found}
+        return found + [(f"{name}()", "outside", file, line) for name, line in self.methods if (f"{name}()", line) not in named]
 
 
 def _resolved(chain, is_import, found, cells):
-    """(kind, name, owner) of modules and their members that these names resolve to."""
+    """(what it is, its name) for names of modules and what is in them."""
     first, *rest = chain
     if is_import:
         thing = sys.modules.get(first)
@@ -91,36 +103,20 @@ def _resolved(chain, is_import, found, cells):
         except ValueError:
             return None
     else:
-        thing = found.get(first)
-    owner = None
+        thing = found[first] if first in found else vars(builtins).get(first)
     for name in rest:
+        if is_outside(thing) or method_of_path(thing, (name,)):
+            return thing, name
         if not isinstance(thing, (types.ModuleType, type)):
             return None
-        owner, thing = thing, getattr(thing, name, None)
-    return None if thing is None else (thing, rest[-1] if rest else first, owner)
-
-
-def _is_unsteady(thing, name, owner):
-    if isinstance(thing, (types.ModuleType, type)):
-        return False
-    if thing is os.environ:
-        return True
-    module = getattr(thing, "__module__", None) or ""
-    belongs = getattr(thing, "__self__", None)
-    if isinstance(belongs, types.ModuleType):
-        module = belongs.__name__
-    elif belongs is not None and not isinstance(belongs, type):
-        return steady_or_reason(belongs) is not None and type(belongs).__module__ in _UNSTEADY_MODULES
-    elif isinstance(belongs, type):
-        module = belongs.__module__
-    named = getattr(thing, "__name__", name)
-    return callable(thing) and (module in _UNSTEADY_MODULES or named in _UNSTEADY.get(module, ()))
+        thing = getattr(thing, name, None)
+    return None if thing is None else (thing, rest[-1] if rest else first)
 
 
 @functools.lru_cache(maxsize=4096)
 def names_in(code):
     found, texts = {"globals": {}, "attributes": {}, "imports": {}}, {}
-    stores, calls, imported = {}, [], {}
+    stores, calls, imported, methods, module = {}, [], {}, [], None
     takes_any, opaque = False, ""
     chain, is_import, line = None, False, code.co_firstlineno
     for instruction in dis.get_instructions(code):
@@ -134,6 +130,8 @@ def names_in(code):
             found["attributes"][value] = None
             takes_any = takes_any or value in _ANY_ATTRIBUTE or value in ("attrgetter", "deepcopy", "format", "format_map")
             opaque = opaque or (value if value in ("modules", "import_module") else "")
+            if value in OUTSIDE_METHODS and name in ("LOAD_ATTR", "LOAD_METHOD"):
+                methods.append((value, line))
         elif name == "IMPORT_NAME":
             found["imports"][value] = None
         elif name == "LOAD_CONST":
@@ -141,13 +139,16 @@ def names_in(code):
         if name == "STORE_ATTR":
             stores.setdefault(value, line)
         if name.startswith("STORE") and isinstance(value, str):
-            if name == "STORE_FAST" and chain is not None and is_import and len(chain) == 1:
-                imported[value] = chain[0]
+            if name == "STORE_FAST" and chain is not None and is_import:
+                imported[value] = chain
         # A chain of names, such as random.random.
         if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "IMPORT_NAME"):
             chain, is_import = (value,), name == "IMPORT_NAME"
+            module = value if is_import else module
+        elif name == "IMPORT_FROM":
+            chain, is_import = (module, value), True
         elif name == "LOAD_FAST" and value in imported:
-            chain, is_import = (imported[value],), True
+            chain, is_import = imported[value], True
         elif name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
             chain = (*chain, value)
         elif name not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "COPY_FREE_VARS", "RESUME"):
@@ -163,10 +164,11 @@ def names_in(code):
             names |= dict.fromkeys(getattr(each, kind))
         stores = {**each.stores, **stores}
         calls += each.calls
+        methods += each.methods
     takes_any = takes_any or any(each.takes_any for each in inner)
     asked = dict.fromkeys(itertools.chain(texts if takes_any else (), *(each.asked for each in inner)))
     return Names(tuple(found["globals"]), (*found["attributes"], *texts), tuple(found["imports"]), takes_any, stores, tuple(asked),
-                 tuple(calls), opaque or next((each.opaque for each in inner if each.opaque), ""))
+                 tuple(calls), opaque or next((each.opaque for each in inner if each.opaque), ""), tuple(methods))
 
 
 def _add_texts(constant, names):
@@ -177,27 +179,3 @@ def _add_texts(constant, names):
     elif isinstance(constant, (tuple, frozenset)):
         for each in constant:
             _add_texts(each, names)
-
-
-_TAKERS = (getattr, setattr, hasattr, vars, dir, globals, locals, eval, exec)
-_VIEWS = (type({}.keys()), type({}.values()), type({}.items()), types.MappingProxyType)
-
-
-def steady_or_reason(value):
-    """None if the object is constant as long as it is the same object; otherwise its kind."""
-    cls = type(value)
-    module = cls.__module__ or ""
-    if hasattr(cls, "__next__"):
-        return f"an iterator ({cls.__name__}), of which each call takes more"
-    if module in _UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):
-        return f"a source of random numbers ({cls.__name__})"
-    if isinstance(value, (operator.attrgetter, operator.itemgetter, operator.methodcaller)) or any(value is each for each in _TAKERS):
-        return "a function that asks for attributes"
-    if cls in _VIEWS or any(base.__module__ == "_ctypes" for base in cls.__mro__):
-        return f"a {cls.__name__}, which shows what others change"
-    if isinstance(value, (bytearray, memoryview, collections.deque)) or cls.__name__ in ("array",) and module == "array":
-        return f"a {cls.__name__}, whose contents may change"
-    if module in ("queue", "_queue", "_io", "io", "_thread", "threading", "_contextvars", "contextvars", "weakref", "asyncio",
-                  "multiprocessing.queues") and cls.__name__ not in ("lock", "RLock", "Lock", "Condition", "Event", "Thread"):
-        return f"a {cls.__name__}, whose state nobody can see"
-    return None

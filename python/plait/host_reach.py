@@ -2,13 +2,16 @@
 function and of everything that it can call (docs/jit.md)."""
 
 import builtins
+import collections
 import dataclasses
 import functools
 import sys
 import types
 
 from . import _core
-from .host_code import is_library, is_library_class, names_in, steady_or_reason
+from .host_code import is_library, is_library_class, module_of, names_in
+from .host_constants import PLAIN, array_or_none, changing_or_none, hidden_base, is_fixed, is_of_python
+from .host_effects import is_logger, is_path, method_of_path
 
 ABSENT = object()
 
@@ -22,8 +25,8 @@ def attributes_of(thing):
     return attributes if isinstance(attributes, dict) else None
 
 
-_PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 _BAGS = (types.SimpleNamespace,)
+_DESCRIPTORS = (property, staticmethod, classmethod, functools.cached_property, functools.partialmethod, functools.singledispatchmethod)
 _MOST_PLACES = 20_000
 
 
@@ -48,31 +51,36 @@ class Found:
 class Reach:
     """The state outside of its arguments that the host code of a function, and everything that it can call, can read.
 
-    The user's functions, methods, classes, modules and objects are entered: their members whose names occur in the
-    code found so far are visited in turn. Everything else is a tree of tensors and constants."""
+    Functions, methods, classes, modules and objects are entered: what they hold by the names that occur in the code that was
+    found is looked at in turn. All else is a tree of tensors and constants, or of what is known to stay as it is
+    (host_constants.py); where it is none of these, it is `opaque`."""
 
-    def __init__(self, roots, arguments=()):
-        """`roots`: (path, holder, key) of what is called; `arguments`: trees by path, whose constants may be
-        entered."""
-        self.places = []  # (holder, key, true if it is entered) in order of discovery
+    def __init__(self, roots, arguments=(), caches=()):
+        """`roots`: (path, holder, key) of what is called; `arguments`: trees by path, in which constants may be entered;
+        `caches`: identities of memoised functions that are being looked into."""
+        self.places = []  # (holder, key, whether it is entered) in order
         self.values = {}  # Found, by path
-        self.functions = []  # functions whose code may be replaced
-        self.kinds = []  # code and classes, in order; others require another record
-        self.pattern = []  # for each place or container the number of its object, in the order in which objects were met
-        self.has_own_equality = False  # some object has an __eq__ that may hold for objects with different contents
-        self.lines = []  # (reason, file, line) of calls whose result differs from call to call
-        self.opaque = None  # the reason if the state cannot be determined
-        self.holders = []  # (object, its path): the names below are looked up in its attributes
-        self._names, self._takes_any = {}, False
-        self.placed = {}  # indices into places, by (identity of the holder, key)
+        self.functions = []  # whose code may be exchanged
+        self.kinds = []  # code and classes, in order: others make another record
+        self.pattern = []  # for each place or container which object is there, by the order in which they were met
+        self.has_own_equality = False  # an object that equals others which hold something else
+        self.lines = []  # (what, kind, file, line) of calls that no record can hold (host_effects.py)
+        self.opaque = None  # why nobody can tell what the host code reads, where that is so
+        self.holders = []  # (what, its path): attributes are looked up there by the names below
+        self._names, self._takes_any, self._writers = {}, False, []
+        self._caches, self._has_cache = caches, False
+        self.placed = {}  # numbers of places, by (identity of the holder, key)
         self._stores, self._met = {}, {}
-        self._classes, self._constructed = [], []  # classes that were entered; classes of which objects may be created
-        self._entered, self._alive, self._looked_up = {}, [], set()
+        self._classes, self._constructed = [], []  # that were entered; of which objects may be made
+        self._entered, self._alive, self._looked_up, self._given_places = {}, [], set(), set()
         for path, holder, key in roots:
             self._add(holder, key, path)
         for path in arguments:
-            self._enter_parts(arguments[path], path, set())
+            self._enter_parts(arguments[path], path, {})
         self._settle()
+        if self._has_cache and "cache_info" in self._names:
+            self._note_opaque("a function counts how often its earlier results were used (cache_info)")
+        self._note_writers()
 
     # ---- Places.
 
@@ -80,7 +88,7 @@ class Reach:
         if (id(holder), key) in self.placed:
             return
         if len(self.places) > _MOST_PLACES:
-            self.opaque = self.opaque or f"it can reach more than {_MOST_PLACES} values"
+            self._note_opaque(f"it can reach more than {_MOST_PLACES} values")
             return
         self.placed[id(holder), key] = len(self.places)
         self._alive.append(holder)
@@ -92,7 +100,24 @@ class Reach:
         if value is not ABSENT and not entered:
             place = len(self.places) - 1
             self.values[self._free(path)] = Found(place, value)
-            self._enter_parts(value, path, set())
+            self._enter_parts(value, path, {})
+
+    def _enter_or_add(self, value, path):
+        """What is found in an object that has no place of its own for it: entered, or a value at a place that is made for it."""
+        if not self._enter(value, path) and id(value) not in self._given_places and type(value) not in PLAIN:
+            self._given_places.add(id(value))
+            self._add((value,), 0, path)
+
+    def _note_opaque(self, reason):
+        self.opaque = self.opaque or reason
+
+    def _note_writers(self):
+        """Logs and paths that were found by attribute, in code whose line is not known."""
+        for value, path in self._writers if not self.lines else ():
+            method = method_of_path(value, self._names)
+            if is_logger(value) or method:
+                what = "writes a log" if is_logger(value) else f"is a path, whose {method}() may be called"
+                self._note_opaque(f"{path} {what}")
 
     def _note_identity(self, value):
         """Notes the identity of an object: host code can see whether two are the same object."""
@@ -139,8 +164,9 @@ class Reach:
             self._look_up(value, [*names, *self._new_names(value, own)], own, path)
         for cls in type(value).__mro__:
             slots = [name for name, each in vars(cls).items() if isinstance(each, types.MemberDescriptorType)]
-            if not is_library_class(cls):
-                self._look_up(value, slots if self._takes_any else self._known_names(slots), value, path)
+            is_library = is_library_class(cls)
+            if not is_library or is_of_python(cls):
+                self._look_up(value, slots if self._takes_any or is_library else self._known_names(slots), value, path)
 
     def _new_names(self, value, own):
         """Attributes that the code may assign to an object which does not have them yet, or whose existence it
@@ -153,7 +179,7 @@ class Reach:
             if is_library_class(owner):
                 continue
             special = [name for name, each in vars(owner).items()
-                       if name.startswith("__") and isinstance(each, types.FunctionType)
+                       if name.startswith("__") and (callable(each) or hasattr(type(each), "__get__"))
                        and (name not in _CONSTRUCTORS or cls in self._constructed)]
             names = [*special, *self._known_names(vars(owner))]
             # Of each class separately, since super() finds members that a subclass hides.
@@ -183,44 +209,74 @@ class Reach:
         return True
 
     def _enter_parts(self, value, path, seen):
-        """Enters the objects in a tree, and the classes of its nodes."""
-        if type(value) in _PLAIN or isinstance(value, _core.Tensor):
+        """What a tree holds that is entered, and the classes of its nodes."""
+        if type(value) in PLAIN or isinstance(value, _core.Tensor):
             return
         if id(value) in seen:
             self._note_identity(value)
+            if not seen[id(value)]:
+                self._note_opaque(f"{path} holds itself")
             return
-        seen.add(id(value))
+        seen[id(value)] = False  # whether all that is in it was looked at
         children = _core._children(value)
         if children is None:
-            if is_array(value):
-                return
-            if isinstance(value, (set, frozenset)):
-                for each in value:
-                    self._enter_parts(each, path, seen)
-            elif self._enter(value, path):
-                self._note_identity(value)
-            else:
-                self._note_opaque(value, path)
-            return
+            self._enter_constant(value, path, seen)
+        else:
+            self._enter_node(value, children, path, seen)
+        seen[id(value)] = True
+
+    def _enter_constant(self, value, path, seen):
+        if is_array(value):
+            self._enter_array(value, path)
+        elif isinstance(value, (set, frozenset)):
+            self._enter_members(value, path, seen)
+            self._enter_container(value, path)
+        elif self._enter(value, path):
+            self._note_identity(value)
+        elif is_logger(value) or is_path(value):
+            self._writers.append((value, path))
+        elif (reason := changing_or_none(value)) is not None:
+            self._note_opaque(f"{path} is {reason}")
+
+    def _enter_node(self, value, children, path, seen):
         if not isinstance(value, tuple):
             self._note_identity(value)
         if isinstance(value, dict):
-            for key in value:
-                self._enter_parts(key, path, seen)
+            self._enter_members(value, path, seen)
         if type(value) not in (list, tuple, dict):
             self._enter_class_of(value)
+            self._enter_container(value, path)
         for name, child in children:
             self._enter_parts(child, f"{path}.{name}", seen)
 
-    def _note_opaque(self, value, path):
-        reason = steady_or_reason(value)
-        if reason is not None and self.opaque is None:
-            self.opaque = f"{path} is {reason}"
+    def _enter_members(self, members, path, seen):
+        """Of a set, or keys: what is in them is no part of the tree."""
+        for each in members:
+            is_plain = isinstance(each, tuple) and all(type(part) in PLAIN for part in each)
+            if isinstance(each, _core.Tensor) or (not is_plain and _core._children(each) is not None):
+                self._enter_or_add(each, path)
+            else:
+                self._enter_parts(each, path, seen)
+
+    def _enter_container(self, value, path):
+        """The attributes of an object of a class that is derived from list, dict or set."""
+        if isinstance(value, collections.defaultdict) and value.default_factory is not None:
+            self._enter_or_add(value.default_factory, f"{path}.default_factory")
+        if isinstance(value, (list, tuple, dict, set, frozenset)) and not is_library_class(type(value)):
+            self.holders.append((value, path))
+
+    def _enter_array(self, value, path):
+        reason = array_or_none(value)
+        if reason is not None:
+            self._note_opaque(f"{path} is {reason}")
+        if not is_library_class(type(value)):
+            self._enter_class_of(value)
+            self.holders.append((value, path))
 
     def _take_names(self, code):
         names = names_in(code)
-        if names.opaque and self.opaque is None:
-            self.opaque = f"its code uses {names.opaque}, by which it can reach anything"
+        if names.opaque:
+            self._note_opaque(f"its code uses {names.opaque}, by which it can reach anything")
         self._names |= dict.fromkeys(names.attributes)
         self._stores |= dict.fromkeys((*names.stores, *names.asked))
         self._takes_any = self._takes_any or names.takes_any
@@ -229,6 +285,8 @@ class Reach:
     def _enter_function(self, function, path):
         name = function.__name__
         for place, cell in zip(function.__code__.co_freevars, function.__closure__ or ()):
+            if function.__module__ == "functools" and place in _OF_DISPATCH:
+                continue
             self._add(cell, None, place if not path else f"{path}.{place}")
         if is_library(function.__globals__.get("__name__", "")):
             return  # of library functions only closures are visited
@@ -254,7 +312,9 @@ class Reach:
         self._add(method, "__self__", "self" if not path else f"{path}.self")
 
     def _enter_partial(self, partial, path):
-        self._enter(partial.func, path)
+        self._enter_or_add(partial.func, path)
+        if type(partial) is not functools.partial and not is_library_class(type(partial)):
+            self._enter_object(partial, path)
         for i in range(len(partial.args)):
             self._add(partial.args, i, f"{path}.args.{i}")
         for name in partial.keywords:
@@ -269,10 +329,31 @@ class Reach:
         self.holders.append((module, module.__name__))
 
     def _enter_descriptor(self, descriptor, path):
-        for name in ("fget", "fset", "fdel", "__func__", "func", "__wrapped__"):
+        for name in ("fget", "fset", "fdel", "__func__", "func", "dispatcher"):
             inner = getattr(descriptor, name, None)
             if inner is not None:
-                self._enter(inner, path)
+                self._enter_or_add(inner, path)
+        if isinstance(descriptor, functools.partialmethod):
+            self._add(descriptor, "args", f"{path}.args")
+            self._add(descriptor, "keywords", f"{path}.keywords")
+
+    def _enter_memoised(self, function, path):
+        """Nobody sees which of its results are kept, but where they are the same each time."""
+        self._has_cache = True
+        self._enter_or_add(function.__wrapped__, path)
+        if id(function) in self._caches:
+            return
+        inner = Reach([(path, (function.__wrapped__,), 0)], caches=(*self._caches, id(function)))
+        changing = [name for name, found in inner.values.items() if not inner._is_steady(found)]
+        if inner.opaque is not None or inner.lines or changing:
+            what = f" and uses {changing[0]}" if changing else ""
+            self._note_opaque(f"{path or function.__name__} keeps its earlier results (functools.lru_cache){what}")
+
+    def _is_steady(self, found):
+        """Whether a value that was found is a function or class of a library's, or a constant in the defaults of a function."""
+        holder = self.places[found.place][0]
+        is_default = isinstance(holder, tuple) and type(found.value) in PLAIN
+        return is_default or isinstance(found.value, (type, types.ModuleType, types.BuiltinFunctionType)) or is_fixed(found.value) and callable(found.value)
 
     def _enter_class_of(self, value):
         """Enters the class for its methods, except those that create an object."""
@@ -292,15 +373,21 @@ class Reach:
         self._enter_class_of(value)
         self.holders.append((value, path))
         self.has_own_equality = self.has_own_equality or type(value).__eq__ is not object.__eq__
-        if not is_library_class(type(value)):
-            self._add(value, "__class__", f"{path}.__class__")
+        if isinstance(value, BaseException):
+            self._add(value, "args", f"{path}.args")
+        if is_library_class(type(value)):
+            return
+        self._add(value, "__class__", f"{path}.__class__")
+        hidden = hidden_base(type(value))
+        if hidden is not None:
+            self._note_opaque(f"{path} is a {type(value).__name__}, and nobody can see what it holds as a {hidden.__name__}")
 
     def _enter_builtin_method(self, method, path):
         """A method of a list or a dict, for example."""
         self._add(method, "__self__", path)
 
     def _enter_jitted(self, jitted, path):
-        self._enter(jitted._called, path)
+        self._enter_or_add(jitted._called, path)
 
     def _enter_own(self, value, path):
         """Objects of the package that hold functions: custom rules, recursive functions."""
@@ -309,7 +396,8 @@ class Reach:
 
 
 _CONSTRUCTORS = {"__new__", "__init__", "__post_init__"}
-_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__"}
+_OF_CLASSES = {"__dict__", "__weakref__", "__doc__", "__module__", "__annotations__", "__slots__", "__qualname__", "__class__"}
+_OF_DISPATCH = {"dispatch_cache", "cache_token"}  # what functools.singledispatch keeps for itself
 
 
 def _holder_kind(holder):
@@ -327,8 +415,8 @@ _LOOKUPS = {types.FunctionType: Reach._in_function, type: Reach._in_class, types
 
 
 def _enter_of(value):
-    """The method that enters a value; None for trees."""
-    if type(value) in _PLAIN or isinstance(value, _core.Tensor):
+    """How it is entered; None for trees."""
+    if type(value) in PLAIN or isinstance(value, _core.Tensor):
         return None
     if isinstance(value, types.FunctionType):
         return Reach._enter_function
@@ -343,19 +431,19 @@ def _enter_of(value):
         return None if is_library_class(value) else Reach._enter_class
     if isinstance(value, types.ModuleType):
         return None if is_library(value.__name__) else Reach._enter_module
-    if isinstance(value, (property, staticmethod, classmethod, functools.cached_property, functools._lru_cache_wrapper)):
+    if isinstance(value, functools._lru_cache_wrapper):
+        return Reach._enter_memoised
+    if isinstance(value, _DESCRIPTORS):
         return Reach._enter_descriptor
-    if _core._children(value) is not None or is_array(value):
+    if _core._children(value) is not None or is_array(value) or isinstance(value, (set, frozenset)):
         return None
-    if isinstance(value, _BAGS) or type(value).__module__ == "argparse":
+    if isinstance(value, _BAGS) or module_of(type(value)) == "argparse":
         return Reach._enter_object
     if getattr(type(value), "_is_jitted", False):
         return Reach._enter_jitted
-    module = type(value).__module__
-    if not isinstance(module, str):  # functions of the compiled core
-        return None
-    if module.split(".")[0] == "plait":
+    if module_of(type(value)).split(".")[0] == "plait":
         return Reach._enter_own if hasattr(value, "__dict__") else None
     if is_library_class(type(value)):
-        return None
+        is_seen = isinstance(value, BaseException) or (is_of_python(type(value)) and not is_fixed(value))
+        return Reach._enter_object if is_seen else None
     return Reach._enter_object

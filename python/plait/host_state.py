@@ -8,7 +8,7 @@ import types
 
 from . import _core
 from .host_reach import ABSENT, attributes_of
-from .sharing import distinct
+from .settling import settled
 from .tree import flatten
 
 _CONSTANTS = (bool, int, float, complex, str, bytes, type(None), type(...), range, slice, _core.DType)
@@ -107,42 +107,6 @@ def _child_at(value, names):
     return value
 
 
-def without_sizes(value):
-    """The value with numbers in place of symbolic sizes, which have no meaning after the call."""
-    if type(value) is _core.Dim:
-        return int(value)
-    if type(value) in _CONSTANTS or isinstance(value, _core.Tensor):
-        return value
-    if isinstance(value, (set, frozenset)):
-        return type(value)(map(without_sizes, value)) if any(type(each) is _core.Dim for each in value) else value
-    if _core._children(value) is None:
-        return value
-    leaves, structure = _core._flatten(value, numbers=True)
-    if not any(type(leaf) is _core.Dim for leaf in leaves):
-        return value
-    return structure.unflatten([without_sizes(leaf) for leaf in leaves])
-
-
-def _settle_sizes(container):
-    """Does the same for the contents of a container, in place."""
-    if isinstance(container, (list, collections.deque)):
-        pairs = list(enumerate(container))
-    elif isinstance(container, set):
-        plain = without_sizes(container)
-        if plain is not container:
-            _restore(container, plain)
-        return
-    else:
-        entries = container if isinstance(container, dict) else attributes_of(container) or {}
-        if any(type(key) is _core.Dim for key in entries):
-            _restore(container, {without_sizes(key): each for key, each in entries.items()})
-        pairs = list((container if isinstance(container, dict) else attributes_of(container) or {}).items())
-    for key, each in pairs:
-        plain = without_sizes(each)
-        if plain is not each:
-            put(container, key, plain)
-
-
 @dataclasses.dataclass(frozen=True)
 class Write:
     """A value that host code stored at a place, or at the end of the path `names` from an argument or from the value
@@ -150,37 +114,59 @@ class Write:
 
     place: object  # the index of a place outside, or the name of an argument
     path: str
-    structure: object = None  # None if the entry was deleted
-    once: object = None  # its leaves, without duplicates
+    structure: object = None  # None where it was taken away
+    count: int = 0  # of its leaves
     names: tuple = None  # None for the place itself
     key: object = None
     is_content: bool = False  # the contents of a tensor: x[i] = y
     source: tuple = None  # (place, names) of a tensor that existed before and was moved here
 
-    @property
-    def count(self):
-        """The number of its distinct leaves."""
-        return 0 if self.structure is None else len(self.once.values)
-
     def value(self, places, call, leaves):
         """The value to be stored; computed before anything is written."""
         if self.source is not None:
-            return _found(places, call, *self.source)
-        return ABSENT if self.structure is None else self.structure.unflatten(self.once.spread(leaves))
+            return looked_up(places, call, *self.source)
+        return ABSENT if self.structure is None else self.structure.unflatten(leaves)
 
     def again(self, places, call, value):
         if self.names is None:
             put(*places[self.place][:2], value)
             return
-        holder = _found(places, call, self.place, self.names)
+        holder = looked_up(places, call, self.place, self.names)
         if self.is_content:
             _core._exchange(holder, value)
         else:
             put(holder, self.key, value)
 
 
-def _found(places, call, place, names):
+def looked_up(places, call, place, names):
+    """What is at a place outside, by number, or in an argument, by name, or what names lead to from there."""
     return _child_at(call.value_at(place) if isinstance(place, str) else value_at(places[place]), names)
+
+
+def source_of(value, reach, arguments):
+    """(place, names) where an object is found outside or in an argument, None where it is not."""
+    for number, place in enumerate(reach.places):
+        if value_at(place) is value:
+            return number, ()
+    trees = [*arguments.items(), *((number, value_at(place)) for number, place in enumerate(reach.places) if not place[2])]
+    for place, tree in trees:
+        names = _names_to(value, tree, (), set())
+        if names is not None:
+            return place, names
+    return None
+
+
+def _names_to(value, tree, names, seen):
+    if tree is value:
+        return names
+    if type(tree) in _CONSTANTS or isinstance(tree, _core.Tensor) or id(tree) in seen:
+        return None
+    seen.add(id(tree))
+    for name, child in _core._children(tree) or ():
+        found = _names_to(value, child, (*names, name), seen)
+        if found is not None:
+            return found
+    return None
 
 
 class Snapshot:
@@ -251,7 +237,7 @@ class _Changes:
         now = value_at(place)
         if now is before or isinstance(place[0], tuple):
             return False
-        plain = without_sizes(now)
+        plain = settled(now)
         if plain is not now:
             put(*place[:2], plain)
         self.add(plain, place=number)
@@ -261,7 +247,7 @@ class _Changes:
         changed = changed_keys(container, before)
         if changed == []:
             return
-        _settle_sizes(container)
+        settled(container)
         if changed is None or place in rebound:
             self.refused = self.refused or f"{self._path_of(place, names)} is changed in place"
             return
@@ -271,6 +257,7 @@ class _Changes:
     def of_attributes(self, attributes, before):
         added = [key for key in attributes if key not in before and (id(attributes), key) not in self._reach.placed]
         if added:
+            settled(attributes)
             self.refused = self.refused or f"{added[0]} is a new attribute"
 
     def add(self, value, place, names=None, key=None, is_content=False):
@@ -284,9 +271,8 @@ class _Changes:
             reason = self._unwritable(value)
             self.refused = self.refused or (reason and f"{path} becomes {reason}")
             found, structure = flatten(value)
-            once = distinct(found)
-            self.leaves += once.values
-            self.writes.append(Write(structure=structure, once=once, **where))
+            self.leaves += found
+            self.writes.append(Write(structure=structure, count=len(found), **where))
 
     def _path_of(self, place, names, *key):
         first = place if isinstance(place, str) else self._paths.get(place, str(self._reach.places[place][1]))
@@ -298,7 +284,8 @@ class _Changes:
             return None
         children = _core._children(value)
         if children is None:
-            is_fixed = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type)) and not getattr(value, "__closure__", None)
+            is_fixed = isinstance(value, (types.FunctionType, types.BuiltinFunctionType, type))
+            is_fixed = is_fixed and not any(getattr(value, name, None) for name in ("__closure__", "__defaults__", "__kwdefaults__"))
             return None if is_fixed else f"a {type(value).__name__}"
         if not isinstance(value, tuple):
             if id(value) in self._known or id(value) in self._moved:

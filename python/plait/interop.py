@@ -74,7 +74,7 @@ def asarray(obj, /, dtype=None, *, device=None, copy=None):
     elif not hasattr(obj, "__array_interface__") and hasattr(obj, "__dlpack__"):
         result = from_dlpack(obj)
     else:
-        result = _core.borrow(np.asarray(obj))
+        result = _core.borrow(_of_numbers_only(np.asarray(obj)))
     converted = _cast(result, dtype)
     if copy is False and converted.dtype != result.dtype:
         raise errors.ValueError(f"asarray: {result.dtype} is no {converted.dtype} without a copy")
@@ -127,6 +127,7 @@ def _of_numbers(data, dtype):
         array = np.asarray(data)
     except builtins.ValueError as error:
         raise errors.ValueError(f"asarray: {error}") from None
+    _of_numbers_only(array)
     if dtype is not None:
         _expect_fits(array, _core.DType(dtype))
     if dtype is None and array.dtype == np.float64 and not _holds_arrays(data):
@@ -134,6 +135,23 @@ def _of_numbers(data, dtype):
     if dtype is None and array.dtype == np.complex128 and not _holds_arrays(data):
         return array.astype(np.complex64)
     return array
+
+
+def _of_numbers_only(array):
+    """The array; TypeError where NumPy has found no dtype for what it holds."""
+    if array.dtype.kind not in "OUS":
+        return array
+    first = array.reshape(-1)[0] if array.size else None
+    if array.dtype.kind == "O" and all(isinstance(each, builtins.int) for each in array.reshape(-1)):
+        number = next((each for each in array.reshape(-1) if not -(2**63) <= each < 2**64), first)
+        raise errors.ValueError.with_hint(f"the whole number {number} has more than 64 bits", f"{float(number)!r} is a number of f64")
+    raise errors.TypeError(f"expected numbers, or lists and arrays of them, not {_described(first)}")
+
+
+def _described(value):
+    if value is None or isinstance(value, str):
+        return repr(str(value) if isinstance(value, str) else value)
+    return f"a {type(value).__name__}"
 
 
 def _expect_fits(array, dtype):
@@ -152,10 +170,24 @@ def _holds_arrays(data):
     return hasattr(data, "dtype")
 
 
-def _of_bytes(dtype, shape, data):
-    """Restores a pickled tensor from its bytes in row-major order, perhaps in a separate buffer."""
+def _of_bytes(dtype, shape, data, wants_gradient=False):
+    """What a pickle holds: the bytes in row-major order, perhaps in a buffer of their own."""
     elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
-    return _core._borrow_as(elements, dtype)._copied()
+    made = _core._borrow_as(elements, dtype)._copied()
+    return made.requires_grad() if wants_gradient else made
+
+
+def _wants_gradient(tensor):
+    """Whether requires_grad() was said of it, or of what it was made of; also under no_grad, where nothing is followed."""
+    if tensor.dtype.kind not in ("floating", "complex"):
+        return False
+    if _core._is_followed([tensor]) or _core._is_followed([_core.zeros(()).requires_grad()]):
+        return _core._is_followed([tensor])
+    try:
+        _core._gradient(tensor, [tensor], _core.ones_like(tensor), False, True, False, [])
+    except errors.ValueError:
+        return False
+    return True
 
 
 def _reduce(tensor, protocol):
@@ -163,7 +195,7 @@ def _reduce(tensor, protocol):
         raise errors.TypeError("what is being recorded has no numbers to be kept: pickle it outside")
     elements = np.ascontiguousarray(np.asarray(_View(tensor)))
     data = pickle.PickleBuffer(elements) if protocol >= 5 else elements.tobytes()
-    return _of_bytes, (tensor.dtype, tensor.shape, data)
+    return _of_bytes, (tensor.dtype, tensor.shape, data, *([True] if _wants_gradient(tensor) else []))
 
 
 def _deepcopy(tensor, memo):

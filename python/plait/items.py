@@ -1,28 +1,36 @@
 """The result of `x.item()` in recorded host code: a number that may not be known yet."""
 
+import math
 import numbers
 import operator
 
 from . import _core
-from ._core import Tensor
+from ._core import Dim, Tensor
 from .later import Later
 
 np = Later("numpy")
 
-_PYTHONS = {"boolean": bool, "integer": int, "floating": float}
-_DEFAULTS = {"boolean": _core.boolean, "integer": _core.i64, "floating": _core.f32}
+_PYTHONS = {"boolean": bool, "integer": int, "floating": float, "complex": complex}
+_DEFAULTS = {"boolean": _core.boolean, "integer": _core.i64, "floating": _core.f32, "complex": _core.c64}
+_WIDEST = {"boolean": _core.boolean, "integer": _core.i64, "floating": _core.f64, "complex": _core.c128}
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
 
 
 class Item:
-    """The one number of a tensor, used instead of the bool, int or float that `item()` returns in eager code. A
-    comparison is a guard. Floats are added, multiplied and divided in the record, and act like Python numbers beside
-    a tensor. Any other use reads the number."""
+    """The one number of a tensor, in place of the bool, int or float that `item()` gives elsewhere, or that is an argument
+    of a jitted function. To compare it is a guard. Floats are added, multiplied and divided in the record, and beside a
+    tensor each is as a number written there. All else that needs the number reads it, or has the host code begin again
+    with the number where it is of arguments (jit_arguments.py)."""
 
-    __slots__ = ("_tensor",)
+    __slots__ = ("_tensor", "_origin")
 
-    def __init__(self, tensor):
-        self._tensor = tensor
+    def __init__(self, tensor, origin=None):
+        self._tensor, self._origin = tensor, origin
+
+    @property
+    def __class__(self):
+        """To isinstance it is the number that it stands for."""
+        return _PYTHONS[self._kind]
 
     @property
     def _kind(self):
@@ -33,11 +41,17 @@ class Item:
         return _DEFAULTS[self._kind]
 
     def _number(self):
+        if self._origin is not None:
+            self._origin.need()
         return self._tensor._read()
 
-    def _constant(self, dtype=_core.f64):
-        """A tensor of it, constant for derivatives like a Python number."""
-        return _core.astype(_core.stop_gradient(self._tensor), dtype)
+    def _constant(self, dtype=None):
+        """A tensor of it, constant to derivatives as numbers of Python's are."""
+        return _core.astype(_core.stop_gradient(self._tensor), dtype or _WIDEST[self._kind])
+
+    def _operand(self):
+        """What functions of tensors may compute with, which give it a dtype: a tensor where the number need not be known."""
+        return self._number() if self._origin is None else self._constant()
 
     def _beside(self, tensor):
         """Its replacement beside a tensor, whose dtype it takes if possible."""
@@ -76,13 +90,13 @@ class Item:
         return format(self._number(), spec)
 
     def __neg__(self):
-        return Item(-self._constant()) if self._kind == "floating" else -self._number()
+        return Item(-self._constant(), self._origin) if self._kind == "floating" else -self._number()
 
     def __pos__(self):
         return self if self._kind == "floating" else +self._number()
 
     def __abs__(self):
-        return Item(_core.absolute(self._constant())) if self._kind == "floating" else abs(self._number())
+        return Item(_core.absolute(self._constant()), self._origin) if self._kind == "floating" else abs(self._number())
 
     def __invert__(self):
         return ~self._number()
@@ -92,6 +106,21 @@ class Item:
 
     def __trunc__(self):
         return int(self._number())
+
+    def __floor__(self):
+        return math.floor(self._number())
+
+    def __ceil__(self):
+        return math.ceil(self._number())
+
+    def __copy__(self):
+        return self
+
+    def __deepcopy__(self, memo):
+        return self
+
+    def __reduce_ex__(self, protocol):
+        return self._number().__reduce_ex__(protocol)
 
     def __divmod__(self, other):
         return divmod(self._number(), _number_of(other))
@@ -105,6 +134,17 @@ class Item:
         return getattr(self._number(), name)
 
 
+def with_numbers(cls, number_of):
+    """For NumPy's functions: numbers in the place of what stands for them, whose dtypes are those of Python's."""
+    def compute(self, function, method, *operands, **named):
+        if any(isinstance(each, Tensor) for each in operands):
+            return NotImplemented
+        return getattr(function, method)(*(number_of(each) if type(each) is cls else each for each in operands), **named)
+
+    return compute
+
+
+Item.__array_ufunc__ = with_numbers(Item, Item._number)
 numbers.Number.register(Item)
 _core._declare_item(Item)
 
@@ -119,6 +159,11 @@ def _kind_of(value):
     return "floating" if isinstance(value, float) else "complex" if isinstance(value, complex) else "integer"
 
 
+def _is_no_double(number):
+    """Whether a whole number lies between those of f64."""
+    return type(number) is int and int(float(number)) != number
+
+
 def _as_tensor(value, dtype):
     return value._constant(dtype) if isinstance(value, Item) else value
 
@@ -126,10 +171,15 @@ def _as_tensor(value, dtype):
 def _compared(name, a, b):
     """A guard, if both are numbers that the dtype can represent."""
     kinds = {_kind_of(a), _kind_of(b)}
-    if "complex" in kinds or (isinstance(b, int) and not _LEAST <= b <= _GREATEST):
-        return getattr(operator, name)(a._number(), b)
+    if "complex" in kinds or (not isinstance(b, Item) and isinstance(b, int) and not _LEAST <= b <= _GREATEST) or (a._kind == "floating" and _is_no_double(b)):
+        return getattr(operator, name)(a._number(), _number_of(b))
     dtype = _core.f64 if "floating" in kinds else _core.i64
     return _core._truth(getattr(operator, name)(a._constant(dtype), _as_tensor(b, dtype)))
+
+
+def as_item(size):
+    """A size as a float in the record."""
+    return Item(_core.astype(_core.add(size, _core.zeros((), dtype=_core.i64)), _core.f64))
 
 
 def _computed(name, a, b):
@@ -139,8 +189,18 @@ def _computed(name, a, b):
         return getattr(operator, name)(_number_of(a), _number_of(b))
     if name == "truediv" and b == 0:
         raise ZeroDivisionError("float division by zero")
-    a, b = (each if isinstance(each, Item) else float(each) for each in (a, b))
-    return Item(getattr(operator, name)(_as_tensor(a, _core.f64), _as_tensor(b, _core.f64)))
+    a, b = (each if isinstance(each, Item) else as_item(each) if type(each) is Dim else float(each) for each in (a, b))
+    origins = [each._origin for each in (a, b) if isinstance(each, Item)]
+    origin = origins[0] if len(origins) == 1 or origins[0] is None else origins[0].joined(origins[1])
+    return Item(getattr(operator, name)(_as_tensor(a, _core.f64), _as_tensor(b, _core.f64)), origin)
+
+
+def _with_other(name, item, other, is_reflected):
+    """With what is no number of Python's own; NumPy's and those that are equal to none see to it themselves."""
+    is_equality = name in ("eq", "ne")
+    if hasattr(type(other), "__array_interface__") or (is_equality and not isinstance(other, numbers.Number)):
+        return NotImplemented
+    return getattr(operator, name)(*((other, item._number()) if is_reflected else (item._number(), other)))
 
 
 def _operator(name, apply, is_reflected=False):
@@ -148,8 +208,8 @@ def _operator(name, apply, is_reflected=False):
         if isinstance(other, Tensor):
             mine = self._beside(other)
             return getattr(operator, name)(*((other, mine) if is_reflected else (mine, other)))
-        if not isinstance(other, (Item, int, float, complex)):
-            return NotImplemented
+        if not isinstance(other, (Item, int, float, complex)) or hasattr(type(other), "__array_interface__"):
+            return _with_other(name, self, other, is_reflected)
         return apply(name, *((other, self) if is_reflected else (self, other)))
 
     return compute

@@ -3,8 +3,9 @@
 import functools
 
 from . import _core, errors
+from .batching import vmap
 from .dtype_info import isdtype
-from .transforms import _chosen, _Followed, _of_chosen, grad, jvp, vmap
+from .transforms import _chosen, _Followed, _of_chosen, grad, jvp
 
 
 def jacfwd(function, argnums=0, has_aux=False):

@@ -10,16 +10,20 @@ import threading
 import warnings
 
 from . import _core, errors
+from .applied import Applied, is_tree
 from .given import Handed
 from .host_reach import Reach, unwrapped
-from .host_state import Snapshot, without_sizes
-from .interop import asarray
+from .host_state import Snapshot, source_of
 from .items import Item
-from .later import Later
+from .jit_arguments import FLOATS, Argument, Fixed, Needed, Origin, agree, frozen, sample, shared, weak
+from .jit_fresh import Refused, standing_in
+from .jit_results import Finish, results_of
+from .jit_stats import JitStats, Reasons, differences
+from .settling import settled
+from .sizes import noting
 from .sharing import distinct
+from .static_values import keys_told_apart, told_apart
 from .tree import flatten
-
-np = Later("numpy")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,48 +46,10 @@ class Dynamic:
     divisor: int = 1
 
 
-@dataclasses.dataclass(frozen=True)
-class JitStats:
-    """How often a jitted function was recorded and run, and why it was recorded again.
-
-    >>> plait.stats(plait.jit(plait.sin)).hits
-    0
-    """
-
-    traces: int
-    hits: int
-    failed_guards: int
-    host_runs: int
-    pieces: int
-    retraces: tuple
-    text: str
-
-    def __str__(self):
-        return self.text
-
-
-_MOST_RECORDS_FOR_ONE = 8  # different values of one argument or outside value, before it is reported
-
-
-class _Finish:
-    """Builds the result of a recorded call from its leaves, and repeats the changes that host code made outside of
-    its arguments."""
-
-    def __init__(self, structure, once, numbers, writes):
-        self.structure, self._once, self._numbers, self._writes = structure, once, numbers, writes
-
-    def finish(self, leaves, places, call):
-        count = len(self._once.values)
-        # If the host code has run, its writes are already done, unless derivatives pass through.
-        if self._writes and (not call.has_run or _core._is_followed(leaves)):
-            written = iter(leaves[count:])
-            values = [write.value(places, call, list(itertools.islice(written, write.count))) for write in self._writes]
-            for write, value in zip(self._writes, values):
-                write.again(places, call, value)
-            call.has_written = True
-            call.writes_into_trees = any(write.names is not None for write in self._writes)
-        results = self._once.spread(leaves[:count])
-        return self.structure.unflatten([each.item() if i in self._numbers else each for i, each in enumerate(results)])
+_UNSTEADY = "gives another value at each call", "draw by plait.random, or hand the value over as an argument"
+_OUTSIDE = ("reads or changes what is outside of the program",
+            "do it outside of the jitted function; what pl.callback does is done at every run of the record")
+_MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
 
 
 class _Lending:
@@ -118,80 +84,72 @@ class _Lending:
                 pass
 
 
-def _agree(arrays, others):
-    """True if NumPy arrays have the same elements."""
-    return len(arrays) == len(others) and all(_frozen(now) == was for was, now in zip(arrays, others))
-
-
-def _frozen(array):
-    """A key that differs for NumPy arrays with different elements."""
-    array = np.asarray(array)
-    return array.dtype.str, array.shape, tuple(array.ravel().tolist()) if array.dtype.hasobject else array.tobytes()
-
-
-class _Argument:
-    """One argument of a call: its leaves, and its form for the host code."""
-
-    def __init__(self, value):
-        self.value, self.sign = value, _core._whole_number(value)
-        if isinstance(value, (float, complex)):  # floats that are arguments themselves count as tensors
-            self.leaves, self.structure, self.is_own = [asarray(value)], _LEAF, False
-        elif self.sign != 0:  # integers are passed as sizes
-            self.leaves, self.structure, self.is_own = [_core._size_argument(value)], _LEAF, False
-        else:
-            self.leaves, self.structure = flatten(value)
-            # If not, there are NumPy arrays, which are replaced by tensors; the host code receives a copy.
-            self.is_own = all(type(leaf) is _core.Tensor for leaf in self.leaves)
-
-    def of(self, given, as_numbers, copies):
-        """The argument with these leaves. The caller's own object is passed if its tensors already hold them."""
-        if self.is_own:
-            return self.value
-        if self.sign == 0:
-            return Handed(self.structure, [copies.add(leaf) for leaf in given])
-        size = int(given[0].shape[0]) if as_numbers else given[0].shape[0]
-        return size if self.sign == 1 else -size
-
-
 class _Call:
     """One call: its arguments, and the outside state of its function, inspected on demand."""
 
+    leaves = None  # until it is looked at
+    has_run = False  # whether the host code has
+    has_written = False  # what the record says of state outside
+    writes_into_trees = False
+    written = {}  # tensors that the host code has put outside, by their numbers among the leaves
+    _needed = None  # what was raised where host code needed the number of an argument
+    _snapshot = None
+    _is_refused = False  # what it gives or leaves behind cannot be made again
+    _is_inside = False  # of what follows or records its arguments, and would not see what else it leaves behind
+
     def __init__(self, jitted, first, given, named):
         self.jitted, self.first, self.given, self.named = jitted, first, given, named
-        self.leaves = None  # set by look()
-        self.has_run = False  # true once the host code has run
-        self.has_written = False  # true once the record has changed outside state
-        self.writes_into_trees = False
-        self._snapshot = None
 
     def look(self):
         if self.leaves is not None:
             return
+        self._exact, self.differs_more_than_seen = [], False
         # By path.
-        self.arguments = {f"arg{i}": _Argument(each) for i, each in enumerate(self.given)}
-        self.arguments |= {f"named.{name}": _Argument(each) for name, each in sorted(self.named.items())}
+        self.arguments = {f"arg{i}": self._argument(f"arg{i}", each) for i, each in enumerate(self.given)}
+        self.arguments |= {f"named.{name}": self._argument(name, each) for name, each in sorted(self.named.items())}
         self.leaves = [leaf for each in self.arguments.values() for leaf in each.leaves]
         self.arrays, self._found, self.reach = [], {}, _NO_REACH
         self._paths = [f"{name}.{path}" if path else name for name, each in self.arguments.items() for path in each.structure.paths]
         if self.jitted._by_host is None:
             self._look_outside()
-        self.shared = _shared(self.leaves)
+        self.shared = shared(self.leaves)
+
+    def _argument(self, name, value):
+        try:
+            argument = Argument(value)
+        except RecursionError:
+            raise NoTree(f"{name} holds itself") from None
+        _expect_no_symbols(argument.structure)
+        self._tell_apart(name, argument.structure, value)
+        return argument
+
+    def _tell_apart(self, name, structure, tree):
+        """Adds to the key what equal values differ in."""
+        found, keys = told_apart(structure), keys_told_apart(tree)
+        self.differs_more_than_seen = self.differs_more_than_seen or bool(found)
+        if found or keys:
+            self._exact.append((f"{name}, as told apart", (found, keys)))
 
     def _look_outside(self):
         roots = [("", self.jitted._holder, "function")]
         roots += [("self" if i == 0 else f"first {i}", self.first, i) for i in range(len(self.first))]
         self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
-        for path, found in self.reach.values.items():
+        for path, found in self.reach.values.items() if self.reach.opaque is None else ():
             leaves, structure = flatten(found.value)
+            _expect_no_symbols(structure)
+            self._tell_apart(f"outside.{path}", structure, found.value)
             arrays = []
             for leaf, of_leaf in zip(leaves, structure.paths):
                 if isinstance(leaf, _core.Tensor):
                     self.leaves.append(leaf)
                     self._paths.append("outside." + (f"{path}.{of_leaf}" if of_leaf else path))
                 else:
-                    arrays.append(_frozen(leaf))
+                    arrays.append(frozen(leaf))
             self.arrays += arrays
             self._found[path] = (structure, *arrays)
+
+    def expect_inside(self):
+        self._is_inside = _core._is_tracing() or _core._is_followed([leaf for leaf in self.leaves if type(leaf) is _core.Tensor])
 
     def paths(self):
         self.look()
@@ -202,18 +160,18 @@ class _Call:
         self.look()
         for name, each in self.arguments.items():
             each.structure._expect_hashable(f"f.{name}")
-        arguments = tuple((name, (each.structure, each.sign) if each.sign else each.structure) for name, each in self.arguments.items())
+        arguments = tuple((name, each.key) for name, each in self.arguments.items())
         arguments += (("tensors that are one", self.shared),) if self.shared else ()
         arguments += (("the order of named arguments", tuple(self.named)),) if self._has_order() else ()
         if self.reach is _NO_REACH:
-            return arguments
+            return (*arguments, *self._exact)
         opaque = self.reach.opaque or self._unhashable_outside()
         if opaque is not None:
             self.jitted._run_by_host(opaque)
             self.leaves = None
             return self.key()
         outside = tuple((f"outside.{path}", found[0] if len(found) == 1 else found) for path, found in self._found.items())
-        return *arguments, *outside, ("code", tuple(self.reach.kinds)), ("objects that are one", tuple(self.reach.pattern))
+        return *arguments, *self._exact, *outside, ("code", tuple(self.reach.kinds)), ("objects that are one", tuple(self.reach.pattern))
 
     def _has_order(self):
         """True if the function can observe the order of keyword arguments."""
@@ -238,26 +196,51 @@ class _Call:
             self._snapshot.restore()
         elif self.reach is not _NO_REACH:
             self._snapshot = Snapshot(self.reach, {name: each.value for name, each in self.arguments.items() if each.is_own})
+        is_as_it_is = given and not self.has_run and self.jitted._runs_as_it_is(given)
         self.has_run = True
         try:
-            return self._run(given, as_numbers=False)
-        except Exception as error:  # noqa: BLE001: host code may not support symbolic sizes
-            if isinstance(error, errors.Error) or not self._takes_symbols(given):
-                raise
-            if self._snapshot is not None:
-                self._snapshot.restore()
-            return self._run(given, as_numbers=True)
+            result = self._run(given, as_numbers=False)
+            self.jitted._reasons.as_it_is += bool(is_as_it_is)
+            return result
+        except Exception as error:  # noqa: BLE001: host code may not know numbers that are symbols
+            return self._run_with_numbers(given, error)
 
-    def _takes_symbols(self, given):
-        """True if an integer argument is symbolic."""
+    def _run_with_numbers(self, given, error):
+        """The same where that has failed, with numbers in the place of floats, whole numbers or all sizes that are symbols."""
         places = itertools.accumulate((len(each.leaves) for each in self.arguments.values()), initial=0)
-        return any(each.sign and type(given[place].shape[0]) is _core.Dim for place, each in zip(places, self.arguments.values()))
+        symbols = [(name, each) for (name, each), place in zip(self.arguments.items(), places) if each.is_recorded(given, place)]
+        floats = {name for name, each in symbols if each.is_weak and self.jitted._modes.get(name) is None}
+        if floats:
+            raise Needed(self, floats, is_certain=False)
+        if isinstance(error, errors.Error):
+            raise error
+        if any(each.sign for _, each in symbols):
+            self.take_back()
+            try:
+                return self._run(given, as_numbers=True)
+            except Exception as again:  # noqa: BLE001: likewise
+                error = again
+        if not self.jitted._fullgraph and any(type(size) is _core.Dim for leaf in given for size in leaf.shape):
+            raise NeedsSizes(error)
+        error.args = settled(error.args)
+        raise error
+
+    def need(self, names):
+        """Called where host code needs the number of a float among the arguments."""
+        if any(self.jitted._modes.get(name) is None for name in names):
+            self._needed = Needed(self, names)
+            raise self._needed
+
+    def take_back(self):
+        if self._snapshot is not None:
+            self._snapshot.restore()
 
     def _run(self, given, as_numbers):
         each_of, copies = iter(given), _core._HandedCopies()
         handed_over, made = {}, []
         for name, each in self.arguments.items():
-            handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers, copies)
+            origin = Origin(self, frozenset([name])) if each.is_weak else None
+            handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers, copies, origin)
             if isinstance(handed_over[name], Handed):
                 made.append(handed_over[name])
                 handed_over[name] = made[-1].tree
@@ -265,16 +248,40 @@ class _Call:
                 if isinstance(leaf, _core.Tensor) and not _core._is_same(leaf, content)}
         arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
         named = {name: handed_over[f"named.{name}"] for name in self.named}
-        with _Lending(lent.values()):
+        with _Lending(lent.values()), noting(self.jitted._reasons.places):
             result = self.jitted._called(*self.first, *arguments, **named)
+            if self._needed is not None:  # and host code has caught what was raised
+                raise self._needed
             for each in made:
                 each.expect_unchanged(self.jitted._name, result)
-            leaves, structure, numbers = _results(result)
-            once = distinct(leaves)
             writes, written = self._writes({key: content for key, (_, content) in lent.items()})
-            leaves = [leaf._share() for leaf in once.values + written]  # the present contents
-        is_plain = not writes and not numbers and len(once.values) == len(structure)
-        return leaves, structure if is_plain else _Finish(structure, once, numbers, writes)
+            leaves, structure, numbers, given = results_of(result, self._with_stand_ins)
+            if self._is_refused and self._is_inside:
+                raise ByHost
+            once = distinct(leaves + written)
+            self.written = dict(zip(once.places[len(leaves):], written))
+            leaves = [leaf._share() for leaf in once.values]  # what it holds now
+        is_plain = not writes and not numbers and not given and len(once.values) == len(structure)
+        return leaves, structure if is_plain else Finish(structure, once, numbers, given, writes)
+
+    def _with_stand_ins(self, result):
+        """Where it holds an object that nobody can make again the host code is run from here on."""
+        if self._snapshot is None or self._is_refused:
+            return result
+        try:
+            return standing_in(result, self._source_of)
+        except Refused as refused:
+            where, what = refused.args
+            self._refuse(f"its result holds {what}{where and ' at ' + where}, which is made anew at each call")
+            return result
+
+    def _source_of(self, value):
+        """Where an object was before the call, as writes tell it; None if it was not there."""
+        return source_of(value, self.reach, {name: each.value for name, each in self.arguments.items()})
+
+    def _refuse(self, reason):
+        self._is_refused = True
+        self.jitted._run_by_host(reason)
 
     def _writes(self, lent):
         """The changes outside of the arguments; if they cannot be repeated, the host code runs at each call from now
@@ -283,9 +290,9 @@ class _Call:
             return (), []
         writes, written, refused = self._snapshot.changes(lent)
         if refused is not None:
-            self.jitted._run_by_host(refused)
+            self._refuse(refused)
             return (), []
-        return tuple(writes), _results(written)[0]
+        return tuple(writes), results_of(written)[0]
 
     def value_at(self, place):
         """The value that a write names: an argument, by name or position."""
@@ -297,24 +304,38 @@ class _Call:
         """Remembers this call, so that the cache recognises the next call of this kind quickly."""
         dicts = self.reach.attribute_dicts()
         shared = [i for pair in self.shared for i in pair]
-        named = {name: _sample(each) for name, each in sorted(self.named.items())}
-        self.jitted._cache.remember(self.first, tuple(map(_sample, self.given)), named,
-                                    self.reach.functions, self.reach.places, dicts, shared, self.arrays, _agree, key, donated)
+        named = {name: sample(each) for name, each in sorted(self.named.items())}
+        self.jitted._cache.remember(self.first, tuple(map(sample, self.given)), named,
+                                    self.reach.functions, self.reach.places, dicts, shared, self.arrays, agree, key, donated)
 
 
-def _shared(leaves):
-    """(index, index of the first) for each leaf that is the same object as an earlier one."""
-    first = {}
-    return tuple((i, at) for i, leaf in enumerate(leaves) if (at := first.setdefault(id(leaf), i)) != i)
-
-
-def _sample(argument):
-    """Replaces a float by a tensor."""
-    return asarray(argument) if isinstance(argument, (float, complex)) else argument
-
-
-_LEAF = _core.Structure()
 _NO_REACH = Reach([])
+
+
+class NeedsSizes(errors.ValueError):
+    """Host code failed with sizes that are symbols: it is recorded with numbers, or raises the same again."""
+
+    def __init__(self, error):
+        super().__init__(f"{type(error).__name__}: {error}")
+        self.message, self.error = str(self), error
+
+
+def _expect_no_symbols(structure):
+    """Sizes that are symbols belong to what is being recorded: a function that is given some is part of that record."""
+    if any(type(value) is _core.Dim for _, value in structure._objects()):
+        raise NoTree("")
+
+
+class ByHost(BaseException):
+    """What a call inside of another transform gives or leaves behind cannot be made again: it is run by its host code."""
+
+
+_RUNNING_LATER = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
+
+
+class NoTree(Exception):
+    """An argument has no leaves and no structure, or there is nothing to be recorded of a function: it is called as it is. With
+    the reason, where a warning says so."""
 
 
 class Jitted:
@@ -326,33 +347,85 @@ class Jitted:
         functools.update_wrapper(self, function, updated=())
         self._called = unwrapped(function)
         self._holder = {"function": self._called}
+        self._runs_later = any(is_one(self._called) for is_one in _RUNNING_LATER)
         self._donate = (donate,) if isinstance(donate, (int, str)) else tuple(donate)
         self._name, self._options = options["name"], options
         self._most_structures, self._fullgraph = options["max_records"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
-        self._by_host = None  # the reason why its host code runs at each call, if it does
-        self._records = collections.OrderedDict()  # keys seen so far, least recently used first
-        self._times = collections.Counter()  # how often each argument or outside value has caused another record
-        self._warned = set()
+        self._by_host = None  # why its host code is run at each call, where that is so
+        self._records, self._latest = {}, None  # keys that were seen, in order, and the last one
+        self._times = collections.Counter()  # how often each argument or value outside has made another record
+        self._warned, self._reasons = set(), Reasons()
+        self._modes = {}  # by name of a float among the arguments: "constant" where host code needs its number, "read" where too often
 
     def __call__(self, *arguments, **named):
         return self._call((), arguments, named)
 
     def _call(self, first, arguments, named):
         _Lending.wait()
-        call = _Call(self, first, arguments, named)
-        result = self._cache.again(first, arguments, named, call)
-        return self._at_first(call) if result is NotImplemented else result
+        try:
+            if self._runs_later:
+                raise NoTree("it is a generator or a coroutine, whose code runs after the call")
+            if not FLOATS.isdisjoint(map(type, arguments)) or named and not FLOATS.isdisjoint(map(type, named.values())):
+                return self._call_with_floats(first, arguments, named)
+            return self._call_of(_Call(self, first, arguments, named))
+        except NoTree as refused:
+            reason = str(refused)
+        return self._call_as_it_is(reason, first, arguments, named)
+
+    def _call_as_it_is(self, reason, first, arguments, named):
+        if reason and reason not in self._warned:
+            self._warn_of_host_code(reason)
+            self._warned.add(reason)
+        return self._called(*first, *arguments, **named)
+
+    def _call_of(self, call):
+        try:
+            result = self._cache.again(call.first, call.given, call.named, call)
+            return self._at_first(call) if result is NotImplemented else result
+        except NeedsSizes as refused:
+            raise refused.error from None
+
+    def _call_with_floats(self, first, arguments, named):
+        given = tuple(self._handed(f"arg{i}", each) for i, each in enumerate(arguments))
+        call = _Call(self, first, given, {name: self._handed(f"named.{name}", each) for name, each in named.items()})
+        try:
+            return self._call_of(call)
+        except Needed as raised:
+            if raised.owner is not call:
+                raise
+            needed = raised
+        # Outside of the handler: what is raised now does not speak of it.
+        call.take_back()
+        earlier = dict(self._modes)
+        self._modes.update(dict.fromkeys(needed.names, "constant"))
+        try:
+            return self._call_with_floats(first, arguments, named)
+        except Exception:
+            if not needed.is_certain:
+                self._modes = earlier
+            raise
+
+    def _handed(self, name, value):
+        if type(value) not in FLOATS or (type(value) is Item and value._kind in ("boolean", "integer")):
+            return value
+        if self._modes.get(name) != "constant" or (self._by_host is not None and type(value) is not Item):
+            return weak(value)
+        return Fixed(value._number() if type(value) is Item else value)
 
     def _at_first(self, call):
         key = self._key_of(call)
         donated = self._donated(call) if self._donate else []
-        result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
+        call.expect_inside()
+        try:
+            result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
+        except ByHost:
+            call.take_back()
+            return self._call_of(_Call(self, call.first, call.given, call.named))
         if call.has_run:
             return result
-        # The quick comparison does not see which lists are identical, custom equality, and the order of keyword
-        # arguments.
-        if call.writes_into_trees or call.reach.has_own_equality or call._has_order():
+        # What a glance does not see: which lists are one, how objects compare, in which order arguments were named.
+        if call.writes_into_trees or call.reach.has_own_equality or call.differs_more_than_seen or call._has_order():
             return result
         if call.has_written:  # remembered in its present state
             call = _Call(self, call.first, call.given, call.named)
@@ -369,21 +442,28 @@ class Jitted:
             if self._by_host is not None and call.reach is not _NO_REACH:  # it has just differed too often
                 call.leaves = None
                 key = call.key()
-        self._records[key] = None
-        self._records.move_to_end(key)
-        if len(self._records) > self._most_structures:
-            self._records.popitem(last=False)
+        self._records.pop(key, None)
+        self._records[key], self._latest = None, key
+        if len(self._records) > self._most_structures:  # made anew: hashes of the user's objects may have changed
+            self._records = dict.fromkeys(list(self._records)[1:])
         return key
 
     def _note_record(self, key):
-        """Counts what differs from the last call."""
-        if not self._records:
+        """Counts what it is that differs from the last call."""
+        earlier = self._latest
+        if earlier is None:
             return
-        for name in _differences(next(reversed(self._records)), key):
+        names = differences(earlier, key)
+        self._reasons.note(earlier, key, names)
+        for name in names:
             self._times[name] += 1
             if self._times[name] != _MOST_RECORDS_FOR_ONE:
                 continue
-            if name.startswith("outside."):
+            if self._modes.get(name) == "constant":
+                self._modes[name] = "read"
+                self._warn(f"{self._name} runs its host code for other values of {name}, since it needs its number and that has differed "
+                           f"{_MOST_RECORDS_FOR_ONE} times\n  hint: make it a tensor")
+            elif name.startswith("outside."):
                 self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
             elif name.startswith(("arg", "named.")):
                 self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for other values of {name}\n"
@@ -392,23 +472,26 @@ class Jitted:
     def _run_by_host(self, reason, is_said=False):
         if self._by_host is not None:
             return
+        self._warn_of_host_code(reason, is_said)
+        self._by_host = reason
+        self._cache.forget()
+
+    def _warn_of_host_code(self, reason, is_said=False):
         if self._fullgraph:
             raise errors.ValueError(f"{self._name}: {reason}: its host code would be run at each call, which `fullgraph` rules out\n"
                                     "  hint: hand such state over as an argument, and give it back")
-        self._by_host = reason
-        self._cache.forget()
         if not is_said:
             self._warn(f"{self._name} runs its host code at each call, since {reason}\n"
                        "  hint: hand such state over as an argument, and give it back; stats(f) says how calls were run")
 
     def _warn_of(self, lines):
-        """Warns of calls whose results differ from call to call."""
-        for what, file, line in lines:
-            self._run_by_host(f"{what}() at {file}:{line} gives another value at each call", is_said=True)
+        """Of calls whose result differs from call to call, or that reach what is outside of the program."""
+        for what, kind, file, line in lines:
+            reason, hint = _UNSTEADY if kind == "value" else _OUTSIDE
+            self._run_by_host(f"{what} at {file}:{line} {reason}", is_said=True)
             if (what, file, line) not in self._warned:
                 self._warned.add((what, file, line))
-                self._warn(f"{self._name} runs its host code at each call, since {what}() gives another value at each\n"
-                           "  hint: draw by plait.random, or hand the value over as an argument", file, line)
+                self._warn(f"{self._name} runs its host code at each call, since {what} {reason}\n  hint: {hint}", file, line)
 
     def _warn(self, message, file=None, line=None):
         """Warns at a line of the user; by default where the function begins."""
@@ -438,8 +521,14 @@ class Jitted:
     def __reduce__(self):
         return _jitted_again, (self._called, self._donate, self._options)
 
+    def _runs_as_it_is(self, given):
+        """Whether the host code runs on tensors, for other reasons than that it was asked for."""
+        return self._by_host is None and not self._options["disable"] and not any(leaf.is_traced for leaf in given)
+
     def stats(self):
         traces, hits, failed, host_runs, pieces, retraces, text = self._cache.stats()
+        retraces = tuple((self._reasons.reworded(why), times) for why, times in retraces)
+        text = self._reasons.reworded(text)
         if self._by_host is not None:
             retraces += ((self._by_host, 1),)
             text += f"\n  its host code is run at each call, since {self._by_host}"
@@ -447,11 +536,13 @@ class Jitted:
 
 
 def _jitted_again(function, donate, options):
-    return Jitted(function, donate=donate, **options)
+    return Applied(function, _Records(donate, options)) if is_tree(function) else Jitted(function, donate=donate, **options)
 
 
 class _JittedMethod:
     """A jitted method bound to an object, whose attributes are state outside of the arguments."""
+
+    _is_bound = True  # for who looks into it (given.py)
 
     def __init__(self, jitted, owner):
         self.__func__, self.__self__ = jitted, owner
@@ -463,38 +554,31 @@ class _JittedMethod:
         return getattr(self.__func__, name)
 
 
-def _differences(earlier, later):
-    """The names whose values differ between two keys."""
-    before, now = dict(earlier), dict(later)
-    return [name for name in {**before, **now} if name not in before or name not in now or before[name] != now[name]]
+class _Records:
+    """What jit of a Module, or of another tree that can be called, has besides its tree. What is made of it, the model after a
+    step of training, has the same. Those with the same options are alike, so that models go together."""
+
+    name = "jit"
+
+    def __init__(self, donate, options):
+        self._told = donate, options
+        self.jitted = Jitted(_called_tree, donate=donate, **options)
+
+    def call(self, tree, arguments, named):
+        return self.jitted._call((tree,), arguments, named)
+
+    def __eq__(self, other):
+        return isinstance(other, _Records) and other._told == self._told
+
+    def __hash__(self):
+        return hash(repr(self._told))
+
+    def __reduce__(self):
+        return _Records, self._told
 
 
-def _with_plain_sets(tree):
-    """Sets are constants: symbolic sizes in them become numbers."""
-    if isinstance(tree, (set, frozenset)):
-        return without_sizes(tree)
-    if type(tree) in (list, tuple):
-        return type(tree)(map(_with_plain_sets, tree))
-    return {name: _with_plain_sets(each) for name, each in tree.items()} if type(tree) is dict else tree
-
-
-def _results(tree):
-    """The leaves of a result, its structure, and the indices of leaves that represent integers: sizes need not be
-    known while they are recorded. Numbers of items are read."""
-    tree = _with_plain_sets(tree)
-    leaves, structure = _core._flatten(tree, numbers=True)
-    made = {}  # tensors of sizes, by identity
-
-    def plain(leaf):
-        if type(leaf) is _core.Dim:
-            size = _core.add(leaf, _core.zeros((), dtype=_core.i64))
-            return made.setdefault(id(size), size)
-        return leaf._number() if isinstance(leaf, Item) else leaf
-
-    if any(type(leaf) is _core.Dim or isinstance(leaf, Item) for leaf in leaves):
-        tree = structure.unflatten([plain(leaf) for leaf in leaves])
-    leaves, structure = flatten(tree)
-    return [asarray(leaf) for leaf in leaves], structure, {i for i, leaf in enumerate(leaves) if id(leaf) in made}
+def _called_tree(tree, *arguments, **named):
+    return tree(*arguments, **named)
 
 
 def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, disable=False, backend="compiler",
@@ -506,16 +590,17 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     >>> print(double(pl.asarray([1.0, 2.0])))
     [2. 4.] : f32[2]
 
-    Arguments and results are trees of tensors; everything else in them is static, except floats that are arguments
-    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has one recorded path for
-    each outcome; a function that reads numbers of tensors runs its host code at each call. Values in its closure and
-    among its globals are looked up again at each call. Results may reuse the memory of arguments that are donated, by
-    position or by name; their tensors are empty afterwards."""
-    options = dict(dynamic=tuple(dynamic), donate=donate, fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
-                   max_paths=max_paths, max_records=max_records)
+    Arguments and results are trees of tensors; what is no tensor in them is static, but floats that are arguments
+    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a way for each
+    outcome; a function that takes numbers out of tensors runs its host code at each call. What the function finds in
+    its closure and among its globals is looked at again at each call. Results may take the memory of arguments that
+    are donated, by numbers or by names; their tensors hold nothing afterwards. Of a Module it is a tree, whose weights
+    are those of the Module."""
+    options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
+                   most_ways=most_ways, most_structures=most_structures)
     if function is None:
-        return lambda given: jit(given, name=name, **options)
-    return Jitted(function, name=name or getattr(function, "__name__", "jitted"), **options)
+        return lambda given: jit(given, name=name, donate=donate, **options)
+    return _jitted_again(function, donate, {**options, "name": name or getattr(function, "__name__", "jitted")})
 
 
 def stats(function):
@@ -527,6 +612,8 @@ def stats(function):
     2 recorded, 1 hits, 0 guards failed, 0 runs of the host code
       the size arg0.0 is 3, and was 2
     """
+    if isinstance(function, Applied) and isinstance(function.how, _Records):
+        return function.how.jitted.stats()
     if not callable(getattr(function, "stats", None)):
         raise errors.TypeError(f"stats: expected what jit gives, not {type(function).__name__}")
     return function.stats()

@@ -1,8 +1,11 @@
 """Adds the examples of docs/examples, which are installed with the package, to docstrings."""
 
 import functools
+import inspect
 import pathlib
 import re
+import sys
+import types
 
 FOLDER = pathlib.Path(__file__).parent / "examples"
 
@@ -25,6 +28,27 @@ def _texts():
 
 
 def with_example(text, module, name):
-    """A docstring, with an example added if it has none."""
+    """A docstring: the signature, the text, and an example where it has none of its own."""
     path = f"{module}.{name}".removeprefix("plait.")
+    text = _with_signature(text, module, name)
     return text if ">>>" in text or path not in _texts() else f"{text}\n\n{_texts()[path]}"
+
+
+def _with_signature(text, module, name):
+    """That of a function with several ways to be called begins with them."""
+    if text.startswith(f"{name}("):
+        return text
+    for place in (module, "plait.nn", "plait.optim"):
+        function = getattr(sys.modules.get(place), name, None)
+        if _has_text(getattr(function, "__wrapped__", function), text):
+            signature = inspect.signature(function)
+            plain = [each.replace(annotation=each.empty) for each in signature.parameters.values()]
+            return f"{name}{inspect.Signature(plain)}\n\n{inspect.cleandoc(text)}"
+    return text
+
+
+def _has_text(function, text):
+    """Whether that is its docstring, and not that of a method with the same name."""
+    if isinstance(function, types.FunctionType):
+        return function.__doc__ == text
+    return any(text.startswith(summary) for _, summary in getattr(function, "_overloads", ()))

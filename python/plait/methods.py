@@ -6,7 +6,7 @@ import builtins
 
 from . import _core, errors
 from ._core import Tensor
-from .devices import device as _device
+from .devices import NAMES_OF_OTHERS, device as _device
 
 # ---- Methods from functions: of the same name, one family per line, and of other names.
 
@@ -107,7 +107,7 @@ def to(self, *where, dtype=None, device=None, copy=False, non_blocking=False):
     for each in where:
         if isinstance(each, Tensor):
             dtype = each.dtype
-        elif isinstance(each, str) and each.split(":")[0] in ("cpu", "cuda", "gpu", "tpu", "mps", "meta", "xla"):
+        elif isinstance(each, str) and each.split(":")[0] in NAMES_OF_OTHERS:
             device = each
         elif each is not None and not isinstance(each, builtins.bool):
             try:

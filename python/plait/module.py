@@ -2,7 +2,10 @@
 
 import dataclasses
 
-from . import _core
+from . import _core, errors
+from .applied import Applied
+from .buffers import NONE, delete_attribute, set_attribute
+from .names import of_object as _of_object
 
 
 class Module:
@@ -17,8 +20,10 @@ class Module:
             def __call__(self, x):
                 return x @ self.weight + self.bias
 
-    A class with fields (`scale: plait.Tensor`) and without __init__ gets one, as dataclasses do. The gradient with respect
-    to a Module is a Module of that class. Transforms pass a copy of the Module: a function that changes it must return it.
+    A class that has fields (`scale: plait.Tensor`) and no __init__ gets one as dataclasses do. The gradient by a Module
+    is a Module of that class. Transforms hand functions a Module made anew: one that changes it gives it back.
+    Tensors are its weights, but for those that are marked: self.mask = plait.nn.Buffer(mask). Arrays of NumPy are
+    buffers, too.
 
     >>> class Scale(plait.Module):
     ...     factor: plait.Tensor
@@ -28,16 +33,47 @@ class Module:
     5. : f32[]
     """
 
+    _buffers = NONE
+
     def __init_subclass__(cls, **named):
         super().__init_subclass__(**named)
+        _expect_no_weights_in_class(cls)
+        if "forward" in cls.__dict__ and not any("__call__" in vars(each) for each in cls.__mro__):
+            cls.__call__ = _call_of_forward
         if cls.__dict__.get("__annotations__") and "__init__" not in cls.__dict__:
             dataclasses.dataclass(cls, repr=False, eq=False)
+
+    __setattr__ = set_attribute
+    __delattr__ = delete_attribute
+
+    def __getattr__(self, name):
+        raise _of_object(self, name)
 
     def __repr__(self):
         return _shown(self, "")
 
 
 _core._declare_in_trees("module", Module)
+
+
+def holds_module(tree):
+    return isinstance(tree, Module) or any(holds_module(child) for _, child in _core._children(tree) or ())
+
+
+def _expect_no_weights_in_class(cls):
+    """TypeError where an attribute of the class holds tensors: no instance has them, so nobody would train them."""
+    fields = cls.__dict__.get("__annotations__", {})
+    for name, value in list(cls.__dict__.items()):
+        if name in fields or name.startswith("__"):
+            continue
+        if any(isinstance(leaf, _core.Tensor) and leaf.dtype.kind in ("floating", "complex") for leaf in _core._flatten(value)[0]):
+            raise errors.TypeError.with_hint(
+                f"{cls.__name__}.{name} holds tensors, and is an attribute of the class: it is no part of the models, and would not be trained",
+                f"set it in __init__: self.{name} = … for a weight, self.{name} = plait.nn.Buffer(…) for a constant")
+
+
+def _call_of_forward(self, *arguments, **named):
+    raise errors.TypeError.with_hint(f"a {type(self).__name__} has forward, and no __call__", "name it __call__ in the place of forward")
 
 
 def _shown(value, indent):
@@ -47,10 +83,13 @@ def _shown(value, indent):
     if hasattr(value, "__array_interface__"):
         return f"array {value.dtype}[{', '.join(map(str, value.shape))}]"
     if isinstance(value, Module):
-        names, (begin, end) = vars(value).items(), (f"{type(value).__name__}(", ")")
+        shown = [(name + " (buffer)" if name in value._buffers else name, each) for name, each in vars(value).items() if name != "_buffers"]
+        names, (begin, end) = shown, (f"{type(value).__name__}(", ")")
+    elif isinstance(value, Applied):
+        return f"{value.how.name}({_shown(value.function, indent)})"
     elif isinstance(value, dict):
         names, (begin, end) = value.items(), "{}"
-    elif isinstance(value, (list, tuple)) and any(isinstance(each, (Module, _core.Tensor, dict, list, tuple)) for each in value):
+    elif isinstance(value, (list, tuple)) and any(isinstance(each, (Module, Applied, _core.Tensor, dict, list, tuple)) for each in value):
         fields = getattr(value, "_fields", range(len(value)))
         names, (begin, end) = zip(fields, value), "[]" if isinstance(value, list) else "()"
     else:

@@ -46,3 +46,13 @@ def of_tensor(tensor, name):
         near = nearest(name, functions)
         said = near and f"plait.{near}(x)"
     raise _missing(message, name, own, said)
+
+
+def of_object(thing, name):
+    """What Module.__getattr__ raises: of what the modules and optimizers of other libraries have. Python itself says what looks
+    like the name."""
+    said = None if name.startswith("_") else peers.of_object(thing, name)
+    message = f"a {type(thing).__name__} has no {name!r}"
+    error = errors.AttributeError(message) if said is None else errors.AttributeError.with_hint(message, said)
+    error.name, error.obj = name, thing
+    return error

@@ -4,6 +4,7 @@ Losses, activations and everything else without weights are functions of plait i
 import math as _math
 
 from . import _core, errors as _errors
+from .buffers import Buffer  # noqa: F401
 from .interop import asarray as _asarray
 from .module import Module as _Module
 from .names import of_module as _of_module
@@ -233,6 +234,10 @@ class Sequential(_Module):
     """
 
     def __init__(self, *layers):
+        for layer in layers:
+            if not callable(layer):
+                hint = "layers go without brackets: plait.nn.Sequential(*layers)" if isinstance(layer, (list, tuple)) else "write a layer"
+                raise _errors.TypeError.with_hint(f"nn.Sequential: a {type(layer).__name__} is no layer, which can be called", hint)
         self.layers = list(layers)
 
     def __call__(self, x):
@@ -253,15 +258,20 @@ class Sequential(_Module):
 # ---- Losses.
 
 
-def cross_entropy(logits, target, *, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
-    """-log p(target), with classes along the last dimension of logits of any rank. The target holds class indices, or
-    probabilities of all classes. Narrow floats return f32.
+def cross_entropy(logits, target, *, axis=None, weight=None, ignore_index=-100, label_smoothing=0.0, reduction="mean"):
+    """-log p(target), where classes lie along the axis of logits, which need not be said of [classes] and [batch, classes];
+    the target holds classes, or probabilities of all of them. Narrow floats give f32.
 
-    >>> plait.nn.cross_entropy(plait.zeros((2, 3, 10)), plait.zeros((2, 3), dtype=plait.i64))
+    >>> plait.nn.cross_entropy(plait.zeros((2, 10)), plait.zeros(2, dtype=plait.i64))
+    2.3025851 : f32[]
+    >>> plait.nn.cross_entropy(plait.zeros((2, 3, 10)), plait.zeros((2, 3), dtype=plait.i64), axis=-1)
     2.3025851 : f32[]
     """
     logits = _asarray(logits)
+    if axis is None and logits.ndim > 2:
+        raise _errors.ValueError.with_hint(f"nn.cross_entropy: logits of {logits.ndim} axes, and none is said to be that of the classes",
+                                           "axis=-1 of [batch, length, classes]; axis=1 of [batch, classes, …], which PyTorch takes")
     if logits.dtype.kind == "floating" and logits.dtype != _core.f64:
         logits = _core.astype(logits, _core.f32)
-    return _core.cross_entropy(logits, target, axis=-1, weight=weight, ignore_index=ignore_index, label_smoothing=label_smoothing,
-                               reduction=reduction)
+    return _core.cross_entropy(logits, target, axis=-1 if axis is None else axis, weight=weight, ignore_index=ignore_index,
+                               label_smoothing=label_smoothing, reduction=reduction)

@@ -92,7 +92,7 @@ def _array_ufunc(self, function, method, *inputs, out=None, **keywords):
         if ours is not None:
             return ours(*inputs) if method == "__call__" else _ours(ours, f"{name}.{method}", inputs, keywords)
     elif any(isinstance(each, Tensor) for each in out):
-        _refuse(name, "NumPy cannot write into a tensor, which never changes: leave out= away")
+        _refuse(name, "NumPy cannot write into a tensor: leave out= away")
     if is_followed:
         _refuse_followed(name)
     written = {} if out is None else {"out": out}

@@ -6,6 +6,7 @@ import copy as _copy
 import math as _math
 
 from . import _core, errors as _errors
+from .buffers import of_structure as _buffers
 from .given import expect_tree as _expect_tree
 from .interop import asarray as _asarray
 from .module import Module as _Module
@@ -17,35 +18,48 @@ from .tree import flatten as _flatten, map as _map
 __getattr__ = _of_module(__name__)
 
 
-def _is_trained(leaf):
+def _is_inexact(leaf):
     return leaf.dtype.kind in ("floating", "complex")
 
 
+def _which_are_trained(leaves, structure):
+    """For each leaf of a model whether it is a weight: no whole numbers, and no buffer."""
+    return [not is_buffer and _is_inexact(leaf) for leaf, is_buffer in zip(leaves, _buffers(structure))]
+
+
 def _trained(tree):
-    return [leaf for leaf in _flatten(tree)[0] if isinstance(leaf, _core.Tensor) and _is_trained(leaf)]
+    leaves, structure = _flatten(tree)
+    return [leaf for leaf, is_trained in zip(leaves, _which_are_trained(leaves, structure)) if is_trained and isinstance(leaf, _core.Tensor)]
 
 
 def _zeros_like(params):
-    """Zeros for everything that is trained."""
-    return _map(lambda leaf: _core.zeros_like(leaf) if _is_trained(leaf) else leaf, _map(_asarray, params))
+    """Zeros in the place of all that is trained, and None in that of buffers."""
+    leaves, structure = _flatten(_map(_asarray, params))
+    once = _Distinct(leaves, [(id(leaf), is_buffer) for leaf, is_buffer in zip(leaves, _buffers(structure))])
+    zeros = [_core.zeros_like(leaf) if _is_inexact(leaf) else leaf for leaf in once.values]
+    return structure.unflatten([None if is_buffer else zero for zero, is_buffer in zip(once.spread(zeros), _buffers(structure))])
 
 
 def _by_path(name, what, params, tree):
-    """The leaves of a tree that belong to those of the parameters, given as (path, leaf); None for leaves that are
-    not trained."""
+    """The leaves of a tree that belong to those of the parameters, which are (path, leaf, whether it is trained); None for
+    what is not trained."""
     leaves, structure = _flatten(tree)
     found = dict(zip(structure.paths, leaves))
-    for path, value in params:
+    paths = [path for path, *_ in params]
+    for path, value, is_trained in params:
         other = found.get(path)
-        if not _is_trained(value):
+        if not is_trained:
             continue
         if other is None:
             raise _errors.ValueError(f"{name}: {what} has no {path!r}, which the model has; its leaves are {list(found)[:8]}")
         if tuple(other.shape) != tuple(value.shape):
             raise _errors.ShapeError(f"{name}: {path or 'the model'} is {list(value.shape)}, {what} of it {list(other.shape)}")
-    for path in found.keys() - {path for path, _ in params}:
-        raise _errors.ValueError(f"{name}: {what} has {path!r}, which the model has not; its leaves are {[path for path, _ in params][:8]}")
-    return [found.get(path) for path, _ in params]
+    for path in found.keys() - set(paths):
+        raise _errors.ValueError.with_hint(f"{name}: {what} has {path!r}, which the model has not; its leaves are {paths[:8]}", _NO_WEIGHTS)
+    return [found.get(path) for path in paths]
+
+
+_NO_WEIGHTS = "numbers of Python's and arrays of NumPy in a Module are no weights: plait.tensor(2.0) is one"
 
 
 def _wide(dtype):
@@ -64,8 +78,12 @@ class _Optimizer(_Module):
             if not 0 <= number < limit:
                 raise _errors.ValueError(f"{type(self).__name__}: {name} is {number}, expected a number from 0 to below {limit}")
         self.lr, self.steps = lr, _core.zeros((), dtype=_core.i64)
-        _expect_tree(f"{type(self).__name__}: the model", params)
-        _mark_parameters(_trained(params))
+        what = f"{type(self).__name__}: the model"
+        _expect_tree(what, params)
+        weights = _trained(_map(_asarray, params))
+        if not weights:
+            raise _errors.ValueError.with_hint(f"{what} has no weights", _NO_WEIGHTS)
+        _mark_parameters(weights)
 
     def __setattr__(self, name, value):
         if name == "lr" and isinstance(value, (int, float, _core.Tensor)):
@@ -78,16 +96,17 @@ class _Optimizer(_Module):
         _expect_in_place(name, _trained(params), _trained(grads))
         leaves, structure = _flatten(_map(_asarray, params))
         _expect_tree(f"{name}: the model", params, structure)
-        pairs = list(zip(structure.paths, leaves))
+        are_trained = _which_are_trained(leaves, structure)
+        pairs = list(zip(structure.paths, leaves, are_trained))
         columns = [_by_path(name, "the gradient", pairs, grads)]
         columns += [_by_path(name, each, pairs, getattr(self, each)) for each in self._states if getattr(self, each) is not None]
         following = _copy.copy(self)
         following.steps = self.steps + 1
         numbers = following._numbers()
-        once = _Distinct(list(zip(leaves, *columns)), list(map(id, leaves)))
-        self._expect_one_gradient(name, pairs, once.spread([gradient for _, gradient, *_ in once.values]), columns[0])
-        rows = [[leaf, *others[1:]] if not _is_trained(leaf) else following._stepped(numbers, leaf, *others)
-                for leaf, *others in once.values]
+        once = _Distinct(list(zip(are_trained, leaves, *columns)), list(zip(map(id, leaves), are_trained)))
+        self._expect_one_gradient(name, pairs, once.spread([gradient for _, _, gradient, *_ in once.values]), columns[0])
+        rows = [following._stepped(numbers, leaf, *others) if is_trained else [leaf, *others[1:]]
+                for is_trained, leaf, *others in once.values]
         made = [structure.unflatten(once.spread(column)) for column in zip(*rows)] if rows else [params] * len(columns)
         _mark_parameters(_trained(made[0]))
         for each, state in zip([each for each in self._states if getattr(self, each) is not None], made[1:]):
@@ -96,8 +115,8 @@ class _Optimizer(_Module):
 
     @staticmethod
     def _expect_one_gradient(name, pairs, of_firsts, gradients):
-        for (path, leaf), first, gradient in zip(pairs, of_firsts, gradients):
-            if first is not gradient and _is_trained(leaf):
+        for (path, _, is_trained), first, gradient in zip(pairs, of_firsts, gradients):
+            if first is not gradient and is_trained:
                 raise _errors.ValueError(f"{name}: {path} is a tensor that the model has at another place too, and the gradient has two of "
                                          "it\n  hint: grad gives it one; plait.tree.map and plait.jit keep it so")
 
@@ -141,7 +160,7 @@ class SGD(_Optimizer):
 
 
 class Adam(_Optimizer):
-    """Adam; weight_decay is added to the gradient.
+    """Adam; weight_decay times the weight is added to the gradient (L2).
 
     >>> model = plait.nn.Linear(3, 1)
     >>> optimizer = plait.optim.Adam(model, lr=0.1)

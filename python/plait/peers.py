@@ -53,7 +53,7 @@ TENSOR = {
     "stride": "x.numpy().strides", "storage_offset": "x.numpy().base", "data_ptr": "x.numpy().ctypes.data",
     "const_data_ptr": "x.numpy().ctypes.data", "ctypes": "x.numpy().ctypes", "base": "x.numpy().base", "flags": "x.numpy().flags",
     "flat": "x.flatten()", "itemset": "x.at[index].set(value)", "byteswap": "x.numpy().byteswap()", "newbyteorder": "x.numpy().byteswap()",
-    "getfield": "x.numpy().getfield(dtype)", "setfield": "x.at[index].set(value)", "setflags": "a tensor's numbers never change: x.copy()",
+    "getfield": "x.numpy().getfield(dtype)", "setfield": "x.at[index].set(value)", "setflags": "x.copy() is another tensor",
     "is_leaf": "x.requires_grad() begins a tape", "grad_fn": "plait.trace(f)(x) shows what f does", "grad_dtype": "x.dtype",
     "retain_grad": "plait.gradient(result, x) of any x", "retains_grad": "plait.gradient(result, x) of any x",
     "register_post_accumulate_grad_hook": "x.register_hook(hook)", "get_device": "x.device",
@@ -205,15 +205,15 @@ PLAIT = {
     "set_printoptions": "x.numpy(), and np.set_printoptions",
     "set_num_threads": "the environment variable PLAIT_THREADS, before plait is imported: plait.Device('cpu')",
     "get_num_threads": "plait.Device('cpu')", "set_float32_matmul_precision": "with plait.autocast():",
-    "is_autocast_enabled": "with plait.autocast():", "GradScaler": "plait.autocast() in bf16 needs none", "psum": "plait.all_reduce_sum(x, 'i')",
+    "is_autocast_enabled": "with plait.autocast():", "amp": "with plait.autocast():", "GradScaler": "plait.autocast() in bf16 needs none", "psum": "plait.all_reduce_sum(x, 'i')",
     "config": "plait.flush_denormals, plait.no_grad and plait.autocast are scopes", "pmean": "plait.all_reduce_mean(x, 'i')",
     "pmax": "plait.all_reduce_max(x, 'i')", "pmin": "plait.all_reduce_min(x, 'i')", "ppermute": "plait.axis_shift(x, 'i')",
     "pcast": "plait.vary(x, 'i')", "all_to_all": "plait.all_gather(x, 'i')",
 }
 
 NN = {
-    "Module": "plait.Module", "Parameter": "a tensor in a plait.Module is a parameter: plait.tensor([1.0, 2.0])",
-    "Buffer": "a tensor in a plait.Module: plait.zeros(2)", "functional": "the functions of plait itself: plait.relu, plait.cross_entropy",
+    "Module": "plait.Module", "Parameter": "a tensor in a plait.Module is a parameter: plait.tensor([1.0, 2.0])", "register_buffer": "self.mask = plait.nn.Buffer(mask)",
+    "functional": "the functions of plait itself: plait.relu, plait.cross_entropy",
     "init": "plait.nn.kaiming_uniform(shape), plait.nn.xavier_normal(shape)", "Container": "plait.nn.Sequential",
     "ModuleList": "a list in a plait.Module", "ModuleDict": "a dict in a plait.Module", "ParameterList": "a list in a plait.Module",
     "ParameterDict": "a dict in a plait.Module", "Identity": "lambda x: x, in plait.nn.Sequential", "Flatten": "lambda x: plait.flatten(x, 1)",
@@ -250,7 +250,7 @@ NN = {
     "LPPool3d": "plait.avg_pool3d of x ** p", "MaxUnpool1d": "plait.put_along_axis(x, indices, values)",
     "MaxUnpool2d": "plait.put_along_axis(x, indices, values)", "MaxUnpool3d": "plait.put_along_axis(x, indices, values)",
     "FractionalMaxPool2d": "plait.adaptive_max_pool2d(x, output_size)", "FractionalMaxPool3d": "plait.adaptive_max_pool3d(x, output_size)",
-    "UninitializedParameter": "plait.zeros(2)", "UninitializedBuffer": "plait.zeros(2)", "swish": "plait.silu(x)",
+    "UninitializedParameter": "plait.zeros(2)", "UninitializedBuffer": "plait.nn.Buffer(plait.zeros(2))", "swish": "plait.silu(x)",
     "parameters": "plait.tree.leaves(model)", "utils": "plait.tree",
 }
 OPTIM = {
@@ -278,7 +278,49 @@ RANDOM = {
     "key_impl": "plait.random.key(0)", "key_dtype": "plait.random.key(0)", "clone": "plait.random.fold_in(key, 1)",
     "manual_seed": "plait.random.seed(0)",
 }
-TABLES = {"plait": PLAIT, "plait.nn": NN, "plait.optim": OPTIM, "plait.linalg": LINALG, "plait.random": RANDOM}
+TREE = {
+    "tree_map": "plait.tree.map(f, tree)", "tree_flatten": "plait.tree.flatten(tree)", "tree_leaves": "plait.tree.leaves(tree)",
+    "tree_structure": "plait.tree.structure(tree)", "tree_unflatten": "plait.tree.unflatten(structure, leaves)",
+    "flatten_with_path": "plait.tree.leaves_with_paths(tree)", "tree_flatten_with_path": "plait.tree.leaves_with_paths(tree)",
+    "leaves_with_path": "plait.tree.leaves_with_paths(tree)", "tree_leaves_with_path": "plait.tree.leaves_with_paths(tree)",
+    "tree_map_with_path": "plait.tree.leaves_with_paths(tree)", "map_with_path": "plait.tree.leaves_with_paths(tree)",
+    "reduce": "functools.reduce(f, plait.tree.leaves(tree))", "all": "all(plait.tree.leaves(tree))",
+    "transpose": "plait.tree.map(lambda *leaves: list(leaves), *trees)", "stack": "plait.tree.map(lambda *leaves: plait.stack(leaves), *trees)",
+    "register_pytree_node": "plait.tree.register(cls, flatten, unflatten)", "register_dataclass": "a dataclass is a tree as it is",
+    "register_pytree_node_class": "plait.tree.register(cls)", "register_static": "what is no tensor is static as it is",
+    "Partial": "functools.partial(f, x) is a tree as it is",
+}
+# ---- Attributes of models and of optimizers.
+
+MODULE = {
+    "parameters": "plait.tree.leaves(model)", "named_parameters": "plait.tree.leaves_with_paths(model)",
+    "trainable_variables": "plait.tree.leaves(model)", "weights": "plait.tree.leaves(model)",
+    "buffers": "plait.tree.leaves(model); self.mask = plait.nn.Buffer(mask) makes one",
+    "named_buffers": "plait.tree.leaves_with_paths(model); self.mask = plait.nn.Buffer(mask) makes one",
+    "register_buffer": "self.mask = plait.nn.Buffer(mask)", "register_parameter": "self.weight = weight", "add_module": "self.layer = layer",
+    "register_module": "self.layer = layer", "requires_grad_": "self.frozen = plait.nn.Buffer(layer) is not trained",
+    **dict.fromkeys(("train", "eval", "training"), "there is no mode: hand over as an argument what training does otherwise, model(x, key=key)"),
+    "state_dict": "dict(plait.tree.leaves_with_paths(model)); or pickle of the model",
+    "load_state_dict": "structure = plait.tree.structure(model); structure.unflatten([state[path] for path in structure.paths]); or pickle",
+    "to": "plait.tree.map(lambda x: x.astype(plait.bf16), model); there is one device", "type": "plait.tree.map(lambda x: x.astype(plait.bf16), model)",
+    "half": "plait.tree.map(lambda x: x.astype(plait.f16), model)", "bfloat16": "plait.tree.map(lambda x: x.astype(plait.bf16), model)",
+    "float": "plait.tree.map(lambda x: x.astype(plait.f32), model)", "double": "plait.tree.map(lambda x: x.astype(plait.f64), model)",
+    **dict.fromkeys(("cuda", "cpu", "device"), "there is one device, the CPU"),
+    "zero_grad": "nothing to reset: plait.grad gives the gradient", "grad": "plait.grad(loss)(model) gives it, a model of the same form",
+    "apply": "plait.tree.map(f, model)", "init": "the model has its weights when it is made",
+    "forward": "model(x); a class of yours names it __call__",
+    **dict.fromkeys(("modules", "children", "named_modules", "named_children"), "vars(model) has its attributes, "
+                    "plait.tree.leaves_with_paths(model) all tensors"),
+    "compile": "plait.jit(model)", "append": "plait.nn.Sequential(*layers, another)", "share_memory": "nothing: tensors are shared as they are",
+}
+OPTIMIZER = {
+    "step": "model, optimizer = optimizer.update(model, gradient)", "apply_gradients": "model, optimizer = optimizer.update(model, gradient)",
+    "zero_grad": "nothing to reset: plait.grad gives the gradient", "minimize": "model, optimizer = optimizer.update(model, gradient)",
+    "param_groups": "optimizer.lr = 0.01 sets the rate", "state": "vars(optimizer) has it",
+    "state_dict": "dict(plait.tree.leaves_with_paths(optimizer)); or pickle of the optimizer",
+    "add_param_group": "make the optimizer of the whole model", "init": "the optimizer has its state when it is made",
+}
+TABLES = {"plait": PLAIT, "plait.tree": TREE, "plait.nn": NN, "plait.optim": OPTIM, "plait.linalg": LINALG, "plait.random": RANDOM}
 
 # Suffixes of names that describe a variant of a function, and not the function.
 _BEGINNINGS = ("native_", "cudnn_", "miopen_", "mkldnn_", "quantized_", "Lazy", "lp_")
@@ -336,10 +378,17 @@ def changed(name):
     """The equivalent of a PyTorch method that changes a tensor in place."""
     base = name.rstrip("_")
     if base in _CHANGES:
-        return f"x = {_CHANGES[base]}: nothing changes a tensor's numbers"
+        return f"x = {_CHANGES[base]}: it gives another tensor"
     if hasattr(_core.Tensor, base):
-        return f"x = x.{base}(…): nothing changes a tensor's numbers"
-    return f"x = {TENSOR[base]}: nothing changes a tensor's numbers" if base in TENSOR else None
+        return f"x = x.{base}(…): it gives another tensor"
+    return f"x = {TENSOR[base]}: it gives another tensor" if base in TENSOR else None
+
+
+def of_object(thing, name):
+    """The same of an attribute of a model or an optimizer."""
+    from .optim import _Optimizer
+
+    return (OPTIMIZER if isinstance(thing, _Optimizer) else MODULE).get(name)
 
 
 def of_tensor(name):
@@ -365,7 +414,7 @@ _PEERS = {
     "plait": ("numpy", "torch", "jax.numpy", "jax", "jax.lax", "jax.nn", "torch.nn.functional"),
     "plait.nn": ("torch.nn", "jax.nn", "torch.nn.functional"), "plait.optim": ("torch.optim", "optax"),
     "plait.linalg": ("numpy.linalg", "torch.linalg", "jax.scipy.linalg"), "plait.random": ("numpy.random", "jax.random"),
-    "plait.fft": ("numpy.fft", "torch.fft"),
+    "plait.fft": ("numpy.fft", "torch.fft"), "plait.tree": ("jax.tree", "jax.tree_util"),
 }
 
 

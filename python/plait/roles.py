@@ -16,6 +16,10 @@ def mark_parameters(tensors):
     _parameters.update((id(tensor), tensor) for tensor in tensors)
 
 
+def is_parameter(tensor):
+    return _parameters.get(id(tensor)) is tensor
+
+
 def _has(role, tensors):
     return any(role.get(id(tensor)) is tensor for tensor in tensors)
 

@@ -6,6 +6,7 @@ import types
 
 from . import _core, errors
 from ._core import Tensor
+from .host_code import module_of
 from .interop import asarray
 
 _NUMBERS = (bool, int, float, complex)
@@ -134,7 +135,7 @@ def _contents(value):
         return list(value)
     if isinstance(value, (tuple, *_PLAIN)) or not hasattr(value, "__dict__"):
         return None
-    if (type(value).__module__ or "").split(".")[0] in ("builtins", "plait", "numpy") or isinstance(value, types.FunctionType):
+    if module_of(type(value)).split(".")[0] in ("builtins", "plait", "numpy") or isinstance(value, types.FunctionType):
         return None
     return [part for pair in vars(value).items() for part in pair]
 
@@ -171,7 +172,7 @@ class _Watch:
         if depth > 4 or len(self._seen) > 5000 or isinstance(value, _PLAIN) or id(value) in self._seen:
             return
         if isinstance(value, types.FunctionType):
-            if (value.__module__ or "").split(".")[0] not in ("plait", "numpy"):
+            if module_of(value).split(".")[0] not in ("plait", "numpy"):
                 self._look_at_function(value, depth + 1)
             return
         contents = _contents(value)

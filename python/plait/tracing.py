@@ -7,6 +7,7 @@ import re
 
 from . import _core, errors
 from ._core import Structure, Tensor
+from .given import expect_no_leaks
 from .tree import flatten
 
 @dataclasses.dataclass(frozen=True)
@@ -19,6 +20,13 @@ class Spec:
     """
 
     type: str
+
+    def __post_init__(self):
+        if isinstance(self.type, str):
+            return
+        sizes = f"[{', '.join(map(str, self.type))}]" if isinstance(self.type, (tuple, list)) else "[n, 3]"
+        raise errors.TypeError(f"Spec: expected a type as the IR writes it, not {type(self.type).__name__}\n"
+                               f"  hint: plait.Spec(\"f32{sizes}\")")
 
     def __str__(self):
         return self.type
@@ -102,7 +110,9 @@ def trace(function, name=None):
 
         def of_leaves(tensors):
             nonlocal result_structure
-            results, result_structure = flatten(function(*structure.unflatten(tensors)))
+            result = function(*structure.unflatten(tensors))
+            expect_no_leaks("trace", result)
+            results, result_structure = flatten(result)
             return results
 
         types = [leaf if isinstance(leaf, (Tensor, Spec)) else _core.borrow(leaf) for leaf in leaves]

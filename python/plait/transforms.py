@@ -6,8 +6,12 @@ import itertools
 import operator
 
 from . import _core, errors
-from .given import Handed, expect_tree
+from .applied import Applied, How, is_tree
+from .buffers import of_structure as _buffers
+from .devices import NAMES_OF_OTHERS, device
+from .given import Handed, expect_no_leaks, expect_tree
 from .interop import asarray
+from .items import Item
 from .roles import mark_gradients
 from .scopes import Scope
 from .sharing import Distinct, distinct, distinct_pairs
@@ -23,8 +27,8 @@ def _tensors(tree):
 
 
 def _with_numbers(tree):
-    """Replaces Python numbers in lists, tuples and dicts by tensors; fields of other classes are unchanged."""
-    if type(tree) in (bool, int, float, complex):
+    """With tensors in the place of Python's numbers, in lists, tuples and dicts: fields of other classes stay what they are."""
+    if type(tree) in (bool, int, float, complex, Item):
         return asarray(tree)
     if isinstance(tree, dict):
         return {name: _with_numbers(each) for name, each in tree.items()}
@@ -39,8 +43,8 @@ def _results(tree):
 
 
 def _with_floats(tree):
-    """Replaces Python floats in lists, tuples and dicts by tensors, so that they are differentiated too."""
-    if isinstance(tree, (float, complex)) and type(tree) in (float, complex):
+    """With tensors in the place of Python's floats, in lists, tuples and dicts: derivatives are taken by them too."""
+    if type(tree) in (float, complex, Item) and isinstance(tree, (float, complex)):
         return asarray(tree)
     if type(tree) is dict:
         return {name: _with_floats(each) for name, each in tree.items()}
@@ -53,19 +57,44 @@ def _tied(leaves, made):
     return [first.setdefault(id(leaf), each) for leaf, each in zip(leaves, made)]
 
 
+class _Begun:
+    """A tree whose tensors a level follows from here on, each once, but for buffers."""
+
+    def __init__(self, level, leaves, structure, kinds, buffers):
+        self.once = distinct_pairs(leaves, list(zip(kinds, buffers)))
+        self.leaves = [leaf for leaf, _ in self.once.values]
+        self._is_buffer = [is_buffer for _, (_, is_buffer) in self.once.values]
+        self._begun = [leaf._share() if is_buffer else level.begin(leaf) for leaf, is_buffer in zip(self.leaves, self._is_buffer)]
+        self._handed, self._paths = Handed(structure, self.once.spread(self._begun)), structure.paths
+        self.tree = self._handed.tree
+
+    def expect_unchanged(self, name, result):
+        self._handed.expect_unchanged(name, result)
+        for i, place in enumerate(self.once.places):
+            if self._is_buffer[place] and not _core._is_same(self._begun[place], self.leaves[place]):
+                raise errors.TypeError.with_hint(f"{name}: the function assigns into the buffer {self._paths[i]}, which would leave the "
+                                                 "caller's as it is", "self.buffer = self.buffer.at[index].set(value), and let it return "
+                                                 "the model")
+
+    def spread(self, found):
+        """What was found for each that is followed, at all its places, and None for buffers."""
+        found = iter(found)
+        return self.once.spread([None if is_buffer else next(found) for is_buffer in self._is_buffer])
+
+
 class _Followed:
     """A function that was run in reverse mode: its arguments and its results as lists, and their structures. A
     tensor at several places of an argument is one variable, unless told otherwise."""
 
-    def __init__(self, name, function, arguments, has_aux, shares=True):
+    def __init__(self, name, function, arguments, has_aux, shares=True, skips_buffers=False):
         self.level = _core._Pullback()
         try:
             arguments = _with_floats(tuple(arguments))
             leaves, self.structure = _tensors(arguments)
             expect_tree(f"{name}: an argument", arguments, self.structure)
-            self.once = distinct_pairs(leaves, _argument_of_each(arguments) if shares else range(len(leaves)))
-            self.leaves = [leaf for leaf, _ in self.once.values]
-            handed = Handed(self.structure, self.once.spread([self.level.begin(leaf) for leaf in self.leaves]))
+            kinds = _argument_of_each(arguments) if shares else range(len(leaves))
+            handed = _Begun(self.level, leaves, self.structure, kinds, _buffers(self.structure) if skips_buffers else [False] * len(leaves))
+            self.once, self.leaves, self.spread = handed.once, handed.leaves, handed.spread
             given = function(*handed.tree)
             handed.expect_unchanged(name, given)
             given, aux = _with_aux(name, given) if has_aux else (given, None)
@@ -91,13 +120,13 @@ def vjp(function, *arguments, has_aux=False):
     >>> pull(plait.tensor(1.0))
     (3. : f32[], 2. : f32[])
     """
-    followed = _Followed("vjp", function, arguments, has_aux)
+    followed = _Followed("vjp", function, arguments, has_aux, skips_buffers=True)
     result_structure = followed.result_structure
 
     def pull(cotangent):
         like = result_structure.unflatten([_core.zeros(())] * len(result_structure))
         cotangents = _tangents(like, cotangent, "vjp: the cotangents", f"the result, {result_structure}")
-        return followed.structure.unflatten(followed.once.spread(followed.level.pull(cotangents, True)))
+        return followed.structure.unflatten(followed.spread(followed.level.pull(cotangents, True)))
 
     return (followed.value(), pull, followed.aux) if has_aux else (followed.value(), pull)
 
@@ -113,8 +142,14 @@ def _argument_of_each(arguments):
 
 
 def _with_aux(name, result):
+    return pair_of(result, f"{name}: with has_aux the function gives (result, aux)")
+
+
+def pair_of(result, expected):
+    """The two that a function of the user's gives: a tensor, whose rows could be taken for them, is none."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
-        raise errors.TypeError(f"{name}: with has_aux the function gives (result, aux), not {type(result).__name__}")
+        what = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
+        raise errors.TypeError(f"{expected}, not {what}")
     return result
 
 
@@ -213,23 +248,21 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         places, several = _chosen("grad", argnums, len(arguments))
         level = _core._Pullback()
         try:
-            followed, structures, handed = list(arguments), [], []
+            followed, begun = list(arguments), []
             for place in places:
                 leaves, structure = _tensors(_with_floats(arguments[place]))
                 _expect_differentiable(arguments[place], structure, place, allow_int)
-                for leaf, path in zip(leaves, structure.paths):
-                    _core._check_argument(leaf, path, place, holomorphic, allow_int)
-                once = distinct(leaves)
-                handed.append(Handed(structure, once.spread([level.begin(leaf) for leaf in once.values])))
-                followed[place] = handed[-1].tree
-                structures.append((structure, once))
+                buffers = _buffers(structure)
+                for leaf, path, is_buffer in zip(leaves, structure.paths, buffers):
+                    if not is_buffer:
+                        _core._check_argument(leaf, path, place, holomorphic, allow_int)
+                begun.append((structure, _Begun(level, leaves, structure, [place] * len(leaves), buffers)))
+                followed[place] = begun[-1][1].tree
             result = function(*followed, **keywords)
-            for each in handed:
+            for _, each in begun:
                 each.expect_unchanged("grad", result)
             value, aux = _with_aux("grad", result) if has_aux else (result, None)
-            if value is None:
-                raise errors.TypeError("grad: the function gives None, expected one real number\n  hint: does it end in `return`?")
-            value = asarray(value)
+            value = _number(value)
             _core._check_result(value, holomorphic)
             value = level.finish(value)
             aux = _passed(level, aux)
@@ -238,11 +271,21 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
         gradients = level.pull([_core.ones_like(value)], False)
         mark_gradients(gradients)
         gradients = iter(gradients)
-        trees = tuple(structure.unflatten(once.spread(list(itertools.islice(gradients, len(once.values)))))
-                      for structure, once in structures)
+        trees = tuple(structure.unflatten(each.spread(gradients)) for structure, each in begun)
         return (value, aux) if has_aux else value, trees if several else trees[0]
 
     return with_gradient
+
+
+def _number(value):
+    """What `grad` is given: one number, as far as can be told of a tree."""
+    if isinstance(value, _core.Tensor) or not (value is None or isinstance(value, str) or is_tree(value)):
+        return asarray(value)
+    what = f"grad: the function gives {'None' if value is None else f'a {type(value).__name__}'}, expected one real number"
+    if value is None:
+        raise errors.TypeError.with_hint(what, "does it end in `return`?")
+    hint = "if it gives (loss, something else), say has_aux=True" if isinstance(value, (tuple, list)) else "reduce it, by sum or mean"
+    raise errors.TypeError.with_hint(what, hint)
 
 
 def _chosen(name, argnums, count):
@@ -294,7 +337,7 @@ def grad(function, argnums=0, has_aux=False, holomorphic=False, allow_int=False)
 
 
 def gradient(result, inputs, cotangent=None, *, create_graph=False, retain_graph=False, allow_unused=False, stop_at=()):
-    """The gradient of a result with respect to a tensor, or a list for several (for tensors with requires_grad).
+    """The gradient of a result by a tensor that it was made of, or a list by several (the tape style).
 
     >>> x = plait.tensor(3.0).requires_grad()
     >>> plait.gradient(x * x, x)
@@ -352,7 +395,8 @@ class no_grad(Scope):
 
 
 def remat(function=None, *, policy="nothing", names=()):
-    """The function, with intermediate values recomputed in the backward pass instead of kept.
+    """The function, whose inner values are computed again when a derivative needs them, instead of being kept. Of a
+    Module it is a tree, whose weights are those of the Module.
 
     policy="dots" keeps the results of products, policy="names" the values that checkpoint_name(x, name) marked with one
     of the names, "everything" all values. Operations are recomputed; Python code runs once. Also a decorator.
@@ -362,82 +406,49 @@ def remat(function=None, *, policy="nothing", names=()):
     """
     if function is None:
         return functools.partial(remat, policy=policy, names=names)
+    if is_tree(function):
+        return Applied(function, How("remat", _remat_of_tree, {"policy": policy, "names": tuple(names)}))
 
     @functools.wraps(function)
     def rematerialised(*arguments, **keywords):
-        leaves, structure = _tensors(arguments)
-        once, structures = distinct(leaves), []
-
-        def of_list(given):
-            handed = Handed(structure, once.spread(given))
-            result = function(*handed.tree, **keywords)
-            handed.expect_unchanged("remat", result)
-            results, found = _tensors(result)
-            structures.append((found, distinct(results)))
-            return structures[-1][1].values
-
-        results = _core._remat(of_list, once.values, policy, list(names))
-        found, once_found = structures[0]
-        return found.unflatten(once_found.spread(results))
+        return _remat(function, arguments, keywords, policy, names)
 
     return rematerialised
+
+
+def _remat_of_tree(tree, arguments, keywords, policy, names):
+    return _remat(lambda tree, *arguments, **keywords: tree(*arguments, **keywords), (tree, *arguments), keywords, policy, names)
+
+
+def _remat(function, arguments, keywords, policy, names):
+    leaves, structure = _tensors(arguments)
+    once, structures = distinct(leaves), []
+
+    def of_list(given):
+        handed = Handed(structure, once.spread(given))
+        result = function(*handed.tree, **keywords)
+        handed.expect_unchanged("remat", result)
+        results, found = _tensors(result)
+        structures.append((found, distinct(results)))
+        return structures[-1][1].values
+
+    results = _core._remat(of_list, once.values, policy, list(names))
+    found, once_found = structures[0]
+    return found.unflatten(once_found.spread(results))
 
 
 class autocast(Scope):
     """`with autocast():`, or as a decorator: products in bf16 (or f16), sums and exponentials in f32.
 
-    `narrow` and `wide` replace the default lists of primitives.
+    `narrow` and `wide` are the names of the primitives that are, in place of the usual ones. The device_type is "cpu".
 
     >>> with plait.autocast():
     ...     (plait.ones((2, 2)) @ plait.ones((2, 2))).dtype
     plait.bf16
     """
 
-    def __init__(self, dtype=_core.bf16, *, narrow=None, wide=None):
+    def __init__(self, dtype=_core.bf16, *, device_type=None, narrow=None, wide=None):
+        device(device_type)
+        if isinstance(dtype, str) and dtype.split(":")[0] in NAMES_OF_OTHERS:
+            raise errors.TypeError.with_hint(f"autocast: {dtype!r} is no dtype", "plait.autocast(dtype=plait.bf16); there is one device")
         super().__init__(functools.partial(_core._open_autocast, dtype, narrow, wide))
-
-
-def _axes_of(what, axes, tree):
-    """For each leaf of the tree its axis: `axes` is an integer or None, or a tree of these that is a prefix of the
-    tree."""
-    if axes is None or isinstance(axes, int):
-        return [axes for _ in flatten(tree)[0]]
-    node, others = _core._children(tree), _core._children(axes)
-    if node is None or others is None or [name for name, _ in node] != [name for name, _ in others]:
-        raise errors.ValueError(f"vmap: {what}={axes!r} is another tree than {flatten(tree)[1]}")
-    return [axis for (_, child), (_, below) in zip(node, others) for axis in _axes_of(what, below, child)]
-
-
-def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
-    """A function of one sample, vectorised over many samples along an axis.
-
-    The axes are integers, None for a value that is the same for all samples, or trees of both with the structure of the
-    arguments (a tuple) and of the result. `size` is the number of samples, needed if no argument determines it. The
-    function is recorded once, for one sample: its tensors have no numbers then. Along a named axis it may combine
-    samples: all_reduce_sum(x, "batch"), axis_index("batch") and so on.
-
-    >>> plait.vmap(plait.dot, in_axes=(0, None))(plait.tensor([[1.0, 2.0], [3.0, 4.0]]), plait.tensor([1.0, 1.0]))
-    [3. 7.] : f32[2]
-    """
-
-    @functools.wraps(function)
-    def of_many(*arguments):
-        arguments = _with_tensors(arguments)
-        leaves, structure = _tensors(arguments)
-        axes = _axes_of("in_axes", tuple(in_axes) if isinstance(in_axes, list) else in_axes, arguments)
-        once, structures = distinct_pairs(leaves, axes), []
-
-        def of_list(given):
-            handed = Handed(structure, once.spread(given))
-            result = _with_numbers(function(*handed.tree))
-            handed.expect_unchanged("vmap", result)
-            results, found = _tensors(result)
-            structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
-            return [leaf for leaf, _ in structures[-1][1].values]
-
-        results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
-                              lambda: [axis for _, axis in structures[0][1].values], size, axis_name)
-        found, once_found = structures[0]
-        return found.unflatten(once_found.spread(results))
-
-    return of_many

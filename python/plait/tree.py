@@ -7,7 +7,10 @@ import builtins
 
 from . import _core, errors
 from ._core import Structure
+from .names import of_module as _of_module
 from .sharing import Distinct as _Distinct
+
+__getattr__ = _of_module(__name__)
 
 
 def flatten(tree):

@@ -1,8 +1,12 @@
 import builtins
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypeVar, overload
 
 from . import ArrayLike, DType, DTypeLike, Module, Tensor
+
+_T = TypeVar("_T")
+
+def Buffer(value: _T) -> _T: ...  # the attribute is the value
 
 def uniform(shape: Sequence[int], bound: float, *, key: Tensor | None = None, dtype: DTypeLike = ...) -> Tensor: ...
 def kaiming_uniform(shape: Sequence[int], slope: float = 0.0, *, key: Tensor | None = None, dtype: DTypeLike = ...) -> Tensor: ...
@@ -73,5 +77,5 @@ class Sequential(Module):
     @overload
     def __getitem__(self, index: builtins.slice) -> Sequential: ...
 
-def cross_entropy(logits: ArrayLike, target: ArrayLike, *, weight: ArrayLike | None = None, ignore_index: int = -100,
-                  label_smoothing: float = 0.0, reduction: Literal["none", "mean", "sum", "batchmean"] = "mean") -> Tensor: ...
+def cross_entropy(logits: ArrayLike, target: ArrayLike, *, axis: int | None = None, weight: ArrayLike | None = None,
+                  ignore_index: int = -100, label_smoothing: float = 0.0, reduction: Literal["none", "mean", "sum", "batchmean"] = "mean") -> Tensor: ...

@@ -135,15 +135,18 @@ TEST(Layers, OneRecordServesEveryLengthAndBatch) {
   EXPECT_LE(run.stats().traces, 2);
 }
 
-TEST(Layers, CrossEntropyIsAlongTheLastDimensionAndInF32) {
+TEST(Layers, CrossEntropyIsAlongTheAxisAndInF32) {
   const Tensor logits = random::normal(random::key(1), {2, 3, 5});
   const Tensor target = random::randint(random::key(2), {2, 3}, 0, 5);
   const Tensor flat = cross_entropy(reshape(logits, {6, 5}), reshape(target, {6}));
-  EXPECT_EQ(nn::cross_entropy(logits, target).text(), flat.text());
-  EXPECT_EQ(nn::cross_entropy(astype(logits, DType::bf16), target).dtype(), DType::f32);
-  EXPECT_EQ(nn::cross_entropy(astype(logits, DType::f64), target).dtype(), DType::f64);
-  EXPECT_EQ(nn::cross_entropy(logits, target, {.reduction = Reduction::none}).shape(),
+  const CrossEntropyOptions last{.axis = -1};
+  EXPECT_EQ(nn::cross_entropy(logits, target, last).text(), flat.text());
+  EXPECT_EQ(nn::cross_entropy(reshape(logits, {6, 5}), reshape(target, {6})).text(), flat.text());
+  EXPECT_EQ(nn::cross_entropy(astype(logits, DType::bf16), target, last).dtype(), DType::f32);
+  EXPECT_EQ(nn::cross_entropy(astype(logits, DType::f64), target, last).dtype(), DType::f64);
+  EXPECT_EQ(nn::cross_entropy(logits, target, {.axis = -1, .reduction = Reduction::none}).shape(),
             target.shape());
+  EXPECT_THROW(nn::cross_entropy(logits, target), ValueError);
 }
 
 TEST(Layers, RefuseWhatIsNone) {

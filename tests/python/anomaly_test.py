@@ -130,7 +130,7 @@ class DetectAnomaly(unittest.TestCase):
         x, y = pl.random.normal(pl.random.key(0), (2, 5, 6)), pl.zeros((2, 5), dtype=pl.i64)
 
         def step(model, optimizer):
-            loss, gradient = pl.value_and_grad(lambda model: pl.nn.cross_entropy(model(x), y))(model)
+            loss, gradient = pl.value_and_grad(lambda model: pl.nn.cross_entropy(model(x), y, axis=-1))(model)
             return optimizer.update(model, pl.check_finite(gradient, "gradient"))
 
         with pl.detect_anomaly():

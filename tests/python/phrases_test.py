@@ -1,5 +1,6 @@
-"""docs/from-*.md: both expressions of each row of their tables have the same value."""
+"""docs/from-*.md: in each row of their tables of equivalents both libraries give the same."""
 
+import functools
 import os
 import pathlib
 import re
@@ -27,8 +28,17 @@ def backward_of(x):
     return x.grad
 
 
+def step_of(w):
+    """A step of gradient descent, as one writes it by hand."""
+    w = w.detach().clone().requires_grad_()
+    (w * w).sum().backward()
+    with torch.no_grad():
+        w -= 0.1 * w.grad
+    return w
+
+
 LIBRARIES = {"NumPy": ({"np": np}, lambda x: x),
-             "PyTorch": ({"torch": torch, "F": torch.nn.functional, "backward_of": backward_of}, torch.from_numpy),
+             "PyTorch": ({"torch": torch, "F": torch.nn.functional, "backward_of": backward_of, "step_of": step_of}, torch.from_numpy),
              "JAX": ({"jax": jax, "jnp": jnp}, jnp.asarray)}
 
 
@@ -56,7 +66,7 @@ class Phrases(unittest.TestCase):
                 names, of = LIBRARIES[library]
                 kept = {"a": GIVEN["a"]}
                 expected = leaves(eval(theirs, {**names, **{name: of(value) for name, value in GIVEN.items()}, **kept}))  # noqa: S307
-                found = leaves(eval(ours, {"pl": pl, **{name: pl.asarray(value) for name, value in GIVEN.items()}, **kept}))  # noqa: S307
+                found = leaves(eval(ours, {"pl": pl, "functools": functools, **{name: pl.asarray(value) for name, value in GIVEN.items()}, **kept}))  # noqa: S307
                 self.assertEqual(len(found), len(expected))
                 for mine, other in zip(found, expected):
                     self.assertEqual(mine.shape, other.shape)

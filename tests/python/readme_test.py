@@ -1,5 +1,5 @@
-"""README.md: its two programs are examples/first_steps.*, and print what it says; each row of its table has the
-stated result."""
+"""README.md and docs/cpp.md: their programs are those of examples/, and do what is said; each row of README's table gives what
+stands there."""
 
 import contextlib
 import io
@@ -19,11 +19,12 @@ import torch  # noqa: E402
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CPP = (ROOT / "docs/cpp.md").read_text(encoding="utf-8")
 NAMES = {"pl": pl, "jax": jax, "jnp": jnp, "torch": torch}
 
 
-def block(language):
-    return re.search(rf"^```{language}\n(.*?)^```", README, re.M | re.S)[1]
+def block(language, page=README):
+    return re.search(rf"^```{language}\n(.*?)^```", page, re.M | re.S)[1]
 
 
 def rows():
@@ -46,6 +47,8 @@ class Readme(unittest.TestCase):
         for language, ending in (("python", "py"), ("cpp", "cpp")):
             self.assertEqual(block(language), (ROOT / f"examples/first_steps.{ending}").read_text(encoding="utf-8"))
 
+        self.assertEqual(block("cpp", CPP), (ROOT / "examples/line_fit.cpp").read_text(encoding="utf-8"))
+
     def printed(self, *command):
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
@@ -56,6 +59,12 @@ class Readme(unittest.TestCase):
         if not program.exists():
             self.skipTest("the examples are not built")
         self.assertEqual(self.printed(program), said)
+
+    def test_the_line_of_the_page_for_cpp(self):
+        program = pathlib.Path(pl.__file__).parents[2] / "bin/plait-line-fit"
+        if not program.exists():
+            self.skipTest("the examples are not built")
+        self.assertEqual(self.printed(program), block("", CPP.partition("It prints:")[2]).strip())
 
     def test_it_leads_to_every_page(self):
         pages = {f"docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}

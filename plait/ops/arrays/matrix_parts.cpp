@@ -49,19 +49,19 @@ Tensor masked_diagonal(const Tensor& x, Dim length, int64_t offset) {
 
 }  // namespace
 
-Tensor tril(const Tensor& x, int64_t offset) {
+Tensor tril(const Tensor& x, Dim offset) {
   const Call call("tril", x);
   expect_matrices("tril", x);
   return where(distance_from_diagonal(x) <= offset, x, zeros({}, x.dtype()));
 }
 
-Tensor triu(const Tensor& x, int64_t offset) {
+Tensor triu(const Tensor& x, Dim offset) {
   const Call call("triu", x);
   expect_matrices("triu", x);
   return where(distance_from_diagonal(x) >= offset, x, zeros({}, x.dtype()));
 }
 
-Tensor tri(Dim rows, Dim columns, int64_t offset, DType dtype) {
+Tensor tri(Dim rows, Dim columns, Dim offset, DType dtype) {
   const Call call("tri");
   return astype(distance_from_diagonal(rows, columns) <= offset, dtype);
 }

@@ -11,10 +11,10 @@
 
 namespace plait {
 
-Tensor tril(const Tensor& x, int64_t offset = 0);  // zeros above the diagonal
-Tensor triu(const Tensor& x, int64_t offset = 0);  // zeros below the diagonal
-// A matrix of ones on and below the diagonal and zeros above it.
-Tensor tri(Dim rows, Dim columns, int64_t offset = 0, DType dtype = DType::f32);
+Tensor tril(const Tensor& x, Dim offset = 0);  // 0 above the diagonal
+Tensor triu(const Tensor& x, Dim offset = 0);  // 0 below it
+// Ones up to the diagonal, zeros above it.
+Tensor tri(Dim rows, Dim columns, Dim offset = 0, DType dtype = DType::f32);
 
 Tensor diagonal(const Tensor& x, int64_t offset = 0);
 // Returns matrices with the vectors along the last dimension as their diagonals.

@@ -59,7 +59,10 @@ void expect_followed(std::string_view function, const Tensor& result, const Leve
   throw ValueError("{}: the {} was made of nothing that wants a gradient", function,
                    result.type().text())
       .at(Location::of_caller())
-      .hint("begin with x.requires_grad() or tape.watch(x), outside of no_grad");
+      .hint(
+          "begin with x = x.requires_grad(), which gives another tensor, or with tape.watch(x), "
+          "outside of no_grad; what is computed there needs it again: "
+          "w = (w - step).detach().requires_grad()");
 }
 
 void arrive(Step& beginning, const Tensor& cotangent) {

@@ -1,0 +1,93 @@
+"""vmap: functions of one sample as functions of many."""
+
+import functools
+
+from . import _core, errors
+from .applied import Applied, How, is_tree
+from .given import Handed, expect_no_leaks
+from .sharing import distinct_pairs
+from .transforms import _tensors, _with_numbers, _with_tensors
+from .tree import flatten
+
+
+def _axes_of(what, axes, tree):
+    """For each leaf of the tree its axis: `axes` is an integer or None, or a tree of such that the tree begins with."""
+    if axes is None or isinstance(axes, int):
+        return [axes for _ in flatten(tree)[0]]
+    node, others = _core._children(tree), _core._children(axes)
+    if node is None or others is None or [name for name, _ in node] != [name for name, _ in others]:
+        raise errors.ValueError(f"vmap: {what}={axes!r} is another tree than {flatten(tree)[1]}")
+    return [axis for (_, child), (_, below) in zip(node, others) for axis in _axes_of(what, below, child)]
+
+
+def vmap(function, in_axes=0, out_axes=0, size=None, axis_name=None):
+    """A function of one sample as a function of many, which lie along an axis, and are computed all at once.
+
+    The axes are integers, None for what is the same for all samples, or trees of both, as the arguments (a tuple) and
+    the result are. `size` is the number of samples, needed where no argument says it. The function is recorded once,
+    for one sample: what it computes has no numbers then. Along an axis that has a name it may bring together what the
+    samples have: all_reduce_sum(x, "batch"), axis_index("batch") and so on. What is given by name is the same for all
+    samples, and so is a Module that takes the place of the function: vmap of it is a tree, of the Module.
+
+    >>> plait.vmap(plait.dot, in_axes=(0, None))(plait.tensor([[1.0, 2.0], [3.0, 4.0]]), plait.tensor([1.0, 1.0]))
+    [3. 7.] : f32[2]
+    """
+    options = {"in_axes": tuple(in_axes) if isinstance(in_axes, list) else in_axes, "out_axes": out_axes, "size": size, "axis_name": axis_name}
+    if is_tree(function):
+        return Applied(function, How("vmap", _vmap_of_tree, options))
+
+    @functools.wraps(function)
+    def of_many(*arguments, **keywords):
+        return _vmap(function, arguments, keywords, **options)
+
+    return of_many
+
+
+def _vmap_of_tree(tree, arguments, keywords, in_axes, **options):
+    """The tree is the same for all samples."""
+    axes = (None, *(in_axes if isinstance(in_axes, tuple) else [in_axes] * len(arguments)))
+    return _vmap(lambda tree, *arguments, **keywords: tree(*arguments, **keywords), (tree, *arguments), keywords, axes, **options, own=1)
+
+
+def _vmap(function, arguments, keywords, in_axes, out_axes, size, axis_name, own=0):
+    """Of which the first `own` arguments are not the user's."""
+    arguments = _with_tensors(arguments)
+    _expect_no_axes(keywords)
+    leaves, structure = _tensors(arguments)
+    axes = _axes_of("in_axes", in_axes, arguments)
+    _expect_axes(leaves, axes, structure.paths, len(arguments), own)
+    once, structures = distinct_pairs(leaves, axes), []
+
+    def of_list(given):
+        handed = Handed(structure, once.spread(given))
+        result = _with_numbers(function(*handed.tree, **keywords))
+        handed.expect_unchanged("vmap", result)
+        expect_no_leaks("vmap", result)
+        results, found = _tensors(result)
+        structures.append((found, distinct_pairs(results, _axes_of("out_axes", out_axes, result))))
+        return [leaf for leaf, _ in structures[-1][1].values]
+
+    results = _core._vmap(of_list, [leaf for leaf, _ in once.values], [axis for _, axis in once.values],
+                          lambda: [axis for _, axis in structures[0][1].values], size, axis_name)
+    found, once_found = structures[0]
+    return found.unflatten(once_found.spread(results))
+
+
+def _expect_no_axes(keywords):
+    """What is given by name is the same for all samples. JAX takes tensors apart there, PyTorch does not."""
+    for name, value in keywords.items():
+        if any(len(leaf.shape) for leaf in flatten(value)[0]):
+            raise errors.TypeError.with_hint(
+                f"vmap: {name} is given by name, and holds a tensor with axes: JAX takes it apart along the first one, PyTorch gives all of it "
+                "to each sample", "give it by place, where in_axes says which: in_axes=(0, None) gives the second to all")
+
+
+def _expect_axes(leaves, axes, paths, count, own):
+    for leaf, axis, path in zip(leaves, axes, paths):
+        if axis is None or -leaf.ndim <= axis < leaf.ndim:
+            continue
+        place, _, rest = path.partition(".")
+        form = f"{leaf.dtype.name}[{', '.join(map(str, leaf.shape))}]"
+        way = tuple(None if i == int(place) else 0 for i in range(own, count))
+        raise errors.IndexError.with_hint(f"vmap: axis {axis} of argument {int(place) - own}{rest and f', {rest}'}, a {form}",
+                                          f"in_axes={way} gives it to all samples as it is")

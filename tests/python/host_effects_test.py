@@ -1,0 +1,263 @@
+"""What host code reads or changes outside of the program: files, the environment, logs, processes. A jitted function that does
+so runs as it is at every call, and a warning names the line."""
+
+import builtins
+import glob
+import inspect
+import io
+import logging
+import os
+import os.path
+import pathlib
+import random
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+import unittest.mock
+import warnings
+from os import environ, getenv
+from pathlib import Path
+
+import numpy as np
+import plait as pl
+
+FOLDER = tempfile.mkdtemp()
+FILE = os.path.join(FOLDER, "file.txt")
+PATH = Path(FILE)
+HELD = {"count": 0}
+logger = logging.getLogger("plait.host_effects_test")
+
+
+class Logged:
+    def __init__(self, log):
+        self.log = log
+
+    def run(self, x):
+        self.log.warning("once")
+        return x
+
+
+class Located:
+    def __init__(self, path):
+        self.path = path
+
+    def read(self, x):
+        with self.path.open() as file:
+            return x * float(file.read())
+
+
+def helper(path):
+    return float(open(path).read())
+
+
+def by_local_import(x):
+    import os as system
+
+    return x * float(system.environ.get("PLAIT_TEST", "0"))
+
+
+def by_local_name(x):
+    from os import getenv as get
+
+    return x * float(get("PLAIT_TEST", "0"))
+
+
+def with_file(x):
+    with open(FILE, "a") as out:
+        out.write("x")
+    return x
+
+
+def with_path(x):
+    with PATH.open() as file:
+        return x * float(file.read())
+
+
+def printed_to_a_file(x):
+    with open(FILE, "a") as out:
+        print("x", file=out)
+    return x
+
+
+def by_socket(x):
+    with socket.socket() as made:
+        return x * (made.fileno() > 0)
+
+
+def in_a_branch(x):
+    if x.shape[0] > 0:
+        logging.warning("once")
+    return x
+
+
+def by_local_logger(x):
+    log = logging.getLogger("plait.host_effects_test")
+    log.warning("once")
+    return x
+
+
+# Each reads or changes something: a function of x.
+READS = {
+    "environ": lambda x: x * float(os.environ["PLAIT_TEST"]),
+    "environ.get": lambda x: x * float(os.environ.get("PLAIT_TEST", "0")),
+    "environ in": lambda x: x * ("PLAIT_TEST" in os.environ),
+    "environ by name": lambda x: x * float(environ.get("PLAIT_TEST", "0")),
+    "getenv": lambda x: x * float(os.getenv("PLAIT_TEST", "0")),
+    "getenv by name": lambda x: x * float(getenv("PLAIT_TEST", "0")),
+    "a local import": by_local_import,
+    "a local name": by_local_name,
+    "open": lambda x: x * float(open(FILE).read()),
+    "open of builtins": lambda x: x * float(builtins.open(FILE).read()),
+    "open of io": lambda x: x * float(io.open(FILE).read()),
+    "a helper": lambda x: x * helper(FILE),
+    "a comprehension": lambda x: x * sum(float(line) for line in open(FILE)),
+    "read_text": lambda x: x * float(PATH.read_text()),
+    "read_text of a new path": lambda x: x * float(pathlib.Path(FILE).read_text()),
+    "a path": with_path,
+    "a path of an object": Located(PATH).read,
+    "exists of a new path": lambda x: x * Path(FOLDER, "35").exists(),
+    "exists": lambda x: x * os.path.exists(FILE),
+    "getsize": lambda x: x * os.path.getsize(FILE),
+    "stat": lambda x: x * os.stat(FILE).st_size,
+    "listdir": lambda x: x * len(os.listdir(FOLDER)),
+    "glob": lambda x: x * len(glob.glob(FOLDER + "/*")),
+    "loadtxt": lambda x: x * float(np.loadtxt(FILE)),
+    "fromfile": lambda x: x * float(np.fromfile(FILE, sep=" ")[0]),
+    "getcwd": lambda x: x * len(os.getcwd()),
+    "subprocess": lambda x: x * float(subprocess.run(["cat", FILE], capture_output=True, check=True).stdout),
+    "os.popen": lambda x: x * float(os.popen(f"cat {FILE}").read()),
+    "input": lambda x: x * float(input()),
+    "stdin": lambda x: x * float(sys.stdin.readline()),
+    "clock": lambda x: x * (time.time() > 0),
+    "random": lambda x: x * (random.random() < 2),
+    "disk_usage": lambda x: x * (shutil.disk_usage("/").total > 0),
+}
+CHANGES = {
+    "append": with_file, "print to a file": printed_to_a_file, "write_text": lambda x: (PATH.write_text(PATH.read_text() + "x"), x)[1],
+    "os.write": lambda x: (os.write(HELD["pipe"], b"x"), x)[1], "stderr": lambda x: (sys.stderr.write("x"), x)[1],
+    "print to stderr": lambda x: (print("x", file=sys.stderr), x)[1], "putenv": lambda x: (os.environ.setdefault("PLAIT_OTHER", "1"), x)[1],
+    "system": lambda x: (os.system("true"), x)[1], "sleep": lambda x: (time.sleep(0), x)[1], "makedirs": lambda x: (os.makedirs(FOLDER, exist_ok=True), x)[1],
+    "savez": lambda x: (np.savez(FOLDER + "/kept.npz", a=1), x)[1], "socket": by_socket,
+    "logging": lambda x: (logging.warning("once"), x)[1], "a logger": lambda x: (logger.warning("once"), x)[1], "an attribute": Logged(logger).run,
+    "in a branch": in_a_branch, "a local logger": by_local_logger,
+}
+# These may be recorded.
+STEADY = {
+    "a path that is only computed with": lambda x: x * len((PATH.parent / "a").name), "os.path.join": lambda x: x * len(os.path.join("a", "b")), "PurePath": lambda x: x * len(pathlib.PurePath("a/b").name), "print": lambda x: (print(end=""), x)[1],
+    "an exception": lambda x: _caught(x), "StringIO": lambda x: x * len(_written()), "os.sep": lambda x: x * len(os.sep), "a level": lambda x: x * logging.INFO,
+}
+
+
+def _caught(x):
+    try:
+        return x * 2
+    except (OSError, socket.timeout, subprocess.CalledProcessError):
+        return x
+
+
+def _written():
+    text = io.StringIO()
+    text.write("abc")
+    return text.getvalue()
+
+
+class Effects(unittest.TestCase):
+    def jitted(self, function, is_found=True):
+        """With the one warning that it gives at its first call."""
+        jitted = pl.jit(function)
+        with warnings.catch_warnings(record=True) as warned:
+            warnings.simplefilter("always")
+            jitted(pl.ones(1))
+        found = [each for each in warned if each.category is pl.HostStateWarning]
+        self.assertEqual(bool(found), is_found, found)
+        for each in found:
+            self.assertEqual(pathlib.Path(each.filename).name, "host_effects_test.py")
+            self.assertIn("runs its host code at each call", str(each.message))
+        return jitted
+
+    def setUp(self):
+        os.environ["PLAIT_TEST"] = "1"
+        PATH.write_text("1")
+        patches = [unittest.mock.patch("builtins.input", lambda: PATH.read_text()), unittest.mock.patch("sys.stdin", _Standard()),
+                   unittest.mock.patch("sys.stderr", io.StringIO())]
+        for each in patches[1:]:
+            each.start()
+            self.addCleanup(each.stop)
+
+    def test_what_is_read_is_read_at_each_call(self):
+        for name, function in READS.items():
+            with self.subTest(name):
+                self.setUp()
+                if name == "input":
+                    with unittest.mock.patch("sys.stdin", _Standard()):
+                        jitted = self.jitted(function)
+                else:
+                    jitted = self.jitted(function)
+                for value in "2", "35":
+                    os.environ["PLAIT_TEST"] = value
+                    PATH.write_text(value)
+                    Path(FOLDER, value).touch()
+                    self.assertEqual(jitted(pl.ones(1)).item(), function(pl.ones(1)).item())
+                self.assertEqual(pl.stats(jitted).traces, 0)
+                self.assertIn("its host code is run at each call, since", str(pl.stats(jitted)))
+
+    def test_what_is_changed_is_changed_at_each_call(self):
+        reading, HELD["pipe"] = os.pipe()
+        for name, function in CHANGES.items():
+            with self.subTest(name):
+                jitted = self.jitted(function)
+                jitted(pl.ones(1))
+                self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).hits), (0, 0))
+        for name in "append", "print to a file", "write_text":
+            with self.subTest(name):
+                PATH.write_text("")
+                jitted = self.jitted(CHANGES[name])
+                for _ in range(3):
+                    jitted(pl.ones(1))
+                self.assertEqual(PATH.read_text().count("x"), 4)
+        for name in "logging", "a logger", "an attribute", "in a branch", "a local logger":
+            with self.subTest(name), self.assertLogs(level="WARNING") as logs:
+                jitted = self.jitted(CHANGES[name])
+                for n in 1, 2, 3:
+                    jitted(pl.ones(n))
+            self.assertEqual(len(logs.records), 4)
+        os.close(reading)
+        os.close(HELD["pipe"])
+
+    def test_the_warning_names_the_line(self):
+        def f(x):
+            y = x + 1
+            return y * float(open(FILE).read())
+
+        jitted = pl.jit(f)
+        with self.assertWarnsRegex(pl.HostStateWarning, r"open\(\) reads or changes what is outside of the program\n  hint: .*callback") as warned:
+            jitted(pl.ones(1))
+        self.assertEqual(warned.lineno, inspect.getsourcelines(f)[1] + 2)
+
+    def test_with_fullgraph_it_is_an_error(self):
+        for function in READS["open"], CHANGES["a logger"], CHANGES["an attribute"]:
+            with self.assertRaisesRegex(pl.ValueError, "fullgraph"):
+                pl.jit(function, fullgraph=True)(pl.ones(1))
+
+    def test_others_are_recorded(self):
+        for name, function in STEADY.items():
+            with self.subTest(name):
+                jitted = self.jitted(function, is_found=False)
+                for _ in range(2):
+                    self.assertEqual(jitted(pl.ones(1)).item(), function(pl.ones(1)).item())
+                self.assertEqual((pl.stats(jitted).traces, pl.stats(jitted).hits), (1, 2))
+
+
+class _Standard(io.StringIO):
+    """Standard input that gives the file's text at each line."""
+
+    def readline(self, *_):
+        return PATH.read_text() + "\n"
+
+
+if __name__ == "__main__":
+    unittest.main()
