@@ -7,7 +7,7 @@ if(PROJECT_IS_TOP_LEVEL)
   find_program(PLAIT_CCACHE ccache)
   if(PLAIT_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
     # Objects of different build folders differ only in the folder in their debug information.
-    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1 CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_NOHASHDIR=1
         CCACHE_SLOPPINESS=pch_defines,time_macros ${PLAIT_CCACHE})
   endif()
   # Linking was half of the time after a change of one source; gold, part of binutils, takes half as long.
