@@ -350,7 +350,7 @@ class Jitted:
         self._runs_later = any(is_one(self._called) for is_one in _RUNNING_LATER)
         self._donate = (donate,) if isinstance(donate, (int, str)) else tuple(donate)
         self._name, self._options = options["name"], options
-        self._most_structures, self._fullgraph = options["max_records"], options["fullgraph"]
+        self._max_records, self._fullgraph = options["max_records"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
         self._by_host = None  # why its host code is run at each call, where that is so
         self._records, self._latest = {}, None  # keys that were seen, in order, and the last one
@@ -444,7 +444,7 @@ class Jitted:
                 key = call.key()
         self._records.pop(key, None)
         self._records[key], self._latest = None, key
-        if len(self._records) > self._most_structures:  # made anew: hashes of the user's objects may have changed
+        if len(self._records) > self._max_records:  # made anew: hashes of the user's objects may have changed
             self._records = dict.fromkeys(list(self._records)[1:])
         return key
 
@@ -597,7 +597,7 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     are donated, by numbers or by names; their tensors hold nothing afterwards. Of a Module it is a tree, whose weights
     are those of the Module."""
     options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
-                   most_ways=most_ways, most_structures=most_structures)
+                   max_paths=max_paths, max_records=max_records)
     if function is None:
         return lambda given: jit(given, name=name, donate=donate, **options)
     return _jitted_again(function, donate, {**options, "name": name or getattr(function, "__name__", "jitted")})
