@@ -195,8 +195,7 @@ nb::list annotations() {
 // before two of them.
 template <class... Arguments>
 inline constexpr bool kTakesRecorded =
-    sizeof...(Arguments) != 0 &&
-    (std::is_same_v<std::remove_cvref_t<Arguments>, Operand> && ...);
+    sizeof...(Arguments) != 0 && (std::is_same_v<std::remove_cvref_t<Arguments>, Operand> && ...);
 template <class... Arguments>
 inline constexpr bool kTakesRecorded<const Tensor&, const Operand&, const Operand&, Arguments...> =
     sizeof...(Arguments) == 0;

@@ -175,8 +175,8 @@ PythonOperand PythonOperand::recorded(nb::handle item) {
 void PythonOperand::settle(std::span<const DType> others) {
   if (!recorded_) return;
   const ScalarKind kind = *std::exchange(recorded_, std::nullopt);
-  tensor_ = astype(tensor_, others.empty() ? default_dtype(kind)
-                                           : promote(others, std::span(&kind, 1)));
+  tensor_ =
+      astype(tensor_, others.empty() ? default_dtype(kind) : promote(others, std::span(&kind, 1)));
 }
 
 // A number that only fits u64 becomes a u64 tensor, not a number without a dtype.

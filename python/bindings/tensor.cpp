@@ -176,8 +176,8 @@ Dim remainder(Dim a, Dim b) {
   return mod(a, b);
 }
 
-// A bool where somebody knows the sizes, which leaves a guard; else a bool[], for tests of loops and
-// branches in a trace.
+// A bool where somebody knows the sizes, which leaves a guard; else a bool[], for tests of loops
+// and branches in a trace.
 template <class Comparison>
 auto dim_comparison(Comparison comparison) {
   return [comparison](nb::handle a, nb::handle b) -> nb::object {
