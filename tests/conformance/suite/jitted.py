@@ -16,7 +16,8 @@ def _check_values(case, quick):
     """One jitted function for all samples, whose sizes differ from call to call, and then for all of them again."""
     random = np.random.default_rng(12)
     dtype = plait.f32 if plait.f32 in case.dtypes else case.dtypes[0]
-    jitted = plait.jit(lambda given, attributes: plait.apply(case.primitive.name, given, **attributes))
+    name = case.primitive.name
+    jitted = plait.jit(lambda given, attributes: plait.apply(name, given, **attributes))
     tried = []
     for sample in case.samples:
         operands = case.operands_of(sample, dtype, random)
