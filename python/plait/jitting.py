@@ -118,13 +118,16 @@ class _Call:
             argument = Argument(value)
         except RecursionError:
             raise NoTree(f"{name} holds itself") from None
-        _expect_no_symbols(argument.structure)
-        self._tell_apart(name, argument.structure, value)
+        self._look_at_constants(name, argument.structure, value)
         return argument
 
-    def _tell_apart(self, name, structure, tree):
-        """Adds to the key what equal values differ in."""
-        found, keys = told_apart(structure), keys_told_apart(tree)
+    def _look_at_constants(self, name, structure, tree):
+        """Adds to the key what equal values differ in. Sizes that are symbols belong to what is being recorded: a function that is
+        given some is part of that record."""
+        constants = [value for _, value in structure._objects()]
+        if any(type(value) is _core.Dim for value in constants):
+            raise NoTree("")
+        found, keys = told_apart(constants), keys_told_apart(tree)
         self.differs_more_than_seen = self.differs_more_than_seen or bool(found)
         if found or keys:
             self._exact.append((f"{name}, as told apart", (found, keys)))
@@ -135,8 +138,7 @@ class _Call:
         self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
         for path, found in self.reach.values.items() if self.reach.opaque is None else ():
             leaves, structure = flatten(found.value)
-            _expect_no_symbols(structure)
-            self._tell_apart(f"outside.{path}", structure, found.value)
+            self._look_at_constants(f"outside.{path}", structure, found.value)
             arrays = []
             for leaf, of_leaf in zip(leaves, structure.paths):
                 if isinstance(leaf, _core.Tensor):
@@ -315,12 +317,6 @@ class NeedsSizes(errors.ValueError):
     def __init__(self, error):
         super().__init__(f"{type(error).__name__}: {error}")
         self.message, self.error = str(self), error
-
-
-def _expect_no_symbols(structure):
-    """Sizes that are symbols belong to what is being recorded: a function that is given some is part of that record."""
-    if any(type(value) is _core.Dim for _, value in structure._objects()):
-        raise NoTree("")
 
 
 class ByHost(BaseException):
