@@ -16,7 +16,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType,
                 types.ClassMethodDescriptorType)
 _FIXED = (*PLAIN, object, range, slice, type(NotImplemented), types.CodeType, types.GenericAlias, types.UnionType, operator.itemgetter,
-          *_DESCRIPTORS)
+          type(collections.namedtuple("_Pair", "first").first), *_DESCRIPTORS)
 # Classes of libraries whose objects stay as they are; None for all of a module.
 _FIXED_CLASSES = {
     "datetime": None, "decimal": {"Decimal"}, "fractions": {"Fraction"}, "uuid": {"UUID"}, "ipaddress": None, "pathlib": None,
