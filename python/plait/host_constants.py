@@ -7,7 +7,6 @@ import functools
 import operator
 import types
 
-from . import _core
 from .host_code import is_library_class, module_of
 from .host_effects import UNSTEADY_MODULES, is_logger
 
