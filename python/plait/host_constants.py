@@ -7,7 +7,6 @@ import functools
 import operator
 import types
 
-from . import _core
 from .host_code import is_library_class, module_of
 from .host_effects import UNSTEADY_MODULES, is_logger
 
@@ -16,7 +15,7 @@ PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType, types.MethodDescriptorType, types.WrapperDescriptorType,
                 types.ClassMethodDescriptorType)
 _FIXED = (*PLAIN, object, range, slice, type(NotImplemented), types.CodeType, types.GenericAlias, types.UnionType, operator.itemgetter,
-          *_DESCRIPTORS)
+          type(collections.namedtuple("_Pair", "first").first), *_DESCRIPTORS)
 # Classes of libraries whose objects stay as they are; None for all of a module.
 _FIXED_CLASSES = {
     "datetime": None, "decimal": {"Decimal"}, "fractions": {"Fraction"}, "uuid": {"UUID"}, "ipaddress": None, "pathlib": None,

@@ -353,7 +353,8 @@ class Reach:
         """Whether a value that was found is a function or class of a library's, or a constant in the defaults of a function."""
         holder = self.places[found.place][0]
         is_default = isinstance(holder, tuple) and type(found.value) in PLAIN
-        return is_default or isinstance(found.value, (type, types.ModuleType, types.BuiltinFunctionType)) or is_fixed(found.value) and callable(found.value)
+        is_function = isinstance(found.value, (type, types.ModuleType, types.BuiltinFunctionType)) or callable(found.value)
+        return is_default or (is_function and is_fixed(found.value))
 
     def _enter_class_of(self, value):
         """Enters the class for its methods, except those that create an object."""

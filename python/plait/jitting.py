@@ -5,25 +5,15 @@ import copy
 import dataclasses
 import functools
 import inspect
-import itertools
-import threading
 import warnings
 
 from . import _core, errors
 from .applied import Applied, is_tree
-from .given import Handed
-from .host_reach import Reach, unwrapped
-from .host_state import Snapshot, source_of
+from .host_reach import unwrapped
 from .items import Item
-from .jit_arguments import FLOATS, Argument, Fixed, Needed, Origin, agree, frozen, sample, shared, weak
-from .jit_fresh import Refused, standing_in
-from .jit_results import Finish, results_of
+from .jit_arguments import FLOATS, Fixed, Needed, weak
+from .jit_call import NO_REACH, ByHost, Call, Lending, NeedsSizes, NoTree
 from .jit_stats import JitStats, Reasons, differences
-from .settling import settled
-from .sizes import noting
-from .sharing import distinct
-from .static_values import keys_told_apart, told_apart
-from .tree import flatten
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,290 +42,7 @@ _OUTSIDE = ("reads or changes what is outside of the program",
 _MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
 
 
-class _Lending:
-    """Within the block, tensors hold their recorded counterparts. Other threads that call jitted functions wait."""
-
-    _lock = threading.RLock()
-    thread = None  # the thread that has replaced contents
-
-    def __init__(self, lent):
-        self._lent = list(lent)  # (tensor, content)
-
-    def __enter__(self):
-        if self._lent:
-            self._lock.acquire()
-            self._earlier, _Lending.thread = _Lending.thread, threading.get_ident()
-            self._own = [_core._exchange(tensor, content) for tensor, content in self._lent]
-        return self
-
-    def __exit__(self, *_):
-        if not self._lent:
-            return
-        for (tensor, content), own in zip(self._lent, self._own):
-            if _core._is_same(tensor, content):  # otherwise host code has assigned to it
-                _core._exchange(tensor, own)
-        _Lending.thread = self._earlier
-        self._lock.release()
-
-    @classmethod
-    def wait(cls):
-        if cls.thread is not None and cls.thread != threading.get_ident():
-            with cls._lock:
-                pass
-
-
-class _Call:
-    """One call: its arguments, and the outside state of its function, inspected on demand."""
-
-    leaves = None  # until it is looked at
-    has_run = False  # whether the host code has
-    has_written = False  # what the record says of state outside
-    writes_into_trees = False
-    written = {}  # tensors that the host code has put outside, by their numbers among the leaves
-    _needed = None  # what was raised where host code needed the number of an argument
-    _snapshot = None
-    _is_refused = False  # what it gives or leaves behind cannot be made again
-    _is_inside = False  # of what follows or records its arguments, and would not see what else it leaves behind
-
-    def __init__(self, jitted, first, given, named):
-        self.jitted, self.first, self.given, self.named = jitted, first, given, named
-
-    def look(self):
-        if self.leaves is not None:
-            return
-        self._exact, self.differs_more_than_seen = [], False
-        # By path.
-        self.arguments = {f"arg{i}": self._argument(f"arg{i}", each) for i, each in enumerate(self.given)}
-        self.arguments |= {f"named.{name}": self._argument(name, each) for name, each in sorted(self.named.items())}
-        self.leaves = [leaf for each in self.arguments.values() for leaf in each.leaves]
-        self.arrays, self._found, self.reach = [], {}, _NO_REACH
-        self._paths = [f"{name}.{path}" if path else name for name, each in self.arguments.items() for path in each.structure.paths]
-        if self.jitted._by_host is None:
-            self._look_outside()
-        self.shared = shared(self.leaves)
-
-    def _argument(self, name, value):
-        try:
-            argument = Argument(value)
-        except RecursionError:
-            raise NoTree(f"{name} holds itself") from None
-        _expect_no_symbols(argument.structure)
-        self._tell_apart(name, argument.structure, value)
-        return argument
-
-    def _tell_apart(self, name, structure, tree):
-        """Adds to the key what equal values differ in."""
-        found, keys = told_apart(structure), keys_told_apart(tree)
-        self.differs_more_than_seen = self.differs_more_than_seen or bool(found)
-        if found or keys:
-            self._exact.append((f"{name}, as told apart", (found, keys)))
-
-    def _look_outside(self):
-        roots = [("", self.jitted._holder, "function")]
-        roots += [("self" if i == 0 else f"first {i}", self.first, i) for i in range(len(self.first))]
-        self.reach = Reach(roots, {name: each.value for name, each in self.arguments.items()})
-        for path, found in self.reach.values.items() if self.reach.opaque is None else ():
-            leaves, structure = flatten(found.value)
-            _expect_no_symbols(structure)
-            self._tell_apart(f"outside.{path}", structure, found.value)
-            arrays = []
-            for leaf, of_leaf in zip(leaves, structure.paths):
-                if isinstance(leaf, _core.Tensor):
-                    self.leaves.append(leaf)
-                    self._paths.append("outside." + (f"{path}.{of_leaf}" if of_leaf else path))
-                else:
-                    arrays.append(frozen(leaf))
-            self.arrays += arrays
-            self._found[path] = (structure, *arrays)
-
-    def expect_inside(self):
-        self._is_inside = _core._is_tracing() or _core._is_followed([leaf for leaf in self.leaves if type(leaf) is _core.Tensor])
-
-    def paths(self):
-        self.look()
-        return self._paths
-
-    def key(self):
-        """(name, value) pairs of everything that requires another record."""
-        self.look()
-        for name, each in self.arguments.items():
-            each.structure._expect_hashable(f"f.{name}")
-        arguments = tuple((name, each.key) for name, each in self.arguments.items())
-        arguments += (("tensors that are one", self.shared),) if self.shared else ()
-        arguments += (("the order of named arguments", tuple(self.named)),) if self._has_order() else ()
-        if self.reach is _NO_REACH:
-            return (*arguments, *self._exact)
-        opaque = self.reach.opaque or self._unhashable_outside()
-        if opaque is not None:
-            self.jitted._run_by_host(opaque)
-            self.leaves = None
-            return self.key()
-        outside = tuple((f"outside.{path}", found[0] if len(found) == 1 else found) for path, found in self._found.items())
-        return *arguments, *self._exact, *outside, ("code", tuple(self.reach.kinds)), ("objects that are one", tuple(self.reach.pattern))
-
-    def _has_order(self):
-        """True if the function can observe the order of keyword arguments."""
-        code = getattr(getattr(self.jitted._called, "__func__", self.jitted._called), "__code__", None)
-        return len(self.named) > 1 and (code is None or bool(code.co_flags & inspect.CO_VARKEYWORDS))
-
-    def _unhashable_outside(self):
-        for path, (structure, *_) in self._found.items():
-            try:
-                structure._expect_hashable(path)
-            except errors.TypeError as error:
-                return str(error).split("\n")[0]
-        return None
-
-    # ---- The host code.
-
-    def host(self, given):
-        """Calls the function with these leaves; returns the leaves of its result, and the object that builds the
-        result from leaves."""
-        self.look()
-        if self._snapshot is not None:
-            self._snapshot.restore()
-        elif self.reach is not _NO_REACH:
-            self._snapshot = Snapshot(self.reach, {name: each.value for name, each in self.arguments.items() if each.is_own})
-        is_as_it_is = given and not self.has_run and self.jitted._runs_as_it_is(given)
-        self.has_run = True
-        try:
-            result = self._run(given, as_numbers=False)
-            self.jitted._reasons.as_it_is += bool(is_as_it_is)
-            return result
-        except Exception as error:  # noqa: BLE001: host code may not know numbers that are symbols
-            return self._run_with_numbers(given, error)
-
-    def _run_with_numbers(self, given, error):
-        """The same where that has failed, with numbers in the place of floats, whole numbers or all sizes that are symbols."""
-        places = itertools.accumulate((len(each.leaves) for each in self.arguments.values()), initial=0)
-        symbols = [(name, each) for (name, each), place in zip(self.arguments.items(), places) if each.is_recorded(given, place)]
-        floats = {name for name, each in symbols if each.is_weak and self.jitted._modes.get(name) is None}
-        if floats:
-            raise Needed(self, floats, is_certain=False)
-        if isinstance(error, errors.Error):
-            raise error
-        if any(each.sign for _, each in symbols):
-            self.take_back()
-            try:
-                return self._run(given, as_numbers=True)
-            except Exception as again:  # noqa: BLE001: likewise
-                error = again
-        if not self.jitted._fullgraph and any(type(size) is _core.Dim for leaf in given for size in leaf.shape):
-            raise NeedsSizes(error)
-        error.args = settled(error.args)
-        raise error
-
-    def need(self, names):
-        """Called where host code needs the number of a float among the arguments."""
-        if any(self.jitted._modes.get(name) is None for name in names):
-            self._needed = Needed(self, names)
-            raise self._needed
-
-    def take_back(self):
-        if self._snapshot is not None:
-            self._snapshot.restore()
-
-    def _run(self, given, as_numbers):
-        each_of, copies = iter(given), _core._HandedCopies()
-        handed_over, made = {}, []
-        for name, each in self.arguments.items():
-            origin = Origin(self, frozenset([name])) if each.is_weak else None
-            handed_over[name] = each.of(list(itertools.islice(each_of, len(each.leaves))), as_numbers, copies, origin)
-            if isinstance(handed_over[name], Handed):
-                made.append(handed_over[name])
-                handed_over[name] = made[-1].tree
-        lent = {id(leaf): (leaf, content) for leaf, content in reversed(list(zip(self.leaves, given)))
-                if isinstance(leaf, _core.Tensor) and not _core._is_same(leaf, content)}
-        arguments = [handed_over[f"arg{i}"] for i in range(len(self.given))]
-        named = {name: handed_over[f"named.{name}"] for name in self.named}
-        with _Lending(lent.values()), noting(self.jitted._reasons.places):
-            result = self.jitted._called(*self.first, *arguments, **named)
-            if self._needed is not None:  # and host code has caught what was raised
-                raise self._needed
-            for each in made:
-                each.expect_unchanged(self.jitted._name, result)
-            writes, written = self._writes({key: content for key, (_, content) in lent.items()})
-            leaves, structure, numbers, given = results_of(result, self._with_stand_ins)
-            if self._is_refused and self._is_inside:
-                raise ByHost
-            once = distinct(leaves + written)
-            self.written = dict(zip(once.places[len(leaves):], written))
-            leaves = [leaf._share() for leaf in once.values]  # what it holds now
-        is_plain = not writes and not numbers and not given and len(once.values) == len(structure)
-        return leaves, structure if is_plain else Finish(structure, once, numbers, given, writes)
-
-    def _with_stand_ins(self, result):
-        """Where it holds an object that nobody can make again the host code is run from here on."""
-        if self._snapshot is None or self._is_refused:
-            return result
-        try:
-            return standing_in(result, self._source_of)
-        except Refused as refused:
-            where, what = refused.args
-            self._refuse(f"its result holds {what}{where and ' at ' + where}, which is made anew at each call")
-            return result
-
-    def _source_of(self, value):
-        """Where an object was before the call, as writes tell it; None if it was not there."""
-        return source_of(value, self.reach, {name: each.value for name, each in self.arguments.items()})
-
-    def _refuse(self, reason):
-        self._is_refused = True
-        self.jitted._run_by_host(reason)
-
-    def _writes(self, lent):
-        """The changes outside of the arguments; if they cannot be repeated, the host code runs at each call from now
-        on."""
-        if self._snapshot is None:
-            return (), []
-        writes, written, refused = self._snapshot.changes(lent)
-        if refused is not None:
-            self._refuse(refused)
-            return (), []
-        return tuple(writes), results_of(written)[0]
-
-    def value_at(self, place):
-        """The value that a write names: an argument, by name or position."""
-        if place.startswith("named."):
-            return self.named[place[len("named."):]]
-        return self.given[int(place[len("arg"):])]
-
-    def remember(self, key, donated):
-        """Remembers this call, so that the cache recognises the next call of this kind quickly."""
-        dicts = self.reach.attribute_dicts()
-        shared = [i for pair in self.shared for i in pair]
-        named = {name: sample(each) for name, each in sorted(self.named.items())}
-        self.jitted._cache.remember(self.first, tuple(map(sample, self.given)), named,
-                                    self.reach.functions, self.reach.places, dicts, shared, self.arrays, agree, key, donated)
-
-
-_NO_REACH = Reach([])
-
-
-class NeedsSizes(errors.ValueError):
-    """Host code failed with sizes that are symbols: it is recorded with numbers, or raises the same again."""
-
-    def __init__(self, error):
-        super().__init__(f"{type(error).__name__}: {error}")
-        self.message, self.error = str(self), error
-
-
-def _expect_no_symbols(structure):
-    """Sizes that are symbols belong to what is being recorded: a function that is given some is part of that record."""
-    if any(type(value) is _core.Dim for _, value in structure._objects()):
-        raise NoTree("")
-
-
-class ByHost(BaseException):
-    """What a call inside of another transform gives or leaves behind cannot be made again: it is run by its host code."""
-
-
 _RUNNING_LATER = inspect.isgeneratorfunction, inspect.iscoroutinefunction, inspect.isasyncgenfunction
-
-
-class NoTree(Exception):
-    """An argument has no leaves and no structure, or there is nothing to be recorded of a function: it is called as it is. With
-    the reason, where a warning says so."""
 
 
 class Jitted:
@@ -362,13 +69,13 @@ class Jitted:
         return self._call((), arguments, named)
 
     def _call(self, first, arguments, named):
-        _Lending.wait()
+        Lending.wait()
         try:
             if self._runs_later:
                 raise NoTree("it is a generator or a coroutine, whose code runs after the call")
             if not FLOATS.isdisjoint(map(type, arguments)) or named and not FLOATS.isdisjoint(map(type, named.values())):
                 return self._call_with_floats(first, arguments, named)
-            return self._call_of(_Call(self, first, arguments, named))
+            return self._call_of(Call(self, first, arguments, named))
         except NoTree as refused:
             reason = str(refused)
         return self._call_as_it_is(reason, first, arguments, named)
@@ -388,7 +95,7 @@ class Jitted:
 
     def _call_with_floats(self, first, arguments, named):
         given = tuple(self._handed(f"arg{i}", each) for i, each in enumerate(arguments))
-        call = _Call(self, first, given, {name: self._handed(f"named.{name}", each) for name, each in named.items()})
+        call = Call(self, first, given, {name: self._handed(f"named.{name}", each) for name, each in named.items()})
         try:
             return self._call_of(call)
         except Needed as raised:
@@ -421,14 +128,14 @@ class Jitted:
             result = self._cache.run(key, call.leaves, call, call.reach.places, self._by_host is not None, donated)
         except ByHost:
             call.take_back()
-            return self._call_of(_Call(self, call.first, call.given, call.named))
+            return self._call_of(Call(self, call.first, call.given, call.named))
         if call.has_run:
             return result
         # What a glance does not see: which lists are one, how objects compare, in which order arguments were named.
         if call.writes_into_trees or call.reach.has_own_equality or call.differs_more_than_seen or call._has_order():
             return result
-        if call.has_written:  # remembered in its present state
-            call = _Call(self, call.first, call.given, call.named)
+        if call.has_written:  # it is remembered as it is now
+            call = Call(self, call.first, call.given, call.named)
             if call.key() != key:
                 return result
         call.remember(key, donated)
@@ -439,7 +146,7 @@ class Jitted:
         if key not in self._records:
             self._warn_of(call.reach.lines)
             self._note_record(key)
-            if self._by_host is not None and call.reach is not _NO_REACH:  # it has just differed too often
+            if self._by_host is not None and call.reach is not NO_REACH:  # since it has differed too often
                 call.leaves = None
                 key = call.key()
         self._records.pop(key, None)

@@ -10,9 +10,9 @@ _BY_REPR = (decimal.Decimal, datetime.datetime, datetime.time, pathlib.PureWindo
 _SAME_WHERE_EQUAL = frozenset((str, bytes, type(None)))
 
 
-def told_apart(structure):
-    """Of the constants of a structure that equal others which differ, what they are; empty where there is none."""
-    return tuple(exact for _, value in structure._objects() if (exact := _exact(value)) is not None)
+def told_apart(constants):
+    """Of those that equal others which differ, what they are; empty where there is none."""
+    return tuple(exact for value in constants if (exact := _exact(value)) is not None)
 
 
 def _exact(value):

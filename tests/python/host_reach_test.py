@@ -205,6 +205,21 @@ class Config:
     width: int = 1
 
 
+class Pair(typing.NamedTuple):
+    first: object
+    second: int = 2
+
+    def total(self):
+        return self.first + self.second
+
+
+class Abstract(typing.Generic[typing.TypeVar("T")]):
+    kind: typing.ClassVar[type] = int
+
+    def __repr__(self):
+        return f"{type(self).__name__}()"
+
+
 def wrapped(f):
     @functools.wraps(f)
     def inner(*arguments):
@@ -234,7 +249,7 @@ ORDINARY = {
     "dates": (datetime.date(2020, 1, 1), datetime.timedelta(1), datetime.timezone.utc, datetime.datetime(2020, 1, 1)),
     "numbers of libraries": (decimal.Decimal("1.5"), fractions.Fraction(1, 2), np.float32(1), np.int64(3)),
     "identifiers": (uuid.UUID(int=1), ipaddress.ip_address("127.0.0.1"), pathlib.PurePosixPath("a/b"), pathlib.Path("a")),
-    "objects": (Config(), Box(rate=1.0, name="a"), types.SimpleNamespace(a=1), object(), dataclasses.MISSING, collections.OrderedDict(a=1), collections.Counter("aab"),
+    "tuples": (Pair(1), Pair, Pair.first, Abstract(), Abstract[int]), "objects": (Config(), Box(rate=1.0, name="a"), types.SimpleNamespace(a=1), object(), dataclasses.MISSING, collections.OrderedDict(a=1), collections.Counter("aab"),
                 collections.deque([1, 2]), collections.defaultdict(list, a=[1])),
     "modules": (math, np, pl, collections), "arrays": (np.ones(3), np.float64(2), np.zeros((0, 2)), np.array(["a"]), np.matrix([[1.0]])),
 }
