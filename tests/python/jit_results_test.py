@@ -235,7 +235,7 @@ class Results(unittest.TestCase):
             def __eq__(self, other):
                 return self.n == other.n
 
-        key, jitted = Key(1), pl.jit(lambda x, key: x * key.n, most_structures=2)
+        key, jitted = Key(1), pl.jit(lambda x, key: x * key.n, max_records=2)
         for n in 1, 2, 3, 4, 1:
             key.n = n
             self.assertEqual(jitted(number(1.0), key).item(), n)
