@@ -10,13 +10,14 @@
 #include <vector>
 
 #include <nanobind/nanobind.h>
-#include <unistd.h>
 
 #include "plait/core/error.h"
 #include "plait/ir/primitive.h"
 #include "plait/ops/operand.h"
 #include "plait/ops/reductions/reduce.h"
 #include "plait/tensor/tensor.h"
+
+#include "python/bindings/python_lock.h"
 
 namespace plait::python {
 
@@ -73,32 +74,6 @@ void rethrow_passing(const nb::python_error& error);
 // Converts an instance of plait.Error to an Error, which becomes the same exception when it returns
 // to Python.
 void rethrow_error(const nb::python_error& error);
-
-// While one exists, this thread does not hold Python's lock. When the interpreter ends meanwhile,
-// Python would unwind a daemon thread that takes the lock again, through destructors that may not
-// throw: such a thread sleeps until the process is gone.
-class UnlockedPython {
- public:
-  UnlockedPython() : was_finalizing_(is_finalizing()), state_(PyEval_SaveThread()) {}
-  ~UnlockedPython() {
-    while (is_finalizing() && !was_finalizing_) pause();
-    PyEval_RestoreThread(state_);
-  }
-  UnlockedPython(const UnlockedPython&) = delete;
-  UnlockedPython& operator=(const UnlockedPython&) = delete;
-
- private:
-  static bool is_finalizing() {
-#if PY_VERSION_HEX >= 0x030D0000
-    return Py_IsFinalizing() != 0;
-#else
-    return _Py_IsFinalizing() != 0;
-#endif
-  }
-
-  const bool was_finalizing_;
-  PyThreadState* const state_;
-};
 
 // Computes without holding Python's lock; `compute` must not touch Python objects.
 template <class Compute>

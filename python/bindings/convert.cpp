@@ -46,8 +46,8 @@ std::optional<Lent> lent_by(nb::handle array, DType dtype) {
 std::function<void()> keep_alive(nb::handle object) {
   object.inc_ref();
   return [object] {
-    if (Py_IsInitialized() == 0) return;
-    const nb::gil_scoped_acquire locked;
+    if (Py_IsInitialized() == 0 || is_ended_elsewhere()) return;
+    const LockedPython locked;
     object.dec_ref();
   };
 }
@@ -222,7 +222,7 @@ std::vector<Tensor> optional_tensors_from(nb::handle sequence) {
 
 std::shared_ptr<PyObject> held(nb::object object) {
   return {object.release().ptr(), [](PyObject* pointer) {
-            const nb::gil_scoped_acquire locked;
+            const LockedPython locked;
             Py_DECREF(pointer);
           }};
 }

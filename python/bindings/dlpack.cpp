@@ -285,8 +285,10 @@ Tensor take_over(PyObject* capsule, const char* name, const char* used, bool may
   if (lent) {
     PyCapsule_SetName(capsule, used);
     return lent->borrow([managed] {
-      if (managed->deleter == nullptr || Py_IsInitialized() == 0) return;
-      const nb::gil_scoped_acquire locked;
+      if (managed->deleter == nullptr || Py_IsInitialized() == 0 || is_ended_elsewhere()) {
+        return;
+      }
+      const LockedPython locked;
       managed->deleter(managed);
     });
   }

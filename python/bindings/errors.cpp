@@ -100,10 +100,15 @@ void translate(const std::exception_ptr& thrown, void*) {
   }
 }
 
+bool may_wait_for_python() {
+  return Py_IsInitialized() != 0 && PyGILState_GetThisThreadState() != nullptr &&
+         !is_ended_elsewhere();
+}
+
 // Threads unknown to Python have no Python line, and must not wait for its lock.
 Location python_caller() {
-  if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return {};
-  const nb::gil_scoped_acquire locked;
+  if (!may_wait_for_python()) return {};
+  const LockedPython locked;
   try {
     return location_in_python();
   } catch (...) {
@@ -116,12 +121,12 @@ Location python_caller() {
 // The pause is long enough for them to wake up; a shorter release would never let them acquire the
 // lock.
 void check_signals() {
-  if (Py_IsInitialized() == 0 || PyGILState_GetThisThreadState() == nullptr) return;
+  if (!may_wait_for_python()) return;
   if (PyGILState_Check() != 0) {
     const UnlockedPython unlocked;
     std::this_thread::sleep_for(std::chrono::microseconds(100));
   }
-  const nb::gil_scoped_acquire locked;
+  const LockedPython locked;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
 }
 

@@ -29,7 +29,7 @@ struct Key {
 
   friend bool operator==(const Key& a, const Key& b) {
     if (a.hash != b.hash) return false;
-    const nb::gil_scoped_acquire locked;
+    const LockedPython locked;
     return nb::handle(a.object.get()).equal(nb::handle(b.object.get()));
   }
 };
@@ -46,7 +46,7 @@ namespace plait::python {
 namespace {
 
 std::string text_of_key(const Key& key) {
-  const nb::gil_scoped_acquire locked;
+  const LockedPython locked;
   return nb::cast<std::string>(nb::str(nb::handle(key.object.get())));
 }
 
@@ -361,7 +361,7 @@ class Jit {
     std::vector<Tensor*> to_take;
     for (const size_t leaf : gone) to_take.push_back(&given[leaf]);
     const auto names = [&] {
-      const nb::gil_scoped_acquire locked;
+      const LockedPython locked;
       std::vector<std::string> paths;
       for (const nb::handle path : nb::object(call.attr("paths")())) {
         paths.emplace_back(nb::str(path).c_str());
@@ -369,7 +369,7 @@ class Jit {
       return paths;
     };
     const auto host = [&](std::span<const Tensor> arguments, std::any& structure) {
-      const nb::gil_scoped_acquire locked;
+      const LockedPython locked;
       try {
         const nb::object result =
             call.attr("host")(to_python({arguments.begin(), arguments.end()}));
@@ -382,7 +382,7 @@ class Jit {
       }
     };
     const auto release_owner = [&] {
-      const nb::gil_scoped_acquire locked;
+      const LockedPython locked;
       for (const size_t leaf : gone) {
         if (nb::isinstance<Tensor>(leaves[leaf])) *nb::inst_ptr<Tensor>(leaves[leaf]) = Tensor();
       }

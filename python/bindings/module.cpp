@@ -12,6 +12,7 @@ NB_MODULE(_core, module) {
   nanobind::set_leak_warnings(false);
   plait::register_all();
   module.attr("__version__") = nanobind::str(plait::version().data(), plait::version().size());
+  bind_lock(module);
   bind_errors(module);
   bind_locations(module);
   bind_dtypes(module);

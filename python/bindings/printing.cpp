@@ -19,13 +19,13 @@ class PythonSink {
  public:
   explicit PythonSink(nb::object function)
       : function_(new nb::object(std::move(function)), [](nb::object* held) {
-          if (Py_IsInitialized() == 0) return;
-          const nb::gil_scoped_acquire locked;
+          if (Py_IsInitialized() == 0 || is_ended_elsewhere()) return;
+          const LockedPython locked;
           delete held;
         }) {}
 
   void operator()(std::string_view text) const {
-    const nb::gil_scoped_acquire locked;
+    const LockedPython locked;
     (*function_)(nb::str(text.data(), text.size()));
   }
   const nb::object& function() const { return *function_; }
@@ -51,7 +51,7 @@ nb::object set_sink(nb::handle given) {
 // Converts the result of a Python function to tensors: one, a sequence, or nothing.
 std::vector<Tensor> tensors_given(nb::handle function, bool is_one,
                                   std::span<const Tensor> operands) {
-  const nb::gil_scoped_acquire locked;
+  const LockedPython locked;
   try {
     const auto arguments = nb::cast<nb::list>(to_python({operands.begin(), operands.end()}));
     const nb::object given = function(*arguments);

@@ -145,7 +145,7 @@ class PythonFunction {
 
 Listeners::Hook hook_from(nb::object given) {
   return [function = PythonFunction(std::move(given))](const Tensor& cotangent) {
-    const nb::gil_scoped_acquire locked;
+    const LockedPython locked;
     const nb::object result = function.get()(cotangent);
     return result.is_none() ? Tensor() : tensor_from(result);
   };
@@ -335,7 +335,7 @@ customs::Forward forward_from(nb::handle function) {
 customs::Backward backward_from(nb::object function) {
   return [function = PythonFunction(std::move(function))](std::span<const Tensor> kept,
                                                           std::span<const Tensor> cotangents) {
-    const nb::gil_scoped_acquire locked;
+    const LockedPython locked;
     return tensors_given(function.get(), to_python({kept.begin(), kept.end()}),
                          to_python({cotangents.begin(), cotangents.end()}));
   };
@@ -344,7 +344,7 @@ customs::Backward backward_from(nb::object function) {
 customs::Along along_from(nb::object function) {
   return [function = PythonFunction(std::move(function))](std::span<const Tensor> at,
                                                           std::span<const Tensor> tangents) {
-    const nb::gil_scoped_acquire locked;
+    const LockedPython locked;
     const nb::object both = function.get()(to_python({at.begin(), at.end()}),
                                            to_python({tangents.begin(), tangents.end()}));
     return std::pair{tensors_from(both[0]), optional_tensors_from(both[1])};
