@@ -112,7 +112,7 @@ def copy_checkout():
 
 
 def configure():
-    subprocess.run(["cmake", "-S", COPY, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DPLAIT_TESTS=ON",
+    subprocess.run(["cmake", "-S", COPY, "-B", BUILD, "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release", "-DCMAKE_CXX_FLAGS=-g1", "-DPLAIT_TESTS=ON",
                     "-DPLAIT_PYTHON=OFF"], check=True, stdout=subprocess.DEVNULL)
 
 
