@@ -8,6 +8,7 @@ import types
 from . import _core, errors
 from .buffers import Names, of_structure
 from .host_code import module_of
+from .host_constants import PLAIN
 from .module import Module, holds_module
 from .roles import is_parameter
 from .tree import leaves_with_paths, structure
@@ -138,7 +139,7 @@ def _expect_no_leaks(what, path, value, seen, holder=None):
         _expect_no_leaks(what, f"{path}.{name}", child, seen, holder)
 
 
-_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type))
+_PLAIN = frozenset((*PLAIN, type))
 
 
 def _held_by(value):

@@ -7,10 +7,11 @@ import types
 
 from . import _core
 from .host_code import is_library_class
+from .host_constants import PLAIN
 from .host_reach import attributes_of
 from .items import Item
 
-_PLAIN = frozenset((bool, int, float, complex, str, bytes, type(None), type(...), range, _core.DType, _core.Tensor))
+_PLAIN = frozenset((*PLAIN, range, _core.DType, _core.Tensor))
 
 
 def settled(value, keeps_leaves=False):
