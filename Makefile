@@ -8,7 +8,7 @@ STEP := . scripts/common.sh && step
 PACKAGES := $(STEP) 'Debian packages' scripts/setup.sh
 PYTHON_PACKAGES := $(STEP) 'Python packages of the oracles' scripts/python_environment.sh
 
-.PHONY: help demo test build bench sabotage outside format lint tidy asan tsan clang no-llvm bare fuzz fresh check-all install docs clean
+.PHONY: help demo test test-more build bench sabotage outside format lint tidy asan tsan clang no-llvm bare fuzz fresh check-all install docs clean
 
 help: ## list these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
@@ -87,9 +87,15 @@ fresh: ## try `make demo` and `make test` in a fresh Debian 12 (needs root)
 	@$(PACKAGES) fresh
 	@scripts/fresh.sh
 
-check-all: export PLAIT_SHARE ?= 10  # random tests try ten times as many cases
-check-all: ## run the tests, the checks, every variant of the build and the tests of other libraries
-	@PLAIT_SIZES=all scripts/check.sh test lint tidy asan tsan clang no-llvm bare fuzz outside
+test-more: export PLAIT_SHARE ?= 10
+test-more: export PLAIT_SIZES ?= all
+test-more: ## run all tests, random ones with ten times as many cases
+	@$(PACKAGES) build test
+	@$(PYTHON_PACKAGES)
+	@scripts/test.sh release
+
+check-all: ## run the tests with more cases, the checks, every variant of the build and the tests of other libraries
+	@scripts/check.sh test-more lint tidy asan tsan clang no-llvm bare fuzz outside
 
 install: build ## install to PREFIX (/usr/local)
 	@$(STEP) 'Installing to $(PREFIX)' cmake --install build/release --prefix '$(PREFIX)'

@@ -9,7 +9,7 @@ passed=0 failed=0 skipped=0
 lines=()
 for target in "$@"; do
   preset=$target
-  [[ $target != test ]] || preset=release
+  [[ $target != test* ]] || preset=release
   results=build/$preset/tests.xml
   rm -f "$results"
   start=$SECONDS status=0 counts="0 0 0"

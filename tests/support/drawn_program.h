@@ -53,15 +53,17 @@ inline std::string text_of(const RandomProgram& program) {
   return text + program.traced([&](std::span<const Tensor> x) { return program(x); }).text();
 }
 
-// rapidcheck's report of a property; empty if it holds. The parts of a run, which may be
-// concurrent, use consecutive seeds.
+// rapidcheck's report of a property, tried on `count` cases, or PLAIT_SHARE times as many; empty if it
+// holds. The parts of a run, which may be concurrent, use consecutive seeds.
 inline std::string failure_of(const char* id, int count, const std::function<void()>& property,
                               uint64_t part = 0) {
   auto params = rc::detail::configuration().testParams;
   params.seed += part;
   const char* given = std::getenv("RC_PARAMS");
   if (given == nullptr || std::string_view(given).find("max_success") == std::string_view::npos) {
-    params.maxSuccess = count;
+    const char* share = std::getenv("PLAIT_SHARE");
+    const double cases = share == nullptr ? count : count * std::atof(share);
+    params.maxSuccess = std::max(1, static_cast<int>(cases));
   }
   rc::detail::TestMetadata metadata;
   metadata.id = id;
