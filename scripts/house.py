@@ -1,12 +1,18 @@
 #!/usr/bin/env python3
-"""Prints the numbers of docs/architecture.md, "The house in numbers": folders, include cycles by room, and the CPU
-seconds that a compiler needs for the umbrella header and an example (best of three; needs an idle machine)."""
+"""Prints the numbers of docs/architecture.md, "The house in numbers": folders, include cycles by room, long functions, and
+the CPU seconds that a compiler needs for the umbrella header and an example (best of three; needs an idle machine).
 
+    house.py [--functions]    --functions: lists the functions of more than 40 lines instead
+"""
+
+import ast
 import collections
 import os
 import pathlib
+import re
 import resource
 import subprocess
+import sys
 import tempfile
 
 import check_rooms
@@ -26,7 +32,38 @@ def seconds_to_compile(source, folder):
     return best, int(sizes[3]) / 1000
 
 
+# The last line of a function's head, as clang-format lays it out.
+HEAD = re.compile(r"^ *(?!.*\b(if|for|while|switch|do|else|namespace|struct|class|enum|union|extern|try|catch)\b)(.*\)|[^=\[]*[)}]|.*->.*)"
+                  r"( const| noexcept| override)* \{$")
+MOST_LINES = 40
+
+
+def long_functions():
+    """(lines, file, number of the first line) of the functions of the library, its Python module and package."""
+    found = []
+    for file in [*(check_rooms.ROOT / "plait").rglob("*.*"), *(check_rooms.ROOT / "python").rglob("*.*")]:
+        if file.suffix in (".h", ".inl", ".cpp"):
+            open_functions, lines = [], file.read_text(encoding="utf-8").splitlines()
+            for number, line in enumerate(lines, 1):
+                if HEAD.match(line) and "[" not in line:
+                    first = number
+                    while lines[first - 1].lstrip().startswith(":") or lines[first - 2].endswith((",", "(")):
+                        first -= 1
+                    open_functions.append((re.match(" *", lines[first - 1])[0], first))
+                elif open_functions and line == open_functions[-1][0] + "}":
+                    first = open_functions.pop()[1]
+                    found.append((number - first + 1, file, first))
+        elif file.suffix == ".py":
+            found += [(node.end_lineno - node.lineno + 1, file, node.lineno)
+                      for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)]
+    return sorted(((lines, file.relative_to(check_rooms.ROOT), number) for lines, file, number in found if lines > MOST_LINES), reverse=True)
+
+
 def main():
+    if "--functions" in sys.argv[1:]:
+        for lines, file, number in long_functions():
+            print(f"{lines} lines: {file}:{number}")
+        return
     folders = collections.Counter(file.parent for file in (check_rooms.ROOT / "plait").rglob("*.*")
                                   if file.suffix in (".h", ".inl", ".cpp"))
     crowded = sum(count > check_rooms.MOST_FILES_IN_A_FOLDER for count in folders.values())
@@ -36,6 +73,7 @@ def main():
         room = group[0].split("/")[1]
         largest[room] = max(largest.get(room, 0), len(group))
     print("largest include cycles:", ", ".join(f"{room} {size}" for room, size in sorted(largest.items(), key=lambda each: -each[1])))
+    print(f"{len(long_functions())} functions have more than {MOST_LINES} lines")
     with tempfile.TemporaryDirectory() as folder:
         umbrella = pathlib.Path(folder) / "umbrella.cpp"
         umbrella.write_text("#include <plait/plait.h>\n", encoding="utf-8")
