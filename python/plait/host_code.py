@@ -115,60 +115,89 @@ def _resolved(chain, is_import, found, cells):
 
 @functools.lru_cache(maxsize=4096)
 def names_in(code):
-    found, texts = {"globals": {}, "attributes": {}, "imports": {}}, {}
-    stores, calls, imported, methods, module = {}, [], {}, [], None
-    takes_any, opaque = False, ""
-    chain, is_import, line = None, False, code.co_firstlineno
+    reader, chains, line = _NameReader(), _ChainReader(), code.co_firstlineno
     for instruction in dis.get_instructions(code):
-        name, value = instruction.opname, instruction.argval
         line = instruction.positions.lineno or line if instruction.positions else line
-        if name in _GLOBALS:
-            found["globals"][value] = None
-            takes_any = takes_any or value in _TAKING_ANY
-            opaque = opaque or (value if value in _REACHING_ALL else "")
-        elif name in _ATTRIBUTES:
-            found["attributes"][value] = None
-            takes_any = takes_any or value in _ANY_ATTRIBUTE or value in ("attrgetter", "deepcopy", "format", "format_map")
-            opaque = opaque or (value if value in ("modules", "import_module") else "")
-            if value in OUTSIDE_METHODS and name in ("LOAD_ATTR", "LOAD_METHOD"):
-                methods.append((value, line))
-        elif name == "IMPORT_NAME":
-            found["imports"][value] = None
-        elif name == "LOAD_CONST":
-            _add_texts(value, texts)
-        if name == "STORE_ATTR":
-            stores.setdefault(value, line)
-        if name.startswith("STORE") and isinstance(value, str):
-            if name == "STORE_FAST" and chain is not None and is_import:
-                imported[value] = chain
-        # A chain of names, such as random.random.
-        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "IMPORT_NAME"):
-            chain, is_import = (value,), name == "IMPORT_NAME"
-            module = value if is_import else module
-        elif name == "IMPORT_FROM":
-            chain, is_import = (module, value), True
-        elif name == "LOAD_FAST" and value in imported:
-            chain, is_import = imported[value], True
-        elif name in ("LOAD_ATTR", "LOAD_METHOD") and chain is not None:
-            chain = (*chain, value)
-        elif name not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "COPY_FREE_VARS", "RESUME"):
-            chain = None
-        if name in ("PRECALL", "CALL", "CALL_FUNCTION", "CALL_METHOD") and calls and calls[-1][0][-1] in _SEEDED and instruction.arg:
-            calls.pop()  # called with a seed
-        if chain is not None:
-            calls = [each for each in calls if each[0] != chain[:-1] or each[2] != line]
-            calls.append((chain, is_import, line))
+        reader.read(instruction.opname, instruction.argval, line)
+        chains.read(instruction.opname, instruction.argval, instruction.arg, line)
     inner = [names_in(each) for each in code.co_consts if isinstance(each, types.CodeType)]
-    for each in inner:
-        for kind, names in found.items():
-            names |= dict.fromkeys(getattr(each, kind))
-        stores = {**each.stores, **stores}
-        calls += each.calls
-        methods += each.methods
-    takes_any = takes_any or any(each.takes_any for each in inner)
-    asked = dict.fromkeys(itertools.chain(texts if takes_any else (), *(each.asked for each in inner)))
-    return Names(tuple(found["globals"]), (*found["attributes"], *texts), tuple(found["imports"]), takes_any, stores, tuple(asked),
-                 tuple(calls), opaque or next((each.opaque for each in inner if each.opaque), ""), tuple(methods))
+    return reader.names(inner, chains.calls)
+
+
+class _NameReader:
+    """Reads instructions one after another, and collects the names in them."""
+
+    def __init__(self):
+        self.globals, self.attributes, self.imports, self.texts = {}, {}, {}, {}
+        self.takes_any, self.opaque = False, ""
+        self.stores, self.methods = {}, []
+
+    def read(self, name, value, line):
+        if name in _GLOBALS:
+            self.globals[value] = None
+            self.takes_any = self.takes_any or value in _TAKING_ANY
+            self.opaque = self.opaque or (value if value in _REACHING_ALL else "")
+        elif name in _ATTRIBUTES:
+            self.attributes[value] = None
+            self.takes_any = self.takes_any or value in _ANY_ATTRIBUTE or value in ("attrgetter", "deepcopy", "format", "format_map")
+            self.opaque = self.opaque or (value if value in ("modules", "import_module") else "")
+            if value in OUTSIDE_METHODS and name in ("LOAD_ATTR", "LOAD_METHOD"):
+                self.methods.append((value, line))
+        elif name == "IMPORT_NAME":
+            self.imports[value] = None
+        elif name == "LOAD_CONST":
+            _add_texts(value, self.texts)
+        if name == "STORE_ATTR":
+            self.stores.setdefault(value, line)
+
+    def names(self, inner, calls):
+        """With those of the functions within."""
+        def all_of(kind):
+            return tuple(dict.fromkeys(itertools.chain(getattr(self, kind), *(getattr(each, kind) for each in inner))))
+
+        takes_any = self.takes_any or any(each.takes_any for each in inner)
+        stores = self.stores
+        for each in inner:
+            stores = {**each.stores, **stores}
+        return Names(
+            globals=all_of("globals"), attributes=(*all_of("attributes"), *self.texts), imports=all_of("imports"), takes_any=takes_any,
+            stores=stores, asked=tuple(dict.fromkeys(itertools.chain(self.texts if takes_any else (), *(each.asked for each in inner)))),
+            calls=(*calls, *itertools.chain.from_iterable(each.calls for each in inner)),
+            opaque=self.opaque or next((each.opaque for each in inner if each.opaque), ""),
+            methods=(*self.methods, *itertools.chain.from_iterable(each.methods for each in inner)))
+
+
+class _ChainReader:
+    """Reads instructions one after another, and collects chains of names that may be called, such as random.random."""
+
+    def __init__(self):
+        self.calls = []  # (chain, is it of an import?, line)
+        self._chain, self._is_import = None, False
+        self._module = None  # that the last import named
+        self._imported = {}  # chains by local variable
+
+    def read(self, name, value, argument, line):
+        if name == "STORE_FAST" and self._chain is not None and self._is_import:
+            self._imported[value] = self._chain
+        self._follow(name, value)
+        if name in ("PRECALL", "CALL", "CALL_FUNCTION", "CALL_METHOD") and self.calls and self.calls[-1][0][-1] in _SEEDED and argument:
+            self.calls.pop()  # called with a seed
+        if self._chain is not None:
+            self.calls = [each for each in self.calls if each[0] != self._chain[:-1] or each[2] != line]
+            self.calls.append((self._chain, self._is_import, line))
+
+    def _follow(self, name, value):
+        if name in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "IMPORT_NAME"):
+            self._chain, self._is_import = (value,), name == "IMPORT_NAME"
+            self._module = value if self._is_import else self._module
+        elif name == "IMPORT_FROM":
+            self._chain, self._is_import = (self._module, value), True
+        elif name == "LOAD_FAST" and value in self._imported:
+            self._chain, self._is_import = self._imported[value], True
+        elif name in ("LOAD_ATTR", "LOAD_METHOD") and self._chain is not None:
+            self._chain = (*self._chain, value)
+        elif name not in ("CACHE", "EXTENDED_ARG", "PUSH_NULL", "COPY_FREE_VARS", "RESUME"):
+            self._chain = None
 
 
 def _add_texts(constant, names):

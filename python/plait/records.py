@@ -71,6 +71,13 @@ def _field(cls, name, kind, value):
     return value if isinstance(value, _core.Tensor) else asarray(value, _core.DType(kind.split("[")[0]))
 
 
+def _kind_of(cls, name, kind):
+    if isinstance(kind, str) or (isinstance(kind, type) and issubclass(kind, Record)):
+        return kind
+    raise errors.TypeError(f"record: {cls.__name__}.{name} is {kind!r}, expected a type as the IR writes it, such as \"f32[3]\", "
+                           "or a record class")
+
+
 def record(cls):
     """A class whose fields are arrays, with types written as in the IR, and records that may be absent (None).
 
@@ -98,14 +105,7 @@ def record(cls):
     made = type(cls.__name__, (Record,), {
         **{name: value for name, value in cls.__dict__.items() if name not in ("__dict__", "__weakref__")},
         "__slots__": (), "_record_name": cls.__name__})
-    types = {}
-    for name, kind in notes.items():
-        kind = made if kind == cls.__name__ else kind
-        is_record = isinstance(kind, type) and issubclass(kind, Record)
-        if not is_record and not isinstance(kind, str):
-            raise errors.TypeError(f"record: {cls.__name__}.{name} is {kind!r}, expected a type as the IR writes it, such "
-                                   "as \"f32[3]\", or a record class")
-        types[name] = kind
+    types = {name: _kind_of(cls, name, made if kind == cls.__name__ else kind) for name, kind in notes.items()}
     made._types = types
     made._Fields = collections.namedtuple(cls.__name__ + "Fields", types)
     _core._declare_record(cls.__name__, [f"@{kind._record_name}?" if isinstance(kind, type) else kind
