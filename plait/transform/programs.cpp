@@ -258,63 +258,101 @@ ir::ValueId Session::value_of(const Tensor& tensor) const {
   return recorded_.values[tensor.traced().value];
 }
 
-std::vector<Tensor> Session::run(const Feeds& feeds, std::span<const Tensor> fetches) const {
-  const ir::Function& function = *recorded_.function;
-  std::vector<Tensor> values(function.value_count());
-  SymbolMap<Dim> sizes;
-  const auto feed = [&](ir::ValueId value, const Tensor& given) {
-    const ir::Type& type = function.type_of(value);
+namespace {
+
+// One run of a session: the values that are known, of all of its function's.
+class SessionRun {
+ public:
+  explicit SessionRun(const ir::Function& function)
+      : function_(function), values_(function.value_count()) {}
+
+  void feed(ir::ValueId value, const Tensor& given) {
+    const ir::Type& type = function_.type_of(value);
     if (type.dtype() != given.dtype() || type.shape().rank() != given.rank()) {
       throw TypeError("run: {} is fed to a value of {}", given.type().text(), type.text())
           .at(Location::of_caller());
     }
     for (size_t i = 0; i < given.rank(); ++i) {
       const Dim declared = type.shape()[i], size = given.shape()[i];
-      if (declared.is_symbol() && sizes.find(declared) == nullptr) sizes.set(declared, size);
-      if (same(declared.substitute(sizes), size)) continue;
+      if (declared.is_symbol() && sizes_.find(declared) == nullptr) sizes_.set(declared, size);
+      if (same(declared.substitute(sizes_), size)) continue;
       throw ShapeError("run: {} is fed to a value of {}", given.type().text(), type.text())
           .at(Location::of_caller());
     }
-    values[value] = given;
-  };
-  for (const auto& [place, given] : feeds) feed(value_of(place), given);
-  const size_t declared = function.parameter_count() - recorded_.captures.size();
-  for (size_t i = 0; i < recorded_.captures.size(); ++i) {
-    const auto value = static_cast<ir::ValueId>(declared + i);
-    if (!values[value]) values[value] = recorded_.captures[i];
+    values_[value] = given;
   }
 
-  std::vector<bool> needed(function.value_count(), false);
-  for (const Tensor& fetch : fetches) needed[value_of(fetch)] = true;
-  std::vector<bool> runs(function.size(), false);
-  for (size_t i = function.size(); i-- > 0;) {
-    const ir::Instruction instruction = function.instruction(i);
-    for (size_t r = 0; r < instruction.result_count(); ++r) {
-      const ir::ValueId result = instruction.result(r);
-      runs[i] = runs[i] || (needed[result] && !values[result]);
+  void feed_captures(std::span<const Tensor> captures) {
+    const size_t declared = function_.parameter_count() - captures.size();
+    for (size_t i = 0; i < captures.size(); ++i) {
+      if (Tensor& value = values_[declared + i]; !value) value = captures[i];
     }
-    if (!runs[i]) continue;
-    for (const ir::ValueId operand : instruction.operands()) needed[operand] = true;
   }
-  for (ir::ValueId i = 0; i < function.parameter_count(); ++i) {
-    if (!needed[i] || values[i]) continue;
-    throw ValueError("run: the placeholder {} is needed, and nothing is fed to it",
-                     function.label(i))
-        .at(Location::of_caller());
+
+  // Runs the instructions that these values depend on, except those whose results are fed.
+  void compute(std::span<const ir::ValueId> fetches) {
+    std::vector<bool> needed(function_.value_count(), false);
+    for (const ir::ValueId fetch : fetches) needed[fetch] = true;
+    const std::vector<bool> runs = instructions_for(needed);
+    check_parameters(needed);
+    for (size_t i = 0; i < function_.size(); ++i) {
+      if (runs[i]) run(function_.instruction(i));
+    }
   }
-  for (size_t i = 0; i < function.size(); ++i) {
-    if (!runs[i]) continue;
-    const ir::Instruction instruction = function.instruction(i);
+
+  const Tensor& value(ir::ValueId value) const { return values_[value]; }
+
+ private:
+  // Adds to `needed` what these values depend on.
+  std::vector<bool> instructions_for(std::vector<bool>& needed) const {
+    std::vector<bool> runs(function_.size(), false);
+    for (size_t i = function_.size(); i-- > 0;) {
+      const ir::Instruction instruction = function_.instruction(i);
+      for (size_t r = 0; r < instruction.result_count(); ++r) {
+        const ir::ValueId result = instruction.result(r);
+        runs[i] = runs[i] || (needed[result] && !values_[result]);
+      }
+      if (!runs[i]) continue;
+      for (const ir::ValueId operand : instruction.operands()) needed[operand] = true;
+    }
+    return runs;
+  }
+
+  void check_parameters(const std::vector<bool>& needed) const {
+    for (ir::ValueId i = 0; i < function_.parameter_count(); ++i) {
+      if (!needed[i] || values_[i]) continue;
+      throw ValueError("run: the placeholder {} is needed, and nothing is fed to it",
+                       function_.label(i))
+          .at(Location::of_caller());
+    }
+  }
+
+  void run(const ir::Instruction& instruction) {
     std::vector<Tensor> operands;
-    for (const ir::ValueId operand : instruction.operands()) operands.push_back(values[operand]);
-    const std::vector<Tensor> results = run_instruction(instruction, operands, sizes);
+    for (const ir::ValueId operand : instruction.operands()) operands.push_back(values_[operand]);
+    const std::vector<Tensor> results = run_instruction(instruction, operands, sizes_);
     for (size_t r = 0; r < results.size(); ++r) {
-      Tensor& value = values[instruction.result(r)];
+      Tensor& value = values_[instruction.result(r)];
       if (!value) value = results[r];
     }
   }
+
+  const ir::Function& function_;
+  std::vector<Tensor> values_;
+  SymbolMap<Dim> sizes_;
+};
+
+}  // namespace
+
+std::vector<Tensor> Session::run(const Feeds& feeds, std::span<const Tensor> fetches) const {
+  SessionRun run(*recorded_.function);
+  for (const auto& [place, given] : feeds) run.feed(value_of(place), given);
+  run.feed_captures(recorded_.captures);
+  std::vector<ir::ValueId> values;
+  for (const Tensor& fetch : fetches) values.push_back(value_of(fetch));
+  run.compute(values);
   std::vector<Tensor> fetched;
-  for (const Tensor& fetch : fetches) fetched.push_back(values[value_of(fetch)]);
+  for (const ir::ValueId value : values) fetched.push_back(run.value(value));
   return fetched;
 }
 

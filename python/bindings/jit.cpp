@@ -360,26 +360,9 @@ class Jit {
     const std::vector<size_t>& gone = takes ? donated : none;
     std::vector<Tensor*> to_take;
     for (const size_t leaf : gone) to_take.push_back(&given[leaf]);
-    const auto names = [&] {
-      const LockedPython locked;
-      std::vector<std::string> paths;
-      for (const nb::handle path : nb::object(call.attr("paths")())) {
-        paths.emplace_back(nb::str(path).c_str());
-      }
-      return paths;
-    };
+    const auto names = [&] { return paths_of(call); };
     const auto host = [&](std::span<const Tensor> arguments, std::any& structure) {
-      const LockedPython locked;
-      try {
-        const nb::object result =
-            call.attr("host")(to_python({arguments.begin(), arguments.end()}));
-        structure = held(result[1]);
-        return tensors_from(nb::object(result[0]));
-      } catch (const nb::python_error& error) {
-        rethrow_passing(error);
-        rethrow_error(error);
-        throw;
-      }
+      return run_host(call, arguments, structure);
     };
     const auto release_owner = [&] {
       const LockedPython locked;
@@ -392,6 +375,34 @@ class Jit {
           {key, JitArguments(given, to_take), names, host, release_owner, outside.by_host});
     });
     if (Trace::current() == nullptr) release_owner();
+    return result_of(outcome, call, outside);
+  }
+
+  static std::vector<std::string> paths_of(nb::handle call) {
+    const LockedPython locked;
+    std::vector<std::string> paths;
+    for (const nb::handle path : nb::object(call.attr("paths")())) {
+      paths.emplace_back(nb::str(path).c_str());
+    }
+    return paths;
+  }
+
+  static std::vector<Tensor> run_host(nb::handle call, std::span<const Tensor> arguments,
+                                      std::any& structure) {
+    const LockedPython locked;
+    try {
+      const nb::object result = call.attr("host")(to_python({arguments.begin(), arguments.end()}));
+      structure = held(result[1]);
+      return tensors_from(nb::object(result[0]));
+    } catch (const nb::python_error& error) {
+      rethrow_passing(error);
+      rethrow_error(error);
+      throw;
+    }
+  }
+
+  static nb::object result_of(const jits::Outcome& outcome, nb::handle call,
+                              const Outside& outside) {
     const nb::handle kept = std::any_cast<const std::shared_ptr<PyObject>&>(*outcome.result).get();
     Objects results;
     results.reserve(outcome.leaves.size());
