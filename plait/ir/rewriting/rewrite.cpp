@@ -30,7 +30,7 @@ ValueId Replacement::resolve(const Value& value, std::span<const Given> given,
     throw ValueError("uses value {} of {}", value.index_, function.value_count());
   }
   if (value.index_ >= given.size() || value.result_ >= given[value.index_].values.size())
-    throw ValueError("uses result {} of its instruction {}, which is not there", value.result_,
+    throw ValueError("uses result {} of its instruction {}, which does not exist", value.result_,
                      value.index_);
   return given[value.index_].values[value.result_];
 }
@@ -128,17 +128,17 @@ class Rewriter::Expansion {
  private:
   void check(const Given& results, const Function& function) const {
     if (results.sizes.size() < born_.size())
-      throw TypeError("gives {} sizes in the place of {}", results.sizes.size(), born_.size());
+      throw TypeError("returns {} sizes instead of {}", results.sizes.size(), born_.size());
     SymbolMap<Dim> sizes;
     for (size_t i = 0; i < born_.size(); ++i) sizes.set(born_[i], results.sizes[i]);
     if (wanted_.empty()) return;
     if (results.values.size() != wanted_.size())
-      throw TypeError("gives {} values in the place of {}", results.values.size(), wanted_.size());
+      throw TypeError("returns {} values instead of {}", results.values.size(), wanted_.size());
     for (size_t i = 0; i < wanted_.size(); ++i) {
       const Type& given = function.type_of(results.values[i]);
       Type wanted = wanted_[i].substitute(sizes);
       if (!fits(given, wanted))
-        throw TypeError("gives {} in the place of {}", given.text(), wanted.text());
+        throw TypeError("returns {} instead of {}", given.text(), wanted.text());
     }
   }
 
@@ -180,7 +180,7 @@ class Rewriter::Pass {
     try {
       return work();
     } catch (const Error& error) {
-      throw CompileError("@{}: rule `{}`, in the place of {}: {}", from_.name(), rule.name,
+      throw CompileError("@{}: rule `{}`, replacing {}: {}", from_.name(), rule.name,
                          print(from_.instruction(source_)), error.message())
           .at(location());
     }
@@ -226,9 +226,9 @@ class Rewriter::Pass {
     std::string names;
     for (const RewriteRule* each : fired_)
       names += (names.empty() ? "`" : ", `") + each->name + "`";
-    throw CompileError("@{}: rules fired {} times from one instruction on, and would go on: {}: {}",
-                       from_.name(), state_.options.most_firings, names,
-                       print(from_.instruction(source_)))
+    throw CompileError(
+        "@{}: rules were applied {} times from one instruction on, without an end: {}: {}",
+        from_.name(), state_.options.most_firings, names, print(from_.instruction(source_)))
         .at(location())
         .hint("one of these rules must make its result simpler than what it replaces");
   }

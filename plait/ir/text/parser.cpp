@@ -176,7 +176,7 @@ void BodyParser::define(const Name& name, ValueId value) {
 }
 
 void BodyParser::fail_taken(const Name& name) const {
-  reader_.fail_at(name.position, fmt::format("%{} is there already", name.text));
+  reader_.fail_at(name.position, fmt::format("%{} is defined already", name.text));
 }
 
 // The name after %: a name, or a number as printed.
@@ -326,11 +326,10 @@ void BodyParser::add(const NewInstruction& instruction) {
   const Added added = builder_.add(instruction);
   const auto born = builder_.so_far().instruction(added.instruction).size_results();
   if (added.count != results_.size()) {
-    throw TypeError("{}: gives {} values, {} are named", primitive, added.count, results_.size());
+    throw TypeError("{}: returns {} values, {} are named", primitive, added.count, results_.size());
   }
   if (born.size() != born_.size()) {
-    throw TypeError("{}: brings {} sizes into being, {} are named", primitive, born.size(),
-                    born_.size());
+    throw TypeError("{}: defines {} sizes, {} are named", primitive, born.size(), born_.size());
   }
   for (size_t i = 0; i < results_.size(); ++i) define(results_[i], added[i]);
 }
@@ -390,7 +389,7 @@ class ProgramParser {
     if (version == kVersion) return;
     reader_.fail_at(
         position,
-        fmt::format("version {} of the text is not known; this build reads {}", version, kVersion));
+        fmt::format("unknown version {} of the text form; this build reads {}", version, kVersion));
   }
 
   void parse_declaration() {
@@ -398,7 +397,7 @@ class ProgramParser {
     if (!reader_.accept_word("func")) reader_.fail_expecting("func or type");
     FunctionHead head = parse_function_head(reader_);
     if (!function_names_.insert(head.name).second) {
-      reader_.fail_at(head.name_position, fmt::format("there is another function @{}", head.name));
+      reader_.fail_at(head.name_position, fmt::format("function @{} is defined twice", head.name));
     }
     builder_.declare(head.name, head.signature);
     reader_.skip_braces(head.brace);
@@ -411,7 +410,7 @@ class ProgramParser {
     const size_t position = reader_.position();
     RecordType record = parse_record(reader_);
     if (!record_names_.insert(record.name).second) {
-      reader_.fail_at(position, fmt::format("there is another record @{}", record.name));
+      reader_.fail_at(position, fmt::format("record @{} is defined twice", record.name));
     }
     builder_.record(std::move(record));
   }

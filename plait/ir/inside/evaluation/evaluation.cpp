@@ -160,14 +160,14 @@ void Evaluation::store() {
   operands_.clear();
   std::span<const Dim> born = instruction.size_results();
   if (results.size() != instruction.result_count() || size_results.size() != born.size()) {
-    throw CompileError("`{}` gives {} values and {} sizes, not {} and {}", print(instruction),
+    throw CompileError("`{}` returned {} values and {} sizes, not {} and {}", print(instruction),
                        results.size(), size_results.size(), instruction.result_count(), born.size())
         .hint("verify the program before it is evaluated");
   }
   for (size_t i = 0; i < born.size(); ++i) {
     if (size_results[i] < 0) {
-      throw ShapeError("{}: size {} came out as {}", instruction.primitive().name, born[i].name(),
-                       size_results[i]);
+      throw ShapeError("{}: size {} was computed as {}", instruction.primitive().name,
+                       born[i].name(), size_results[i]);
     }
     frame.sizes.set(born[i], size_results[i]);
   }
