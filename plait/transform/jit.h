@@ -204,11 +204,10 @@ inline constexpr bool may_have_tensors<Frozen<F>> = false;
 
 template <class F>
 class Jitted {
-  static_assert(
-      jits::is_open<F>,
-      "jit: this lambda captures something, which would go stale in silence: hand it over "
-      "as an argument, make it a field of a struct with operator(), or say "
-      "jit(frozen(f)) if it never changes");
+  static_assert(jits::is_open<F>,
+                "jit: this lambda captures something, whose changes jit would not see: pass it as "
+                "an argument, make it a field of a struct with operator(), or write jit(frozen(f)) "
+                "if it never changes");
 
  public:
   Jitted(F f, JitOptions options) : f_(std::move(f)), cache_(std::move(options)) {}

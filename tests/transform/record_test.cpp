@@ -334,7 +334,8 @@ TEST(Record, RefusesWhatItIsNot) {
             std::string::npos);
   EXPECT_NE(what_of([] { Record("bad", {"f64[n]"}); }).find("field 0 is f64[n]"),
             std::string::npos);
-  EXPECT_NE(what_of([] { Record("ba.d", {"f64[2]"}); }).find("no name"), std::string::npos);
+  EXPECT_NE(what_of([] { Record("ba.d", {"f64[2]"}); }).find("not a valid name"),
+            std::string::npos);
   EXPECT_NE(what_of([] { sin(tensors_of(tree_of(a, b, c, d))[0]); }).find("is a record"),
             std::string::npos);
   EXPECT_NE(what_of([] {
