@@ -268,7 +268,7 @@ void add_one(nb::module_& module, const char* name, Result (*function)(Arguments
   constexpr size_t positional = (size_t{0} + ... + (Options<Arguments> ? 0 : 1));
   constexpr size_t all = (size_t{0} + ... + width_of<Arguments>());
   (add_options<Arguments>(parameters), ...);
-  if (parameters.size() != all) nb::raise("%s: the table names other parameters", name);
+  if (parameters.size() != all) nb::raise("%s: the table has other parameter names", name);
   Overload overload{call<Result, Arguments...>,
                     reinterpret_cast<AnyFunction>(function),
                     name,

@@ -1,4 +1,4 @@
-"""Buffers: what a model holds that is not trained, and is part of it otherwise."""
+"""Buffers: tensors of a model that are not trained."""
 
 from . import _core, errors
 
@@ -7,8 +7,8 @@ _MARK = "_buffers"  # the attribute of a Module that has their names
 
 class Buffer:
     """Marks an attribute of a Module as not trained: a mask, a table, running statistics, a frozen model. The attribute
-    is x itself, a tensor or a tree of tensors, and is part of the model in all but training: `grad` and `value_and_grad`
-    give None for it, and optimizers leave it as it is. What is assigned to the name later is a buffer too.
+    is x itself, a tensor or a tree of tensors, and is part of the model except for training: `grad` and `value_and_grad`
+    return None for it, and optimizers do not change it. What is assigned to the name later is a buffer too.
 
     >>> class Masked(plait.Module):
     ...     def __init__(self):
@@ -87,8 +87,8 @@ def _is_of_arrays(module, name, value):
     if found and len(found) < len(leaves):
         path = next(path for path, leaf in zip(structure.paths, leaves) if not isinstance(leaf, _core.Tensor))
         raise errors.TypeError.with_hint(
-            f"{what} has arrays of NumPy, which are constant, beside tensors, which are trained: {path} is one",
-            "plait.asarray(a) makes a weight of one; keep constants as an attribute of their own")
+            f"{what} has NumPy arrays, which are constant, beside tensors, which are trained: {path} is one",
+            "plait.asarray(a) makes it a weight; store constants in a separate attribute")
     return bool(found)
 
 

@@ -43,7 +43,7 @@ class _Keepers:
         inside, name = _attributes(value), type(value).__name__
         names = [path for path, leaf in leaves_with_paths(inside) if _is_trainable(leaf)]
         if names:
-            raise errors.TypeError(f"{place} is a {name}, which is no tree: its tensors ({_listed(names)}) would count as constants\n"
+            raise errors.TypeError(f"{place} is a {name}, which is not a tree: its tensors ({_listed(names)}) would count as constants\n"
                                    f"  hint: write class {name}(plait.Module) or plait.tree.register({name}), or keep it outside of the model")
         self.expect_none(place, structure(inside))
 
@@ -54,13 +54,13 @@ class _Keepers:
             return self.expect_none(place, form, only_weights=True)
         name = getattr(function, "__name__", type(function).__name__)
         if hasattr(function, "__self__") and isinstance(kept["self"], Module):
-            what, way = f"is the method {name} of a {type(kept['self']).__name__}", f"call self.{name} in __call__ in place of keeping it"
+            what, way = f"is the method {name} of a {type(kept['self']).__name__}", f"call self.{name} in __call__ instead of storing it"
             names = [each.removeprefix("self.") for each in names]
         else:
             what = f"is the function {name}"
-            way = ("write a method in its place, or functools.partial(f, layer), which is a tree; an attribute plait.nn.Buffer(layer) is meant "
-                   "not to be trained")
-        raise errors.TypeError.with_hint(f"{place} {what}: the weights that it keeps ({_listed(names)}) would count as constants, and not be "
+            way = ("write a method instead, or functools.partial(f, layer), which is a tree; an attribute plait.nn.Buffer(layer) is "
+                   "not trained")
+        raise errors.TypeError.with_hint(f"{place} {what}: the weights that it holds ({_listed(names)}) would count as constants, and not be "
                                          "trained", way)
 
     @staticmethod
@@ -125,7 +125,7 @@ def _expect_no_leaks(what, path, value, seen, holder=None):
     if isinstance(value, _core.Tensor):
         if holder is not None and value.is_traced and not _core._is_known(value):
             place, name, hint = holder
-            raise errors.TypeError(f"{what}: {place} is a {name}, which is no tree: it keeps a tensor that is being recorded ({path}), and means "
+            raise errors.TypeError(f"{what}: {place} is a {name}, which is not a tree: it holds a tensor that is being recorded ({path}), and means "
                                    f"nothing afterwards\n  hint: {hint}")
         return
     if type(value) in _PLAIN or id(value) in seen:
@@ -159,10 +159,10 @@ def _held_by(value):
 def _way_out(value):
     name = type(value).__name__
     if isinstance(value, (set, frozenset)):
-        return "give a list or a tuple"
+        return "return a list or a tuple"
     if isinstance(value, (types.FunctionType, types.MethodType, functools.partial)):
-        return "give the tensors themselves, and make the function of them outside"
-    return f"write class {name}(plait.Module) or plait.tree.register({name}), or give a tuple"
+        return "return the tensors themselves, and create the function from them outside"
+    return f"write class {name}(plait.Module) or plait.tree.register({name}), or return a tuple"
 
 
 class Handed:
@@ -180,8 +180,8 @@ class Handed:
         given_back = {id(node) for node in _nodes(result)}
         for path, node in _changed(self.tree, self._structure.unflatten(self._leaves), "the arguments"):
             if id(node) not in given_back:
-                raise errors.ValueError(f"{what}: the function changes {path}, a {type(node).__name__}, which would be lost: what it is given "
-                                        "is a copy\n  hint: let it return what it changes")
+                raise errors.ValueError(f"{what}: the function changes {path}, a {type(node).__name__}, which would be lost: the function "
+                                        "receives a copy\n  hint: return what it changes")
 
 
 def _nodes(tree):

@@ -98,16 +98,16 @@ def changing_or_none(value):
     """What it is, where it may change and nobody can see how; None where it is the same for as long as it is the same object."""
     cls, module = type(value), module_of(type(value))
     if hasattr(cls, "__next__"):
-        return f"an iterator ({cls.__name__}), of which each call takes more"
+        return f"an iterator ({cls.__name__}), which each call advances"
     if module in UNSTEADY_MODULES or (cls.__name__ in ("Generator", "RandomState") and module.startswith("numpy.random")):
         return f"a source of random numbers ({cls.__name__})"
     if isinstance(value, (operator.attrgetter, operator.methodcaller)) or any(value is each for each in _TAKERS):
-        return "a function that asks for attributes"
+        return "a function that looks up attributes"
     if cls in _VIEWS or any(module_of(base) == "_ctypes" for base in cls.__mro__):
-        return f"a {cls.__name__}, which shows what others change"
+        return f"a {cls.__name__}, which shows changes made elsewhere"
     if isinstance(value, (bytearray, memoryview, collections.deque)) or (cls.__name__, module) == ("array", "array"):
         return f"a {cls.__name__}, whose contents may change"
-    return None if is_fixed(value) else f"a {cls.__name__}, whose state nobody can see"
+    return None if is_fixed(value) else f"a {cls.__name__}, whose state is not visible"
 
 
 def array_or_none(value):
@@ -118,5 +118,5 @@ def array_or_none(value):
     if any(base.__name__ == "MaskedArray" for base in cls.__mro__):
         return f"a {cls.__name__}, whose mask may change"
     if is_library_class(cls) and module_of(cls).split(".")[0] not in ("numpy", *_FIXED_ALL_OF):
-        return f"a {cls.__name__}, whose state nobody can see"
+        return f"a {cls.__name__}, whose state is not visible"
     return None

@@ -79,7 +79,7 @@ class Reach:
             self._enter_parts(arguments[path], path, {})
         self._settle()
         if self._has_cache and "cache_info" in self._names:
-            self._note_opaque("a function counts how often its earlier results were used (cache_info)")
+            self._note_opaque("a function counts its cache hits (cache_info)")
         self._note_writers()
 
     # ---- Places.
@@ -276,7 +276,7 @@ class Reach:
     def _take_names(self, code):
         names = names_in(code)
         if names.opaque:
-            self._note_opaque(f"its code uses {names.opaque}, by which it can reach anything")
+            self._note_opaque(f"its code uses {names.opaque}, which can reach anything")
         self._names |= dict.fromkeys(names.attributes)
         self._stores |= dict.fromkeys((*names.stores, *names.asked))
         self._takes_any = self._takes_any or names.takes_any
@@ -347,7 +347,7 @@ class Reach:
         changing = [name for name, found in inner.values.items() if not inner._is_steady(found)]
         if inner.opaque is not None or inner.lines or changing:
             what = f" and uses {changing[0]}" if changing else ""
-            self._note_opaque(f"{path or function.__name__} keeps its earlier results (functools.lru_cache){what}")
+            self._note_opaque(f"{path or function.__name__} caches its results (functools.lru_cache){what}")
 
     def _is_steady(self, found):
         """Whether a value that was found is a function or class of a library's, or a constant in the defaults of a function."""
@@ -381,7 +381,7 @@ class Reach:
         self._add(value, "__class__", f"{path}.__class__")
         hidden = hidden_base(type(value))
         if hidden is not None:
-            self._note_opaque(f"{path} is a {type(value).__name__}, and nobody can see what it holds as a {hidden.__name__}")
+            self._note_opaque(f"{path} is a {type(value).__name__}, whose contents are not visible as a {hidden.__name__}")
 
     def _enter_builtin_method(self, method, path):
         """A method of a list or a dict, for example."""

@@ -289,6 +289,6 @@ class _Changes:
             return None if is_fixed else f"a {type(value).__name__}"
         if not isinstance(value, tuple):
             if id(value) in self._known or id(value) in self._moved:
-                return f"a {type(value).__name__} that is in two places"
+                return f"a {type(value).__name__} that is at two places"
             self._moved.add(id(value))
         return next(filter(None, (self._unwritable(child) for _, child in children)), None)

@@ -260,7 +260,7 @@ class Call:
             return standing_in(result, self._source_of)
         except Refused as refused:
             where, what = refused.args
-            self._refuse(f"its result holds {what}{where and ' at ' + where}, which is made anew at each call")
+            self._refuse(f"its result holds {what}{where and ' at ' + where}, which is created at each call")
             return result
 
     def _source_of(self, value):

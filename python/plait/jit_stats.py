@@ -58,14 +58,14 @@ class Reasons:
             text = text.replace(said, words)
         lines = [line + self._place_of(line) for line in text.split("\n")]
         if self.as_it_is:
-            lines.append(f"  {self.as_it_is} calls ran the host code as it is: inside of autocast, or since what is recorded met an error")
+            lines.append(f"  {self.as_it_is} calls ran the host code unrecorded: inside of autocast, or because recording failed")
         return "\n".join(lines)
 
     def _place_of(self, line):
         """Where host code took a size for a number, of a line that says which guard on it did not hold."""
-        fact = re.match(r" *(.+) (==|!=|<=|<) \S+ does not hold of the sizes", line)
+        fact = re.match(r" *(.+) (==|!=|<=|<) \S+ does not hold for the sizes", line)
         place = self.places.get(fact[1]) if fact else None
-        return f": taken as a number at {place}" if place else ""
+        return f": read as a number at {place}" if place else ""
 
 
 def _told(name, before, now):

@@ -36,9 +36,9 @@ class Dynamic:
     divisor: int = 1
 
 
-_UNSTEADY = "gives another value at each call", "draw by plait.random, or hand the value over as an argument"
-_OUTSIDE = ("reads or changes what is outside of the program",
-            "do it outside of the jitted function; what pl.callback does is done at every run of the record")
+_UNSTEADY = "returns a different value at each call", "use plait.random, or pass the value as an argument"
+_OUTSIDE = ("reads or changes state outside of the program",
+            "do it outside of the jitted function; plait.callback runs at every run of the record")
 _MOST_RECORDS_FOR_ONE = 8  # of one argument or value outside, before that is reported
 
 
@@ -168,13 +168,13 @@ class Jitted:
                 continue
             if self._modes.get(name) == "constant":
                 self._modes[name] = "read"
-                self._warn(f"{self._name} runs its host code for other values of {name}, since it needs its number and that has differed "
+                self._warn(f"{self._name} runs its host code for new values of {name}, because it needs its number, which has changed "
                            f"{_MOST_RECORDS_FOR_ONE} times\n  hint: make it a tensor")
             elif name.startswith("outside."):
                 self._run_by_host(f"{name.removeprefix('outside.')} has differed {_MOST_RECORDS_FOR_ONE} times")
             elif name.startswith(("arg", "named.")):
-                self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for other values of {name}\n"
-                           "  hint: make what differs a tensor, or an argument of its own that is a number: these values do not count")
+                self._warn(f"{self._name} has been recorded {_MOST_RECORDS_FOR_ONE} times for different values of {name}\n"
+                           "  hint: make it a tensor, or a separate argument that is a number: such values need no new record")
 
     def _run_by_host(self, reason, is_said=False):
         if self._by_host is not None:
@@ -185,11 +185,11 @@ class Jitted:
 
     def _warn_of_host_code(self, reason, is_said=False):
         if self._fullgraph:
-            raise errors.ValueError(f"{self._name}: {reason}: its host code would be run at each call, which `fullgraph` rules out\n"
-                                    "  hint: hand such state over as an argument, and give it back")
+            raise errors.ValueError(f"{self._name}: {reason}: its host code would run at each call, which `fullgraph` forbids\n"
+                                    "  hint: pass such state as an argument, and return it")
         if not is_said:
-            self._warn(f"{self._name} runs its host code at each call, since {reason}\n"
-                       "  hint: hand such state over as an argument, and give it back; stats(f) says how calls were run")
+            self._warn(f"{self._name} runs its host code at each call, because {reason}\n"
+                       "  hint: pass such state as an argument, and return it; stats(f) shows how calls were run")
 
     def _warn_of(self, lines):
         """Of calls whose result differs from call to call, or that reach what is outside of the program."""
@@ -198,7 +198,7 @@ class Jitted:
             self._run_by_host(f"{what} at {file}:{line} {reason}", is_said=True)
             if (what, file, line) not in self._warned:
                 self._warned.add((what, file, line))
-                self._warn(f"{self._name} runs its host code at each call, since {what} {reason}\n  hint: {hint}", file, line)
+                self._warn(f"{self._name} runs its host code at each call, because {what} {reason}\n  hint: {hint}", file, line)
 
     def _warn(self, message, file=None, line=None):
         """Warns at a line of the user; by default where the function begins."""
@@ -212,8 +212,8 @@ class Jitted:
         wanted = []
         for each in self._donate:
             if each not in (call.named if isinstance(each, str) else range(len(call.given))):
-                raise errors.ValueError(f"{self._name}: argument {each} is to be donated, and there are "
-                                        f"{len(call.given)} by place, and by name {sorted(call.named)}")
+                raise errors.ValueError(f"{self._name}: argument {each} cannot be donated: there are "
+                                        f"{len(call.given)} positional arguments, and {sorted(call.named)}")
             wanted.append(f"named.{each}" if isinstance(each, str) else f"arg{each}")
         return [i for i, path in enumerate(call.paths())
                 if any(path == each or path.startswith(each + ".") for each in wanted)]
@@ -238,7 +238,7 @@ class Jitted:
         text = self._reasons.reworded(text)
         if self._by_host is not None:
             retraces += ((self._by_host, 1),)
-            text += f"\n  its host code is run at each call, since {self._by_host}"
+            text += f"\n  its host code runs at each call, because {self._by_host}"
         return JitStats(traces, hits, failed, host_runs, pieces, retraces, text)
 
 
@@ -297,11 +297,11 @@ def jit(function=None, *, name=None, dynamic=(), donate=(), fullgraph=False, dis
     >>> print(double(pl.asarray([1.0, 2.0])))
     [2. 4.] : f32[2]
 
-    Arguments and results are trees of tensors; what is no tensor in them is static, but floats that are arguments
-    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a way for each
-    outcome; a function that takes numbers out of tensors runs its host code at each call. What the function finds in
-    its closure and among its globals is looked at again at each call. Results may take the memory of arguments that
-    are donated, by numbers or by names; their tensors hold nothing afterwards. Of a Module it is a tree, whose weights
+    Arguments and results are trees of tensors; everything else in them is static, except floats that are arguments
+    themselves. A size that differs from call to call becomes a symbol. A condition on a tensor has a path for each
+    outcome; a function that reads numbers from tensors runs its host code at each call. State that the function reads from
+    its closure and globals is checked at each call. Results may reuse the memory of arguments that
+    are donated, by numbers or by names; their tensors are empty afterwards. jit of a Module is a tree, whose weights
     are those of the Module."""
     options = dict(dynamic=tuple(dynamic), fullgraph=fullgraph, disable=disable, backend=backend, mode=mode,
                    max_paths=max_paths, max_records=max_records)
@@ -317,10 +317,10 @@ def stats(function):
     >>> for size in 2, 2, 3: _ = double(plait.ones(size))
     >>> print(plait.stats(double))
     2 recorded, 1 hits, 0 guards failed, 0 runs of the host code
-      the size arg0.0 is 3, and was 2
+      the size arg0.0 is 3, was 2 before
     """
     if isinstance(function, Applied) and isinstance(function.how, _Records):
         return function.how.jitted.stats()
     if not callable(getattr(function, "stats", None)):
-        raise errors.TypeError(f"stats: expected what jit gives, not {type(function).__name__}")
+        raise errors.TypeError(f"stats: expected a jitted function, not {type(function).__name__}")
     return function.stats()

@@ -65,7 +65,7 @@ class Pages(unittest.TestCase):
             self.assertIn(part, page)
 
     def test_a_page_says_why_there_is_no_derivative(self):
-        self.assertIn("| [`argmax`](argmax.md) | none: gives places |", self.pages.page("argmax"))
+        self.assertIn("| [`argmax`](argmax.md) | none: returns indices |", self.pages.page("argmax"))
 
     def test_overloads_stand_one_after_another(self):
         calls = [call for call, _ in docs.signatures("random.permutation")]

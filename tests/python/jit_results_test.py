@@ -154,7 +154,7 @@ class Results(unittest.TestCase):
                     jitted(number(1.0))
 
     def test_transforms_let_no_tensor_out(self):
-        leaking = {"Out, which is no tree.*result.v.*\n.*plait.Module": lambda x: Out(x * 2), "set.*\n.*list or a tuple": lambda x: {x * 2},
+        leaking = {"Out, which is not a tree.*result.v.*\n.*plait.Module": lambda x: Out(x * 2), "set.*\n.*list or a tuple": lambda x: {x * 2},
                    "function.*\n.*outside": lambda x: lambda y: y * x, "result.0 is a Out": lambda x: [Out({"a": x})],
                    "result.1 is a function": lambda x: pl.vjp(pl.sin, x), "method": lambda x: types.MethodType(told, x)}
         for text, f in leaking.items():
