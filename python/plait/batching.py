@@ -11,7 +11,7 @@ from .tree import flatten
 
 
 def _axes_of(what, axes, tree):
-    """For each leaf of the tree its axis: `axes` is an integer or None, or a tree of such that the tree begins with."""
+    """The axis of each leaf of the tree: `axes` is an integer or None, or a tree of them that is a prefix of the tree."""
     if axes is None or isinstance(axes, int):
         return [axes for _ in flatten(tree)[0]]
     node, others = _core._children(tree), _core._children(axes)

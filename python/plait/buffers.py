@@ -34,13 +34,13 @@ NONE = Names()
 
 
 def set_attribute(module, name, value):
-    """Module.__setattr__: notes what is a buffer."""
+    """Module.__setattr__: marks buffers."""
     if type(value) is Buffer:
         _mark(module, name)
         value = _tensors_in(value.value)
     elif type(value) is not _core.Tensor and _is_of_arrays(module, name, value):
         _mark(module, name)
-    elif name in module._buffers and _arrays(vars(module).get(name)):  # which is a buffer for as long as it is NumPy's
+    elif name in module._buffers and _arrays(vars(module).get(name)):  # a buffer as long as it is a NumPy array
         _unmark(module, name)
     object.__setattr__(module, name, value)
 
@@ -62,7 +62,7 @@ def _unmark(module, name):
 
 
 def _tensors_in(tree):
-    """The tree, with tensors in the place of NumPy's arrays and of numbers."""
+    """The tree, with tensors instead of NumPy arrays and numbers."""
     from .interop import asarray
 
     leaves, structure = _core._flatten(tree, numbers=_core._children(tree) is None)
@@ -75,7 +75,7 @@ def _arrays(value):
 
 
 def _is_of_arrays(module, name, value):
-    """Whether its leaves are NumPy's arrays, alone or in a list, a tuple or a dict: they are constant."""
+    """True if its leaves are NumPy arrays, alone or in a list, a tuple or a dict: they are constant."""
     if type(value) not in (list, tuple, dict) and not hasattr(value, "__array_interface__"):
         return False
     leaves, structure = _core._flatten(value)
@@ -93,7 +93,7 @@ def _is_of_arrays(module, name, value):
 
 
 def of_structure(structure):
-    """For each leaf of a tree whether it is a buffer of a Module."""
+    """For each leaf of a tree, whether it is a buffer of a Module."""
     marked = {f"{path.removesuffix(_MARK)}{name}" for path, value in structure._objects() if type(value) is Names for name in value}
     if not marked:
         return [False] * len(structure)

@@ -7,7 +7,7 @@ from . import _core, errors
 from .interop import asarray
 from .transforms import _chosen, _tangents, _tensors, _with_tensors, pair_of
 
-_LEAF = _core.zeros(())  # takes the place of a tensor where only the structure matters
+_LEAF = _core.zeros(())  # represents a tensor where only the structure matters
 
 
 class _Custom:
@@ -16,7 +16,7 @@ class _Custom:
     def __init__(self, function, nondiff_argnums=()):
         functools.update_wrapper(self, function)
         self._function = function
-        if not hasattr(self, "__name__"):  # a partial or a Module has none
+        if not hasattr(self, "__name__"):  # a partial or a Module has no name
             self.__name__ = type(function).__name__
         self._fixed = (nondiff_argnums,) if isinstance(nondiff_argnums, int) else tuple(nondiff_argnums)
         defaults = getattr(function, "__defaults__", None), getattr(function, "__kwdefaults__", None)

@@ -15,19 +15,19 @@ from .tree import leaves_with_paths, structure
 
 
 def expect_tree(what, tree, form=None):
-    """TypeError where something in the tree keeps tensors that could be trained, and is no tree: an object, or a function.
+    """TypeError if something in the tree is not a tree, but holds tensors that could be trained: an object, or a function.
     They would count as constants."""
     _Keepers(tree).expect_none(what, _core._flatten(tree)[1] if form is None else form)
 
 
 class _Keepers:
-    """Constants of a tree that keep tensors."""
+    """Constants of a tree that hold tensors."""
 
     def __init__(self, tree):
         self._tree, self._own, self._seen = tree, None, []
 
     def expect_none(self, what, form, only_weights=False):
-        """In what a function keeps `only_weights` count, others are as if they were written in it."""
+        """Refuses objects that hold tensors. With `only_weights`, as in a function, other tensors are like literals in the code."""
         for path, value in form._objects():
             if type(value) is Names or any(value is each for each in self._seen):
                 continue
@@ -65,7 +65,7 @@ class _Keepers:
 
     @staticmethod
     def _in_modules(kept):
-        """For each leaf of what a function keeps whether a Module trains it."""
+        """For each leaf that a function holds, whether a Module trains it."""
         found = []
         for value in kept.values():
             leaves, form = _core._flatten(value)
@@ -74,7 +74,7 @@ class _Keepers:
         return found
 
     def _is_weight(self, leaf):
-        """Whether it is of the tree itself, or is known to an optimizer."""
+        """True if it is part of the tree, or is known to an optimizer."""
         if self._own is None:
             self._own = {id(each) for each in _core._flatten(self._tree)[0]}
         return _is_trainable(leaf) and (id(leaf) in self._own or is_parameter(leaf))
@@ -89,8 +89,8 @@ def _listed(names):
 
 
 def kept_by_function(value):
-    """What a function keeps besides its code, by name: its closure and its defaults, and of a method the object. None of what
-    is no function."""
+    """The values that a function holds besides its code, by name: its closure and its defaults, and the object of a method. None
+    if it is not a function."""
     value = getattr(value, "__wrapped__", value) if isinstance(value, _core._Boundary) else value
     if isinstance(value, types.MethodType) or getattr(type(value), "_is_bound", False):
         owner = value.__self__
@@ -110,13 +110,13 @@ def kept_by_function(value):
 def _is_filled(cell):
     try:
         cell.cell_contents
-    except ValueError:  # of a variable that has no value yet
+    except ValueError:  # a variable without a value yet
         return False
     return True
 
 
 def expect_no_leaks(what, result):
-    """TypeError where an object that is no tree keeps tensors of what is recorded, which mean nothing when that is over."""
+    """TypeError if an object that is not a tree holds recorded tensors, which are invalid after the recording."""
     if type(result) is not _core.Tensor:
         _expect_no_leaks(what, "the result", result, set())
 
@@ -143,7 +143,7 @@ _PLAIN = frozenset((*PLAIN, type))
 
 
 def _held_by(value):
-    """(name, value) of what an object, a function or a set holds."""
+    """(name, value) of the contents of an object, a function or a set."""
     value = value.__wrapped__ if isinstance(value, _core._Boundary) else value
     if isinstance(value, types.FunctionType):
         cells = [(name, cell) for name, cell in zip(value.__code__.co_freevars, value.__closure__ or ()) if cell != types.CellType()]

@@ -138,7 +138,7 @@ def _of_numbers(data, dtype):
 
 
 def _of_numbers_only(array):
-    """The array; TypeError where NumPy has found no dtype for what it holds."""
+    """The array; TypeError if NumPy has no dtype for its contents."""
     if array.dtype.kind not in "OUS":
         return array
     first = array.reshape(-1)[0] if array.size else None
@@ -171,14 +171,14 @@ def _holds_arrays(data):
 
 
 def _of_bytes(dtype, shape, data, wants_gradient=False):
-    """What a pickle holds: the bytes in row-major order, perhaps in a buffer of their own."""
+    """The contents of a pickle: the bytes in row-major order, perhaps in a separate buffer."""
     elements = np.frombuffer(data, np.dtype((np.void, dtype.itemsize))).reshape(shape)
     made = _core._borrow_as(elements, dtype)._copied()
     return made.requires_grad() if wants_gradient else made
 
 
 def _wants_gradient(tensor):
-    """Whether requires_grad() was said of it, or of what it was made of; also under no_grad, where nothing is followed."""
+    """True if requires_grad() was called for it, or for a tensor that it depends on; also under no_grad."""
     if tensor.dtype.kind not in ("floating", "complex"):
         return False
     if _core._is_followed([tensor]) or _core._is_followed([_core.zeros(()).requires_grad()]):

@@ -37,15 +37,15 @@ def differences(earlier, later):
 
 
 class Reasons:
-    """What is known of why there was another record, in words that name the place."""
+    """The known reasons for new records, in words that name the place."""
 
     def __init__(self):
-        self._words = {}  # in place of what the library says
-        self.places = {}  # where host code took sizes for numbers (sizes.py)
-        self.as_it_is = 0  # calls that ran the host code though there might be a record
+        self._words = {}  # replacements for texts of the core
+        self.places = {}  # where host code read sizes as numbers (sizes.py)
+        self.as_it_is = 0  # calls that ran the host code without a record
 
     def note(self, earlier, later, names):
-        """Two keys of records differ in what is called so."""
+        """Two keys of records differ in these names."""
         before, now = dict(earlier), dict(later)
         for name in names:
             if name not in before or name not in now:
@@ -62,7 +62,7 @@ class Reasons:
         return "\n".join(lines)
 
     def _place_of(self, line):
-        """Where host code took a size for a number, of a line that says which guard on it did not hold."""
+        """Where host code read a size as a number, for a line that names the failed guard on it."""
         fact = re.match(r" *(.+) (==|!=|<=|<) \S+ does not hold for the sizes", line)
         place = self.places.get(fact[1]) if fact else None
         return f": read as a number at {place}" if place else ""

@@ -59,11 +59,11 @@ class Jitted:
         self._name, self._options = options["name"], options
         self._max_records, self._fullgraph = options["max_records"], options["fullgraph"]
         self._cache = _core._Jit(**options, donates=bool(self._donate))
-        self._by_host = None  # why its host code is run at each call, where that is so
-        self._records, self._latest = {}, None  # keys that were seen, in order, and the last one
-        self._times = collections.Counter()  # how often each argument or value outside has made another record
+        self._by_host = None  # the reason if its host code runs at each call
+        self._records, self._latest = {}, None  # earlier keys, in order, and the last one
+        self._times = collections.Counter()  # how often each argument or value outside has caused another record
         self._warned, self._reasons = set(), Reasons()
-        self._modes = {}  # by name of a float among the arguments: "constant" where host code needs its number, "read" where too often
+        self._modes = {}  # by name of a float among the arguments: "constant" if host code needs its number, "read" if too often
 
     def __call__(self, *arguments, **named):
         return self._call((), arguments, named)
@@ -102,7 +102,7 @@ class Jitted:
             if raised.owner is not call:
                 raise
             needed = raised
-        # Outside of the handler: what is raised now does not speak of it.
+        # Outside of the handler: errors raised now do not name it as their context.
         call.take_back()
         earlier = dict(self._modes)
         self._modes.update(dict.fromkeys(needed.names, "constant"))
@@ -131,10 +131,10 @@ class Jitted:
             return self._call_of(Call(self, call.first, call.given, call.named))
         if call.has_run:
             return result
-        # What a glance does not see: which lists are one, how objects compare, in which order arguments were named.
+        # Not part of the quick comparison: identities of lists, equality of objects, the order of keyword arguments.
         if call.writes_into_trees or call.reach.has_own_equality or call.differs_more_than_seen or call._has_order():
             return result
-        if call.has_written:  # it is remembered as it is now
+        if call.has_written:  # the state is remembered after the writes
             call = Call(self, call.first, call.given, call.named)
             if call.key() != key:
                 return result
@@ -146,17 +146,17 @@ class Jitted:
         if key not in self._records:
             self._warn_of(call.reach.lines)
             self._note_record(key)
-            if self._by_host is not None and call.reach is not NO_REACH:  # since it has differed too often
+            if self._by_host is not None and call.reach is not NO_REACH:  # because it has changed too often
                 call.leaves = None
                 key = call.key()
         self._records.pop(key, None)
         self._records[key], self._latest = None, key
-        if len(self._records) > self._max_records:  # made anew: hashes of the user's objects may have changed
+        if len(self._records) > self._max_records:  # created again: hashes of the user's objects may have changed
             self._records = dict.fromkeys(list(self._records)[1:])
         return key
 
     def _note_record(self, key):
-        """Counts what it is that differs from the last call."""
+        """Counts what differs from the last call."""
         earlier = self._latest
         if earlier is None:
             return
@@ -192,7 +192,7 @@ class Jitted:
                        "  hint: pass such state as an argument, and return it; stats(f) shows how calls were run")
 
     def _warn_of(self, lines):
-        """Of calls whose result differs from call to call, or that reach what is outside of the program."""
+        """Warns of calls whose result differs from call to call, or that reach outside of the program."""
         for what, kind, file, line in lines:
             reason, hint = _UNSTEADY if kind == "value" else _OUTSIDE
             self._run_by_host(f"{what} at {file}:{line} {reason}", is_said=True)
@@ -229,7 +229,7 @@ class Jitted:
         return _jitted_again, (self._called, self._donate, self._options)
 
     def _runs_as_it_is(self, given):
-        """Whether the host code runs on tensors, for other reasons than that it was asked for."""
+        """True if the host code runs on concrete tensors, though this was neither requested nor decided before."""
         return self._by_host is None and not self._options["disable"] and not any(leaf.is_traced for leaf in given)
 
     def stats(self):
@@ -249,7 +249,7 @@ def _jitted_again(function, donate, options):
 class _JittedMethod:
     """A jitted method bound to an object, whose attributes are state outside of the arguments."""
 
-    _is_bound = True  # for who looks into it (given.py)
+    _is_bound = True  # for given.py
 
     def __init__(self, jitted, owner):
         self.__func__, self.__self__ = jitted, owner
@@ -262,8 +262,8 @@ class _JittedMethod:
 
 
 class _Records:
-    """What jit of a Module, or of another tree that can be called, has besides its tree. What is made of it, the model after a
-    step of training, has the same. Those with the same options are alike, so that models go together."""
+    """The part of a jitted Module, or of another callable tree, besides its tree. The model after a training step shares it. Those with
+    equal options are equal, so that models can be combined."""
 
     name = "jit"
 

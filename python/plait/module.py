@@ -61,7 +61,7 @@ def holds_module(tree):
 
 
 def _expect_no_weights_in_class(cls):
-    """TypeError where an attribute of the class holds tensors: no instance has them, so nobody would train them."""
+    """TypeError if an attribute of the class holds tensors: instances do not have them, so they would not be trained."""
     fields = cls.__dict__.get("__annotations__", {})
     for name, value in list(cls.__dict__.items()):
         if name in fields or name.startswith("__"):

@@ -23,7 +23,7 @@ def _is_inexact(leaf):
 
 
 def _which_are_trained(leaves, structure):
-    """For each leaf of a model whether it is a weight: no whole numbers, and no buffer."""
+    """For each leaf of a model, whether it is a weight: not integers, and not buffers."""
     return [not is_buffer and _is_inexact(leaf) for leaf, is_buffer in zip(leaves, _buffers(structure))]
 
 
@@ -33,7 +33,7 @@ def _trained(tree):
 
 
 def _zeros_like(params):
-    """Zeros in the place of all that is trained, and None in that of buffers."""
+    """Zeros for everything that is trained, and None for buffers."""
     leaves, structure = _flatten(_map(_asarray, params))
     once = _Distinct(leaves, [(id(leaf), is_buffer) for leaf, is_buffer in zip(leaves, _buffers(structure))])
     zeros = [_core.zeros_like(leaf) if _is_inexact(leaf) else leaf for leaf in once.values]
@@ -41,8 +41,8 @@ def _zeros_like(params):
 
 
 def _by_path(name, what, params, tree):
-    """The leaves of a tree that belong to those of the parameters, which are (path, leaf, whether it is trained); None for
-    what is not trained."""
+    """The leaves of a tree that correspond to those of the parameters, (path, leaf, whether it is trained); None for leaves that are
+    not trained."""
     leaves, structure = _flatten(tree)
     found = dict(zip(structure.paths, leaves))
     paths = [path for path, *_ in params]

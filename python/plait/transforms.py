@@ -27,7 +27,7 @@ def _tensors(tree):
 
 
 def _with_numbers(tree):
-    """With tensors in the place of Python's numbers, in lists, tuples and dicts: fields of other classes stay what they are."""
+    """With tensors instead of Python numbers, in lists, tuples and dicts: fields of other classes are not changed."""
     if type(tree) in (bool, int, float, complex, Item):
         return asarray(tree)
     if isinstance(tree, dict):
@@ -43,7 +43,7 @@ def _results(tree):
 
 
 def _with_floats(tree):
-    """With tensors in the place of Python's floats, in lists, tuples and dicts: derivatives are taken by them too."""
+    """With tensors instead of Python floats, in lists, tuples and dicts: they are differentiated too."""
     if type(tree) in (float, complex, Item) and isinstance(tree, (float, complex)):
         return asarray(tree)
     if type(tree) is dict:
@@ -58,7 +58,7 @@ def _tied(leaves, made):
 
 
 class _Begun:
-    """A tree whose tensors a level follows from here on, each once, but for buffers."""
+    """A tree whose tensors a level follows from here on, each once, except buffers."""
 
     def __init__(self, level, leaves, structure, kinds, buffers):
         self.once = distinct_pairs(leaves, list(zip(kinds, buffers)))
@@ -77,7 +77,7 @@ class _Begun:
                                                  "the model")
 
     def spread(self, found):
-        """What was found for each that is followed, at all its places, and None for buffers."""
+        """The results for all followed tensors, at all their places, and None for buffers."""
         found = iter(found)
         return self.once.spread([None if is_buffer else next(found) for is_buffer in self._is_buffer])
 
@@ -146,7 +146,7 @@ def _with_aux(name, result):
 
 
 def pair_of(result, expected):
-    """The two that a function of the user's gives: a tensor, whose rows could be taken for them, is none."""
+    """The two results of a user's function: a tensor, whose rows could be mistaken for them, is refused."""
     if not isinstance(result, (tuple, list)) or len(result) != 2:
         what = f"{len(result)} values" if isinstance(result, (tuple, list)) else f"a {type(result).__name__}"
         raise errors.TypeError(f"{expected}, not {what}")
@@ -278,7 +278,7 @@ def value_and_grad(function, argnums=0, has_aux=False, holomorphic=False, allow_
 
 
 def _number(value):
-    """What `grad` is given: one number, as far as can be told of a tree."""
+    """Checks the result of a function under `grad`: one number, as far as a tree shows."""
     if isinstance(value, _core.Tensor) or not (value is None or isinstance(value, str) or is_tree(value)):
         return asarray(value)
     what = f"grad: the function returns {'None' if value is None else f'a {type(value).__name__}'}, expected one real number"
